@@ -1,0 +1,120 @@
+# `make demo` and `make test` set everything up by themselves, in .venv; `make help` lists the rest.
+#
+#   PYTHON=python3.12   the interpreter to make .venv with (`make distclean` first to change it)
+#   ARGS="-k scores"    more arguments for pytest
+#   WORKERS=4           test processes of `make test`
+
+PYTHON ?=
+ARGS ?=
+WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-long lint format clean distclean FORCE
+.NOTPARALLEL: # two pips at once in one .venv would harm each other
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+
+demo: .venv/.demo ## cluster an example, output in viewpass-demo/
+	.venv/bin/viewpass demo --out viewpass-demo
+
+# One BLAS thread in each test process, so that they do not fight over the cores;
+# the threads viewpass starts itself are not touched by these.
+test: .venv/.dev ## run the tests, without those that take minutes
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 \
+	    .venv/bin/python -m pytest -m "not long" -n $(WORKERS) $(ARGS)
+
+test-long: .venv/.dev ## run the tests that take minutes
+	.venv/bin/python -m pytest -m long $(ARGS)
+
+lint: .venv/.dev ## check style, types and the direction of imports
+	@failed=; \
+	check() { echo "$$*"; "$$@" || failed="$$failed, $${1##*/}$${2:+ $$2}"; }; \
+	check .venv/bin/ruff check .; \
+	check .venv/bin/ruff format --check .; \
+	check .venv/bin/mypy; \
+	check .venv/bin/lint-imports; \
+	if [ -n "$$failed" ]; then echo "lint failed: $${failed#, }" >&2; exit 1; fi
+
+format: .venv/.dev ## format the code and mend what ruff can
+	.venv/bin/ruff check --fix-only .
+	.venv/bin/ruff format .
+
+clean: ## remove caches and build output, keep .venv
+	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . \( -path ./.venv -o -path ./.git \) -prune -o \
+	    -type d \( -name __pycache__ -o -name '*.egg-info' \) -prune -exec rm -rf {} +
+
+distclean: clean ## remove .venv and the demo's output as well
+	rm -rf .venv viewpass-demo
+
+# ---- the environment --------------------------------------------------------------------------
+# .venv/.made  a sound environment; holds the folder it was made in
+# .venv/.demo  viewpass and what the demo needs are installed
+# .venv/.dev   the developer's tools as well
+# A stamp is written only after success and dates from the start of its install, so that an edit
+# of pyproject.toml meanwhile is not missed.
+
+PIP_INSTALL = .venv/bin/python -m pip install -qq --disable-pip-version-check
+
+.venv/.demo: .venv/.made pyproject.toml
+	@echo "Installing viewpass and what its demo needs into .venv (a minute or so) ..."
+	@: > $@.new
+	@$(PIP_INSTALL) -e '.[demo]'
+	@mv $@.new $@
+
+.venv/.dev: .venv/.made pyproject.toml
+	@echo "Installing viewpass and the developer's tools into .venv (a minute or so) ..."
+	@: > $@.new
+	@$(PIP_INSTALL) -e '.[demo,dev]'
+	@mv $@.new $@
+	@touch -r $@ .venv/.demo
+
+# Fails for an environment that is broken, half-made, moved from elsewhere or too old. pip writes
+# INSTALLER after all else of a package, and renames to ~name what it is about to replace.
+define VENV_SOUND
+import os, pathlib, sys, sysconfig
+import pip._internal.cli.main
+site = pathlib.Path(sysconfig.get_path("purelib"))
+whole = all((d / "INSTALLER").exists() for p in ("*.dist-info", "~*") for d in site.glob(p))
+here, made = os.getcwdb(), pathlib.Path(".venv/.made")
+activate = pathlib.Path(".venv/bin/activate")
+placed = made.read_bytes() == here if made.exists() else here + b"/.venv" in activate.read_bytes()
+own = sys.prefix != sys.base_prefix
+sys.exit(not (own and whole and placed and sys.version_info >= (3, 11)))
+endef
+export VENV_SOUND
+
+ASK_VERSION = import sys; v = sys.version_info; print("%s %d.%d" % ("new" if v >= (3, 11) else "old", v[0], v[1]))
+
+# Looked at on every run, but touched only when .venv is made anew: the installs above follow then.
+.venv/.made: FORCE
+	@if .venv/bin/python -I -c "$$VENV_SOUND" >/dev/null 2>&1; then \
+	    if [ ! -e $@ ]; then printf %s "$$(pwd -P)" > $@; fi; \
+	    exit 0; \
+	fi; \
+	python=; found=; \
+	for name in $(if $(PYTHON),"$(PYTHON)",python3 python3.13 python3.12 python3.11); do \
+	    answer=$$("$$name" -c '$(ASK_VERSION)' 2>/dev/null) || continue; \
+	    case $$answer in \
+	        "new "*) python=$$name; version=$${answer#new }; break;; \
+	        "old "*) found="$$found, $$name is $${answer#old }";; \
+	    esac; \
+	done; \
+	if [ -z "$$python" ]; then \
+	    { echo "viewpass needs Python 3.11 or newer: $(if $(PYTHON),PYTHON=$(PYTHON) is not one,none is on the PATH)$$found."; \
+	      echo "Install one, or name it: make PYTHON=/path/to/python3.12 $(MAKECMDGOALS)"; } >&2; \
+	    exit 1; \
+	fi; \
+	if [ -e .venv ]; then echo "The folder .venv is broken or half-made: making it anew."; fi; \
+	echo "Making .venv with $$python ($$version) ..."; \
+	if ! { "$$python" -m venv --clear .venv && .venv/bin/python -m pip --version >/dev/null; } >&2; then \
+	    { echo; \
+	      echo "$$python ($$version) could not make a virtual environment; its own words are above."; \
+	      echo "If they speak of venv, ensurepip or pip, a system package is missing:"; \
+	      echo "  Debian, Ubuntu: apt install python3-venv (or python$$version-venv)"; \
+	      echo "  elsewhere: the package that has Python's modules venv and ensurepip"; \
+	      echo "Then run make again."; } >&2; \
+	    exit 1; \
+	fi; \
+	printf %s "$$(pwd -P)" > $@

@@ -1,0 +1,48 @@
+"""viewpass clusters multi-modal rows in one pass, even when modalities are missing.
+
+Public names are resolved when first used: `import viewpass` loads nothing heavy.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "OPIMC": "viewpass.cluster.opimc",
+    "IMC": "viewpass.cluster.imc",
+    "Statistics": "viewpass.core.statistics",
+    "frames": "viewpass.sources.frames",
+    "load_bundle": "viewpass.sources.bundle",
+    "DataError": "viewpass.errors",
+    "MissingExtraError": "viewpass.errors",
+    "SettingError": "viewpass.errors",
+    "ViewpassError": "viewpass.errors",
+}
+
+__all__ = sorted(_HOMES)
+
+if TYPE_CHECKING:
+    from viewpass.cluster.imc import IMC as IMC
+    from viewpass.cluster.opimc import OPIMC as OPIMC
+    from viewpass.core.statistics import Statistics as Statistics
+    from viewpass.errors import DataError as DataError
+    from viewpass.errors import MissingExtraError as MissingExtraError
+    from viewpass.errors import SettingError as SettingError
+    from viewpass.errors import ViewpassError as ViewpassError
+    from viewpass.sources.bundle import load_bundle as load_bundle
+    from viewpass.sources.frames import frames as frames
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

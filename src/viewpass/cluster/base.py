@@ -1,0 +1,239 @@
+"""What every estimator shares: the doors data comes in by, prediction, and the fitted attributes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+)
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from viewpass.cluster.doors import is_views, matrix_source, views_source
+from viewpass.core.assign import Workspace, distances
+from viewpass.core.loss import objective
+from viewpass.core.statistics import Statistics
+from viewpass.core.stream import Model
+from viewpass.engine.local import labels_of
+from viewpass.errors import DataError
+from viewpass.kernels.grid import Floats, Integers, Labels
+from viewpass.kernels.threads import available_threads
+from viewpass.sources.source import Source
+from viewpass.views.rows import MeasuredRows
+
+logger = logging.getLogger("viewpass")
+
+PREDICT_BLOCK = 8192
+
+
+class ViewClusterer(  # type: ignore[misc]
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+):
+    """Base of the estimators; a subclass fits and says what it has learnt (`_fitted_model`)."""
+
+    # Set by subclasses' __init__.
+    n_clusters: int
+    alpha: float
+    views: Any
+    n_threads: int | None
+    verbose: int
+
+    # Set by fit.
+    n_features_in_: int
+    view_names_in_: tuple[str, ...]
+    labels_: Labels
+
+    def _fitted_model(self) -> Model:
+        raise NotImplementedError
+
+    # ---- a fit that fails leaves no trace: it is done on a blank copy
+
+    def _blank(self) -> Self:
+        """The same settings, with nothing learnt."""
+        blank = self.__class__.__new__(self.__class__)
+        for name, value in self.__dict__.items():
+            if not name.endswith("_") and name not in ("_learnt", "_cut_by_views"):
+                blank.__dict__[name] = value
+        return blank
+
+    def _become(self, other: Self) -> None:
+        self.__dict__ = other.__dict__
+
+    # ---- data in
+
+    def _read(self, X: Any, observed: Any, *, reset: bool) -> Source:
+        """Make a source of X; `reset` while fitting, otherwise X must fit the model."""
+        names = None if reset else self.view_names_in_
+        if is_views(X) or isinstance(X, Source):
+            source = views_source(X, observed, names)
+            self._check_not_empty(source)
+            if reset:
+                self._forget_columns()
+                self.n_features_in_ = sum(width or 0 for width in source.schema.widths)
+        else:
+            array = validate_data(
+                self,
+                X,
+                reset=reset,
+                accept_sparse="csr",
+                ensure_all_finite=False,
+                dtype="numeric",
+            )
+            views = self.views
+            if not reset and not self._cut_by_views:
+                views = [width or 0 for width in self._fitted_model().schema.widths]
+            source = matrix_source(array, observed, views, names, labelled=not reset)
+        if reset:
+            self.view_names_in_ = source.schema.names
+            self._cut_by_views = not (is_views(X) or isinstance(X, Source))
+        return source
+
+    def _forget_columns(self) -> None:
+        if hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    @staticmethod
+    def _check_not_empty(source: Source) -> None:
+        if source.n_rows == 0:
+            raise DataError("the data has no rows (0 samples): at least one is needed.")
+
+    def _workspace(self) -> Workspace:
+        return Workspace(self.n_threads or available_threads())
+
+    # ---- answers
+
+    def predict(self, X: Any, observed: Any = None) -> Labels:
+        """Label rows by the nearest centre over the views they have; -1 for rows without any.
+
+        Parameters
+        ----------
+        X : as for `fit`
+        observed : (n, n_views) array of bool, optional
+
+        Returns
+        -------
+        labels : (n,) array of int32
+        """
+        check_is_fitted(self)
+        source = self._read(X, observed, reset=False)
+        return self._labels_of(source)
+
+    def _labels_of(self, source: Source) -> Labels:
+        parts = labels_of(self._fitted_model(), source, self._workspace(), block=PREDICT_BLOCK)
+        return np.concatenate([np.empty(0, dtype=np.int32), *parts])
+
+    def transform(self, X: Any, observed: Any = None) -> Floats:
+        """Squared distances to the centres over the observed views; NaN for a row without any.
+
+        Returns
+        -------
+        distances : (n, n_clusters) array of float64
+        """
+        check_is_fitted(self)
+        source = self._read(X, observed, reset=False)
+        model, workspace = self._fitted_model(), self._workspace()
+        parts = []
+        for chunk in source.chunks(PREDICT_BLOCK):
+            model.schema.merged(chunk.schema)
+            parts.append(distances(MeasuredRows(chunk), model.centres, workspace))
+        return np.concatenate([np.empty((0, self._n_features_out)), *parts])
+
+    def fit_predict(self, X: Any, y: Any = None, observed: Any = None) -> Labels:
+        """Fit, then give `labels_` (`stream_labels_` with `compute_labels=False`)."""
+        self.fit(X, observed=observed)
+        return self.labels_
+
+    def fit_transform(self, X: Any, y: Any = None, observed: Any = None) -> Floats:
+        """Fit, then `transform` the same data."""
+        return self.fit(X, observed=observed).transform(X, observed=observed)
+
+    def fit(self, X: Any, y: Any = None, observed: Any = None) -> Self:
+        """Fit to data; see the subclass."""
+        raise NotImplementedError
+
+    def score(self, X: Any, y: Any = None, observed: Any = None) -> float:
+        """Minus the objective on X: squared distances to the nearest centres plus the ridge."""
+        nearest = np.nanmin(
+            self.transform(X, observed=observed), axis=1, initial=np.inf, where=True
+        )
+        squares = self._fitted_model().centres.squares
+        ridge = sum(float(part.sum()) for part in squares if part is not None)
+        return -float(nearest[np.isfinite(nearest)].sum() + self.alpha * ridge)
+
+    # ---- what was learnt
+
+    @property
+    def cluster_centers_(self) -> list[Floats]:
+        """Centres of each view, (n_clusters, columns); NaN for a view no row has had yet."""
+        model = self._fitted_model()
+        widths = model.schema.widths
+        shape = [(model.total.n_clusters, width or 0) for width in widths]
+        return [
+            np.full(shape[v], np.nan) if values is None else values.copy()
+            for v, values in enumerate(model.centres.values)
+        ]
+
+    @property
+    def counts_(self) -> list[Integers]:
+        """Rows of each cluster that have view v, for each view."""
+        return [counts.copy() for counts in self._fitted_model().total.counts]
+
+    @property
+    def statistics_(self) -> Statistics:
+        """The sums and counts themselves (a copy)."""
+        return self._fitted_model().total.copy()
+
+    @property
+    def loss_curve_(self) -> Floats:
+        """The average loss after every chunk (Eq. 18-20)."""
+        return np.array(self._fitted_model().loss_curve)
+
+    @property
+    def objective_(self) -> float:
+        """The objective J over all rows read (Eq. 17)."""
+        model = self._fitted_model()
+        return objective(model.centres, model.total, self.alpha)
+
+    @property
+    def n_iter_(self) -> int:
+        """Centre updates in all."""
+        return self._fitted_model().n_iter
+
+    @property
+    def n_rows_unseen_(self) -> int:
+        """Rows without any view: label -1, without effect."""
+        return self._fitted_model().n_unseen
+
+    @property
+    def _n_features_out(self) -> int:
+        return self._fitted_model().total.n_clusters
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+@contextmanager
+def narrated(verbose: int) -> Iterator[None]:
+    """Let progress be seen for the time of a fit when `verbose` asks for it."""
+    if not verbose or logger.hasHandlers():
+        yield
+        return
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)

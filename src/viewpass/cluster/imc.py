@@ -1,0 +1,176 @@
+"""IMC: the offline case of OPIMC (Eq. 7), all rows as one chunk."""
+
+from __future__ import annotations
+
+import logging
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from viewpass.cluster.base import ViewClusterer, narrated
+from viewpass.cluster.starts import checked_init
+from viewpass.core.step import Outcome, Rules
+from viewpass.core.stream import Model, Plan, begin, widened
+from viewpass.engine.local import too_few
+from viewpass.errors import DataError
+from viewpass.views.rows import MeasuredRows
+from viewpass.views.seeds import as_generator
+
+logger = logging.getLogger("viewpass")
+
+
+class IMC(ViewClusterer):
+    """Offline incomplete multi-view clustering: the best of several starts on all rows at once.
+
+    The same objective and steps as `OPIMC` with the whole data as one chunk, so it needs the data
+    in memory and several looks at every row.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    alpha : float, default=0.1
+        Ridge on the centres.
+    n_init : int, default=10
+        Starts; the one with the lowest objective is kept. An array as `init` is one start.
+    max_iter : int, default=100
+        Most centre updates a start.
+    tol : float, default=1e-6
+        Settled when the loss changes by less than this share; 0: when no label moves.
+    init : {"auto", "k-means++", "random"}, array or list of arrays, default="auto"
+        How a start is made. "k-means++": seeds far apart by distances over shared views;
+        "random": the published soft random V; "auto": the two in turn. Arrays as in `OPIMC`.
+    fill, views, random_state, n_threads, verbose
+        As in `OPIMC`.
+
+    Attributes
+    ----------
+    labels_ : (n,) array of int32
+        -1: a row without any view.
+    objectives_ : (n_init,) array
+        The objective each start reached.
+    cluster_centers_, counts_, statistics_, loss_curve_, objective_, n_iter_, n_rows_unseen_,
+    view_names_in_, n_features_in_, row_ids_
+        As in `OPIMC`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import viewpass as vp
+    >>> X = np.repeat(np.eye(3), 5, axis=0)
+    >>> labels = vp.IMC(n_clusters=3, random_state=0).fit_predict([X, 2 * X])
+    >>> np.bincount(labels)
+    array([5, 5, 5])
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "init": "no_validation",  # type: ignore[dict-item]
+        "fill": [StrOptions({"mean", "zero-filled-mean"}), None],
+        "views": "no_validation",  # type: ignore[dict-item]
+        "random_state": "no_validation",  # type: ignore[dict-item]
+        "n_threads": [Interval(Integral, 1, None, closed="left"), None],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        alpha: float = 0.1,
+        n_init: int = 10,
+        max_iter: int = 100,
+        tol: float = 1e-6,
+        init: Any = "auto",
+        fill: str | None = "mean",
+        views: Any = None,
+        random_state: Any = None,
+        n_threads: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.alpha = alpha
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.init = init
+        self.fill = fill
+        self.views = views
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.verbose = verbose
+
+    _learnt: Model
+
+    def fit(self, X: Any, y: Any = None, observed: Any = None) -> Self:
+        """Cluster the rows.
+
+        Parameters
+        ----------
+        X, observed
+            As in `OPIMC.fit`.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        fresh = self._blank()
+        source = fresh._read(X, observed, reset=True)
+        if source.n_rows < self.n_clusters:
+            raise DataError(too_few(source.n_rows, self.n_clusters))
+        (chunk,) = source.chunks(source.n_rows)
+        rows = MeasuredRows(chunk).measure(self.n_threads or 1)
+        n_seen = int((rows.n_seen > 0).sum())
+        if n_seen < self.n_clusters:
+            raise DataError(too_few(n_seen, self.n_clusters))
+        with narrated(self.verbose):
+            best, fresh.objectives_ = fresh._best_start(rows)
+        fresh._learnt = Model(
+            chunk.schema,
+            widened(best.total, chunk.schema),
+            best.centres,
+            rows.n_rows,
+            rows.n_rows - n_seen,
+            best.n_iter,
+            [best.loss / rows.n_rows],
+        )
+        fresh.labels_ = best.decision.labels
+        if source.row_ids is not None:
+            fresh.row_ids_ = source.row_ids
+        self._become(fresh)
+        return self
+
+    def _best_start(self, rows: MeasuredRows) -> tuple[Outcome, Any]:
+        init = checked_init(self.init, self.n_clusters, self.view_names_in_)
+        rules = Rules(self.alpha, self.max_iter, self.tol, self.fill)
+        workspace, rng = self._workspace(), as_generator(self.random_state)
+        best: Outcome | None = None
+        objectives = []
+        for number in range(self.n_init if isinstance(init, str) else 1):
+            kind = init
+            if isinstance(init, str) and init != "random":
+                seeded = init == "k-means++" or number % 2 == 0
+                kind = "one seeding" if seeded else "random"
+            outcome = begin(rows, Plan(self.n_clusters, rules, kind), workspace, rng)
+            objectives.append(outcome.total.objective(self.alpha))
+            if best is None or objectives[-1] < min(objectives[:-1]):
+                best = outcome
+            logger.info("start %d (%s): objective %.6g", number + 1, kind, objectives[-1])
+        assert best is not None
+        return best, np.array(objectives)
+
+    def _fitted_model(self) -> Model:
+        try:
+            return self._learnt
+        except AttributeError:
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet.") from None
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_learnt")

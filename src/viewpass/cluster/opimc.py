@@ -1,0 +1,242 @@
+"""OPIMC: one-pass incomplete multi-view clustering (Hu and Chen, AAAI 2019)."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, Self
+
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from viewpass.cluster.base import ViewClusterer, narrated
+from viewpass.cluster.starts import checked_init
+from viewpass.core.step import Rules
+from viewpass.core.stream import Model, Plan, Stream
+from viewpass.engine.local import run, too_few
+from viewpass.errors import DataError
+from viewpass.kernels.grid import Labels
+from viewpass.views.seeds import as_generator
+
+WARMUP_ROWS = 4000
+WARMUP_ROWS_A_CLUSTER = 50
+
+
+class OPIMC(ViewClusterer):
+    """One-pass incomplete multi-view clustering.
+
+    Rows are read once, in chunks. Each is scaled to unit length in every view it has and goes to
+    the cluster nearest over those views; two sums a view are all that is kept. Missing views are
+    rows of NaN, all-zero rows, `None` for a whole view, or False in `observed`.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    alpha : float, default=0.1
+        Ridge on the centres. It pulls them towards the origin with the weight of `alpha` rows.
+    chunk_size : int, default=2000
+        Rows read and settled together.
+    n_passes : int, default=1
+        Times the data is read. From the second on, a chunk starts from its last labels.
+    max_iter : int, default=20
+        Most centre updates a chunk.
+    tol : float, default=1e-6
+        A chunk is settled when its loss changes by less than this share; 0: when no label moves.
+    init : {"auto", "k-means++", "random"}, array or list of arrays, default="auto"
+        How the first centres are made. "auto": candidates of several kinds compete by the
+        objective on the warm-up. "k-means++": the same with seeds far apart only, by distances
+        over shared views. "random": the published start, one soft random V on the first chunk.
+        An array of (rows of the first chunk, n_clusters) is that V, a 1-D array the labels of
+        those rows; a list (or dict) of (n_clusters, columns) arrays are centres.
+    warmup : int or "auto", default="auto"
+        Rows gathered (in whole chunks) before the start is made; they are the stream's first
+        chunk. "auto": 4000, or 50 a cluster if that is more. 0: the first chunk alone.
+        `init="random"` and arrays imply 0.
+    fill : {"mean", "zero-filled-mean"} or None, default="mean"
+        What an empty cluster's centre is in a view: in the first chunk the mean of the chunk's
+        observed rows (or, as the released code has it, of all its rows, absent ones as zeros),
+        later its last centre. None: zero, the paper's OPIMC-NF.
+    views : int or list of int, optional
+        How a single 2-D array is cut into views: widths (one may be -1 for the rest), or a number
+        of near-equal blocks.
+    compute_labels : bool, default=True
+        Also look back over the data for `labels_`, the labels under the final centres.
+    random_state : None, int, RandomState or Generator
+    n_threads : int, optional
+        By default every processor this process may use. Results do not depend on it.
+    verbose : int, default=0
+        1: tell the progress through `logging`.
+
+    Attributes
+    ----------
+    stream_labels_ : (n,) array of int32
+        The labels as the stream decided them: the paper's result. -1: a row without any view.
+    labels_ : (n,) array of int32
+        The labels under the final centres, equal to `predict` of the same data.
+    cluster_centers_ : list of (n_clusters, columns) arrays
+    counts_ : list of (n_clusters,) arrays
+    statistics_ : Statistics
+    loss_curve_ : array, a value a chunk
+    objective_ : float
+    n_iter_ : int
+    n_rows_unseen_ : int
+    view_names_in_ : tuple of str
+    n_features_in_ : int
+    row_ids_ : array, where the data has ids
+
+    Notes
+    -----
+    The published procedure is `init="random"` (which reads no warm-up), with `chunk_size=50` on
+    small data and 2000 on large.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import viewpass as vp
+    >>> rng = np.random.default_rng(0)
+    >>> centre = np.repeat(np.eye(3), 40, axis=0)
+    >>> image = centre + 0.1 * rng.standard_normal((120, 3))
+    >>> text = centre @ rng.standard_normal((3, 5)) + 0.1 * rng.standard_normal((120, 5))
+    >>> image[::4] = np.nan                               # every fourth row lacks its image
+    >>> model = vp.OPIMC(n_clusters=3, random_state=0).fit([image, text])
+    >>> sorted(np.bincount(model.labels_).tolist())
+    [40, 40, 40]
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "chunk_size": [Interval(Integral, 1, None, closed="left")],
+        "n_passes": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "init": "no_validation",  # type: ignore[dict-item]
+        "warmup": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
+        "fill": [StrOptions({"mean", "zero-filled-mean"}), None],
+        "views": "no_validation",  # type: ignore[dict-item]
+        "compute_labels": ["boolean"],
+        "random_state": "no_validation",  # type: ignore[dict-item]
+        "n_threads": [Interval(Integral, 1, None, closed="left"), None],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        alpha: float = 0.1,
+        chunk_size: int = 2000,
+        n_passes: int = 1,
+        max_iter: int = 20,
+        tol: float = 1e-6,
+        init: Any = "auto",
+        warmup: int | str = "auto",
+        fill: str | None = "mean",
+        views: Any = None,
+        compute_labels: bool = True,
+        random_state: Any = None,
+        n_threads: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.alpha = alpha
+        self.chunk_size = chunk_size
+        self.n_passes = n_passes
+        self.max_iter = max_iter
+        self.tol = tol
+        self.init = init
+        self.warmup = warmup
+        self.fill = fill
+        self.views = views
+        self.compute_labels = compute_labels
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.verbose = verbose
+
+    stream_labels_: Labels
+    _learnt: Stream
+
+    def fit(self, X: Any, y: Any = None, observed: Any = None) -> Self:
+        """Cluster the rows, from nothing.
+
+        Parameters
+        ----------
+        X : list, tuple or dict of 2-D arrays or CSR matrices; a source; or one 2-D array
+            One matrix a view, row i of each the same item; `vp.frames(...)`; or an array that
+            `views=` cuts into blocks.
+        y : ignored
+        observed : (n, n_views) array of bool, optional
+            Which views a row has.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        fresh = self._blank()
+        source = fresh._read(X, observed, reset=True)
+        if source.n_rows < self.n_clusters:
+            raise DataError(too_few(source.n_rows, self.n_clusters))
+        fresh._learnt = fresh._new_stream()
+        with narrated(self.verbose):
+            fresh.stream_labels_ = run(
+                fresh._learnt, source, chunk_size=self.chunk_size, n_passes=self.n_passes
+            )
+            if self.compute_labels:
+                fresh.labels_ = fresh._labels_of(source)
+        if source.row_ids is not None:
+            fresh.row_ids_ = source.row_ids
+        self._become(fresh)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, observed: Any = None) -> Self:
+        """Read one chunk: all rows of X, in one step.
+
+        Feeding the chunks of a data set one by one is `fit` with `n_passes=1`, to the bit. While
+        a warm-up gathers, the attributes and `predict` come from a provisional start of the rows
+        so far. `stream_labels_` are the labels of this chunk.
+        """
+        self._validate_params()
+        begun = hasattr(self, "_learnt")
+        fresh = self if begun else self._blank()
+        source = fresh._read(X, observed, reset=not begun)
+        if source.n_rows == 0:
+            raise DataError("the chunk has no rows (0 samples): at least one is needed.")
+        stream = self._learnt if begun else fresh._new_stream()
+        (chunk,) = source.chunks(source.n_rows)
+        if not stream.started:  # gathered rows outlive this call: the caller's array may not
+            chunk = chunk.copy()
+        decided = stream.feed(chunk)
+        fresh._learnt = stream
+        if decided is None:
+            labels = fresh._labels_of(source)
+        else:
+            labels = decided.labels[-source.n_rows :]
+        fresh.stream_labels_ = fresh.labels_ = labels
+        self._become(fresh)
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None, observed: Any = None) -> Labels:
+        """Fit, then give `labels_` (`stream_labels_` with `compute_labels=False`)."""
+        self.fit(X, observed=observed)
+        return self.labels_ if self.compute_labels else self.stream_labels_
+
+    def _new_stream(self) -> Stream:
+        init = checked_init(self.init, self.n_clusters, self.view_names_in_)
+        warmup = 0
+        if isinstance(init, str) and init != "random":
+            warmup = (
+                max(WARMUP_ROWS, WARMUP_ROWS_A_CLUSTER * self.n_clusters)
+                if self.warmup == "auto"
+                else int(self.warmup)
+            )
+        rules = Rules(self.alpha, self.max_iter, self.tol, self.fill)
+        plan = Plan(self.n_clusters, rules, init, warmup)
+        return Stream(plan, as_generator(self.random_state), self._workspace())
+
+    def _fitted_model(self) -> Model:
+        try:
+            return self._learnt.model
+        except AttributeError:
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet.") from None
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_learnt")

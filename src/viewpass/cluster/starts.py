@@ -1,0 +1,57 @@
+"""Check what a user gives as `init` and bring it into the form the core takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from viewpass.errors import SettingError
+
+NAMES = ("auto", "k-means++", "random")
+
+
+def checked_init(init: Any, n_clusters: int, names: tuple[str, ...]) -> Any:
+    """A name, an array (memberships or labels of the first rows), or a list of centres a view."""
+    if isinstance(init, str):
+        if init not in NAMES:
+            raise SettingError(f"init={init!r}: one of {', '.join(map(repr, NAMES))} or an array.")
+        return init
+    if isinstance(init, Mapping):
+        unknown = [name for name in init if name not in names]
+        absent = [name for name in names if name not in init]
+        if unknown or absent:
+            raise SettingError(
+                f"init has centres for {', '.join(map(repr, init))}; "
+                f"the views are {', '.join(map(repr, names))}."
+            )
+        return [_centres(init[name], name, n_clusters) for name in names]
+    if isinstance(init, list | tuple) and all(np.ndim(part) == 2 for part in init):
+        if len(init) != len(names):
+            raise SettingError(f"init has centres of {len(init)} views, the data has {len(names)}.")
+        return [_centres(u, name, n_clusters) for u, name in zip(init, names, strict=True)]
+    array = np.asarray(init)
+    if array.ndim == 1 and array.dtype.kind in "iu":
+        if len(array) and (array.min() < 0 or array.max() >= n_clusters):
+            raise SettingError(f"init: labels must lie between 0 and {n_clusters - 1}.")
+        return array
+    if array.ndim == 2 and array.dtype.kind in "iufb" and array.shape[1] == n_clusters:
+        array = array.astype(np.float64)
+        if not np.isfinite(array).all() or (array < 0).any():
+            raise SettingError("init: memberships must be finite and not negative.")
+        return array
+    raise SettingError(
+        f"init is an array of shape {array.shape} and type {array.dtype}; expected memberships "
+        f"(rows of the first chunk x {n_clusters}), integer labels of those rows, or a list "
+        "with the centres of each view."
+    )
+
+
+def _centres(values: Any, name: str, n_clusters: int) -> Any:
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != 2 or len(array) != n_clusters or not np.isfinite(array).all():
+        raise SettingError(
+            f"init, view {name!r}: {n_clusters} finite centres (a row each) were expected."
+        )
+    return array

@@ -1,0 +1,130 @@
+"""The start of a stream, a stage of its own: from the first rows to the first centres.
+
+The published start is one soft random V. The default lets candidates of several kinds compete on
+the warm-up rows by the objective: none of them is best everywhere, and J ranks them rightly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from viewpass.core import step
+from viewpass.core.assign import Workspace
+from viewpass.core.centres import Centres
+from viewpass.core.seeding import seeded_labels
+from viewpass.core.statistics import Statistics
+from viewpass.core.step import Outcome, Rules
+from viewpass.kernels.grid import Floats, Integers, Labels
+from viewpass.views.rows import MeasuredRows
+
+# Candidates of each kind that compete, by the name of the start.
+CANDIDATES = {
+    "auto": {"seeded": 4, "soft": 2, "hard": 2},
+    "k-means++": {"seeded": 4},
+}
+HEAT_ROWS = 1000  # rows of the first heat (or 20 a cluster); each later heat has twice as many
+HEAT_ROWS_A_CLUSTER = 20
+HEAT_ITERATIONS = 5
+
+
+def soft_memberships(n_rows: int, n_clusters: int, rng: np.random.Generator) -> Floats:
+    """The published V: uniform, each row scaled to sum 1 (so not 1-of-K)."""
+    memberships = rng.random((n_rows, n_clusters))
+    memberships /= memberships.sum(axis=1, keepdims=True)
+    return memberships
+
+
+def seeded(
+    rows: MeasuredRows,
+    n_clusters: int,
+    rules: Rules,
+    workspace: Workspace,
+    rng: np.random.Generator,
+) -> Outcome:
+    """One incomplete k-means++ start on all rows."""
+    rows.measure(workspace.n_threads)
+    (labels,) = seeded_labels(rows, n_clusters, 1, rng)
+    return from_labels(rows, labels, n_clusters, rules, workspace)
+
+
+def compete(
+    rows: MeasuredRows,
+    n_clusters: int,
+    kind: str,
+    rules: Rules,
+    workspace: Workspace,
+    rng: np.random.Generator,
+) -> Outcome:
+    """Successive halving: few rows and iterations for many candidates, all rows for the winner."""
+    rows.measure(workspace.n_threads)
+    order = rng.permutation(np.flatnonzero(rows.n_seen > 0))
+    size = min(len(order), max(HEAT_ROWS, HEAT_ROWS_A_CLUSTER * n_clusters))
+    heat = _part(rows, order[:size])
+    short = replace(rules, max_iter=min(rules.max_iter, HEAT_ITERATIONS))
+    field = _first_heat(heat, n_clusters, kind, short, workspace, rng)
+    while len(field) > 1:
+        field = sorted(field, key=lambda outcome: outcome.total.objective(rules.alpha))
+        field = field[: len(field) // 2]
+        whole = size == len(order)
+        size = min(len(order), 2 * size)
+        if not whole:
+            heat = _part(rows, order[:size])
+        field = [_go_on(heat, outcome, short, workspace, same_rows=whole) for outcome in field]
+    winner = field[0]
+    return _go_on(rows, winner, rules, workspace, same_rows=False)
+
+
+def _part(rows: MeasuredRows, which: Integers) -> MeasuredRows:
+    if len(which) == rows.n_rows:
+        return rows
+    reference = any(view is not None and view.kind == "reference" for view in rows.views)
+    return MeasuredRows(rows.chunk.take(np.sort(which)), reference=reference).measure()
+
+
+def _first_heat(
+    heat: MeasuredRows,
+    n_clusters: int,
+    kind: str,
+    rules: Rules,
+    workspace: Workspace,
+    rng: np.random.Generator,
+) -> list[Outcome]:
+    numbers = CANDIDATES[kind]
+    labels = []
+    if numbers.get("seeded"):
+        labels += seeded_labels(heat, n_clusters, numbers["seeded"], rng)
+    for _ in range(numbers.get("hard", 0)):
+        labels.append(rng.integers(n_clusters, size=heat.n_rows).astype(np.int32))
+    field = [from_labels(heat, start, n_clusters, rules, workspace) for start in labels]
+    for _ in range(numbers.get("soft", 0)):
+        memberships = soft_memberships(heat.n_rows, n_clusters, rng)
+        field.append(step.from_memberships(heat, memberships, rules, workspace))
+    return field
+
+
+def from_labels(
+    rows: MeasuredRows, labels: Labels, n_clusters: int, rules: Rules, workspace: Workspace
+) -> Outcome:
+    nothing = empty_statistics(rows, n_clusters)
+    nowhere = Centres.none(n_clusters, rows.n_views)
+    return step.from_labels(
+        *(rows, nothing, nowhere, labels, rules, workspace), counted=False, first=True
+    )
+
+
+def _go_on(
+    rows: MeasuredRows, outcome: Outcome, rules: Rules, workspace: Workspace, *, same_rows: bool
+) -> Outcome:
+    if same_rows:
+        return step.settle(
+            *(rows, outcome.total, outcome.centres, outcome.decision, rules, workspace), first=True
+        )
+    nothing = empty_statistics(rows, outcome.total.n_clusters)
+    return step.from_centres(rows, nothing, outcome.centres, rules, workspace)
+
+
+def empty_statistics(rows: MeasuredRows, n_clusters: int) -> Statistics:
+    """Statistics of no rows, as wide as these views."""
+    return Statistics(n_clusters, [0 if x is None else x.shape[1] for x in rows.chunk.views])

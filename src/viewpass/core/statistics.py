@@ -1,0 +1,163 @@
+"""R, T and S of Eq. 12-14: what the rows seen so far leave behind, and all the objective needs (Eq. 17).
+
+Sums are whole numbers of grid steps (kernels/grid.py), counts are integers: adding, subtracting and
+merging are exact, in any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from viewpass.errors import DataError
+from viewpass.kernels.grid import STEP, Floats, Integers, Labels
+from viewpass.kernels.means import divide
+from viewpass.views.chunk import Chunk
+from viewpass.views.rows import MeasuredRows
+
+
+class Statistics:
+    """Sums and counts of every cluster in every view.
+
+    Parameters
+    ----------
+    n_clusters : int
+    widths : sequence of int
+        Columns of each view.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import viewpass as vp
+    >>> rows = np.array([[3.0, 4.0], [0.0, 2.0], [5.0, 0.0]])
+    >>> both = vp.Statistics(2, [2]).add([rows], np.array([0, 0, 1]))
+    >>> both.sums(0)
+    array([[0.6, 1.8],
+           [1. , 0. ]])
+    >>> both.counts[0]
+    array([2, 1])
+    >>> both.subtract([rows], np.array([0, 0, 1])) == vp.Statistics(2, [2])
+    True
+    """
+
+    def __init__(self, n_clusters: int, widths: Sequence[int]) -> None:
+        self.n_clusters = n_clusters
+        self.steps: list[Integers] = [np.zeros((n_clusters, d), dtype=np.int64) for d in widths]
+        self.counts: list[Integers] = [np.zeros(n_clusters, dtype=np.int64) for _ in widths]
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Columns of each view."""
+        return tuple(steps.shape[1] for steps in self.steps)
+
+    @property
+    def squares(self) -> tuple[int, ...]:
+        """S of each view: its observed rows, since every row has unit length."""
+        return tuple(int(counts.sum()) for counts in self.counts)
+
+    def sums(self, view: int) -> Floats:
+        """R of a view: the sum of the unit rows of each cluster."""
+        sums: Floats = self.steps[view] * STEP
+        return sums
+
+    def centres(self, alpha: float) -> list[Floats]:
+        """U = R (T + alpha I)^-1 (Eq. 13); 0 where a cluster has no row of a view."""
+        centres = [np.zeros(steps.shape) for steps in self.steps]
+        for steps, counts, values in zip(self.steps, self.counts, centres, strict=True):
+            divide(steps, counts, alpha, values)
+        return centres
+
+    def objective(self, alpha: float) -> float:
+        """J with the best centres for these labels: sum of S_v - |R_k|^2 / (T_k + alpha)."""
+        return float(sum(self.view_objectives(alpha)))
+
+    def view_objectives(self, alpha: float) -> list[float]:
+        """The objective's share of each view."""
+        shares = []
+        for v, square in enumerate(self.squares):
+            norms = (self.sums(v) ** 2).sum(axis=1)
+            weights = self.counts[v] + alpha
+            explained = np.divide(norms, weights, out=np.zeros_like(norms), where=weights > 0)
+            shares.append(square - float(explained.sum()))
+        return shares
+
+    def add(self, views: Any, labels: Any, observed: Any = None) -> Statistics:
+        """Add rows (a list of matrices) with their labels; -1 adds nothing. Returns itself."""
+        return self._change(views, labels, observed, 1)
+
+    def subtract(self, views: Any, labels: Any, observed: Any = None) -> Statistics:
+        """Take away rows that were added with these labels. Returns itself."""
+        return self._change(views, labels, observed, -1)
+
+    def merge(self, other: Statistics) -> Statistics:
+        """The statistics of both sets of rows, as a new object; the same as `self + other`."""
+        return self + other
+
+    def copy(self) -> Statistics:
+        """An independent copy."""
+        return self._made([s.copy() for s in self.steps], [c.copy() for c in self.counts])
+
+    def move(self, rows: MeasuredRows, which: Integers, labels: Labels, sign: int) -> None:
+        """Add (1) or take away (-1) measured rows, in place."""
+        for v, view in enumerate(rows.views):
+            if view is not None:
+                view.add(which, rows.inverse[v], labels, sign, self.steps[v], self.counts[v])
+
+    def __add__(self, other: Statistics) -> Statistics:
+        self._check_same_shape(other)
+        return self._made(
+            [a + b for a, b in zip(self.steps, other.steps, strict=True)],
+            [a + b for a, b in zip(self.counts, other.counts, strict=True)],
+        )
+
+    def __sub__(self, other: Statistics) -> Statistics:
+        self._check_same_shape(other)
+        return self._made(
+            [a - b for a, b in zip(self.steps, other.steps, strict=True)],
+            [a - b for a, b in zip(self.counts, other.counts, strict=True)],
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Statistics):
+            return NotImplemented
+        return (self.n_clusters, self.widths) == (other.n_clusters, other.widths) and all(
+            np.array_equal(a, b)
+            for a, b in zip(self.steps + self.counts, other.steps + other.counts, strict=True)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        rows = ", ".join(f"{n:,}" for n in self.squares)
+        return (
+            f"Statistics(n_clusters={self.n_clusters}, widths={list(self.widths)}, rows=[{rows}])"
+        )
+
+    def _made(self, steps: list[Integers], counts: list[Integers]) -> Statistics:
+        made = Statistics(self.n_clusters, [])
+        made.steps, made.counts = steps, counts
+        return made
+
+    def _check_same_shape(self, other: Statistics) -> None:
+        if (self.n_clusters, self.widths) != (other.n_clusters, other.widths):
+            raise DataError(
+                f"statistics of {other.n_clusters} clusters with widths {list(other.widths)} do "
+                f"not fit those of {self.n_clusters} clusters with widths {list(self.widths)}."
+            )
+
+    def _change(self, views: Any, labels: Any, observed: Any, sign: int) -> Statistics:
+        chunk = Chunk.of(views, observed=observed)
+        given = np.ascontiguousarray(labels, dtype=np.int32)
+        if given.shape != (chunk.n_rows,):
+            raise DataError(f"{given.size} labels for {chunk.n_rows} rows: one a row is expected.")
+        if given.size and not (given.min() >= -1 and given.max() < self.n_clusters):
+            raise DataError(f"labels must lie between -1 and {self.n_clusters - 1}.")
+        widths = chunk.schema.widths
+        for name, width, mine in zip(chunk.names, widths, self.widths, strict=True):
+            if width is not None and width != mine:
+                raise DataError(f"view {name!r} has {width} columns, {mine} were expected.")
+        rows = MeasuredRows(chunk).measure()
+        self.move(rows, np.arange(chunk.n_rows), given, sign)
+        return self

@@ -1,0 +1,253 @@
+"""Algorithm 1 as something that is fed: chunks go in, labels come out, the state stays small."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy, deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from viewpass.core import start, step
+from viewpass.core.assign import Decision, Workspace, assign
+from viewpass.core.centres import Centres
+from viewpass.core.statistics import Statistics
+from viewpass.core.step import Outcome, Rules
+from viewpass.errors import DataError, SettingError
+from viewpass.kernels.grid import Floats, Labels
+from viewpass.views.chunk import Chunk, Schema, join
+from viewpass.views.rows import MeasuredRows
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a stream is told before its first row."""
+
+    n_clusters: int
+    rules: Rules
+    init: Any = "auto"  # a name (start.CANDIDATES, "random", "one seeding"), V, labels or centres
+    warmup: int = 0
+    reference: bool = False
+
+
+@dataclass
+class Model:
+    """What a stream has learnt: enough to predict, to report and to go on."""
+
+    schema: Schema
+    total: Statistics
+    centres: Centres
+    n_rows: int = 0
+    n_unseen: int = 0
+    n_iter: int = 0
+    loss_curve: list[float] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Decided:
+    """Labels of consecutive rows, from row `start` of the data on."""
+
+    start: int
+    labels: Labels
+    margins: Floats
+
+
+class Stream:
+    """Reads each row once and keeps two sums a view.
+
+    `feed` a chunk and get the labels of the rows it decided (none while the warm-up gathers);
+    `finish` decides what is still gathered; `refeed` is the same for further passes.
+    """
+
+    def __init__(self, plan: Plan, rng: np.random.Generator, workspace: Workspace) -> None:
+        self.plan = plan
+        self.rng = rng
+        self.workspace = workspace
+        self._model: Model | None = None
+        self._schema: Schema | None = None
+        self._gathered: list[Chunk] = []
+        self._guess: Stream | None = None
+        self._n_rows = 0
+        self._n_unseen = 0
+
+    @property
+    def started(self) -> bool:
+        """Whether centres have been made and committed."""
+        return self._model is not None
+
+    @property
+    def n_rows(self) -> int:
+        """Rows read in the first pass, those without any view included."""
+        return self._n_rows
+
+    @property
+    def model(self) -> Model:
+        """What is known now: while the warm-up gathers, from a start made of the rows so far."""
+        if self._model is not None:
+            return self._model
+        if self._guess is None:
+            self._guess = self._provisional()
+        assert self._guess._model is not None
+        return self._guess._model
+
+    def feed(self, chunk: Chunk) -> Decided | None:
+        """Read the next rows; nothing changes if they are refused."""
+        schema = chunk.schema if self._schema is None else self._schema.merged(chunk.schema)
+        rows = MeasuredRows(chunk, reference=self.plan.reference)
+        if self._model is not None:
+            outcome = step.from_centres(
+                *(rows, widened(self._model.total, schema), self._model.centres),
+                *(self.plan.rules, self.workspace),
+            )
+            return self._commit(outcome, rows, schema)
+        rows.measure(self.workspace.n_threads)
+        if not self._gathered and not rows.n_seen.any():  # nothing to start from, nothing to keep
+            return self._pass_over(chunk, schema)
+        gathered = [*self._gathered, chunk]
+        if sum(part.n_rows for part in gathered) < self.plan.warmup:
+            self._schema, self._gathered, self._guess = schema, gathered, None
+            return None
+        if self._gathered:
+            rows = MeasuredRows(join(gathered), reference=self.plan.reference)
+        return self._commit(self._begin(rows, schema), rows, schema)
+
+    def finish(self) -> Decided | None:
+        """The first pass is over: decide the rows still gathered for the start."""
+        if self._model is not None or not self._gathered:
+            return None
+        assert self._schema is not None
+        rows = MeasuredRows(join(self._gathered), reference=self.plan.reference)
+        return self._commit(self._begin(rows, self._schema), rows, self._schema)
+
+    def refeed(self, chunk: Chunk, labels: Labels) -> Decided:
+        """Read rows again that hold these labels in the statistics (pass 2 and later)."""
+        if self._model is None:
+            raise DataError("a second pass needs a first one: no row has been decided yet.")
+        schema = self._model.schema.merged(chunk.schema)
+        rows = MeasuredRows(chunk, reference=self.plan.reference)
+        outcome = step.from_labels(
+            *(rows, self._model.total, self._model.centres, labels),
+            *(self.plan.rules, self.workspace),
+            counted=True,
+        )
+        return self._commit(outcome, rows, schema, again=True)
+
+    def _begin(self, rows: MeasuredRows, schema: Schema) -> Outcome:
+        outcome = begin(rows, self.plan, self.workspace, self.rng)
+        outcome.total = widened(outcome.total, schema)
+        return outcome
+
+    def _commit(
+        self, outcome: Outcome, rows: MeasuredRows, schema: Schema, *, again: bool = False
+    ) -> Decided:
+        before = self._model
+        n_rows, n_unseen = self._n_rows, self._n_unseen
+        if not again:
+            n_rows += rows.n_rows
+            n_unseen += int((rows.n_seen == 0).sum())
+        self._model = Model(
+            schema,
+            outcome.total,
+            outcome.centres,
+            n_rows,
+            n_unseen,
+            outcome.n_iter + (0 if before is None else before.n_iter),
+            [*([] if before is None else before.loss_curve), outcome.loss / n_rows],
+        )
+        self._schema, self._n_rows, self._n_unseen = schema, n_rows, n_unseen
+        self._gathered, self._guess = [], None
+        decision = outcome.decision
+        return Decided(rows.chunk.start, decision.labels, decision.margins)
+
+    def _pass_over(self, chunk: Chunk, schema: Schema) -> Decided:
+        self._schema = schema
+        self._n_rows += chunk.n_rows
+        self._n_unseen += chunk.n_rows
+        nobody = Decision.empty(chunk.n_rows)
+        return Decided(chunk.start, nobody.labels, nobody.margins)
+
+    def _provisional(self) -> Stream:
+        """A copy of this stream that starts with the rows gathered so far; not committed."""
+        guess = copy(self)
+        guess.rng = deepcopy(self.rng)
+        if guess.finish() is None:
+            schema = self._schema
+            assert schema is not None
+            n_clusters = self.plan.n_clusters
+            guess._model = Model(
+                schema,
+                Statistics(n_clusters, [width or 0 for width in schema.widths]),
+                Centres.none(n_clusters, len(schema.names)),
+                self._n_rows,
+                self._n_unseen,
+            )
+        return guess
+
+
+def begin(
+    rows: MeasuredRows, plan: Plan, workspace: Workspace, rng: np.random.Generator
+) -> Outcome:
+    """Make the first centres as the plan says."""
+    init, rules, n_clusters = plan.init, plan.rules, plan.n_clusters
+    rows.measure(workspace.n_threads)
+    if isinstance(init, str):
+        if init == "random":
+            memberships = start.soft_memberships(rows.n_rows, n_clusters, rng)
+            return step.from_memberships(rows, memberships, rules, workspace)
+        if init == "one seeding":
+            return start.seeded(rows, n_clusters, rules, workspace, rng)
+        return start.compete(rows, n_clusters, init, rules, workspace, rng)
+    if isinstance(init, np.ndarray):
+        return _from_given(rows, init, n_clusters, rules, workspace)
+    given = _given_centres(init, rows, n_clusters)
+    nothing = start.empty_statistics(rows, n_clusters)
+    return step.from_centres(rows, nothing, given, rules, workspace)
+
+
+def _from_given(
+    rows: MeasuredRows, init: Any, n_clusters: int, rules: Rules, workspace: Workspace
+) -> Outcome:
+    if len(init) != rows.n_rows:
+        raise SettingError(
+            f"init has {len(init)} rows, the first chunk has {rows.n_rows}: init as an array says "
+            "how the rows of the first chunk start."
+        )
+    if init.ndim == 1:
+        labels = init.astype(np.int32)
+    elif np.isin(init, (0, 1)).all() and (init.sum(axis=1) == 1).all():
+        labels = init.argmax(axis=1).astype(np.int32)
+    else:
+        memberships = np.ascontiguousarray(init, dtype=np.float64)
+        return step.from_memberships(rows, memberships, rules, workspace)
+    return start.from_labels(rows, labels, n_clusters, rules, workspace)
+
+
+def _given_centres(init: Sequence[Any], rows: MeasuredRows, n_clusters: int) -> Centres:
+    schema = rows.chunk.schema
+    if len(init) != len(schema.names):
+        raise SettingError(f"init has centres of {len(init)} views, the data has {rows.n_views}.")
+    for name, width, values in zip(schema.names, schema.widths, init, strict=True):
+        if width is not None and values.shape != (n_clusters, width):
+            raise SettingError(
+                f"init, view {name!r}: centres of shape {values.shape}, "
+                f"({n_clusters}, {width}) was expected."
+            )
+    values = tuple(np.array(u, dtype=np.float64, order="C") for u in init)
+    return Centres(values, tuple(np.ones(n_clusters, dtype=bool) for _ in init))
+
+
+def widened(total: Statistics, schema: Schema) -> Statistics:
+    """Give views whose width has become known their (empty) sums."""
+    for v, width in enumerate(schema.widths):
+        if width is not None and total.widths[v] != width:
+            total = total.copy()
+            total.steps[v] = np.zeros((total.n_clusters, width), dtype=np.int64)
+    return total
+
+
+def label(chunk: Chunk, model: Model, workspace: Workspace, *, reference: bool = False) -> Labels:
+    """Labels of rows under a model, which does not change."""
+    model.schema.merged(chunk.schema)
+    rows = MeasuredRows(chunk, reference=reference)
+    return assign(rows, model.centres, workspace).labels

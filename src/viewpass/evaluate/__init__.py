@@ -1,0 +1,17 @@
+"""How good a clustering is, and data with views taken away to try it on."""
+
+from __future__ import annotations
+
+from viewpass.evaluate.missing import remove_partial_rows, remove_per_view, remove_windows
+from viewpass.evaluate.scores import accuracy, ari, nmi, purity, scores
+
+__all__ = [
+    "accuracy",
+    "ari",
+    "nmi",
+    "purity",
+    "remove_partial_rows",
+    "remove_per_view",
+    "remove_windows",
+    "scores",
+]

@@ -1,0 +1,35 @@
+"""Compile kernels when first needed, keep the machine code on disk, and say so when it takes long."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Any
+
+from numba import njit
+
+logger = logging.getLogger("viewpass")
+
+NOTICE_SECONDS = 1.0
+
+
+def compiled(function: Callable[..., Any], signature: Any) -> Callable[..., Any]:
+    """Compile `function` for one signature: no GIL, no fastmath, cached where a folder allows it."""
+    began = time.perf_counter()
+    try:
+        kernel = njit(signature, nogil=True, cache=True, error_model="numpy")(function)
+    except RuntimeError as problem:
+        # Numba has no folder to write to (a read-only install without a home): work without a cache.
+        if "cache" not in str(problem):
+            raise
+        kernel = njit(signature, nogil=True, error_model="numpy")(function)
+    seconds = time.perf_counter() - began
+    if seconds > NOTICE_SECONDS:
+        logger.warning(
+            "compiled %s in %.1f s; the machine code is cached for the next time",
+            function.__name__,
+            seconds,
+        )
+    result: Callable[..., Any] = kernel
+    return result

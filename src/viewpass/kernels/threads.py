@@ -1,0 +1,101 @@
+"""Our own threads: kernels run on blocks of rows from a pool, BLAS beside them on one thread each."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+_lock = threading.Lock()
+_pools: dict[int, ThreadPoolExecutor] = {}
+_controller: Any = None
+_limiter: Any = None
+_users = 0
+
+
+def available_threads() -> int:
+    """The processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def run_blocks(work: Callable[[int, int], None], n_blocks: int, n_threads: int) -> None:
+    """Call `work(block, worker)` for every block, in any order, on up to `n_threads` threads.
+
+    `worker` counts the threads from 0, so that each can have room of its own.
+    """
+    n_workers = min(n_threads, n_blocks)
+    if n_workers <= 1:
+        for block in range(n_blocks):
+            work(block, 0)
+        return
+    blocks = iter(range(n_blocks))
+    taking = threading.Lock()
+
+    def drain(worker: int) -> None:
+        while True:
+            with taking:
+                block = next(blocks, None)
+            if block is None:
+                return
+            work(block, worker)
+
+    others = [_pool(n_workers - 1).submit(drain, worker) for worker in range(1, n_workers)]
+    try:
+        drain(0)
+    finally:
+        for _ in blocks:  # after an error nobody should start another block
+            pass
+        for other in others:
+            other.exception()
+    for other in others:
+        other.result()
+
+
+def _pool(n_threads: int) -> ThreadPoolExecutor:
+    with _lock:
+        if n_threads not in _pools:
+            _pools[n_threads] = ThreadPoolExecutor(n_threads, thread_name_prefix="viewpass")
+        return _pools[n_threads]
+
+
+def _forget_pools() -> None:
+    global _lock, _users, _limiter
+    _lock = threading.Lock()
+    _pools.clear()
+    _users, _limiter = 0, None
+
+
+if hasattr(os, "register_at_fork"):  # a forked child has no threads: it makes its own
+    os.register_at_fork(after_in_child=_forget_pools)
+
+
+@contextmanager
+def single_threaded_blas() -> Iterator[None]:
+    """Hold BLAS to one thread while anyone is inside; the last to leave restores it.
+
+    The limit is the process's, so nested and concurrent users must share it: restoring what each
+    of them found would leave the process limited for ever.
+    """
+    global _controller, _limiter, _users
+    with _lock:
+        if _users == 0:
+            if _controller is None:
+                import scipy.linalg.cython_blas  # noqa: F401  (numba's BLAS; must be loaded to be found)
+                from threadpoolctl import ThreadpoolController
+
+                _controller = ThreadpoolController()
+            _limiter = _controller.limit(limits=1, user_api="blas")
+        _users += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _users -= 1
+            if _users == 0 and _limiter is not None:
+                _limiter.restore_original_limits()
+                _limiter = None

@@ -1,0 +1,125 @@
+"""Arrays and CSR matrices in memory (or mapped into it), one a view."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from viewpass.errors import DataError
+from viewpass.kernels.grid import Array, Mask
+from viewpass.views.checks import as_view, check_observed, number_type
+from viewpass.views.chunk import Chunk, Schema, default_names
+
+
+class ArraySource:
+    """Row i of every view is item i. Views are read where they lie; each chunk is converted alone.
+
+    Parameters
+    ----------
+    views : sequence or mapping of 2-D arrays or sparse matrices
+        None stands for a view that every row lacks. A mapping names the views.
+    observed : (n, n_views) array of bool, optional
+        Which views a row has; the contents of the others do not matter.
+    """
+
+    def __init__(
+        self,
+        views: Sequence[Any] | Mapping[str, Any],
+        observed: Any = None,
+        *,
+        names: Sequence[str] | None = None,
+        row_ids: Array | None = None,
+    ) -> None:
+        self.named = isinstance(views, Mapping) or names is not None
+        if isinstance(views, Mapping):
+            names, views = [str(name) for name in views], list(views.values())
+        self._names = default_names(len(views)) if names is None else tuple(names)
+        if not views:
+            raise DataError("no view was given: pass a list or dict with one matrix a view.")
+        self._views = [
+            None if x is None else _readable(x, name)
+            for x, name in zip(views, self._names, strict=True)
+        ]
+        self.n_rows = _common_length(self._views, self._names)
+        self._observed: Mask | None = (
+            None if observed is None else check_observed(observed, self.n_rows, len(self._names))
+        )
+        self.row_ids = row_ids
+        self.schema = Schema(
+            self._names, tuple(None if x is None else x.shape[1] for x in self._views)
+        )
+
+    def chunks(self, size: int) -> Iterator[Chunk]:
+        """Read all rows, `size` at a time."""
+        for start in range(0, self.n_rows, size):
+            stop = min(start + size, self.n_rows)
+            yield Chunk.of(
+                [None if x is None else _cut(x, start, stop) for x in self._views],
+                names=self._names,
+                observed=None if self._observed is None else self._observed[start:stop],
+                start=start,
+                row_ids=None if self.row_ids is None else self.row_ids[start:stop],
+            )
+
+    def arranged(self, names: tuple[str, ...]) -> ArraySource:
+        """The same rows with the views in this order; views the source lacks are absent."""
+        if not self.named:
+            if len(names) != len(self._names):
+                raise DataError(
+                    f"{len(self._names)} views were given, the model has {len(names)} "
+                    f"({', '.join(map(repr, names))}). Pass None for a view that is absent."
+                )
+            return ArraySource(self._views, self._observed, names=names, row_ids=self.row_ids)
+        place = {name: v for v, name in enumerate(self._names)}
+        for name in self._names:
+            if name not in names:
+                known = ", ".join(map(repr, names))
+                raise DataError(f"view {name!r} is unknown; the views are {known}.")
+        views = [self._views[place[name]] if name in place else None for name in names]
+        observed = None
+        if self._observed is not None:
+            observed = np.zeros((self.n_rows, len(names)), dtype=bool)
+            for v, name in enumerate(names):
+                if name in place:
+                    observed[:, v] = self._observed[:, place[name]]
+        return ArraySource(views, observed, names=names, row_ids=self.row_ids)
+
+
+def _readable(x: Any, name: str) -> Any:
+    """Look at type and shape only; convert now what cannot be cut row by row later."""
+    if scipy.sparse.issparse(x):
+        return as_view(x, name)
+    if not isinstance(x, np.ndarray) or isinstance(x, np.ma.MaskedArray) or x.dtype.kind == "O":
+        return as_view(x, name)
+    if x.ndim != 2:
+        raise DataError(
+            f"view {name!r} has {x.ndim} dimension(s), 2 (rows x columns) were expected."
+        )
+    number_type(x.dtype, name)
+    return x
+
+
+def _common_length(views: Sequence[Any], names: Sequence[str]) -> int:
+    lengths = [(name, x.shape[0]) for x, name in zip(views, names, strict=True) if x is not None]
+    if not lengths:
+        raise DataError("every view is None: there are no rows to read.")
+    name, n_rows = lengths[0]
+    for other, length in lengths[1:]:
+        if length != n_rows:
+            raise DataError(
+                f"view {other!r} has {length} rows, view {name!r} has {n_rows}. Row i of every "
+                "view must be the same item; mark absent ones with NaN or observed=, or match "
+                "rows by id with vp.frames."
+            )
+    return int(n_rows)
+
+
+def _cut(x: Any, start: int, stop: int) -> Any:
+    if not scipy.sparse.issparse(x):
+        return x[start:stop]
+    first, last = x.indptr[start], x.indptr[stop]
+    parts = (x.data[first:last], x.indices[first:last], x.indptr[start : stop + 1] - first)
+    return scipy.sparse.csr_array(parts, shape=(stop - start, x.shape[1]))

@@ -1,0 +1,87 @@
+"""The npz bundle: `view_<name>` arrays, or the four parts of a CSR matrix, with `labels` and `mask`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from viewpass.errors import DataError
+from viewpass.kernels.grid import Array, Mask
+from viewpass.sources.arrays import ArraySource
+
+_PARTS = ("data", "indices", "indptr", "shape")
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """What an npz bundle holds. `source()` makes it ready to cluster."""
+
+    views: dict[str, Any]
+    labels: Array | None = None
+    observed: Mask | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Items in the bundle."""
+        return int(next(iter(self.views.values())).shape[0])
+
+    def source(self) -> ArraySource:
+        """The views and their mask as a source of chunks."""
+        return ArraySource(self.views, self.observed)
+
+
+def load_bundle(path: str | PathLike[str]) -> Bundle:
+    """Read an npz bundle; nothing in it is ever executed.
+
+    Dense views are arrays `view_<name>`; sparse ones are `view_<name>_data`, `_indices`, `_indptr`
+    and `_shape`. `labels` are true classes, `mask` (rows x views, in the order of the views in the
+    file) says which views a row has; both are optional.
+    """
+    path = Path(path)
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {key: file[key] for key in file.files}
+    except FileNotFoundError:
+        raise DataError(f"{path}: there is no such file.") from None
+    except (ValueError, OSError, EOFError, KeyError) as problem:
+        raise DataError(f"{path} cannot be read as an npz bundle: {problem}") from problem
+    views: dict[str, Any] = {}
+    for key in arrays:
+        name = _view_name(key, arrays)
+        if name is not None and name not in views:
+            views[name] = _view(name, arrays, path)
+    if not views:
+        raise DataError(f"{path} holds no view: arrays named `view_<name>` were expected.")
+    mask = arrays.get("mask")
+    return Bundle(views, arrays.get("labels"), None if mask is None else mask.astype(bool))
+
+
+def _view_name(key: str, arrays: dict[str, Array]) -> str | None:
+    if not key.startswith("view_"):
+        return None
+    name = key.removeprefix("view_")
+    stem, _, part = name.rpartition("_")
+    if part in _PARTS and f"view_{stem}_indptr" in arrays:
+        return stem
+    return name
+
+
+def _view(name: str, arrays: dict[str, Array], path: Path) -> Any:
+    whole = arrays.get(f"view_{name}")
+    if whole is not None:
+        return whole
+    parts = [arrays.get(f"view_{name}_{part}") for part in _PARTS]
+    for part, value in zip(_PARTS, parts, strict=True):
+        if value is None:
+            raise DataError(f"{path}, view {name!r}: the array `view_{name}_{part}` is missing.")
+    data, indices, indptr, shape = parts
+    assert shape is not None
+    try:
+        return scipy.sparse.csr_array((data, indices, indptr), shape=tuple(map(int, shape)))
+    except ValueError as problem:
+        raise DataError(f"{path}, view {name!r} is not a CSR matrix: {problem}") from problem

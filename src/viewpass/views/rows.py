@@ -1,0 +1,161 @@
+"""A chunk under the kernels: its views wrapped, its rows measured, its faults named."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse
+
+from viewpass.errors import DataError
+from viewpass.kernels.grid import (
+    EXTREME,
+    INFINITE,
+    OUTSIDE,
+    PARTLY_NAN,
+    UNSORTED,
+    Integers,
+    Mask,
+)
+from viewpass.kernels.threads import run_blocks
+from viewpass.kernels.view import view_of
+from viewpass.views.chunk import Chunk
+from viewpass.views.chunk import Rows as Matrix
+
+BLOCK_BYTES = 2**20  # a block of rows is looked at and summed while it is in cache
+SMALLEST_BLOCK, LARGEST_BLOCK = 64, 512
+
+
+class MeasuredRows:
+    """The rows of one chunk with the norms that scale them to unit length (before Eq. 10).
+
+    Rows are measured block by block, by whoever reads them first; `finish` then names what is
+    wrong with them, or mends what can be mended.
+    """
+
+    def __init__(self, chunk: Chunk, *, reference: bool = False) -> None:
+        self.chunk = chunk
+        self.n_rows = chunk.n_rows
+        self.n_views = len(chunk.names)
+        self.views = [None if x is None else view_of(x, reference=reference) for x in chunk.views]
+        self._wanted = [chunk.wanted(v) for v in range(self.n_views)]
+        self.inverse = np.zeros((self.n_views, self.n_rows))
+        self._status = np.zeros((self.n_views, self.n_rows), dtype=np.int64)
+        self.n_seen: Integers = np.zeros(self.n_rows, dtype=np.int64)
+        self.measured = False
+        width = sum(_row_bytes(x) for x in chunk.views if x is not None)
+        fitting = BLOCK_BYTES // max(width, 1) // SMALLEST_BLOCK * SMALLEST_BLOCK
+        self.block = max(SMALLEST_BLOCK, min(LARGEST_BLOCK, fitting))
+
+    @property
+    def n_blocks(self) -> int:
+        return -(-self.n_rows // self.block)
+
+    def span(self, block: int) -> tuple[int, int]:
+        """First row of a block and the row after its last."""
+        return block * self.block, min((block + 1) * self.block, self.n_rows)
+
+    def present(self, v: int) -> Mask:
+        """Which rows view `v` has."""
+        return self.inverse[v] > 0
+
+    def unit(self, v: int) -> Matrix | None:
+        """View `v` with unit rows in float32, absent ones zero: a copy for small sets of rows."""
+        matrix, inverse = self.chunk.views[v], self.inverse[v]
+        if matrix is None:
+            return None
+        if scipy.sparse.issparse(matrix):
+            data = matrix.data * np.repeat(inverse, np.diff(matrix.indptr))
+            data[np.repeat(inverse == 0, np.diff(matrix.indptr))] = 0.0
+            parts = (data.astype(np.float32), matrix.indices, matrix.indptr)
+            return scipy.sparse.csr_array(parts, shape=matrix.shape)
+        unit = np.zeros(matrix.shape, dtype=np.float32)
+        present = inverse > 0
+        unit[present] = matrix[present] * inverse[present, None]
+        return unit
+
+    def measure_block(self, block: int) -> None:
+        """Read the rows of a block once: norms, absences, faults."""
+        start, stop = self.span(block)
+        for v, view in enumerate(self.views):
+            if view is not None:
+                view.measure(start, stop, self._wanted[v], self.inverse[v], self._status[v])
+        self.n_seen[start:stop] = (self.inverse[:, start:stop] > 0).sum(axis=0)
+
+    def measure(self, n_threads: int = 1) -> MeasuredRows:
+        """Read all rows and finish."""
+        if not self.measured:
+            run_blocks(lambda block, _: self.measure_block(block), self.n_blocks, n_threads)
+            if self.finish():
+                run_blocks(lambda block, _: self.measure_block(block), self.n_blocks, n_threads)
+                self.finish()
+        return self
+
+    def finish(self) -> bool:
+        """Refuse faulty rows; True if rows were mended and everything must be measured again."""
+        mended = False
+        for v, view in enumerate(self.views):
+            if view is None:
+                continue
+            status = self._status[v]
+            if not (status > 1).any():
+                continue
+            for kind in (PARTLY_NAN, INFINITE, OUTSIDE):
+                faulty = np.flatnonzero(status == kind)
+                if len(faulty):
+                    raise DataError(self._fault(v, int(faulty[0]), kind))
+            self._mend(v, status)
+            mended = True
+        self.measured = not mended
+        return mended
+
+    def _mend(self, v: int, status: Integers) -> None:
+        matrix = self.chunk.views[v]
+        assert matrix is not None
+        if (status == UNSORTED).any():
+            matrix = scipy.sparse.csr_array(matrix, copy=True)
+            matrix.sum_duplicates()
+        extreme = np.flatnonzero(status == EXTREME)
+        if len(extreme):
+            matrix = _rescaled(matrix, extreme)
+        reference = any(view is not None and view.kind == "reference" for view in self.views)
+        self.views[v] = view_of(matrix, reference=reference)
+
+    def _fault(self, v: int, row: int, kind: int) -> str:
+        where = f"view {self.chunk.names[v]!r}, {self.chunk.place(row)}"
+        matrix = self.chunk.views[v]
+        assert matrix is not None
+        width = matrix.shape[1]
+        if kind == OUTSIDE:
+            return f"{where}: a column number of the CSR matrix lies outside its {width} columns."
+        values = matrix[[row]].data if scipy.sparse.issparse(matrix) else matrix[row]
+        if kind == PARTLY_NAN:
+            return (
+                f"{where}: {np.isnan(values).sum()} of {width} values are NaN. A view must be "
+                "whole or absent; pass it as missing or impute it first."
+            )
+        return (
+            f"{where}: {np.isinf(values).sum()} of {width} values are inf. "
+            "Replace them, or pass the view as missing."
+        )
+
+
+def _row_bytes(x: Matrix) -> int:
+    if scipy.sparse.issparse(x):
+        return int(12 * x.nnz // max(x.shape[0], 1)) + 1
+    return int(x.shape[1] * x.itemsize)
+
+
+def _rescaled(matrix: Matrix, rows: Integers) -> Matrix:
+    """Bring rows whose squares would overflow or vanish to size 1, by powers of two: the direction is kept."""
+    matrix = matrix.copy()
+    for row in rows:
+        if scipy.sparse.issparse(matrix):
+            values = matrix.data[matrix.indptr[row] : matrix.indptr[row + 1]]
+        else:
+            values = matrix[row]
+        values[:] = np.ldexp(values, -int(np.frexp(np.abs(values).max())[1]))
+    return matrix
+
+
+def wrap(chunk: Chunk, *, reference: bool = False) -> MeasuredRows:
+    """Put a chunk under the kernels."""
+    return MeasuredRows(chunk, reference=reference)
