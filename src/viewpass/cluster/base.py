@@ -33,9 +33,7 @@ logger = logging.getLogger("viewpass")
 PREDICT_BLOCK = 8192
 
 
-class ViewClusterer(  # type: ignore[misc]
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
-):
+class ViewClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     """Base of the estimators; a subclass fits and says what it has learnt (`_fitted_model`)."""
 
     # Set by subclasses' __init__.
@@ -49,6 +47,7 @@ class ViewClusterer(  # type: ignore[misc]
     n_features_in_: int
     view_names_in_: tuple[str, ...]
     labels_: Labels
+    _cut_by_views: bool
 
     def _fitted_model(self) -> Model:
         raise NotImplementedError
@@ -160,9 +159,7 @@ class ViewClusterer(  # type: ignore[misc]
 
     def score(self, X: Any, y: Any = None, observed: Any = None) -> float:
         """Minus the objective on X: squared distances to the nearest centres plus the ridge."""
-        nearest = np.nanmin(
-            self.transform(X, observed=observed), axis=1, initial=np.inf, where=True
-        )
+        nearest = np.nanmin(self.transform(X, observed=observed), axis=1, initial=np.inf, where=True)
         squares = self._fitted_model().centres.squares
         ridge = sum(float(part.sum()) for part in squares if part is not None)
         return -float(nearest[np.isfinite(nearest)].sum() + self.alpha * ridge)

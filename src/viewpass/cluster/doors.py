@@ -20,9 +20,9 @@ def is_views(X: Any) -> bool:
         return True
     if not isinstance(X, list | tuple):
         return False
-    return any(
-        x is None or getattr(x, "ndim", None) is not None or _is_frame(x) for x in X
-    ) and not (all(getattr(x, "ndim", None) == 0 or getattr(x, "ndim", None) == 1 for x in X))
+    return any(x is None or getattr(x, "ndim", None) is not None or _is_frame(x) for x in X) and not (
+        all(getattr(x, "ndim", None) == 0 or getattr(x, "ndim", None) == 1 for x in X)
+    )
 
 
 def _is_frame(x: Any) -> bool:

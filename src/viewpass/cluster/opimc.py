@@ -206,10 +206,7 @@ class OPIMC(ViewClusterer):
             chunk = chunk.copy()
         decided = stream.feed(chunk)
         fresh._learnt = stream
-        if decided is None:
-            labels = fresh._labels_of(source)
-        else:
-            labels = decided.labels[-source.n_rows :]
+        labels = fresh._labels_of(source) if decided is None else decided.labels[-source.n_rows :]
         fresh.stream_labels_ = fresh.labels_ = labels
         self._become(fresh)
         return self

@@ -51,7 +51,5 @@ def checked_init(init: Any, n_clusters: int, names: tuple[str, ...]) -> Any:
 def _centres(values: Any, name: str, n_clusters: int) -> Any:
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 2 or len(array) != n_clusters or not np.isfinite(array).all():
-        raise SettingError(
-            f"init, view {name!r}: {n_clusters} finite centres (a row each) were expected."
-        )
+        raise SettingError(f"init, view {name!r}: {n_clusters} finite centres (a row each) were expected.")
     return array

@@ -29,6 +29,7 @@ class Decision:
 
     @classmethod
     def empty(cls, n_rows: int) -> Decision:
+        """Nothing decided."""
         return cls(np.full(n_rows, -1, dtype=np.int32), np.full(n_rows, np.inf))
 
 
@@ -127,9 +128,7 @@ def decide(
     decision.margins[chosen] = margins
 
 
-def pair_distances(
-    rows: MeasuredRows, which: Integers, clusters: Integers, centres: Centres
-) -> Floats:
+def pair_distances(rows: MeasuredRows, which: Integers, clusters: Integers, centres: Centres) -> Floats:
     """Distances of (row, cluster) pairs in float64, without |x|^2."""
     exact = np.zeros(len(which))
     for v, view in enumerate(rows.views):

@@ -19,9 +19,7 @@ LENGTH_ALLOWANCE = 1.0 + 1e-5  # rows rounded to the grid may be a little longer
 ROUNDING = 2.0**-51  # what each column may add to the rounding of a distance
 
 
-def doubtful_rows(
-    rows: MeasuredRows, decision: Decision, before: Centres, after: Centres
-) -> Integers | None:
+def doubtful_rows(rows: MeasuredRows, decision: Decision, before: Centres, after: Centres) -> Integers | None:
     """Rows that must be looked at again, or None for all; margins are lowered accordingly."""
     n_views, n_clusters = len(after.values), len(after.known[0])
     rises: Floats = np.zeros((n_views, n_clusters))

@@ -1,4 +1,4 @@
-"""The centres U (Eq. 11-13) and what replaces one that has no row: Algorithm 1's fill of degenerate centres."""
+"""The centres U (Eq. 11-13), and Algorithm 1's fill of those that have no row."""
 
 from __future__ import annotations
 
@@ -32,9 +32,7 @@ class Centres:
     @classmethod
     def none(cls, n_clusters: int, n_views: int) -> Centres:
         """No centre in any view."""
-        return cls(
-            (None,) * n_views, tuple(np.zeros(n_clusters, dtype=bool) for _ in range(n_views))
-        )
+        return cls((None,) * n_views, tuple(np.zeros(n_clusters, dtype=bool) for _ in range(n_views)))
 
     def layout(self, v: int, kind: str) -> Any:
         """View v's centres as the kernels of `kind` want them; made once."""
@@ -55,6 +53,7 @@ class ChunkMean:
         self._means: dict[int, Floats] = {}
 
     def __call__(self, v: int) -> Floats:
+        """The mean of view `v`."""
         if v not in self._means:
             rows = self._rows
             view = rows.views[v]
@@ -96,9 +95,7 @@ def update(
         new = np.zeros(total.steps[v].shape)
         divide(total.steps[v], total.counts[v], alpha, new)
         values.append(new)
-        known.append(
-            _filled(new, total.counts[v] == 0, before, last.known[v], fill, first, v, mean)
-        )
+        known.append(_filled(new, total.counts[v] == 0, before, last.known[v], fill, first, v, mean))
     return Centres(tuple(values), tuple(known))
 
 
@@ -146,10 +143,10 @@ def from_memberships(
             weights = taken.T @ taken
             sums = view.soft_sums(rows.inverse[v], memberships)
             if alpha > 0:
-                new = np.linalg.solve(weights + alpha * np.eye(n_clusters), sums)
+                solved = np.linalg.solve(weights + alpha * np.eye(n_clusters), sums)
             else:
-                new = np.linalg.lstsq(weights, sums, rcond=None)[0]
-            new = np.ascontiguousarray(new)
+                solved = np.linalg.lstsq(weights, sums, rcond=None)[0]
+            new: Floats = np.array(solved, dtype=np.float64, order="C")
             empty = taken.sum(axis=0) == 0
             new[empty] = 0.0
             none = np.zeros(n_clusters, dtype=bool)

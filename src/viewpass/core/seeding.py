@@ -5,14 +5,12 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse
 
-from viewpass.kernels.grid import Array, Floats, Labels
+from viewpass.kernels.grid import Array, Floats, Labels, Matrix
 from viewpass.kernels.threads import single_threaded_blas
 from viewpass.views.rows import MeasuredRows
 
 
-def seeded_labels(
-    rows: MeasuredRows, n_clusters: int, n_sets: int, rng: np.random.Generator
-) -> list[Labels]:
+def seeded_labels(rows: MeasuredRows, n_clusters: int, n_sets: int, rng: np.random.Generator) -> list[Labels]:
     """Draw `n_sets` sets of seeds side by side; give each row the nearest seed of each set.
 
     A row is drawn in proportion to its distance from the seeds so far times the number of its
@@ -44,9 +42,7 @@ def _draw(nearest: Floats, weights: Floats, rng: np.random.Generator) -> int:
     return int(min(np.searchsorted(reach, point * reach[-1], side="right"), len(reach) - 1))
 
 
-def _shared_distance(
-    units: list[Array | scipy.sparse.csr_array | None], present: Array, seeds: Array
-) -> Floats:
+def _shared_distance(units: list[Matrix | None], present: Array, seeds: Array) -> Floats:
     """Mean over shared views of |x_i - x_seed|^2, for each seed; inf where no view is shared."""
     total = np.zeros((len(present), len(seeds)))
     shared = (present @ present[seeds].T).astype(np.float64)

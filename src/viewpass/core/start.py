@@ -29,10 +29,12 @@ HEAT_ROWS_A_CLUSTER = 20
 HEAT_ITERATIONS = 5
 
 
-def soft_memberships(n_rows: int, n_clusters: int, rng: np.random.Generator) -> Floats:
-    """The published V: uniform, each row scaled to sum 1 (so not 1-of-K)."""
-    memberships = rng.random((n_rows, n_clusters))
-    memberships /= memberships.sum(axis=1, keepdims=True)
+def soft_memberships(rows: MeasuredRows, n_clusters: int, rng: np.random.Generator) -> Floats:
+    """The published V: uniform, each row scaled to sum 1 (so not 1-of-K); 0 for rows without a view."""
+    seen = rows.n_seen > 0
+    memberships = np.zeros((rows.n_rows, n_clusters))
+    drawn = rng.random((int(seen.sum()), n_clusters))
+    memberships[seen] = drawn / drawn.sum(axis=1, keepdims=True)
     return memberships
 
 
@@ -99,7 +101,7 @@ def _first_heat(
         labels.append(rng.integers(n_clusters, size=heat.n_rows).astype(np.int32))
     field = [from_labels(heat, start, n_clusters, rules, workspace) for start in labels]
     for _ in range(numbers.get("soft", 0)):
-        memberships = soft_memberships(heat.n_rows, n_clusters, rng)
+        memberships = soft_memberships(heat, n_clusters, rng)
         field.append(step.from_memberships(heat, memberships, rules, workspace))
     return field
 
@@ -107,11 +109,10 @@ def _first_heat(
 def from_labels(
     rows: MeasuredRows, labels: Labels, n_clusters: int, rules: Rules, workspace: Workspace
 ) -> Outcome:
+    """A first chunk whose labels are given."""
     nothing = empty_statistics(rows, n_clusters)
     nowhere = Centres.none(n_clusters, rows.n_views)
-    return step.from_labels(
-        *(rows, nothing, nowhere, labels, rules, workspace), counted=False, first=True
-    )
+    return step.from_labels(*(rows, nothing, nowhere, labels, rules, workspace), counted=False, first=True)
 
 
 def _go_on(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from viewpass.errors import DataError
-from viewpass.kernels.grid import STEP, Floats, Integers, Labels
+from viewpass.kernels.grid import MOST_ROWS, STEP, Floats, Integers, Labels
 from viewpass.kernels.means import divide
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
@@ -59,8 +59,7 @@ class Statistics:
 
     def sums(self, view: int) -> Floats:
         """R of a view: the sum of the unit rows of each cluster."""
-        sums: Floats = self.steps[view] * STEP
-        return sums
+        return np.multiply(self.steps[view], STEP, dtype=np.float64)
 
     def centres(self, alpha: float) -> list[Floats]:
         """U = R (T + alpha I)^-1 (Eq. 13); 0 where a cluster has no row of a view."""
@@ -105,6 +104,14 @@ class Statistics:
             if view is not None:
                 view.add(which, rows.inverse[v], labels, sign, self.steps[v], self.counts[v])
 
+    def check_room(self) -> None:
+        """Refuse to hold more rows than the sums are sure to have room for."""
+        if any(counts.max(initial=0) > MOST_ROWS for counts in self.counts):
+            raise DataError(
+                f"a cluster has more than {MOST_ROWS:,} rows: its exact sums could overflow. "
+                "Use more clusters, or fit parts of the data apart."
+            )
+
     def __add__(self, other: Statistics) -> Statistics:
         self._check_same_shape(other)
         return self._made(
@@ -131,9 +138,7 @@ class Statistics:
 
     def __repr__(self) -> str:
         rows = ", ".join(f"{n:,}" for n in self.squares)
-        return (
-            f"Statistics(n_clusters={self.n_clusters}, widths={list(self.widths)}, rows=[{rows}])"
-        )
+        return f"Statistics(n_clusters={self.n_clusters}, widths={list(self.widths)}, rows=[{rows}])"
 
     def _made(self, steps: list[Integers], counts: list[Integers]) -> Statistics:
         made = Statistics(self.n_clusters, [])

@@ -64,23 +64,17 @@ def from_labels(
     """
     rows.measure(workspace.n_threads)
     total = total.copy()
-    decision = Decision(
-        np.where(rows.n_seen > 0, labels, -1).astype(np.int32), np.full(rows.n_rows, -np.inf)
-    )
+    decision = Decision(np.where(rows.n_seen > 0, labels, -1).astype(np.int32), np.full(rows.n_rows, -np.inf))
     if not counted:
         total.move(rows, np.arange(rows.n_rows), decision.labels, 1)
     return settle(rows, total, centres, decision, rules, workspace, first=first)
 
 
-def from_memberships(
-    rows: MeasuredRows, memberships: Floats, rules: Rules, workspace: Workspace
-) -> Outcome:
+def from_memberships(rows: MeasuredRows, memberships: Floats, rules: Rules, workspace: Workspace) -> Outcome:
     """The very first chunk from a soft V (the published start): its first centres solve Eq. 11 whole."""
     rows.measure(workspace.n_threads)
     mean = ChunkMean(rows, rules.fill)
-    centres = centre_rules.from_memberships(
-        rows, memberships, alpha=rules.alpha, fill=rules.fill, mean=mean
-    )
+    centres = centre_rules.from_memberships(rows, memberships, alpha=rules.alpha, fill=rules.fill, mean=mean)
     n_clusters = memberships.shape[1]
     total = Statistics(n_clusters, [0 if x is None else x.shape[1] for x in rows.chunk.views])
     decision = assign(rows, centres, workspace, collect=total)

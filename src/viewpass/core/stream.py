@@ -67,6 +67,7 @@ class Stream:
         self._model: Model | None = None
         self._schema: Schema | None = None
         self._gathered: list[Chunk] = []
+        self._n_gathered = 0  # rows among them that have a view
         self._guess: Stream | None = None
         self._n_rows = 0
         self._n_unseen = 0
@@ -105,8 +106,10 @@ class Stream:
         if not self._gathered and not rows.n_seen.any():  # nothing to start from, nothing to keep
             return self._pass_over(chunk, schema)
         gathered = [*self._gathered, chunk]
-        if sum(part.n_rows for part in gathered) < self.plan.warmup:
-            self._schema, self._gathered, self._guess = schema, gathered, None
+        n_gathered = self._n_gathered + int((rows.n_seen > 0).sum())
+        if n_gathered < self.plan.warmup:
+            self._schema, self._gathered, self._n_gathered = schema, gathered, n_gathered
+            self._guess = None
             return None
         if self._gathered:
             rows = MeasuredRows(join(gathered), reference=self.plan.reference)
@@ -141,6 +144,7 @@ class Stream:
     def _commit(
         self, outcome: Outcome, rows: MeasuredRows, schema: Schema, *, again: bool = False
     ) -> Decided:
+        outcome.total.check_room()
         before = self._model
         n_rows, n_unseen = self._n_rows, self._n_unseen
         if not again:
@@ -156,7 +160,7 @@ class Stream:
             [*([] if before is None else before.loss_curve), outcome.loss / n_rows],
         )
         self._schema, self._n_rows, self._n_unseen = schema, n_rows, n_unseen
-        self._gathered, self._guess = [], None
+        self._gathered, self._n_gathered, self._guess = [], 0, None
         decision = outcome.decision
         return Decided(rows.chunk.start, decision.labels, decision.margins)
 
@@ -185,15 +189,13 @@ class Stream:
         return guess
 
 
-def begin(
-    rows: MeasuredRows, plan: Plan, workspace: Workspace, rng: np.random.Generator
-) -> Outcome:
+def begin(rows: MeasuredRows, plan: Plan, workspace: Workspace, rng: np.random.Generator) -> Outcome:
     """Make the first centres as the plan says."""
     init, rules, n_clusters = plan.init, plan.rules, plan.n_clusters
     rows.measure(workspace.n_threads)
     if isinstance(init, str):
         if init == "random":
-            memberships = start.soft_memberships(rows.n_rows, n_clusters, rng)
+            memberships = start.soft_memberships(rows, n_clusters, rng)
             return step.from_memberships(rows, memberships, rules, workspace)
         if init == "one seeding":
             return start.seeded(rows, n_clusters, rules, workspace, rng)
@@ -230,8 +232,7 @@ def _given_centres(init: Sequence[Any], rows: MeasuredRows, n_clusters: int) -> 
     for name, width, values in zip(schema.names, schema.widths, init, strict=True):
         if width is not None and values.shape != (n_clusters, width):
             raise SettingError(
-                f"init, view {name!r}: centres of shape {values.shape}, "
-                f"({n_clusters}, {width}) was expected."
+                f"init, view {name!r}: centres of shape {values.shape}, ({n_clusters}, {width}) was expected."
             )
     values = tuple(np.array(u, dtype=np.float64, order="C") for u in init)
     return Centres(values, tuple(np.ones(n_clusters, dtype=bool) for _ in init))

@@ -67,9 +67,7 @@ def too_few(n_seen: int, n_clusters: int) -> str:
     )
 
 
-def labels_of(
-    model: Model, source: Source, workspace: Workspace, *, block: int
-) -> Iterator[Labels]:
+def labels_of(model: Model, source: Source, workspace: Workspace, *, block: int) -> Iterator[Labels]:
     """Labels of the source's rows under the model, a block at a time."""
     for chunk in source.chunks(block):
         yield label(chunk, model, workspace)

@@ -94,9 +94,7 @@ def nmi(true: npt.ArrayLike, predicted: npt.ArrayLike, *, average: Average = "ge
     0.667
     """
     if average not in get_args(Average):
-        raise SettingError(
-            f"average is {average!r}. Pass one of {', '.join(map(repr, get_args(Average)))}."
-        )
+        raise SettingError(f"average is {average!r}. Pass one of {', '.join(map(repr, get_args(Average)))}.")
     return _nmi(*_coded(true, predicted), average)
 
 

@@ -57,9 +57,7 @@ def _kernel() -> Callable[..., Any]:
     return compiled(_loosen, _SIGNATURE)
 
 
-def loosen(
-    rises: Floats, falls: Floats, inverse: Floats, labels: Labels, margins: Floats
-) -> Integers:
+def loosen(rises: Floats, falls: Floats, inverse: Floats, labels: Labels, margins: Floats) -> Integers:
     """Lower margins, in place; give the rows that must be looked at again."""
     doubtful = np.empty(len(labels), dtype=np.int64)
     return doubtful[: _kernel()(rises, falls, inverse, labels, margins, doubtful)]

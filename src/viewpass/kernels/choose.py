@@ -78,7 +78,7 @@ _SIGNATURES = {
     ),
     "resolve": types.void(_I64, _PLACES, _PLACES, _FLOATS, _I32[::1], _F64[::1]),
 }
-_FUNCTIONS = {"choose": _choose, "resolve": _resolve}
+_FUNCTIONS: dict[str, Callable[..., Any]] = {"choose": _choose, "resolve": _resolve}
 
 
 @cache

@@ -21,4 +21,5 @@ def fold(lanes: Floats) -> float:
 
 @njit(nogil=True, cache=True)
 def new_lanes() -> Floats:
+    """All lanes at zero."""
     return np.zeros(LANES)

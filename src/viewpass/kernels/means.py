@@ -61,7 +61,7 @@ _SIGNATURES = {
     "squares": types.void(_MATRIX, _F64[::1]),
     "traces": types.void(_MATRIX, _SUMS, _F64[::1]),
 }
-_FUNCTIONS = {"divide": _divide, "squares": _squares, "traces": _traces}
+_FUNCTIONS: dict[str, Callable[..., Any]] = {"divide": _divide, "squares": _squares, "traces": _traces}
 
 
 @cache

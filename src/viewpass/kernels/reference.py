@@ -26,6 +26,7 @@ from viewpass.kernels.grid import (
     Integers,
     Labels,
     Mask,
+    Matrix,
 )
 from viewpass.kernels.scratch import Scratch
 
@@ -100,9 +101,7 @@ def nearest(distance: Floats, n_seen: Integers) -> tuple[Labels, Floats]:
     return labels, margin
 
 
-def group_sums(
-    steps: Integers, present: Mask, labels: Labels, n_clusters: int
-) -> tuple[Integers, Integers]:
+def group_sums(steps: Integers, present: Mask, labels: Labels, n_clusters: int) -> tuple[Integers, Integers]:
     """What rows add to R and T (Eq. 12): sums in grid steps and counts of each cluster."""
     sums = np.zeros((n_clusters, steps.shape[1]), dtype=np.int64)
     counts = np.zeros(n_clusters, dtype=np.int64)
@@ -132,16 +131,12 @@ class ReferenceView:
 
     kind = "reference"
 
-    def __init__(self, x: Array | scipy.sparse.csr_array) -> None:
+    def __init__(self, x: Matrix) -> None:
         self.values = x.toarray() if scipy.sparse.issparse(x) else np.asarray(x)
         self.shape = self.values.shape
 
-    def measure(
-        self, start: int, stop: int, wanted: Mask, inverse: Floats, status: Integers
-    ) -> None:
-        inverse[start:stop], status[start:stop] = measure(
-            self.values[start:stop], wanted[start:stop]
-        )
+    def measure(self, start: int, stop: int, wanted: Mask, inverse: Floats, status: Integers) -> None:
+        inverse[start:stop], status[start:stop] = measure(self.values[start:stop], wanted[start:stop])
 
     def look(
         self,

@@ -49,7 +49,7 @@ def _measure(data, indices, indptr, width, start, stop, wanted, inverse, status)
         lanes[:] = 0.0
         before = -1
         for p in range(indptr[i], indptr[i + 1]):
-            column = np.int64(indices[p])
+            column = int(indices[p])
             if column < 0 or column >= width:
                 status[i] = OUTSIDE
             elif column <= before and status[i] != OUTSIDE:
@@ -141,7 +141,12 @@ _REST = {
     "settle": (_ROWS, _ROWS, _FLOATS, _MATRIX, _FLOATS, _F64[::1]),
     "add": (_ROWS, _FLOATS, read_only(_I32, 1), _I64, _I64[:, ::1], _I64[::1]),
 }
-_FUNCTIONS = {"measure": _measure, "look": _look, "settle": _settle, "add": _add}
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "measure": _measure,
+    "look": _look,
+    "settle": _settle,
+    "add": _add,
+}
 
 
 @cache
@@ -170,12 +175,8 @@ class SparseView:
         self._arrays = (x.data, x.indices, x.indptr)
         self._types = (x.data.dtype.name, x.indices.dtype.name)
 
-    def measure(
-        self, start: int, stop: int, wanted: Mask, inverse: Floats, status: Integers
-    ) -> None:
-        _kernel("measure", *self._types)(
-            *self._arrays, self.shape[1], start, stop, wanted, inverse, status
-        )
+    def measure(self, start: int, stop: int, wanted: Mask, inverse: Floats, status: Integers) -> None:
+        _kernel("measure", *self._types)(*self._arrays, self.shape[1], start, stop, wanted, inverse, status)
 
     def look(
         self,
@@ -224,8 +225,6 @@ class SparseView:
         scaled = self.matrix.data.astype(np.float64) * np.repeat(inverse, lengths)
         scaled[np.repeat(inverse == 0.0, lengths)] = 0.0  # absent rows may hold NaN
         scaled = (scaled + ROUNDER) - ROUNDER
-        rows = scipy.sparse.csr_array(
-            (scaled, self.matrix.indices, self.matrix.indptr), shape=self.shape
-        )
+        rows = scipy.sparse.csr_array((scaled, self.matrix.indices, self.matrix.indptr), shape=self.shape)
         sums: Floats = np.ascontiguousarray((rows.T @ memberships).T)
         return sums

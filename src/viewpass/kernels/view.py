@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import scipy.sparse
 
 from viewpass.kernels.dense import DenseCentres, DenseView
-from viewpass.kernels.grid import Array, Floats, Integers, Labels, Mask
+from viewpass.kernels.grid import Floats, Integers, Labels, Mask, Matrix
 from viewpass.kernels.reference import ReferenceCentres, ReferenceView
 from viewpass.kernels.scratch import Scratch
 from viewpass.kernels.sparse import SparseCentres, SparseView
@@ -19,9 +19,7 @@ class View(Protocol):
     kind: str
     shape: tuple[int, int]
 
-    def measure(
-        self, start: int, stop: int, wanted: Mask, inverse: Floats, status: Integers
-    ) -> None:
+    def measure(self, start: int, stop: int, wanted: Mask, inverse: Floats, status: Integers) -> None:
         """Norms and kinds of rows start..stop."""
 
     def look(
@@ -35,14 +33,10 @@ class View(Protocol):
     ) -> None:
         """Add this view's distances of `rows`, and to `slack` what they may be off by."""
 
-    def settle(
-        self, rows: Integers, clusters: Integers, inverse: Floats, centres: Any, out: Floats
-    ) -> None:
+    def settle(self, rows: Integers, clusters: Integers, inverse: Floats, centres: Any, out: Floats) -> None:
         """Add this view's distances of (row, cluster) pairs, in float64 and fixed order."""
 
-    def distances(
-        self, rows: Integers, inverse: Floats, centres: Any, out: Floats, scratch: Scratch
-    ) -> None:
+    def distances(self, rows: Integers, inverse: Floats, centres: Any, out: Floats, scratch: Scratch) -> None:
         """Add this view's distances of `rows` to all centres, in float64 and fixed order."""
 
     def add(
@@ -67,7 +61,7 @@ _CENTRES: dict[str, Any] = {
 }
 
 
-def view_of(x: Array | scipy.sparse.csr_array, *, reference: bool = False) -> View:
+def view_of(x: Matrix, *, reference: bool = False) -> View:
     """Wrap a view's rows in the kernels of its kind."""
     if reference:
         return ReferenceView(x)

@@ -40,17 +40,14 @@ class ArraySource:
         if not views:
             raise DataError("no view was given: pass a list or dict with one matrix a view.")
         self._views = [
-            None if x is None else _readable(x, name)
-            for x, name in zip(views, self._names, strict=True)
+            None if x is None else _readable(x, name) for x, name in zip(views, self._names, strict=True)
         ]
         self.n_rows = _common_length(self._views, self._names)
         self._observed: Mask | None = (
             None if observed is None else check_observed(observed, self.n_rows, len(self._names))
         )
         self.row_ids = row_ids
-        self.schema = Schema(
-            self._names, tuple(None if x is None else x.shape[1] for x in self._views)
-        )
+        self.schema = Schema(self._names, tuple(None if x is None else x.shape[1] for x in self._views))
 
     def chunks(self, size: int) -> Iterator[Chunk]:
         """Read all rows, `size` at a time."""
@@ -95,9 +92,7 @@ def _readable(x: Any, name: str) -> Any:
     if not isinstance(x, np.ndarray) or isinstance(x, np.ma.MaskedArray) or x.dtype.kind == "O":
         return as_view(x, name)
     if x.ndim != 2:
-        raise DataError(
-            f"view {name!r} has {x.ndim} dimension(s), 2 (rows x columns) were expected."
-        )
+        raise DataError(f"view {name!r} has {x.ndim} dimension(s), 2 (rows x columns) were expected.")
     number_type(x.dtype, name)
     return x
 

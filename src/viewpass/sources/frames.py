@@ -40,10 +40,7 @@ class FrameSource:
         for start in range(0, self.n_rows, size):
             places = [self._places[name][start : start + size] for name in self._frames]
             yield Chunk.of(
-                [
-                    _rows(frame, place)
-                    for frame, place in zip(self._frames.values(), places, strict=True)
-                ],
+                [_rows(frame, place) for frame, place in zip(self._frames.values(), places, strict=True)],
                 names=self.schema.names,
                 observed=np.column_stack([place >= 0 for place in places]),
                 start=start,

@@ -24,9 +24,7 @@ def as_view(x: Any, name: str) -> Array | scipy.sparse.csr_array:
     if array.dtype.kind == "O":
         array = _from_objects(array, name)
     if array.ndim != 2:
-        raise DataError(
-            f"view {name!r} has {array.ndim} dimension(s), 2 (rows x columns) were expected."
-        )
+        raise DataError(f"view {name!r} has {array.ndim} dimension(s), 2 (rows x columns) were expected.")
     return np.ascontiguousarray(array, dtype=number_type(array.dtype, name))
 
 
@@ -62,11 +60,7 @@ def _as_csr(x: Any, name: str) -> scipy.sparse.csr_array:
     if rows.dtype != dtype:
         rows = rows.astype(dtype)
     start, end = rows.indptr[0], rows.indptr[-1]
-    if (
-        start < 0
-        or end > min(len(rows.data), len(rows.indices))
-        or (np.diff(rows.indptr) < 0).any()
-    ):
+    if start < 0 or end > min(len(rows.data), len(rows.indices)) or (np.diff(rows.indptr) < 0).any():
         raise DataError(f"view {name!r}: the row pointers of the CSR matrix are not in order.")
     return rows
 

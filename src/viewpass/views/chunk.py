@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import scipy.sparse
 
 from viewpass.errors import DataError
-from viewpass.kernels.grid import Array, Mask
+from viewpass.kernels.grid import Array, Mask, Matrix
 from viewpass.views.checks import as_view, check_observed
-
-Rows: TypeAlias = Array | scipy.sparse.csr_array
 
 
 @dataclass(frozen=True)
@@ -34,8 +32,7 @@ class Schema:
                     "Every chunk must have the columns the model was fitted with."
                 )
         widths = tuple(
-            theirs if mine is None else mine
-            for mine, theirs in zip(self.widths, other.widths, strict=True)
+            theirs if mine is None else mine for mine, theirs in zip(self.widths, other.widths, strict=True)
         )
         return Schema(self.names, widths)
 
@@ -59,7 +56,7 @@ class Chunk:
     Build it with `Chunk.of`, which checks and converts; the arrays are read, never written.
     """
 
-    views: tuple[Rows | None, ...]
+    views: tuple[Matrix | None, ...]
     names: tuple[str, ...]
     n_rows: int
     observed: Mask | None = None
@@ -79,12 +76,9 @@ class Chunk:
         """Check shapes and types and convert what the kernels cannot read as it is."""
         names = default_names(len(views)) if names is None else tuple(names)
         ready = tuple(
-            None if view is None else as_view(view, name)
-            for view, name in zip(views, names, strict=True)
+            None if view is None else as_view(view, name) for view, name in zip(views, names, strict=True)
         )
-        lengths = [
-            (name, v.shape[0]) for name, v in zip(names, ready, strict=True) if v is not None
-        ]
+        lengths = [(name, v.shape[0]) for name, v in zip(names, ready, strict=True) if v is not None]
         if not lengths:
             raise DataError("every view of the chunk is None: there are no rows to read.")
         name, n_rows = lengths[0]
@@ -157,7 +151,7 @@ def join(chunks: Sequence[Chunk]) -> Chunk:
     )
 
 
-def _stack(parts: Sequence[Rows | None], chunks: Sequence[Chunk]) -> Rows | None:
+def _stack(parts: Sequence[Matrix | None], chunks: Sequence[Chunk]) -> Matrix | None:
     present = [part for part in parts if part is not None]
     if not present:
         return None
@@ -190,9 +184,7 @@ def _stack_masks(chunks: Sequence[Chunk]) -> Mask | None:
     n_views = len(chunks[0].names)
     return np.concatenate(
         [
-            np.ones((chunk.n_rows, n_views), dtype=bool)
-            if chunk.observed is None
-            else chunk.observed
+            np.ones((chunk.n_rows, n_views), dtype=bool) if chunk.observed is None else chunk.observed
             for chunk in chunks
         ]
     )

@@ -14,11 +14,11 @@ from viewpass.kernels.grid import (
     UNSORTED,
     Integers,
     Mask,
+    Matrix,
 )
 from viewpass.kernels.threads import run_blocks
 from viewpass.kernels.view import view_of
 from viewpass.views.chunk import Chunk
-from viewpass.views.chunk import Rows as Matrix
 
 BLOCK_BYTES = 2**20  # a block of rows is looked at and summed while it is in cache
 SMALLEST_BLOCK, LARGEST_BLOCK = 64, 512
@@ -47,6 +47,7 @@ class MeasuredRows:
 
     @property
     def n_blocks(self) -> int:
+        """Blocks the rows fall into."""
         return -(-self.n_rows // self.block)
 
     def span(self, block: int) -> tuple[int, int]:
@@ -55,7 +56,8 @@ class MeasuredRows:
 
     def present(self, v: int) -> Mask:
         """Which rows view `v` has."""
-        return self.inverse[v] > 0
+        present: Mask = self.inverse[v] > 0
+        return present
 
     def unit(self, v: int) -> Matrix | None:
         """View `v` with unit rows in float32, absent ones zero: a copy for small sets of rows."""
@@ -145,7 +147,7 @@ def _row_bytes(x: Matrix) -> int:
 
 
 def _rescaled(matrix: Matrix, rows: Integers) -> Matrix:
-    """Bring rows whose squares would overflow or vanish to size 1, by powers of two: the direction is kept."""
+    """Bring rows whose squares would overflow or vanish to size 1, by powers of two."""
     matrix = matrix.copy()
     for row in rows:
         if scipy.sparse.issparse(matrix):
