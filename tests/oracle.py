@@ -5,9 +5,9 @@ along or subtracted from, they are summed again from their definition (Eq. 12) o
 that hold a label at that moment, and a distance is the squared difference itself (Eq. 15).
 
 The letters are the paper's (Hu and Chen, AAAI 2019), instances in rows:
-X view, W observed, V labels as 1-of-K, U centres, R sums, T counts. "spec" is spec/algorithm.md.
+X view, W observed, V labels as 1-of-K, U centres, R sums, T counts.
 
-Readings where the spec leaves room:
+Readings where the paper leaves room:
 a chunk is s consecutive rows, and N and s t count every row, also those without any view;
 `zero-filled-mean` divides by the chunk's rows that have a view, for a row without one has no
 effect on U; a chunk in which no row has a view does no centre update and keeps L as it was.
@@ -187,9 +187,7 @@ def normalised(views: list[Floats], observed: Bools) -> tuple[list[Floats], Bool
     return X, W
 
 
-def statistics(
-    X: list[Floats], W: Bools, labels: Ints, K: int
-) -> tuple[list[Floats], list[Floats]]:
+def statistics(X: list[Floats], W: Bools, labels: Ints, K: int) -> tuple[list[Floats], list[Floats]]:
     """Eq. 12: R (K x d_v) and the diagonal of T (K) of every view, over the rows with a label."""
     R, T = [], []
     for v, x in enumerate(X):
@@ -273,9 +271,7 @@ def loss(U: list[Floats | None], R: list[Floats], T: list[Floats], alpha: float)
     return float(L)
 
 
-def objective(
-    X: list[Floats], W: Bools, labels: Ints, centres: list[Floats], alpha: float
-) -> float:
+def objective(X: list[Floats], W: Bools, labels: Ints, centres: list[Floats], alpha: float) -> float:
     """Eq. 7 and 9, row by row: |x - u|^2 over the observed views, plus alpha |U|^2."""
     J = 0.0
     for v, (x, u) in enumerate(zip(X, centres, strict=True)):

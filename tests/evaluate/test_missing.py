@@ -53,9 +53,7 @@ def test_per_view_rates_are_exact_on_complete_data(n_rows, n_views, percent, see
 
 @law
 @given(masks(), percents, seeds)
-def test_per_view_rates_are_exact_on_incomplete_data_or_refused_if_impossible(
-    before, percent, seed
-):
+def test_per_view_rates_are_exact_on_incomplete_data_or_refused_if_impossible(before, percent, seed):
     n_removed = percent * before.sum(axis=0) // 100
     if can_leave_everyone_a_view(before, before.sum(axis=0) - n_removed):
         after = remove_per_view(*before.shape, percent / 100, seed, observed=before)
@@ -91,9 +89,7 @@ def test_views_given_back_are_spread_over_the_views():
 
 def test_a_refused_rate_says_which_views_and_how_many_rows():
     before = np.array([[1, 0, 0], [1, 0, 0], [1, 1, 1], [0, 1, 1]], dtype=bool)
-    with pytest.raises(
-        SettingError, match=r"rate is 0\.7: 2 rows have no view but 0, .*only 1 val"
-    ):
+    with pytest.raises(SettingError, match=r"rate is 0\.7: 2 rows have no view but 0, .*only 1 val"):
         remove_per_view(4, 3, 0.7, observed=before)
 
 

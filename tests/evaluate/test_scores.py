@@ -17,9 +17,7 @@ NMI_KEYS = ("nmi_max", "nmi_arithmetic", "nmi")
 def labelings(draw, lowest_predicted=0, most=5):
     size = draw(st.integers(1, 30))
     true = draw(st.lists(st.integers(0, most - 1), min_size=size, max_size=size))
-    predicted = draw(
-        st.lists(st.integers(lowest_predicted, most - 1), min_size=size, max_size=size)
-    )
+    predicted = draw(st.lists(st.integers(lowest_predicted, most - 1), min_size=size, max_size=size))
     return np.array(true), np.array(predicted)
 
 
@@ -62,9 +60,7 @@ def test_the_order_of_rows_does_not_matter(pair, random):
 @given(labelings(), st.permutations(range(5)))
 def test_the_right_clusters_score_one(pair, names):
     true = pair[0]
-    assert scores(true, np.array(names)[true]) == pytest.approx(
-        dict.fromkeys(scores(true, true), 1)
-    )
+    assert scores(true, np.array(names)[true]) == pytest.approx(dict.fromkeys(scores(true, true), 1))
 
 
 @law

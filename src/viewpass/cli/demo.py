@@ -1,4 +1,4 @@
-"""`viewpass demo`: real digits, four views, 30 % of each removed, clustered in one pass."""
+"""`viewpass demo`: real digits, four views, 30% of each removed, clustered in one pass."""
 
 from __future__ import annotations
 

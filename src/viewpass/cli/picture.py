@@ -22,7 +22,7 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Integers: TypeAlias = npt.NDArray[np.int64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
-# Told apart by all kinds of eyes (Paul Tol's vibrant scheme), and by brightness.
+# Told apart by all kinds of eyes: Paul Tol's vibrant scheme.
 RIGHT, WRONG = "#0077BB", "#CC3311"
 INK, SOFT, FAINT = "#222222", "#666666", "#C8C8C8"
 
@@ -47,7 +47,7 @@ class Clustering:
     labels: npt.NDArray[Any]
     observed: Mask
     view_names: tuple[str, ...]
-    distances: Floats  # of each row from its own centre, averaged over the views it has
+    distances: Floats  # of each row from its own centre; only their order matters
     means: Floats  # the centres of the pixel view, as images
     matched: Integers  # the digit of each cluster
     rate: float
@@ -62,25 +62,26 @@ class Clustering:
 def draw(found: Clustering, path: Path) -> None:
     """Draw and save the picture."""
     with style.context(["default", {"font.size": 11, "text.color": INK}]):
-        figure = Figure(figsize=(18, 9.9), facecolor="white")
+        figure = Figure(figsize=(18, 9.2), facecolor="white")
         _write_around(figure, found)
-        _show_clusters(figure.add_axes((0.02, 0.05, 0.665, 0.80)), found)
-        _show_missing(figure.add_axes((0.725, 0.05, 0.255, 0.80)), found)
+        _show_clusters(figure.add_axes((0.02, 0.058, 0.665, 0.79)), found)
+        _show_missing(figure.add_axes((0.725, 0.058, 0.26, 0.79)), found)
         figure.savefig(path, dpi=130)
 
 
 def _write_around(figure: Any, found: Clustering) -> None:
-    n_rows, n_views = found.observed.shape
-    partial = (~found.observed.all(axis=1)).mean()
-    title = f"{n_rows:,} handwritten digits in {len(found.means)} clusters, found in one pass"
-    lead = (
-        f"Each image has {n_views} views; {found.rate:.0%} of each view were removed, so that "
-        f"{partial:.0%} of the images lack some. The dots under an image are its views, filled "
-        "where seen."
+    n_rows, n_clusters = len(found.images), len(found.means)
+    title = (
+        f"{n_rows:,} handwritten digits in {n_clusters} clusters, found in one pass "
+        f"with {found.rate:.0%} of every view missing"
     )
-    figure.text(0.02, 0.955, title, fontsize=23, weight="bold", va="center")
-    figure.text(0.02, 0.910, lead, fontsize=13, color=SOFT, va="center")
-    figure.text(0.02, 0.027, found.caption, fontsize=12, color=SOFT, va="center")
+    key = (
+        "Red frame: an image of another digit, named in the corner. Dots under an image: "
+        f"its views ({', '.join(found.view_names)}), filled where seen."
+    )
+    figure.text(0.02, 0.954, title, fontsize=21.5, weight="bold", va="center")
+    figure.text(0.02, 0.903, key, fontsize=13, color=SOFT, va="center")
+    figure.text(0.02, 0.030, found.caption, fontsize=12, color=SOFT, va="center")
 
 
 # ---- the clusters
@@ -132,7 +133,7 @@ def _intruders(found: Clustering, rows: Integers, digit: int) -> str:
     common = [other for other in np.argsort(-counts, kind="stable")[:2] if counts[other]]
     if not common:
         return ""
-    return "also " + ", ".join(f"{counts[other]} × {other}" for other in common)
+    return "also " + ", ".join(f"{other} ({counts[other]})" for other in common)
 
 
 def _show_image(axes: Any, found: Clustering, row: int, x: float, y: float) -> None:
@@ -140,10 +141,12 @@ def _show_image(axes: Any, found: Clustering, row: int, x: float, y: float) -> N
     _tile(axes, found.images[row], x, y, FAINT if right else WRONG, 0.7 if right else 2.6)
     if not right:
         axes.add_patch(Rectangle((x + 0.70, y), 0.30, 0.34, color=WRONG, lw=0, zorder=4))
+        corner = {"fontsize": 9, "weight": "bold", "color": "white", "zorder": 5}
         axes.text(
             *(x + 0.85, y + 0.175, str(found.digits[row])),
-            **{"fontsize": 9, "weight": "bold", "color": "white", "zorder": 5},
-            **{"ha": "center", "va": "center_baseline"},
+            **corner,
+            ha="center",
+            va="center_baseline",
         )
     n_views = found.observed.shape[1]
     places = x + 0.5 + 0.19 * (np.arange(n_views) - (n_views - 1) / 2)
@@ -169,9 +172,9 @@ def _show_missing(axes: Any, found: Clustering) -> None:
     groups = _grouped(found.observed)
     n_lines = sum(1 + len(group) for group in groups)
     _blank(axes, BAR_X + BAR_WIDTH + 2.3, n_lines + GROUP_GAP * (len(groups) - 1), top=3.6)
-    axes.text(0.0, -3.3, "which views were seen", fontsize=12.5, weight="bold", va="center")
-    axes.text(BAR_X, -0.8, "right", fontsize=11.5, weight="bold", color=RIGHT)
-    axes.text(BAR_X + 1.15, -0.8, "misfits", fontsize=11.5, weight="bold", color=WRONG)
+    axes.text(-0.2, -3.05, "which views were seen", fontsize=12.5, weight="bold", va="center")
+    axes.text(BAR_X, -0.7, "right", fontsize=11.5, weight="bold", color=RIGHT)
+    axes.text(BAR_X + 1.5, -0.7, "misfits", fontsize=11.5, weight="bold", color=WRONG)
     for view, name in enumerate(found.view_names):
         axes.text(view * DOT_PITCH, -0.7, name, rotation=45, rotation_mode="anchor", fontsize=11)
     scale = BAR_WIDTH / max(len(rows) for group in groups for rows in group)
@@ -215,4 +218,4 @@ def _show_combination(axes: Any, found: Clustering, rows: Integers, y: float, sc
 
 def _blank(axes: Any, width: float, height: float, top: float) -> None:
     axes.set_axis_off()
-    axes.set(xlim=(-0.05, width), ylim=(height, -top))
+    axes.set(xlim=(-0.3, width), ylim=(height, -top))

@@ -65,7 +65,8 @@ class ChunkMean:
                 *(total.steps[0], total.counts[0]),
             )
             # "zero-filled-mean": the released code lets absent rows count as zeros.
-            number = rows.n_rows if self._fill == "zero-filled-mean" else total.counts[0][0]
+            zeros_too = self._fill == "zero-filled-mean"
+            number = int((rows.n_seen > 0).sum()) if zeros_too else int(total.counts[0][0])
             self._means[v] = total.steps[0][0] * STEP / number
         return self._means[v]
 

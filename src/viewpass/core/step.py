@@ -108,6 +108,8 @@ def settle(
     INOUT total, decision. Rows whose margin the move of the centres cannot have used up keep
     their label without being looked at, and the sums change by the rows that moved.
     """
+    if not rows.n_seen.any():
+        return Outcome(total, centres, decision, loss(centres, total, rules.alpha), n_done)
     mean = ChunkMean(rows, rules.fill) if mean is None else mean
     value = 0.0
     n_iter = n_done

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import time
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from numba import njit
@@ -16,6 +19,11 @@ NOTICE_SECONDS = 1.0
 
 def compiled(function: Callable[..., Any], signature: Any) -> Callable[..., Any]:
     """Compile `function` for one signature: no GIL, no fastmath, cached where a folder allows it."""
+    # Numba looks only at the function's own file to tell whether its cache is stale; constants and
+    # helpers live in other files, so the name under which the code is cached tells them all.
+    name = function.__name__
+    if _fingerprint() not in function.__qualname__:
+        function.__qualname__ = f"{name}_{_fingerprint()}"
     began = time.perf_counter()
     try:
         kernel = njit(signature, nogil=True, cache=True, error_model="numpy")(function)
@@ -28,8 +36,14 @@ def compiled(function: Callable[..., Any], signature: Any) -> Callable[..., Any]
     if seconds > NOTICE_SECONDS:
         logger.warning(
             "compiled %s in %.1f s; the machine code is cached for the next time",
-            function.__name__,
+            name.strip("_"),
             seconds,
         )
     result: Callable[..., Any] = kernel
     return result
+
+
+@cache
+def _fingerprint() -> str:
+    sources = sorted(Path(__file__).parent.glob("*.py"))
+    return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:12]

@@ -8,7 +8,7 @@ from numba import njit
 from viewpass.kernels.grid import LANES, Floats
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def fold(lanes: Floats) -> float:
     """Add the lanes in halves. INOUT lanes: spoilt."""
     half = LANES // 2
@@ -19,7 +19,7 @@ def fold(lanes: Floats) -> float:
     return lanes[0]  # type: ignore[no-any-return]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def new_lanes() -> Floats:
     """All lanes at zero."""
     return np.zeros(LANES)

@@ -1,0 +1,18 @@
+"""Where tests find the real data sets, and what they say where there are none."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+BESIDE = Path(__file__).parents[2] / "shared" / "data"
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    folder = Path(os.environ.get("VIEWPASS_DATA", BESIDE))
+    if not folder.is_dir():
+        pytest.skip(f"no real data sets: set VIEWPASS_DATA to their folder ({folder} is absent)")
+    return folder
