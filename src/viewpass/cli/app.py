@@ -74,7 +74,7 @@ def demo(
     ] = 0,
     repeats: Annotated[int, typer.Option(min=1, hidden=True)] = 5,
 ) -> None:
-    """Cluster real handwritten digits of which 30 % of each view are removed.
+    """Cluster real handwritten digits of which 30% of each view are removed.
 
     Four views are computed from each of scikit-learn's 1,797 images. One pass finds ten clusters;
     a table compares it with other ways. Takes less than a minute, and downloads nothing.

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
@@ -21,6 +22,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.datasets import load_digits
 from sklearn.metrics import confusion_matrix
+from threadpoolctl import threadpool_limits
 
 from viewpass.cli.picture import Clustering, draw
 from viewpass.cluster.imc import IMC
@@ -76,12 +78,19 @@ def make_trial(seed: int) -> Trial:
 
 def one_pass(trial: Trial) -> OPIMC:
     """The model of the demo, before its first row."""
-    return OPIMC(N_CLUSTERS, chunk_size=CHUNK, warmup=WARMUP, random_state=trial.start)
+    return OPIMC(N_CLUSTERS, chunk_size=CHUNK, warmup=WARMUP, random_state=trial.start, n_threads=1)
 
 
 def published(trial: Trial, n_passes: int) -> OPIMC:
     """The procedure of the OPIMC paper: one random start on the first chunk."""
-    return OPIMC(N_CLUSTERS, chunk_size=CHUNK, init="random", n_passes=n_passes, random_state=trial.start)
+    return OPIMC(
+        N_CLUSTERS,
+        chunk_size=CHUNK,
+        init="random",
+        n_passes=n_passes,
+        random_state=trial.start,
+        n_threads=1,
+    )
 
 
 def filled_kmeans(trial: Trial) -> Any:
@@ -126,7 +135,7 @@ METHODS = (
     Method(
         "offline IMC",
         "all rows at once, best of 10 starts",
-        lambda trial: _labels(IMC(N_CLUSTERS, random_state=trial.start), trial),
+        lambda trial: _labels(IMC(N_CLUSTERS, random_state=trial.start, n_threads=1), trial),
     ),
     Method("MiniBatchKMeans", "gaps filled with column means", filled_kmeans),
 )
@@ -148,19 +157,16 @@ def run(out: Path, seed: int, repeats: int, console: Console) -> None:
     """Cluster, compare, and write labels.csv and clusters.png."""
     _make_folder(out)
     trial = make_trial(seed)
-    _introduce(trial, console)
-    _compile(trial, console)
-    model = _read_once(trial, console)
+    console.print(_introduction(trial))
+    with threadpool_limits(limits=1):  # more threads only wait for each other on so few rows
+        _compile(trial, console)
+        model = _read_once(trial, console)
+        measured = _compare(seed, repeats, console)
+    console.print(_table(measured), _notes(repeats))
     found = _clustering(trial, model, seed)
-    measured = _compare(seed, repeats, console)
-    console.print(_table(measured, repeats))
-    console.print(
-        f"Same settings and rows for all; {_over(repeats)}. Labels are those under the final "
-        "centres.\nSeconds: filling gaps, fitting and labelling, without compiling.\n"
-    )
     _write_labels(out / "labels.csv", trial, found.labels)
     draw(found, out / "clusters.png")
-    console.print(f"labels   {out / 'labels.csv'}\npicture  {out / 'clusters.png'}", soft_wrap=True)
+    console.print(f"labels:  {out / 'labels.csv'}\npicture: {out / 'clusters.png'}", soft_wrap=True)
 
 
 def _make_folder(out: Path) -> None:
@@ -173,20 +179,15 @@ def _make_folder(out: Path) -> None:
         raise SettingError(f"--out {out}: no permission to write there. Name another folder.")
 
 
-def _introduce(trial: Trial, console: Console) -> None:
-    names = ", ".join(trial.views)
-    console.print(
-        f"[bold]{len(trial.rows)} handwritten digits[/] from scikit-learn, "
-        f"{len(trial.views)} views: {names}.\n"
-        f"{RATE:.0%} of each view removed: {_share_partial(trial):.0%} of the digits lack some. "
-        f"Chunks of {CHUNK} rows,\n"
-        f"each read once; the first {WARMUP} rows are the warm-up (the default of 4000 would be "
-        "all rows,\nsolved offline)."
+def _introduction(trial: Trial) -> str:
+    partial = (~trial.observed.all(axis=1)).mean()
+    return (
+        f"[bold]{len(trial.rows):,} handwritten digits[/] of scikit-learn in {len(trial.views)} "
+        f"views: {', '.join(trial.views)}. {RATE:.0%} of each view removed, so that {partial:.0%} "
+        f"of the digits lack some. One pass reads them in chunks of {CHUNK} rows; the first "
+        f"{WARMUP} rows are the warm-up, where it makes its start. (The default warm-up of 4,000 "
+        "rows would hold all of them, and leave nothing to stream.)\n"
     )
-
-
-def _share_partial(trial: Trial) -> float:
-    return float((~trial.observed.all(axis=1)).mean())
 
 
 def _compile(trial: Trial, console: Console) -> None:
@@ -244,12 +245,12 @@ def _progress(console: Console) -> Progress:
     return Progress(TextColumn("{task.description:<16}"), BarColumn(), MofNCompleteColumn(), console=console)
 
 
-def _table(measured: list[Measured], repeats: int) -> Table:
-    table = Table("", title_justify="left", show_lines=False, pad_edge=False)
+def _table(measured: list[Measured]) -> Table:
+    table = Table("", box=SIMPLE_HEAD, pad_edge=False, leading=1)
     for heading in ("ACC", "NMI", "seconds"):
         table.add_column(heading, justify="right", no_wrap=True)
-    best_acc = max(np.mean(values.acc) for values in measured)
-    best_nmi = max(np.mean(values.nmi) for values in measured)
+    best_acc = max(float(np.mean(values.acc)) for values in measured)
+    best_nmi = max(float(np.mean(values.nmi)) for values in measured)
     for method, values in zip(METHODS, measured, strict=True):
         table.add_row(
             f"{method.name}\n[dim]{method.what}[/]",
@@ -268,10 +269,15 @@ def _spread(values: list[float], best: float) -> str:
     return f"[bold]{text}[/]" if mean >= best else text
 
 
-def _over(repeats: int) -> str:
-    if repeats == 1:
-        return "one order of rows, choice of views and start"
-    return f"mean ± sd over {repeats} orders of rows, choices of views and starts"
+def _notes(repeats: int) -> str:
+    values = "One order of rows, choice of views removed and start."
+    if repeats > 1:
+        values = f"Mean ± sd over {repeats} orders of rows, choices of views removed and starts."
+    return (
+        f"{values} The same rows for every method, each with its default settings; labels are "
+        "those under the final centres. Seconds: filling gaps, fitting and labelling, on one "
+        "thread, without compiling.\n"
+    )
 
 
 # ---- what is written
@@ -279,8 +285,6 @@ def _over(repeats: int) -> str:
 
 def _clustering(trial: Trial, model: OPIMC, seed: int) -> Clustering:
     labels = model.predict(trial.views, observed=trial.observed)
-    distances = model.transform(trial.views, observed=trial.observed)
-    own = distances[np.arange(len(labels)), labels]
     side = trial.images.shape[1]
     caption = (
         f"One pass in chunks of {CHUNK} rows after a warm-up of {WARMUP}; default settings, seed "
@@ -293,12 +297,26 @@ def _clustering(trial: Trial, model: OPIMC, seed: int) -> Clustering:
         labels=labels,
         observed=trial.observed,
         view_names=tuple(trial.views),
-        distances=own / trial.observed.sum(axis=1),
+        distances=_remoteness(trial, model, labels),
         means=model.cluster_centers_[0].reshape(-1, side, side),
         matched=match(trial.digits, labels),
         rate=RATE,
         caption=caption,
     )
+
+
+def _remoteness(trial: Trial, model: OPIMC, labels: npt.NDArray[Any]) -> Floats:
+    """How far rows are from their centres, by what is usual in each view they have.
+
+    Raw distances would rank rows by the views they lack, as views differ in their spread.
+    """
+    total = np.zeros(len(labels))
+    for view, seen in enumerate(trial.observed.T):
+        only = np.zeros_like(trial.observed)
+        only[:, view] = seen
+        distances = model.transform(trial.views, observed=only)[seen, labels[seen]]
+        total[seen] += (distances - distances.mean()) / distances.std()
+    return np.asarray(total / np.sqrt(trial.observed.sum(axis=1)))
 
 
 def match(digits: Integers, labels: npt.NDArray[Any]) -> Integers:

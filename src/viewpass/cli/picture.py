@@ -158,7 +158,7 @@ def _tile(axes: Any, image: Floats, x: float, y: float, edge: str, width: float)
     axes.add_patch(Rectangle((x, y), 1, 1, fill=False, edgecolor=edge, lw=width, zorder=3))
 
 
-def _dots(axes: Any, x: Floats, y: float, filled: Mask, size: float) -> None:
+def _dots(axes: Any, x: npt.NDArray[Any], y: float, filled: Mask, size: float) -> None:
     axes.scatter(x[filled], np.full(filled.sum(), y), s=size, color=INK, lw=0.8)
     axes.scatter(
         x[~filled], np.full((~filled).sum(), y), s=size, facecolor="white", edgecolor="#999999", lw=0.8

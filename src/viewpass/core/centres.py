@@ -45,11 +45,14 @@ class Centres:
 
 
 class ChunkMean:
-    """The mean of a chunk's observed rows in a view, worked out when first needed."""
+    """The mean of a chunk's observed rows in a view, worked out when first needed.
 
-    def __init__(self, rows: MeasuredRows, fill: str | None) -> None:
+    `zeros_too` lets rows that lack the view count as zeros, as the released code does in the first chunk.
+    """
+
+    def __init__(self, rows: MeasuredRows, *, zeros_too: bool) -> None:
         self._rows = rows
-        self._fill = fill
+        self._zeros_too = zeros_too
         self._means: dict[int, Floats] = {}
 
     def __call__(self, v: int) -> Floats:
@@ -64,9 +67,7 @@ class ChunkMean:
                 *(np.arange(rows.n_rows), rows.inverse[v], everyone, 1),
                 *(total.steps[0], total.counts[0]),
             )
-            # "zero-filled-mean": the released code lets absent rows count as zeros.
-            zeros_too = self._fill == "zero-filled-mean"
-            number = int((rows.n_seen > 0).sum()) if zeros_too else int(total.counts[0][0])
+            number = int((rows.n_seen > 0).sum()) if self._zeros_too else int(total.counts[0][0])
             self._means[v] = total.steps[0][0] * STEP / number
         return self._means[v]
 

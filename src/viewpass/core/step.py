@@ -73,7 +73,7 @@ def from_labels(
 def from_memberships(rows: MeasuredRows, memberships: Floats, rules: Rules, workspace: Workspace) -> Outcome:
     """The very first chunk from a soft V (the published start): its first centres solve Eq. 11 whole."""
     rows.measure(workspace.n_threads)
-    mean = ChunkMean(rows, rules.fill)
+    mean = ChunkMean(rows, zeros_too=rules.fill == "zero-filled-mean")
     centres = centre_rules.from_memberships(rows, memberships, alpha=rules.alpha, fill=rules.fill, mean=mean)
     n_clusters = memberships.shape[1]
     total = Statistics(n_clusters, [0 if x is None else x.shape[1] for x in rows.chunk.views])
@@ -110,7 +110,8 @@ def settle(
     """
     if not rows.n_seen.any():
         return Outcome(total, centres, decision, loss(centres, total, rules.alpha), n_done)
-    mean = ChunkMean(rows, rules.fill) if mean is None else mean
+    if mean is None:
+        mean = ChunkMean(rows, zeros_too=first and rules.fill == "zero-filled-mean")
     value = 0.0
     n_iter = n_done
     while n_iter < rules.max_iter:
