@@ -58,8 +58,9 @@ def options(
 ) -> None:
     """Cluster multi-modal rows in one pass, even when modalities are missing.
 
-    A row has up to several views (an image, a text, sensor readings ...), and many rows lack some
-    of them. viewpass reads the rows once, in chunks, and gives every row a cluster.
+    A row has up to several views (an image, a text, sensor readings ...), and
+    many rows lack some of them. viewpass reads the rows once, in chunks, and
+    gives every row a cluster.
     """
 
 
@@ -70,17 +71,19 @@ def demo(
     ),
     seed: Annotated[
         int,
-        typer.Option(min=0, max=2**31, help="Decides the order of rows, the views removed and the start."),
+        typer.Option(min=0, metavar="N", help="Decides the order of rows, the views removed and the start."),
     ] = 0,
     repeats: Annotated[int, typer.Option(min=1, hidden=True)] = 5,
 ) -> None:
-    """Cluster real handwritten digits of which 30% of each view are removed.
+    """Cluster real handwritten digits, with 30% of each view removed.
 
-    Four views are computed from each of scikit-learn's 1,797 images. One pass finds ten clusters;
-    a table compares it with other ways. Takes less than a minute, and downloads nothing.
+    Four views are computed from each of the 1,797 images in scikit-learn. One
+    pass finds ten clusters, and a table compares it with other methods. Takes
+    less than a minute and downloads nothing.
 
-    Writes labels.csv (the cluster of each image) and clusters.png (what the clusters look like,
-    which images are in the wrong one, and which views were missing).
+    Writes labels.csv (the cluster of each image) and clusters.png (what the
+    clusters look like, which images are in the wrong one, and which views were
+    missing).
     """
     from viewpass.cli.demo import run
 

@@ -30,8 +30,8 @@ INK, SOFT, FAINT = "#222222", "#666666", "#C8C8C8"
 N_CENTRAL, N_REMOTE = 7, 10
 PITCH, LINE = 1.16, 1.5  # from tile to tile, from row to row
 TEXT_X, CENTRE_X = 1.0, 4.5
-CENTRAL_X = CENTRE_X + 1.7
-REMOTE_X = CENTRAL_X + N_CENTRAL * PITCH + 0.55
+CENTRAL_X = CENTRE_X + 1.9
+REMOTE_X = CENTRAL_X + N_CENTRAL * PITCH + 0.5
 
 # And in the panel of missing views, in lines.
 DOT_PITCH, BAR_X, BAR_WIDTH = 0.8, 3.6, 5.6
@@ -64,9 +64,9 @@ def draw(found: Clustering, path: Path) -> None:
     with style.context(["default", {"font.size": 11, "text.color": INK}]):
         figure = Figure(figsize=(18, 9.2), facecolor="white")
         _write_around(figure, found)
-        _show_clusters(figure.add_axes((0.02, 0.058, 0.665, 0.79)), found)
-        _show_missing(figure.add_axes((0.725, 0.058, 0.26, 0.79)), found)
-        figure.savefig(path, dpi=130)
+        _show_clusters(figure.add_axes((0.02, 0.06, 0.675, 0.80)), found)
+        _show_missing(figure.add_axes((0.725, 0.06, 0.26, 0.80)), found)
+        figure.savefig(path, dpi=140)
 
 
 def _write_around(figure: Any, found: Clustering) -> None:
@@ -118,39 +118,38 @@ def _write_header(axes: Any, found: Clustering, cluster: int, rows: Integers, y:
     digit = int(found.matched[cluster])
     axes.text(0.0, y + 0.5, str(digit), fontsize=29, weight="bold", va="center")
     if not len(rows):
-        axes.text(TEXT_X, y + 0.5, "no image", va="center")
+        axes.text(TEXT_X, y + 0.5, f"no. {cluster}, no image", fontsize=11, va="center")
         return
     share = found.right[rows].mean()
-    axes.text(TEXT_X, y + 0.12, f"{len(rows)} images", fontsize=11.5, va="center")
+    axes.text(TEXT_X, y + 0.12, f"no. {cluster}, {len(rows)} images", fontsize=11, va="center")
     axes.text(TEXT_X, y + 0.50, f"{share:.0%} right", fontsize=11.5, weight="bold", va="center")
     axes.text(TEXT_X, y + 0.88, _intruders(found, rows, digit), fontsize=10, color=WRONG, va="center")
 
 
 def _intruders(found: Clustering, rows: Integers, digit: int) -> str:
-    """Name the two commonest digits that do not belong."""
+    """Name the commonest digits that do not belong."""
     counts = np.bincount(found.digits[rows], minlength=10)
     counts[digit] = 0
-    common = [other for other in np.argsort(-counts, kind="stable")[:2] if counts[other]]
-    if not common:
-        return ""
-    return "also " + ", ".join(f"{other} ({counts[other]})" for other in common)
+    others = [int(other) for other in np.argsort(-counts, kind="stable") if counts[other]]
+    named = [f"{other} ({counts[other]})" for other in others[:2]]
+    more = " …" if len(others) > 2 else ""
+    return f"also {', '.join(named)}{more}" if named else ""
 
 
 def _show_image(axes: Any, found: Clustering, row: int, x: float, y: float) -> None:
     right = bool(found.right[row])
     _tile(axes, found.images[row], x, y, FAINT if right else WRONG, 0.7 if right else 2.6)
     if not right:
-        axes.add_patch(Rectangle((x + 0.70, y), 0.30, 0.34, color=WRONG, lw=0, zorder=4))
-        corner = {"fontsize": 9, "weight": "bold", "color": "white", "zorder": 5}
-        axes.text(
-            *(x + 0.85, y + 0.175, str(found.digits[row])),
-            **corner,
-            ha="center",
-            va="center_baseline",
-        )
+        _name_in_corner(axes, str(found.digits[row]), x, y)
     n_views = found.observed.shape[1]
     places = x + 0.5 + 0.19 * (np.arange(n_views) - (n_views - 1) / 2)
     _dots(axes, places, y + 1.17, found.observed[row], size=11)
+
+
+def _name_in_corner(axes: Any, digit: str, x: float, y: float) -> None:
+    axes.add_patch(Rectangle((x + 0.70, y), 0.30, 0.34, color=WRONG, lw=0, zorder=4))
+    look = {"fontsize": 9, "weight": "bold", "color": "white", "zorder": 5}
+    axes.text(x + 0.85, y + 0.175, digit, ha="center", va="center_baseline", **look)
 
 
 def _tile(axes: Any, image: Floats, x: float, y: float, edge: str, width: float) -> None:
@@ -171,8 +170,8 @@ def _dots(axes: Any, x: npt.NDArray[Any], y: float, filled: Mask, size: float) -
 def _show_missing(axes: Any, found: Clustering) -> None:
     groups = _grouped(found.observed)
     n_lines = sum(1 + len(group) for group in groups)
-    _blank(axes, BAR_X + BAR_WIDTH + 2.3, n_lines + GROUP_GAP * (len(groups) - 1), top=3.6)
-    axes.text(-0.2, -3.05, "which views were seen", fontsize=12.5, weight="bold", va="center")
+    _blank(axes, BAR_X + BAR_WIDTH + 2.3, n_lines + GROUP_GAP * (len(groups) - 1), top=4.2, left=-0.3)
+    axes.text(-0.2, -3.33, "which views were seen", fontsize=12.5, weight="bold", va="center")
     axes.text(BAR_X, -0.7, "right", fontsize=11.5, weight="bold", color=RIGHT)
     axes.text(BAR_X + 1.5, -0.7, "misfits", fontsize=11.5, weight="bold", color=WRONG)
     for view, name in enumerate(found.view_names):
@@ -216,6 +215,6 @@ def _show_combination(axes: Any, found: Clustering, rows: Integers, y: float, sc
     axes.text(end + 0.2, y, f"{len(rows)}, {share:.0%}", fontsize=10.5, color=SOFT, va="center")
 
 
-def _blank(axes: Any, width: float, height: float, top: float) -> None:
+def _blank(axes: Any, width: float, height: float, top: float, left: float = 0.0) -> None:
     axes.set_axis_off()
-    axes.set(xlim=(-0.3, width), ylim=(height, -top))
+    axes.set(xlim=(left, width), ylim=(height, -top))
