@@ -77,10 +77,7 @@ def test_threads_do_not_matter(case, n_threads):
 @given(cases(max_rows=200), st.lists(st.integers(1, 200), min_size=1, max_size=5))
 def test_predict_in_blocks_of_any_size(case, cuts):
     rng = case.rng
-    centres = Centres(
-        tuple(rng.standard_normal((case.n_clusters, x.shape[1])) for x in case.views),
-        tuple(np.ones(case.n_clusters, dtype=bool) for _ in case.views),
-    )
+    centres = Centres.of([rng.standard_normal((case.n_clusters, x.shape[1])) for x in case.views])
     whole = assign(case.measured(), centres, workspace()).labels
     edges = sorted({0, case.n_rows, *(cut for cut in cuts if cut < case.n_rows)})
     parts = []

@@ -79,8 +79,7 @@ def test_the_objective_from_the_sums_is_the_direct_sum_over_rows(case):
     # that is all there is to see, so the figures are then relative to the rows' own size.
     scale = max(direct, 0.2 * sum(statistics.squares))
     assert abs(statistics.objective(case.alpha) - direct) <= 1e-8 * scale
-    known = tuple(np.ones(case.n_clusters, dtype=bool) for _ in centres)
-    assert abs(objective(Centres(tuple(centres), known), statistics, case.alpha) - direct) <= 1e-8 * scale
+    assert abs(objective(Centres.of(centres), statistics, case.alpha) - direct) <= 1e-8 * scale
 
 
 @given(cases())

@@ -160,8 +160,8 @@ class ViewClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     def score(self, X: Any, y: Any = None, observed: Any = None) -> float:
         """Minus the objective on X: squared distances to the nearest centres plus the ridge."""
         nearest = np.nanmin(self.transform(X, observed=observed), axis=1, initial=np.inf, where=True)
-        squares = self._fitted_model().centres.squares
-        ridge = sum(float(part.sum()) for part in squares if part is not None)
+        views = self._fitted_model().centres.views
+        ridge = sum(float(view.squares.sum()) for view in views if view is not None)
         return -float(nearest[np.isfinite(nearest)].sum() + self.alpha * ridge)
 
     # ---- what was learnt

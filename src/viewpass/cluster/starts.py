@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from viewpass.errors import SettingError
+from viewpass.kernels.grid import Array
 
 NAMES = ("auto", "k-means++", "random")
 
@@ -19,6 +20,7 @@ def checked_init(init: Any, n_clusters: int, names: tuple[str, ...]) -> Any:
             raise SettingError(f"init={init!r}: one of {', '.join(map(repr, NAMES))} or an array.")
         return init
     if isinstance(init, Mapping):
+        init = {str(name): values for name, values in init.items()}
         unknown = [name for name in init if name not in names]
         absent = [name for name in names if name not in init]
         if unknown or absent:
@@ -27,11 +29,11 @@ def checked_init(init: Any, n_clusters: int, names: tuple[str, ...]) -> Any:
                 f"the views are {', '.join(map(repr, names))}."
             )
         return [_centres(init[name], name, n_clusters) for name in names]
-    if isinstance(init, list | tuple) and all(np.ndim(part) == 2 for part in init):
+    if isinstance(init, list | tuple) and all(_is_matrix(part) for part in init):
         if len(init) != len(names):
             raise SettingError(f"init has centres of {len(init)} views, the data has {len(names)}.")
         return [_centres(u, name, n_clusters) for u, name in zip(init, names, strict=True)]
-    array = np.asarray(init)
+    array = _copied(init, "init")
     if array.ndim == 1 and array.dtype.kind in "iu":
         if len(array) and (array.min() < 0 or array.max() >= n_clusters):
             raise SettingError(f"init: labels must lie between 0 and {n_clusters - 1}.")
@@ -48,8 +50,29 @@ def checked_init(init: Any, n_clusters: int, names: tuple[str, ...]) -> Any:
     )
 
 
-def _centres(values: Any, name: str, n_clusters: int) -> Any:
-    array = np.asarray(values, dtype=np.float64)
-    if array.ndim != 2 or len(array) != n_clusters or not np.isfinite(array).all():
+def _is_matrix(part: Any) -> bool:
+    return getattr(part, "ndim", 0) == 2 or (
+        isinstance(part, list | tuple) and all(isinstance(row, list | tuple | np.ndarray) for row in part)
+    )
+
+
+def _copied(values: Any, where: str) -> Array:
+    """A copy: the stream may need it after the caller has written over his array."""
+    try:
+        return np.array(values)
+    except ValueError as problem:
+        raise SettingError(f"{where} cannot be read as an array ({problem}).") from problem
+
+
+def _centres(values: Any, name: str, n_clusters: int) -> Array:
+    array = _copied(values, f"init, view {name!r}")
+    if array.dtype.kind in "iufb":
+        array = array.astype(np.float64)
+    if (
+        array.dtype != np.float64
+        or array.ndim != 2
+        or len(array) != n_clusters
+        or not np.isfinite(array).all()
+    ):
         raise SettingError(f"init, view {name!r}: {n_clusters} finite centres (a row each) were expected.")
     return array

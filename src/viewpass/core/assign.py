@@ -14,23 +14,29 @@ import numpy as np
 from viewpass.core.centres import Centres
 from viewpass.core.statistics import Statistics
 from viewpass.kernels import choose
-from viewpass.kernels.grid import Floats, Integers, Labels
+from viewpass.kernels.grid import Floats, Integers, Labels, Mask
 from viewpass.kernels.scratch import Scratch
 from viewpass.kernels.threads import run_blocks, single_threaded_blas
 from viewpass.views.rows import MeasuredRows
 
+KEPT_BYTES = 2**26  # distances of a chunk are kept between looks where they fit into this
 
-@dataclass
+
 class Decision:
-    """Labels of a chunk's rows, and by how much each was nearest (a lower bound)."""
+    """Labels of a chunk's rows, and by how much each was nearest (a lower bound).
 
-    labels: Labels
-    margins: Floats
+    Where they fit, the distances of the last look are kept too (`distance`), so that a later look
+    need only be at the clusters that moved: `stale` are those some rows have not been compared with
+    since.
+    """
 
-    @classmethod
-    def empty(cls, n_rows: int) -> Decision:
-        """Nothing decided."""
-        return cls(np.full(n_rows, -1, dtype=np.int32), np.full(n_rows, np.inf))
+    def __init__(self, n_rows: int, n_clusters: int, *, keep: bool = False) -> None:
+        self.labels: Labels = np.full(n_rows, -1, dtype=np.int32)
+        self.margins: Floats = np.full(n_rows, np.inf)
+        self.slack: Floats = np.zeros(n_rows)
+        kept = keep and n_rows * n_clusters * 8 <= KEPT_BYTES
+        self.distance: Floats | None = np.empty((n_rows, n_clusters)) if kept else None
+        self.stale: Mask = np.ones(n_clusters, dtype=bool)
 
 
 @dataclass
@@ -39,6 +45,7 @@ class Workspace:
 
     n_threads: int
     scratches: list[Scratch] = field(init=False)
+    n_looks: float = field(init=False, default=0.0)  # rows looked at, in parts where not at all centres
 
     def __post_init__(self) -> None:
         self.scratches = [Scratch() for _ in range(self.n_threads)]
@@ -48,6 +55,7 @@ class Workspace:
 
     def __setstate__(self, state: dict[str, int]) -> None:
         self.n_threads = state["n_threads"]
+        self.n_looks = 0.0
         self.__post_init__()
 
     def __deepcopy__(self, memo: object) -> Workspace:
@@ -59,95 +67,165 @@ def assign(
     centres: Centres,
     workspace: Workspace,
     *,
-    which: Integers | None = None,
-    into: Decision | None = None,
     collect: Statistics | None = None,
+    keep: bool = False,
 ) -> Decision:
-    """Decide all rows, or those of `which`, into `into`; add them to `collect` on the way.
+    """Decide all rows; add them to `collect` on the way, and keep the distances if asked.
 
     Rows not measured yet are measured on the way too, and faults found are raised before anything
     is added to `collect`.
     """
-    decision = Decision.empty(rows.n_rows) if into is None else into
+    decision = Decision(rows.n_rows, centres.n_clusters, keep=keep)
     fresh = not rows.measured
-    size = rows.block
-    targets = np.arange(rows.n_rows) if which is None else which
-    n_blocks = -(-len(targets) // size)
+    everyone = np.arange(rows.n_rows)
+    fused = [v for v, view in enumerate(rows.views) if view is not None and view.kind != "sparse"]
     parts: list[Statistics | None] = [None] * workspace.n_threads
 
     def work(block: int, worker: int) -> None:
-        if fresh:
-            rows.measure_block(block)
-        chosen = targets[block * size : (block + 1) * size]
-        decide(rows, chosen, centres, workspace.scratches[worker], decision)
-        if collect is not None:
+        scratch = workspace.scratches[worker]
+        start, stop = rows.span(block)
+        _look_first(rows, block, centres, decision, scratch, fresh=fresh)
+        if collect is not None and fused:
             part = parts[worker]
             if part is None:
-                part = parts[worker] = Statistics(collect.n_clusters, collect.widths)
-            part.move(rows, chosen, decision.labels, 1)
+                part = parts[worker] = Statistics(collect.n_clusters, collect.widths, views=fused)
+            part.move(rows, everyone[start:stop], decision.labels, 1, fused)
 
     with single_threaded_blas():
-        run_blocks(work, n_blocks, workspace.n_threads)
-    if fresh and rows.finish():
+        run_blocks(work, rows.n_blocks, workspace.n_threads)
+    if fresh and rows.finish():  # rows had to be mended: look at all of them again
         rows.measure(workspace.n_threads)
-        return assign(rows, centres, workspace, which=which, into=into, collect=collect)
+        return assign(rows, centres, workspace, collect=collect, keep=keep)
+    decision.stale[:] = False
+    workspace.n_looks += rows.n_rows
     if collect is not None:
         for part in parts:
             if part is not None:
-                _add_in_place(collect, part)
+                collect.absorb(part, fused)
+        _add_sparse(rows, decision, collect, workspace)
     return decision
 
 
-def decide(
-    rows: MeasuredRows, chosen: Integers, centres: Centres, scratch: Scratch, decision: Decision
+def _look_first(
+    rows: MeasuredRows,
+    block: int,
+    centres: Centres,
+    decision: Decision,
+    scratch: Scratch,
+    *,
+    fresh: bool,
 ) -> None:
-    """Label the chosen rows (one block): look, choose, and settle what is too close to call."""
-    n_clusters = len(centres.known[0])
-    distance = scratch.room("distance", (len(chosen), n_clusters), np.float64)
-    slack = scratch.room("slack", (len(chosen),), np.float64)
+    """Measure the rows of a block if nobody has, look at them and choose."""
+    start, stop = rows.span(block)
+    which = np.arange(start, stop)
+    if decision.distance is not None:
+        distance, at = decision.distance[start:stop], which
+    else:
+        distance = scratch.room("distance", (stop - start, centres.n_clusters), np.float64)
+        at = np.arange(stop - start)
     distance[:] = 0.0
-    slack[:] = 0.0
+    slack = decision.slack[start:stop]
     for v, view in enumerate(rows.views):
-        if view is not None and centres.values[v] is not None:
-            view.look(
-                *(chosen, rows.inverse[v], centres.layout(v, view.kind)),
-                *(distance, slack, scratch),
-            )
-    labels = scratch.room("labels", (len(chosen),), np.int32)
-    margins = scratch.room("margins", (len(chosen),), np.float64)
-    pair_rows = scratch.room("pair_rows", (distance.size,), np.int64)
-    pair_clusters = scratch.room("pair_clusters", (distance.size,), np.int64)
+        if view is None:
+            continue
+        if centres.views[v] is None:
+            if fresh:
+                rows.measure_view(v, start, stop)
+        elif fresh:
+            rows.read_view(v, start, stop, centres.layout(v, view.kind), distance, slack, scratch)
+        else:
+            layout = centres.layout(v, view.kind)
+            view.look(which, rows.inverse[v], layout, distance, slack, scratch)
+    if fresh:
+        rows.count_views(start, stop)
+    whole = distance if decision.distance is None else decision.distance
+    _choose(rows, which, at, whole, centres, decision, scratch)
+
+
+def _choose(
+    rows: MeasuredRows,
+    which: Integers,
+    at: Integers,
+    distance: Floats,
+    centres: Centres,
+    decision: Decision,
+    scratch: Scratch,
+) -> None:
+    """Label rows by their distances (row at[r] of `distance` is that of row which[r])."""
+    room = len(which) * centres.n_clusters
+    pair_rows = scratch.room("pair_rows", (room,), np.int64)
+    pair_clusters = scratch.room("pair_clusters", (room,), np.int64)
     n_pairs = choose.kernel("choose")(
-        distance, slack, rows.n_seen[chosen], labels, margins, pair_rows, pair_clusters
+        *(distance, at, which, decision.slack, rows.n_seen),
+        *(decision.labels, decision.margins, pair_rows, pair_clusters),
     )
     if n_pairs:
         pair_rows, pair_clusters = pair_rows[:n_pairs], pair_clusters[:n_pairs]
-        exact = pair_distances(rows, chosen[pair_rows], pair_clusters, centres)
-        choose.kernel("resolve")(n_pairs, pair_rows, pair_clusters, exact, labels, margins)
-    decision.labels[chosen] = labels
-    decision.margins[chosen] = margins
+        exact = pair_distances(rows, pair_rows, pair_clusters, centres)
+        choose.kernel("resolve")(pair_rows, pair_clusters, exact, decision.labels, decision.margins)
+
+
+def look_again(
+    rows: MeasuredRows,
+    which: Integers,
+    centres: Centres,
+    moved: Mask,
+    decision: Decision,
+    workspace: Workspace,
+) -> None:
+    """Decide the rows of `which` anew after the clusters `moved` moved; the others keep their label."""
+    compared = decision.stale | moved
+    everyone = len(which) == rows.n_rows
+    decision.stale = np.zeros_like(moved) if everyone else compared
+    if not len(which) or not compared.any():
+        return
+    clusters = None if decision.distance is None or compared.all() else np.flatnonzero(compared)
+    n_compared = centres.n_clusters if clusters is None else len(clusters)
+    size = rows.block
+
+    def work(block: int, worker: int) -> None:
+        scratch = workspace.scratches[worker]
+        part = which[block * size : (block + 1) * size]
+        distance = scratch.room("distance", (len(part), n_compared), np.float64)
+        slack = scratch.room("slack", (len(part),), np.float64)
+        distance[:] = 0.0
+        slack[:] = 0.0
+        for v, view in enumerate(rows.views):
+            if view is not None and centres.views[v] is not None:
+                layout = centres.layout(v, view.kind, clusters)
+                view.look(part, rows.inverse[v], layout, distance, slack, scratch)
+        decision.slack[part] = np.maximum(decision.slack[part], slack)
+        if decision.distance is None:
+            _choose(rows, part, np.arange(len(part)), distance, centres, decision, scratch)
+        else:
+            places = np.arange(n_compared) if clusters is None else clusters
+            choose.kernel("place")(distance, part, places, decision.distance)
+            _choose(rows, part, part, decision.distance, centres, decision, scratch)
+
+    with single_threaded_blas():
+        run_blocks(work, -(-len(which) // size), workspace.n_threads)
+    workspace.n_looks += len(which) * n_compared / centres.n_clusters
 
 
 def pair_distances(rows: MeasuredRows, which: Integers, clusters: Integers, centres: Centres) -> Floats:
     """Distances of (row, cluster) pairs in float64, without |x|^2."""
     exact = np.zeros(len(which))
     for v, view in enumerate(rows.views):
-        if view is not None and centres.values[v] is not None:
-            layout = centres.layout(v, view.kind)
-            view.settle(which, clusters, rows.inverse[v], layout, exact)
+        if view is not None and centres.views[v] is not None:
+            view.settle(which, clusters, rows.inverse[v], centres.layout(v, view.kind), exact)
     return exact
 
 
 def distances(rows: MeasuredRows, centres: Centres, workspace: Workspace) -> Floats:
     """Eq. 15 for every row and cluster in float64; NaN for a row without any view."""
     rows.measure(workspace.n_threads)
-    out = np.zeros((rows.n_rows, len(centres.known[0])))
+    out = np.zeros((rows.n_rows, centres.n_clusters))
 
     def work(block: int, worker: int) -> None:
         start, stop = rows.span(block)
         chosen = np.arange(start, stop)
         for v, view in enumerate(rows.views):
-            if view is not None and centres.values[v] is not None:
+            if view is not None and centres.views[v] is not None:
                 layout = centres.layout(v, view.kind)
                 scratch = workspace.scratches[worker]
                 view.distances(chosen, rows.inverse[v], layout, out[start:stop], scratch)
@@ -159,6 +237,12 @@ def distances(rows: MeasuredRows, centres: Centres, workspace: Workspace) -> Flo
     return out
 
 
-def _add_in_place(total: Statistics, part: Statistics) -> None:
-    for mine, more in zip(total.steps + total.counts, part.steps + part.counts, strict=True):
-        mine += more
+def _add_sparse(rows: MeasuredRows, decision: Decision, collect: Statistics, workspace: Workspace) -> None:
+    """Sparse sums are far larger than a block of rows: one thread a view adds them in place."""
+    sparse = [v for v, view in enumerate(rows.views) if view is not None and view.kind == "sparse"]
+    everyone = np.arange(rows.n_rows)
+
+    def work(number: int, _: int) -> None:
+        collect.move(rows, everyone, decision.labels, 1, [sparse[number]])
+
+    run_blocks(work, len(sparse), workspace.n_threads)

@@ -19,22 +19,17 @@ LENGTH_ALLOWANCE = 1.0 + 1e-5  # rows rounded to the grid may be a little longer
 ROUNDING = 2.0**-51  # what each column may add to the rounding of a distance
 
 
-def doubtful_rows(rows: MeasuredRows, decision: Decision, before: Centres, after: Centres) -> Integers | None:
-    """Rows that must be looked at again, or None for all; margins are lowered accordingly."""
-    n_views, n_clusters = len(after.values), len(after.known[0])
-    rises: Floats = np.zeros((n_views, n_clusters))
-    falls: Floats = np.zeros((n_views, n_clusters))
-    for v in range(n_views):
-        old, new = before.values[v], after.values[v]
+def doubtful_rows(
+    rows: MeasuredRows, decision: Decision, before: Centres, after: Centres, moves: Floats
+) -> Integers:
+    """Rows that must be looked at again; margins are lowered by what the moves may have cost."""
+    rises, falls = np.zeros_like(moves), np.zeros_like(moves)
+    for v, (old, new) in enumerate(zip(before.views, after.views, strict=True)):
         if old is new:
             continue
         if old is None or new is None:
-            return None
-        old_squares, new_squares = before.squares[v], after.squares[v]
-        assert old_squares is not None
-        assert new_squares is not None
-        shift = 2.0 * LENGTH_ALLOWANCE * np.sqrt(np.square(new - old).sum(axis=1))
-        shift += ROUNDING * (new.shape[1] + 16)
-        rises[v] = new_squares - old_squares + shift
-        falls[v] = new_squares - old_squares - shift
+            return np.flatnonzero(rows.n_seen > 0)
+        reach = 2.0 * LENGTH_ALLOWANCE * moves[v] + ROUNDING * (new.values.shape[1] + 16)
+        rises[v] = new.squares - old.squares + reach
+        falls[v] = new.squares - old.squares - reach
     return loosen(rises, falls, rows.inverse, decision.labels, decision.margins)

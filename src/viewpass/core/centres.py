@@ -2,46 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from viewpass.core.statistics import Statistics
-from viewpass.kernels.grid import STEP, Floats, Mask
-from viewpass.kernels.means import divide, squared_norms
-from viewpass.kernels.threads import single_threaded_blas
-from viewpass.kernels.view import centres_of
+from viewpass.kernels.grid import STEP, Floats, Integers, Mask
+from viewpass.kernels.means import refresh, squared_norms
+from viewpass.kernels.threads import run_blocks, single_threaded_blas
+from viewpass.kernels.view import View, centres_of
 from viewpass.views.rows import MeasuredRows
+
+SOFT_BLOCK = 256  # rows of one product with a soft V
+WORTH_THREADS = 200_000  # values of all centres above which views are renewed side by side
 
 
 @dataclass(frozen=True)
+class ViewCentres:
+    """Centres of one view (K x d) with |u_k|^2, and u_k.R_k of the sums they were made from."""
+
+    values: Floats
+    squares: Floats
+    traces: Floats
+
+    @classmethod
+    def of(cls, values: Floats) -> ViewCentres:
+        """Centres that come from elsewhere than sums."""
+        return cls(values, squared_norms(values), np.zeros(len(values)))
+
+
 class Centres:
     """Centres of every view; never changed once made. A view without any centre yet is None."""
 
-    values: tuple[Floats | None, ...]
-    known: tuple[Mask, ...]
-    squares: tuple[Floats | None, ...] = field(init=False)
-    _layouts: dict[tuple[int, str], Any] = field(default_factory=dict, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        squares = tuple(None if u is None else squared_norms(u) for u in self.values)
-        object.__setattr__(self, "squares", squares)
+    def __init__(self, views: Sequence[ViewCentres | None], known: Sequence[Mask]) -> None:
+        self.views = tuple(views)
+        self.known = tuple(known)
+        self._layouts: dict[Any, Any] = {}
 
     @classmethod
     def none(cls, n_clusters: int, n_views: int) -> Centres:
         """No centre in any view."""
-        return cls((None,) * n_views, tuple(np.zeros(n_clusters, dtype=bool) for _ in range(n_views)))
+        return cls([None] * n_views, [np.zeros(n_clusters, dtype=bool) for _ in range(n_views)])
 
-    def layout(self, v: int, kind: str) -> Any:
-        """View v's centres as the kernels of `kind` want them; made once."""
-        values, squares = self.values[v], self.squares[v]
-        if values is None or squares is None:
-            return None
-        if (v, kind) not in self._layouts:
-            self._layouts[v, kind] = centres_of(kind, values, squares)
-        return self._layouts[v, kind]
+    @classmethod
+    def of(cls, values: Sequence[Floats | None]) -> Centres:
+        """Given centres, all of them known."""
+        n_clusters = next(len(u) for u in values if u is not None)
+        return cls(
+            [None if u is None else ViewCentres.of(u) for u in values],
+            [np.full(n_clusters, u is not None) for u in values],
+        )
+
+    @property
+    def n_clusters(self) -> int:
+        """Centres in each view."""
+        return len(self.known[0])
+
+    @property
+    def values(self) -> tuple[Floats | None, ...]:
+        """The centres alone."""
+        return tuple(None if view is None else view.values for view in self.views)
+
+    def layout(self, v: int, kind: str, clusters: Integers | None = None) -> Any:
+        """View v's centres (or some of them) as the kernels of `kind` want them; made once."""
+        view = self.views[v]
+        assert view is not None
+        key = (v, kind, None if clusters is None else clusters.tobytes())
+        if key not in self._layouts:
+            if clusters is None:
+                self._layouts[key] = centres_of(kind, view.values, view.squares)
+            else:
+                self._layouts[key] = centres_of(kind, view.values[clusters], view.squares[clusters])
+        return self._layouts[key]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_layouts": {}}
 
 
 class ChunkMean:
@@ -72,86 +110,124 @@ class ChunkMean:
         return self._means[v]
 
 
+@dataclass(frozen=True)
+class Filling:
+    """What an empty cluster's centre becomes.
+
+    In the first chunk of the first pass it takes the chunk's mean, later its last centre; one that
+    never had a centre takes the mean then too. `fill=None` switches both off: it is zero.
+    """
+
+    fill: str | None
+    first: bool
+    mean: ChunkMean
+
+    def __call__(self, v: int, k: int, before: ViewCentres | None, known: bool) -> Floats | float:
+        """The centre of cluster `k` in view `v`."""
+        if self.fill is None:
+            return 0.0
+        if before is not None and known and not self.first:
+            last: Floats = before.values[k]
+            return last
+        return self.mean(v)
+
+
 def update(
     total: Statistics,
     rows: MeasuredRows,
     last: Centres,
-    *,
+    changed: Mask,
     alpha: float,
-    fill: str | None,
-    first: bool,
-    mean: Callable[[int], Floats],
-) -> Centres:
+    filling: Filling,
+    n_threads: int = 1,
+) -> tuple[Centres, Floats]:
     """Eq. 13 from the statistics of everything including this chunk, then fill.
 
-    `first`: the first chunk of the first pass, where an empty cluster takes the chunk's mean rather
-    than its last centre. A view that no row of the chunk has is left as it was.
+    `changed`: clusters whose sums or counts may differ from those `last` was made from. A view
+    that no row of the chunk has is left as it was. Also gives how far each centre moved (views x
+    K; inf where a view had no centres).
     """
-    values: list[Floats | None] = []
-    known: list[Mask] = []
-    for v, before in enumerate(last.values):
+    views: list[ViewCentres | None] = list(last.views)
+    known = list(last.known)
+    moves = np.zeros((len(views), last.n_clusters))
+
+    def renew(v: int, _: int) -> None:
         if not rows.inverse[v].any():
-            values.append(before)
-            known.append(last.known[v])
-            continue
-        new = np.zeros(total.steps[v].shape)
-        divide(total.steps[v], total.counts[v], alpha, new)
-        values.append(new)
-        known.append(_filled(new, total.counts[v] == 0, before, last.known[v], fill, first, v, mean))
-    return Centres(tuple(values), tuple(known))
+            return
+        before, counts = last.views[v], total.counts[v]
+        affected = changed if before is not None else np.ones_like(changed)
+        renewed, moves[v] = _renewed(total.steps[v], counts, before, affected, alpha)
+        for k in np.flatnonzero(affected & (counts == 0)):
+            value = filling(v, int(k), before, bool(known[v][k]))
+            old = renewed.values[k].copy()
+            renewed.values[k] = value
+            renewed.squares[k] = squared_norms(renewed.values[k : k + 1])[0]
+            renewed.traces[k] = 0.0
+            moves[v, k] = np.sqrt(np.square(renewed.values[k] - old).sum())
+        views[v] = renewed
+        known[v] = known[v] | (counts > 0) | (filling.fill is not None)
+        if before is None:
+            moves[v] = np.inf
+
+    wide = sum(steps.size for steps in total.steps) > WORTH_THREADS
+    run_blocks(renew, len(views), n_threads if wide else 1)
+    return Centres(views, known), moves
 
 
-def _filled(
-    new: Floats,
-    empty: Mask,
-    before: Floats | None,
-    known: Mask,
-    fill: str | None,
-    first: bool,
-    v: int,
-    mean: Callable[[int], Floats],
-) -> Mask:
-    """Put something into empty centres, in place; say which clusters have a centre now."""
-    if fill is None or not empty.any():
-        return known | ~empty
-    kept = empty & known if before is not None and not first else np.zeros_like(empty)
-    if before is not None:
-        new[kept] = before[kept]
-    if (empty & ~kept).any():
-        new[empty & ~kept] = mean(v)
-    return np.ones_like(known)
+def _renewed(
+    steps: Integers, counts: Integers, before: ViewCentres | None, changed: Mask, alpha: float
+) -> tuple[ViewCentres, Floats]:
+    """Centres of clusters that have rows, made anew where they changed; and how far each moved."""
+    if before is None:
+        before = ViewCentres(np.zeros(steps.shape), np.zeros(len(steps)), np.zeros(len(steps)))
+    values = np.empty_like(before.values) if (changed & (counts > 0)).all() else before.values.copy()
+    renewed = ViewCentres(values, before.squares.copy(), before.traces.copy())
+    shifts = np.zeros(len(steps))
+    refresh(
+        *(steps, counts, alpha, changed, before.values),
+        *(renewed.values, renewed.squares, renewed.traces, shifts),
+    )
+    return renewed, np.sqrt(shifts)
 
 
 def from_memberships(
-    rows: MeasuredRows,
-    memberships: Floats,
-    *,
-    alpha: float,
-    fill: str | None,
-    mean: Callable[[int], Floats],
+    rows: MeasuredRows, memberships: Floats, alpha: float, filling: Filling, n_threads: int = 1
 ) -> Centres:
     """Eq. 11 for a soft V: solve with the full K x K matrix V'WV + alpha I."""
     n_clusters = memberships.shape[1]
-    values: list[Floats | None] = []
-    known: list[Mask] = []
+    views: list[ViewCentres | None] = [None] * rows.n_views
+    known = [np.zeros(n_clusters, dtype=bool) for _ in range(rows.n_views)]
+
+    def solve(v: int, _: int) -> None:
+        view, present = rows.views[v], np.flatnonzero(rows.inverse[v] > 0)
+        if view is None or not len(present):
+            return
+        taken = memberships[present]
+        sums, weights = soft_sums(view, present, rows.inverse[v], taken), taken.T @ taken
+        if alpha > 0:
+            solved = np.linalg.solve(weights + alpha * np.eye(n_clusters), sums)
+        else:
+            solved = np.linalg.lstsq(weights, sums, rcond=None)[0]
+        values: Floats = np.array(solved, dtype=np.float64, order="C")
+        empty = taken.sum(axis=0) == 0
+        for k in np.flatnonzero(empty):
+            values[k] = filling(v, int(k), None, False)
+        views[v] = ViewCentres.of(values)
+        known[v] = ~empty | (filling.fill is not None)
+
     with single_threaded_blas():
-        for v, view in enumerate(rows.views):
-            present = rows.present(v)
-            if view is None or not present.any():
-                values.append(None)
-                known.append(np.zeros(n_clusters, dtype=bool))
-                continue
-            taken = memberships[present]
-            weights = taken.T @ taken
-            sums = view.soft_sums(rows.inverse[v], memberships)
-            if alpha > 0:
-                solved = np.linalg.solve(weights + alpha * np.eye(n_clusters), sums)
-            else:
-                solved = np.linalg.lstsq(weights, sums, rcond=None)[0]
-            new: Floats = np.array(solved, dtype=np.float64, order="C")
-            empty = taken.sum(axis=0) == 0
-            new[empty] = 0.0
-            none = np.zeros(n_clusters, dtype=bool)
-            known.append(_filled(new, empty, None, none, fill, True, v, mean))
-            values.append(new)
-    return Centres(tuple(values), tuple(known))
+        run_blocks(solve, rows.n_views, n_threads)
+    return Centres(views, known)
+
+
+def soft_sums(view: View, present: Integers, inverse: Floats, memberships: Floats) -> Floats:
+    """Eq. 12 for a soft V: X'V as a K x d matrix, block by block of rows."""
+    sums = np.zeros((memberships.shape[1], view.shape[1]))
+    for start in range(0, len(present), SOFT_BLOCK):
+        part = slice(start, start + SOFT_BLOCK)
+        unit = view.unit_rows(present[part], inverse)
+        if scipy.sparse.issparse(unit):
+            sums += (unit.T @ memberships[part]).T
+        else:
+            sums += memberships[part].T @ unit
+    return sums

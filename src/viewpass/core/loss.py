@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from viewpass.core.centres import Centres
 from viewpass.core.statistics import Statistics
+from viewpass.kernels.grid import Mask
 from viewpass.kernels.means import centre_terms
 
 
-def loss(centres: Centres, total: Statistics, alpha: float) -> float:
-    """L = sum_v [-2 tr(U'R) + tr(U'U T) + alpha |U|^2]: the objective without S, so it is negative."""
+def loss(centres: Centres, total: Statistics, alpha: float, moved: Mask | None = None) -> float:
+    """L = sum_v [-2 tr(U'R) + tr(U'U T) + alpha |U|^2]: the objective without S, so it is negative.
+
+    `moved`: the clusters whose sums changed since the centres were made from them (all if None);
+    for the others u_k.R_k is known already.
+    """
     value = 0.0
-    for v, (values, squares) in enumerate(zip(centres.values, centres.squares, strict=True)):
-        if values is None or squares is None:
+    for v, view in enumerate(centres.views):
+        if view is None:
             continue
-        traces = centre_terms(values, total.steps[v])
-        value += float((squares * (total.counts[v] + alpha) - 2.0 * traces).sum())
+        if moved is None:
+            traces = centre_terms(view.values, total.steps[v])
+        else:
+            which = np.flatnonzero(moved)
+            traces = view.traces.copy()
+            traces[which] = centre_terms(view.values, total.steps[v], which)
+        value += float((view.squares * (total.counts[v] + alpha) - 2.0 * traces).sum())
     return value
 
 

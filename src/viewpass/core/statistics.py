@@ -13,7 +13,6 @@ import numpy as np
 
 from viewpass.errors import DataError
 from viewpass.kernels.grid import MOST_ROWS, STEP, Floats, Integers, Labels
-from viewpass.kernels.means import divide
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 
@@ -42,9 +41,13 @@ class Statistics:
     True
     """
 
-    def __init__(self, n_clusters: int, widths: Sequence[int]) -> None:
+    def __init__(self, n_clusters: int, widths: Sequence[int], *, views: Sequence[int] | None = None) -> None:
+        # `views`: the only ones that will be added to; the others get no room.
         self.n_clusters = n_clusters
-        self.steps: list[Integers] = [np.zeros((n_clusters, d), dtype=np.int64) for d in widths]
+        self.steps: list[Integers] = [
+            np.zeros((n_clusters, d if views is None or v in views else 0), dtype=np.int64)
+            for v, d in enumerate(widths)
+        ]
         self.counts: list[Integers] = [np.zeros(n_clusters, dtype=np.int64) for _ in widths]
 
     @property
@@ -63,9 +66,10 @@ class Statistics:
 
     def centres(self, alpha: float) -> list[Floats]:
         """U = R (T + alpha I)^-1 (Eq. 13); 0 where a cluster has no row of a view."""
-        centres = [np.zeros(steps.shape) for steps in self.steps]
-        for steps, counts, values in zip(self.steps, self.counts, centres, strict=True):
-            divide(steps, counts, alpha, values)
+        centres = []
+        for v, counts in enumerate(self.counts):
+            weights = np.where(counts > 0, counts + alpha, 1.0)
+            centres.append(self.sums(v) / weights[:, None])
         return centres
 
     def objective(self, alpha: float) -> float:
@@ -98,11 +102,25 @@ class Statistics:
         """An independent copy."""
         return self._made([s.copy() for s in self.steps], [c.copy() for c in self.counts])
 
-    def move(self, rows: MeasuredRows, which: Integers, labels: Labels, sign: int) -> None:
-        """Add (1) or take away (-1) measured rows, in place."""
-        for v, view in enumerate(rows.views):
+    def move(
+        self,
+        rows: MeasuredRows,
+        which: Integers,
+        labels: Labels,
+        sign: int,
+        views: Sequence[int] | None = None,
+    ) -> None:
+        """Add (1) or take away (-1) measured rows, in place; in all views or in some."""
+        for v in range(rows.n_views) if views is None else views:
+            view = rows.views[v]
             if view is not None:
                 view.add(which, rows.inverse[v], labels, sign, self.steps[v], self.counts[v])
+
+    def absorb(self, other: Statistics, views: Sequence[int]) -> None:
+        """Add what another holds of some views, in place."""
+        for v in views:
+            self.steps[v] += other.steps[v]
+            self.counts[v] += other.counts[v]
 
     def check_room(self) -> None:
         """Refuse to hold more rows than the sums are sure to have room for."""

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from viewpass.core import centres as centre_rules
-from viewpass.core.assign import Decision, Workspace, assign
+from viewpass.core.assign import Decision, Workspace, assign, look_again
 from viewpass.core.bounds import doubtful_rows
-from viewpass.core.centres import Centres, ChunkMean
+from viewpass.core.centres import Centres, ChunkMean, Filling
 from viewpass.core.loss import loss
 from viewpass.core.statistics import Statistics
-from viewpass.kernels.grid import Floats, Integers, Labels
+from viewpass.kernels.grid import Floats, Integers, Labels, Mask
 from viewpass.views.rows import MeasuredRows
 
 
@@ -42,7 +42,7 @@ def from_centres(
 ) -> Outcome:
     """A new chunk: predict it with the centres so far (Eq. 15-16), then settle."""
     total = total.copy()
-    decision = assign(rows, centres, workspace, collect=total)
+    decision = assign(rows, centres, workspace, collect=total, keep=True)
     return settle(rows, total, centres, decision, rules, workspace)
 
 
@@ -64,7 +64,9 @@ def from_labels(
     """
     rows.measure(workspace.n_threads)
     total = total.copy()
-    decision = Decision(np.where(rows.n_seen > 0, labels, -1).astype(np.int32), np.full(rows.n_rows, -np.inf))
+    decision = Decision(rows.n_rows, total.n_clusters, keep=True)
+    decision.labels[:] = np.where(rows.n_seen > 0, labels, -1)
+    decision.margins[:] = -np.inf
     if not counted:
         total.move(rows, np.arange(rows.n_rows), decision.labels, 1)
     return settle(rows, total, centres, decision, rules, workspace, first=first)
@@ -73,21 +75,19 @@ def from_labels(
 def from_memberships(rows: MeasuredRows, memberships: Floats, rules: Rules, workspace: Workspace) -> Outcome:
     """The very first chunk from a soft V (the published start): its first centres solve Eq. 11 whole."""
     rows.measure(workspace.n_threads)
-    mean = ChunkMean(rows, zeros_too=rules.fill == "zero-filled-mean")
-    centres = centre_rules.from_memberships(rows, memberships, alpha=rules.alpha, fill=rules.fill, mean=mean)
-    n_clusters = memberships.shape[1]
-    total = Statistics(n_clusters, [0 if x is None else x.shape[1] for x in rows.chunk.views])
-    decision = assign(rows, centres, workspace, collect=total)
+    filling = _filling(rows, rules, first=True)
+    centres = centre_rules.from_memberships(rows, memberships, rules.alpha, filling, workspace.n_threads)
+    total = Statistics(memberships.shape[1], [0 if x is None else x.shape[1] for x in rows.chunk.views])
+    decision = assign(rows, centres, workspace, collect=total, keep=True)
     value = loss(centres, total, rules.alpha)
     if rules.max_iter == 1:
         return Outcome(total, centres, decision, value, 1)
-    return settle(
-        *(rows, total, centres, decision, rules, workspace),
-        first=True,
-        mean=mean,
-        n_done=1,
-        last_loss=value,
-    )
+    return settle(*(rows, total, centres, decision, rules, workspace), first=True, n_done=1, last_loss=value)
+
+
+def _filling(rows: MeasuredRows, rules: Rules, *, first: bool) -> Filling:
+    zeros_too = first and rules.fill == "zero-filled-mean"
+    return Filling(rules.fill, first, ChunkMean(rows, zeros_too=zeros_too))
 
 
 def settle(
@@ -99,34 +99,34 @@ def settle(
     workspace: Workspace,
     *,
     first: bool = False,
-    mean: ChunkMean | None = None,
     n_done: int = 0,
     last_loss: float | None = None,
 ) -> Outcome:
     """Repeat Eq. 13 and Eq. 15-16 until no label moves, the loss stands still, or max_iter.
 
     INOUT total, decision. Rows whose margin the move of the centres cannot have used up keep
-    their label without being looked at, and the sums change by the rows that moved.
+    their label without being looked at; the others are compared with the clusters that moved; the
+    sums change by the rows that changed cluster.
     """
     if not rows.n_seen.any():
         return Outcome(total, centres, decision, loss(centres, total, rules.alpha), n_done)
-    if mean is None:
-        mean = ChunkMean(rows, zeros_too=first and rules.fill == "zero-filled-mean")
+    filling = _filling(rows, rules, first=first)
+    changed: Mask = np.ones(total.n_clusters, dtype=bool)
     value = 0.0
     n_iter = n_done
     while n_iter < rules.max_iter:
         n_iter += 1
         before = centres
-        centres = centre_rules.update(
-            *(total, rows, before),
-            alpha=rules.alpha,
-            fill=rules.fill,
-            first=first,
-            mean=mean,
+        centres, moves = centre_rules.update(
+            total, rows, before, changed, rules.alpha, filling, workspace.n_threads
         )
-        n_moved = reassign(rows, total, before, centres, decision, workspace)
-        value = loss(centres, total, rules.alpha)
-        if n_moved == 0:
+        doubtful = doubtful_rows(rows, decision, before, centres, moves)
+        old = decision.labels.copy()
+        moved = np.asarray((moves > 0).any(axis=0))
+        look_again(rows, doubtful, centres, moved, decision, workspace)
+        changed = move_rows(rows, total, old, decision.labels)
+        value = loss(centres, total, rules.alpha, changed)
+        if not changed.any():
             break
         if last_loss is not None and abs(value - last_loss) < rules.tol * abs(last_loss):
             break
@@ -134,20 +134,13 @@ def settle(
     return Outcome(total, centres, decision, value, n_iter)
 
 
-def reassign(
-    rows: MeasuredRows,
-    total: Statistics,
-    before: Centres,
-    after: Centres,
-    decision: Decision,
-    workspace: Workspace,
-) -> int:
-    """Look again at the rows in doubt; move those that changed cluster. Returns how many did."""
-    doubtful = doubtful_rows(rows, decision, before, after)
-    old = decision.labels.copy()
-    assign(rows, after, workspace, which=doubtful, into=decision)
-    moved: Integers = np.flatnonzero(decision.labels != old)
+def move_rows(rows: MeasuredRows, total: Statistics, old: Labels, new: Labels) -> Mask:
+    """Let the sums follow the rows that changed cluster; say which clusters that touched."""
+    moved: Integers = np.flatnonzero(new != old)
+    touched = np.zeros(total.n_clusters, dtype=bool)
     if len(moved):
         total.move(rows, moved, old, -1)
-        total.move(rows, moved, decision.labels, 1)
-    return len(moved)
+        total.move(rows, moved, new, 1)
+        touched[old[moved]] = True
+        touched[new[moved]] = True
+    return touched

@@ -168,7 +168,7 @@ class Stream:
         self._schema = schema
         self._n_rows += chunk.n_rows
         self._n_unseen += chunk.n_rows
-        nobody = Decision.empty(chunk.n_rows)
+        nobody = Decision(chunk.n_rows, self.plan.n_clusters)
         return Decided(chunk.start, nobody.labels, nobody.margins)
 
     def _provisional(self) -> Stream:
@@ -234,8 +234,7 @@ def _given_centres(init: Sequence[Any], rows: MeasuredRows, n_clusters: int) -> 
             raise SettingError(
                 f"init, view {name!r}: centres of shape {values.shape}, ({n_clusters}, {width}) was expected."
             )
-    values = tuple(np.array(u, dtype=np.float64, order="C") for u in init)
-    return Centres(values, tuple(np.ones(n_clusters, dtype=bool) for _ in init))
+    return Centres.of([np.array(u, dtype=np.float64, order="C") for u in init])
 
 
 def widened(total: Statistics, schema: Schema) -> Statistics:

@@ -11,17 +11,38 @@ from numba import types
 
 from viewpass.kernels.compiling import compiled
 from viewpass.kernels.dense import read_only
-from viewpass.kernels.grid import LANES, STEP, Floats, Integers
+from viewpass.kernels.grid import LANES, STEP, Floats, Integers, Mask
 from viewpass.kernels.lanes import fold, new_lanes
 
 
-def _divide(sums, counts, alpha, centres):  # type: ignore[no-untyped-def]
-    """u_k = R_k / (T_k + alpha) of clusters that have rows.  IN sums, counts; OUT centres, others kept."""
-    for k in range(sums.shape[0]):
-        if counts[k] > 0:
-            weight = np.float64(counts[k]) + alpha
-            for j in range(sums.shape[1]):
-                centres[k, j] = np.float64(sums[k, j]) * STEP / weight
+def _refresh(steps, counts, alpha, changed, before, centres, squares, traces, shifts):  # type: ignore[no-untyped-def]
+    """u_k = R_k / (T_k + alpha) of clusters that changed and have rows, with what follows from it.
+
+    IN steps, counts, changed, before (the centres until now); OUT centres, squares |u_k|^2, traces
+    u_k.R_k, shifts |u_k - before_k|^2; clusters not refreshed are left as they are.
+    """
+    width = steps.shape[1]
+    whole = width // LANES * LANES
+    square, trace, shift = new_lanes(), new_lanes(), new_lanes()
+    for k in range(steps.shape[0]):
+        if not changed[k] or counts[k] == 0:
+            continue
+        weight = np.float64(counts[k]) + alpha
+        square[:] = 0.0
+        trace[:] = 0.0
+        shift[:] = 0.0
+        for j in range(0, width, LANES):
+            for lane in range(LANES if j < whole else width - whole):
+                total = np.float64(steps[k, j + lane]) * STEP
+                value = total / weight
+                move = value - before[k, j + lane]
+                centres[k, j + lane] = value
+                square[lane] += value * value
+                trace[lane] += value * total
+                shift[lane] += move * move
+        squares[k] = fold(square)
+        traces[k] = fold(trace)
+        shifts[k] = fold(shift)
 
 
 def _squares(centres, out):  # type: ignore[no-untyped-def]
@@ -39,29 +60,33 @@ def _squares(centres, out):  # type: ignore[no-untyped-def]
         out[k] = fold(lanes)
 
 
-def _traces(centres, sums, out):  # type: ignore[no-untyped-def]
-    """u_k.R_k.  IN centres, sums; OUT out."""
+def _traces(centres, sums, clusters, out):  # type: ignore[no-untyped-def]
+    """u_k.R_k of some clusters.  IN centres, sums, clusters; OUT out."""
     width = centres.shape[1]
     whole = width // LANES * LANES
     lanes = new_lanes()
-    for k in range(centres.shape[0]):
+    for c in range(clusters.shape[0]):
+        k = clusters[c]
         lanes[:] = 0.0
         for j in range(0, whole, LANES):
             for lane in range(LANES):
                 lanes[lane] += centres[k, j + lane] * (np.float64(sums[k, j + lane]) * STEP)
         for j in range(whole, width):
             lanes[j - whole] += centres[k, j] * (np.float64(sums[k, j]) * STEP)
-        out[k] = fold(lanes)
+        out[c] = fold(lanes)
 
 
 _F64, _I64 = types.float64, types.int64
 _SUMS, _MATRIX = read_only(_I64, 2), read_only(_F64, 2)
 _SIGNATURES = {
-    "divide": types.void(_SUMS, read_only(_I64, 1), _F64, _F64[:, ::1]),
+    "refresh": types.void(
+        *(_SUMS, read_only(_I64, 1), _F64, read_only(types.boolean, 1), _MATRIX),
+        *(_F64[:, ::1], _F64[::1], _F64[::1], _F64[::1]),
+    ),
     "squares": types.void(_MATRIX, _F64[::1]),
-    "traces": types.void(_MATRIX, _SUMS, _F64[::1]),
+    "traces": types.void(_MATRIX, _SUMS, read_only(_I64, 1), _F64[::1]),
 }
-_FUNCTIONS: dict[str, Callable[..., Any]] = {"divide": _divide, "squares": _squares, "traces": _traces}
+_FUNCTIONS: dict[str, Callable[..., Any]] = {"refresh": _refresh, "squares": _squares, "traces": _traces}
 
 
 @cache
@@ -69,9 +94,19 @@ def _kernel(name: str) -> Callable[..., Any]:
     return compiled(_FUNCTIONS[name], _SIGNATURES[name])
 
 
-def divide(sums: Integers, counts: Integers, alpha: float, centres: Floats) -> None:
-    """Eq. 13 into `centres`, for clusters that have rows; the others keep what they hold."""
-    _kernel("divide")(sums, counts, alpha, centres)
+def refresh(
+    steps: Integers,
+    counts: Integers,
+    alpha: float,
+    changed: Mask,
+    before: Floats,
+    centres: Floats,
+    squares: Floats,
+    traces: Floats,
+    shifts: Floats,
+) -> None:
+    """Eq. 13 for clusters that changed and have rows, into `centres`; and their norms, traces, moves."""
+    _kernel("refresh")(steps, counts, alpha, changed, before, centres, squares, traces, shifts)
 
 
 def squared_norms(centres: Floats) -> Floats:
@@ -81,8 +116,9 @@ def squared_norms(centres: Floats) -> Floats:
     return out
 
 
-def centre_terms(centres: Floats, sums: Integers) -> Floats:
-    """u_k.R_k of every cluster."""
-    out = np.empty(len(centres))
-    _kernel("traces")(centres, sums, out)
+def centre_terms(centres: Floats, steps: Integers, clusters: Integers | None = None) -> Floats:
+    """u_k.R_k of every cluster, or of some."""
+    clusters = np.arange(len(centres)) if clusters is None else clusters
+    out = np.empty(len(clusters))
+    _kernel("traces")(centres, steps, clusters, out)
     return out

@@ -30,8 +30,6 @@ from viewpass.kernels.grid import (
 )
 from viewpass.kernels.scratch import Scratch
 
-SOFT_BLOCK = 256
-
 
 def lane_sum(terms: Floats) -> Floats:
     """Sum the last axis in the order every kernel uses for norms."""
@@ -111,16 +109,6 @@ def group_sums(steps: Integers, present: Mask, labels: Labels, n_clusters: int) 
     return sums, counts
 
 
-def soft_sums(x: Array, inverse: Floats, memberships: Floats) -> Floats:
-    """Eq. 12 for a soft V: X'V as a K x d matrix, in blocks of rows."""
-    sums = np.zeros((memberships.shape[1], x.shape[1]))
-    for start in range(0, len(x), SOFT_BLOCK):
-        rows = slice(start, start + SOFT_BLOCK)
-        steps = unit_rows(x[rows], inverse[rows])
-        sums += memberships[rows].T @ (steps * STEP)
-    return sums
-
-
 def centre_terms(centres: Floats, sums: Integers) -> Floats:
     """u_k.R_k of every cluster: the trace of Eq. 17, cluster by cluster."""
     return lane_sum(centres * (sums * STEP))
@@ -137,6 +125,21 @@ class ReferenceView:
 
     def measure(self, start: int, stop: int, wanted: Mask, inverse: Floats, status: Integers) -> None:
         inverse[start:stop], status[start:stop] = measure(self.values[start:stop], wanted[start:stop])
+
+    def read(
+        self,
+        start: int,
+        stop: int,
+        wanted: Mask,
+        inverse: Floats,
+        status: Integers,
+        centres: ReferenceCentres,
+        distance: Floats,
+        slack: Floats,
+        scratch: Scratch,
+    ) -> None:
+        self.measure(start, stop, wanted, inverse, status)
+        self.look(np.arange(start, stop), inverse, centres, distance, slack, scratch)
 
     def look(
         self,
@@ -186,8 +189,8 @@ class ReferenceView:
         sums += sign * more
         counts += sign * number
 
-    def soft_sums(self, inverse: Floats, memberships: Floats) -> Floats:
-        return soft_sums(self.values, inverse, memberships)
+    def unit_rows(self, rows: Integers, inverse: Floats) -> Floats:
+        return np.multiply(self._steps(rows, inverse)[0], STEP, dtype=np.float64)
 
     def _steps(self, rows: Integers, inverse: Floats) -> tuple[Integers, Mask]:
         chosen = inverse[rows]

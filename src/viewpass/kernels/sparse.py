@@ -1,7 +1,7 @@
-"""CSR rows, compiled. Few values a row: everything is looked at in float64, so nothing is left to settle.
+"""CSR rows, compiled: the float32 look that filters, the float64 look that decides, exact sums.
 
-Each function is the counterpart of one in `reference.py` and adds in the same order, since the zeros
-it passes over add nothing. IN, OUT and INOUT say what happens to an argument.
+Each function is the counterpart of one in `reference.py`; where the order of adding matters it is the
+same, since the zeros it passes over add nothing. IN, OUT and INOUT say what happens to an argument.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-from numba import types
+from numba import njit, types
 
 from viewpass.kernels.compiling import compiled
 from viewpass.kernels.dense import read_only
@@ -37,6 +37,44 @@ from viewpass.kernels.grid import (
 from viewpass.kernels.lanes import fold, new_lanes
 from viewpass.kernels.scratch import Scratch
 
+PAD = 8  # clusters are padded to whole vectors of float32
+WIDEST = 100_000  # values a row; beyond, errors of float32 no longer just add up
+FLOAT32_ERROR = 2.0 * 1.01 * 2.0**-24  # what each value of a row may add to the error of a distance
+
+
+@njit(nogil=True)
+def _norm(data, indices, first, last, width, lanes):  # type: ignore[no-untyped-def]
+    """(1 / |x|, what the row is) of the row data[first:last].  OUT lanes: room to work."""
+    lanes[:] = 0.0
+    before = -1
+    kind = PRESENT
+    for p in range(first, last):
+        column = int(indices[p])
+        if column < 0 or column >= width:
+            kind = OUTSIDE
+        elif column <= before and kind != OUTSIDE:
+            kind = UNSORTED
+        before = column
+        value = np.float64(data[p])
+        lanes[column % LANES] += value * value
+    if kind != PRESENT:
+        return 0.0, kind
+    square = fold(lanes)
+    if SMALLEST_SQUARE <= square <= LARGEST_SQUARE:
+        return 1.0 / np.sqrt(square), PRESENT
+    n_nan = 0
+    n_inf = 0
+    n_zero = 0
+    for p in range(first, last):
+        n_nan += np.isnan(data[p])
+        n_inf += np.isinf(data[p])
+        n_zero += data[p] == 0
+    if n_nan == width or n_zero == last - first:
+        return 0.0, ABSENT
+    if n_nan > 0:
+        return 0.0, PARTLY_NAN
+    return 0.0, INFINITE if n_inf > 0 else EXTREME
+
 
 def _measure(data, indices, indptr, width, start, stop, wanted, inverse, status):  # type: ignore[no-untyped-def]
     """|x_i|^-1 and the kind of rows start..stop.  IN data ... wanted; OUT inverse, status."""
@@ -44,49 +82,75 @@ def _measure(data, indices, indptr, width, start, stop, wanted, inverse, status)
     for i in range(start, stop):
         inverse[i] = 0.0
         status[i] = ABSENT
-        if not wanted[i]:
-            continue
-        lanes[:] = 0.0
-        before = -1
-        for p in range(indptr[i], indptr[i + 1]):
-            column = int(indices[p])
-            if column < 0 or column >= width:
-                status[i] = OUTSIDE
-            elif column <= before and status[i] != OUTSIDE:
-                status[i] = UNSORTED
-            before = column
-            value = np.float64(data[p])
-            lanes[column % LANES] += value * value
-        if status[i] != ABSENT:
-            continue
-        square = fold(lanes)
-        if SMALLEST_SQUARE <= square <= LARGEST_SQUARE:
-            inverse[i] = 1.0 / np.sqrt(square)
-            status[i] = PRESENT
-            continue
-        n_nan = 0
-        n_inf = 0
-        n_other = 0
-        for p in range(indptr[i], indptr[i + 1]):
-            value = np.float64(data[p])
-            if np.isnan(value):
-                n_nan += 1
-            elif np.isinf(value):
-                n_inf += 1
-            elif value != 0.0:
-                n_other += 1
-        if n_nan == width or n_nan + n_inf + n_other == 0:
-            status[i] = ABSENT
-        elif n_nan > 0:
-            status[i] = PARTLY_NAN
-        elif n_inf > 0:
-            status[i] = INFINITE
-        else:
-            status[i] = EXTREME
+        if wanted[i] and indptr[i + 1] > indptr[i]:
+            inverse[i], status[i] = _norm(data, indices, indptr[i], indptr[i + 1], width, lanes)
 
 
-def _look(data, indices, indptr, rows, inverse, centres, squares, dots, distance):  # type: ignore[no-untyped-def]
-    """Add |u_k|^2 - 2 x_i.u_k.
+@njit(nogil=True)
+def _glance(data, indices, first, last, scale, columns, squares, longest, dots, distance, slack, r):  # type: ignore[no-untyped-def]
+    """Add one row's |u_k|^2 - 2 x.u_k by float32 products; `columns` is padded to PAD clusters."""
+    n_padded = columns.shape[1]
+    dots[:] = np.float32(0.0)
+    for p in range(first, last):
+        value = np.float32(np.float64(data[p]) * scale)
+        column = indices[p]
+        for k in range(n_padded):
+            dots[k] += value * columns[column, k]
+    slack[r] += longest * (last - first + 6) * FLOAT32_ERROR if last - first < WIDEST else np.inf
+    for k in range(squares.shape[0]):
+        distance[r, k] += squares[k] - 2.0 * np.float64(dots[k])
+
+
+def _read(  # type: ignore[no-untyped-def]
+    data,
+    indices,
+    indptr,
+    width,
+    start,
+    stop,
+    wanted,
+    inverse,
+    status,
+    columns,
+    squares,
+    longest,
+    dots,
+    distance,
+    slack,
+):
+    """Measure rows start..stop and look at them while they are in cache: `_measure`, then `_look`."""
+    lanes = new_lanes()
+    for i in range(start, stop):
+        inverse[i] = 0.0
+        status[i] = ABSENT
+        first, last = indptr[i], indptr[i + 1]
+        if not wanted[i] or first == last:
+            continue
+        scale, kind = _norm(data, indices, first, last, width, lanes)
+        inverse[i] = scale
+        status[i] = kind
+        if scale > 0.0:
+            r = i - start
+            _glance(data, indices, first, last, scale, columns, squares, longest, dots, distance, slack, r)
+
+
+def _look(data, indices, indptr, rows, inverse, columns, squares, longest, dots, distance, slack):  # type: ignore[no-untyped-def]
+    """Add |u_k|^2 - 2 x_i.u_k by float32 products.
+
+    IN data ... inverse, columns (d x K float32, K padded), squares, longest |u_k|; OUT dots: room
+    for the padded K; INOUT distance, slack: a row for each of `rows`.
+    """
+    for r in range(rows.shape[0]):
+        i = rows[r]
+        if inverse[i] > 0.0:
+            first, last = indptr[i], indptr[i + 1]
+            _glance(
+                data, indices, first, last, inverse[i], columns, squares, longest, dots, distance, slack, r
+            )
+
+
+def _distances(data, indices, indptr, rows, inverse, centres, squares, dots, distance):  # type: ignore[no-untyped-def]
+    """The same for all clusters in float64, in the order of `_settle`.
 
     IN data ... inverse, centres (d x K float64), squares; OUT dots: room for K; INOUT distance.
     """
@@ -106,7 +170,10 @@ def _look(data, indices, indptr, rows, inverse, centres, squares, dots, distance
 
 
 def _settle(data, indices, indptr, rows, clusters, inverse, centres, squares, out):  # type: ignore[no-untyped-def]
-    """The same for given (row, cluster) pairs.  IN all but INOUT out."""
+    """Add |u_k|^2 - 2 x_i.u_k of given (row, cluster) pairs in float64, column after column.
+
+    IN data ... inverse, centres (K x d float64), squares; INOUT out.
+    """
     for q in range(rows.shape[0]):
         i = rows[q]
         k = clusters[q]
@@ -115,7 +182,7 @@ def _settle(data, indices, indptr, rows, clusters, inverse, centres, squares, ou
             dot = 0.0
             for p in range(indptr[i], indptr[i + 1]):
                 value = (np.float64(data[p]) * scale + ROUNDER) - ROUNDER
-                dot += value * centres[indices[p], k]
+                dot += value * centres[k, indices[p]]
             out[q] += squares[k] - 2.0 * dot
 
 
@@ -135,15 +202,23 @@ def _add(data, indices, indptr, rows, inverse, labels, sign, sums, counts):  # t
 _F64, _F32, _I64, _I32 = types.float64, types.float32, types.int64, types.int32
 _ROWS, _FLAGS = read_only(_I64, 1), read_only(types.boolean, 1)
 _FLOATS, _MATRIX = read_only(_F64, 1), read_only(_F64, 2)
+_COLUMNS = read_only(_F32, 2)
 _REST = {
     "measure": (_I64, _I64, _I64, _FLAGS, _F64[::1], _I64[::1]),
-    "look": (_ROWS, _FLOATS, _MATRIX, _FLOATS, _F64[::1], _F64[:, ::1]),
+    "read": (
+        *(_I64, _I64, _I64, _FLAGS, _F64[::1], _I64[::1]),
+        *(_COLUMNS, _FLOATS, _F64, _F32[::1], _F64[:, ::1], _F64[::1]),
+    ),
+    "look": (_ROWS, _FLOATS, _COLUMNS, _FLOATS, _F64, _F32[::1], _F64[:, ::1], _F64[::1]),
+    "distances": (_ROWS, _FLOATS, _MATRIX, _FLOATS, _F64[::1], _F64[:, ::1]),
     "settle": (_ROWS, _ROWS, _FLOATS, _MATRIX, _FLOATS, _F64[::1]),
     "add": (_ROWS, _FLOATS, read_only(_I32, 1), _I64, _I64[:, ::1], _I64[::1]),
 }
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "measure": _measure,
+    "read": _read,
     "look": _look,
+    "distances": _distances,
     "settle": _settle,
     "add": _add,
 }
@@ -157,11 +232,15 @@ def _kernel(name: str, dtype: str, index: str) -> Callable[..., Any]:
 
 
 class SparseCentres:
-    """Centres of one view as the sparse kernels want them: a row a column of the data."""
+    """Centres of one view as the sparse kernels want them: in float32, a row a column of the data."""
 
     def __init__(self, values: Floats, squares: Floats) -> None:
-        self.columns = np.ascontiguousarray(values.T)
+        self.values = values
         self.squares = squares
+        n_clusters, width = values.shape
+        self.columns = np.zeros((width, -(-n_clusters // PAD) * PAD), dtype=np.float32)
+        self.columns[:, :n_clusters] = values.T
+        self.longest = float(np.sqrt(squares.max(initial=0.0)))
 
 
 class SparseView:
@@ -178,6 +257,24 @@ class SparseView:
     def measure(self, start: int, stop: int, wanted: Mask, inverse: Floats, status: Integers) -> None:
         _kernel("measure", *self._types)(*self._arrays, self.shape[1], start, stop, wanted, inverse, status)
 
+    def read(
+        self,
+        start: int,
+        stop: int,
+        wanted: Mask,
+        inverse: Floats,
+        status: Integers,
+        centres: SparseCentres,
+        distance: Floats,
+        slack: Floats,
+        scratch: Scratch,
+    ) -> None:
+        dots = scratch.room("dots", centres.columns.shape[1:], np.float32)
+        _kernel("read", *self._types)(
+            *(*self._arrays, self.shape[1], start, stop, wanted, inverse, status),
+            *(centres.columns, centres.squares, centres.longest, dots, distance, slack),
+        )
+
     def look(
         self,
         rows: Integers,
@@ -187,15 +284,19 @@ class SparseView:
         slack: Floats,
         scratch: Scratch,
     ) -> None:
-        self.distances(rows, inverse, centres, distance, scratch)
+        dots = scratch.room("dots", centres.columns.shape[1:], np.float32)
+        _kernel("look", *self._types)(
+            *(*self._arrays, rows, inverse),
+            *(centres.columns, centres.squares, centres.longest, dots, distance, slack),
+        )
 
     def distances(
         self, rows: Integers, inverse: Floats, centres: SparseCentres, out: Floats, scratch: Scratch
     ) -> None:
-        dots = scratch.room("dots", (out.shape[1],), np.float64)
-        _kernel("look", *self._types)(
-            *self._arrays, rows, inverse, centres.columns, centres.squares, dots, out
-        )
+        dots = scratch.room("exact dots", (out.shape[1],), np.float64)
+        columns = scratch.room("columns", centres.values.T.shape, np.float64)
+        columns[:] = centres.values.T
+        _kernel("distances", *self._types)(*self._arrays, rows, inverse, columns, centres.squares, dots, out)
 
     def settle(
         self,
@@ -206,7 +307,7 @@ class SparseView:
         out: Floats,
     ) -> None:
         _kernel("settle", *self._types)(
-            *self._arrays, rows, clusters, inverse, centres.columns, centres.squares, out
+            *self._arrays, rows, clusters, inverse, centres.values, centres.squares, out
         )
 
     def add(
@@ -220,11 +321,8 @@ class SparseView:
     ) -> None:
         _kernel("add", *self._types)(*self._arrays, rows, inverse, labels, sign, sums, counts)
 
-    def soft_sums(self, inverse: Floats, memberships: Floats) -> Floats:
-        lengths = np.diff(self.matrix.indptr)
-        scaled = self.matrix.data.astype(np.float64) * np.repeat(inverse, lengths)
-        scaled[np.repeat(inverse == 0.0, lengths)] = 0.0  # absent rows may hold NaN
-        scaled = (scaled + ROUNDER) - ROUNDER
-        rows = scipy.sparse.csr_array((scaled, self.matrix.indices, self.matrix.indptr), shape=self.shape)
-        sums: Floats = np.ascontiguousarray((rows.T @ memberships).T)
-        return sums
+    def unit_rows(self, rows: Integers, inverse: Floats) -> scipy.sparse.csr_array:
+        unit = self.matrix[rows].astype(np.float64)
+        unit.data *= np.repeat(inverse[rows], np.diff(unit.indptr))
+        unit.data[:] = (unit.data + ROUNDER) - ROUNDER
+        return unit

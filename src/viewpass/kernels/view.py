@@ -22,6 +22,20 @@ class View(Protocol):
     def measure(self, start: int, stop: int, wanted: Mask, inverse: Floats, status: Integers) -> None:
         """Norms and kinds of rows start..stop."""
 
+    def read(
+        self,
+        start: int,
+        stop: int,
+        wanted: Mask,
+        inverse: Floats,
+        status: Integers,
+        centres: Any,
+        distance: Floats,
+        slack: Floats,
+        scratch: Scratch,
+    ) -> None:
+        """Measure rows start..stop and look at them, in one reading."""
+
     def look(
         self,
         rows: Integers,
@@ -50,8 +64,8 @@ class View(Protocol):
     ) -> None:
         """Add rows to, or take them from, the sums and counts of their clusters."""
 
-    def soft_sums(self, inverse: Floats, memberships: Floats) -> Floats:
-        """Sums of the rows weighted by soft memberships."""
+    def unit_rows(self, rows: Integers, inverse: Floats) -> Matrix:
+        """Rows that are present, scaled to unit length and on the grid, in float64."""
 
 
 _CENTRES: dict[str, Any] = {

@@ -10,8 +10,9 @@ import scipy.sparse
 
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array, Mask
+from viewpass.sources.frames import is_frame, values_of
 from viewpass.views.checks import as_view, check_observed, number_type
-from viewpass.views.chunk import Chunk, Schema, default_names
+from viewpass.views.chunk import Chunk, Schema, default_names, unique_names
 
 
 class ArraySource:
@@ -35,10 +36,11 @@ class ArraySource:
     ) -> None:
         self.named = isinstance(views, Mapping) or names is not None
         if isinstance(views, Mapping):
-            names, views = [str(name) for name in views], list(views.values())
+            names, views = unique_names(views), list(views.values())
         self._names = default_names(len(views)) if names is None else tuple(names)
         if not views:
             raise DataError("no view was given: pass a list or dict with one matrix a view.")
+        _check_indexes(views, self._names)
         self._views = [
             None if x is None else _readable(x, name) for x, name in zip(views, self._names, strict=True)
         ]
@@ -47,7 +49,9 @@ class ArraySource:
             None if observed is None else check_observed(observed, self.n_rows, len(self._names))
         )
         self.row_ids = row_ids
-        self.schema = Schema(self._names, tuple(None if x is None else x.shape[1] for x in self._views))
+        self.schema = Schema(
+            self._names, tuple(None if x is None else x.shape[1] or None for x in self._views)
+        )
 
     def chunks(self, size: int) -> Iterator[Chunk]:
         """Read all rows, `size` at a time."""
@@ -87,6 +91,8 @@ class ArraySource:
 
 def _readable(x: Any, name: str) -> Any:
     """Look at type and shape only; convert now what cannot be cut row by row later."""
+    if is_frame(x):
+        return values_of(x, name)
     if scipy.sparse.issparse(x):
         return as_view(x, name)
     if not isinstance(x, np.ndarray) or isinstance(x, np.ma.MaskedArray) or x.dtype.kind == "O":
@@ -95,6 +101,19 @@ def _readable(x: Any, name: str) -> Any:
         raise DataError(f"view {name!r} has {x.ndim} dimension(s), 2 (rows x columns) were expected.")
     number_type(x.dtype, name)
     return x
+
+
+def _check_indexes(views: Sequence[Any], names: Sequence[str]) -> None:
+    """Rows of frames in a list are matched by place: an index that says otherwise is not passed over."""
+    indexes = [
+        (name, x.index) for x, name in zip(views, names, strict=True) if is_frame(x) and hasattr(x, "index")
+    ]
+    for name, index in indexes[1:]:
+        if not index.equals(indexes[0][1]):
+            raise DataError(
+                f"views {indexes[0][0]!r} and {name!r} are frames with different indexes. Match rows by "
+                "index with vp.frames({name: frame, ...}), or by place with arrays (`.to_numpy()`)."
+            )
 
 
 def _common_length(views: Sequence[Any], names: Sequence[str]) -> int:

@@ -6,7 +6,11 @@ from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
+import numpy as np
+import scipy.sparse
+
 from viewpass.errors import DataError, SettingError
+from viewpass.views.checks import check_columns
 
 
 def block_widths(views: Any, n_columns: int) -> list[int]:
@@ -25,15 +29,14 @@ def block_widths(views: Any, n_columns: int) -> list[int]:
             raise SettingError(f"views={views!r}: at least one block of columns is needed.")
         part, rest = divmod(n_columns, n_views)
         return [part + (v < rest) for v in range(n_views)]
-    if not isinstance(views, Sequence) or isinstance(views, str):
-        try:
-            views = list(views)
-        except TypeError:
-            raise SettingError(_explain(views)) from None
-    if not all(isinstance(w, Integral) and not isinstance(w, bool) and w >= -1 for w in views):
+    if isinstance(views, np.ndarray) and views.ndim == 1:
+        views = views.tolist()
+    if not isinstance(views, Sequence) or isinstance(views, str | bytes):
+        raise SettingError(_explain(views))
+    if not all(isinstance(width, int | np.integer) and not isinstance(width, bool) for width in views):
         raise SettingError(_explain(views))
     widths = [int(width) for width in views]
-    if not widths or widths.count(-1) > 1:
+    if not widths or min(widths) < -1 or widths.count(-1) > 1:
         raise SettingError(_explain(views))
     if -1 in widths:
         rest = n_columns - sum(width for width in widths if width >= 0)
@@ -55,9 +58,12 @@ def _explain(views: Any) -> str:
 
 def cut(X: Any, views: Any) -> list[Any]:
     """Cut the columns of a 2-D array or CSR matrix; an empty block is an absent view."""
+    widths = block_widths(views, X.shape[1])
+    if scipy.sparse.issparse(X):
+        check_columns(X, "X")  # cutting would drop what lies outside
     blocks = []
     start = 0
-    for width in block_widths(views, X.shape[1]):
+    for width in widths:
         blocks.append(X[:, start : start + width] if width else None)
         start += width
     return blocks

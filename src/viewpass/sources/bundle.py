@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile, is_zipfile
 
 import numpy as np
 import scipy.sparse
@@ -13,6 +15,7 @@ import scipy.sparse
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array, Mask
 from viewpass.sources.arrays import ArraySource
+from viewpass.views.checks import check_observed
 
 _PARTS = ("data", "indices", "indptr", "shape")
 
@@ -43,13 +46,7 @@ def load_bundle(path: str | PathLike[str]) -> Bundle:
     file) says which views a row has; both are optional.
     """
     path = Path(path)
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {key: file[key] for key in file.files}
-    except FileNotFoundError:
-        raise DataError(f"{path}: there is no such file.") from None
-    except (ValueError, OSError, EOFError, KeyError) as problem:
-        raise DataError(f"{path} cannot be read as an npz bundle: {problem}") from problem
+    arrays = _arrays(path)
     views: dict[str, Any] = {}
     for key in arrays:
         name = _view_name(key, arrays)
@@ -57,8 +54,33 @@ def load_bundle(path: str | PathLike[str]) -> Bundle:
             views[name] = _view(name, arrays, path)
     if not views:
         raise DataError(f"{path} holds no view: arrays named `view_<name>` were expected.")
-    mask = arrays.get("mask")
-    return Bundle(views, arrays.get("labels"), None if mask is None else mask.astype(bool))
+    labels, mask = arrays.get("labels"), arrays.get("mask")
+    try:
+        n_rows = ArraySource(views).n_rows
+        observed = None if mask is None else check_observed(mask, n_rows, len(views))
+    except DataError as problem:
+        raise DataError(f"{path}: {problem}") from problem
+    if labels is not None and labels.shape != (n_rows,):
+        raise DataError(f"{path}: labels of shape {labels.shape}, ({n_rows},) was expected.")
+    return Bundle(views, labels, observed)
+
+
+def _arrays(path: Path) -> dict[str, Array]:
+    try:
+        with path.open("rb") as opened:
+            if not is_zipfile(opened):
+                raise ValueError("it is not a zip archive, or only part of one.")
+            opened.seek(0)
+            with np.load(opened, allow_pickle=False) as file:
+                members = {key: file[key] for key in file.files}
+        for key, member in members.items():
+            if key.startswith("view_") and not isinstance(member, np.ndarray):
+                raise ValueError(f"its `{key}` is not an array.")
+    except FileNotFoundError:
+        raise DataError(f"{path}: there is no such file.") from None
+    except (ValueError, OSError, EOFError, KeyError, NotImplementedError, BadZipFile, zlib.error) as problem:
+        raise DataError(f"{path} cannot be read as an npz bundle: {problem}") from problem
+    return members
 
 
 def _view_name(key: str, arrays: dict[str, Array]) -> str | None:
@@ -82,6 +104,8 @@ def _view(name: str, arrays: dict[str, Array], path: Path) -> Any:
     data, indices, indptr, shape = parts
     assert shape is not None
     try:
-        return scipy.sparse.csr_array((data, indices, indptr), shape=tuple(map(int, shape)))
-    except ValueError as problem:
+        matrix = scipy.sparse.csr_array((data, indices, indptr), shape=tuple(map(int, shape)))
+        matrix.check_format(full_check=True)
+        return matrix
+    except (TypeError, ValueError) as problem:
         raise DataError(f"{path}, view {name!r} is not a CSR matrix: {problem}") from problem

@@ -10,7 +10,8 @@ import numpy as np
 
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array, Integers
-from viewpass.views.chunk import Chunk, Schema
+from viewpass.sources.ids import match_ids, read_ids
+from viewpass.views.chunk import Chunk, Schema, unique_names
 
 
 class FrameSource:
@@ -19,21 +20,20 @@ class FrameSource:
     Made by `vp.frames`. The frames are read a chunk at a time; they are not copied whole.
     """
 
-    def __init__(self, frames: Mapping[str, Any], id: str | None = None) -> None:
+    def __init__(self, frames: Any, id: str | None = None) -> None:
         if not isinstance(frames, Mapping) or not frames:
             raise DataError("vp.frames takes a dict of frames: {'image': df1, 'text': df2}.")
         ids: dict[str, Array] = {}
         self._frames: dict[str, Any] = {}
-        for name, frame in frames.items():
-            wrapped = _wrapped(frame, str(name))
-            ids[str(name)] = _ids(wrapped, str(name), id)
-            self._frames[str(name)] = _numbers(wrapped, str(name), id)
+        for name, frame in zip(unique_names(frames), frames.values(), strict=True):
+            wrapped = _wrapped(frame, name)
+            ids[name] = read_ids(wrapped, name, id)
+            self._frames[name] = _numbers(wrapped, name, id)
         _check_one_kind(self._frames)
-        self.row_ids, self._places = _matched(ids)
+        self.row_ids, self._places = match_ids(ids)
         self.n_rows = len(self.row_ids)
-        self.schema = Schema(
-            tuple(self._frames), tuple(len(frame.columns) for frame in self._frames.values())
-        )
+        columns = tuple(tuple(frame.columns) for frame in self._frames.values())
+        self.schema = Schema(tuple(self._frames), tuple(map(len, columns)), columns)
 
     def chunks(self, size: int) -> Iterator[Chunk]:
         """Read all items, `size` at a time."""
@@ -45,6 +45,7 @@ class FrameSource:
                 observed=np.column_stack([place >= 0 for place in places]),
                 start=start,
                 row_ids=self.row_ids[start : start + size],
+                columns=self.schema.columns,
             )
 
     def arranged(self, names: tuple[str, ...]) -> FrameSource:
@@ -61,7 +62,8 @@ class FrameSource:
         made._places = {name: self._places.get(name, absent) for name in names}
         made.row_ids, made.n_rows = self.row_ids, self.n_rows
         widths = dict(zip(self.schema.names, self.schema.widths, strict=True))
-        made.schema = Schema(names, tuple(widths.get(name) for name in names))
+        columns = dict(zip(self.schema.names, self.schema.columns, strict=True))
+        made.schema = Schema(names, tuple(map(widths.get, names)), tuple(map(columns.get, names)))
         return made
 
 
@@ -96,6 +98,17 @@ def frames(frames: Mapping[str, Any], id: str | None = None) -> FrameSource:
     return FrameSource(frames, id)
 
 
+def is_frame(x: Any) -> bool:
+    """Whether x is a data frame of a kind that `vp.frames` takes."""
+    return nw.dependencies.is_into_dataframe(x)
+
+
+def values_of(frame: Any, name: str) -> Array:
+    """All rows of a frame that stands for itself, in their order."""
+    numbers = _numbers(_wrapped(frame, name), name, None)
+    return _values(numbers)
+
+
 def _wrapped(frame: Any, name: str) -> Any:
     try:
         return nw.from_native(frame, eager_only=True)
@@ -104,48 +117,23 @@ def _wrapped(frame: Any, name: str) -> Any:
             f"view {name!r} is a {type(frame).__name__}; a pandas or polars DataFrame was "
             "expected (collect a lazy frame first)."
         ) from None
+    except ValueError as problem:  # two columns of the same name
+        raise DataError(f"view {name!r} cannot be read: {' '.join(str(problem).split())}.") from problem
 
 
-def _ids(frame: Any, name: str, id: str | None) -> Array:
-    if id is None:
-        index = nw.maybe_get_index(frame)
-        if index is None:
-            raise DataError(
-                f"view {name!r}: a {frame.implementation} frame has no index to match rows by; "
-                "name the id column with id=."
-            )
-        ids = np.asarray(index)
-    elif id not in frame.columns:
-        raise DataError(f"view {name!r} has no column {id!r} to match rows by.")
-    else:
-        column = frame[id]
-        if column.null_count():
-            row = int(np.flatnonzero(column.is_null().to_numpy())[0])
-            raise DataError(f"view {name!r}, row {row}: the id {id!r} is null.")
-        ids = column.to_numpy()
-    seen: dict[Any, int] = {}
-    for row, value in enumerate(ids.tolist()):
-        if value in seen:
-            raise DataError(
-                f"view {name!r}: id {value!r} stands in rows {seen[value]} and {row}. "
-                "An item may have one row a view; remove or aggregate the others."
-            )
-        seen[value] = row
-    return ids
-
-
-def _numbers(frame: Any, name: str, id: str | None) -> Any:
-    columns = [column for column in frame.columns if column != id]
-    if not columns:
+def _numbers(frame: Any, name: str, id: Any) -> Any:
+    """The columns but the id, which must hold numbers; by place, for names need not be text."""
+    places = [place for place, column in enumerate(frame.columns) if id is None or column != id]
+    if not places:
         raise DataError(f"view {name!r} has no column besides the id.")
-    for column in columns:
-        dtype = frame.schema[column]
+    for column, dtype in frame[:, places].schema.items():
         if not (dtype.is_numeric() or dtype == nw.Boolean):
+            held = frame[:, list(frame.columns).index(column)].to_native()
             raise DataError(
-                f"view {name!r}, column {column!r} holds {dtype} values, numbers were expected. "
-                "Encode text and categories as numbers, or leave the column out."
+                f"view {name!r}, column {column!r} holds {getattr(held, 'dtype', dtype)} values, numbers "
+                "were expected. Encode text and categories as numbers, or leave the column out."
             )
-    return frame.select(columns)
+    return frame[:, places]
 
 
 def _check_one_kind(frames: Mapping[str, Any]) -> None:
@@ -153,27 +141,6 @@ def _check_one_kind(frames: Mapping[str, Any]) -> None:
     if len(kinds) > 1:
         told = " and ".join(f"{kind} ({name!r})" for kind, name in kinds.items())
         raise DataError(f"frames of {told}: give all views as the same kind of frame.")
-
-
-def _matched(ids: Mapping[str, Array]) -> tuple[Array, dict[str, Integers]]:
-    order: dict[Any, int] = {}
-    for values in ids.values():
-        for value in values.tolist():
-            order.setdefault(value, len(order))
-    places = {}
-    for name, values in ids.items():
-        place = np.full(len(order), -1)
-        place[[order[value] for value in values.tolist()]] = np.arange(len(values))
-        places[name] = place
-    parts = list(ids.values())
-    if len({part.dtype for part in parts}) == 1:
-        everyone = np.empty(len(order), dtype=parts[0].dtype)
-        for name, values in ids.items():
-            held = places[name] >= 0
-            everyone[held] = values[places[name][held]]
-    else:
-        everyone = np.array(list(order), dtype=None)
-    return everyone, places
 
 
 def _rows(frame: Any, places: Integers) -> Array | None:
@@ -187,10 +154,18 @@ def _rows(frame: Any, places: Integers) -> Array | None:
         part = frame[first : first + len(wanted)]
     else:
         part = frame[wanted]
-    numbers = part.select(nw.all().cast(_common_float(part))).to_numpy()
+    numbers = _values(part)
     rows = np.zeros((len(places), numbers.shape[1]), dtype=numbers.dtype)
     rows[held] = numbers
     return rows
+
+
+def _values(frame: Any) -> Array:
+    numbers = frame.select(nw.all().cast(_common_float(frame)))
+    values: Array = numbers.to_numpy()
+    if values.dtype == object:  # nulls of pandas' Arrow types
+        values = numbers.to_native().to_numpy(dtype=np.float64, na_value=np.nan)
+    return values
 
 
 def _common_float(frame: Any) -> Any:

@@ -20,9 +20,9 @@ def as_view(x: Any, name: str) -> Array | scipy.sparse.csr_array:
             f"view {name!r} is a masked array. Fill it with NaN (`.filled(np.nan)`): "
             "a row of NaN is a missing view."
         )
-    array = np.asarray(x)
-    if array.dtype.kind == "O":
-        array = _from_objects(array, name)
+    array = _as_array(x, name)
+    if array.ndim == 0:
+        raise DataError(f"view {name!r} is a {type(x).__name__}; a 2-D array or CSR matrix was expected.")
     if array.ndim != 2:
         raise DataError(f"view {name!r} has {array.ndim} dimension(s), 2 (rows x columns) were expected.")
     return np.ascontiguousarray(array, dtype=number_type(array.dtype, name))
@@ -42,10 +42,15 @@ def number_type(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
     )
 
 
-def _from_objects(array: Array, name: str) -> Array:
+def _as_array(x: Any, name: str) -> Array:
     try:
+        array = np.asarray(x)
+        if array.dtype.kind != "O" or array.ndim == 0:
+            return array
+        if any(isinstance(value, str | bytes) for value in array.flat):
+            raise TypeError("it holds text")  # which NumPy would read where it looks like a number
         return array.astype(np.float64)
-    except (TypeError, ValueError) as problem:
+    except (TypeError, ValueError, OverflowError) as problem:
         raise DataError(
             f"view {name!r} cannot be read as numbers ({problem}). "
             "Rows must have equal lengths; encode text and categories as numbers first."
@@ -56,18 +61,36 @@ def _as_csr(x: Any, name: str) -> scipy.sparse.csr_array:
     if x.ndim != 2:
         raise DataError(f"view {name!r} has {x.ndim} dimension(s), 2 were expected.")
     dtype = number_type(x.dtype, name)
-    rows = scipy.sparse.csr_array(x)  # shares memory with a CSR input
+    try:
+        if x.format in ("csc", "bsr"):  # converting trusts the indices: a wrong one would harm memory
+            type(x)((x.data, x.indices, x.indptr), shape=x.shape).check_format(full_check=True)
+        rows = scipy.sparse.csr_array(x)  # shares memory with a CSR input
+    except ValueError as problem:
+        raise DataError(f"view {name!r} is not a sound sparse matrix: {problem}.") from problem
     if rows.dtype != dtype:
         rows = rows.astype(dtype)
-    start, end = rows.indptr[0], rows.indptr[-1]
-    if start < 0 or end > min(len(rows.data), len(rows.indices)) or (np.diff(rows.indptr) < 0).any():
+    if (np.diff(rows.indptr) < 0).any():
         raise DataError(f"view {name!r}: the row pointers of the CSR matrix are not in order.")
     return rows
 
 
+def check_columns(rows: scipy.sparse.csr_array, where: str, start: int = 0) -> None:
+    """Refuse column numbers that a CSR matrix does not have; `start` is the number of its first row."""
+    used = rows.indices[: rows.indptr[-1]]
+    if len(used) and (used.min() < 0 or used.max() >= rows.shape[1]):
+        entry = np.flatnonzero((used < 0) | (used >= rows.shape[1]))[0]
+        row = start + np.searchsorted(rows.indptr, entry, side="right") - 1
+        raise DataError(
+            f"{where}, row {row}: a column number of the CSR matrix lies outside its {rows.shape[1]} columns."
+        )
+
+
 def check_observed(observed: Any, n_rows: int, n_views: int) -> Mask:
     """Give the mask as an n_rows x n_views bool array, or say what is wrong with it."""
-    mask = np.asarray(observed)
+    try:
+        mask = np.asarray(observed)
+    except ValueError as problem:
+        raise DataError(f"observed cannot be read as an array of True and False ({problem}).") from problem
     if mask.shape != (n_rows, n_views):
         raise DataError(
             f"observed has shape {mask.shape}, ({n_rows}, {n_views}) was expected: "

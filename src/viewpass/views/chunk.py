@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse
 
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array, Mask, Matrix
-from viewpass.views.checks import as_view, check_observed
+from viewpass.views.checks import as_view, check_columns, check_observed
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Schema:
-    """Names and widths of the views; a width is None until the view's first row is seen."""
+    """Names and widths of the views; a width is None until the view's first row is seen.
+
+    Views that come with names for their columns have them in `columns`; () if none does.
+    """
 
     names: tuple[str, ...]
     widths: tuple[int | None, ...]
+    columns: tuple[tuple[Any, ...] | None, ...] = ()
 
     def merged(self, other: Schema) -> Schema:
-        """Take over widths that become known; refuse other names or widths."""
+        """Take over widths and columns that become known; refuse others than those that are."""
         if other.names != self.names:
             raise DataError(_other_views(self.names, other.names))
         for name, mine, theirs in zip(self.names, self.widths, other.widths, strict=True):
@@ -31,10 +37,28 @@ class Schema:
                     f"view {name!r}: {theirs} columns where {mine} were expected. "
                     "Every chunk must have the columns the model was fitted with."
                 )
-        widths = tuple(
-            theirs if mine is None else mine for mine, theirs in zip(self.widths, other.widths, strict=True)
-        )
-        return Schema(self.names, widths)
+        if self.columns and other.columns:
+            for name, known, given in zip(self.names, self.columns, other.columns, strict=True):
+                if known is not None and given is not None and known != given:
+                    raise DataError(_other_columns(name, known, given))
+        return Schema(self.names, _known(self.widths, other.widths), self._known_columns(other))
+
+    def _known_columns(self, other: Schema) -> tuple[tuple[Any, ...] | None, ...]:
+        if self.columns and other.columns:
+            return _known(self.columns, other.columns)
+        return self.columns or other.columns
+
+
+def _known(mine: tuple[T, ...], theirs: tuple[T, ...]) -> tuple[T, ...]:
+    return tuple(b if a is None else a for a, b in zip(mine, theirs, strict=True))
+
+
+def _other_columns(name: str, known: tuple[Any, ...], given: tuple[Any, ...]) -> str:
+    place = next(place for place in range(len(known)) if known[place] != given[place])
+    return (
+        f"view {name!r}: column {place} is {given[place]!r} where {known[place]!r} was expected. "
+        "Give the columns the model was fitted with, in the same order."
+    )
 
 
 def _other_views(expected: Sequence[str], given: Sequence[str]) -> str:
@@ -42,7 +66,8 @@ def _other_views(expected: Sequence[str], given: Sequence[str]) -> str:
     if unknown:
         return f"view {unknown[0]!r} is unknown; the views are {', '.join(map(repr, expected))}."
     if sorted(expected) == sorted(given):
-        return f"views {', '.join(map(repr, given))} come in another order than {', '.join(map(repr, expected))}."
+        order = ", ".join(map(repr, expected))
+        return f"views {', '.join(map(repr, given))} come in another order than {order}."
     return (
         f"{len(given)} views ({', '.join(map(repr, given))}) where {len(expected)} "
         f"({', '.join(map(repr, expected))}) were expected. Pass None for a view that is absent."
@@ -62,6 +87,7 @@ class Chunk:
     observed: Mask | None = None
     start: int = 0
     row_ids: Array | None = None
+    columns: tuple[tuple[Any, ...] | None, ...] = ()
 
     @classmethod
     def of(
@@ -72,8 +98,12 @@ class Chunk:
         observed: Any = None,
         start: int = 0,
         row_ids: Any = None,
+        columns: tuple[tuple[Any, ...] | None, ...] = (),
     ) -> Chunk:
-        """Check shapes and types and convert what the kernels cannot read as it is."""
+        """Check shapes and types and convert what the kernels cannot read as it is.
+
+        A view without columns is absent.
+        """
         names = default_names(len(views)) if names is None else tuple(names)
         ready = tuple(
             None if view is None else as_view(view, name) for view, name in zip(views, names, strict=True)
@@ -89,12 +119,18 @@ class Chunk:
                     "view must be the same item; mark absent ones with NaN or observed=."
                 )
         mask = None if observed is None else check_observed(observed, n_rows, len(names))
-        return cls(ready, names, n_rows, mask, start, row_ids)
+        if mask is not None:  # the kernels pass over what the mask hides; others must be able to read it
+            for name, view in zip(names, ready, strict=True):
+                if scipy.sparse.issparse(view):
+                    check_columns(view, f"view {name!r}", start)
+        present = tuple(None if view is None or not view.shape[1] else view for view in ready)
+        return cls(present, names, n_rows, mask, start, row_ids, columns)
 
     @property
     def schema(self) -> Schema:
         """Names and widths, as far as this chunk shows them."""
-        return Schema(self.names, tuple(None if v is None else v.shape[1] for v in self.views))
+        widths = tuple(None if v is None else v.shape[1] for v in self.views)
+        return Schema(self.names, widths, self.columns)
 
     def wanted(self, v: int) -> Mask:
         """Which rows the caller lets view `v` have."""
@@ -105,7 +141,7 @@ class Chunk:
     def place(self, row: int) -> str:
         """Name a row for an error message."""
         number = f"row {self.start + row}"
-        return number if self.row_ids is None else f"{number} (id {self.row_ids[row]!r})"
+        return number if self.row_ids is None else f"{number} (id {told_id(self.row_ids[row])})"
 
     def take(self, rows: Array) -> Chunk:
         """Some of the rows, as a chunk of its own (its row numbers are not those of the data)."""
@@ -125,12 +161,29 @@ class Chunk:
             None if self.observed is None else self.observed.copy(),
             self.start,
             None if self.row_ids is None else self.row_ids.copy(),
+            self.columns,
         )
 
 
 def default_names(n_views: int) -> tuple[str, ...]:
     """Names for views that have none."""
     return tuple(f"view{v}" for v in range(n_views))
+
+
+def unique_names(names: Iterable[Any]) -> tuple[str, ...]:
+    """Names as text; refuse two that are the same."""
+    texts = tuple(map(str, names))
+    for text in texts:
+        if texts.count(text) > 1:
+            raise DataError(f"two views are named {text!r}: give each a name of its own.")
+    return texts
+
+
+def told_id(id: Any) -> str:
+    """An id as a message shows it: 7, 'a', 2026-01-31."""
+    if isinstance(id, np.datetime64 | np.timedelta64):
+        return str(id)
+    return repr(id.item() if isinstance(id, np.generic) else id)
 
 
 def join(chunks: Sequence[Chunk]) -> Chunk:

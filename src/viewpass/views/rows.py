@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse
 
@@ -12,16 +14,18 @@ from viewpass.kernels.grid import (
     OUTSIDE,
     PARTLY_NAN,
     UNSORTED,
+    Floats,
     Integers,
     Mask,
     Matrix,
 )
+from viewpass.kernels.scratch import Scratch
 from viewpass.kernels.threads import run_blocks
 from viewpass.kernels.view import view_of
 from viewpass.views.chunk import Chunk
 
-BLOCK_BYTES = 2**20  # a block of rows is looked at and summed while it is in cache
-SMALLEST_BLOCK, LARGEST_BLOCK = 64, 512
+BLOCK_BYTES = 2**22  # a block of rows is looked at and summed while it is in cache
+SMALLEST_BLOCK, LARGEST_BLOCK = 128, 1024
 
 
 class MeasuredRows:
@@ -74,13 +78,40 @@ class MeasuredRows:
         unit[present] = matrix[present] * inverse[present, None]
         return unit
 
-    def measure_block(self, block: int) -> None:
-        """Read the rows of a block once: norms, absences, faults."""
-        start, stop = self.span(block)
-        for v, view in enumerate(self.views):
-            if view is not None:
-                view.measure(start, stop, self._wanted[v], self.inverse[v], self._status[v])
+    def measure_view(self, v: int, start: int, stop: int) -> None:
+        """Read rows of one view: norms, absences, faults."""
+        view = self.views[v]
+        if view is not None:
+            view.measure(start, stop, self._wanted[v], self.inverse[v], self._status[v])
+
+    def read_view(
+        self,
+        v: int,
+        start: int,
+        stop: int,
+        centres: Any,
+        distance: Floats,
+        slack: Floats,
+        scratch: Scratch,
+    ) -> None:
+        """Read rows of one view and add their distances from the centres in the same reading."""
+        view = self.views[v]
+        assert view is not None
+        view.read(
+            *(start, stop, self._wanted[v], self.inverse[v], self._status[v]),
+            *(centres, distance, slack, scratch),
+        )
+
+    def count_views(self, start: int, stop: int) -> None:
+        """Count the views of rows that have been measured in all of them."""
         self.n_seen[start:stop] = (self.inverse[:, start:stop] > 0).sum(axis=0)
+
+    def measure_block(self, block: int) -> None:
+        """Read the rows of a block once, in every view."""
+        start, stop = self.span(block)
+        for v in range(self.n_views):
+            self.measure_view(v, start, stop)
+        self.count_views(start, stop)
 
     def measure(self, n_threads: int = 1) -> MeasuredRows:
         """Read all rows and finish."""

@@ -1,0 +1,108 @@
+"""The ids of data frames: what may be one, and which rows of several frames are the same item."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import chain
+from typing import Any
+
+import narwhals.stable.v1 as nw
+import numpy as np
+
+from viewpass.errors import DataError
+from viewpass.kernels.grid import Array, Integers
+from viewpass.views.chunk import told_id
+
+_KINDS = {"i": "numbers", "u": "numbers", "f": "numbers", "M": "times", "m": "durations", "U": "text"}
+
+
+def read_ids(frame: Any, name: str, id: Any) -> Array:
+    """The column `id` of a narwhals frame, or the index of a pandas one; none of them null."""
+    if id is None:
+        index = nw.maybe_get_index(frame)
+        if index is None:
+            raise DataError(
+                f"view {name!r}: a {frame.implementation} frame has no index to match rows by; "
+                "name the id column with id=."
+            )
+        levels = [index.get_level_values(level) for level in range(index.nlevels)]
+        absent = np.any([level.isna() for level in levels], axis=0)
+        ids = np.asarray(index)
+    else:
+        columns = list(frame.columns)
+        if id not in columns:
+            raise DataError(f"view {name!r} has no column {id!r} to match rows by.")
+        column = frame[:, columns.index(id)]
+        absent = np.asarray(column.is_null().to_numpy(), dtype=bool)
+        ids = column.to_numpy()
+    if ids.dtype.kind == "f":  # a NaN of polars is not null
+        absent = absent | np.isnan(ids)
+    if absent.any():
+        row = int(np.flatnonzero(absent)[0])
+        raise DataError(f"view {name!r}, row {row}: the id is null. Every row needs one; drop those without.")
+    return ids
+
+
+def match_ids(ids: Mapping[str, Array]) -> tuple[Array, dict[str, Integers]]:
+    """All ids in first-seen order, and the row each of them has in every view (-1: none)."""
+    _check_one_kind(ids)
+    dtype = _common_type([values.dtype for values in ids.values() if len(values)])
+    if dtype.kind in "Mm":  # frames may count time in different units
+        ids = {name: values.astype(dtype) for name, values in ids.items()}
+    keys = {name: _keys(values, name) for name, values in ids.items()}
+    order = {key: place for place, key in enumerate(dict.fromkeys(chain.from_iterable(keys.values())))}
+    everyone = np.empty(len(order), dtype=dtype)
+    rows = {}
+    for name, values in ids.items():
+        places = np.fromiter((order[key] for key in keys[name]), dtype=np.int64, count=len(values))
+        everyone[places] = values
+        rows[name] = np.full(len(order), -1)
+        rows[name][places] = np.arange(len(values))
+    return everyone, rows
+
+
+def _keys(ids: Array, name: str) -> list[Any]:
+    keys: list[Any] = (ids.view(np.int64) if ids.dtype.kind in "Mm" else ids).tolist()
+    seen: dict[Any, int] = {}
+    for row, key in enumerate(keys):
+        try:
+            first = seen.setdefault(key, row)
+        except TypeError:
+            raise DataError(
+                f"view {name!r}, row {row}: a {type(key).__name__} cannot be an id. "
+                "Match rows by numbers, text or times."
+            ) from None
+        if first != row:
+            raise DataError(
+                f"view {name!r}: id {told_id(ids[row])} stands in rows {first} and {row}. "
+                "An item may have one row a view; remove or aggregate the others."
+            )
+    return keys
+
+
+def _check_one_kind(ids: Mapping[str, Array]) -> None:
+    """Refuse kinds that never match, such as 7 and '7': a mistake, not data of which all is missing."""
+    kinds = {_kind(values): name for name, values in ids.items() if len(values)}
+    plain = {"numbers", "text"} if "objects" in kinds else set()
+    if len(kinds.keys() - plain) > 1 or len(kinds.keys() & plain) > 1:
+        (kind, name), (other, another) = list(kinds.items())[:2]
+        raise DataError(
+            f"the ids of view {name!r} are {kind}, those of view {another!r} {other}: "
+            "none of them could match. Make them the same type."
+        )
+
+
+def _kind(ids: Array) -> str:
+    if ids.dtype.kind == "O" and all(isinstance(value, str) for value in ids):
+        return "text"
+    return _KINDS.get(ids.dtype.kind, "objects")
+
+
+def _common_type(dtypes: list[np.dtype[Any]]) -> np.dtype[Any]:
+    """One type that holds all ids as they are: numbers of different types stay what they were."""
+    kinds = {dtype.kind for dtype in dtypes}
+    if dtypes and (len(kinds) == 1 or kinds == {"i", "u"}):
+        common = np.result_type(*dtypes)
+        if common.kind in kinds:
+            return common
+    return np.dtype(object)
