@@ -8,18 +8,20 @@ neither the blocks nor the threads.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from viewpass.core.centres import Centres
 from viewpass.core.statistics import Statistics
 from viewpass.kernels import choose
-from viewpass.kernels.grid import Floats, Integers, Labels, Mask
+from viewpass.kernels.grid import Array, Floats, Integers, Labels, Mask
 from viewpass.kernels.scratch import Scratch
 from viewpass.kernels.threads import run_blocks, single_threaded_blas
 from viewpass.views.rows import MeasuredRows
 
-KEPT_BYTES = 2**26  # distances of a chunk are kept between looks where they fit into this
+KEPT_BYTES = 2**26  # a chunk's distances, and its unit rows, are kept between looks where they fit
+MOST_OF = 0.6  # of a chunk's rows in doubt: look at all of them, which needs no gathering
 
 
 class Decision:
@@ -45,6 +47,8 @@ class Workspace:
 
     n_threads: int
     scratches: list[Scratch] = field(init=False)
+    _kept: KeptRows | None = field(init=False, default=None)
+    _room: Scratch = field(init=False, default_factory=Scratch)
     n_looks: float = field(init=False, default=0.0)  # rows looked at, in parts where not at all centres
 
     def __post_init__(self) -> None:
@@ -54,9 +58,14 @@ class Workspace:
         return {"n_threads": self.n_threads}
 
     def __setstate__(self, state: dict[str, int]) -> None:
-        self.n_threads = state["n_threads"]
-        self.n_looks = 0.0
-        self.__post_init__()
+        self.__init__(state["n_threads"])  # type: ignore[misc]
+
+    def kept_rows(self, rows: MeasuredRows) -> KeptRows | None:
+        """Room for the unit rows of a chunk, if they are few enough; one chunk at a time."""
+        if self._kept is None or self._kept.rows is not rows:
+            size = sum(4 * rows.n_rows * view.shape[1] for view in rows.views if view is not None)
+            self._kept = KeptRows(rows, self._room) if size <= KEPT_BYTES else None
+        return self._kept
 
     def __deepcopy__(self, memo: object) -> Workspace:
         return Workspace(self.n_threads)
@@ -175,12 +184,16 @@ def look_again(
 ) -> None:
     """Decide the rows of `which` anew after the clusters `moved` moved; the others keep their label."""
     compared = decision.stale | moved
-    everyone = len(which) == rows.n_rows
+    everyone = len(which) > MOST_OF * rows.n_rows
     decision.stale = np.zeros_like(moved) if everyone else compared
     if not len(which) or not compared.any():
         return
+    if everyone:
+        which = np.arange(rows.n_rows)
     clusters = None if decision.distance is None or compared.all() else np.flatnonzero(compared)
     n_compared = centres.n_clusters if clusters is None else len(clusters)
+    places = np.arange(n_compared) if clusters is None else clusters
+    kept = workspace.kept_rows(rows) if everyone else None
     size = rows.block
 
     def work(block: int, worker: int) -> None:
@@ -191,20 +204,49 @@ def look_again(
         distance[:] = 0.0
         slack[:] = 0.0
         for v, view in enumerate(rows.views):
-            if view is not None and centres.views[v] is not None:
-                layout = centres.layout(v, view.kind, clusters)
+            if view is None or centres.views[v] is None:
+                continue
+            layout = centres.layout(v, view.kind, clusters)
+            if kept is None or not kept.look(v, block, layout, distance, slack, scratch):
                 view.look(part, rows.inverse[v], layout, distance, slack, scratch)
         decision.slack[part] = np.maximum(decision.slack[part], slack)
         if decision.distance is None:
             _choose(rows, part, np.arange(len(part)), distance, centres, decision, scratch)
         else:
-            places = np.arange(n_compared) if clusters is None else clusters
             choose.kernel("place")(distance, part, places, decision.distance)
             _choose(rows, part, part, decision.distance, centres, decision, scratch)
 
     with single_threaded_blas():
         run_blocks(work, -(-len(which) // size), workspace.n_threads)
     workspace.n_looks += len(which) * n_compared / centres.n_clusters
+
+
+class KeptRows:
+    """A chunk's dense rows put aside as float32 unit rows without gaps, for looks that follow one another."""
+
+    def __init__(self, rows: MeasuredRows, room: Scratch) -> None:
+        self.rows = rows
+        self._units: dict[int, Array] = {}
+        for v, view in enumerate(rows.views):
+            if view is not None and view.kind == "dense":
+                self._units[v] = room.room(f"unit{v}", view.shape, np.float32)
+        self._places = {v: np.empty(rows.n_rows, dtype=np.int64) for v in self._units}
+        self._heights: dict[tuple[int, int], int] = {}
+
+    def look(
+        self, v: int, block: int, centres: Any, distance: Floats, slack: Floats, scratch: Scratch
+    ) -> bool:
+        """Look at a block's rows in view `v`; False if they are not of a kind that is kept."""
+        if v not in self._units:
+            return False
+        view: Any = self.rows.views[v]
+        unit, places = self._units[v], self._places[v]
+        start, stop = self.rows.span(block)
+        if (v, block) not in self._heights:
+            self._heights[v, block] = view.keep(start, stop, self.rows.inverse[v], unit, places)
+        height = self._heights[v, block]
+        view.look_kept(unit, places, start, height, centres, distance, slack, scratch)
+        return True
 
 
 def pair_distances(rows: MeasuredRows, which: Integers, clusters: Integers, centres: Centres) -> Floats:

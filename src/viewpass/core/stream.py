@@ -95,7 +95,7 @@ class Stream:
     def feed(self, chunk: Chunk) -> Decided | None:
         """Read the next rows; nothing changes if they are refused."""
         schema = chunk.schema if self._schema is None else self._schema.merged(chunk.schema)
-        rows = MeasuredRows(chunk, reference=self.plan.reference)
+        rows = self._rows(chunk)
         if self._model is not None:
             outcome = step.from_centres(
                 *(rows, widened(self._model.total, schema), self._model.centres),
@@ -112,7 +112,7 @@ class Stream:
             self._guess = None
             return None
         if self._gathered:
-            rows = MeasuredRows(join(gathered), reference=self.plan.reference)
+            rows = self._rows(join(gathered))
         return self._commit(self._begin(rows, schema), rows, schema)
 
     def finish(self) -> Decided | None:
@@ -120,7 +120,7 @@ class Stream:
         if self._model is not None or not self._gathered:
             return None
         assert self._schema is not None
-        rows = MeasuredRows(join(self._gathered), reference=self.plan.reference)
+        rows = self._rows(join(self._gathered))
         return self._commit(self._begin(rows, self._schema), rows, self._schema)
 
     def refeed(self, chunk: Chunk, labels: Labels) -> Decided:
@@ -128,13 +128,16 @@ class Stream:
         if self._model is None:
             raise DataError("a second pass needs a first one: no row has been decided yet.")
         schema = self._model.schema.merged(chunk.schema)
-        rows = MeasuredRows(chunk, reference=self.plan.reference)
+        rows = self._rows(chunk)
         outcome = step.from_labels(
             *(rows, self._model.total, self._model.centres, labels),
             *(self.plan.rules, self.workspace),
             counted=True,
         )
         return self._commit(outcome, rows, schema, again=True)
+
+    def _rows(self, chunk: Chunk) -> MeasuredRows:
+        return MeasuredRows(chunk, reference=self.plan.reference, n_threads=self.workspace.n_threads)
 
     def _begin(self, rows: MeasuredRows, schema: Schema) -> Outcome:
         outcome = begin(rows, self.plan, self.workspace, self.rng)
@@ -249,5 +252,5 @@ def widened(total: Statistics, schema: Schema) -> Statistics:
 def label(chunk: Chunk, model: Model, workspace: Workspace, *, reference: bool = False) -> Labels:
     """Labels of rows under a model, which does not change."""
     model.schema.merged(chunk.schema)
-    rows = MeasuredRows(chunk, reference=reference)
+    rows = MeasuredRows(chunk, reference=reference, n_threads=workspace.n_threads)
     return assign(rows, model.centres, workspace).labels

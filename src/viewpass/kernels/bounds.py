@@ -21,6 +21,44 @@ def _loosen(rises, falls, inverse, labels, margins, doubtful):  # type: ignore[n
     (views x n), labels; INOUT margins; OUT doubtful. Returns the number of doubtful rows.
     """
     n_views, n_clusters = rises.shape
+    n_patterns = 2**n_views
+    # For rows with the same views, what their own cluster may rise and the others fall by.
+    rise = np.zeros((n_patterns, n_clusters))
+    lowest = np.full(n_patterns, np.inf)
+    second = np.full(n_patterns, np.inf)
+    where = np.full(n_patterns, -1)
+    for pattern in range(1, n_patterns):
+        for k in range(n_clusters):
+            fall = 0.0
+            for v in range(n_views):
+                if pattern >> v & 1:
+                    rise[pattern, k] += rises[v, k]
+                    fall += falls[v, k]
+            if fall < lowest[pattern]:
+                second[pattern] = lowest[pattern]
+                lowest[pattern] = fall
+                where[pattern] = k
+            elif fall < second[pattern]:
+                second[pattern] = fall
+    n_doubtful = 0
+    for i in range(labels.shape[0]):
+        own = labels[i]
+        if own < 0:
+            continue
+        pattern = 0
+        for v in range(n_views):
+            pattern |= int(inverse[v, i] > 0.0) << v
+        fall = second[pattern] if where[pattern] == own else lowest[pattern]
+        margins[i] += fall - rise[pattern, own]
+        if not margins[i] > 0.0:
+            doubtful[n_doubtful] = i
+            n_doubtful += 1
+    return n_doubtful
+
+
+def _loosen_many(rises, falls, inverse, labels, margins, doubtful):  # type: ignore[no-untyped-def]
+    """The same where there are too many patterns of views to tabulate."""
+    n_views, n_clusters = rises.shape
     n_doubtful = 0
     for i in range(labels.shape[0]):
         own = labels[i]
@@ -45,6 +83,8 @@ def _loosen(rises, falls, inverse, labels, margins, doubtful):  # type: ignore[n
     return n_doubtful
 
 
+MOST_PATTERNS = 256
+
 _F64, _I64 = types.float64, types.int64
 _SIGNATURE = _I64(
     *(read_only(_F64, 2), read_only(_F64, 2), read_only(_F64, 2), read_only(types.int32, 1)),
@@ -53,11 +93,12 @@ _SIGNATURE = _I64(
 
 
 @cache
-def _kernel() -> Callable[..., Any]:
-    return compiled(_loosen, _SIGNATURE)
+def _kernel(tabulated: bool) -> Callable[..., Any]:
+    return compiled(_loosen if tabulated else _loosen_many, _SIGNATURE)
 
 
 def loosen(rises: Floats, falls: Floats, inverse: Floats, labels: Labels, margins: Floats) -> Integers:
     """Lower margins, in place; give the rows that must be looked at again."""
     doubtful = np.empty(len(labels), dtype=np.int64)
-    return doubtful[: _kernel()(rises, falls, inverse, labels, margins, doubtful)]
+    kernel = _kernel(2 ** len(rises) <= min(MOST_PATTERNS, len(labels)))
+    return doubtful[: kernel(rises, falls, inverse, labels, margins, doubtful)]

@@ -34,12 +34,10 @@ def _choose(distance, at, rows, slack, n_seen, labels, margins, pair_rows, pair_
         second = np.inf
         for k in range(1, n_clusters):
             value = distance[d, k]
-            if value < least:
-                second = least
-                least = value
-                best = k
-            elif value < second:
-                second = value
+            # Without branches: which is nearest is anyone's guess to the processor.
+            second = min(second, max(least, value))
+            best = k if value < least else best
+            least = min(least, value)
         doubt = 2.0 * slack[i]
         labels[i] = best
         margins[i] = second - least - doubt

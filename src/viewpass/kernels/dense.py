@@ -35,7 +35,7 @@ from viewpass.kernels.lanes import fold, new_lanes
 from viewpass.kernels.scratch import Scratch
 
 TILE_ROWS = 256  # rows of one BLAS call: a tile of this height and a few hundred columns stays in L2
-TILE_STEP = 16  # tiles are padded with zero rows to a multiple of this
+PAD = 8  # clusters are padded to a multiple of this: BLAS is slow on odd numbers of them
 
 
 @njit(nogil=True)
@@ -85,27 +85,36 @@ def _measure(x, start, stop, wanted, inverse, status):  # type: ignore[no-untype
 
 
 @njit(nogil=True)
-def _finish_tile(tile, height, places, columns, squares, error, product, distance, slack):  # type: ignore[no-untyped-def]
-    """Multiply a tile of unit rows with the centres; add to the distances of the rows at `places`."""
-    padded = (height + TILE_STEP - 1) // TILE_STEP * TILE_STEP
-    tile[height:padded] = np.float32(0.0)
-    np.dot(tile[:padded], columns, product[:padded])
-    for h in range(height):
+def _take(x, i, scale, row):  # type: ignore[no-untyped-def]
+    """A unit row in float32.  IN x; OUT row."""
+    if x.itemsize == 4:
+        factor = np.float32(scale)
+        for j in range(x.shape[1]):
+            row[j] = np.float32(x[i, j]) * factor
+    else:
+        for j in range(x.shape[1]):
+            row[j] = np.float32(x[i, j] * scale)
+
+
+@njit(nogil=True)
+def _multiply(unit, places, narrow, squares, error, product, distance, slack):  # type: ignore[no-untyped-def]
+    """Multiply unit rows with the centres; add to the distances of the rows at `places`."""
+    np.dot(unit, narrow.T, product)
+    for h in range(unit.shape[0]):
         r = places[h]
         slack[r] += error
-        for k in range(columns.shape[1]):
+        for k in range(squares.shape[0]):
             distance[r, k] += squares[k] - 2.0 * np.float64(product[h, k])
 
 
 def _read(  # type: ignore[no-untyped-def]
-    x, start, stop, wanted, inverse, status, columns, squares, error, tile, places, product, distance, slack
+    x, start, stop, wanted, inverse, status, narrow, squares, error, tile, places, product, distance, slack
 ):
     """Measure rows start..stop and look at them while they are in cache: `_measure`, then `_look`.
 
-    IN x, wanted, columns, squares; OUT inverse, status, tile, places, product; INOUT distance,
+    IN x, wanted, narrow, squares; OUT inverse, status, tile, places, product; INOUT distance,
     slack: a row for each of start..stop.
     """
-    width = x.shape[1]
     lanes = new_lanes()
     height = 0
     for i in range(start, stop):
@@ -117,56 +126,97 @@ def _read(  # type: ignore[no-untyped-def]
         inverse[i] = scale
         status[i] = kind
         if scale > 0.0:
-            for j in range(width):
-                tile[height, j] = np.float32(np.float64(x[i, j]) * scale)
+            _take(x, i, scale, tile[height])
             places[height] = i - start
             height += 1
             if height == TILE_ROWS:
-                _finish_tile(tile, height, places, columns, squares, error, product, distance, slack)
+                _multiply(tile, places, narrow, squares, error, product, distance, slack)
                 height = 0
     if height > 0:
-        _finish_tile(tile, height, places, columns, squares, error, product, distance, slack)
+        _multiply(tile[:height], places, narrow, squares, error, product[:height], distance, slack)
 
 
-def _look(x, rows, inverse, columns, squares, error, tile, places, product, distance, slack):  # type: ignore[no-untyped-def]
+def _look(x, rows, inverse, narrow, squares, error, tile, places, product, distance, slack):  # type: ignore[no-untyped-def]
     """Add |u_k|^2 - 2 x_i.u_k by float32 products.
 
-    IN x, rows, inverse, columns (d x K float32), squares; error bounds what float32 may be off by;
+    IN x, rows, inverse, narrow (the centres in float32, padded), squares; error bounds what float32 may be off by;
     OUT tile, places, product: room to work; INOUT distance, slack: a row for each of `rows`.
     """
-    width = x.shape[1]
     height = 0
     for r in range(rows.shape[0]):
         i = rows[r]
         scale = inverse[i]
         if scale > 0.0:
-            for j in range(width):
-                tile[height, j] = np.float32(np.float64(x[i, j]) * scale)
+            _take(x, i, scale, tile[height])
             places[height] = r
             height += 1
             if height == TILE_ROWS:
-                _finish_tile(tile, height, places, columns, squares, error, product, distance, slack)
+                _multiply(tile, places, narrow, squares, error, product, distance, slack)
                 height = 0
     if height > 0:
-        _finish_tile(tile, height, places, columns, squares, error, product, distance, slack)
+        _multiply(tile[:height], places, narrow, squares, error, product[:height], distance, slack)
+
+
+def _keep(x, start, stop, inverse, unit, places):  # type: ignore[no-untyped-def]
+    """Put the present ones of rows start..stop, as float32 unit rows, into unit[start:] without gaps.
+
+    IN x, inverse; OUT unit, places (which row each is, counted from `start`). Returns their number.
+    """
+    height = 0
+    for i in range(start, stop):
+        if inverse[i] > 0.0:
+            _take(x, i, inverse[i], unit[start + height])
+            places[start + height] = i - start
+            height += 1
+    return height
+
+
+def _look_kept(  # type: ignore[no-untyped-def]
+    unit, places, start, height, narrow, squares, error, product, distance, slack
+):
+    """`_look` at rows that `_keep` put aside.  IN unit ... squares; OUT product; INOUT distance, slack."""
+    for at in range(start, start + height, TILE_ROWS):
+        end = min(at + TILE_ROWS, start + height)
+        _multiply(unit[at:end], places[at:end], narrow, squares, error, product[: end - at], distance, slack)
 
 
 def _settle(x, rows, clusters, inverse, centres, squares, out):  # type: ignore[no-untyped-def]
     """Add |u_k|^2 - 2 x_i.u_k of given (row, cluster) pairs in float64, column after column.
 
-    IN x, rows, clusters, inverse, centres (K x d float64), squares; INOUT out.
+    IN x, rows, clusters, inverse, centres (K x d float64), squares; INOUT out. Pairs of the same row
+    that follow one another are worked on four at a time: each sum must wait for its last addition.
     """
     width = x.shape[1]
-    for p in range(rows.shape[0]):
+    n_pairs = rows.shape[0]
+    p = 0
+    while p < n_pairs:
         i = rows[p]
-        k = clusters[p]
+        group = 1
+        while group < 4 and p + group < n_pairs and rows[p + group] == i:
+            group += 1
         scale = inverse[i]
         if scale > 0.0:
-            dot = 0.0
+            a = clusters[p]
+            b = clusters[p + min(1, group - 1)]
+            c = clusters[p + min(2, group - 1)]
+            d = clusters[p + group - 1]
+            dots = (0.0, 0.0, 0.0, 0.0)
             for j in range(width):
                 value = (np.float64(x[i, j]) * scale + ROUNDER) - ROUNDER
-                dot += value * centres[k, j]
-            out[p] += squares[k] - 2.0 * dot
+                dots = (
+                    dots[0] + value * centres[a, j],
+                    dots[1] + value * centres[b, j],
+                    dots[2] + value * centres[c, j],
+                    dots[3] + value * centres[d, j],
+                )
+            out[p] += squares[a] - 2.0 * dots[0]
+            if group > 1:
+                out[p + 1] += squares[b] - 2.0 * dots[1]
+            if group > 2:
+                out[p + 2] += squares[c] - 2.0 * dots[2]
+            if group > 3:
+                out[p + 3] += squares[d] - 2.0 * dots[3]
+        p += group
 
 
 def _distances(x, rows, inverse, columns, squares, dots, distance):  # type: ignore[no-untyped-def]
@@ -223,19 +273,26 @@ def read_only(dtype: Any, n_dimensions: int) -> Any:
 _F64, _F32, _I64, _I32 = types.float64, types.float32, types.int64, types.int32
 _ROWS, _FLAGS = read_only(_I64, 1), read_only(types.boolean, 1)
 _FLOATS, _MATRIX = read_only(_F64, 1), read_only(_F64, 2)
+_NARROW = read_only(_F32, 2)
 
 
 def _arguments(name: str, values: Any) -> tuple[Any, ...]:
+    """Argument types of a kernel on rows of type `values`."""
     return {
         "measure": (values, _I64, _I64, _FLAGS, _F64[::1], _I64[::1]),
         "read": (
-            *(values, _I64, _I64, _FLAGS, _F64[::1], _I64[::1], read_only(_F32, 2), _FLOATS, _F64),
+            *(values, _I64, _I64, _FLAGS, _F64[::1], _I64[::1], _NARROW, _FLOATS, _F64),
             *(_F32[:, ::1], _I64[::1], _F32[:, ::1], _F64[:, ::1], _F64[::1]),
         ),
         "unit": (values, _ROWS, _FLOATS, _F64[:, ::1]),
         "look": (
-            *(values, _ROWS, _FLOATS, read_only(_F32, 2), _FLOATS, _F64),
+            *(values, _ROWS, _FLOATS, _NARROW, _FLOATS, _F64),
             *(_F32[:, ::1], _I64[::1], _F32[:, ::1], _F64[:, ::1], _F64[::1]),
+        ),
+        "keep": (values, _I64, _I64, _FLOATS, _F32[:, ::1], _I64[::1]),
+        "look_kept": (
+            *(read_only(_F32, 2), _ROWS, _I64, _I64, _NARROW, _FLOATS, _F64),
+            *(_F32[:, ::1], _F64[:, ::1], _F64[::1]),
         ),
         "settle": (values, _ROWS, _ROWS, _FLOATS, _MATRIX, _FLOATS, _F64[::1]),
         "distances": (values, _ROWS, _FLOATS, _MATRIX, _FLOATS, _F64[::1], _F64[:, ::1]),
@@ -247,6 +304,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "measure": _measure,
     "read": _read,
     "look": _look,
+    "keep": _keep,
+    "look_kept": _look_kept,
     "unit": _unit,
     "settle": _settle,
     "distances": _distances,
@@ -257,7 +316,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 @cache
 def _kernel(name: str, dtype: str) -> Callable[..., Any]:
     values = read_only(_F32 if dtype == "float32" else _F64, 2)
-    return compiled(_FUNCTIONS[name], types.void(*_arguments(name, values)))
+    result = _I64 if name == "keep" else types.void
+    return compiled(_FUNCTIONS[name], result(*_arguments(name, values)))
 
 
 class DenseCentres:
@@ -270,8 +330,10 @@ class DenseCentres:
     def __init__(self, values: Floats, squares: Floats) -> None:
         self.values = values
         self.squares = squares
-        self.columns = np.ascontiguousarray(values.T, dtype=np.float32)
-        width = values.shape[1]
+        n_clusters, width = values.shape
+        padded = np.zeros((-(-n_clusters // PAD) * PAD, width), dtype=np.float32)
+        padded[:n_clusters] = values
+        self.narrow = padded
         longest = float(np.sqrt(squares.max(initial=0.0)))
         relative = (width + 4) * 2.0**-24
         if relative < 0.5:
@@ -309,7 +371,7 @@ class DenseView:
         tile, places, product = self._room(centres, scratch)
         _kernel("read", self._dtype)(
             *(self.values, start, stop, wanted, inverse, status),
-            *(centres.columns, centres.squares, centres.error),
+            *(centres.narrow, centres.squares, centres.error),
             *(tile, places, product, distance, slack),
         )
 
@@ -324,15 +386,36 @@ class DenseView:
     ) -> None:
         tile, places, product = self._room(centres, scratch)
         _kernel("look", self._dtype)(
-            *(self.values, rows, inverse, centres.columns, centres.squares, centres.error),
+            *(self.values, rows, inverse, centres.narrow, centres.squares, centres.error),
             *(tile, places, product, distance, slack),
+        )
+
+    def keep(self, start: int, stop: int, inverse: Floats, unit: Array, places: Integers) -> int:
+        height: int = _kernel("keep", self._dtype)(self.values, start, stop, inverse, unit, places)
+        return height
+
+    def look_kept(
+        self,
+        unit: Array,
+        places: Integers,
+        start: int,
+        height: int,
+        centres: DenseCentres,
+        distance: Floats,
+        slack: Floats,
+        scratch: Scratch,
+    ) -> None:
+        product = self._room(centres, scratch)[2]
+        _kernel("look_kept", "float32")(
+            *(unit, places, start, height, centres.narrow, centres.squares, centres.error),
+            *(product, distance, slack),
         )
 
     def _room(self, centres: DenseCentres, scratch: Scratch) -> tuple[Array, Array, Array]:
         return (
             scratch.room("tile", (TILE_ROWS, self.shape[1]), np.float32),
             scratch.room("places", (TILE_ROWS,), np.int64),
-            scratch.room("product", (TILE_ROWS, centres.columns.shape[1]), np.float32),
+            scratch.room("product", (TILE_ROWS, len(centres.narrow)), np.float32),
         )
 
     def settle(

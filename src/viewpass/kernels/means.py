@@ -11,7 +11,7 @@ from numba import types
 
 from viewpass.kernels.compiling import compiled
 from viewpass.kernels.dense import read_only
-from viewpass.kernels.grid import LANES, STEP, Floats, Integers, Mask
+from viewpass.kernels.grid import LANES, STEP, Array, Floats, Integers, Mask
 from viewpass.kernels.lanes import fold, new_lanes
 
 
@@ -31,15 +31,22 @@ def _refresh(steps, counts, alpha, changed, before, centres, squares, traces, sh
         square[:] = 0.0
         trace[:] = 0.0
         shift[:] = 0.0
-        for j in range(0, width, LANES):
-            for lane in range(LANES if j < whole else width - whole):
-                total = np.float64(steps[k, j + lane]) * STEP
-                value = total / weight
+        for j in range(width):
+            centres[k, j] = np.float64(steps[k, j]) * STEP / weight
+        for j in range(0, whole, LANES):
+            for lane in range(LANES):
+                value = centres[k, j + lane]
                 move = value - before[k, j + lane]
-                centres[k, j + lane] = value
                 square[lane] += value * value
-                trace[lane] += value * total
                 shift[lane] += move * move
+            for lane in range(LANES):
+                trace[lane] += centres[k, j + lane] * (np.float64(steps[k, j + lane]) * STEP)
+        for j in range(whole, width):
+            value = centres[k, j]
+            move = value - before[k, j]
+            square[j - whole] += value * value
+            trace[j - whole] += value * (np.float64(steps[k, j]) * STEP)
+            shift[j - whole] += move * move
         squares[k] = fold(square)
         traces[k] = fold(trace)
         shifts[k] = fold(shift)
@@ -76,6 +83,13 @@ def _traces(centres, sums, clusters, out):  # type: ignore[no-untyped-def]
         out[c] = fold(lanes)
 
 
+def _transpose(values, out):  # type: ignore[no-untyped-def]
+    """Centres as float32 rows of columns.  IN values (K x d); OUT out (d x at least K)."""
+    for j in range(values.shape[1]):
+        for k in range(values.shape[0]):
+            out[j, k] = np.float32(values[k, j])
+
+
 _F64, _I64 = types.float64, types.int64
 _SUMS, _MATRIX = read_only(_I64, 2), read_only(_F64, 2)
 _SIGNATURES = {
@@ -83,10 +97,16 @@ _SIGNATURES = {
         *(_SUMS, read_only(_I64, 1), _F64, read_only(types.boolean, 1), _MATRIX),
         *(_F64[:, ::1], _F64[::1], _F64[::1], _F64[::1]),
     ),
+    "transpose": types.void(_MATRIX, types.float32[:, ::1]),
     "squares": types.void(_MATRIX, _F64[::1]),
     "traces": types.void(_MATRIX, _SUMS, read_only(_I64, 1), _F64[::1]),
 }
-_FUNCTIONS: dict[str, Callable[..., Any]] = {"refresh": _refresh, "squares": _squares, "traces": _traces}
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "refresh": _refresh,
+    "transpose": _transpose,
+    "squares": _squares,
+    "traces": _traces,
+}
 
 
 @cache
@@ -107,6 +127,11 @@ def refresh(
 ) -> None:
     """Eq. 13 for clusters that changed and have rows, into `centres`; and their norms, traces, moves."""
     _kernel("refresh")(steps, counts, alpha, changed, before, centres, squares, traces, shifts)
+
+
+def transpose(values: Floats, out: Array) -> None:
+    """Lay centres (K x d) out as float32 with a row a column (d x at least K)."""
+    _kernel("transpose")(values, out)
 
 
 def squared_norms(centres: Floats) -> Floats:

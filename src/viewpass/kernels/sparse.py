@@ -15,7 +15,7 @@ import scipy.sparse
 from numba import njit, types
 
 from viewpass.kernels.compiling import compiled
-from viewpass.kernels.dense import read_only
+from viewpass.kernels.dense import PAD, read_only
 from viewpass.kernels.grid import (
     ABSENT,
     EXTREME,
@@ -35,9 +35,9 @@ from viewpass.kernels.grid import (
     Mask,
 )
 from viewpass.kernels.lanes import fold, new_lanes
+from viewpass.kernels.means import transpose
 from viewpass.kernels.scratch import Scratch
 
-PAD = 8  # clusters are padded to whole vectors of float32
 WIDEST = 100_000  # values a row; beyond, errors of float32 no longer just add up
 FLOAT32_ERROR = 2.0 * 1.01 * 2.0**-24  # what each value of a row may add to the error of a distance
 
@@ -239,7 +239,7 @@ class SparseCentres:
         self.squares = squares
         n_clusters, width = values.shape
         self.columns = np.zeros((width, -(-n_clusters // PAD) * PAD), dtype=np.float32)
-        self.columns[:, :n_clusters] = values.T
+        transpose(values, self.columns)
         self.longest = float(np.sqrt(squares.max(initial=0.0)))
 
 

@@ -24,7 +24,7 @@ from viewpass.kernels.threads import run_blocks
 from viewpass.kernels.view import view_of
 from viewpass.views.chunk import Chunk
 
-BLOCK_BYTES = 2**22  # a block of rows is looked at and summed while it is in cache
+BLOCK_BYTES = 2**24  # a block of rows is looked at and summed while it is in cache
 SMALLEST_BLOCK, LARGEST_BLOCK = 128, 1024
 
 
@@ -35,7 +35,7 @@ class MeasuredRows:
     wrong with them, or mends what can be mended.
     """
 
-    def __init__(self, chunk: Chunk, *, reference: bool = False) -> None:
+    def __init__(self, chunk: Chunk, *, reference: bool = False, n_threads: int = 1) -> None:
         self.chunk = chunk
         self.n_rows = chunk.n_rows
         self.n_views = len(chunk.names)
@@ -46,8 +46,8 @@ class MeasuredRows:
         self.n_seen: Integers = np.zeros(self.n_rows, dtype=np.int64)
         self.measured = False
         width = sum(_row_bytes(x) for x in chunk.views if x is not None)
-        fitting = BLOCK_BYTES // max(width, 1) // SMALLEST_BLOCK * SMALLEST_BLOCK
-        self.block = max(SMALLEST_BLOCK, min(LARGEST_BLOCK, fitting))
+        share = -(-self.n_rows // n_threads)  # few rows: a block for each thread
+        self.block = max(SMALLEST_BLOCK, min(LARGEST_BLOCK, share, BLOCK_BYTES // max(width, 1)))
 
     @property
     def n_blocks(self) -> int:
