@@ -121,8 +121,17 @@ def learnt(model):
     seen["sums"] = model.statistics_.steps
     if model._fitted_model().schema.widths == (4, 5):
         seen["predict"] = model.predict([IMAGE, TEXT])
-    seen["params"] = {name: repr(value) for name, value in model.get_params().items()}
+    seen["params"] = params(model)
     return seen
+
+
+def params(model):
+    """The settings in a form that can be compared: a generator is its state."""
+    states = {
+        name: value.bit_generator.state if isinstance(value, np.random.Generator) else value
+        for name, value in model.get_params().items()
+    }
+    return {name: repr(value) for name, value in states.items()}
 
 
 def assert_same(mine, theirs):

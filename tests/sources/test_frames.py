@@ -392,8 +392,11 @@ REFUSED = {
         lambda: {"a": _bad(), "b": _ok.assign(id=_days)},
         "'a' are numbers, those of view 'b' times",
     ),
-    "text": (lambda: {"a": _bad(q="x")}, "view 'a', column 'q' holds str values, numbers were expected"),
-    "numbers as text": (lambda: {"a": _bad(q="1")}, "column 'q' holds str values"),
+    "text": (
+        lambda: {"a": _bad(q="x")},
+        "view 'a', column 'q' holds (str|object) values, numbers were expected",
+    ),
+    "numbers as text": (lambda: {"a": _bad(q="1")}, "column 'q' holds (str|object) values"),
     "objects": (lambda: {"a": _bad(q=np.array([1.5] * N, dtype=object))}, "column 'q' holds object values"),
     "categories": (lambda: {"a": _bad(q=pd.Categorical([1] * N))}, "column 'q' holds category values"),
     "times": (lambda: {"a": _bad(q=_days)}, "column 'q' holds datetime64"),

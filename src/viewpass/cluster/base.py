@@ -22,7 +22,7 @@ from viewpass.core.loss import objective
 from viewpass.core.statistics import Statistics
 from viewpass.core.stream import Model
 from viewpass.engine.local import labels_of
-from viewpass.errors import DataError
+from viewpass.errors import DataError, SettingError
 from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.kernels.threads import available_threads
 from viewpass.sources.source import Source
@@ -216,6 +216,12 @@ class ViewClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def check_whole(value: Any, name: str) -> None:
+    """Refuse True and False where a number is meant: to Python they are 1 and 0."""
+    if isinstance(value, bool):
+        raise SettingError(f"{name}={value!r}: a number was expected.")
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from viewpass.cluster.base import ViewClusterer, narrated
+from viewpass.cluster.base import ViewClusterer, check_whole, narrated
 from viewpass.cluster.starts import checked_init
 from viewpass.core.step import Outcome, Rules
 from viewpass.core.stream import Model, Plan, begin, widened
@@ -121,6 +121,7 @@ class IMC(ViewClusterer):
         self
         """
         self._validate_params()
+        check_whole(self.n_clusters, "n_clusters")
         fresh = self._blank()
         source = fresh._read(X, observed, reset=True)
         if source.n_rows < self.n_clusters:

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from viewpass.cluster.base import ViewClusterer, narrated
+from viewpass.cluster.base import ViewClusterer, check_whole, narrated
 from viewpass.cluster.starts import checked_init
 from viewpass.core.step import Rules
 from viewpass.core.stream import Model, Plan, Stream
@@ -171,6 +171,7 @@ class OPIMC(ViewClusterer):
         self
         """
         self._validate_params()
+        check_whole(self.n_clusters, "n_clusters")
         fresh = self._blank()
         source = fresh._read(X, observed, reset=True)
         if source.n_rows < self.n_clusters:
@@ -195,6 +196,7 @@ class OPIMC(ViewClusterer):
         so far. `stream_labels_` are the labels of this chunk.
         """
         self._validate_params()
+        check_whole(self.n_clusters, "n_clusters")
         begun = hasattr(self, "_learnt")
         fresh = self if begun else self._blank()
         source = fresh._read(X, observed, reset=not begun)
@@ -208,6 +210,10 @@ class OPIMC(ViewClusterer):
         fresh._learnt = stream
         labels = fresh._labels_of(source) if decided is None else decided.labels[-source.n_rows :]
         fresh.stream_labels_ = fresh.labels_ = labels
+        if not fresh._cut_by_views:  # a view that was absent so far may have shown its columns
+            fresh.n_features_in_ = sum(width or 0 for width in stream.schema.widths)
+        if source.row_ids is not None:
+            fresh.row_ids_ = source.row_ids
         self._become(fresh)
         return self
 

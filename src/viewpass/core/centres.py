@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from viewpass.core.statistics import Statistics
+from viewpass.core.statistics import WORTH_THREADS, Statistics
 from viewpass.kernels.grid import STEP, Floats, Integers, Mask
 from viewpass.kernels.means import refresh, squared_norms
 from viewpass.kernels.threads import run_blocks, single_threaded_blas
@@ -17,7 +17,6 @@ from viewpass.kernels.view import View, centres_of
 from viewpass.views.rows import MeasuredRows
 
 SOFT_BLOCK = 256  # rows of one product with a soft V
-WORTH_THREADS = 200_000  # values of all centres above which views are renewed side by side
 
 
 @dataclass(frozen=True)

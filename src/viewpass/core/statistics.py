@@ -13,8 +13,11 @@ import numpy as np
 
 from viewpass.errors import DataError
 from viewpass.kernels.grid import MOST_ROWS, STEP, Floats, Integers, Labels
+from viewpass.kernels.threads import run_blocks
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
+
+WORTH_THREADS = 200_000  # values above which views are worked on side by side
 
 
 class Statistics:
@@ -98,9 +101,16 @@ class Statistics:
         """The statistics of both sets of rows, as a new object; the same as `self + other`."""
         return self + other
 
-    def copy(self) -> Statistics:
+    def copy(self, n_threads: int = 1) -> Statistics:
         """An independent copy."""
-        return self._made([s.copy() for s in self.steps], [c.copy() for c in self.counts])
+        made = self._made([np.empty_like(s) for s in self.steps], [c.copy() for c in self.counts])
+        wide = sum(steps.size for steps in self.steps) > WORTH_THREADS
+        run_blocks(
+            lambda v, _: np.copyto(made.steps[v], self.steps[v]),
+            len(self.steps),
+            n_threads if wide else 1,
+        )
+        return made
 
     def move(
         self,

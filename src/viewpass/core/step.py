@@ -41,7 +41,7 @@ def from_centres(
     rows: MeasuredRows, total: Statistics, centres: Centres, rules: Rules, workspace: Workspace
 ) -> Outcome:
     """A new chunk: predict it with the centres so far (Eq. 15-16), then settle."""
-    total = total.copy()
+    total = total.copy(workspace.n_threads)
     decision = assign(rows, centres, workspace, collect=total, keep=True)
     return settle(rows, total, centres, decision, rules, workspace)
 
@@ -63,7 +63,7 @@ def from_labels(
     move, no more: sums are exact.
     """
     rows.measure(workspace.n_threads)
-    total = total.copy()
+    total = total.copy(workspace.n_threads)
     decision = Decision(rows.n_rows, total.n_clusters, keep=True)
     decision.labels[:] = np.where(rows.n_seen > 0, labels, -1)
     decision.margins[:] = -np.inf

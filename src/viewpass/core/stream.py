@@ -78,6 +78,13 @@ class Stream:
         return self._model is not None
 
     @property
+    def schema(self) -> Schema:
+        """Names and widths of the views, as far as rows have shown them."""
+        if self._schema is None:
+            raise DataError("no row has been read yet.")
+        return self._schema
+
+    @property
     def n_rows(self) -> int:
         """Rows read in the first pass, those without any view included."""
         return self._n_rows

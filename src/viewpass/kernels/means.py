@@ -23,13 +23,12 @@ def _refresh(steps, counts, alpha, changed, before, centres, squares, traces, sh
     """
     width = steps.shape[1]
     whole = width // LANES * LANES
-    square, trace, shift = new_lanes(), new_lanes(), new_lanes()
+    square, shift = new_lanes(), new_lanes()
     for k in range(steps.shape[0]):
         if not changed[k] or counts[k] == 0:
             continue
         weight = np.float64(counts[k]) + alpha
         square[:] = 0.0
-        trace[:] = 0.0
         shift[:] = 0.0
         for j in range(width):
             centres[k, j] = np.float64(steps[k, j]) * STEP / weight
@@ -39,16 +38,13 @@ def _refresh(steps, counts, alpha, changed, before, centres, squares, traces, sh
                 move = value - before[k, j + lane]
                 square[lane] += value * value
                 shift[lane] += move * move
-            for lane in range(LANES):
-                trace[lane] += centres[k, j + lane] * (np.float64(steps[k, j + lane]) * STEP)
         for j in range(whole, width):
             value = centres[k, j]
             move = value - before[k, j]
             square[j - whole] += value * value
-            trace[j - whole] += value * (np.float64(steps[k, j]) * STEP)
             shift[j - whole] += move * move
         squares[k] = fold(square)
-        traces[k] = fold(trace)
+        traces[k] = weight * squares[k]  # u.R = u.u (T + alpha)
         shifts[k] = fold(shift)
 
 
@@ -83,11 +79,14 @@ def _traces(centres, sums, clusters, out):  # type: ignore[no-untyped-def]
         out[c] = fold(lanes)
 
 
-def _transpose(values, out):  # type: ignore[no-untyped-def]
-    """Centres as float32 rows of columns.  IN values (K x d); OUT out (d x at least K)."""
-    for j in range(values.shape[1]):
-        for k in range(values.shape[0]):
-            out[j, k] = np.float32(values[k, j])
+def _in_eights(values, out):  # type: ignore[no-untyped-def]
+    """IN values (K x d); OUT out (K / 8 x d x 8, float32, what is over zero)."""
+    n_clusters = values.shape[0]
+    for e in range(out.shape[0]):
+        for j in range(values.shape[1]):
+            for place in range(8):
+                k = 8 * e + place
+                out[e, j, place] = np.float32(values[k, j]) if k < n_clusters else np.float32(0.0)
 
 
 _F64, _I64 = types.float64, types.int64
@@ -97,13 +96,13 @@ _SIGNATURES = {
         *(_SUMS, read_only(_I64, 1), _F64, read_only(types.boolean, 1), _MATRIX),
         *(_F64[:, ::1], _F64[::1], _F64[::1], _F64[::1]),
     ),
-    "transpose": types.void(_MATRIX, types.float32[:, ::1]),
+    "in_eights": types.void(_MATRIX, types.float32[:, :, ::1]),
     "squares": types.void(_MATRIX, _F64[::1]),
     "traces": types.void(_MATRIX, _SUMS, read_only(_I64, 1), _F64[::1]),
 }
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "refresh": _refresh,
-    "transpose": _transpose,
+    "in_eights": _in_eights,
     "squares": _squares,
     "traces": _traces,
 }
@@ -129,9 +128,9 @@ def refresh(
     _kernel("refresh")(steps, counts, alpha, changed, before, centres, squares, traces, shifts)
 
 
-def transpose(values: Floats, out: Array) -> None:
-    """Lay centres (K x d) out as float32 with a row a column (d x at least K)."""
-    _kernel("transpose")(values, out)
+def in_eights(values: Floats, out: Array) -> None:
+    """Lay centres (K x d) out as float32, eight clusters side by side in each column."""
+    _kernel("in_eights")(values, out)
 
 
 def squared_norms(centres: Floats) -> Floats:

@@ -15,7 +15,7 @@ import scipy.sparse
 from numba import njit, types
 
 from viewpass.kernels.compiling import compiled
-from viewpass.kernels.dense import PAD, read_only
+from viewpass.kernels.dense import read_only
 from viewpass.kernels.grid import (
     ABSENT,
     EXTREME,
@@ -35,7 +35,7 @@ from viewpass.kernels.grid import (
     Mask,
 )
 from viewpass.kernels.lanes import fold, new_lanes
-from viewpass.kernels.means import transpose
+from viewpass.kernels.means import in_eights
 from viewpass.kernels.scratch import Scratch
 
 WIDEST = 100_000  # values a row; beyond, errors of float32 no longer just add up
@@ -56,7 +56,7 @@ def _norm(data, indices, first, last, width, lanes):  # type: ignore[no-untyped-
             kind = UNSORTED
         before = column
         value = np.float64(data[p])
-        lanes[column % LANES] += value * value
+        lanes[column & (LANES - 1)] += value * value
     if kind != PRESENT:
         return 0.0, kind
     square = fold(lanes)
@@ -87,18 +87,31 @@ def _measure(data, indices, indptr, width, start, stop, wanted, inverse, status)
 
 
 @njit(nogil=True)
-def _glance(data, indices, first, last, scale, columns, squares, longest, dots, distance, slack, r):  # type: ignore[no-untyped-def]
-    """Add one row's |u_k|^2 - 2 x.u_k by float32 products; `columns` is padded to PAD clusters."""
-    n_padded = columns.shape[1]
-    dots[:] = np.float32(0.0)
-    for p in range(first, last):
-        value = np.float32(np.float64(data[p]) * scale)
-        column = indices[p]
-        for k in range(n_padded):
-            dots[k] += value * columns[column, k]
+def _glance(data, indices, first, last, scale, eights, squares, longest, distance, slack, r):  # type: ignore[no-untyped-def]
+    """Add one row's |u_k|^2 - 2 x.u_k by float32 products, eight clusters at a time.
+
+    The eight sums have names so that they stay in registers.
+    """
     slack[r] += longest * (last - first + 6) * FLOAT32_ERROR if last - first < WIDEST else np.inf
-    for k in range(squares.shape[0]):
-        distance[r, k] += squares[k] - 2.0 * np.float64(dots[k])
+    factor = np.float32(scale)
+    for e in range(eights.shape[0]):
+        a = b = c = d = np.float32(0.0)
+        f = g = h = i = np.float32(0.0)
+        for p in range(first, last):
+            value = np.float32(data[p]) * factor if data.itemsize == 4 else np.float32(data[p] * scale)
+            j = np.uintp(indices[p])
+            a += value * eights[e, j, 0]
+            b += value * eights[e, j, 1]
+            c += value * eights[e, j, 2]
+            d += value * eights[e, j, 3]
+            f += value * eights[e, j, 4]
+            g += value * eights[e, j, 5]
+            h += value * eights[e, j, 6]
+            i += value * eights[e, j, 7]
+        dots = (a, b, c, d, f, g, h, i)
+        k = 8 * e
+        for place in range(min(8, squares.shape[0] - k)):
+            distance[r, k + place] += squares[k + place] - 2.0 * np.float64(dots[place])
 
 
 def _read(  # type: ignore[no-untyped-def]
@@ -111,10 +124,9 @@ def _read(  # type: ignore[no-untyped-def]
     wanted,
     inverse,
     status,
-    columns,
+    eights,
     squares,
     longest,
-    dots,
     distance,
     slack,
 ):
@@ -131,22 +143,20 @@ def _read(  # type: ignore[no-untyped-def]
         status[i] = kind
         if scale > 0.0:
             r = i - start
-            _glance(data, indices, first, last, scale, columns, squares, longest, dots, distance, slack, r)
+            _glance(data, indices, first, last, scale, eights, squares, longest, distance, slack, r)
 
 
-def _look(data, indices, indptr, rows, inverse, columns, squares, longest, dots, distance, slack):  # type: ignore[no-untyped-def]
+def _look(data, indices, indptr, rows, inverse, eights, squares, longest, distance, slack):  # type: ignore[no-untyped-def]
     """Add |u_k|^2 - 2 x_i.u_k by float32 products.
 
-    IN data ... inverse, columns (d x K float32, K padded), squares, longest |u_k|; OUT dots: room
-    for the padded K; INOUT distance, slack: a row for each of `rows`.
+    IN data ... inverse, eights (eight clusters of float32 centres, column by column, after eight
+    others), squares, longest |u_k|; INOUT distance, slack: a row for each of `rows`.
     """
     for r in range(rows.shape[0]):
         i = rows[r]
         if inverse[i] > 0.0:
             first, last = indptr[i], indptr[i + 1]
-            _glance(
-                data, indices, first, last, inverse[i], columns, squares, longest, dots, distance, slack, r
-            )
+            _glance(data, indices, first, last, inverse[i], eights, squares, longest, distance, slack, r)
 
 
 def _distances(data, indices, indptr, rows, inverse, centres, squares, dots, distance):  # type: ignore[no-untyped-def]
@@ -162,7 +172,7 @@ def _distances(data, indices, indptr, rows, inverse, centres, squares, dots, dis
             dots[:] = 0.0
             for p in range(indptr[i], indptr[i + 1]):
                 value = (np.float64(data[p]) * scale + ROUNDER) - ROUNDER
-                column = indices[p]
+                column = np.uintp(indices[p])
                 for k in range(n_clusters):
                     dots[k] += value * centres[column, k]
             for k in range(n_clusters):
@@ -196,20 +206,20 @@ def _add(data, indices, indptr, rows, inverse, labels, sign, sums, counts):  # t
             counts[k] += sign
             for p in range(indptr[i], indptr[i + 1]):
                 rounded = np.float64(np.float64(data[p]) * scale + ROUNDER)
-                sums[k, indices[p]] += sign * (rounded.view(np.int64) - ROUNDER_BITS)
+                sums[k, np.uintp(indices[p])] += sign * (rounded.view(np.int64) - ROUNDER_BITS)
 
 
 _F64, _F32, _I64, _I32 = types.float64, types.float32, types.int64, types.int32
 _ROWS, _FLAGS = read_only(_I64, 1), read_only(types.boolean, 1)
 _FLOATS, _MATRIX = read_only(_F64, 1), read_only(_F64, 2)
-_COLUMNS = read_only(_F32, 2)
+_EIGHTS = read_only(_F32, 3)
 _REST = {
     "measure": (_I64, _I64, _I64, _FLAGS, _F64[::1], _I64[::1]),
     "read": (
         *(_I64, _I64, _I64, _FLAGS, _F64[::1], _I64[::1]),
-        *(_COLUMNS, _FLOATS, _F64, _F32[::1], _F64[:, ::1], _F64[::1]),
+        *(_EIGHTS, _FLOATS, _F64, _F64[:, ::1], _F64[::1]),
     ),
-    "look": (_ROWS, _FLOATS, _COLUMNS, _FLOATS, _F64, _F32[::1], _F64[:, ::1], _F64[::1]),
+    "look": (_ROWS, _FLOATS, _EIGHTS, _FLOATS, _F64, _F64[:, ::1], _F64[::1]),
     "distances": (_ROWS, _FLOATS, _MATRIX, _FLOATS, _F64[::1], _F64[:, ::1]),
     "settle": (_ROWS, _ROWS, _FLOATS, _MATRIX, _FLOATS, _F64[::1]),
     "add": (_ROWS, _FLOATS, read_only(_I32, 1), _I64, _I64[:, ::1], _I64[::1]),
@@ -232,14 +242,14 @@ def _kernel(name: str, dtype: str, index: str) -> Callable[..., Any]:
 
 
 class SparseCentres:
-    """Centres of one view as the sparse kernels want them: in float32, a row a column of the data."""
+    """Centres of one view as the sparse kernels want them: float32, eight clusters side by side."""
 
     def __init__(self, values: Floats, squares: Floats) -> None:
         self.values = values
         self.squares = squares
         n_clusters, width = values.shape
-        self.columns = np.zeros((width, -(-n_clusters // PAD) * PAD), dtype=np.float32)
-        transpose(values, self.columns)
+        self.eights = np.empty((-(-n_clusters // 8), width, 8), dtype=np.float32)
+        in_eights(values, self.eights)
         self.longest = float(np.sqrt(squares.max(initial=0.0)))
 
 
@@ -269,10 +279,9 @@ class SparseView:
         slack: Floats,
         scratch: Scratch,
     ) -> None:
-        dots = scratch.room("dots", centres.columns.shape[1:], np.float32)
         _kernel("read", *self._types)(
             *(*self._arrays, self.shape[1], start, stop, wanted, inverse, status),
-            *(centres.columns, centres.squares, centres.longest, dots, distance, slack),
+            *(centres.eights, centres.squares, centres.longest, distance, slack),
         )
 
     def look(
@@ -284,10 +293,9 @@ class SparseView:
         slack: Floats,
         scratch: Scratch,
     ) -> None:
-        dots = scratch.room("dots", centres.columns.shape[1:], np.float32)
         _kernel("look", *self._types)(
             *(*self._arrays, rows, inverse),
-            *(centres.columns, centres.squares, centres.longest, dots, distance, slack),
+            *(centres.eights, centres.squares, centres.longest, distance, slack),
         )
 
     def distances(

@@ -40,6 +40,7 @@ class MeasuredRows:
         self.n_rows = chunk.n_rows
         self.n_views = len(chunk.names)
         self.views = [None if x is None else view_of(x, reference=reference) for x in chunk.views]
+        self._matrices = list(chunk.views)  # as the kernels read them: mended where need be
         self._wanted = [chunk.wanted(v) for v in range(self.n_views)]
         self.inverse = np.zeros((self.n_views, self.n_rows))
         self._status = np.zeros((self.n_views, self.n_rows), dtype=np.int64)
@@ -65,12 +66,12 @@ class MeasuredRows:
 
     def unit(self, v: int) -> Matrix | None:
         """View `v` with unit rows in float32, absent ones zero: a copy for small sets of rows."""
-        matrix, inverse = self.chunk.views[v], self.inverse[v]
+        matrix, inverse = self._matrices[v], self.inverse[v]
         if matrix is None:
             return None
         if scipy.sparse.issparse(matrix):
-            data = matrix.data * np.repeat(inverse, np.diff(matrix.indptr))
-            data[np.repeat(inverse == 0, np.diff(matrix.indptr))] = 0.0
+            scale = np.repeat(inverse, np.diff(matrix.indptr))
+            data = np.where(scale > 0, matrix.data, 0.0) * scale  # absent rows may hold inf
             parts = (data.astype(np.float32), matrix.indices, matrix.indptr)
             return scipy.sparse.csr_array(parts, shape=matrix.shape)
         unit = np.zeros(matrix.shape, dtype=np.float32)
@@ -117,9 +118,8 @@ class MeasuredRows:
         """Read all rows and finish."""
         if not self.measured:
             run_blocks(lambda block, _: self.measure_block(block), self.n_blocks, n_threads)
-            if self.finish():
+            while self.finish():  # rows in order may turn out to be extreme, too
                 run_blocks(lambda block, _: self.measure_block(block), self.n_blocks, n_threads)
-                self.finish()
         return self
 
     def finish(self) -> bool:
@@ -141,7 +141,7 @@ class MeasuredRows:
         return mended
 
     def _mend(self, v: int, status: Integers) -> None:
-        matrix = self.chunk.views[v]
+        matrix = self._matrices[v]
         assert matrix is not None
         if (status == UNSORTED).any():
             matrix = scipy.sparse.csr_array(matrix, copy=True)
@@ -150,11 +150,11 @@ class MeasuredRows:
         if len(extreme):
             matrix = _rescaled(matrix, extreme)
         reference = any(view is not None and view.kind == "reference" for view in self.views)
-        self.views[v] = view_of(matrix, reference=reference)
+        self._matrices[v], self.views[v] = matrix, view_of(matrix, reference=reference)
 
     def _fault(self, v: int, row: int, kind: int) -> str:
         where = f"view {self.chunk.names[v]!r}, {self.chunk.place(row)}"
-        matrix = self.chunk.views[v]
+        matrix = self._matrices[v]
         assert matrix is not None
         width = matrix.shape[1]
         if kind == OUTSIDE:
