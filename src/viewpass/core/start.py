@@ -21,12 +21,15 @@ from viewpass.views.rows import MeasuredRows
 
 # Candidates of each kind that compete, by the name of the start.
 CANDIDATES = {
-    "auto": {"seeded": 4, "soft": 2, "hard": 2},
+    "auto": {"seeded": 3, "hard": 2, "soft": 1},
     "k-means++": {"seeded": 4},
 }
-HEAT_ROWS = 1000  # rows of the first heat (or 20 a cluster); each later heat has twice as many
-HEAT_ROWS_A_CLUSTER = 20
-HEAT_ITERATIONS = 5
+# The heats: the share of the warm-up rows that each is run on (but at least so many a cluster), how
+# many of the candidates go on after it, and the most centre updates of each. With those of the
+# winner on all warm-up rows, a start looks at some seven times as many rows as the warm-up has.
+HEATS = ((1 / 8, 2, 2), (1 / 4, 1, 2))
+ROWS_A_CLUSTER = 20
+FINAL_UPDATES = 4
 
 
 def soft_memberships(rows: MeasuredRows, n_clusters: int, rng: np.random.Generator) -> Floats:
@@ -58,24 +61,29 @@ def compete(
     rules: Rules,
     workspace: Workspace,
     rng: np.random.Generator,
+    *,
+    whole: bool,
 ) -> Outcome:
-    """Successive halving: few rows and iterations for many candidates, all rows for the winner."""
+    """Successive halving: few rows and updates for many candidates, all rows for the winner.
+
+    `whole`: these rows are all there will be, so settle them; otherwise the stream goes on from here.
+    """
     rows.measure(workspace.n_threads)
     order = rng.permutation(np.flatnonzero(rows.n_seen > 0))
-    size = min(len(order), max(HEAT_ROWS, HEAT_ROWS_A_CLUSTER * n_clusters))
-    heat = _part(rows, order[:size])
-    short = replace(rules, max_iter=min(rules.max_iter, HEAT_ITERATIONS))
-    field = _first_heat(heat, n_clusters, kind, short, workspace, rng)
-    while len(field) > 1:
-        field = sorted(field, key=lambda outcome: outcome.total.objective(rules.alpha))
-        field = field[: len(field) // 2]
-        whole = size == len(order)
-        size = min(len(order), 2 * size)
-        if not whole:
-            heat = _part(rows, order[:size])
-        field = [_go_on(heat, outcome, short, workspace, same_rows=whole) for outcome in field]
-    winner = field[0]
-    return _go_on(rows, winner, rules, workspace, same_rows=False)
+    field: list[Outcome] = []
+    last: MeasuredRows | None = None
+    for share, n_left, n_iterations in HEATS:
+        size = min(len(order), max(int(share * len(order)), ROWS_A_CLUSTER * n_clusters))
+        heat = last if last is not None and last.n_rows == size else _part(rows, order[:size])
+        short = replace(rules, max_iter=min(rules.max_iter, n_iterations))
+        if last is None:
+            field = _first_heat(heat, n_clusters, kind, short, workspace, rng)
+        else:
+            field = [_go_on(heat, one, short, workspace, same_rows=heat is last) for one in field]
+        field = sorted(field, key=lambda one: one.total.objective(rules.alpha))[:n_left]
+        last = heat
+    final = rules if whole else replace(rules, max_iter=min(rules.max_iter, FINAL_UPDATES))
+    return _go_on(rows, field[0], final, workspace, same_rows=rows is last)
 
 
 def _part(rows: MeasuredRows, which: Integers) -> MeasuredRows:

@@ -128,7 +128,7 @@ class Stream:
             return None
         assert self._schema is not None
         rows = self._rows(join(self._gathered))
-        return self._commit(self._begin(rows, self._schema), rows, self._schema)
+        return self._commit(self._begin(rows, self._schema, whole=True), rows, self._schema)
 
     def refeed(self, chunk: Chunk, labels: Labels) -> Decided:
         """Read rows again that hold these labels in the statistics (pass 2 and later)."""
@@ -146,8 +146,8 @@ class Stream:
     def _rows(self, chunk: Chunk) -> MeasuredRows:
         return MeasuredRows(chunk, reference=self.plan.reference, n_threads=self.workspace.n_threads)
 
-    def _begin(self, rows: MeasuredRows, schema: Schema) -> Outcome:
-        outcome = begin(rows, self.plan, self.workspace, self.rng)
+    def _begin(self, rows: MeasuredRows, schema: Schema, *, whole: bool = False) -> Outcome:
+        outcome = begin(rows, self.plan, self.workspace, self.rng, whole=whole)
         outcome.total = widened(outcome.total, schema)
         return outcome
 
@@ -199,8 +199,15 @@ class Stream:
         return guess
 
 
-def begin(rows: MeasuredRows, plan: Plan, workspace: Workspace, rng: np.random.Generator) -> Outcome:
-    """Make the first centres as the plan says."""
+def begin(
+    rows: MeasuredRows,
+    plan: Plan,
+    workspace: Workspace,
+    rng: np.random.Generator,
+    *,
+    whole: bool = False,
+) -> Outcome:
+    """Make the first centres as the plan says; `whole` if there are no rows but these."""
     init, rules, n_clusters = plan.init, plan.rules, plan.n_clusters
     rows.measure(workspace.n_threads)
     if isinstance(init, str):
@@ -209,7 +216,7 @@ def begin(rows: MeasuredRows, plan: Plan, workspace: Workspace, rng: np.random.G
             return step.from_memberships(rows, memberships, rules, workspace)
         if init == "one seeding":
             return start.seeded(rows, n_clusters, rules, workspace, rng)
-        return start.compete(rows, n_clusters, init, rules, workspace, rng)
+        return start.compete(rows, n_clusters, init, rules, workspace, rng, whole=whole)
     if isinstance(init, np.ndarray):
         return _from_given(rows, init, n_clusters, rules, workspace)
     given = _given_centres(init, rows, n_clusters)

@@ -140,7 +140,8 @@ def _look(x, rows, inverse, narrow, squares, error, tile, places, product, dista
     """Add |u_k|^2 - 2 x_i.u_k by float32 products.
 
     IN x, rows, inverse, narrow (the centres in float32, padded), squares; error bounds what
-    float32 may be off by; OUT tile, places, product: room to work; INOUT distance, slack: a row for each of `rows`.
+    float32 may be off by; OUT tile, places, product: room to work; INOUT distance, slack: a row for
+    each of `rows`.
     """
     height = 0
     for r in range(rows.shape[0]):
