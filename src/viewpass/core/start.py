@@ -19,17 +19,20 @@ from viewpass.core.step import Outcome, Rules
 from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.views.rows import MeasuredRows
 
-# Candidates of each kind that compete, by the name of the start.
+# Candidates of each kind that compete, by the name of the start; up to twice as many on few rows.
 CANDIDATES = {
     "auto": {"seeded": 3, "hard": 2, "soft": 1},
     "k-means++": {"seeded": 4},
 }
-# The heats: the share of the warm-up rows that each is run on (but at least so many a cluster), how
-# many of the candidates go on after it, and the most centre updates of each. With those of the
-# winner on all warm-up rows, a start looks at some seven times as many rows as the warm-up has.
-HEATS = ((1 / 8, 2, 2), (1 / 4, 1, 2))
+# The heats: the share of the warm-up rows that each is run on, and how many candidates go on after it.
+HEATS = ((1 / 8, 3), (1 / 4, 1))
+HEAT_ROWS = 500  # at least, and at least
 ROWS_A_CLUSTER = 20
-FINAL_UPDATES = 4
+# Centre updates of each heat, and of the winner on all warm-up rows, for a warm-up of LARGE rows or
+# more; a smaller one is looked at more often for the same price. In all a start looks at some 30,000
+# rows, or at seven times as many rows as the warm-up has.
+HEAT_UPDATES, FINAL_UPDATES = 2, 4
+LARGE = 4000
 
 
 def soft_memberships(rows: MeasuredRows, n_clusters: int, rng: np.random.Generator) -> Floats:
@@ -70,20 +73,22 @@ def compete(
     """
     rows.measure(workspace.n_threads)
     order = rng.permutation(np.flatnonzero(rows.n_seen > 0))
+    effort = max(1.0, LARGE / len(order))
+    heat_rules = replace(rules, max_iter=min(rules.max_iter, int(HEAT_UPDATES * effort), 6))
     field: list[Outcome] = []
     last: MeasuredRows | None = None
-    for share, n_left, n_iterations in HEATS:
-        size = min(len(order), max(int(share * len(order)), ROWS_A_CLUSTER * n_clusters))
+    for share, n_left in HEATS:
+        size = min(len(order), max(int(share * len(order)), HEAT_ROWS, ROWS_A_CLUSTER * n_clusters))
         heat = last if last is not None and last.n_rows == size else _part(rows, order[:size])
-        short = replace(rules, max_iter=min(rules.max_iter, n_iterations))
         if last is None:
-            field = _first_heat(heat, n_clusters, kind, short, workspace, rng)
+            numbers = {of: round(n * min(effort, 2.0)) for of, n in CANDIDATES[kind].items()}
+            field = _first_heat(heat, n_clusters, numbers, heat_rules, workspace, rng)
         else:
-            field = [_go_on(heat, one, short, workspace, same_rows=heat is last) for one in field]
+            field = [_go_on(heat, one, heat_rules, workspace, same_rows=heat is last) for one in field]
         field = sorted(field, key=lambda one: one.total.objective(rules.alpha))[:n_left]
         last = heat
-    final = rules if whole else replace(rules, max_iter=min(rules.max_iter, FINAL_UPDATES))
-    return _go_on(rows, field[0], final, workspace, same_rows=rows is last)
+    n_updates = rules.max_iter if whole else min(rules.max_iter, int(FINAL_UPDATES * effort))
+    return _go_on(rows, field[0], replace(rules, max_iter=n_updates), workspace, same_rows=False)
 
 
 def _part(rows: MeasuredRows, which: Integers) -> MeasuredRows:
@@ -96,12 +101,11 @@ def _part(rows: MeasuredRows, which: Integers) -> MeasuredRows:
 def _first_heat(
     heat: MeasuredRows,
     n_clusters: int,
-    kind: str,
+    numbers: dict[str, int],
     rules: Rules,
     workspace: Workspace,
     rng: np.random.Generator,
 ) -> list[Outcome]:
-    numbers = CANDIDATES[kind]
     labels = []
     if numbers.get("seeded"):
         labels += seeded_labels(heat, n_clusters, numbers["seeded"], rng)
