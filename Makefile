@@ -1,7 +1,7 @@
 # `make demo` and `make test` set everything up by themselves, in .venv; `make help` lists the rest.
 #
 #   PYTHON=python3.12   the interpreter to make .venv with (`make distclean` first to change it)
-#   ARGS="-k scores"    more arguments for pytest
+#   ARGS="-k scores"    more arguments for pytest, or for the benchmarks (ARGS="--only youtube")
 #   WORKERS=4           test processes of `make test`
 
 PYTHON ?=
@@ -9,7 +9,7 @@ ARGS ?=
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long lint format clean distclean FORCE
+.PHONY: help demo test test-long bench bench-full lint format clean distclean FORCE
 .NOTPARALLEL: # two pips at once in one .venv would harm each other
 
 help: ## list the targets
@@ -26,6 +26,12 @@ test: .venv/.dev ## run the tests, without those that take minutes
 
 test-long: .venv/.dev ## run the tests that take minutes
 	.venv/bin/python -m pytest -m long $(ARGS)
+
+bench: .venv/.bench ## measure beside the peers, a tenth of the rows; output in out/bench/
+	.venv/bin/python -m benchmarks --out out/bench $(ARGS)
+
+bench-full: .venv/.bench ## the same with all rows; output in out/bench-full/
+	.venv/bin/python -m benchmarks --full --out out/bench-full $(ARGS)
 
 lint: .venv/.dev ## check style, types and the direction of imports
 	@failed=; \
@@ -45,13 +51,14 @@ clean: ## remove caches and build output, keep .venv
 	find . \( -path ./.venv -o -path ./.git \) -prune -o \
 	    -type d \( -name __pycache__ -o -name '*.egg-info' \) -prune -exec rm -rf {} +
 
-distclean: clean ## remove .venv and the demo's output as well
-	rm -rf .venv viewpass-demo
+distclean: clean ## remove .venv and the output of demo and bench as well
+	rm -rf .venv viewpass-demo out/bench out/bench-full
 
 # ---- the environment --------------------------------------------------------------------------
 # .venv/.made  a sound environment; holds the folder it was made in
 # .venv/.demo  viewpass and what the demo needs are installed
 # .venv/.dev   the developer's tools as well
+# .venv/.bench the peers that `make bench` measures
 # A stamp is written only after success and dates from the start of its install, so that an edit
 # of pyproject.toml meanwhile is not missed.
 
@@ -69,6 +76,12 @@ PIP_INSTALL = .venv/bin/python -m pip install -qq --disable-pip-version-check
 	@$(PIP_INSTALL) -e '.[demo,dev]'
 	@mv $@.new $@
 	@touch -r $@ .venv/.demo
+
+.venv/.bench: .venv/.made pyproject.toml
+	@echo "Installing viewpass and the peers of its benchmarks into .venv (a minute or so) ..."
+	@: > $@.new
+	@$(PIP_INSTALL) -e '.[bench]'
+	@mv $@.new $@
 
 # Fails for an environment that is broken, half-made, moved from elsewhere or too old. pip writes
 # INSTALLER after all else of a package, and renames to ~name what it is about to replace.

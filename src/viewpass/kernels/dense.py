@@ -25,14 +25,8 @@ from viewpass.kernels.grid import (
     ROUNDER,
     ROUNDER_BITS,
     SMALLEST_SQUARE,
-    Array,
-    Floats,
-    Integers,
-    Labels,
-    Mask,
 )
 from viewpass.kernels.lanes import fold, new_lanes
-from viewpass.kernels.scratch import Scratch
 
 TILE_ROWS = 256  # rows of one BLAS call: a tile of this height and a few hundred columns stays in L2
 PAD = 8  # clusters are padded to a multiple of this: BLAS is slow on odd numbers of them
@@ -315,142 +309,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 
 @cache
-def _kernel(name: str, dtype: str) -> Callable[..., Any]:
+def kernel(name: str, dtype: str) -> Callable[..., Any]:
+    """One of the functions above, compiled for rows of a type."""
     values = read_only(_F32 if dtype == "float32" else _F64, 2)
     result = _I64 if name == "keep" else types.void
     return compiled(_FUNCTIONS[name], result(*_arguments(name, values)))
-
-
-class DenseCentres:
-    """Centres of one view as the dense kernels want them.
-
-    The error bounds |float32 product - exact product|: each of the d products and additions, and
-    the rounding of both factors, loses at most 2^-24 of |x| |u|; rows lie on a grid of 2^-33.
-    """
-
-    def __init__(self, values: Floats, squares: Floats) -> None:
-        self.values = values
-        self.squares = squares
-        n_clusters, width = values.shape
-        padded = np.zeros((-(-n_clusters // PAD) * PAD, width), dtype=np.float32)
-        padded[:n_clusters] = values
-        self.narrow = padded
-        longest = float(np.sqrt(squares.max(initial=0.0)))
-        relative = (width + 4) * 2.0**-24
-        if relative < 0.5:
-            relative /= 1.0 - relative
-            self.error = 2.0 * longest * (relative + np.sqrt(width) * 2.0**-34) * 1.001 + 1e-30
-        else:  # float32 says nothing about rows this wide: everything is decided in float64
-            self.error = np.inf
-
-
-class DenseView:
-    """The rows of one dense view, C-contiguous float32 or float64."""
-
-    kind = "dense"
-
-    def __init__(self, x: Array) -> None:
-        self.values = x
-        self.shape = x.shape
-        self._dtype = x.dtype.name
-
-    def measure(self, start: int, stop: int, wanted: Mask, inverse: Floats, status: Integers) -> None:
-        _kernel("measure", self._dtype)(self.values, start, stop, wanted, inverse, status)
-
-    def read(
-        self,
-        start: int,
-        stop: int,
-        wanted: Mask,
-        inverse: Floats,
-        status: Integers,
-        centres: DenseCentres,
-        distance: Floats,
-        slack: Floats,
-        scratch: Scratch,
-    ) -> None:
-        tile, places, product = self._room(centres, scratch)
-        _kernel("read", self._dtype)(
-            *(self.values, start, stop, wanted, inverse, status),
-            *(centres.narrow, centres.squares, centres.error),
-            *(tile, places, product, distance, slack),
-        )
-
-    def look(
-        self,
-        rows: Integers,
-        inverse: Floats,
-        centres: DenseCentres,
-        distance: Floats,
-        slack: Floats,
-        scratch: Scratch,
-    ) -> None:
-        tile, places, product = self._room(centres, scratch)
-        _kernel("look", self._dtype)(
-            *(self.values, rows, inverse, centres.narrow, centres.squares, centres.error),
-            *(tile, places, product, distance, slack),
-        )
-
-    def keep(self, start: int, stop: int, inverse: Floats, unit: Array, places: Integers) -> int:
-        height: int = _kernel("keep", self._dtype)(self.values, start, stop, inverse, unit, places)
-        return height
-
-    def look_kept(
-        self,
-        unit: Array,
-        places: Integers,
-        start: int,
-        height: int,
-        centres: DenseCentres,
-        distance: Floats,
-        slack: Floats,
-        scratch: Scratch,
-    ) -> None:
-        product = self._room(centres, scratch)[2]
-        _kernel("look_kept", "float32")(
-            *(unit, places, start, height, centres.narrow, centres.squares, centres.error),
-            *(product, distance, slack),
-        )
-
-    def _room(self, centres: DenseCentres, scratch: Scratch) -> tuple[Array, Array, Array]:
-        return (
-            scratch.room("tile", (TILE_ROWS, self.shape[1]), np.float32),
-            scratch.room("places", (TILE_ROWS,), np.int64),
-            scratch.room("product", (TILE_ROWS, len(centres.narrow)), np.float32),
-        )
-
-    def settle(
-        self,
-        rows: Integers,
-        clusters: Integers,
-        inverse: Floats,
-        centres: DenseCentres,
-        out: Floats,
-    ) -> None:
-        _kernel("settle", self._dtype)(
-            self.values, rows, clusters, inverse, centres.values, centres.squares, out
-        )
-
-    def distances(
-        self, rows: Integers, inverse: Floats, centres: DenseCentres, out: Floats, scratch: Scratch
-    ) -> None:
-        dots = scratch.room("exact dots", (out.shape[1],), np.float64)
-        columns = scratch.room("columns", centres.values.T.shape, np.float64)
-        columns[:] = centres.values.T
-        _kernel("distances", self._dtype)(self.values, rows, inverse, columns, centres.squares, dots, out)
-
-    def add(
-        self,
-        rows: Integers,
-        inverse: Floats,
-        labels: Labels,
-        sign: int,
-        sums: Integers,
-        counts: Integers,
-    ) -> None:
-        _kernel("add", self._dtype)(self.values, rows, inverse, labels, sign, sums, counts)
-
-    def unit_rows(self, rows: Integers, inverse: Floats) -> Floats:
-        out = np.empty((len(rows), self.shape[1]))
-        _kernel("unit", self._dtype)(self.values, rows, inverse, out)
-        return out

@@ -11,7 +11,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 from numba import njit, types
 
 from viewpass.kernels.compiling import compiled
@@ -29,14 +28,8 @@ from viewpass.kernels.grid import (
     ROUNDER_BITS,
     SMALLEST_SQUARE,
     UNSORTED,
-    Floats,
-    Integers,
-    Labels,
-    Mask,
 )
 from viewpass.kernels.lanes import fold, new_lanes
-from viewpass.kernels.means import in_eights
-from viewpass.kernels.scratch import Scratch
 
 WIDEST = 100_000  # values a row; beyond, errors of float32 no longer just add up
 FLOAT32_ERROR = 2.0 * 1.01 * 2.0**-24  # what each value of a row may add to the error of a distance
@@ -235,102 +228,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 
 @cache
-def _kernel(name: str, dtype: str, index: str) -> Callable[..., Any]:
+def kernel(name: str, dtype: str, index: str) -> Callable[..., Any]:
+    """One of the functions above, compiled for values and indices of a type."""
     data = read_only(_F32 if dtype == "float32" else _F64, 1)
     places = read_only(_I32 if index == "int32" else _I64, 1)
     return compiled(_FUNCTIONS[name], types.void(data, places, places, *_REST[name]))
-
-
-class SparseCentres:
-    """Centres of one view as the sparse kernels want them: float32, eight clusters side by side."""
-
-    def __init__(self, values: Floats, squares: Floats) -> None:
-        self.values = values
-        self.squares = squares
-        n_clusters, width = values.shape
-        self.eights = np.empty((-(-n_clusters // 8), width, 8), dtype=np.float32)
-        in_eights(values, self.eights)
-        self.longest = float(np.sqrt(squares.max(initial=0.0)))
-
-
-class SparseView:
-    """The rows of one CSR view: float32 or float64 values, sorted columns without repeats."""
-
-    kind = "sparse"
-
-    def __init__(self, x: scipy.sparse.csr_array) -> None:
-        self.matrix = x
-        self.shape = x.shape
-        self._arrays = (x.data, x.indices, x.indptr)
-        self._types = (x.data.dtype.name, x.indices.dtype.name)
-
-    def measure(self, start: int, stop: int, wanted: Mask, inverse: Floats, status: Integers) -> None:
-        _kernel("measure", *self._types)(*self._arrays, self.shape[1], start, stop, wanted, inverse, status)
-
-    def read(
-        self,
-        start: int,
-        stop: int,
-        wanted: Mask,
-        inverse: Floats,
-        status: Integers,
-        centres: SparseCentres,
-        distance: Floats,
-        slack: Floats,
-        scratch: Scratch,
-    ) -> None:
-        _kernel("read", *self._types)(
-            *(*self._arrays, self.shape[1], start, stop, wanted, inverse, status),
-            *(centres.eights, centres.squares, centres.longest, distance, slack),
-        )
-
-    def look(
-        self,
-        rows: Integers,
-        inverse: Floats,
-        centres: SparseCentres,
-        distance: Floats,
-        slack: Floats,
-        scratch: Scratch,
-    ) -> None:
-        _kernel("look", *self._types)(
-            *(*self._arrays, rows, inverse),
-            *(centres.eights, centres.squares, centres.longest, distance, slack),
-        )
-
-    def distances(
-        self, rows: Integers, inverse: Floats, centres: SparseCentres, out: Floats, scratch: Scratch
-    ) -> None:
-        dots = scratch.room("exact dots", (out.shape[1],), np.float64)
-        columns = scratch.room("columns", centres.values.T.shape, np.float64)
-        columns[:] = centres.values.T
-        _kernel("distances", *self._types)(*self._arrays, rows, inverse, columns, centres.squares, dots, out)
-
-    def settle(
-        self,
-        rows: Integers,
-        clusters: Integers,
-        inverse: Floats,
-        centres: SparseCentres,
-        out: Floats,
-    ) -> None:
-        _kernel("settle", *self._types)(
-            *self._arrays, rows, clusters, inverse, centres.values, centres.squares, out
-        )
-
-    def add(
-        self,
-        rows: Integers,
-        inverse: Floats,
-        labels: Labels,
-        sign: int,
-        sums: Integers,
-        counts: Integers,
-    ) -> None:
-        _kernel("add", *self._types)(*self._arrays, rows, inverse, labels, sign, sums, counts)
-
-    def unit_rows(self, rows: Integers, inverse: Floats) -> scipy.sparse.csr_array:
-        unit = self.matrix[rows].astype(np.float64)
-        unit.data *= np.repeat(inverse[rows], np.diff(unit.indptr))
-        unit.data[:] = (unit.data + ROUNDER) - ROUNDER
-        return unit

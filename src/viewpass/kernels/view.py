@@ -6,11 +6,11 @@ from typing import Any, Protocol
 
 import scipy.sparse
 
-from viewpass.kernels.dense import DenseCentres, DenseView
+from viewpass.kernels.dense_view import DenseCentres, DenseView
 from viewpass.kernels.grid import Floats, Integers, Labels, Mask, Matrix
 from viewpass.kernels.reference import ReferenceCentres, ReferenceView
 from viewpass.kernels.scratch import Scratch
-from viewpass.kernels.sparse import SparseCentres, SparseView
+from viewpass.kernels.sparse_view import SparseCentres, SparseView
 
 
 class View(Protocol):

@@ -1,0 +1,79 @@
+"""The figures viewpass has set itself, beside those measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.ours import DEFAULT, PUBLISHED
+
+MEBIBYTE = 1 << 20
+TIMES_ONE_LOOK = {"youtube, easy": 1.5, "youtube, hard": 2.5, "reuters": 1.5, "embeddings": 1.8, "many": 1.8}
+FASTER_THAN_FAISS = ("embeddings", "many")
+CHEAP_START = ("youtube, easy", "youtube, hard", "reuters", "embeddings")
+START_COSTS = 1.3
+FASTER_THAN_IMML = 20.0  # on digit
+THREADS_GAIN = 1.7
+GROWTH = {"10 x the rows": 10.5, "2 x the clusters": 2.0, "2 x the columns": 2.0}
+COMPILE_SECONDS = 10.0
+WARM_FIT_SECONDS = 0.05
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A figure and its bound."""
+
+    what: str
+    value: float
+    bound: float
+    at_least: bool = False
+
+    @property
+    def met(self) -> bool:
+        return self.value >= self.bound if self.at_least else self.value <= self.bound
+
+
+def bars(found: dict[str, Any]) -> Iterator[Bar]:
+    """All bars that can be told from what was measured."""
+    rows = {(row["workload"], row["method"]): row for row in found["rows"] if "seconds" in row}
+    for name, bound in TIMES_ONE_LOOK.items():
+        if (name, PUBLISHED) in rows:
+            yield Bar(f"{name}: times one look", rows[name, PUBLISHED]["ratio"], bound)
+    for name in FASTER_THAN_FAISS:
+        if (name, PUBLISHED) in rows and (name, "FAISS Kmeans") in rows:
+            share = rows[name, PUBLISHED]["seconds"] / rows[name, "FAISS Kmeans"]["seconds"]
+            yield Bar(f"{name}: times FAISS", share, 1.0)
+    for name in CHEAP_START:
+        if (name, PUBLISHED) in rows and (name, DEFAULT) in rows:
+            extra = rows[name, DEFAULT]["ratio"] / rows[name, PUBLISHED]["ratio"]
+            yield Bar(f"{name}: default start, times the published", extra, START_COSTS)
+    for (name, method), row in rows.items():
+        if method == "iMML OPIMC" and name.startswith("digit") and (name, PUBLISHED) in rows:
+            faster = row["seconds"] / rows[name, PUBLISHED]["seconds"]
+            yield Bar(f"{name}: faster than iMML", faster, FASTER_THAN_IMML, at_least=True)
+    yield from _memory(rows)
+    yield from _sections(found)
+
+
+def _memory(rows: dict[tuple[str, str], dict[str, Any]]) -> Iterator[Bar]:
+    for (name, method), row in rows.items():
+        if "bytes_allowed" in row:
+            start = method.removeprefix("viewpass, ")
+            above, allowed = row["bytes_above"] / MEBIBYTE, row["bytes_allowed"] / MEBIBYTE
+            yield Bar(f"{name}, {start}: MB above the data", above, allowed)
+
+
+def _sections(found: dict[str, Any]) -> Iterator[Bar]:
+    for row in found.get("threads", ()):
+        if "gain" in row:
+            yield Bar(f"{row['workload']}: gain of a second thread", row["gain"], THREADS_GAIN, at_least=True)
+    for what, growth in found.get("scaling", {}).get("growth", {}).items():
+        yield Bar(f"{what}: times the time", growth["ours"], GROWTH[what])
+    for row in found.get("first_call", ()):
+        cold, warm = row["nothing cached"], row["cache warm"]
+        if "failed" not in cold and "failed" not in warm:
+            compiling = cold["import"] + cold["first_fit"] - warm["import"] - warm["first_fit"]
+            yield Bar(f"first call, {row['data']}: seconds of compiling", compiling, COMPILE_SECONDS)
+            least = min(warm["later_fits"])
+            yield Bar(f"1,000 rows, {row['data']}: seconds", least, WARM_FIT_SECONDS)

@@ -1,0 +1,53 @@
+"""Facts about the machine and the libraries; no names of hosts or folders."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+LIBRARIES = ("viewpass", "numpy", "scipy", "scikit-learn", "numba", "imml", "faiss-cpu")
+
+
+def facts() -> dict[str, Any]:
+    return {
+        "processor": _processor(),
+        "cores": _cores(),
+        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        "load": os.getloadavg()[0],  # at the start: above 0, others are at work too
+        "system": platform.system(),
+        "python": platform.python_version(),
+        "libraries": {name: _version(name) for name in LIBRARIES},
+        "blas": _blas(),
+    }
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(named, platform.machine())
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _blas() -> list[str]:
+    import scipy.linalg  # noqa: F401  (its BLAS must be loaded to be found)
+    from threadpoolctl import threadpool_info
+
+    found = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
+    keys = ("internal_api", "version", "architecture")
+    return sorted({" ".join(str(pool.get(key)) for key in keys) for pool in found})

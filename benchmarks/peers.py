@@ -1,0 +1,126 @@
+"""The peers: what each is given, how it is called, and where its labels are.
+
+All get rows of unit length, as viewpass makes them itself. What is done to prepare the data for a
+peer is timed apart from its fit; the memory of the prepared copy is counted.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse
+
+from benchmarks.data import observed
+
+ALPHA = 0.1  # iMML's own default, 10, pulls the centres of chunks of 50 rows to the origin
+
+
+class Peer(Protocol):
+    """A method beside ours; `fit` is what is timed."""
+
+    name: str
+    takes_sparse: bool
+    slow: bool
+
+    def prepare(self, views: list[Any]) -> Any: ...
+    def fit(self, prepared: Any, settings: dict[str, Any], n_threads: int) -> Any: ...
+    def labels(self, fitted: Any, prepared: Any) -> np.ndarray: ...
+
+
+class Imml:
+    """iMML's OPIMC, python engine: the same method."""
+
+    name, takes_sparse, slow = "iMML OPIMC", False, True
+
+    def prepare(self, views: list[Any]) -> Any:
+        return [_unit(view) for view in views]
+
+    def fit(self, prepared: Any, settings: dict[str, Any], n_threads: int) -> Any:
+        from imml.cluster import OPIMC
+
+        model = OPIMC(
+            n_clusters=settings["n_clusters"],
+            batch_size=settings["chunk_size"],
+            num_passes=settings["n_passes"],
+            alpha=ALPHA,
+            random_state=0,
+        )
+        return model.fit(prepared)
+
+    def labels(self, fitted: Any, prepared: Any) -> np.ndarray:
+        return np.asarray(fitted.labels_)
+
+
+class MiniBatch:
+    """scikit-learn's MiniBatchKMeans, fed the same chunks, of all views side by side."""
+
+    name, takes_sparse, slow = "MiniBatchKMeans", True, False
+
+    def prepare(self, views: list[Any]) -> Any:
+        return _side_by_side(views)
+
+    def fit(self, prepared: Any, settings: dict[str, Any], n_threads: int) -> Any:
+        from sklearn.cluster import MiniBatchKMeans
+
+        size = settings["chunk_size"]
+        model = MiniBatchKMeans(settings["n_clusters"], random_state=0)
+        for _ in range(settings["n_passes"]):
+            labels = []
+            for start in range(0, prepared.shape[0], size):
+                model.partial_fit(prepared[start : start + size])
+                labels.append(model.labels_)
+        return np.concatenate(labels)
+
+    def labels(self, fitted: Any, prepared: Any) -> np.ndarray:
+        return np.asarray(fitted)
+
+
+class Faiss:
+    """FAISS Kmeans, all rows, one iteration a pass. The search for labels afterwards is not timed."""
+
+    name, takes_sparse, slow = "FAISS Kmeans", False, False
+
+    def prepare(self, views: list[Any]) -> Any:
+        return _side_by_side(views)
+
+    def fit(self, prepared: Any, settings: dict[str, Any], n_threads: int) -> Any:
+        import faiss
+
+        faiss.omp_set_num_threads(n_threads)
+        n_rows, width = prepared.shape
+        limits = {"min_points_per_centroid": 1, "max_points_per_centroid": n_rows}
+        model = faiss.Kmeans(
+            width, settings["n_clusters"], niter=settings["n_passes"], seed=1, verbose=False, **limits
+        )
+        model.train(prepared)
+        return model
+
+    def labels(self, fitted: Any, prepared: Any) -> np.ndarray:
+        return np.asarray(fitted.index.search(prepared, 1)[1][:, 0])
+
+
+PEERS: dict[str, Peer] = {peer.name: peer for peer in (Imml(), MiniBatch(), Faiss())}
+
+
+def _unit(view: Any) -> Any:
+    """Rows of unit length; absent ones stay NaN, or empty."""
+    if scipy.sparse.issparse(view):
+        lengths = np.sqrt(np.asarray(view.multiply(view).sum(axis=1)).ravel())
+        scale = np.repeat(lengths, np.diff(view.indptr)).astype(view.dtype)
+        return scipy.sparse.csr_array((view.data / scale, view.indices, view.indptr), shape=view.shape)
+    return view / np.sqrt(np.einsum("ij,ij->i", view, view))[:, np.newaxis]
+
+
+def _side_by_side(views: list[Any]) -> Any:
+    """All views as one matrix. Absent rows: the view's mean; zeros in sparse ones, to keep them so."""
+    if scipy.sparse.issparse(views[0]):
+        return scipy.sparse.csr_array(scipy.sparse.hstack([_unit(view) for view in views], format="csr"))
+    ends = np.cumsum([view.shape[1] for view in views])
+    joined = np.empty((len(views[0]), ends[-1]), dtype=np.float32)
+    for view, end in zip(views, ends, strict=True):
+        there = observed(view)
+        place = joined[:, end - view.shape[1] : end]
+        place[:] = _unit(view)
+        place[~there] = place[there].mean(axis=0)
+    return joined

@@ -1,0 +1,63 @@
+"""What is measured: the workloads, their settings, and how to come by their data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from benchmarks import made, real
+from benchmarks.data import Data
+
+QUICK_SHARE = 0.1  # of the rows
+
+
+@dataclass(frozen=True)
+class Workload:
+    """One line of the plan. `make(n_rows)` gives the data, always the same."""
+
+    name: str
+    family: str  # what --only names
+    n_rows: int
+    n_clusters: int
+    chunk_size: int
+    make: Callable[[int], Data]
+    n_passes: int = 1
+    sparse: bool = False
+    always_whole: bool = False  # small: the quick run has all its rows
+    slow_chunks: int | None = None  # a peer hundreds of times slower reads only so many
+    full_only: tuple[str, ...] = ()  # peers too slow for the quick size
+
+    def rows(self, share: float) -> int:
+        if self.always_whole:
+            return self.n_rows
+        return max(round(self.n_rows * share), 2 * self.n_clusters)
+
+
+def _youtube(noise: float, seed: int) -> Callable[[int], Data]:
+    return partial(made.dense, widths=(512, 2000, 1000), n_classes=31, noise=noise, missing=0.4, seed=seed)
+
+
+_reuters = partial(
+    made.sparse, widths=(21531, 24893, 34279, 15506, 11547), n_classes=6, nonzeros=80, missing=0.4, seed=3
+)
+_embeddings = partial(made.dense, widths=(256, 128), n_classes=100, noise=3.0, missing=0.3, seed=4)
+_many = partial(made.dense, widths=(768, 512), n_classes=1000, noise=3.0, missing=0.3, seed=5)
+_digit = partial(real.digit, missing=0.3, seed=6)
+_debian = partial(real.shuffled, "debian_l10n", seed=7)
+_mnist = partial(real.shuffled, "mnist70k_3v", seed=8)
+
+_SLOW_AT_MANY = ("iMML OPIMC", "MiniBatchKMeans")  # a chunk, or its start, takes a minute
+
+WORKLOADS = (
+    Workload("youtube, easy", "youtube", 92_457, 31, 2000, _youtube(3.0, seed=1), slow_chunks=4),
+    Workload("youtube, hard", "youtube", 92_457, 31, 2000, _youtube(10.0, seed=2), slow_chunks=4),
+    Workload("reuters", "reuters", 111_740, 6, 2000, _reuters, sparse=True),
+    Workload("digit, 1 pass", "digit", 2000, 10, 50, _digit, always_whole=True),
+    Workload("digit, 10 passes", "digit", 2000, 10, 50, _digit, n_passes=10, always_whole=True),
+    Workload("embeddings", "embeddings", 1_000_000, 100, 8192, _embeddings, slow_chunks=2),
+    Workload("many", "many", 200_000, 1000, 8192, _many, slow_chunks=1, full_only=_SLOW_AT_MANY),
+    Workload("debian_l10n", "real", 53_896, 26, 2000, _debian, sparse=True),
+    Workload("mnist70k_3v", "real", 70_000, 10, 2000, _mnist),
+)
+FAMILIES = tuple(dict.fromkeys(workload.family for workload in WORKLOADS))
