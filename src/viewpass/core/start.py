@@ -26,8 +26,7 @@ CANDIDATES = {
 }
 # The heats: the share of the warm-up rows that each is run on, and how many candidates go on after it.
 HEATS = ((1 / 8, 3), (1 / 4, 1))
-HEAT_ROWS = 500  # at least, and at least
-ROWS_A_CLUSTER = 20
+HEAT_ROWS, HEAT_ROWS_A_CLUSTER = 500, 20  # each has at least so many rows
 # Centre updates of each heat, and of the winner on all warm-up rows, for a warm-up of LARGE rows or
 # more; a smaller one is looked at more often for the same price. In all a start looks at some 30,000
 # rows, or at seven times as many rows as the warm-up has.
@@ -78,7 +77,7 @@ def compete(
     field: list[Outcome] = []
     last: MeasuredRows | None = None
     for share, n_left in HEATS:
-        size = min(len(order), max(int(share * len(order)), HEAT_ROWS, ROWS_A_CLUSTER * n_clusters))
+        size = min(len(order), max(int(share * len(order)), HEAT_ROWS, HEAT_ROWS_A_CLUSTER * n_clusters))
         heat = last if last is not None and last.n_rows == size else _part(rows, order[:size])
         if last is None:
             numbers = {of: round(n * min(effort, 2.0)) for of, n in CANDIDATES[kind].items()}
