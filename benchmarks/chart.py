@@ -61,7 +61,11 @@ def _dots(axes: Any, measured: list[dict[str, Any]], names: list[str]) -> None:
         if row["method"] == PUBLISHED:
             place = (row["ratio"], names.index(row["workload"]))
             style = {"fontsize": 14, "weight": "bold", "color": LOOKS[PUBLISHED][1], "ha": "center"}
-            axes.annotate(f"{row['ratio']:.2g}", place, (0, 11), textcoords="offset points", **style)
+            axes.annotate(_brief(row["ratio"]), place, (0, 11), textcoords="offset points", **style)
+
+
+def _brief(ratio: float) -> str:
+    return f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}" if ratio >= 2 else f"{ratio:.2f}"
 
 
 def _frame(axes: Any, names: list[str]) -> None:

@@ -11,7 +11,7 @@ from viewpass.evaluate import remove_per_view
 BLOCK = 4096  # rows made together
 
 # Texts: what is drawn, and what is left of it.
-OWN_SHARE = 0.3  # of the words of a text, from its topic's own vocabulary
+OWN_SHARE = 0.2  # of the words of a text, from its topic's own vocabulary
 ZIPF_SHIFT = 2.7
 LENGTH_SHAPE = 4.0  # of the gamma distribution of the lengths: most near the mean, some much longer
 

@@ -9,13 +9,14 @@ from benchmarks.bars import MEBIBYTE, bars
 
 BUSY = 0.3
 NOTES = """\
-Seconds: least of the runs, each method in a process of its own. "x look": seconds over those of one
-look; for viewpass looks are measured before and after each fit in the same process, and the fastest of
-them counts. MB: peak of the process's resident memory above what it held with the data loaded and a
-tiny fit done (peers: with their prepared copy of the data). labels_: seconds more for `labels_`.
-prepare: seconds to scale, impute and join the data for a peer, NOT counted in its seconds (viewpass
-takes the data as it is; FAISS's search for labels is not counted either). NMI: of the labels of the
-stream, against the classes. ~: measured on fewer rows, given in brackets, and scaled linearly."""
+Seconds: least of the runs, each method in a process of its own (the two starts of viewpass in turn).
+"x look": seconds over those of one look; for viewpass the least of the looks done before and after each
+of its fits, in the same process. MB: peak of the resident memory above what the process
+held with the data loaded and a tiny fit done; for peers with their prepared copy of the data. labels_:
+seconds more for `labels_`. prepare: seconds to scale, impute and join the data for a peer, NOT counted
+in its seconds; viewpass takes the data as it is, and all it does counts. FAISS's search for labels does
+not count either. NMI: of the stream's labels, against the classes. Absent views of sparse data are zeros
+for MiniBatchKMeans. ~: measured on fewer rows (given in brackets) and scaled linearly."""
 
 
 def text(found: dict[str, Any]) -> str:

@@ -21,6 +21,7 @@ from viewpass.kernels.threads import run_blocks, single_threaded_blas
 from viewpass.views.rows import MeasuredRows
 
 KEPT_BYTES = 2**26  # a chunk's distances, and its unit rows, are kept between looks where they fit
+SMALLEST_PART = 128  # rows looked at again that are worth a thread of their own
 MOST_OF = 0.6  # of a chunk's rows in doubt: look at all of them, which needs no gathering
 
 
@@ -60,6 +61,17 @@ class Workspace:
     def __setstate__(self, state: dict[str, int]) -> None:
         self.__init__(state["n_threads"])  # type: ignore[misc]
 
+    def empty_sums(self, worker: int, like: Statistics, views: list[int]) -> Statistics:
+        """Statistics of nothing for one thread to add to, in some views; the same room each time."""
+        room = self.scratches[worker]
+        sums = Statistics(like.n_clusters, [])
+        for v, width in enumerate(like.widths):
+            steps = room.room(f"steps{v}", (like.n_clusters, width if v in views else 0), np.int64)
+            steps[:] = 0
+            sums.steps.append(steps)
+            sums.counts.append(np.zeros(like.n_clusters, dtype=np.int64))
+        return sums
+
     def kept_rows(self, rows: MeasuredRows) -> KeptRows | None:
         """Room for the unit rows of a chunk, if they are few enough; one chunk at a time."""
         if self._kept is None or self._kept.rows is not rows:
@@ -97,7 +109,7 @@ def assign(
         if collect is not None and fused:
             part = parts[worker]
             if part is None:
-                part = parts[worker] = Statistics(collect.n_clusters, collect.widths, views=fused)
+                part = parts[worker] = workspace.empty_sums(worker, collect, fused)
             part.move(rows, everyone[start:stop], decision.labels, 1, fused)
 
     with single_threaded_blas():
@@ -194,7 +206,11 @@ def look_again(
     n_compared = centres.n_clusters if clusters is None else len(clusters)
     places = np.arange(n_compared) if clusters is None else clusters
     kept = workspace.kept_rows(rows) if everyone else None
-    size = rows.block
+    layouts = [
+        None if view is None or centres.views[v] is None else centres.layout(v, view.kind, clusters)
+        for v, view in enumerate(rows.views)
+    ]
+    size = rows.block if everyone else max(SMALLEST_PART, -(-len(which) // workspace.n_threads))
 
     def work(block: int, worker: int) -> None:
         scratch = workspace.scratches[worker]
@@ -204,11 +220,10 @@ def look_again(
         distance[:] = 0.0
         slack[:] = 0.0
         for v, view in enumerate(rows.views):
-            if view is None or centres.views[v] is None:
+            if view is None or layouts[v] is None:
                 continue
-            layout = centres.layout(v, view.kind, clusters)
-            if kept is None or not kept.look(v, block, layout, distance, slack, scratch):
-                view.look(part, rows.inverse[v], layout, distance, slack, scratch)
+            if kept is None or not kept.look(v, block, layouts[v], distance, slack, scratch):
+                view.look(part, rows.inverse[v], layouts[v], distance, slack, scratch)
         decision.slack[part] = np.maximum(decision.slack[part], slack)
         if decision.distance is None:
             _choose(rows, part, np.arange(len(part)), distance, centres, decision, scratch)

@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 
 from viewpass.core.statistics import WORTH_THREADS, Statistics
-from viewpass.kernels.grid import STEP, Floats, Integers, Mask
+from viewpass.kernels.dense_view import padded
+from viewpass.kernels.grid import STEP, Array, Floats, Integers, Mask
 from viewpass.kernels.means import refresh, squared_norms
 from viewpass.kernels.threads import run_blocks, single_threaded_blas
 from viewpass.kernels.view import View, centres_of
 from viewpass.views.rows import MeasuredRows
 
-SOFT_BLOCK = 256  # rows of one product with a soft V
+SOFT_BLOCKS = 8  # parts a chunk is cut into for its product with a soft V
+NOTHING = np.empty((0, 0), dtype=np.float32)
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class ViewCentres:
     values: Floats
     squares: Floats
     traces: Floats
+    narrow: Array | None = None  # the same in float32, where a dense view asked for it
 
     @classmethod
     def of(cls, values: Floats) -> ViewCentres:
@@ -72,7 +74,7 @@ class Centres:
         key = (v, kind, None if clusters is None else clusters.tobytes())
         if key not in self._layouts:
             if clusters is None:
-                self._layouts[key] = centres_of(kind, view.values, view.squares)
+                self._layouts[key] = centres_of(kind, view.values, view.squares, view.narrow)
             else:
                 self._layouts[key] = centres_of(kind, view.values[clusters], view.squares[clusters])
         return self._layouts[key]
@@ -155,11 +157,15 @@ def update(
             return
         before, counts = last.views[v], total.counts[v]
         affected = changed if before is not None else np.ones_like(changed)
-        renewed, moves[v] = _renewed(total.steps[v], counts, before, affected, alpha)
+        view = rows.views[v]
+        dense = view is not None and view.kind == "dense"
+        renewed, moves[v] = _renewed(total.steps[v], counts, before, affected, alpha, dense=dense)
         for k in np.flatnonzero(affected & (counts == 0)):
             value = filling(v, int(k), before, bool(known[v][k]))
             old = renewed.values[k].copy()
             renewed.values[k] = value
+            if renewed.narrow is not None:
+                renewed.narrow[k] = value
             renewed.squares[k] = squared_norms(renewed.values[k : k + 1])[0]
             renewed.traces[k] = 0.0
             moves[v, k] = np.sqrt(np.square(renewed.values[k] - old).sum())
@@ -174,17 +180,27 @@ def update(
 
 
 def _renewed(
-    steps: Integers, counts: Integers, before: ViewCentres | None, changed: Mask, alpha: float
+    steps: Integers,
+    counts: Integers,
+    before: ViewCentres | None,
+    changed: Mask,
+    alpha: float,
+    *,
+    dense: bool,
 ) -> tuple[ViewCentres, Floats]:
     """Centres of clusters that have rows, made anew where they changed; and how far each moved."""
     if before is None:
         before = ViewCentres(np.zeros(steps.shape), np.zeros(len(steps)), np.zeros(len(steps)))
-    values = np.empty_like(before.values) if (changed & (counts > 0)).all() else before.values.copy()
-    renewed = ViewCentres(values, before.squares.copy(), before.traces.copy())
+    everyone = (changed & (counts > 0)).all()
+    values = np.empty_like(before.values) if everyone else before.values.copy()
+    narrow = padded(*steps.shape) if dense else NOTHING
+    if dense and not everyone:
+        narrow[: len(steps)] = before.values if before.narrow is None else before.narrow[: len(steps)]
+    renewed = ViewCentres(values, before.squares.copy(), before.traces.copy(), narrow if dense else None)
     shifts = np.zeros(len(steps))
     refresh(
         *(steps, counts, alpha, changed, before.values),
-        *(renewed.values, renewed.squares, renewed.traces, shifts),
+        *(renewed.values, renewed.squares, renewed.traces, shifts, narrow),
     )
     return renewed, np.sqrt(shifts)
 
@@ -196,37 +212,38 @@ def from_memberships(
     n_clusters = memberships.shape[1]
     views: list[ViewCentres | None] = [None] * rows.n_views
     known = [np.zeros(n_clusters, dtype=bool) for _ in range(rows.n_views)]
-
-    def solve(v: int, _: int) -> None:
-        view, present = rows.views[v], np.flatnonzero(rows.inverse[v] > 0)
-        if view is None or not len(present):
-            return
-        taken = memberships[present]
-        sums, weights = soft_sums(view, present, rows.inverse[v], taken), taken.T @ taken
-        if alpha > 0:
-            solved = np.linalg.solve(weights + alpha * np.eye(n_clusters), sums)
-        else:
-            solved = np.linalg.lstsq(weights, sums, rcond=None)[0]
-        values: Floats = np.array(solved, dtype=np.float64, order="C")
-        empty = taken.sum(axis=0) == 0
-        for k in np.flatnonzero(empty):
-            values[k] = filling(v, int(k), None, False)
-        views[v] = ViewCentres.of(values)
-        known[v] = ~empty | (filling.fill is not None)
-
     with single_threaded_blas():
-        run_blocks(solve, rows.n_views, n_threads)
+        for v, view in enumerate(rows.views):
+            present = np.flatnonzero(rows.inverse[v] > 0)
+            if view is None or not len(present):
+                continue
+            taken = memberships[present]
+            weights = taken.T @ taken
+            sums = soft_sums(view, present, rows.inverse[v], taken, n_threads)
+            if alpha > 0:
+                solved = np.linalg.solve(weights + alpha * np.eye(n_clusters), sums)
+            else:
+                solved = np.linalg.lstsq(weights, sums, rcond=None)[0]
+            values: Floats = np.array(solved, dtype=np.float64, order="C")
+            empty = taken.sum(axis=0) == 0
+            for k in np.flatnonzero(empty):
+                values[k] = filling(v, int(k), None, False)
+            views[v] = ViewCentres.of(values)
+            known[v] = ~empty | (filling.fill is not None)
     return Centres(views, known)
 
 
-def soft_sums(view: View, present: Integers, inverse: Floats, memberships: Floats) -> Floats:
-    """Eq. 12 for a soft V: X'V as a K x d matrix, block by block of rows."""
-    sums = np.zeros((memberships.shape[1], view.shape[1]))
-    for start in range(0, len(present), SOFT_BLOCK):
-        part = slice(start, start + SOFT_BLOCK)
+def soft_sums(
+    view: View, present: Integers, inverse: Floats, memberships: Floats, n_threads: int = 1
+) -> Floats:
+    """Eq. 12 for a soft V: X'V as a K x d matrix, the sum of parts that do not depend on threads."""
+    cuts = np.linspace(0, len(present), SOFT_BLOCKS + 1).astype(int)
+    parts: list[Floats] = [np.zeros(0)] * SOFT_BLOCKS
+
+    def multiply(block: int, _: int) -> None:
+        part = slice(cuts[block], cuts[block + 1])
         unit = view.unit_rows(present[part], inverse)
-        if scipy.sparse.issparse(unit):
-            sums += (unit.T @ memberships[part]).T
-        else:
-            sums += memberships[part].T @ unit
-    return sums
+        parts[block] = unit.T @ memberships[part]
+
+    run_blocks(multiply, SOFT_BLOCKS, n_threads)
+    return np.ascontiguousarray(sum(parts[1:], parts[0]).T)

@@ -44,13 +44,9 @@ class Statistics:
     True
     """
 
-    def __init__(self, n_clusters: int, widths: Sequence[int], *, views: Sequence[int] | None = None) -> None:
-        # `views`: the only ones that will be added to; the others get no room.
+    def __init__(self, n_clusters: int, widths: Sequence[int]) -> None:
         self.n_clusters = n_clusters
-        self.steps: list[Integers] = [
-            np.zeros((n_clusters, d if views is None or v in views else 0), dtype=np.int64)
-            for v, d in enumerate(widths)
-        ]
+        self.steps: list[Integers] = [np.zeros((n_clusters, d), dtype=np.int64) for d in widths]
         self.counts: list[Integers] = [np.zeros(n_clusters, dtype=np.int64) for _ in widths]
 
     @property
@@ -71,8 +67,8 @@ class Statistics:
         """U = R (T + alpha I)^-1 (Eq. 13); 0 where a cluster has no row of a view."""
         centres = []
         for v, counts in enumerate(self.counts):
-            weights = np.where(counts > 0, counts + alpha, 1.0)
-            centres.append(self.sums(v) / weights[:, None])
+            factors = STEP / np.where(counts > 0, counts + alpha, 1.0)
+            centres.append(self.steps[v] * factors[:, None])
         return centres
 
     def objective(self, alpha: float) -> float:

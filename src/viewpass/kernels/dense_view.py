@@ -16,13 +16,14 @@ class DenseCentres:
     the rounding of both factors, loses at most 2^-24 of |x| |u|; rows lie on a grid of 2^-33.
     """
 
-    def __init__(self, values: Floats, squares: Floats) -> None:
+    def __init__(self, values: Floats, squares: Floats, narrow: Array | None = None) -> None:
         self.values = values
         self.squares = squares
         n_clusters, width = values.shape
-        padded = np.zeros((-(-n_clusters // PAD) * PAD, width), dtype=np.float32)
-        padded[:n_clusters] = values
-        self.narrow = padded
+        if narrow is None:
+            narrow = padded(n_clusters, width)
+            narrow[:n_clusters] = values
+        self.narrow = narrow
         longest = float(np.sqrt(squares.max(initial=0.0)))
         relative = (width + 4) * 2.0**-24
         if relative < 0.5:
@@ -30,6 +31,13 @@ class DenseCentres:
             self.error = 2.0 * longest * (relative + np.sqrt(width) * 2.0**-34) * 1.001 + 1e-30
         else:  # float32 says nothing about rows this wide: everything is decided in float64
             self.error = np.inf
+
+
+def padded(n_clusters: int, width: int) -> Array:
+    """Room for float32 centres; the clusters that only pad are zero."""
+    narrow = np.empty((-(-n_clusters // PAD) * PAD, width), dtype=np.float32)
+    narrow[n_clusters:] = 0.0
+    return narrow
 
 
 class DenseView:

@@ -15,11 +15,12 @@ from viewpass.kernels.grid import LANES, STEP, Array, Floats, Integers, Mask
 from viewpass.kernels.lanes import fold, new_lanes
 
 
-def _refresh(steps, counts, alpha, changed, before, centres, squares, traces, shifts):  # type: ignore[no-untyped-def]
+def _refresh(steps, counts, alpha, changed, before, centres, squares, traces, shifts, narrow):  # type: ignore[no-untyped-def]
     """u_k = R_k / (T_k + alpha) of clusters that changed and have rows, with what follows from it.
 
     IN steps, counts, changed, before (the centres until now); OUT centres, squares |u_k|^2, traces
-    u_k.R_k, shifts |u_k - before_k|^2; clusters not refreshed are left as they are.
+    u_k.R_k, shifts |u_k - before_k|^2, narrow (the centres in float32; may have no rows at all);
+    clusters not refreshed are left as they are.
     """
     width = steps.shape[1]
     whole = width // LANES * LANES
@@ -30,8 +31,12 @@ def _refresh(steps, counts, alpha, changed, before, centres, squares, traces, sh
         weight = np.float64(counts[k]) + alpha
         square[:] = 0.0
         shift[:] = 0.0
+        factor = STEP / weight
         for j in range(width):
-            centres[k, j] = np.float64(steps[k, j]) * STEP / weight
+            centres[k, j] = np.float64(steps[k, j]) * factor
+        if narrow.shape[0] > 0:
+            for j in range(width):
+                narrow[k, j] = np.float32(centres[k, j])
         for j in range(0, whole, LANES):
             for lane in range(LANES):
                 value = centres[k, j + lane]
@@ -94,7 +99,7 @@ _SUMS, _MATRIX = read_only(_I64, 2), read_only(_F64, 2)
 _SIGNATURES = {
     "refresh": types.void(
         *(_SUMS, read_only(_I64, 1), _F64, read_only(types.boolean, 1), _MATRIX),
-        *(_F64[:, ::1], _F64[::1], _F64[::1], _F64[::1]),
+        *(_F64[:, ::1], _F64[::1], _F64[::1], _F64[::1], types.float32[:, ::1]),
     ),
     "in_eights": types.void(_MATRIX, types.float32[:, :, ::1]),
     "squares": types.void(_MATRIX, _F64[::1]),
@@ -123,9 +128,10 @@ def refresh(
     squares: Floats,
     traces: Floats,
     shifts: Floats,
+    narrow: Array,
 ) -> None:
     """Eq. 13 for clusters that changed and have rows, into `centres`; and their norms, traces, moves."""
-    _kernel("refresh")(steps, counts, alpha, changed, before, centres, squares, traces, shifts)
+    _kernel("refresh")(steps, counts, alpha, changed, before, centres, squares, traces, shifts, narrow)
 
 
 def in_eights(values: Floats, out: Array) -> None:

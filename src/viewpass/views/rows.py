@@ -24,7 +24,7 @@ from viewpass.kernels.threads import run_blocks
 from viewpass.kernels.view import view_of
 from viewpass.views.chunk import Chunk
 
-BLOCK_BYTES = 2**24  # a block of rows is looked at and summed while it is in cache
+BLOCK_BYTES = 2**23  # a block of rows is looked at and summed while it is in cache
 SMALLEST_BLOCK, LARGEST_BLOCK = 128, 1024
 
 
