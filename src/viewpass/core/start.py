@@ -27,6 +27,7 @@ CANDIDATES = {
 # The heats: the share of the warm-up rows that each is run on, and how many candidates go on after it.
 HEATS = ((1 / 8, 3), (1 / 4, 1))
 HEAT_ROWS, HEAT_ROWS_A_CLUSTER = 500, 20  # each has at least so many rows
+SEED_ROWS_A_CLUSTER = 5  # seeds are drawn from so many rows (or HEAT_ROWS) if the heat has more
 # Centre updates of each heat, and of the winner on all warm-up rows, for a warm-up of LARGE rows or
 # more; a smaller one is looked at more often for the same price. In all a start looks at some 30,000
 # rows, or at seven times as many rows as the warm-up has.
@@ -105,16 +106,36 @@ def _first_heat(
     workspace: Workspace,
     rng: np.random.Generator,
 ) -> list[Outcome]:
-    labels = []
-    if numbers.get("seeded"):
-        labels += seeded_labels(heat, n_clusters, numbers["seeded"], rng)
+    field = _from_seeds(heat, n_clusters, numbers.get("seeded", 0), rules, workspace, rng)
     for _ in range(numbers.get("hard", 0)):
-        labels.append(rng.integers(n_clusters, size=heat.n_rows).astype(np.int32))
-    field = [from_labels(heat, start, n_clusters, rules, workspace) for start in labels]
+        labels = rng.integers(n_clusters, size=heat.n_rows).astype(np.int32)
+        field.append(from_labels(heat, labels, n_clusters, rules, workspace))
     for _ in range(numbers.get("soft", 0)):
         memberships = soft_memberships(heat, n_clusters, rng)
         field.append(step.from_memberships(heat, memberships, rules, workspace))
     return field
+
+
+def _from_seeds(
+    heat: MeasuredRows,
+    n_clusters: int,
+    n_sets: int,
+    rules: Rules,
+    workspace: Workspace,
+    rng: np.random.Generator,
+) -> list[Outcome]:
+    """Drawing seeds costs rows x clusters: draw them from some of the rows where there are many of both."""
+    if n_sets == 0:
+        return []
+    n_drawn = max(HEAT_ROWS, SEED_ROWS_A_CLUSTER * n_clusters)
+    if heat.n_rows <= n_drawn:
+        sets = seeded_labels(heat, n_clusters, n_sets, rng)
+        return [from_labels(heat, labels, n_clusters, rules, workspace) for labels in sets]
+    drawn = _part(heat, rng.choice(heat.n_rows, n_drawn, replace=False))
+    once = replace(rules, max_iter=1)
+    sets = seeded_labels(drawn, n_clusters, n_sets, rng)
+    field = [from_labels(drawn, labels, n_clusters, once, workspace) for labels in sets]
+    return [_go_on(heat, one, rules, workspace, same_rows=False) for one in field]
 
 
 def from_labels(

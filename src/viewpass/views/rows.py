@@ -47,8 +47,9 @@ class MeasuredRows:
         self.n_seen: Integers = np.zeros(self.n_rows, dtype=np.int64)
         self.measured = False
         width = sum(_row_bytes(x) for x in chunk.views if x is not None)
-        share = -(-self.n_rows // n_threads)  # few rows: a block for each thread
-        self.block = max(SMALLEST_BLOCK, min(LARGEST_BLOCK, share, BLOCK_BYTES // max(width, 1)))
+        fitting = max(SMALLEST_BLOCK, min(LARGEST_BLOCK, BLOCK_BYTES // max(width, 1)))
+        rounds = -(-self.n_rows // (fitting * n_threads))  # equal blocks, as many for each thread
+        self.block = max(SMALLEST_BLOCK, -(-self.n_rows // max(rounds * n_threads, 1)))
 
     @property
     def n_blocks(self) -> int:
