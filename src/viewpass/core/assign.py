@@ -40,6 +40,7 @@ class Decision:
         kept = keep and n_rows * n_clusters * 8 <= KEPT_BYTES
         self.distance: Floats | None = np.empty((n_rows, n_clusters)) if kept else None
         self.stale: Mask = np.ones(n_clusters, dtype=bool)
+        self.complete = False  # whether `distance` holds every row, or a bound of it
 
 
 @dataclass
@@ -118,6 +119,7 @@ def assign(
         rows.measure(workspace.n_threads)
         return assign(rows, centres, workspace, collect=collect, keep=keep)
     decision.stale[:] = False
+    decision.complete = decision.distance is not None
     workspace.n_looks += rows.n_rows
     if collect is not None:
         for part in parts:
@@ -198,6 +200,7 @@ def look_again(
     compared = decision.stale | moved
     everyone = len(which) > MOST_OF * rows.n_rows
     decision.stale = np.zeros_like(moved) if everyone else compared
+    decision.complete |= everyone and decision.distance is not None
     if not len(which) or not compared.any():
         return
     if everyone:

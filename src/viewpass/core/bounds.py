@@ -29,7 +29,12 @@ def doubtful_rows(
             continue
         if old is None or new is None:
             return np.flatnonzero(rows.n_seen > 0)
-        reach = 2.0 * LENGTH_ALLOWANCE * moves[v] + ROUNDING * (new.values.shape[1] + 16)
+        rounding = np.where(moves[v] > 0, ROUNDING * (new.values.shape[1] + 16), 0.0)
+        reach = 2.0 * LENGTH_ALLOWANCE * moves[v] + rounding  # 0 for a centre that did not move
         rises[v] = new.squares - old.squares + reach
         falls[v] = new.squares - old.squares - reach
-    return loosen(rises, falls, rows.inverse, decision.labels, decision.margins)
+    known = decision.distance if decision.complete else None
+    return loosen(
+        *(rises, falls, rows.inverse, decision.labels),
+        *(decision.slack, decision.margins, known),
+    )

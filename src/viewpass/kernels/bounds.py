@@ -83,22 +83,74 @@ def _loosen_many(rises, falls, inverse, labels, margins, doubtful):  # type: ign
     return n_doubtful
 
 
+def _loosen_each(rises, falls, inverse, labels, slack, margins, distance, doubtful):  # type: ignore[no-untyped-def]
+    """The same with the distances at hand: every cluster is held to what it moved itself.
+
+    INOUT distance: the own one becomes the most it can be now, the others the least.
+    """
+    n_views, n_clusters = rises.shape
+    n_patterns = 2**n_views
+    rise = np.zeros((n_patterns, n_clusters))
+    fall = np.zeros((n_patterns, n_clusters))
+    for pattern in range(1, n_patterns):
+        for v in range(n_views):
+            if pattern >> v & 1:
+                rise[pattern] += rises[v]
+                fall[pattern] += falls[v]
+    n_doubtful = 0
+    for i in range(labels.shape[0]):
+        own = labels[i]
+        if own < 0:
+            continue
+        pattern = 0
+        for v in range(n_views):
+            pattern |= int(inverse[v, i] > 0.0) << v
+        mine = distance[i, own] + rise[pattern, own]
+        lowest = np.inf
+        for k in range(n_clusters):
+            value = distance[i, k] + fall[pattern, k]
+            distance[i, k] = value
+            lowest = min(lowest, value if k != own else np.inf)
+        distance[i, own] = mine
+        margins[i] = lowest - mine - 2.0 * slack[i]
+        if not margins[i] > 0.0:
+            doubtful[n_doubtful] = i
+            n_doubtful += 1
+    return n_doubtful
+
+
 MOST_PATTERNS = 256
 
 _F64, _I64 = types.float64, types.int64
-_SIGNATURE = _I64(
-    *(read_only(_F64, 2), read_only(_F64, 2), read_only(_F64, 2), read_only(types.int32, 1)),
-    *(_F64[::1], _I64[::1]),
+_MATRIX, _OWN = read_only(_F64, 2), read_only(types.int32, 1)
+_SIGNATURE = _I64(_MATRIX, _MATRIX, _MATRIX, _OWN, _F64[::1], _I64[::1])
+_SIGNATURE_EACH = _I64(
+    *(_MATRIX, _MATRIX, _MATRIX, _OWN, read_only(_F64, 1)),
+    *(_F64[::1], _F64[:, ::1], _I64[::1]),
 )
 
 
 @cache
-def _kernel(tabulated: bool) -> Callable[..., Any]:
-    return compiled(_loosen if tabulated else _loosen_many, _SIGNATURE)
+def _kernel(name: str) -> Callable[..., Any]:
+    if name == "each":
+        return compiled(_loosen_each, _SIGNATURE_EACH)
+    return compiled(_loosen if name == "tabulated" else _loosen_many, _SIGNATURE)
 
 
-def loosen(rises: Floats, falls: Floats, inverse: Floats, labels: Labels, margins: Floats) -> Integers:
-    """Lower margins, in place; give the rows that must be looked at again."""
+def loosen(
+    rises: Floats,
+    falls: Floats,
+    inverse: Floats,
+    labels: Labels,
+    slack: Floats,
+    margins: Floats,
+    distance: Floats | None,
+) -> Integers:
+    """Lower margins (and distances, where known), in place; give the rows to be looked at again."""
     doubtful = np.empty(len(labels), dtype=np.int64)
-    kernel = _kernel(2 ** len(rises) <= min(MOST_PATTERNS, len(labels)))
+    few = 2 ** len(rises) <= min(MOST_PATTERNS, max(len(labels), 8))
+    if distance is not None and few:
+        each = _kernel("each")
+        return doubtful[: each(rises, falls, inverse, labels, slack, margins, distance, doubtful)]
+    kernel = _kernel("tabulated" if few else "many")
     return doubtful[: kernel(rises, falls, inverse, labels, margins, doubtful)]
