@@ -11,7 +11,7 @@ import scipy.sparse
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array, Mask
 from viewpass.sources.frames import is_frame, values_of
-from viewpass.views.checks import as_view, check_observed, number_type
+from viewpass.views.checks import as_view, check_columns, check_observed, number_type
 from viewpass.views.chunk import Chunk, Schema, default_names, unique_names
 
 
@@ -48,6 +48,10 @@ class ArraySource:
         self._observed: Mask | None = (
             None if observed is None else check_observed(observed, self.n_rows, len(self._names))
         )
+        if self._observed is not None:  # kernels pass over what the mask hides; others read it
+            for x, name in zip(self._views, self._names, strict=True):
+                if scipy.sparse.issparse(x):
+                    check_columns(x, f"view {name!r}")
         self.row_ids = row_ids
         self.schema = Schema(
             self._names, tuple(None if x is None else x.shape[1] or None for x in self._views)
@@ -57,12 +61,16 @@ class ArraySource:
         """Read all rows, `size` at a time."""
         for start in range(0, self.n_rows, size):
             stop = min(start + size, self.n_rows)
-            yield Chunk.of(
-                [None if x is None else _cut(x, start, stop) for x in self._views],
-                names=self._names,
-                observed=None if self._observed is None else self._observed[start:stop],
-                start=start,
-                row_ids=None if self.row_ids is None else self.row_ids[start:stop],
+            yield Chunk(
+                tuple(
+                    None if x is None or x.shape[1] == 0 else _cut(x, start, stop, name)
+                    for x, name in zip(self._views, self._names, strict=True)
+                ),
+                self._names,
+                stop - start,
+                None if self._observed is None else self._observed[start:stop],
+                start,
+                None if self.row_ids is None else self.row_ids[start:stop],
             )
 
     def arranged(self, names: tuple[str, ...]) -> ArraySource:
@@ -131,9 +139,15 @@ def _common_length(views: Sequence[Any], names: Sequence[str]) -> int:
     return int(n_rows)
 
 
-def _cut(x: Any, start: int, stop: int) -> Any:
+def _cut(x: Any, start: int, stop: int, name: str) -> Any:
+    """Rows of a view that `_readable` has looked at, without copying where that is possible."""
     if not scipy.sparse.issparse(x):
-        return x[start:stop]
+        return as_view(x[start:stop], name)
     first, last = x.indptr[start], x.indptr[stop]
-    parts = (x.data[first:last], x.indices[first:last], x.indptr[start : stop + 1] - first)
-    return scipy.sparse.csr_array(parts, shape=(stop - start, x.shape[1]))
+    rows = scipy.sparse.csr_array((stop - start, x.shape[1]), dtype=x.dtype)
+    # Set one by one: a constructor that is given them copies short pieces of long arrays.
+    rows.data, rows.indices = x.data[first:last], x.indices[first:last]
+    if last - first >= 2**31:
+        rows.indices = rows.indices.astype(np.int64)
+    rows.indptr = (x.indptr[start : stop + 1] - first).astype(rows.indices.dtype)
+    return rows
