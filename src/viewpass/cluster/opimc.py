@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from viewpass.cluster.base import ViewClusterer, check_whole, narrated
 from viewpass.cluster.starts import checked_init
 from viewpass.core.step import Rules
-from viewpass.core.stream import Model, Plan, Stream
+from viewpass.core.stream import Model, Plan, Stream, label
 from viewpass.engine.local import run, too_few
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Labels
@@ -208,8 +208,10 @@ class OPIMC(ViewClusterer):
             chunk = chunk.copy()
         decided = stream.feed(chunk)
         fresh._learnt = stream
-        labels = fresh._labels_of(source) if decided is None else decided.labels[-source.n_rows :]
-        fresh.stream_labels_ = fresh.labels_ = labels
+        fresh.__dict__.pop("labels_", None)  # while gathering they are worked out when asked for
+        fresh.__dict__.pop("stream_labels_", None)
+        if decided is not None:
+            fresh.stream_labels_ = fresh.labels_ = decided.labels[-source.n_rows :]
         if not fresh._cut_by_views:  # a view that was absent so far may have shown its columns
             fresh.n_features_in_ = sum(width or 0 for width in stream.schema.widths)
         if source.row_ids is not None:
@@ -240,6 +242,14 @@ class OPIMC(ViewClusterer):
             return self._learnt.model
         except AttributeError:
             raise AttributeError(f"this {type(self).__name__} is not fitted yet.") from None
+
+    def __getattr__(self, name: str) -> Any:
+        # Labels of the last chunk while a warm-up gathers: from a provisional start, when asked for.
+        if name in ("labels_", "stream_labels_") and "_learnt" in self.__dict__:
+            waiting = self._learnt.gathering
+            if waiting is not None:
+                return label(waiting, self._learnt.model, self._workspace())
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_learnt")

@@ -94,10 +94,15 @@ class Stream:
         """What is known now: while the warm-up gathers, from a start made of the rows so far."""
         if self._model is not None:
             return self._model
-        if self._guess is None:
-            self._guess = self._provisional()
-        assert self._guess._model is not None
-        return self._guess._model
+        guess = self._guess or self._provisional()
+        self._guess = guess
+        assert guess._model is not None
+        return guess._model
+
+    @property
+    def gathering(self) -> Chunk | None:
+        """The chunk read last, if it waits for the warm-up to be complete."""
+        return self._gathered[-1] if self._gathered else None
 
     def feed(self, chunk: Chunk) -> Decided | None:
         """Read the next rows; nothing changes if they are refused."""
@@ -167,8 +172,9 @@ class Stream:
             n_rows,
             n_unseen,
             outcome.n_iter + (0 if before is None else before.n_iter),
-            [*([] if before is None else before.loss_curve), outcome.loss / n_rows],
+            [] if before is None else before.loss_curve,
         )
+        self._model.loss_curve.append(outcome.loss / n_rows)
         self._schema, self._n_rows, self._n_unseen = schema, n_rows, n_unseen
         self._gathered, self._n_gathered, self._guess = [], 0, None
         decision = outcome.decision
@@ -185,6 +191,7 @@ class Stream:
         """A copy of this stream that starts with the rows gathered so far; not committed."""
         guess = copy(self)
         guess.rng = deepcopy(self.rng)
+        guess.workspace = Workspace(self.workspace.n_threads)  # several may ask at once
         if guess.finish() is None:
             schema = self._schema
             assert schema is not None
