@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Self
@@ -33,7 +34,9 @@ logger = logging.getLogger("viewpass")
 PREDICT_BLOCK = 8192
 
 
-class ViewClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class ViewClusterer(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator, metaclass=ABCMeta
+):
     """Base of the estimators; a subclass fits and says what it has learnt (`_fitted_model`)."""
 
     # Set by subclasses' __init__.
@@ -49,8 +52,9 @@ class ViewClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     labels_: Labels
     _cut_by_views: bool
 
+    @abstractmethod
     def _fitted_model(self) -> Model:
-        raise NotImplementedError
+        """What was learnt, or AttributeError."""
 
     # ---- a fit that fails leaves no trace: it is done on a blank copy
 
@@ -153,9 +157,9 @@ class ViewClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         """Fit, then `transform` the same data."""
         return self.fit(X, observed=observed).transform(X, observed=observed)
 
+    @abstractmethod
     def fit(self, X: Any, y: Any = None, observed: Any = None) -> Self:
-        """Fit to data; see the subclass."""
-        raise NotImplementedError
+        """Fit to data."""
 
     def score(self, X: Any, y: Any = None, observed: Any = None) -> float:
         """Minus the objective on X: squared distances to the nearest centres plus the ridge."""

@@ -21,44 +21,6 @@ def _loosen(rises, falls, inverse, labels, margins, doubtful):  # type: ignore[n
     (views x n), labels; INOUT margins; OUT doubtful. Returns the number of doubtful rows.
     """
     n_views, n_clusters = rises.shape
-    n_patterns = 2**n_views
-    # For rows with the same views, what their own cluster may rise and the others fall by.
-    rise = np.zeros((n_patterns, n_clusters))
-    lowest = np.full(n_patterns, np.inf)
-    second = np.full(n_patterns, np.inf)
-    where = np.full(n_patterns, -1)
-    for pattern in range(1, n_patterns):
-        for k in range(n_clusters):
-            fall = 0.0
-            for v in range(n_views):
-                if pattern >> v & 1:
-                    rise[pattern, k] += rises[v, k]
-                    fall += falls[v, k]
-            if fall < lowest[pattern]:
-                second[pattern] = lowest[pattern]
-                lowest[pattern] = fall
-                where[pattern] = k
-            elif fall < second[pattern]:
-                second[pattern] = fall
-    n_doubtful = 0
-    for i in range(labels.shape[0]):
-        own = labels[i]
-        if own < 0:
-            continue
-        pattern = 0
-        for v in range(n_views):
-            pattern |= int(inverse[v, i] > 0.0) << v
-        fall = second[pattern] if where[pattern] == own else lowest[pattern]
-        margins[i] += fall - rise[pattern, own]
-        if not margins[i] > 0.0:
-            doubtful[n_doubtful] = i
-            n_doubtful += 1
-    return n_doubtful
-
-
-def _loosen_many(rises, falls, inverse, labels, margins, doubtful):  # type: ignore[no-untyped-def]
-    """The same where there are too many patterns of views to tabulate."""
-    n_views, n_clusters = rises.shape
     n_doubtful = 0
     for i in range(labels.shape[0]):
         own = labels[i]
@@ -119,7 +81,7 @@ def _loosen_each(rises, falls, inverse, labels, slack, margins, distance, doubtf
     return n_doubtful
 
 
-MOST_PATTERNS = 256
+MOST_VIEWS = 8  # whose patterns of presence are tabulated
 
 _F64, _I64 = types.float64, types.int64
 _MATRIX, _OWN = read_only(_F64, 2), read_only(types.int32, 1)
@@ -134,7 +96,7 @@ _SIGNATURE_EACH = _I64(
 def _kernel(name: str) -> Callable[..., Any]:
     if name == "each":
         return compiled(_loosen_each, _SIGNATURE_EACH)
-    return compiled(_loosen if name == "tabulated" else _loosen_many, _SIGNATURE)
+    return compiled(_loosen, _SIGNATURE)
 
 
 def loosen(
@@ -148,9 +110,7 @@ def loosen(
 ) -> Integers:
     """Lower margins (and distances, where known), in place; give the rows to be looked at again."""
     doubtful = np.empty(len(labels), dtype=np.int64)
-    few = 2 ** len(rises) <= min(MOST_PATTERNS, max(len(labels), 8))
-    if distance is not None and few:
+    if distance is not None and len(rises) <= MOST_VIEWS:
         each = _kernel("each")
         return doubtful[: each(rises, falls, inverse, labels, slack, margins, distance, doubtful)]
-    kernel = _kernel("tabulated" if few else "many")
-    return doubtful[: kernel(rises, falls, inverse, labels, margins, doubtful)]
+    return doubtful[: _kernel("all")(rises, falls, inverse, labels, margins, doubtful)]
