@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 from numba import types
 
-from viewpass.kernels.compiling import compiled
+from viewpass.kernels.compiling import compiled, once
 from viewpass.kernels.dense import read_only
 from viewpass.kernels.grid import Floats, Integers, Labels
 
@@ -57,8 +56,9 @@ def _loosen_each(rises, falls, inverse, labels, slack, margins, distance, doubtf
     for pattern in range(1, n_patterns):
         for v in range(n_views):
             if pattern >> v & 1:
-                rise[pattern] += rises[v]
-                fall[pattern] += falls[v]
+                for k in range(n_clusters):
+                    rise[pattern, k] += rises[v, k]
+                    fall[pattern, k] += falls[v, k]
     n_doubtful = 0
     for i in range(labels.shape[0]):
         own = labels[i]
@@ -92,7 +92,7 @@ _SIGNATURE_EACH = _I64(
 )
 
 
-@cache
+@once
 def _kernel(name: str) -> Callable[..., Any]:
     if name == "each":
         return compiled(_loosen_each, _SIGNATURE_EACH)

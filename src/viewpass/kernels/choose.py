@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 from numba import types
 
-from viewpass.kernels.compiling import compiled
+from viewpass.kernels.compiling import compiled, once
 from viewpass.kernels.dense import read_only
 
 
@@ -91,7 +90,7 @@ _SIGNATURES = {
 _FUNCTIONS: dict[str, Callable[..., Any]] = {"choose": _choose, "resolve": _resolve, "place": _place}
 
 
-@cache
+@once
 def kernel(name: str) -> Callable[..., Any]:
     """`choose`, `resolve` or `place`, compiled."""
     return compiled(_FUNCTIONS[name], _SIGNATURES[name])

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import threading
 import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from numba import njit
+
+Kernel: TypeAlias = Callable[..., Any]
 
 logger = logging.getLogger("viewpass")
 
@@ -41,6 +44,21 @@ def compiled(function: Callable[..., Any], signature: Any) -> Callable[..., Any]
         )
     result: Callable[..., Any] = kernel
     return result
+
+
+def once(make: Callable[..., Kernel]) -> Callable[..., Kernel]:
+    """Remember what `make` makes, and let threads that ask at the same time wait for the first."""
+    made: dict[tuple[str, ...], Kernel] = {}
+    making = threading.Lock()
+
+    def get(*key: str) -> Kernel:
+        if key not in made:
+            with making:
+                if key not in made:
+                    made[key] = make(*key)
+        return made[key]
+
+    return get
 
 
 @cache

@@ -7,13 +7,12 @@ argument; no two arguments may share memory.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 from numba import njit, types
 
-from viewpass.kernels.compiling import compiled
+from viewpass.kernels.compiling import compiled, once
 from viewpass.kernels.grid import (
     ABSENT,
     EXTREME,
@@ -308,7 +307,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
-@cache
+@once
 def kernel(name: str, dtype: str) -> Callable[..., Any]:
     """One of the functions above, compiled for rows of a type."""
     values = read_only(_F32 if dtype == "float32" else _F64, 2)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 from numba import types
 
-from viewpass.kernels.compiling import compiled
+from viewpass.kernels.compiling import compiled, once
 from viewpass.kernels.dense import read_only
 from viewpass.kernels.grid import LANES, STEP, Array, Floats, Integers, Mask
 from viewpass.kernels.lanes import fold, new_lanes
@@ -113,7 +112,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
-@cache
+@once
 def _kernel(name: str) -> Callable[..., Any]:
     return compiled(_FUNCTIONS[name], _SIGNATURES[name])
 

@@ -7,13 +7,12 @@ same, since the zeros it passes over add nothing. IN, OUT and INOUT say what hap
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 from numba import njit, types
 
-from viewpass.kernels.compiling import compiled
+from viewpass.kernels.compiling import compiled, once
 from viewpass.kernels.dense import read_only
 from viewpass.kernels.grid import (
     ABSENT,
@@ -227,7 +226,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
-@cache
+@once
 def kernel(name: str, dtype: str, index: str) -> Callable[..., Any]:
     """One of the functions above, compiled for values and indices of a type."""
     data = read_only(_F32 if dtype == "float32" else _F64, 1)
