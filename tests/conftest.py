@@ -6,6 +6,12 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# Random inputs are new ones at every run, but for CI: a run that judges a change must be repeatable.
+settings.register_profile("ci", derandomize=True, deadline=None)
+if os.environ.get("CI"):
+    settings.load_profile("ci")
 
 BESIDE = Path(__file__).parents[2] / "shared" / "data"
 
