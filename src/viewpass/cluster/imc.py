@@ -168,10 +168,9 @@ class IMC(ViewClusterer):
         return best, np.array(objectives)
 
     def _fitted_model(self) -> Model:
-        try:
-            return self._learnt
-        except AttributeError:
-            raise AttributeError(f"this {type(self).__name__} is not fitted yet.") from None
+        if "_learnt" not in self.__dict__:
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet.")
+        return self._learnt
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_learnt")

@@ -238,10 +238,9 @@ class OPIMC(ViewClusterer):
         return Stream(plan, as_generator(self.random_state), self._workspace())
 
     def _fitted_model(self) -> Model:
-        try:
-            return self._learnt.model
-        except AttributeError:
-            raise AttributeError(f"this {type(self).__name__} is not fitted yet.") from None
+        if "_learnt" not in self.__dict__:
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet.")
+        return self._learnt.model
 
     def __getattr__(self, name: str) -> Any:
         # Labels of the last chunk while a warm-up gathers: from a provisional start, when asked for.

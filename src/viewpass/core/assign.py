@@ -76,9 +76,19 @@ class Workspace:
     def kept_rows(self, rows: MeasuredRows) -> KeptRows | None:
         """Room for the unit rows of a chunk, if they are few enough; one chunk at a time."""
         if self._kept is None or self._kept.rows is not rows:
-            size = sum(4 * rows.n_rows * view.shape[1] for view in rows.views if view is not None)
+            dense = [view for view in rows.views if view is not None and view.kind == "dense"]
+            size = sum(4 * rows.n_rows * view.shape[1] for view in dense)
             self._kept = KeptRows(rows, self._room) if size <= KEPT_BYTES else None
         return self._kept
+
+    def forget_rows(self) -> None:
+        """Let go of the last chunk: it may be a piece of the caller's data."""
+        self._kept = None
+
+    def release(self) -> None:
+        """Give the room back as well; it is made anew when needed."""
+        self.__post_init__()
+        self._kept, self._room = None, Scratch()
 
     def __deepcopy__(self, memo: object) -> Workspace:
         return Workspace(self.n_threads)

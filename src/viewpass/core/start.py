@@ -19,19 +19,20 @@ from viewpass.core.step import Outcome, Rules
 from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.views.rows import MeasuredRows
 
-# Candidates of each kind that compete, by the name of the start; up to twice as many on few rows.
+# Candidates of each kind that compete, by the name of the start; on few rows up to twice as many
+# compete and one more goes on.
 CANDIDATES = {
     "auto": {"seeded": 3, "hard": 2, "soft": 1},
     "k-means++": {"seeded": 4},
 }
 # The heats: the share of the warm-up rows that each is run on, and how many candidates go on after it.
-HEATS = ((1 / 8, 3), (1 / 4, 1))
+HEATS = ((1 / 8, 2), (1 / 4, 1))
 HEAT_ROWS, HEAT_ROWS_A_CLUSTER = 500, 20  # each has at least so many rows
 SEED_ROWS_A_CLUSTER = 5  # seeds are drawn from so many rows (or HEAT_ROWS) if the heat has more
 # Centre updates of each heat, and of the winner on all warm-up rows, for a warm-up of LARGE rows or
 # more; a smaller one is looked at more often for the same price. In all a start looks at some 30,000
 # rows, or at seven times as many rows as the warm-up has.
-HEAT_UPDATES, FINAL_UPDATES = 2, 4
+HEAT_UPDATES, FINAL_UPDATES = 2, 3
 LARGE = 4000
 
 
@@ -85,6 +86,8 @@ def compete(
             field = _first_heat(heat, n_clusters, numbers, heat_rules, workspace, rng)
         else:
             field = [_go_on(heat, one, heat_rules, workspace, same_rows=heat is last) for one in field]
+        if n_left > 1 and effort >= 2.0:
+            n_left += 1
         field = sorted(field, key=lambda one: one.total.objective(rules.alpha))[:n_left]
         last = heat
     n_updates = rules.max_iter if whole else min(rules.max_iter, int(FINAL_UPDATES * effort))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -15,32 +15,16 @@ from viewpass.sources.source import Source
 
 logger = logging.getLogger("viewpass")
 
-Progress = Callable[[int, int, Stream], None]
 
-
-def run(
-    stream: Stream,
-    source: Source,
-    *,
-    chunk_size: int,
-    n_passes: int,
-    progress: Progress | None = None,
-) -> Labels:
-    """Read the source `n_passes` times; give the labels as the stream decided them last.
-
-    `progress` is told the pass (from 0), the rows read in it and the stream, after every chunk.
-    """
+def run(stream: Stream, source: Source, *, chunk_size: int, n_passes: int) -> Labels:
+    """Read the source `n_passes` times; give the labels as the stream decided them last."""
     labels = np.full(source.n_rows, -1, dtype=np.int32)
     for number in range(n_passes):
-        done = 0
         for chunk in source.chunks(chunk_size):
             there = slice(chunk.start, chunk.start + chunk.n_rows)
             decided = stream.feed(chunk) if number == 0 else stream.refeed(chunk, labels[there])
             if decided is not None:
                 labels[decided.start : decided.start + len(decided.labels)] = decided.labels
-            done += chunk.n_rows
-            if progress is not None:
-                progress(number, done, stream)
         if number == 0:
             last = stream.finish()
             if last is not None:
@@ -49,6 +33,7 @@ def run(
         if logger.isEnabledFor(logging.INFO):
             curve = stream.model.loss_curve
             logger.info("pass %d of %d: average loss %.6g", number + 1, n_passes, curve[-1])
+    stream.workspace.release()
     return labels
 
 

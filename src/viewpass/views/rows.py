@@ -188,8 +188,3 @@ def _rescaled(matrix: Matrix, rows: Integers) -> Matrix:
             values = matrix[row]
         values[:] = np.ldexp(values, -int(np.frexp(np.abs(values).max())[1]))
     return matrix
-
-
-def wrap(chunk: Chunk, *, reference: bool = False) -> MeasuredRows:
-    """Put a chunk under the kernels."""
-    return MeasuredRows(chunk, reference=reference)
