@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from viewpass.core.centres import Centres
+from viewpass.core.fused import Step
 from viewpass.core.statistics import Statistics
 from viewpass.kernels import choose
+from viewpass.kernels.chunk.desk import Desk, new_room
 from viewpass.kernels.grid import Array, Floats, Integers, Labels, Mask
 from viewpass.kernels.scratch import Scratch
 from viewpass.kernels.threads import run_blocks, single_threaded_blas
@@ -51,6 +53,9 @@ class Workspace:
     scratches: list[Scratch] = field(init=False)
     _kept: KeptRows | None = field(init=False, default=None)
     _room: Scratch = field(init=False, default_factory=Scratch)
+    _rooms: list[Desk] = field(init=False, default_factory=list)
+    _shape: tuple[int, ...] = field(init=False, default=())
+    _capacity: int = field(init=False, default=0)
     n_looks: float = field(init=False, default=0.0)  # rows looked at, in parts where not at all centres
 
     def __post_init__(self) -> None:
@@ -64,14 +69,23 @@ class Workspace:
 
     def empty_sums(self, worker: int, like: Statistics, views: list[int]) -> Statistics:
         """Statistics of nothing for one thread to add to, in some views; the same room each time."""
-        room = self.scratches[worker]
-        sums = Statistics(like.n_clusters, [])
-        for v, width in enumerate(like.widths):
-            steps = room.room(f"steps{v}", (like.n_clusters, width if v in views else 0), np.int64)
-            steps[:] = 0
-            sums.steps.append(steps)
-            sums.counts.append(np.zeros(like.n_clusters, dtype=np.int64))
-        return sums
+        widths = [width if v in views else 0 for v, width in enumerate(like.widths)]
+        flat = self.scratches[worker].room("steps", (like.n_clusters * sum(widths),), np.int64)
+        flat[:] = 0
+        counts = np.zeros((len(widths), like.n_clusters), dtype=np.int64)
+        return Statistics.of(like.n_clusters, widths, flat, counts)
+
+    def rooms(self, sizes: tuple[int, int, int], n_rows: int, n_threads: int, tile_rows: int) -> list[Desk]:
+        """Room for the compiled phases, kept for chunks of the same shape."""
+        key = (*sizes, tile_rows)
+        if self._shape != key or self._capacity < n_rows or len(self._rooms) < n_threads:
+            self._shape, self._capacity = key, n_rows
+            self._rooms = [new_room(*sizes, n_rows, tile_rows) for _ in range(n_threads)]
+        return self._rooms[:n_threads]
+
+    def part(self, worker: int, size: int) -> Integers:
+        """Room for one thread's sums."""
+        return self.scratches[worker].room("part", (size,), np.int64)
 
     def kept_rows(self, rows: MeasuredRows) -> KeptRows | None:
         """Room for the unit rows of a chunk, if they are few enough; one chunk at a time."""
@@ -89,6 +103,7 @@ class Workspace:
         """Give the room back as well; it is made anew when needed."""
         self.__post_init__()
         self._kept, self._room = None, Scratch()
+        self._rooms, self._shape = [], ()
 
     def __deepcopy__(self, memo: object) -> Workspace:
         return Workspace(self.n_threads)
@@ -99,13 +114,48 @@ def assign(
     centres: Centres,
     workspace: Workspace,
     *,
+    keep: bool = False,
+) -> Decision:
+    """Decide all rows, and keep the distances if asked; rows not measured yet are measured on the way."""
+    return assign_and_add(rows, centres, None, workspace, keep=keep)[0]
+
+
+def assign_and_add(
+    rows: MeasuredRows,
+    centres: Centres,
+    total: Statistics | None,
+    workspace: Workspace,
+    *,
+    keep: bool = False,
+) -> tuple[Decision, Statistics | None]:
+    """Decide all rows; give the statistics with them as well, which leaves `total` as it was."""
+    if rows.desk is None:
+        collect = None if total is None else total.copy(workspace.n_threads)
+        return _assign(rows, centres, workspace, collect=collect, keep=keep), collect
+    widths = tuple(width or 0 for width in rows.chunk.schema.widths) if total is None else total.widths
+    decision = Decision(rows.n_rows, centres.n_clusters, keep=keep)
+    step = Step(rows, centres, widths, workspace)
+    summing = total is not None and not step.sparse
+    if not step.look_first(decision, summing=summing):  # rows had to be mended: look at all of them again
+        rows.measure(workspace.n_threads)
+        return assign_and_add(rows, centres, total, workspace, keep=keep)
+    decision.stale[:] = False
+    decision.complete = decision.distance is not None
+    workspace.n_looks += rows.n_rows
+    return decision, None if total is None else step.collect(total, summed=summing)
+
+
+def _assign(
+    rows: MeasuredRows,
+    centres: Centres,
+    workspace: Workspace,
+    *,
     collect: Statistics | None = None,
     keep: bool = False,
 ) -> Decision:
-    """Decide all rows; add them to `collect` on the way, and keep the distances if asked.
+    """Decide all rows, view by view and block by block; add them to `collect` on the way.
 
-    Rows not measured yet are measured on the way too, and faults found are raised before anything
-    is added to `collect`.
+    Faults found are raised before anything is added to `collect`.
     """
     decision = Decision(rows.n_rows, centres.n_clusters, keep=keep)
     fresh = not rows.measured
@@ -127,7 +177,7 @@ def assign(
         run_blocks(work, rows.n_blocks, workspace.n_threads)
     if fresh and rows.finish():  # rows had to be mended: look at all of them again
         rows.measure(workspace.n_threads)
-        return assign(rows, centres, workspace, collect=collect, keep=keep)
+        return _assign(rows, centres, workspace, collect=collect, keep=keep)
     decision.stale[:] = False
     decision.complete = decision.distance is not None
     workspace.n_looks += rows.n_rows

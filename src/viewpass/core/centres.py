@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from viewpass.core.packed import Packed
 from viewpass.core.statistics import WORTH_THREADS, Statistics
 from viewpass.kernels.dense_view import padded
 from viewpass.kernels.grid import STEP, Array, Floats, Integers, Mask
@@ -42,6 +43,29 @@ class Centres:
         self.views = tuple(views)
         self.known = tuple(known)
         self._layouts: dict[Any, Any] = {}
+
+    @classmethod
+    def of_packed(cls, packed: Packed) -> Centres:
+        """Centres as the compiled phases left them."""
+        views = [
+            ViewCentres(packed.view(v), packed.squares[v], packed.traces[v]) if ready else None
+            for v, ready in enumerate(packed.ready.tolist())
+        ]
+        made = cls(views, list(packed.known))
+        made._layouts[packed.sparse] = packed
+        return made
+
+    def packed(self, widths: Sequence[int], *, sparse: bool) -> Packed:
+        """The centres in flat arrays, for views of these widths."""
+        packed: Packed | None = self._layouts.get(sparse)
+        if packed is None or packed.widths != tuple(widths):
+            packed = Packed.room(self.n_clusters, widths, sparse=sparse)
+            for v, view in enumerate(self.views):
+                packed.known[v] = self.known[v]
+                if view is not None:
+                    packed.put(v, view.values, view.squares, view.traces)
+            self._layouts[sparse] = packed
+        return packed
 
     @classmethod
     def none(cls, n_clusters: int, n_views: int) -> Centres:

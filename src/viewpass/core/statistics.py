@@ -45,9 +45,30 @@ class Statistics:
     """
 
     def __init__(self, n_clusters: int, widths: Sequence[int]) -> None:
+        self._hold(
+            n_clusters,
+            widths,
+            np.zeros(n_clusters * sum(widths), dtype=np.int64),
+            np.zeros((len(widths), n_clusters), dtype=np.int64),
+        )
+
+    def _hold(self, n_clusters: int, widths: Sequence[int], flat: Integers, counts: Integers) -> None:
         self.n_clusters = n_clusters
-        self.steps: list[Integers] = [np.zeros((n_clusters, d), dtype=np.int64) for d in widths]
-        self.counts: list[Integers] = [np.zeros(n_clusters, dtype=np.int64) for _ in widths]
+        self.flat = flat  # the views' sums behind one another, as the compiled phases want them
+        self.flat_counts = counts
+        ends = n_clusters * np.cumsum([0, *widths])
+        self.steps: list[Integers] = [
+            flat[first:last].reshape(n_clusters, width)
+            for first, last, width in zip(ends[:-1], ends[1:], widths, strict=True)
+        ]
+        self.counts: list[Integers] = list(counts)
+
+    @classmethod
+    def of(cls, n_clusters: int, widths: Sequence[int], flat: Integers, counts: Integers) -> Statistics:
+        """Hold these arrays, without a copy."""
+        made = cls.__new__(cls)
+        made._hold(n_clusters, widths, flat, counts)
+        return made
 
     @property
     def widths(self) -> tuple[int, ...]:
@@ -57,7 +78,7 @@ class Statistics:
     @property
     def squares(self) -> tuple[int, ...]:
         """S of each view: its observed rows, since every row has unit length."""
-        return tuple(int(counts.sum()) for counts in self.counts)
+        return tuple(self.flat_counts.sum(axis=1).tolist())
 
     def sums(self, view: int) -> Floats:
         """R of a view: the sum of the unit rows of each cluster."""
@@ -99,8 +120,8 @@ class Statistics:
 
     def copy(self, n_threads: int = 1) -> Statistics:
         """An independent copy."""
-        made = self._made([np.empty_like(s) for s in self.steps], [c.copy() for c in self.counts])
-        wide = sum(steps.size for steps in self.steps) > WORTH_THREADS
+        made = self._like(np.empty_like(self.flat), self.flat_counts.copy())
+        wide = self.flat.size > WORTH_THREADS
         run_blocks(
             lambda v, _: np.copyto(made.steps[v], self.steps[v]),
             len(self.steps),
@@ -130,7 +151,7 @@ class Statistics:
 
     def check_room(self) -> None:
         """Refuse to hold more rows than the sums are sure to have room for."""
-        if any(counts.max(initial=0) > MOST_ROWS for counts in self.counts):
+        if self.flat_counts.max(initial=0) > MOST_ROWS:
             raise DataError(
                 f"a cluster has more than {MOST_ROWS:,} rows: its exact sums could overflow. "
                 "Use more clusters, or fit parts of the data apart."
@@ -138,25 +159,26 @@ class Statistics:
 
     def __add__(self, other: Statistics) -> Statistics:
         self._check_same_shape(other)
-        return self._made(
-            [a + b for a, b in zip(self.steps, other.steps, strict=True)],
-            [a + b for a, b in zip(self.counts, other.counts, strict=True)],
-        )
+        return self._like(self.flat + other.flat, self.flat_counts + other.flat_counts)
 
     def __sub__(self, other: Statistics) -> Statistics:
         self._check_same_shape(other)
-        return self._made(
-            [a - b for a, b in zip(self.steps, other.steps, strict=True)],
-            [a - b for a, b in zip(self.counts, other.counts, strict=True)],
-        )
+        return self._like(self.flat - other.flat, self.flat_counts - other.flat_counts)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Statistics):
             return NotImplemented
-        return (self.n_clusters, self.widths) == (other.n_clusters, other.widths) and all(
-            np.array_equal(a, b)
-            for a, b in zip(self.steps + self.counts, other.steps + other.counts, strict=True)
+        return (
+            (self.n_clusters, self.widths) == (other.n_clusters, other.widths)
+            and np.array_equal(self.flat, other.flat)
+            and np.array_equal(self.flat_counts, other.flat_counts)
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"n_clusters": self.n_clusters, "widths": self.widths, "flat": self.flat, "counts": self.flat_counts}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._hold(state["n_clusters"], state["widths"], state["flat"], state["counts"])
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -164,10 +186,8 @@ class Statistics:
         rows = ", ".join(f"{n:,}" for n in self.squares)
         return f"Statistics(n_clusters={self.n_clusters}, widths={list(self.widths)}, rows=[{rows}])"
 
-    def _made(self, steps: list[Integers], counts: list[Integers]) -> Statistics:
-        made = Statistics(self.n_clusters, [])
-        made.steps, made.counts = steps, counts
-        return made
+    def _like(self, flat: Integers, counts: Integers) -> Statistics:
+        return Statistics.of(self.n_clusters, self.widths, flat, counts)
 
     def _check_same_shape(self, other: Statistics) -> None:
         if (self.n_clusters, self.widths) != (other.n_clusters, other.widths):

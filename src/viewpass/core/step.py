@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from viewpass.core import centres as centre_rules
-from viewpass.core.assign import Decision, Workspace, assign, look_again
+from viewpass.core.assign import Decision, Workspace, assign_and_add, look_again
 from viewpass.core.bounds import doubtful_rows
 from viewpass.core.centres import Centres, ChunkMean, Filling
+from viewpass.core.fused import Step
 from viewpass.core.loss import loss
 from viewpass.core.statistics import Statistics
 from viewpass.kernels.grid import Floats, Integers, Labels, Mask
@@ -41,9 +42,9 @@ def from_centres(
     rows: MeasuredRows, total: Statistics, centres: Centres, rules: Rules, workspace: Workspace
 ) -> Outcome:
     """A new chunk: predict it with the centres so far (Eq. 15-16), then settle."""
-    total = total.copy(workspace.n_threads)
-    decision = assign(rows, centres, workspace, collect=total, keep=True)
-    return settle(rows, total, centres, decision, rules, workspace)
+    decision, after = assign_and_add(rows, centres, total, workspace, keep=True)
+    assert after is not None
+    return settle(rows, after, centres, decision, rules, workspace)
 
 
 def from_labels(
@@ -77,8 +78,9 @@ def from_memberships(rows: MeasuredRows, memberships: Floats, rules: Rules, work
     rows.measure(workspace.n_threads)
     filling = _filling(rows, rules, first=True)
     centres = centre_rules.from_memberships(rows, memberships, rules.alpha, filling, workspace.n_threads)
-    total = Statistics(memberships.shape[1], [0 if x is None else x.shape[1] for x in rows.chunk.views])
-    decision = assign(rows, centres, workspace, collect=total, keep=True)
+    nothing = Statistics(memberships.shape[1], [0 if x is None else x.shape[1] for x in rows.chunk.views])
+    decision, total = assign_and_add(rows, centres, nothing, workspace, keep=True)
+    assert total is not None
     value = loss(centres, total, rules.alpha)
     if rules.max_iter == 1:
         return Outcome(total, centres, decision, value, 1)
@@ -111,6 +113,10 @@ def settle(
     if not rows.n_seen.any():
         return Outcome(total, centres, decision, loss(centres, total, rules.alpha), n_done)
     filling = _filling(rows, rules, first=first)
+    if rows.desk is not None and n_done < rules.max_iter:
+        step = Step(rows, centres, total.widths, workspace)
+        centres, value, n_iter = step.settle(total, decision, rules, filling, n_done, last_loss)
+        return Outcome(total, centres, decision, value, n_iter)
     changed: Mask = np.ones(total.n_clusters, dtype=bool)
     value = 0.0
     n_iter = n_done

@@ -264,11 +264,17 @@ def _given_centres(init: Sequence[Any], rows: MeasuredRows, n_clusters: int) -> 
 
 def widened(total: Statistics, schema: Schema) -> Statistics:
     """Give views whose width has become known their (empty) sums."""
-    for v, width in enumerate(schema.widths):
-        if width is not None and total.widths[v] != width:
-            total = total.copy()
-            total.steps[v] = np.zeros((total.n_clusters, width), dtype=np.int64)
-    return total
+    widths = [
+        known if width is None else width for known, width in zip(total.widths, schema.widths, strict=True)
+    ]
+    if tuple(widths) == total.widths:
+        return total
+    wider = Statistics(total.n_clusters, widths)
+    for v, steps in enumerate(total.steps):
+        if steps.size:
+            wider.steps[v][:] = steps
+        wider.counts[v][:] = total.counts[v]
+    return wider
 
 
 def label(chunk: Chunk, model: Model, workspace: Workspace, *, reference: bool = False) -> Labels:

@@ -7,11 +7,11 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from numba import njit
+from numba import cfunc, njit
 
 Kernel: TypeAlias = Callable[..., Any]
 
@@ -22,19 +22,23 @@ NOTICE_SECONDS = 1.0
 
 def compiled(function: Callable[..., Any], signature: Any) -> Callable[..., Any]:
     """Compile `function` for one signature: no GIL, no fastmath, cached where a folder allows it."""
+    result: Callable[..., Any] = _timed(partial(njit, nogil=True), function, signature, function.__name__)
+    return result
+
+
+def _timed(compiler: Any, function: Callable[..., Any], signature: Any, name: str) -> Any:
     # Numba looks only at the function's own file to tell whether its cache is stale; constants and
     # helpers live in other files, so the name under which the code is cached tells them all.
-    name = function.__name__
     if _fingerprint() not in function.__qualname__:
         function.__qualname__ = f"{name}_{_fingerprint()}"
     began = time.perf_counter()
     try:
-        kernel = njit(signature, nogil=True, cache=True, error_model="numpy")(function)
+        kernel = compiler(signature, cache=True, error_model="numpy")(function)
     except RuntimeError as problem:
         # Numba has no folder to write to (a read-only install without a home): work without a cache.
         if "cache" not in str(problem):
             raise
-        kernel = njit(signature, nogil=True, error_model="numpy")(function)
+        kernel = compiler(signature, error_model="numpy")(function)
     seconds = time.perf_counter() - began
     if seconds > NOTICE_SECONDS:
         logger.warning(
@@ -42,8 +46,15 @@ def compiled(function: Callable[..., Any], signature: Any) -> Callable[..., Any]
             name.strip("_"),
             seconds,
         )
-    result: Callable[..., Any] = kernel
-    return result
+    return kernel
+
+
+def callback(function: Callable[..., Any], signature: Any, what: str) -> Any:
+    """The same as a function with an address, which other compiled functions can call.
+
+    `what` tells functions apart that differ only in the types they were made for.
+    """
+    return _timed(cfunc, function, signature, f"{function.__name__}_{what.rpartition('.')[2]}")
 
 
 def once(make: Callable[..., Kernel]) -> Callable[..., Kernel]:
@@ -63,5 +74,5 @@ def once(make: Callable[..., Kernel]) -> Callable[..., Kernel]:
 
 @cache
 def _fingerprint() -> str:
-    sources = sorted(Path(__file__).parent.glob("*.py"))
+    sources = sorted(Path(__file__).parent.rglob("*.py"))
     return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:12]

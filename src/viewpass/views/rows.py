@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
 from viewpass.errors import DataError
+from viewpass.kernels.chunk import kinds, step
+from viewpass.kernels.chunk.desk import (
+    ADDRESSES,
+    INVERSE,
+    MEASURE,
+    N_ROWS,
+    N_SEEN,
+    N_VIEWS,
+    SLOTS,
+    SPARSE,
+    STATUS,
+    WANTED,
+    WIDTHS,
+    Desk,
+)
 from viewpass.kernels.grid import (
     EXTREME,
     INFINITE,
     OUTSIDE,
     PARTLY_NAN,
+    PRESENT,
     UNSORTED,
     Floats,
     Integers,
@@ -21,7 +39,7 @@ from viewpass.kernels.grid import (
 )
 from viewpass.kernels.scratch import Scratch
 from viewpass.kernels.threads import run_blocks
-from viewpass.kernels.view import view_of
+from viewpass.kernels.view import View, view_of
 from viewpass.views.chunk import Chunk
 
 BLOCK_BYTES = 2**23  # a block of rows is looked at and summed while it is in cache
@@ -39,17 +57,58 @@ class MeasuredRows:
         self.chunk = chunk
         self.n_rows = chunk.n_rows
         self.n_views = len(chunk.names)
-        self.views = [None if x is None else view_of(x, reference=reference) for x in chunk.views]
+        self._reference = reference
         self._matrices = list(chunk.views)  # as the kernels read them: mended where need be
-        self._wanted = [chunk.wanted(v) for v in range(self.n_views)]
         self.inverse = np.zeros((self.n_views, self.n_rows))
         self._status = np.zeros((self.n_views, self.n_rows), dtype=np.int64)
         self.n_seen: Integers = np.zeros(self.n_rows, dtype=np.int64)
         self.measured = False
-        width = sum(_row_bytes(x) for x in chunk.views if x is not None)
+        self.numbers = None if reference else _numbers(chunk.views)
+        self._n_threads = n_threads
+
+    @cached_property
+    def views(self) -> list[View | None]:
+        """The rows behind the kernels of their kind."""
+        return [None if x is None else view_of(x, reference=self._reference) for x in self._matrices]
+
+    @cached_property
+    def _wanted(self) -> list[Mask]:
+        return [self.chunk.wanted(v) for v in range(self.n_views)]
+
+    @cached_property
+    def block(self) -> int:
+        """Rows of a block."""
+        width = sum(_row_bytes(x) for x in self.chunk.views if x is not None)
         fitting = max(SMALLEST_BLOCK, min(LARGEST_BLOCK, BLOCK_BYTES // max(width, 1)))
-        rounds = -(-self.n_rows // (fitting * n_threads))  # equal blocks, as many for each thread
-        self.block = max(SMALLEST_BLOCK, -(-self.n_rows // max(rounds * n_threads, 1)))
+        rounds = -(-self.n_rows // (fitting * self._n_threads))  # equal blocks, as many for each thread
+        return max(SMALLEST_BLOCK, -(-self.n_rows // max(rounds * self._n_threads, 1)))
+
+    @cached_property
+    def desk(self) -> Desk | None:
+        """The rows laid out for the compiled phases; None if views are of different kinds."""
+        if self.numbers is None:
+            return None
+        desk = Desk(SLOTS)
+        table = desk.table
+        table[N_ROWS], table[N_VIEWS] = self.n_rows, self.n_views
+        table[SPARSE] = len(self.numbers) > 1
+        table[MEASURE : SPARSE] = kinds.addresses(*self.numbers)
+        addresses = np.zeros((self.n_views, 3), dtype=np.int64)
+        widths = np.zeros(self.n_views, dtype=np.int64)
+        for v, x in enumerate(self._matrices):
+            if x is not None:
+                parts = (x.data, x.indices, x.indptr) if len(self.numbers) > 1 else (x,)
+                for place, part in enumerate(parts):
+                    addresses[v, place] = part.__array_interface__["data"][0]
+                widths[v] = x.shape[1]
+        desk.put(ADDRESSES, addresses)
+        desk.put(WIDTHS, widths)
+        if self.chunk.observed is not None:
+            desk.put(WANTED, np.ascontiguousarray(self.chunk.observed.T))
+        desk.put(INVERSE, self.inverse)
+        desk.put(STATUS, self._status)
+        desk.put(N_SEEN, self.n_seen)
+        return desk
 
     @property
     def n_blocks(self) -> int:
@@ -117,11 +176,35 @@ class MeasuredRows:
 
     def measure(self, n_threads: int = 1) -> MeasuredRows:
         """Read all rows and finish."""
+        if not self.measured and self.desk is not None and self._measure_whole(n_threads):
+            return self
         if not self.measured:
             run_blocks(lambda block, _: self.measure_block(block), self.n_blocks, n_threads)
             while self.finish():  # rows in order may turn out to be extreme, too
                 run_blocks(lambda block, _: self.measure_block(block), self.n_blocks, n_threads)
         return self
+
+    def _measure_whole(self, n_threads: int) -> bool:
+        """Measure by the compiled phases; False if rows were mended and must be measured again."""
+        desk = self.desk
+        assert desk is not None
+        n_parts = n_threads if self.n_rows > SMALLEST_BLOCK else 1
+        ends = np.linspace(0, self.n_rows, n_parts + 1).astype(int)
+        worst = [0] * n_parts
+
+        def work(part: int, _: int) -> None:
+            worst[part] = step.measure(desk.address, int(ends[part]), int(ends[part + 1]))
+
+        self.n_seen[:] = 0
+        run_blocks(work, n_parts, n_threads)
+        return self.accept(max(worst))
+
+    def accept(self, worst: int) -> bool:
+        """Whether the rows can be used, given the worst kind of row met; if not, mend what can be mended."""
+        if worst <= PRESENT:
+            self.measured = True
+            return True
+        return not self.finish()
 
     def finish(self) -> bool:
         """Refuse faulty rows; True if rows were mended and everything must be measured again."""
@@ -150,8 +233,10 @@ class MeasuredRows:
         extreme = np.flatnonzero(status == EXTREME)
         if len(extreme):
             matrix = _rescaled(matrix, extreme)
-        reference = any(view is not None and view.kind == "reference" for view in self.views)
-        self._matrices[v], self.views[v] = matrix, view_of(matrix, reference=reference)
+        self._matrices[v] = matrix
+        self.numbers = None if self._reference else _numbers(self._matrices)
+        for name in ("views", "desk"):  # made anew
+            self.__dict__.pop(name, None)
 
     def _fault(self, v: int, row: int, kind: int) -> str:
         where = f"view {self.chunk.names[v]!r}, {self.chunk.place(row)}"
@@ -170,6 +255,23 @@ class MeasuredRows:
             f"{where}: {np.isinf(values).sum()} of {width} values are inf. "
             "Replace them, or pass the view as missing."
         )
+
+
+def _numbers(matrices: Sequence[Matrix | None]) -> tuple[str, ...] | None:
+    """The type of the views' numbers (CSR: values and columns), if it is the same for all."""
+    found: tuple[str, ...] | None = None
+    for x in matrices:
+        if x is not None:
+            if scipy.sparse.issparse(x):
+                numbers = (x.data.dtype.name, x.indices.dtype.name)
+                if x.indptr.dtype != x.indices.dtype:
+                    return None
+            else:
+                numbers = (x.dtype.name,)
+            if found is not None and numbers != found:
+                return None
+            found = numbers
+    return found
 
 
 def _row_bytes(x: Matrix) -> int:

@@ -1,0 +1,390 @@
+"""The phases that decide rows: the first look at a chunk, and the looks again (Eq. 15-16)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from viewpass.kernels.chunk.desk import (
+    ADD,
+    ADDRESSES,
+    BUILT,
+    CLUSTERS,
+    COMPLETE,
+    DISTANCE,
+    DOTS,
+    EXACT,
+    FALL,
+    FALLS,
+    FAR,
+    FOUR,
+    HERE,
+    INVERSE,
+    LABELS,
+    LISTED,
+    LOOK,
+    MARGINS,
+    MEASURE,
+    MOST_PATTERNS,
+    MOVED,
+    N_CLUSTERS,
+    N_COMPARED,
+    N_LOOKED,
+    N_ROWS,
+    N_SEEN,
+    N_VIEWS,
+    NARROW,
+    OLD,
+    OLD_SLACK,
+    PAD,
+    PART_COUNTS,
+    PART_STEPS,
+    PICK,
+    READY,
+    RISE,
+    RISES,
+    ROOM_HERE,
+    ROOM_SLOTS,
+    SHIFTS,
+    SLACK,
+    SLOTS,
+    SQUARES,
+    STALE,
+    STARTS,
+    SUBSET,
+    SUBSET_SQUARES,
+    TILE_ROWS,
+    VALUES,
+    WHICH,
+    WIDTHS,
+)
+from viewpass.kernels.chunk.memory import call, flags_at, floats_at, labels_at, whole_at
+from viewpass.kernels.grid import ABSENT
+
+MOST_OF = 0.6  # of the rows in doubt: look at all of them, so that every distance is known again
+
+
+@njit(nogil=True)
+def _settle(desk, room, means, i, n_listed):  # type: ignore[no-untyped-def]
+    """The nearest of the LISTED clusters by float64 distances, the lowest among equals."""
+    n_rows, n_views, n_clusters = desk[N_ROWS], desk[N_VIEWS], desk[N_CLUSTERS]
+    starts, dots = whole_at(desk[STARTS], n_views), floats_at(room[FOUR], 4)
+    inverse = floats_at(desk[INVERSE], n_views * n_rows)
+    ready = flags_at(desk[means + READY], n_views)
+    squares = floats_at(desk[means + SQUARES], n_views * n_clusters)
+    listed, far = whole_at(room[LISTED], n_listed), floats_at(room[EXACT], n_listed)
+    for p in range(n_listed):
+        far[p] = 0.0
+    for v in range(n_views):
+        scale = inverse[v * n_rows + i]
+        if not (scale > 0.0 and ready[v]):
+            continue
+        values = desk[means + VALUES] + 8 * n_clusters * starts[v]
+        for p in range(0, n_listed, 4):
+            group = min(4, n_listed - p)
+            a = listed[p]
+            b = listed[p + min(1, group - 1)]
+            c = listed[p + min(2, group - 1)]
+            d = listed[p + group - 1]
+            call(desk[DOTS], desk[HERE], room[ROOM_HERE], v, i, values, a, b, c, d)
+            line = v * n_clusters
+            far[p] += squares[line + a] - 2.0 * dots[0]
+            if group > 1:
+                far[p + 1] += squares[line + b] - 2.0 * dots[1]
+            if group > 2:
+                far[p + 2] += squares[line + c] - 2.0 * dots[2]
+            if group > 3:
+                far[p + 3] += squares[line + d] - 2.0 * dots[3]
+    best = 0
+    for p in range(1, n_listed):
+        if far[p] < far[best]:
+            best = p
+    return listed[best]
+
+
+@njit(nogil=True)
+def _choose(desk, room, means, i, distance):  # type: ignore[no-untyped-def]
+    """Label a row by its distances; float64 decides where float32 cannot.  OUT LABELS, MARGINS."""
+    n_rows, n_clusters = desk[N_ROWS], desk[N_CLUSTERS]
+    labels = labels_at(desk[LABELS], n_rows)
+    margins = floats_at(desk[MARGINS], n_rows)
+    if whole_at(desk[N_SEEN], n_rows)[i] == 0:
+        labels[i] = -1
+        margins[i] = np.inf
+        return
+    best = 0
+    least = distance[0]
+    second = np.inf
+    for k in range(1, n_clusters):
+        value = distance[k]
+        # Without branches: which is nearest is anyone's guess to the processor.
+        second = min(second, max(least, value))
+        best = k if value < least else best
+        least = min(least, value)
+    doubt = 2.0 * floats_at(desk[SLACK], n_rows)[i]
+    labels[i] = best
+    margins[i] = second - least - doubt
+    if doubt > 0.0 and not second - least > doubt:
+        listed = whole_at(room[LISTED], n_clusters)
+        n_listed = 0
+        for k in range(n_clusters):
+            if not distance[k] > least + doubt:
+                listed[n_listed] = k
+                n_listed += 1
+        labels[i] = _settle(desk, room, means, i, n_listed)
+        margins[i] = 0.0
+
+
+@njit(nogil=True)
+def _look_at(desk, room, means, rows, n_which, narrow, n_clusters, line, far):  # type: ignore[no-untyped-def]
+    """Distances of rows from centres, without |x|^2.
+
+    IN rows (n_which), narrow and line (where their float32 values and |u|^2 lie); OUT far (n_clusters
+    for each row), SLACK.
+    """
+    n_rows, n_views = desk[N_ROWS], desk[N_VIEWS]
+    addresses, starts = whole_at(desk[ADDRESSES], 3 * n_views), whole_at(desk[STARTS], n_views)
+    ready, slack = flags_at(desk[means + READY], n_views), floats_at(desk[SLACK], n_rows)
+    which = whole_at(rows, n_which)
+    n_padded = (n_clusters + PAD - 1) // PAD * PAD
+    for r in range(n_which):
+        slack[which[r]] = 0.0
+        distance = floats_at(far + 8 * r * n_clusters, n_clusters)
+        for k in range(n_clusters):
+            distance[k] = 0.0
+    for v in range(n_views):
+        if addresses[3 * v] == 0 or not ready[v]:
+            continue
+        inverse = floats_at(desk[INVERSE] + 8 * v * n_rows, n_rows)
+        squares = floats_at(line + 8 * v * n_clusters, n_clusters)
+        for r in range(n_which):
+            if inverse[which[r]] > 0.0:
+                distance = floats_at(far + 8 * r * n_clusters, n_clusters)
+                for k in range(n_clusters):
+                    distance[k] += squares[k]
+        centres = narrow + 4 * n_padded * starts[v]
+        call(desk[LOOK], desk[HERE], room[ROOM_HERE], v, means, rows, n_which, centres, n_clusters, far)
+
+
+def first(table, room_table, means, begin, end, fresh, summing, _f, _g):  # type: ignore[no-untyped-def]
+    """Measure rows begin..end (if `fresh`), look at them, choose, and add them to the PART sums.
+
+    OUT INVERSE, STATUS, N_SEEN, LABELS, MARGINS, SLACK, DISTANCE, PART_STEPS (of clusters that have a
+    count); INOUT PART_COUNTS. Gives the worst kind of row met: nothing may be believed if it is a fault.
+    """
+    desk, room = whole_at(table, SLOTS), whole_at(room_table, ROOM_SLOTS)
+    n_rows, n_views, n_clusters = desk[N_ROWS], desk[N_VIEWS], desk[N_CLUSTERS]
+    addresses = whole_at(desk[ADDRESSES], 3 * n_views)
+    starts, widths = whole_at(desk[STARTS], n_views), whole_at(desk[WIDTHS], n_views)
+    inverse, n_seen = floats_at(desk[INVERSE], n_views * n_rows), whole_at(desk[N_SEEN], n_rows)
+    labels = labels_at(desk[LABELS], n_rows)
+    counts = whole_at(room[PART_COUNTS], n_views * n_clusters)
+    worst = ABSENT
+    tile_rows = room[TILE_ROWS]
+    which = whole_at(room[WHICH], tile_rows)
+    for start in range(begin, end, tile_rows):
+        stop = min(start + tile_rows, end)
+        if fresh:
+            for i in range(start, stop):
+                n_seen[i] = 0
+            for v in range(n_views):
+                if addresses[3 * v] != 0:
+                    kind = call(desk[MEASURE], table, room_table, v, start, stop, 0, 0, 0, 0)
+                    worst = max(worst, kind)
+        for r in range(stop - start):
+            which[r] = start + r
+        far = room[FAR] if desk[DISTANCE] == 0 else desk[DISTANCE] + 8 * start * n_clusters
+        narrow, line = desk[means + NARROW], desk[means + SQUARES]
+        _look_at(desk, room, means, room[WHICH], stop - start, narrow, n_clusters, line, far)
+        for i in range(start, stop):
+            _choose(desk, room, means, i, floats_at(far + 8 * (i - start) * n_clusters, n_clusters))
+        for v in range(n_views if summing else 0):
+            for i in range(start, stop):
+                k = np.int64(labels[i])
+                if k >= 0 and inverse[v * n_rows + i] > 0.0:
+                    sums = room[PART_STEPS] + 8 * (n_clusters * starts[v] + k * widths[v])
+                    if counts[v * n_clusters + k] == 0:
+                        empty = whole_at(sums, widths[v])
+                        for j in range(widths[v]):
+                            empty[j] = 0
+                    counts[v * n_clusters + k] += 1
+                    call(desk[ADD], table, room_table, v, i, 1, sums, 0, 0, 0)
+    return worst
+
+
+@njit(nogil=True)
+def _bounds_of(desk, room, i):  # type: ignore[no-untyped-def]
+    """Which line of RISE and FALL holds what may have happened to this row's distances."""
+    n_rows, n_views, n_clusters = desk[N_ROWS], desk[N_VIEWS], desk[N_CLUSTERS]
+    inverse = floats_at(desk[INVERSE], n_views * n_rows)
+    pattern = 0
+    if 2**n_views <= MOST_PATTERNS:
+        for v in range(n_views):
+            pattern |= int(inverse[v * n_rows + i] > 0.0) << v
+        built = flags_at(room[BUILT], MOST_PATTERNS)
+        if built[pattern]:
+            return pattern
+        built[pattern] = True
+    rise = floats_at(room[RISE] + 8 * pattern * n_clusters, n_clusters)
+    fall = floats_at(room[FALL] + 8 * pattern * n_clusters, n_clusters)
+    rises = floats_at(desk[RISES], n_views * n_clusters)
+    falls = floats_at(desk[FALLS], n_views * n_clusters)
+    for k in range(n_clusters):
+        rise[k] = 0.0
+        fall[k] = 0.0
+    for v in range(n_views):
+        if inverse[v * n_rows + i] > 0.0:
+            for k in range(n_clusters):
+                rise[k] += rises[v * n_clusters + k]
+                fall[k] += falls[v * n_clusters + k]
+    return pattern
+
+
+@njit(nogil=True)
+def _loosen(desk, room, first, last, complete):  # type: ignore[no-untyped-def]
+    """Lower margins by what the centres' moves may have cost; list the rows it may have overturned.
+
+    INOUT MARGINS, DISTANCE: with all distances at hand every cluster is held to what it moved itself,
+    and the own distance becomes the most it can be now, the others the least. OUT WHICH.
+    """
+    n_rows, n_views, n_clusters = desk[N_ROWS], desk[N_VIEWS], desk[N_CLUSTERS]
+    labels, margins = labels_at(desk[LABELS], n_rows), floats_at(desk[MARGINS], n_rows)
+    slack, which = floats_at(desk[SLACK], n_rows), whole_at(room[WHICH], last - first)
+    built = flags_at(room[BUILT], min(2**n_views, MOST_PATTERNS))
+    for pattern in range(built.shape[0]):
+        built[pattern] = False
+    n_doubtful = 0
+    for i in range(first, last):
+        own = labels[i]
+        if own < 0:
+            continue
+        line = 8 * n_clusters * _bounds_of(desk, room, i)
+        rise = floats_at(room[RISE] + line, n_clusters)
+        fall = floats_at(room[FALL] + line, n_clusters)
+        lowest = np.inf
+        if complete:
+            distance = floats_at(desk[DISTANCE] + 8 * i * n_clusters, n_clusters)
+            mine = distance[own] + rise[own]
+            distance[own] = np.inf
+            for k in range(n_clusters):
+                value = distance[k] + fall[k]
+                distance[k] = value
+                lowest = min(lowest, value)
+            distance[own] = mine
+            margins[i] = lowest - mine - 2.0 * slack[i]
+        else:
+            for k in range(n_clusters):
+                lowest = min(lowest, fall[k] if k != own else np.inf)
+            margins[i] += lowest - rise[own]
+        if not margins[i] > 0.0:
+            which[n_doubtful] = i
+            n_doubtful += 1
+    return n_doubtful
+
+
+@njit(nogil=True)
+def _stale_clusters(desk, room):  # type: ignore[no-untyped-def]
+    """Clusters that moved since some row was compared with them; INOUT STALE, OUT CLUSTERS."""
+    n_views, n_clusters = desk[N_VIEWS], desk[N_CLUSTERS]
+    stale, clusters = flags_at(room[STALE], n_clusters), whole_at(room[CLUSTERS], n_clusters)
+    shifts = floats_at(desk[SHIFTS], n_views * n_clusters)
+    n_stale = 0
+    for k in range(n_clusters):
+        for v in range(n_views):
+            if shifts[v * n_clusters + k] > 0.0:
+                stale[k] = True
+        if stale[k]:
+            clusters[n_stale] = k
+            n_stale += 1
+    return clusters[:n_stale]
+
+
+@njit(nogil=True)
+def _pick_clusters(desk, room, means, clusters):  # type: ignore[no-untyped-def]
+    """Lay some clusters' centres out by themselves.  OUT SUBSET, SUBSET_SQUARES."""
+    n_views, n_clusters = desk[N_VIEWS], desk[N_CLUSTERS]
+    addresses = whole_at(desk[ADDRESSES], 3 * n_views)
+    starts, widths = whole_at(desk[STARTS], n_views), whole_at(desk[WIDTHS], n_views)
+    ready = flags_at(desk[means + READY], n_views)
+    squares = floats_at(desk[means + SQUARES], n_views * n_clusters)
+    n_picked = clusters.shape[0]
+    some_squares = floats_at(room[SUBSET_SQUARES], n_views * n_picked)
+    n_padded = (n_picked + PAD - 1) // PAD * PAD
+    all_padded = (n_clusters + PAD - 1) // PAD * PAD
+    for v in range(n_views):
+        for c in range(n_picked):
+            some_squares[v * n_picked + c] = squares[v * n_clusters + clusters[c]]
+        if addresses[3 * v] != 0 and ready[v]:
+            source = desk[means + NARROW] + 4 * all_padded * starts[v]
+            target = room[SUBSET] + 4 * n_padded * starts[v]
+            here, there = desk[HERE], room[ROOM_HERE]
+            call(
+                desk[PICK], here, there, source, widths[v], n_clusters, room[CLUSTERS], n_picked, target, 0
+            )
+
+
+def again(table, room_table, means, begin, end, complete, _e, _f, _g):  # type: ignore[no-untyped-def]
+    """Decide those of rows begin..end anew whose label the centres' moves may have changed.
+
+    `complete`: whether DISTANCE holds every row. INOUT LABELS, MARGINS, SLACK, DISTANCE, STALE; OUT OLD
+    (labels before, of rows looked at), MOVED (the rows that changed cluster, from `begin` on), N_LOOKED,
+    N_COMPARED (rows and clusters), COMPLETE (whether DISTANCE holds every row now). Gives the rows moved.
+    """
+    desk, room = whole_at(table, SLOTS), whole_at(room_table, ROOM_SLOTS)
+    n_rows, n_clusters = desk[N_ROWS], desk[N_CLUSTERS]
+    n_doubtful = _loosen(desk, room, begin, end, complete != 0)
+    stale = _stale_clusters(desk, room)
+    room[N_LOOKED], room[N_COMPARED], room[COMPLETE] = 0, 0, complete
+    if n_doubtful == 0:
+        return 0
+    labels, old = labels_at(desk[LABELS], n_rows), labels_at(desk[OLD], n_rows)
+    moved, slack = whole_at(desk[MOVED], n_rows), floats_at(desk[SLACK], n_rows)
+    which = whole_at(room[WHICH], end - begin)
+    kept = desk[DISTANCE] != 0
+    everyone = n_doubtful > MOST_OF * (end - begin)
+    if everyone:
+        n_doubtful = end - begin
+        for r in range(n_doubtful):
+            which[r] = begin + r
+    some = complete != 0 and 2 * stale.shape[0] <= n_clusters and n_doubtful >= PAD
+    if some:
+        n_compared = stale.shape[0]
+        _pick_clusters(desk, room, means, stale)
+        narrow, squares = room[SUBSET], room[SUBSET_SQUARES]
+    else:
+        n_compared = n_clusters
+        narrow, squares = desk[means + NARROW], desk[means + SQUARES]
+    tile_rows = room[TILE_ROWS]
+    old_slack = floats_at(room[OLD_SLACK], tile_rows)
+    n_moved = 0
+    for start in range(0, n_doubtful, tile_rows):
+        part = which[start : min(start + tile_rows, n_doubtful)]
+        distance = floats_at(room[FAR], part.shape[0] * n_compared)
+        for r in range(part.shape[0]):
+            old_slack[r] = slack[part[r]]
+        rows = room[WHICH] + 8 * start
+        _look_at(desk, room, means, rows, part.shape[0], narrow, n_compared, squares, room[FAR])
+        for r in range(part.shape[0]):
+            i = part[r]
+            old[i] = labels[i]
+            line = distance[r * n_compared : (r + 1) * n_compared]
+            if kept:
+                known = floats_at(desk[DISTANCE] + 8 * i * n_clusters, n_clusters)
+                if some:  # the other clusters' distances are those of an earlier look
+                    slack[i] = max(slack[i], old_slack[r])
+                    for c in range(n_compared):
+                        known[stale[c]] = line[c]
+                else:
+                    for k in range(n_clusters):
+                        known[k] = line[k]
+                line = known
+            _choose(desk, room, means, i, line)
+            if labels[i] != old[i]:
+                moved[begin + n_moved] = i
+                n_moved += 1
+    if everyone:
+        for k in range(n_clusters):
+            flags_at(room[STALE], n_clusters)[k] = False
+        room[COMPLETE] = kept
+    room[N_LOOKED], room[N_COMPARED] = n_doubtful, n_compared
+    return n_moved

@@ -1,0 +1,125 @@
+"""The desk a chunk is worked on: where each array lies, under a name the phases know.
+
+Views lie behind one another in the flat arrays: view v's columns are those from STARTS[v] on, and a
+matrix of K clusters of it begins at K * STARTS[v]. Matrices with a line a view are flat, too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from viewpass.kernels.chunk.vector import ROWS
+from viewpass.kernels.grid import LANES, Array, Integers
+
+BLOCK = 256  # columns of one product: the shorter, the less float32 can be off by
+PAD = 16  # clusters are padded to a multiple of this in float32: two vectors of eight side by side
+MOST_PATTERNS = 256  # of presence, for which the bounds of all clusters are tabulated
+
+# Sizes, in place of an address.
+N_ROWS, N_VIEWS, N_CLUSTERS, N_COLUMNS = range(4)
+# The rows: where their matrices lie (views x 3: of the matrix, or of data, indices and indptr; 0: the
+# chunk has no such view), which the caller lets count (views x rows, 0: all), and what is known of them.
+ADDRESSES, WIDTHS, STARTS, WANTED, INVERSE, STATUS, N_SEEN = range(4, 11)
+# What has been decided of them; DISTANCE is 0 where distances (rows x K) are not kept.
+LABELS, MARGINS, SLACK, DISTANCE, OLD, MOVED = range(11, 17)
+# R in grid steps and T, before this chunk and with it.
+TOTAL_STEPS, TOTAL_COUNTS, STEPS, COUNTS = range(17, 21)
+# How the last renewal moved the centres (views x K): |u' - u|^2, the most a distance can have risen or
+# fallen; whether a cluster ever had a centre; u.R as it is now.
+SHIFTS, RISES, FALLS, KNOWN, TRACES_NOW = range(21, 26)
+# Views with a row in this chunk, clusters whose sums changed, the chunk's mean (0 until wanted).
+SEEN, CHANGED, MEAN = range(26, 29)
+# Two sets of centres, each from LAST or NEW on: whether a view has any; in float64 (K x d a view); in
+# float32 (dense: panels of d x PAD clusters; CSR: d x K); |u|^2; u.R of the sums they were made
+# from; what float32 may be off by (CSR: by each value of a row).
+READY, VALUES, NARROW, SQUARES, TRACES, ERRORS = range(6)
+LAST, NEW = 29, 35
+# What is done to the rows of one view, by functions for their kind (kinds.py); and whether that is CSR.
+MEASURE, LOOK, DOTS, ADD, LAY_OUT, PICK, SPARSE = range(41, 48)
+# Phases that `settle` calls; and numbers with a fraction (a vector of them).
+AGAIN, FOLLOW, RENEW, RENEWED, WANTS_MEAN, MARK, WEIGH, NUMBERS = range(48, 56)
+ALPHA, TOL, LOSS, N_LOOKS = range(4)
+HERE = 56  # this table itself
+SLOTS = 57
+
+# A thread's own table: room to work, the clusters some of its rows have not been compared with since
+# they moved, and sums of its own.
+TILE_ROWS, TILE, PRODUCT, PLACES, WHICH, FAR, LISTED, EXACT = range(8)
+LANES_ROOM, MORE_LANES, RISE, FALL, BUILT, SUBSET, CLUSTERS, OLD_SLACK, STALE = range(8, 17)
+PART_STEPS, PART_COUNTS, CENTRE, SUBSET_SQUARES, FOUR = range(17, 22)
+# What a phase has to say besides its result.
+N_LOOKED, N_COMPARED, COMPLETE, N_ITER, CENTRES_AT, WANTS = range(22, 28)
+ROW_AT = 28  # where the rows of a tile lie
+ROOM_HERE = 29  # this table itself
+ROOM_SLOTS = 30
+
+
+class Desk:
+    """A table of addresses that keeps alive what it points to."""
+
+    def __init__(self, n_slots: int) -> None:
+        self.table: Integers = np.zeros(n_slots, dtype=np.int64)
+        self.address: int = self.table.__array_interface__["data"][0]
+        self._held: list[Any] = [None] * n_slots
+        self.table[-1] = self.address  # HERE, ROOM_HERE
+
+    def put(self, slot: int, array: Array) -> None:
+        """Lay an array down, whole and in C order."""
+        interface = array.__array_interface__
+        assert interface["strides"] is None
+        self._held[slot] = array
+        self.table[slot] = interface["data"][0]
+
+    def held(self, slot: int) -> Array:
+        """The array that lies in a slot."""
+        array: Array = self._held[slot]
+        return array
+
+    def put_all(self, first: int, arrays: Any) -> None:
+        """Lay arrays down side by side."""
+        for number, array in enumerate(arrays):
+            self.put(first + number, array)
+
+
+def padded(n_clusters: int) -> int:
+    """Clusters a float32 matrix has room for."""
+    return -(-n_clusters // PAD) * PAD
+
+
+def narrow_size(n_clusters: int, n_columns: int) -> int:
+    """Values of a NARROW: a vector may reach over the end of the last column."""
+    return padded(n_clusters) * n_columns + 4 * PAD
+
+
+def new_room(n_views: int, n_clusters: int, n_columns: int, n_rows: int, tile_rows: int) -> Desk:
+    """Room for a thread whose share is at most `n_rows` rows, looked at `tile_rows` at a time."""
+    n_patterns = min(2**n_views, MOST_PATTERNS)
+    half = n_clusters // 2
+    room = Desk(ROOM_SLOTS)
+    room.table[TILE_ROWS] = tile_rows
+    for slot, size, dtype in (
+        (TILE, tile_rows * min(BLOCK, max(n_columns, 1)), np.float32),
+        (PRODUCT, ROWS * PAD, np.float32),
+        (PLACES, tile_rows, np.int64),
+        (ROW_AT, tile_rows + ROWS, np.int64),
+        (WHICH, n_rows, np.int64),
+        (FAR, tile_rows * n_clusters, np.float64),
+        (LISTED, n_clusters, np.int64),
+        (EXACT, n_clusters, np.float64),
+        (LANES_ROOM, LANES, np.float64),
+        (MORE_LANES, LANES, np.float64),
+        (RISE, n_patterns * n_clusters, np.float64),
+        (FALL, n_patterns * n_clusters, np.float64),
+        (BUILT, n_patterns, np.bool_),
+        (SUBSET, narrow_size(half, n_columns), np.float32),
+        (CLUSTERS, n_clusters, np.int64),
+        (OLD_SLACK, tile_rows, np.float64),
+        (STALE, n_clusters, np.bool_),
+        (CENTRE, n_columns, np.float64),
+        (SUBSET_SQUARES, n_views * half, np.float64),
+        (FOUR, 4, np.float64),
+    ):
+        room.put(slot, np.empty(size, dtype=dtype))
+    return room

@@ -1,0 +1,150 @@
+"""Eight float32 products at a time, which numba's own code generation leaves apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+LANES = 8  # of a vector
+ROWS = 6  # rows whose products with two vectors of clusters fit into the registers
+N_SUMS = 2  # sums of a sparse row that run side by side, since each addition waits for the last
+
+_EIGHT = ir.VectorType(ir.FloatType(), LANES)
+_WHOLE = ir.IntType(64)
+
+
+def _number(value: int) -> Any:
+    return ir.Constant(_WHOLE, value)
+
+
+def _spread(builder: Any, value: Any) -> Any:
+    """A vector with the same value in every lane."""
+    nothing = ir.Constant(_EIGHT, ir.Undefined)
+    single = builder.insert_element(nothing, value, ir.Constant(ir.IntType(32), 0))
+    return builder.shuffle_vector(single, nothing, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))
+
+
+def _load(builder: Any, pointer: Any) -> Any:
+    """Eight values from a place that need not be aligned."""
+    vector = builder.load(builder.bitcast(pointer, _EIGHT.as_pointer()))
+    vector.align = 4
+    return vector
+
+
+def _store(builder: Any, vector: Any, pointer: Any) -> None:
+    builder.store(vector, builder.bitcast(pointer, _EIGHT.as_pointer())).align = 4
+
+
+def _add_product(builder: Any, a: Any, b: Any, total: Any) -> None:
+    """Total += a * b, where `total` is a place."""
+    multiply = cgutils.get_or_insert_function(
+        builder.module, ir.FunctionType(_EIGHT, [_EIGHT] * 3), "llvm.fmuladd.v8f32"
+    )
+    builder.store(builder.call(multiply, [a, b, builder.load(total)]), total)
+
+
+def _sums(builder: Any, number: int) -> list[Any]:
+    zero = ir.Constant(_EIGHT, [0.0] * LANES)
+    return [cgutils.alloca_once_value(builder, zero) for _ in range(number)]
+
+
+def _floats(builder: Any, address: Any) -> Any:
+    return builder.inttoptr(address, ir.FloatType().as_pointer())
+
+
+@intrinsic
+def sparse_dots(
+    typing: Any,
+    data: Any,
+    columns: Any,
+    first: Any,
+    last: Any,
+    factor: Any,
+    table: Any,
+    stride: Any,
+    out: Any,
+) -> Any:
+    """Products of factor * data[first:last] with eight float32 values for each column; OUT eight at `out`.
+
+    Column c's eight values lie `stride` values apart from `table` on; `table` and `out` are addresses.
+    """
+    whole = types.int64
+    signature = types.void(data, columns, whole, whole, types.float32, whole, whole, whole)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        values, places = (
+            context.make_array(signature.args[n])(context, builder, arguments[n]).data for n in (0, 1)
+        )
+        low, high, scale = arguments[2:5]
+        centres, step, target = _floats(builder, arguments[5]), arguments[6], _floats(builder, arguments[7])
+        sums = _sums(builder, N_SUMS)
+
+        def one(p: Any, total: Any) -> None:
+            value = builder.load(builder.gep(values, [p]))
+            if value.type != ir.FloatType():
+                value = builder.fptrunc(value, ir.FloatType())
+            column = builder.load(builder.gep(places, [p]))
+            if column.type != _WHOLE:
+                column = builder.zext(column, _WHOLE)
+            vector = _load(builder, builder.gep(centres, [builder.mul(column, step)]))
+            _add_product(builder, vector, _spread(builder, value), total)
+
+        pairs = builder.udiv(builder.sub(high, low), _number(N_SUMS))
+        with cgutils.for_range(builder, pairs) as loop:
+            p = builder.add(low, builder.mul(loop.index, _number(N_SUMS)))
+            for n, total in enumerate(sums):
+                one(builder.add(p, _number(n)), total)
+        rest = builder.add(low, builder.mul(pairs, _number(N_SUMS)))
+        with cgutils.for_range(builder, builder.sub(high, rest)) as loop:
+            one(builder.add(rest, loop.index), sums[0])
+        whole = builder.load(sums[0])
+        for total in sums[1:]:
+            whole = builder.fadd(whole, builder.load(total))
+        _store(builder, builder.fmul(whole, _spread(builder, scale)), target)
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+def _dense_dots(n_vectors: int) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        rows = builder.inttoptr(arguments[0], _WHOLE.as_pointer())
+        n_columns, panel, out = arguments[1], _floats(builder, arguments[2]), _floats(builder, arguments[3])
+        row = [_floats(builder, builder.load(builder.gep(rows, [_number(r)]))) for r in range(ROWS)]
+        sums = _sums(builder, ROWS * n_vectors)
+        with cgutils.for_range(builder, n_columns) as loop:
+            at = builder.mul(loop.index, _number(2 * LANES))
+            centres = [
+                _load(builder, builder.gep(panel, [builder.add(at, _number(LANES * n))]))
+                for n in range(n_vectors)
+            ]
+            for r in range(ROWS):
+                value = _spread(builder, builder.load(builder.gep(row[r], [loop.index])))
+                for n in range(n_vectors):
+                    _add_product(builder, centres[n], value, sums[r * n_vectors + n])
+        for r in range(ROWS):
+            for n in range(n_vectors):
+                place = builder.gep(out, [_number(2 * LANES * r + LANES * n)])
+                _store(builder, builder.load(sums[r * n_vectors + n]), place)
+        return context.get_dummy_value()
+
+    return generate
+
+
+@intrinsic
+def dots_with_eight(typing: Any, rows: Any, n_columns: Any, panel: Any, out: Any) -> Any:
+    """Float32 products of six rows (addresses at `rows`) with eight clusters; arguments are addresses.
+
+    The panel has sixteen values a column, of which the first eight count, as `out` has for each row.
+    """
+    return types.void(types.int64, types.int64, types.int64, types.int64), _dense_dots(1)
+
+
+@intrinsic
+def dots_with_sixteen(typing: Any, rows: Any, n_columns: Any, panel: Any, out: Any) -> Any:
+    """The same with sixteen clusters."""
+    return types.void(types.int64, types.int64, types.int64, types.int64), _dense_dots(2)
