@@ -18,6 +18,7 @@ from viewpass.core.statistics import Statistics
 from viewpass.kernels import choose
 from viewpass.kernels.chunk.desk import Desk, new_room
 from viewpass.kernels.grid import Array, Floats, Integers, Labels, Mask
+from viewpass.kernels.pool import Pool
 from viewpass.kernels.scratch import Scratch
 from viewpass.kernels.threads import run_blocks, single_threaded_blas
 from viewpass.views.rows import MeasuredRows
@@ -35,12 +36,14 @@ class Decision:
     since.
     """
 
-    def __init__(self, n_rows: int, n_clusters: int, *, keep: bool = False) -> None:
+    def __init__(self, n_rows: int, n_clusters: int, *, keep: bool = False, pool: Pool | None = None) -> None:
         self.labels: Labels = np.full(n_rows, -1, dtype=np.int32)
         self.margins: Floats = np.full(n_rows, np.inf)
         self.slack: Floats = np.zeros(n_rows)
-        kept = keep and n_rows * n_clusters * 8 <= KEPT_BYTES
-        self.distance: Floats | None = np.empty((n_rows, n_clusters)) if kept else None
+        self.distance: Floats | None = None
+        if keep and n_rows * n_clusters * 8 <= KEPT_BYTES:
+            flat = (pool or Pool()).lend(n_rows * n_clusters, np.float64)
+            self.distance = flat.reshape(n_rows, n_clusters)
         self.stale: Mask = np.ones(n_clusters, dtype=bool)
         self.complete = False  # whether `distance` holds every row, or a bound of it
 
@@ -56,6 +59,7 @@ class Workspace:
     _rooms: list[Desk] = field(init=False, default_factory=list)
     _shape: tuple[int, ...] = field(init=False, default=())
     _capacity: int = field(init=False, default=0)
+    pool: Pool = field(init=False, default_factory=Pool)
     n_looks: float = field(init=False, default=0.0)  # rows looked at, in parts where not at all centres
 
     def __post_init__(self) -> None:
@@ -104,6 +108,7 @@ class Workspace:
         self.__post_init__()
         self._kept, self._room = None, Scratch()
         self._rooms, self._shape = [], ()
+        self.pool.clear()
 
     def __deepcopy__(self, memo: object) -> Workspace:
         return Workspace(self.n_threads)
@@ -132,8 +137,8 @@ def assign_and_add(
     if rows.desk is None:
         collect = None if total is None else total.copy(workspace.n_threads)
         return _assign(rows, centres, workspace, collect=collect, keep=keep), collect
-    widths = tuple(width or 0 for width in rows.chunk.schema.widths) if total is None else total.widths
-    decision = Decision(rows.n_rows, centres.n_clusters, keep=keep)
+    widths = centres.widths(rows.chunk.schema.widths) if total is None else total.widths
+    decision = Decision(rows.n_rows, centres.n_clusters, keep=keep, pool=workspace.pool)
     step = Step(rows, centres, widths, workspace)
     summing = total is not None and not step.sparse
     if not step.look_first(decision, summing=summing):  # rows had to be mended: look at all of them again

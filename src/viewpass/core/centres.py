@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from viewpass.core.packed import Packed
 from viewpass.core.statistics import WORTH_THREADS, Statistics
 from viewpass.kernels.dense_view import padded
 from viewpass.kernels.grid import STEP, Array, Floats, Integers, Mask
-from viewpass.kernels.means import refresh, squared_norms
+from viewpass.kernels.means import centre_terms, refresh, squared_norms
 from viewpass.kernels.threads import run_blocks, single_threaded_blas
 from viewpass.kernels.view import View, centres_of
 from viewpass.views.rows import MeasuredRows
@@ -90,6 +90,13 @@ class Centres:
     def values(self) -> tuple[Floats | None, ...]:
         """The centres alone."""
         return tuple(None if view is None else view.values for view in self.views)
+
+    def widths(self, widths: Sequence[int | None]) -> tuple[int, ...]:
+        """Columns of each view: those of its centres, or of rows where there are none."""
+        return tuple(
+            (width or 0) if view is None else view.values.shape[1]
+            for view, width in zip(self.views, widths, strict=True)
+        )
 
     def layout(self, v: int, kind: str, clusters: Integers | None = None) -> Any:
         """View v's centres (or some of them) as the kernels of `kind` want them; made once."""
@@ -178,6 +185,9 @@ def update(
 
     def renew(v: int, _: int) -> None:
         if not rows.inverse[v].any():
+            before = last.views[v]
+            if before is not None:  # rows may have moved after these centres were made
+                views[v] = replace(before, traces=centre_terms(before.values, total.steps[v]))
             return
         before, counts = last.views[v], total.counts[v]
         affected = changed if before is not None else np.ones_like(changed)

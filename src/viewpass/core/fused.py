@@ -46,7 +46,7 @@ from viewpass.kernels.chunk.desk import (
 from viewpass.kernels.chunk.step import run
 from viewpass.kernels.chunk.updating import LAST_CENTRE, MEAN_OF_CHUNK, ZERO
 from viewpass.kernels.grid import Array, Floats
-from viewpass.kernels.threads import run_blocks, single_threaded_blas
+from viewpass.kernels.threads import run_blocks
 from viewpass.views.rows import MeasuredRows
 
 if TYPE_CHECKING:
@@ -65,7 +65,8 @@ class Step:
     def __init__(
         self, rows: MeasuredRows, centres: Centres, widths: tuple[int, ...], workspace: Workspace
     ) -> None:
-        assert rows.desk is not None and rows.numbers is not None
+        assert rows.desk is not None
+        assert rows.numbers is not None
         self.rows, self.centres, self.widths, self.workspace = rows, centres, widths, workspace
         self.n_clusters = centres.n_clusters
         self.sparse = len(rows.numbers) > 1
@@ -79,10 +80,9 @@ class Step:
         self.last = centres.packed(widths, sparse=self.sparse)
         desk.put_all(LAST, self.last.on_desk)
         many = rows.n_rows * n_columns * self.n_clusters > SMALL
-        self.n_threads = workspace.n_threads if many or self.sparse and rows.n_rows > MOST_TILE else 1
-        self.rooms = workspace.rooms(
-            (len(widths), self.n_clusters, n_columns), rows.n_rows, self.n_threads, _tile_rows(n_columns, rows)
-        )
+        self.n_threads = workspace.n_threads if many or (self.sparse and rows.n_rows > MOST_TILE) else 1
+        sizes = (len(widths), self.n_clusters, n_columns)
+        self.rooms = workspace.rooms(sizes, rows.n_rows, self.n_threads, _tile_rows(n_columns, rows))
         self.spans = [
             (rows.n_rows * part // self.n_threads, rows.n_rows * (part + 1) // self.n_threads)
             for part in range(self.n_threads)
@@ -117,15 +117,13 @@ class Step:
             begin, end = self.spans[part]
             worst[part] = run("first", desk.address, room.address, LAST, begin, end, fresh, summing)
 
-        with single_threaded_blas():
-            run_blocks(work, self.n_threads, self.n_threads)
+        run_blocks(work, self.n_threads, self.n_threads)
         return self.rows.accept(max(worst)) if fresh else True
 
     def collect(self, total: Statistics, *, summed: bool) -> Statistics:
         """The sums with this chunk; `total` stays as it was."""
-        after = Statistics.of(
-            self.n_clusters, self.widths, np.empty_like(total.flat), np.empty_like(total.flat_counts)
-        )
+        flat = self.workspace.pool.lend(total.flat.size, np.int64)
+        after = Statistics.of(self.n_clusters, self.widths, flat, np.empty_like(total.flat_counts))
         self._lay_sums(total, after)
         parts = np.array([room.address for room in self.rooms], dtype=np.int64)
         threads = self._threads_for_state()
@@ -140,9 +138,7 @@ class Step:
         return after
 
     def _lay_sums(self, total: Statistics, after: Statistics) -> None:
-        self.desk.put_all(
-            TOTAL_STEPS, (total.flat, total.flat_counts, after.flat, after.flat_counts)
-        )
+        self.desk.put_all(TOTAL_STEPS, (total.flat, total.flat_counts, after.flat, after.flat_counts))
 
     def _threads_for_state(self) -> int:
         return self.n_threads if self.n_clusters * sum(self.widths) > SMALL_STATE else 1
@@ -162,7 +158,7 @@ class Step:
         """
         desk = self.desk
         n_views, n_rows = len(self.widths), self.rows.n_rows
-        new = Packed.room(self.n_clusters, self.widths, sparse=self.sparse)
+        new = Packed.room(self.n_clusters, self.widths, sparse=self.sparse, pool=self.workspace.pool)
         new.known[:] = self.last.known
         both = np.empty((4, n_views, self.n_clusters))
         numbers = np.array([rules.alpha, rules.tol, np.nan if last_loss is None else last_loss, 0.0])
@@ -182,8 +178,7 @@ class Step:
             room.put(STALE, decision.stale.copy())
             room.table[COMPLETE] = decision.complete
         loop = _Loop(self, filling, rules, numbers, n_done)
-        with single_threaded_blas():
-            n_iter, where = loop.alone() if self.n_threads == 1 else loop.together()
+        n_iter, where = loop.alone() if self.n_threads == 1 else loop.together()
         self.workspace.n_looks += numbers[N_LOOKS]
         decision.complete = all(room.table[COMPLETE] for room in self.rooms)
         decision.stale = np.any([room.held(STALE) for room in self.rooms], axis=0)

@@ -26,7 +26,8 @@ def loss(centres: Centres, total: Statistics, alpha: float, moved: Mask | None =
             which = np.flatnonzero(moved)
             traces = view.traces.copy()
             traces[which] = centre_terms(view.values, total.steps[v], which)
-        value += float((view.squares * (total.counts[v] + alpha) - 2.0 * traces).sum())
+        for term in view.squares * (total.counts[v] + alpha) - 2.0 * traces:  # in this order
+            value += float(term)
     return value
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from viewpass.kernels.chunk.desk import PAD, narrow_size, padded
 from viewpass.kernels.chunk.updating import error_of
 from viewpass.kernels.grid import Array, Floats, Mask
+from viewpass.kernels.pool import Pool
 
 
 @dataclass(frozen=True)
@@ -27,15 +28,18 @@ class Packed:
     known: Mask
 
     @classmethod
-    def room(cls, n_clusters: int, widths: Sequence[int], *, sparse: bool) -> Packed:
+    def room(
+        cls, n_clusters: int, widths: Sequence[int], *, sparse: bool, pool: Pool | None = None
+    ) -> Packed:
         """Room for centres."""
+        pool = pool or Pool()
         n_views, n_columns = len(widths), sum(widths)
         return cls(
             tuple(widths),
             sparse,
             np.zeros(n_views, dtype=bool),
-            np.empty(n_clusters * n_columns),
-            np.empty(narrow_size(n_clusters, n_columns), dtype=np.float32),
+            pool.lend(n_clusters * n_columns, np.float64),
+            pool.lend(narrow_size(n_clusters, n_columns), np.float32),
             np.zeros((n_views, n_clusters)),
             np.zeros((n_views, n_clusters)),
             np.zeros(n_views),

@@ -175,7 +175,8 @@ class Statistics:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"n_clusters": self.n_clusters, "widths": self.widths, "flat": self.flat, "counts": self.flat_counts}
+        held = {"flat": self.flat, "counts": self.flat_counts}
+        return {"n_clusters": self.n_clusters, "widths": self.widths, **held}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._hold(state["n_clusters"], state["widths"], state["flat"], state["counts"])

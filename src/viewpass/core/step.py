@@ -65,7 +65,7 @@ def from_labels(
     """
     rows.measure(workspace.n_threads)
     total = total.copy(workspace.n_threads)
-    decision = Decision(rows.n_rows, total.n_clusters, keep=True)
+    decision = Decision(rows.n_rows, total.n_clusters, keep=True, pool=workspace.pool)
     decision.labels[:] = np.where(rows.n_seen > 0, labels, -1)
     decision.margins[:] = -np.inf
     if not counted:

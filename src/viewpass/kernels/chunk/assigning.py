@@ -61,7 +61,7 @@ from viewpass.kernels.chunk.desk import (
 from viewpass.kernels.chunk.memory import call, flags_at, floats_at, labels_at, whole_at
 from viewpass.kernels.grid import ABSENT
 
-MOST_OF = 0.6  # of the rows in doubt: look at all of them, so that every distance is known again
+MOST_OF = 0.85  # of the rows in doubt: look at all of them, so that every distance is known again
 
 
 @njit(nogil=True)
@@ -318,9 +318,7 @@ def _pick_clusters(desk, room, means, clusters):  # type: ignore[no-untyped-def]
             source = desk[means + NARROW] + 4 * all_padded * starts[v]
             target = room[SUBSET] + 4 * n_padded * starts[v]
             here, there = desk[HERE], room[ROOM_HERE]
-            call(
-                desk[PICK], here, there, source, widths[v], n_clusters, room[CLUSTERS], n_picked, target, 0
-            )
+            call(desk[PICK], here, there, source, widths[v], n_clusters, room[CLUSTERS], n_picked, target, 0)
 
 
 def again(table, room_table, means, begin, end, complete, _e, _f, _g):  # type: ignore[no-untyped-def]
@@ -346,7 +344,7 @@ def again(table, room_table, means, begin, end, complete, _e, _f, _g):  # type: 
         n_doubtful = end - begin
         for r in range(n_doubtful):
             which[r] = begin + r
-    some = complete != 0 and 2 * stale.shape[0] <= n_clusters and n_doubtful >= PAD
+    some = complete != 0 and 4 * stale.shape[0] <= 3 * n_clusters and n_doubtful >= PAD
     if some:
         n_compared = stale.shape[0]
         _pick_clusters(desk, room, means, stale)

@@ -33,7 +33,6 @@ from viewpass.kernels.chunk.vector import ROWS, dots_with_eight, dots_with_sixte
 from viewpass.kernels.dense import _norm
 from viewpass.kernels.grid import ABSENT, LANES, ROUNDER, ROUNDER_BITS
 
-
 SAFE = 1e18  # lengths beyond it, or their inverse, may take float32 products out of its range
 
 

@@ -96,7 +96,7 @@ def narrow_size(n_clusters: int, n_columns: int) -> int:
 def new_room(n_views: int, n_clusters: int, n_columns: int, n_rows: int, tile_rows: int) -> Desk:
     """Room for a thread whose share is at most `n_rows` rows, looked at `tile_rows` at a time."""
     n_patterns = min(2**n_views, MOST_PATTERNS)
-    half = n_clusters // 2
+    most = 3 * n_clusters // 4  # clusters looked at by themselves
     room = Desk(ROOM_SLOTS)
     room.table[TILE_ROWS] = tile_rows
     for slot, size, dtype in (
@@ -113,12 +113,12 @@ def new_room(n_views: int, n_clusters: int, n_columns: int, n_rows: int, tile_ro
         (RISE, n_patterns * n_clusters, np.float64),
         (FALL, n_patterns * n_clusters, np.float64),
         (BUILT, n_patterns, np.bool_),
-        (SUBSET, narrow_size(half, n_columns), np.float32),
+        (SUBSET, narrow_size(most, n_columns), np.float32),
         (CLUSTERS, n_clusters, np.int64),
         (OLD_SLACK, tile_rows, np.float64),
         (STALE, n_clusters, np.bool_),
         (CENTRE, n_columns, np.float64),
-        (SUBSET_SQUARES, n_views * half, np.float64),
+        (SUBSET_SQUARES, n_views * most, np.float64),
         (FOUR, 4, np.float64),
     ):
         room.put(slot, np.empty(size, dtype=dtype))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from viewpass.kernels.chunk.dense import SAFE
 from viewpass.kernels.chunk.desk import (
     ADDRESSES,
     ERRORS,
@@ -23,12 +24,12 @@ from viewpass.kernels.chunk.desk import (
     WANTED,
     WIDTHS,
 )
-from viewpass.kernels.chunk.dense import SAFE
 from viewpass.kernels.chunk.memory import flags_at, floats_at, narrow_at, vector_at, whole_at
 from viewpass.kernels.chunk.vector import LANES, sparse_dots
 from viewpass.kernels.grid import ABSENT, ROUNDER, ROUNDER_BITS
 from viewpass.kernels.grid import LANES as NORM_LANES
 from viewpass.kernels.sparse import WIDEST, _norm
+
 
 def functions(value: Any, place: Any) -> dict[str, Any]:
     """The functions for values of float32 or float64 and columns of int32 or int64."""

@@ -231,7 +231,7 @@ def renew(table, room_table, lot, n_lots, last, fill, _e, _f, _g):  # type: igno
         floats_at(desk[FALLS], n_both),
     )
     old_squares, squares = floats_at(desk[last + SQUARES], n_both), floats_at(desk[NEW + SQUARES], n_both)
-    old_traces, traces = floats_at(desk[last + TRACES], n_both), floats_at(desk[NEW + TRACES], n_both)
+    traces = floats_at(desk[NEW + TRACES], n_both)
     lanes, more_lanes = floats_at(room[LANES_ROOM], LANES), floats_at(room[MORE_LANES], LANES)
     n_padded = (n_clusters + PAD - 1) // PAD * PAD
     alpha = floats_at(desk[NUMBERS], N_LOOKS + 1)[ALPHA]
@@ -248,7 +248,9 @@ def renew(table, room_table, lot, n_lots, last, fill, _e, _f, _g):  # type: igno
             if not (seen[v] and (changed[k] or fresh)):
                 if last != NEW:
                     _copy(before, there)
-                    squares[line], traces[line] = old_squares[line], old_traces[line]
+                    squares[line] = old_squares[line]
+                    # Rows may have moved after these centres were made.
+                    traces[line] = _trace(there, whole_at(desk[STEPS] + at, width), lanes)
                     call(desk[LAY_OUT], table, 0, desk[NEW + VALUES] + at, width, k, n_clusters, narrow, 0, 0)
                 continue
             centre = floats_at(room[CENTRE], width) if last == NEW else there

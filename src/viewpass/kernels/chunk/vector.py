@@ -25,7 +25,9 @@ def _spread(builder: Any, value: Any) -> Any:
     """A vector with the same value in every lane."""
     nothing = ir.Constant(_EIGHT, ir.Undefined)
     single = builder.insert_element(nothing, value, ir.Constant(ir.IntType(32), 0))
-    return builder.shuffle_vector(single, nothing, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))
+    return builder.shuffle_vector(
+        single, nothing, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+    )
 
 
 def _load(builder: Any, pointer: Any) -> Any:
