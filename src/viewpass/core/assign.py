@@ -140,14 +140,14 @@ def assign_and_add(
     widths = centres.widths(rows.chunk.schema.widths) if total is None else total.widths
     decision = Decision(rows.n_rows, centres.n_clusters, keep=keep, pool=workspace.pool)
     step = Step(rows, centres, widths, workspace)
-    summing = total is not None and not step.sparse
-    if not step.look_first(decision, summing=summing):  # rows had to be mended: look at all of them again
+    sound, after = step.look_first(decision, total)
+    if not sound:  # rows had to be mended: look at all of them again
         rows.measure(workspace.n_threads)
         return assign_and_add(rows, centres, total, workspace, keep=keep)
     decision.stale[:] = False
     decision.complete = decision.distance is not None
     workspace.n_looks += rows.n_rows
-    return decision, None if total is None else step.collect(total, summed=summing)
+    return decision, after
 
 
 def _assign(

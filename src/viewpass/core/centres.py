@@ -252,8 +252,7 @@ def from_memberships(
             if view is None or not len(present):
                 continue
             taken = memberships[present]
-            weights = taken.T @ taken
-            sums = soft_sums(view, present, rows.inverse[v], taken, n_threads)
+            sums, weights = soft_sums(view, present, rows.inverse[v], taken, n_threads)
             if alpha > 0:
                 solved = np.linalg.solve(weights + alpha * np.eye(n_clusters), sums)
             else:
@@ -269,15 +268,19 @@ def from_memberships(
 
 def soft_sums(
     view: View, present: Integers, inverse: Floats, memberships: Floats, n_threads: int = 1
-) -> Floats:
-    """Eq. 12 for a soft V: X'V as a K x d matrix, the sum of parts that do not depend on threads."""
+) -> tuple[Floats, Floats]:
+    """Eq. 12 for a soft V: X'V as a K x d matrix, and V'V; sums of parts that do not depend on threads."""
     cuts = np.linspace(0, len(present), SOFT_BLOCKS + 1).astype(int)
-    parts: list[Floats] = [np.zeros(0)] * SOFT_BLOCKS
+    parts: list[Any] = [None] * (2 * SOFT_BLOCKS)
 
     def multiply(block: int, _: int) -> None:
-        part = slice(cuts[block], cuts[block + 1])
-        unit = view.unit_rows(present[part], inverse)
-        parts[block] = unit.T @ memberships[part]
+        part = slice(cuts[block // 2], cuts[block // 2 + 1])
+        mine = memberships[part]
+        if block % 2:
+            parts[block] = mine.T @ mine
+        else:
+            parts[block] = view.unit_rows(present[part], inverse).T @ mine
 
-    run_blocks(multiply, SOFT_BLOCKS, n_threads)
-    return np.ascontiguousarray(sum(parts[1:], parts[0]).T)
+    run_blocks(multiply, 2 * SOFT_BLOCKS, n_threads)
+    sums, weights = sum(parts[2::2], parts[0]), sum(parts[3::2], parts[1])
+    return np.ascontiguousarray(sums.T), weights

@@ -1,8 +1,4 @@
-"""The chunk step by compiled phases (kernels/chunk): what `assign` and `settle` do, in few calls.
-
-A large chunk goes through phases that threads share: rows by ranges, clusters by turns. A small one is
-settled in one call.
-"""
+"""The chunk step by compiled phases (kernels/chunk): what `assign` and `settle` do, in one call a thread."""
 
 from __future__ import annotations
 
@@ -14,38 +10,47 @@ from viewpass.core.centres import Centres, Filling
 from viewpass.core.packed import Packed
 from viewpass.core.statistics import Statistics
 from viewpass.kernels.chunk import step
+from viewpass.kernels.chunk.crew import NOT_AT_ALL, WITH_ROWS
 from viewpass.kernels.chunk.desk import (
-    AGAIN,
+    BEGIN,
     CENTRES_AT,
-    COMPLETE,
     DISTANCE,
+    END,
+    FILL,
+    FIRST,
+    FRESH,
     LABELS,
     LAST,
     LOSS,
+    MAX_ITER,
     MEAN,
-    MOVED,
     N_CLUSTERS,
     N_COLUMNS,
-    N_COMPARED,
     N_ITER,
-    N_LOOKED,
     N_LOOKS,
+    N_ROOMS,
+    N_SPANS,
     NEW,
     NUMBERS,
     OLD,
-    PART_COUNTS,
+    ORDER,
     PART_STEPS,
+    ROOMS,
     SEEN,
     SHIFTS,
     STALE,
     STARTS,
+    SUMMING,
+    SYNC,
     TOTAL_STEPS,
     WANTS,
     WIDTHS,
+    WORST,
+    YIELD,
 )
 from viewpass.kernels.chunk.step import run
 from viewpass.kernels.chunk.updating import LAST_CENTRE, MEAN_OF_CHUNK, ZERO
-from viewpass.kernels.grid import Array, Floats
+from viewpass.kernels.grid import Floats
 from viewpass.kernels.threads import run_blocks
 from viewpass.views.rows import MeasuredRows
 
@@ -53,10 +58,11 @@ if TYPE_CHECKING:
     from viewpass.core.assign import Decision, Workspace
     from viewpass.core.step import Rules
 
-SMALL = 2**22  # multiplications of a look that one thread does sooner than two
-SMALL_STATE = 2**15  # values of all centres that one thread renews sooner than two
+SMALL = 2**21  # multiplications of a look that one thread does sooner than two
 TILE_BYTES = 2**18  # of a tile of rows that is looked at and summed while it is in cache
 LEAST_TILE, MOST_TILE = 48, 192
+SPANS = 4  # parts of a chunk for each thread: whoever is quicker takes more
+LEAST_SPAN = 96  # rows
 
 
 class Step:
@@ -71,8 +77,9 @@ class Step:
         self.n_clusters = centres.n_clusters
         self.sparse = len(rows.numbers) > 1
         self.desk = desk = rows.desk
+        table = desk.table
         n_columns = sum(widths)
-        desk.table[N_CLUSTERS], desk.table[N_COLUMNS] = self.n_clusters, n_columns
+        table[N_CLUSTERS], table[N_COLUMNS] = self.n_clusters, n_columns
         starts = np.zeros(len(widths), dtype=np.int64)
         np.cumsum(widths[:-1], out=starts[1:])
         desk.put(WIDTHS, np.array(widths, dtype=np.int64))
@@ -83,65 +90,93 @@ class Step:
         self.n_threads = workspace.n_threads if many or (self.sparse and rows.n_rows > MOST_TILE) else 1
         sizes = (len(widths), self.n_clusters, n_columns)
         self.rooms = workspace.rooms(sizes, rows.n_rows, self.n_threads, _tile_rows(n_columns, rows))
-        self.spans = [
-            (rows.n_rows * part // self.n_threads, rows.n_rows * (part + 1) // self.n_threads)
-            for part in range(self.n_threads)
-        ]
+        self.n_spans = 1
+        if self.n_threads > 1:
+            self.n_spans = min(SPANS * self.n_threads, -(-rows.n_rows // LEAST_SPAN))
+        table[BEGIN], table[END], table[N_SPANS] = 0, rows.n_rows, self.n_spans
+        table[N_ROOMS], table[CENTRES_AT], table[WORST] = self.n_threads, LAST, 0
+        desk.put(ROOMS, np.array([room.address for room in self.rooms], dtype=np.int64))
+        table[FIRST:NUMBERS] = step.addresses()
+        table[YIELD] = step.yielding()
 
-    def _together(self, name: str, *arguments: int, n_threads: int | None = None) -> None:
-        """Let threads share a phase that works by lots."""
-        n_lots = self.n_threads if n_threads is None else n_threads
-        table = self.desk.address
-
-        def work(lot: int, _: int) -> None:
-            run(name, table, self.rooms[lot].address, lot, n_lots, *arguments)
-
-        run_blocks(work, n_lots, n_lots)
-
-    def look_first(self, decision: Decision, *, summing: bool) -> bool:
-        """Look at all rows, measure them if nobody has; False if they had to be mended first."""
-        fresh = not self.rows.measured
-        desk = self.desk
-        desk.put_all(LABELS, (decision.labels, decision.margins, decision.slack))
-        desk.table[DISTANCE] = 0
+    def _lay_decision(self, decision: Decision) -> None:
+        self.desk.put_all(LABELS, (decision.labels, decision.margins, decision.slack))
+        self.desk.table[DISTANCE] = 0
         if decision.distance is not None:
-            desk.put(DISTANCE, decision.distance)
-        worst = [0] * self.n_threads
-
-        def work(part: int, _: int) -> None:
-            room = self.rooms[part]
-            if summing:
-                counts = np.zeros((len(self.widths), self.n_clusters), dtype=np.int64)
-                room.put(PART_COUNTS, counts)
-                room.put(PART_STEPS, self.workspace.part(part, self.n_clusters * sum(self.widths)))
-            begin, end = self.spans[part]
-            worst[part] = run("first", desk.address, room.address, LAST, begin, end, fresh, summing)
-
-        run_blocks(work, self.n_threads, self.n_threads)
-        return self.rows.accept(max(worst)) if fresh else True
-
-    def collect(self, total: Statistics, *, summed: bool) -> Statistics:
-        """The sums with this chunk; `total` stays as it was."""
-        flat = self.workspace.pool.lend(total.flat.size, np.int64)
-        after = Statistics.of(self.n_clusters, self.widths, flat, np.empty_like(total.flat_counts))
-        self._lay_sums(total, after)
-        parts = np.array([room.address for room in self.rooms], dtype=np.int64)
-        threads = self._threads_for_state()
-        where = parts.__array_interface__["data"][0]
-        self._together("join", where, len(parts) if summed else 0, n_threads=threads)
-        if not summed:
-            order = np.empty(self.rows.n_rows, dtype=np.int64)
-            bounds = np.empty(self.n_clusters + 1, dtype=np.int64)
-            places = [array.__array_interface__["data"][0] for array in (order, bounds)]
-            run("sort", self.desk.address, 0, *places)
-            self._together("fold_in", *places)
-        return after
+            self.desk.put(DISTANCE, decision.distance)
 
     def _lay_sums(self, total: Statistics, after: Statistics) -> None:
-        self.desk.put_all(TOTAL_STEPS, (total.flat, total.flat_counts, after.flat, after.flat_counts))
+        sums = (total.flat, total.flat_counts, after.flat, after.flat_counts)
+        self.desk.put_all(TOTAL_STEPS, sums)
 
-    def _threads_for_state(self) -> int:
-        return self.n_threads if self.n_clusters * sum(self.widths) > SMALL_STATE else 1
+    def _lay_parts(self) -> None:
+        """Room for sums of each thread's own."""
+        size = self.n_clusters * sum(self.widths)
+        for number, room in enumerate(self.rooms):
+            room.put(PART_STEPS, self.workspace.part(number, size))
+
+    def _lay_order(self) -> None:
+        """Room for rows in the order of their clusters."""
+        n_rows = self.rows.n_rows
+        self.desk.put_all(
+            ORDER, (np.empty(n_rows, dtype=np.int64), np.empty(self.n_clusters + 1, dtype=np.int64))
+        )
+
+    def _go(self, looking: bool, joining: int, settling: bool) -> None:
+        self.desk.put(SYNC, np.zeros(40, dtype=np.int64))
+        table = self.desk.address
+        if self.n_threads == 1:
+            run("crew", table, looking, joining, settling)
+        else:
+            run_blocks(
+                lambda _, __: run("crew", table, looking, joining, settling) and None,
+                *(self.n_threads, self.n_threads),
+            )
+
+    def look_first(self, decision: Decision, total: Statistics | None) -> tuple[bool, Statistics | None]:
+        """Look at all rows, measure them if nobody has, and give the sums with them.
+
+        False if rows had to be mended first; `total` stays as it was.
+        """
+        table, summing = self.desk.table, total is not None and not self.sparse
+        fresh = not self.rows.measured
+        table[FRESH], table[SUMMING] = fresh, summing
+        self._lay_decision(decision)
+        after = None
+        if total is not None:
+            flat = self.workspace.pool.lend(total.flat.size, np.int64)
+            after = Statistics.of(self.n_clusters, self.widths, flat, np.empty_like(total.flat_counts))
+            self._lay_sums(total, after)
+            if self.sparse:
+                self._lay_order()
+            else:
+                self._lay_parts()
+        self._go(True, NOT_AT_ALL if total is None else WITH_ROWS, False)
+        return (self.rows.accept(int(table[WORST])) if fresh else True), after
+
+    def _lay_loop(
+        self, rules: Rules, filling: Filling, n_done: int, last_loss: float
+    ) -> tuple[Packed, Floats]:
+        """What the inner iterations need; gives the new centres and the numbers with a fraction."""
+        desk, n_views = self.desk, len(self.widths)
+        new = Packed.room(self.n_clusters, self.widths, sparse=self.sparse, pool=self.workspace.pool)
+        new.known[:] = self.last.known
+        both = np.empty((4, n_views, self.n_clusters))
+        numbers = np.array([rules.alpha, rules.tol, last_loss, 0.0])
+        n_rows = self.rows.n_rows
+        desk.put_all(NEW, new.on_desk)
+        desk.put_all(OLD, (np.empty(n_rows, dtype=np.int32), np.empty(n_rows, dtype=np.int64)))
+        desk.put_all(SHIFTS, (both[0], both[1], both[2], new.known, both[3]))
+        desk.put_all(SEEN, (np.empty(n_views, dtype=bool), np.empty(self.n_clusters, dtype=bool)))
+        desk.put(NUMBERS, numbers)
+        fill = LAST_CENTRE
+        if filling.fill is None:
+            fill = ZERO
+        elif filling.first:
+            fill = MEAN_OF_CHUNK
+        desk.table[MEAN], desk.table[FILL] = 0, fill
+        desk.table[N_ITER], desk.table[MAX_ITER] = n_done, rules.max_iter
+        return new, numbers
 
     def settle(
         self,
@@ -156,115 +191,32 @@ class Step:
 
         Gives the centres, the loss and the number of updates.
         """
-        desk = self.desk
-        n_views, n_rows = len(self.widths), self.rows.n_rows
-        new = Packed.room(self.n_clusters, self.widths, sparse=self.sparse, pool=self.workspace.pool)
-        new.known[:] = self.last.known
-        both = np.empty((4, n_views, self.n_clusters))
-        numbers = np.array([rules.alpha, rules.tol, np.nan if last_loss is None else last_loss, 0.0])
-        desk.put_all(NEW, new.on_desk)
-        desk.put_all(LABELS, (decision.labels, decision.margins, decision.slack))
-        desk.table[DISTANCE] = 0
-        if decision.distance is not None:
-            desk.put(DISTANCE, decision.distance)
-        desk.put_all(OLD, (np.empty(n_rows, dtype=np.int32), np.empty(n_rows, dtype=np.int64)))
+        desk, n_spans = self.desk, self.n_spans
+        new, numbers = self._lay_loop(rules, filling, n_done, np.nan if last_loss is None else last_loss)
+        self._lay_decision(decision)
         self._lay_sums(total, total)
-        desk.put_all(SHIFTS, (both[0], both[1], both[2], new.known, both[3]))
-        desk.put_all(SEEN, (self.rows.inverse.any(axis=1), np.ones(self.n_clusters, dtype=bool)))
-        desk.put(NUMBERS, numbers)
-        desk.table[MEAN] = 0
-        desk.table[AGAIN:NUMBERS] = [step.address_of(name) for name in step.IN_ORDER]
-        for room in self.rooms:
-            room.put(STALE, decision.stale.copy())
-            room.table[COMPLETE] = decision.complete
-        loop = _Loop(self, filling, rules, numbers, n_done)
-        n_iter, where = loop.alone() if self.n_threads == 1 else loop.together()
+        stale = np.tile(decision.stale, (n_spans, 1))
+        complete = np.full(n_spans, decision.complete, dtype=np.int64)
+        looked = np.zeros((2, n_spans), dtype=np.int64)
+        desk.put_all(STALE, (stale, complete, looked[0], looked[1]))
+        self._go(False, NOT_AT_ALL, True)
+        while desk.table[WANTS]:
+            self._lay_mean(filling)
+            self._go(False, NOT_AT_ALL, True)
         self.workspace.n_looks += numbers[N_LOOKS]
-        decision.complete = all(room.table[COMPLETE] for room in self.rooms)
-        decision.stale = np.any([room.held(STALE) for room in self.rooms], axis=0)
-        centres = self.centres if where == LAST else Centres.of_packed(new)
-        return centres, float(numbers[LOSS]), n_iter
+        decision.complete = bool(complete.all())
+        decision.stale = stale.any(axis=0)
+        return Centres.of_packed(new), float(numbers[LOSS]), int(desk.table[N_ITER])
 
-
-class _Loop:
-    """The inner iterations, by one thread in one call or by several, phase by phase."""
-
-    def __init__(self, on: Step, filling: Filling, rules: Rules, numbers: Floats, n_done: int) -> None:
-        self.on, self.filling, self.rules, self.numbers, self.n_iter = on, filling, rules, numbers, n_done
-        self.table = on.desk.address
-        self.has_mean = False
-        self.fill = LAST_CENTRE
-        if filling.fill is None:
-            self.fill = ZERO
-        elif filling.first:
-            self.fill = MEAN_OF_CHUNK
-
-    def _lay_mean(self) -> None:
+    def _lay_mean(self, filling: Filling) -> None:
         """Work out the chunk's mean, since an empty cluster wants it."""
-        on = self.on
-        mean = np.zeros(sum(on.widths))
+        mean = np.zeros(sum(self.widths))
         first = 0
-        for v, width in enumerate(on.widths):
-            if on.rows.inverse[v].any():
-                mean[first : first + width] = self.filling.mean(v)
+        for v, width in enumerate(self.widths):
+            if self.rows.inverse[v].any():
+                mean[first : first + width] = filling.mean(v)
             first += width
-        on.desk.put(MEAN, mean)
-        self.has_mean = True
-
-    def alone(self) -> tuple[int, int]:
-        room, last = self.on.rooms[0], LAST
-        while True:
-            run(
-                *("settle", self.table, room.address),
-                *(last, self.rules.max_iter, self.fill, self.has_mean, self.n_iter),
-            )
-            self.n_iter, last = int(room.table[N_ITER]), int(room.table[CENTRES_AT])
-            if not room.table[WANTS]:
-                return self.n_iter, last
-            self._lay_mean()
-
-    def together(self) -> tuple[int, int]:
-        on, last = self.on, LAST
-        threads = on._threads_for_state()
-        while self.n_iter < self.rules.max_iter:
-            if not self.has_mean and run("wants_mean", self.table, 0, last, self.fill):
-                self._lay_mean()
-            self.n_iter += 1
-            before = self.numbers[LOSS]
-            on._together("renew", last, self.fill, n_threads=threads)
-            run("renewed", self.table, 0, last, self.fill)
-            last = NEW
-            n_moved = self._again()
-            run("mark", self.table, 0, n_moved)
-            if n_moved:
-                on._together("follow", n_moved, n_threads=threads)
-            run("weigh", self.table, 0)
-            if n_moved == 0 or abs(self.numbers[LOSS] - before) < self.rules.tol * abs(before):
-                break
-        return self.n_iter, last
-
-    def _again(self) -> int:
-        on = self.on
-        n_moved = [0] * on.n_threads
-
-        def work(part: int, _: int) -> None:
-            room = on.rooms[part]
-            begin, end = on.spans[part]
-            n_moved[part] = run(
-                *("again", self.table, room.address),
-                *(NEW, begin, end, int(room.table[COMPLETE])),
-            )
-
-        run_blocks(work, on.n_threads, on.n_threads)
-        moved: Array = on.desk.held(MOVED)
-        there = n_moved[0]
-        for (begin, _), number in zip(on.spans[1:], n_moved[1:], strict=True):
-            moved[there : there + number] = moved[begin : begin + number]
-            there += number
-        for room in on.rooms:
-            looked = int(room.table[N_LOOKED]) * int(room.table[N_COMPARED])
-            self.numbers[N_LOOKS] += looked / on.n_clusters
-        return there
+        self.desk.put(MEAN, mean)
 
 
 def _tile_rows(n_columns: int, rows: MeasuredRows) -> int:

@@ -193,7 +193,7 @@ class MeasuredRows:
         worst = [0] * n_parts
 
         def work(part: int, _: int) -> None:
-            worst[part] = step.measure(desk.address, int(ends[part]), int(ends[part + 1]))
+            worst[part] = step.run("measure", desk.address, int(ends[part]), int(ends[part + 1]))
 
         self.n_seen[:] = 0
         run_blocks(work, n_parts, n_threads)

@@ -23,13 +23,12 @@ from viewpass.kernels.chunk.desk import (
     LABELS,
     LISTED,
     LOOK,
+    LOOKED,
     MARGINS,
     MEASURE,
     MOST_PATTERNS,
     MOVED,
     N_CLUSTERS,
-    N_COMPARED,
-    N_LOOKED,
     N_ROWS,
     N_SEEN,
     N_VIEWS,
@@ -241,20 +240,23 @@ def _bounds_of(desk, room, i):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True)
-def _loosen(desk, room, first, last, complete):  # type: ignore[no-untyped-def]
+def _loosen(desk, room, begin, end, complete, n_movers):  # type: ignore[no-untyped-def]
     """Lower margins by what the centres' moves may have cost; list the rows it may have overturned.
 
-    INOUT MARGINS, DISTANCE: with all distances at hand every cluster is held to what it moved itself,
-    and the own distance becomes the most it can be now, the others the least. OUT WHICH.
+    IN CLUSTERS: the n_movers that moved; INOUT MARGINS, DISTANCE: with all distances at hand every
+    cluster is held to what it moved itself, and the own distance becomes the most it can be now, the
+    others the least. OUT WHICH.
     """
     n_rows, n_views, n_clusters = desk[N_ROWS], desk[N_VIEWS], desk[N_CLUSTERS]
     labels, margins = labels_at(desk[LABELS], n_rows), floats_at(desk[MARGINS], n_rows)
-    slack, which = floats_at(desk[SLACK], n_rows), whole_at(room[WHICH], last - first)
+    slack, which = floats_at(desk[SLACK], n_rows), whole_at(room[WHICH], end - begin)
+    movers = whole_at(room[CLUSTERS], n_movers)
     built = flags_at(room[BUILT], min(2**n_views, MOST_PATTERNS))
     for pattern in range(built.shape[0]):
         built[pattern] = False
+    few = 4 * n_movers <= n_clusters
     n_doubtful = 0
-    for i in range(first, last):
+    for i in range(begin, end):
         own = labels[i]
         if own < 0:
             continue
@@ -266,12 +268,20 @@ def _loosen(desk, room, first, last, complete):  # type: ignore[no-untyped-def]
             distance = floats_at(desk[DISTANCE] + 8 * i * n_clusters, n_clusters)
             mine = distance[own] + rise[own]
             distance[own] = np.inf
-            for k in range(n_clusters):
-                value = distance[k] + fall[k]
-                distance[k] = value
-                lowest = min(lowest, value)
+            if few:  # the clusters that stayed are as far ahead as they were
+                margin = margins[i] - rise[own]
+                for m in range(n_movers):
+                    value = distance[movers[m]] + fall[movers[m]]
+                    distance[movers[m]] = value
+                    lowest = min(lowest, value)
+                margins[i] = min(margin, lowest - mine - 2.0 * slack[i])
+            else:
+                for k in range(n_clusters):
+                    value = distance[k] + fall[k]
+                    distance[k] = value
+                    lowest = min(lowest, value)
+                margins[i] = lowest - mine - 2.0 * slack[i]
             distance[own] = mine
-            margins[i] = lowest - mine - 2.0 * slack[i]
         else:
             for k in range(n_clusters):
                 lowest = min(lowest, fall[k] if k != own else np.inf)
@@ -283,20 +293,21 @@ def _loosen(desk, room, first, last, complete):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True)
-def _stale_clusters(desk, room):  # type: ignore[no-untyped-def]
-    """Clusters that moved since some row was compared with them; INOUT STALE, OUT CLUSTERS."""
+def _list_movers(desk, room, stale):  # type: ignore[no-untyped-def]
+    """List the clusters that moved just now in CLUSTERS, and mark them in `stale`; gives their number."""
     n_views, n_clusters = desk[N_VIEWS], desk[N_CLUSTERS]
-    stale, clusters = flags_at(room[STALE], n_clusters), whole_at(room[CLUSTERS], n_clusters)
+    clusters = whole_at(room[CLUSTERS], n_clusters)
     shifts = floats_at(desk[SHIFTS], n_views * n_clusters)
-    n_stale = 0
+    n_movers = 0
     for k in range(n_clusters):
+        moved = False
         for v in range(n_views):
-            if shifts[v * n_clusters + k] > 0.0:
-                stale[k] = True
-        if stale[k]:
-            clusters[n_stale] = k
-            n_stale += 1
-    return clusters[:n_stale]
+            moved |= shifts[v * n_clusters + k] > 0.0
+        if moved:
+            stale[k] = True
+            clusters[n_movers] = k
+            n_movers += 1
+    return n_movers
 
 
 @njit(nogil=True)
@@ -321,33 +332,40 @@ def _pick_clusters(desk, room, means, clusters):  # type: ignore[no-untyped-def]
             call(desk[PICK], here, there, source, widths[v], n_clusters, room[CLUSTERS], n_picked, target, 0)
 
 
-def again(table, room_table, means, begin, end, complete, _e, _f, _g):  # type: ignore[no-untyped-def]
+def again(table, room_table, means, begin, end, span, _e, _f, _g):  # type: ignore[no-untyped-def]
     """Decide those of rows begin..end anew whose label the centres' moves may have changed.
 
-    `complete`: whether DISTANCE holds every row. INOUT LABELS, MARGINS, SLACK, DISTANCE, STALE; OUT OLD
-    (labels before, of rows looked at), MOVED (the rows that changed cluster, from `begin` on), N_LOOKED,
-    N_COMPARED (rows and clusters), COMPLETE (whether DISTANCE holds every row now). Gives the rows moved.
+    INOUT LABELS, MARGINS, SLACK, DISTANCE, and by span STALE (clusters that some row has not been compared
+    with since they moved), COMPLETE (whether DISTANCE holds every row); OUT OLD (labels before, of rows
+    looked at), MOVED (rows that changed cluster, from `begin` on), LOOKED (rows times clusters). Gives the
+    number of rows moved.
     """
     desk, room = whole_at(table, SLOTS), whole_at(room_table, ROOM_SLOTS)
     n_rows, n_clusters = desk[N_ROWS], desk[N_CLUSTERS]
-    n_doubtful = _loosen(desk, room, begin, end, complete != 0)
-    stale = _stale_clusters(desk, room)
-    room[N_LOOKED], room[N_COMPARED], room[COMPLETE] = 0, 0, complete
+    stale = flags_at(desk[STALE] + span * n_clusters, n_clusters)
+    complete = whole_at(desk[COMPLETE] + 8 * span, 1)
+    n_movers = _list_movers(desk, room, stale)
+    n_doubtful = _loosen(desk, room, begin, end, complete[0] != 0, n_movers)
+    whole_at(desk[LOOKED] + 8 * span, 1)[0] = 0
     if n_doubtful == 0:
         return 0
     labels, old = labels_at(desk[LABELS], n_rows), labels_at(desk[OLD], n_rows)
     moved, slack = whole_at(desk[MOVED], n_rows), floats_at(desk[SLACK], n_rows)
-    which = whole_at(room[WHICH], end - begin)
+    which, clusters = whole_at(room[WHICH], end - begin), whole_at(room[CLUSTERS], n_clusters)
     kept = desk[DISTANCE] != 0
     everyone = n_doubtful > MOST_OF * (end - begin)
     if everyone:
         n_doubtful = end - begin
         for r in range(n_doubtful):
             which[r] = begin + r
-    some = complete != 0 and 4 * stale.shape[0] <= 3 * n_clusters and n_doubtful >= PAD
+    n_compared = 0
+    for k in range(n_clusters):
+        if stale[k]:
+            clusters[n_compared] = k
+            n_compared += 1
+    some = complete[0] != 0 and 4 * n_compared <= 3 * n_clusters and n_doubtful >= PAD
     if some:
-        n_compared = stale.shape[0]
-        _pick_clusters(desk, room, means, stale)
+        _pick_clusters(desk, room, means, clusters[:n_compared])
         narrow, squares = room[SUBSET], room[SUBSET_SQUARES]
     else:
         n_compared = n_clusters
@@ -357,7 +375,6 @@ def again(table, room_table, means, begin, end, complete, _e, _f, _g):  # type: 
     n_moved = 0
     for start in range(0, n_doubtful, tile_rows):
         part = which[start : min(start + tile_rows, n_doubtful)]
-        distance = floats_at(room[FAR], part.shape[0] * n_compared)
         for r in range(part.shape[0]):
             old_slack[r] = slack[part[r]]
         rows = room[WHICH] + 8 * start
@@ -365,13 +382,13 @@ def again(table, room_table, means, begin, end, complete, _e, _f, _g):  # type: 
         for r in range(part.shape[0]):
             i = part[r]
             old[i] = labels[i]
-            line = distance[r * n_compared : (r + 1) * n_compared]
+            line = floats_at(room[FAR] + 8 * r * n_compared, n_compared)
             if kept:
                 known = floats_at(desk[DISTANCE] + 8 * i * n_clusters, n_clusters)
                 if some:  # the other clusters' distances are those of an earlier look
                     slack[i] = max(slack[i], old_slack[r])
                     for c in range(n_compared):
-                        known[stale[c]] = line[c]
+                        known[clusters[c]] = line[c]
                 else:
                     for k in range(n_clusters):
                         known[k] = line[k]
@@ -382,7 +399,7 @@ def again(table, room_table, means, begin, end, complete, _e, _f, _g):  # type: 
                 n_moved += 1
     if everyone:
         for k in range(n_clusters):
-            flags_at(room[STALE], n_clusters)[k] = False
-        room[COMPLETE] = kept
-    room[N_LOOKED], room[N_COMPARED] = n_doubtful, n_compared
+            stale[k] = False
+        complete[0] = kept
+    whole_at(desk[LOOKED] + 8 * span, 1)[0] = n_doubtful * n_compared
     return n_moved

@@ -38,22 +38,32 @@ READY, VALUES, NARROW, SQUARES, TRACES, ERRORS = range(6)
 LAST, NEW = 29, 35
 # What is done to the rows of one view, by functions for their kind (kinds.py); and whether that is CSR.
 MEASURE, LOOK, DOTS, ADD, LAY_OUT, PICK, SPARSE = range(41, 48)
-# Phases that `settle` calls; and numbers with a fraction (a vector of them).
-AGAIN, FOLLOW, RENEW, RENEWED, WANTS_MEAN, MARK, WEIGH, NUMBERS = range(48, 56)
+# Phases that the crew calls.
+FIRST, AGAIN, JOIN, SORT, FOLD_IN, MARK, FOLLOW, WANTS_MEAN, RENEW, RENEWED, WEIGH, CREW = range(48, 60)
+# Numbers with a fraction (a vector of them).
+NUMBERS = 60
 ALPHA, TOL, LOSS, N_LOOKS = range(4)
-HERE = 56  # this table itself
-SLOTS = 57
+# By span of rows: clusters that some row has not been compared with since they moved (spans x K),
+# whether DISTANCE holds all its rows, rows looked at times clusters, rows that changed cluster.
+STALE, COMPLETE, LOOKED, SPAN_MOVED = range(61, 65)
+# What the crew is to do: on rows BEGIN..END, in N_SPANS spans; rooms for at most N_ROOMS threads.
+BEGIN, END, N_SPANS, ROOMS, N_ROOMS, FRESH, SUMMING, FILL, MAX_ITER = range(65, 74)
+# Where it stands: updates done, which centres are the last (LAST or NEW), the worst kind of row met,
+# whether the chunk's mean is wanted to go on, whether to go on, rows that moved.
+N_ITER, CENTRES_AT, WORST, WANTS, GO, N_MOVED = range(74, 80)
+ORDER, BOUNDS = 80, 81  # rows by cluster
+SYNC, YIELD = 82, 83  # numbers that threads share; the system's function that lets others run (or 0)
+JOINED, TEAM, ARRIVED, ROUND, NEXT = (64 * n for n in range(5))  # a cache line each, from SYNC on
+LOSSES = 84  # of chunks that are worked on one after another
+HERE = 85  # this table itself
+SLOTS = 86
 
-# A thread's own table: room to work, the clusters some of its rows have not been compared with since
-# they moved, and sums of its own.
+# A thread's own table: room to work, and sums of its own.
 TILE_ROWS, TILE, PRODUCT, PLACES, WHICH, FAR, LISTED, EXACT = range(8)
-LANES_ROOM, MORE_LANES, RISE, FALL, BUILT, SUBSET, CLUSTERS, OLD_SLACK, STALE = range(8, 17)
+LANES_ROOM, MORE_LANES, RISE, FALL, BUILT, SUBSET, CLUSTERS, OLD_SLACK, ROW_AT = range(8, 17)
 PART_STEPS, PART_COUNTS, CENTRE, SUBSET_SQUARES, FOUR = range(17, 22)
-# What a phase has to say besides its result.
-N_LOOKED, N_COMPARED, COMPLETE, N_ITER, CENTRES_AT, WANTS = range(22, 28)
-ROW_AT = 28  # where the rows of a tile lie
-ROOM_HERE = 29  # this table itself
-ROOM_SLOTS = 30
+ROOM_HERE = 22  # this table itself
+ROOM_SLOTS = 23
 
 
 class Desk:
@@ -116,10 +126,10 @@ def new_room(n_views: int, n_clusters: int, n_columns: int, n_rows: int, tile_ro
         (SUBSET, narrow_size(most, n_columns), np.float32),
         (CLUSTERS, n_clusters, np.int64),
         (OLD_SLACK, tile_rows, np.float64),
-        (STALE, n_clusters, np.bool_),
         (CENTRE, n_columns, np.float64),
         (SUBSET_SQUARES, n_views * most, np.float64),
         (FOUR, 4, np.float64),
+        (PART_COUNTS, n_views * n_clusters, np.int64),
     ):
         room.put(slot, np.empty(size, dtype=dtype))
     return room

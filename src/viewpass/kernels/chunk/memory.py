@@ -92,3 +92,48 @@ def call(
         return builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), arguments[1:])
 
     return types.int64(*[types.int64] * 10), generate
+
+
+def _atomic(operation: str) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        place = builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
+        if operation == "load":
+            return builder.load_atomic(place, ordering="seq_cst", align=8)
+        return builder.atomic_rmw(operation, place, arguments[1], "seq_cst")
+
+    return generate
+
+
+@intrinsic
+def shared_add(typing: Any, address: Any, value: Any) -> Any:
+    """Add to a number that threads share; gives what it was."""
+    return types.int64(types.int64, types.int64), _atomic("add")
+
+
+@intrinsic
+def shared_set(typing: Any, address: Any, value: Any) -> Any:
+    """Set a number that threads share; gives what it was."""
+    return types.int64(types.int64, types.int64), _atomic("xchg")
+
+
+@intrinsic
+def shared_max(typing: Any, address: Any, value: Any) -> Any:
+    """Raise a number that threads share to at least this; gives what it was."""
+    return types.int64(types.int64, types.int64), _atomic("max")
+
+
+@intrinsic
+def shared(typing: Any, address: Any) -> Any:
+    """A number that threads share, as it is now."""
+    return types.int64(types.int64), _atomic("load")
+
+
+@intrinsic
+def call_nothing(typing: Any, address: Any) -> Any:
+    """Call the C function that lies there, which takes nothing."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = ir.FunctionType(ir.IntType(32), [])
+        return builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), [])
+
+    return types.int32(types.int64), generate

@@ -11,10 +11,13 @@ from numba import njit
 from viewpass.kernels.chunk.desk import (
     ADD,
     ALPHA,
+    BEGIN,
     BLOCK,
+    BOUNDS,
     CENTRE,
     CHANGED,
     COUNTS,
+    END,
     ERRORS,
     FALLS,
     INVERSE,
@@ -34,12 +37,14 @@ from viewpass.kernels.chunk.desk import (
     NEW,
     NUMBERS,
     OLD,
+    ORDER,
     PAD,
     PART_COUNTS,
     PART_STEPS,
     READY,
     RISES,
     ROOM_SLOTS,
+    ROOMS,
     SEEN,
     SHIFTS,
     SLOTS,
@@ -64,10 +69,10 @@ ROUNDING = 2.0**-51  # what each column may add to the rounding of a distance
 ZERO, MEAN_OF_CHUNK, LAST_CENTRE = range(3)  # what an empty cluster's centre becomes
 
 
-def join(table, _room, lot, n_lots, rooms, n_parts, _e, _f, _g):  # type: ignore[no-untyped-def]
+def join(table, _room, lot, n_lots, n_parts, _d, _e, _f, _g):  # type: ignore[no-untyped-def]
     """The sums with this chunk: those before it and the threads' parts.
 
-    IN TOTAL_STEPS, TOTAL_COUNTS, rooms (the threads' tables, with their PART sums); OUT STEPS, COUNTS.
+    IN TOTAL_STEPS, TOTAL_COUNTS, ROOMS (the threads' tables, with their PART sums); OUT STEPS, COUNTS.
     """
     desk = whole_at(table, SLOTS)
     n_views, n_clusters = desk[N_VIEWS], desk[N_CLUSTERS]
@@ -84,7 +89,7 @@ def join(table, _room, lot, n_lots, rooms, n_parts, _e, _f, _g):  # type: ignore
             counts[line] = before[line]
             filled = False
             for part in range(n_parts):
-                room = whole_at(whole_at(rooms, n_parts)[part], ROOM_SLOTS)
+                room = whole_at(whole_at(desk[ROOMS], n_parts)[part], ROOM_SLOTS)
                 number = whole_at(room[PART_COUNTS], n_views * n_clusters)[line]
                 if number > 0:
                     counts[line] += number
@@ -98,16 +103,16 @@ def join(table, _room, lot, n_lots, rooms, n_parts, _e, _f, _g):  # type: ignore
     return 0
 
 
-def fold_in(table, _room, lot, n_lots, order, bounds, _e, _f, _g):  # type: ignore[no-untyped-def]
+def fold_in(table, _room, lot, n_lots, _c, _d, _e, _f, _g):  # type: ignore[no-untyped-def]
     """Add rows cluster by cluster and view by view, each sum while it is in cache.
 
-    IN order, bounds: rows by cluster (`sort`); INOUT STEPS, COUNTS.
+    IN ORDER, BOUNDS: rows by cluster; INOUT STEPS, COUNTS.
     """
     desk = whole_at(table, SLOTS)
     n_rows, n_views, n_clusters = desk[N_ROWS], desk[N_VIEWS], desk[N_CLUSTERS]
     starts, widths = whole_at(desk[STARTS], n_views), whole_at(desk[WIDTHS], n_views)
     counts = whole_at(desk[COUNTS], n_views * n_clusters)
-    rows, ends = whole_at(order, n_rows), whole_at(bounds, n_clusters + 1)
+    rows, ends = whole_at(desk[ORDER], n_rows), whole_at(desk[BOUNDS], n_clusters + 1)
     for unit in range(lot, n_views * n_clusters, n_lots):
         v, k = unit // n_clusters, unit % n_clusters
         inverse = floats_at(desk[INVERSE] + 8 * v * n_rows, n_rows)
@@ -366,22 +371,22 @@ def mark(table, _room, n_moved, _b, _c, _d, _e, _f, _g):  # type: ignore[no-unty
     return 0
 
 
-def sort(table, _room, order, bounds, _c, _d, _e, _f, _g):  # type: ignore[no-untyped-def]
-    """Rows by cluster, in order.  IN LABELS; OUT order, bounds (one more than clusters)."""
+def sort(table, _room, _a, _b, _c, _d, _e, _f, _g):  # type: ignore[no-untyped-def]
+    """Rows BEGIN..END by cluster, in order.  IN LABELS; OUT ORDER, BOUNDS (one more than clusters)."""
     desk = whole_at(table, SLOTS)
     n_rows, n_clusters = desk[N_ROWS], desk[N_CLUSTERS]
-    labels, rows = labels_at(desk[LABELS], n_rows), whole_at(order, n_rows)
-    ends = whole_at(bounds, n_clusters + 1)
+    labels, rows = labels_at(desk[LABELS], n_rows), whole_at(desk[ORDER], n_rows)
+    ends = whole_at(desk[BOUNDS], n_clusters + 1)
     for k in range(n_clusters + 1):
         ends[k] = 0
-    for i in range(n_rows):
+    for i in range(desk[BEGIN], desk[END]):
         if labels[i] >= 0:
             ends[labels[i]] += 1
     total = 0
     for k in range(n_clusters + 1):
         total += ends[k]
         ends[k] = total
-    for i in range(n_rows - 1, -1, -1):  # from behind: each end moves to its beginning
+    for i in range(desk[END] - 1, desk[BEGIN] - 1, -1):  # from behind: each end moves to its beginning
         k = labels[i]
         if k >= 0:
             ends[k] -= 1
