@@ -13,6 +13,7 @@ from viewpass.errors import DataError
 from viewpass.kernels.chunk import kinds, step
 from viewpass.kernels.chunk.desk import (
     ADDRESSES,
+    FIRST,
     INVERSE,
     MEASURE,
     N_ROWS,
@@ -92,7 +93,7 @@ class MeasuredRows:
         table = desk.table
         table[N_ROWS], table[N_VIEWS] = self.n_rows, self.n_views
         table[SPARSE] = len(self.numbers) > 1
-        table[MEASURE:SPARSE] = kinds.addresses(*self.numbers)
+        table[MEASURE:FIRST] = kinds.addresses(*self.numbers)
         addresses = np.zeros((self.n_views, 3), dtype=np.int64)
         widths = np.zeros(self.n_views, dtype=np.int64)
         for v, x in enumerate(self._matrices):

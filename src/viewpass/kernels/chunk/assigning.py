@@ -36,6 +36,7 @@ from viewpass.kernels.chunk.desk import (
     OLD,
     OLD_SLACK,
     PAD,
+    PAIR,
     PART_COUNTS,
     PART_STEPS,
     PICK,
@@ -47,6 +48,7 @@ from viewpass.kernels.chunk.desk import (
     SHIFTS,
     SLACK,
     SLOTS,
+    SPARSE,
     SQUARES,
     STALE,
     STARTS,
@@ -60,6 +62,8 @@ from viewpass.kernels.chunk.desk import (
 from viewpass.kernels.chunk.memory import call, flags_at, floats_at, labels_at, whole_at
 from viewpass.kernels.grid import ABSENT
 
+FEW = 6  # a part of the clusters so small is sooner looked at one by one,
+MOST_PAIRS = 16  # if it is not more than this
 MOST_OF = 0.85  # of the rows in doubt: look at all of them, so that every distance is known again
 
 
@@ -293,6 +297,75 @@ def _loosen(desk, room, begin, end, complete, n_movers):  # type: ignore[no-unty
 
 
 @njit(nogil=True)
+def _exactness(desk, means):  # type: ignore[no-untyped-def]
+    """What a distance by PAIR may be off by: it is not rounded to the grid, and added in any order."""
+    n_views, n_clusters = desk[N_VIEWS], desk[N_CLUSTERS]
+    widths = whole_at(desk[WIDTHS], n_views)
+    off = 1e-30
+    for v in range(n_views):
+        squares = floats_at(desk[means + SQUARES] + 8 * v * n_clusters, n_clusters)
+        longest = 0.0
+        for k in range(n_clusters):
+            longest = max(longest, squares[k])
+        off += 2.01 * np.sqrt(longest) * (np.sqrt(widths[v]) * 2.0**-34 + (widths[v] + 16) * 2.0**-52)
+    return off
+
+
+@njit(nogil=True)
+def _compare(desk, room, means, i, most, off):  # type: ignore[no-untyped-def]
+    """Decide a row by its distances from the few clusters that can be nearest; False if they are not few.
+
+    INOUT DISTANCE (bounds become distances), LABELS, MARGINS.
+    """
+    n_rows, n_views, n_clusters = desk[N_ROWS], desk[N_VIEWS], desk[N_CLUSTERS]
+    labels, slack = labels_at(desk[LABELS], n_rows), floats_at(desk[SLACK], n_rows)
+    known = floats_at(desk[DISTANCE] + 8 * i * n_clusters, n_clusters)
+    listed, far = whole_at(room[LISTED], n_clusters), floats_at(room[EXACT], n_clusters)
+    reach = known[labels[i]] + 2.0 * slack[i]
+    n_listed = 0
+    rest = np.inf
+    for k in range(n_clusters):
+        if known[k] > reach:
+            rest = min(rest, known[k])
+        elif n_listed < most:
+            listed[n_listed] = k
+            n_listed += 1
+        else:
+            return False
+    starts = whole_at(desk[STARTS], n_views)
+    ready = flags_at(desk[means + READY], n_views)
+    for p in range(n_listed):
+        far[p] = 0.0
+    for v in range(n_views):
+        if floats_at(desk[INVERSE], n_views * n_rows)[v * n_rows + i] > 0.0 and ready[v]:
+            squares = floats_at(desk[means + SQUARES] + 8 * v * n_clusters, n_clusters)
+            for p in range(n_listed):
+                far[p] += squares[listed[p]]
+            values = desk[means + VALUES] + 8 * n_clusters * starts[v]
+            call(desk[PAIR], desk[HERE], 0, v, i, room[LISTED], n_listed, values, room[EXACT], 0)
+    best, least, second = 0, far[0], np.inf
+    for p in range(n_listed):
+        known[listed[p]] = far[p]
+        if p > 0:
+            second = min(second, max(least, far[p]))
+            best = p if far[p] < least else best
+            least = min(least, far[p])
+    margins = floats_at(desk[MARGINS], n_rows)
+    if second - least > 2.0 * off:
+        labels[i] = listed[best]
+        margins[i] = min(second - least - 2.0 * off, rest - least - 2.0 * slack[i] - off)
+    else:
+        n_close = 0
+        for p in range(n_listed):
+            if not far[p] > least + 2.0 * off:
+                listed[n_close] = listed[p]
+                n_close += 1
+        labels[i] = _settle(desk, room, means, i, n_close)
+        margins[i] = 0.0
+    return True
+
+
+@njit(nogil=True)
 def _list_movers(desk, room, stale):  # type: ignore[no-untyped-def]
     """List the clusters that moved just now in CLUSTERS, and mark them in `stale`; gives their number."""
     n_views, n_clusters = desk[N_VIEWS], desk[N_CLUSTERS]
@@ -353,7 +426,26 @@ def again(table, room_table, means, begin, end, span, _e, _f, _g):  # type: igno
     moved, slack = whole_at(desk[MOVED], n_rows), floats_at(desk[SLACK], n_rows)
     which, clusters = whole_at(room[WHICH], end - begin), whole_at(room[CLUSTERS], n_clusters)
     kept = desk[DISTANCE] != 0
-    everyone = n_doubtful > MOST_OF * (end - begin)
+    n_moved = n_decided = 0
+    most = min(n_clusters // FEW, MOST_PAIRS)
+    if complete[0] != 0 and most > 1 and desk[SPARSE] == 0:
+        off = _exactness(desk, means)
+        n_left = 0
+        for r in range(n_doubtful):
+            i = which[r]
+            old[i] = labels[i]
+            if not _compare(desk, room, means, i, most, off):
+                which[n_left] = i
+                n_left += 1
+            elif labels[i] != old[i]:
+                moved[begin + n_moved] = i
+                n_moved += 1
+        n_decided = n_doubtful - n_left
+        whole_at(desk[LOOKED] + 8 * span, 1)[0] = n_decided * most // 2
+        n_doubtful = n_left
+        if n_doubtful == 0:
+            return n_moved
+    everyone = n_decided == 0 and n_doubtful > MOST_OF * (end - begin)
     if everyone:
         n_doubtful = end - begin
         for r in range(n_doubtful):
@@ -372,7 +464,6 @@ def again(table, room_table, means, begin, end, span, _e, _f, _g):  # type: igno
         narrow, squares = desk[means + NARROW], desk[means + SQUARES]
     tile_rows = room[TILE_ROWS]
     old_slack = floats_at(room[OLD_SLACK], tile_rows)
-    n_moved = 0
     for start in range(0, n_doubtful, tile_rows):
         part = which[start : min(start + tile_rows, n_doubtful)]
         for r in range(part.shape[0]):
@@ -401,5 +492,5 @@ def again(table, room_table, means, begin, end, span, _e, _f, _g):  # type: igno
         for k in range(n_clusters):
             stale[k] = False
         complete[0] = kept
-    whole_at(desk[LOOKED] + 8 * span, 1)[0] = n_doubtful * n_compared
+    whole_at(desk[LOOKED] + 8 * span, 1)[0] += n_doubtful * n_compared
     return n_moved

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numba import njit
 
 from viewpass.kernels.chunk.desk import (
     ADDRESSES,
@@ -34,6 +35,15 @@ from viewpass.kernels.dense import _norm
 from viewpass.kernels.grid import ABSENT, LANES, ROUNDER, ROUNDER_BITS
 
 SAFE = 1e18  # lengths beyond it, or their inverse, may take float32 products out of its range
+
+
+@njit(nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def dot(row, centre):  # type: ignore[no-untyped-def]
+    """A product whose order of adding does not matter, since a bound covers it."""
+    total = 0.0
+    for j in range(centre.shape[0]):
+        total += np.float64(row[j]) * centre[j]
+    return total
 
 
 def functions(value: Any) -> dict[str, Any]:
@@ -114,6 +124,22 @@ def functions(value: Any) -> dict[str, Any]:
                             distance[one] -= twice * np.float64(dots[one])
         return height
 
+    def pair(table, _room, v, i, clusters, n_listed, matrix, out, _g):  # type: ignore[no-untyped-def]
+        """Take twice x_i.u of some clusters, in float64 but in any order, from `out` (one for each).
+
+        IN clusters, matrix (a view's centres); INOUT out.
+        """
+        desk = whole_at(table, SLOTS)
+        n_rows, n_views = desk[N_ROWS], desk[N_VIEWS]
+        width = whole_at(desk[WIDTHS], n_views)[v]
+        row = vector_at(whole_at(desk[ADDRESSES], 3 * n_views)[3 * v] + item * i * width, width, value)
+        scale = floats_at(desk[INVERSE] + 8 * v * n_rows, n_rows)[i]
+        listed, distance = whole_at(clusters, n_listed), floats_at(out, n_listed)
+        for p in range(n_listed):
+            centre = floats_at(matrix + 8 * listed[p] * width, width)
+            distance[p] -= 2.0 * scale * dot(row, centre)
+        return 0
+
     def dots(table, room_table, v, i, matrix, a, b, c, d):  # type: ignore[no-untyped-def]
         """x_i.u of four clusters in float64, column after column: each sum must wait for its last addition.
 
@@ -157,7 +183,7 @@ def functions(value: Any) -> dict[str, Any]:
                 sums[j] -= rounded.view(np.int64) - ROUNDER_BITS
         return 0
 
-    return {"measure": measure, "look": look, "dots": dots, "add": add}
+    return {"measure": measure, "look": look, "pair": pair, "dots": dots, "add": add}
 
 
 def lay_out(_table, _room, centre, width, k, n_clusters, target, _f, _g):  # type: ignore[no-untyped-def]

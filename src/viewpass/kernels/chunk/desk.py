@@ -36,8 +36,8 @@ SEEN, CHANGED, MEAN = range(26, 29)
 # from; what float32 may be off by (CSR: by each value of a row).
 READY, VALUES, NARROW, SQUARES, TRACES, ERRORS = range(6)
 LAST, NEW = 29, 35
-# What is done to the rows of one view, by functions for their kind (kinds.py); and whether that is CSR.
-MEASURE, LOOK, DOTS, ADD, LAY_OUT, PICK, SPARSE = range(41, 48)
+# What is done to the rows of one view, by functions for their kind (kinds.py).
+MEASURE, LOOK, PAIR, DOTS, ADD, LAY_OUT, PICK = range(41, 48)
 # Phases that the crew calls.
 FIRST, AGAIN, JOIN, SORT, FOLD_IN, MARK, FOLLOW, WANTS_MEAN, RENEW, RENEWED, WEIGH, CREW = range(48, 60)
 # Numbers with a fraction (a vector of them).
@@ -55,8 +55,9 @@ ORDER, BOUNDS = 80, 81  # rows by cluster
 SYNC, YIELD = 82, 83  # numbers that threads share; the system's function that lets others run (or 0)
 JOINED, TEAM, ARRIVED, ROUND, NEXT = (64 * n for n in range(5))  # a cache line each, from SYNC on
 LOSSES = 84  # of chunks that are worked on one after another
-HERE = 85  # this table itself
-SLOTS = 86
+SPARSE = 85  # whether views are CSR
+HERE = 86  # this table itself
+SLOTS = 87
 
 # A thread's own table: room to work, and sums of its own.
 TILE_ROWS, TILE, PRODUCT, PLACES, WHICH, FAR, LISTED, EXACT = range(8)

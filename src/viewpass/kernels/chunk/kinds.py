@@ -13,7 +13,7 @@ from numba import types
 from viewpass.kernels.chunk import dense, sparse
 from viewpass.kernels.compiling import callback, once
 
-NAMES = ("measure", "look", "dots", "add", "lay_out", "pick")  # in the order of the desk
+NAMES = ("measure", "look", "pair", "dots", "add", "lay_out", "pick")  # in the order of the desk
 
 _SIGNATURE = types.int64(*[types.int64] * 9)
 _TYPES = {"float32": np.float32, "float64": np.float64, "int32": np.int32, "int64": np.int64}

@@ -1,4 +1,4 @@
-"""What is done to the rows of one CSR view, for types of values and columns; all arguments are whole numbers."""
+"""What is done to the rows of one CSR view, for types of values and columns; arguments are whole numbers."""
 
 from __future__ import annotations
 
@@ -97,6 +97,29 @@ def functions(value: Any, place: Any) -> dict[str, Any]:
                     distance[one] -= 2.0 * np.float64(eight[one])
         return 0
 
+    def pair(table, _room, v, i, clusters, n_listed, matrix, out, _g):  # type: ignore[no-untyped-def]
+        """Take twice x_i.u of some clusters, in float64, from `out` (one for each).
+
+        IN clusters, matrix (a view's centres); INOUT out.
+        """
+        desk = whole_at(table, SLOTS)
+        n_rows, n_views = desk[N_ROWS], desk[N_VIEWS]
+        addresses = whole_at(desk[ADDRESSES], 3 * n_views)
+        indptr = vector_at(addresses[3 * v + 2], n_rows + 1, place)
+        n_values = np.int64(indptr[n_rows])
+        data = vector_at(addresses[3 * v], n_values, value)
+        indices = vector_at(addresses[3 * v + 1], n_values, place)
+        width = whole_at(desk[WIDTHS], n_views)[v]
+        scale = floats_at(desk[INVERSE] + 8 * v * n_rows, n_rows)[i]
+        listed, distance = whole_at(clusters, n_listed), floats_at(out, n_listed)
+        for p in range(n_listed):
+            centre = floats_at(matrix + 8 * listed[p] * width, width)
+            total = 0.0
+            for q in range(indptr[i], indptr[i + 1]):
+                total += np.float64(data[q]) * centre[np.uintp(indices[q])]
+            distance[p] -= 2.0 * scale * total
+        return 0
+
     def dots(table, room_table, v, i, matrix, a, b, c, d):  # type: ignore[no-untyped-def]
         """x_i.u of four clusters in float64, column after column.  IN matrix (a view's centres); OUT FOUR."""
         desk, room = whole_at(table, SLOTS), whole_at(room_table, ROOM_SLOTS)
@@ -140,7 +163,7 @@ def functions(value: Any, place: Any) -> dict[str, Any]:
             sums[np.uintp(indices[p])] += sign * (rounded.view(np.int64) - ROUNDER_BITS)
         return 0
 
-    return {"measure": measure, "look": look, "dots": dots, "add": add}
+    return {"measure": measure, "look": look, "pair": pair, "dots": dots, "add": add}
 
 
 def lay_out(_table, _room, centre, width, k, n_clusters, target, _f, _g):  # type: ignore[no-untyped-def]
