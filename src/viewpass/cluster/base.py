@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,15 +19,18 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from viewpass.cluster.doors import is_views, matrix_source, views_source
+from viewpass.cluster.saving import save
 from viewpass.core.assign import Workspace, distances
 from viewpass.core.loss import objective
 from viewpass.core.statistics import Statistics
 from viewpass.core.stream import Model
 from viewpass.engine.local import labels_of
 from viewpass.errors import DataError, SettingError
-from viewpass.kernels.grid import Floats, Integers, Labels
+from viewpass.kernels.grid import Array, Floats, Integers, Labels
 from viewpass.kernels.threads import available_threads
 from viewpass.sources.source import Source
+from viewpass.store.fields import Fields
+from viewpass.views.chunk import Schema
 from viewpass.views.rows import MeasuredRows
 
 logger = logging.getLogger("viewpass")
@@ -49,12 +53,34 @@ class ViewClusterer(
     # Set by fit.
     n_features_in_: int
     view_names_in_: tuple[str, ...]
+    feature_names_in_: Array
     labels_: Labels
     _cut_by_views: bool
 
     @abstractmethod
     def _fitted_model(self) -> Model:
         """What was learnt, or AttributeError."""
+
+    @abstractmethod
+    def _fitted_schema(self) -> Schema:
+        """The views as far as rows have shown them."""
+
+    @abstractmethod
+    def _packed(self, arrays: dict[str, Array]) -> dict[str, Any]:
+        """What was learnt as JSON; its arrays go into `arrays`."""
+
+    @abstractmethod
+    def _take_packed(self, stored: Fields) -> None:
+        """Take over what `_packed` gave; FileError if it makes no sense."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file that `vp.load` reads: whole or not at all, and never executable.
+
+        It holds the centres, the sums, the settings and the state of the random numbers, so that
+        `predict` gives the same labels and `partial_fit` goes on to the same bits. It does not hold
+        `labels_` and `stream_labels_` of the rows it was fitted to, nor `n_threads`.
+        """
+        save(self, path)
 
     # ---- a fit that fails leaves no trace: it is done on a blank copy
 

@@ -15,6 +15,10 @@ from viewpass.core.step import Outcome, Rules
 from viewpass.core.stream import Model, Plan, begin, widened
 from viewpass.engine.local import too_few
 from viewpass.errors import DataError
+from viewpass.kernels.grid import Array
+from viewpass.store.fields import Fields
+from viewpass.store.state import pack_model, unpack_model
+from viewpass.views.chunk import Schema
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.seeds import as_generator
 
@@ -171,6 +175,17 @@ class IMC(ViewClusterer):
         if "_learnt" not in self.__dict__:
             raise AttributeError(f"this {type(self).__name__} is not fitted yet.")
         return self._learnt
+
+    def _fitted_schema(self) -> Schema:
+        return self._learnt.schema
+
+    def _packed(self, arrays: dict[str, Array]) -> dict[str, Any]:
+        arrays["objectives"] = self.objectives_
+        return {"model": pack_model(self._learnt, arrays)}
+
+    def _take_packed(self, stored: Fields) -> None:
+        self._learnt = unpack_model(stored.part("model"))
+        self.objectives_ = stored.array("objectives", np.float64, (None,))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_learnt")

@@ -13,7 +13,10 @@ from viewpass.core.step import Rules
 from viewpass.core.stream import Model, Plan, Stream, label
 from viewpass.engine.local import run, too_few
 from viewpass.errors import DataError
-from viewpass.kernels.grid import Labels
+from viewpass.kernels.grid import Array, Labels
+from viewpass.store.fields import Fields
+from viewpass.store.streams import pack_stream, unpack_stream
+from viewpass.views.chunk import Schema
 from viewpass.views.seeds import as_generator
 
 WARMUP_ROWS = 4000
@@ -241,6 +244,19 @@ class OPIMC(ViewClusterer):
         if "_learnt" not in self.__dict__:
             raise AttributeError(f"this {type(self).__name__} is not fitted yet.")
         return self._learnt.model
+
+    def _fitted_schema(self) -> Schema:
+        return self._learnt.schema
+
+    def _packed(self, arrays: dict[str, Array]) -> dict[str, Any]:
+        stream = self._learnt
+        own = stream.rng is self.random_state  # the user's generator: both draw from it
+        return {"stream": pack_stream(stream, arrays), "own_generator": own}
+
+    def _take_packed(self, stored: Fields) -> None:
+        self._learnt = unpack_stream(stored.part("stream"), self._workspace())
+        if stored.truth("own_generator"):
+            self.random_state = self._learnt.rng
 
     def __getattr__(self, name: str) -> Any:
         # Labels of the last chunk while a warm-up gathers: from a provisional start, when asked for.

@@ -53,6 +53,18 @@ class Decided:
     margins: Floats
 
 
+@dataclass(frozen=True)
+class Standing:
+    """All that a stream holds besides its plan and its random generator: enough to go on elsewhere."""
+
+    schema: Schema | None
+    model: Model | None
+    gathered: Sequence[Chunk]
+    n_gathered: int
+    n_rows: int
+    n_unseen: int
+
+
 class Stream:
     """Reads each row once and keeps two sums a view.
 
@@ -71,6 +83,18 @@ class Stream:
         self._guess: Stream | None = None
         self._n_rows = 0
         self._n_unseen = 0
+
+    @property
+    def standing(self) -> Standing:
+        """Where the stream stands; setting it lets a new stream go on from there."""
+        counts = self._n_gathered, self._n_rows, self._n_unseen
+        return Standing(self._schema, self._model, tuple(self._gathered), *counts)
+
+    @standing.setter
+    def standing(self, at: Standing) -> None:
+        self._schema, self._model, self._guess = at.schema, at.model, None
+        self._gathered, self._n_gathered = list(at.gathered), at.n_gathered
+        self._n_rows, self._n_unseen = at.n_rows, at.n_unseen
 
     @property
     def started(self) -> bool:
