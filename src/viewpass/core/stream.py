@@ -51,6 +51,8 @@ class Decided:
     start: int
     labels: Labels
     margins: Floats
+    rows: MeasuredRows
+    centres: Centres  # those the labels were decided by
 
 
 @dataclass(frozen=True)
@@ -140,7 +142,7 @@ class Stream:
             return self._commit(outcome, rows, schema)
         rows.measure(self.workspace.n_threads)
         if not self._gathered and not rows.n_seen.any():  # nothing to start from, nothing to keep
-            return self._pass_over(chunk, schema)
+            return self._pass_over(rows, schema)
         gathered = [*self._gathered, chunk]
         n_gathered = self._n_gathered + int((rows.n_seen > 0).sum())
         if n_gathered < self.plan.warmup:
@@ -203,14 +205,16 @@ class Stream:
         self._gathered, self._n_gathered, self._guess = [], 0, None
         self.workspace.forget_rows()
         decision = outcome.decision
-        return Decided(rows.chunk.start, decision.labels, decision.margins)
+        return Decided(rows.chunk.start, decision.labels, decision.margins, rows, outcome.centres)
 
-    def _pass_over(self, chunk: Chunk, schema: Schema) -> Decided:
+    def _pass_over(self, rows: MeasuredRows, schema: Schema) -> Decided:
+        chunk = rows.chunk
         self._schema = schema
         self._n_rows += chunk.n_rows
         self._n_unseen += chunk.n_rows
         nobody = Decision(chunk.n_rows, self.plan.n_clusters)
-        return Decided(chunk.start, nobody.labels, nobody.margins)
+        nowhere = Centres.none(self.plan.n_clusters, rows.n_views)
+        return Decided(chunk.start, nobody.labels, nobody.margins, rows, nowhere)
 
     def _provisional(self) -> Stream:
         """A copy of this stream that starts with the rows gathered so far; not committed."""
@@ -297,6 +301,12 @@ def widened(total: Statistics, schema: Schema) -> Statistics:
 
 def label(chunk: Chunk, model: Model, workspace: Workspace, *, reference: bool = False) -> Labels:
     """Labels of rows under a model, which does not change."""
+    return decide(chunk, model, workspace, reference=reference).labels
+
+
+def decide(chunk: Chunk, model: Model, workspace: Workspace, *, reference: bool = False) -> Decided:
+    """The same with what else is known of the rows."""
     model.schema.merged(chunk.schema)
     rows = MeasuredRows(chunk, reference=reference, n_threads=workspace.n_threads)
-    return assign(rows, model.centres, workspace).labels
+    decision = assign(rows, model.centres, workspace)
+    return Decided(chunk.start, decision.labels, decision.margins, rows, model.centres)

@@ -136,7 +136,7 @@ def unpack_chunk(stored: Fields, name: str, schema: Schema | None) -> Chunk:
         chunk = Chunk.of(views, names=schema.names, observed=observed, start=stored.number("start"))
         schema.merged(chunk.schema)
         MeasuredRows(chunk).measure()
-    except (DataError, ValueError, TypeError, IndexError) as problem:
+    except (DataError, ValueError, TypeError, IndexError, OverflowError) as problem:
         raise FileError(f"the rows it gathers cannot be read ({problem}).") from problem
     return chunk
 
