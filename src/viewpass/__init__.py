@@ -16,6 +16,7 @@ _HOMES = {
     "Statistics": "viewpass.core.statistics",
     "frames": "viewpass.sources.frames",
     "load_bundle": "viewpass.sources.bundle",
+    "scan": "viewpass.sources.scan",
     "DataError": "viewpass.errors",
     "MissingExtraError": "viewpass.errors",
     "SettingError": "viewpass.errors",
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from viewpass.errors import ViewpassError as ViewpassError
     from viewpass.sources.bundle import load_bundle as load_bundle
     from viewpass.sources.frames import frames as frames
+    from viewpass.sources.scan import scan as scan
 
 
 def __getattr__(name: str) -> Any:

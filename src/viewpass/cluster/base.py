@@ -27,11 +27,13 @@ from viewpass.errors import DataError, SettingError
 from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.kernels.threads import available_threads
 from viewpass.sources.source import Source
+from viewpass.views.chunk import Chunk, join
 from viewpass.views.rows import MeasuredRows
 
 logger = logging.getLogger("viewpass")
 
 PREDICT_BLOCK = 8192
+WHOLE = 2**62  # more rows than there are
 
 
 class ViewClusterer(
@@ -220,6 +222,14 @@ class ViewClusterer(
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def whole(source: Source) -> Chunk:
+    """All rows as one chunk."""
+    chunks = list(source.chunks(source.n_rows or WHOLE))
+    if not chunks:
+        raise DataError("the data has no rows (0 samples): at least one is needed.")
+    return join(chunks)
 
 
 def check_whole(value: Any, name: str) -> None:
