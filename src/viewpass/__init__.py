@@ -17,6 +17,7 @@ _HOMES = {
     "frames": "viewpass.sources.frames",
     "load": "viewpass.cluster.saving",
     "load_bundle": "viewpass.sources.bundle",
+    "scan": "viewpass.sources.scan",
     "DataError": "viewpass.errors",
     "FileError": "viewpass.errors",
     "MissingExtraError": "viewpass.errors",
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from viewpass.errors import ViewpassError as ViewpassError
     from viewpass.sources.bundle import load_bundle as load_bundle
     from viewpass.sources.frames import frames as frames
+    from viewpass.sources.scan import scan as scan
 
 
 def __getattr__(name: str) -> Any:

@@ -30,12 +30,13 @@ from viewpass.kernels.grid import Array, Floats, Integers, Labels
 from viewpass.kernels.threads import available_threads
 from viewpass.sources.source import Source
 from viewpass.store.fields import Fields
-from viewpass.views.chunk import Schema
+from viewpass.views.chunk import Chunk, Schema, join
 from viewpass.views.rows import MeasuredRows
 
 logger = logging.getLogger("viewpass")
 
 PREDICT_BLOCK = 8192
+WHOLE = 2**62  # more rows than there are
 
 
 class ViewClusterer(
@@ -246,6 +247,14 @@ class ViewClusterer(
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def whole(source: Source) -> Chunk:
+    """All rows as one chunk."""
+    chunks = list(source.chunks(source.n_rows or WHOLE))
+    if not chunks:
+        raise DataError("the data has no rows (0 samples): at least one is needed.")
+    return join(chunks)
 
 
 def check_whole(value: Any, name: str) -> None:

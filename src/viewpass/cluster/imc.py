@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from viewpass.cluster.base import ViewClusterer, check_whole, narrated
+from viewpass.cluster.base import ViewClusterer, check_whole, narrated, whole
 from viewpass.cluster.starts import checked_init
 from viewpass.core.step import Outcome, Rules
 from viewpass.core.stream import Model, Plan, begin, widened
@@ -128,9 +128,9 @@ class IMC(ViewClusterer):
         check_whole(self.n_clusters, "n_clusters")
         fresh = self._blank()
         source = fresh._read(X, observed, reset=True)
-        if source.n_rows < self.n_clusters:
-            raise DataError(too_few(source.n_rows, self.n_clusters))
-        (chunk,) = source.chunks(source.n_rows)
+        chunk = whole(source)
+        if chunk.n_rows < self.n_clusters:
+            raise DataError(too_few(chunk.n_rows, self.n_clusters))
         rows = MeasuredRows(chunk).measure(self.n_threads or 1)
         n_seen = int((rows.n_seen > 0).sum())
         if n_seen < self.n_clusters:
@@ -147,8 +147,10 @@ class IMC(ViewClusterer):
             [best.loss / rows.n_rows],
         )
         fresh.labels_ = best.decision.labels
-        if source.row_ids is not None:
-            fresh.row_ids_ = source.row_ids
+        if not fresh._cut_by_views:
+            fresh.n_features_in_ = sum(width or 0 for width in chunk.schema.widths)
+        if chunk.row_ids is not None:
+            fresh.row_ids_ = chunk.row_ids
         self._become(fresh)
         return self
 

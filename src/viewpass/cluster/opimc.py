@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from viewpass.cluster.base import ViewClusterer, check_whole, narrated
+from viewpass.cluster.base import ViewClusterer, check_whole, narrated, whole
 from viewpass.cluster.starts import checked_init
 from viewpass.core.step import Rules
 from viewpass.core.stream import Model, Plan, Stream, label
@@ -73,7 +73,8 @@ class OPIMC(ViewClusterer):
     stream_labels_ : (n,) array of int32
         The labels as the stream decided them: the paper's result. -1: a row without any view.
     labels_ : (n,) array of int32
-        The labels under the final centres, equal to `predict` of the same data.
+        The labels under the final centres, equal to `predict` of the same data. Not made of a
+        stream that can be read once only.
     cluster_centers_ : list of (n_clusters, columns) arrays
     counts_ : list of (n_clusters,) arrays
     statistics_ : Statistics
@@ -177,17 +178,18 @@ class OPIMC(ViewClusterer):
         check_whole(self.n_clusters, "n_clusters")
         fresh = self._blank()
         source = fresh._read(X, observed, reset=True)
-        if source.n_rows < self.n_clusters:
+        if source.n_rows is not None and source.n_rows < self.n_clusters:
             raise DataError(too_few(source.n_rows, self.n_clusters))
-        fresh._learnt = fresh._new_stream()
+        stream = fresh._learnt = fresh._new_stream()
         with narrated(self.verbose):
-            fresh.stream_labels_ = run(
-                fresh._learnt, source, chunk_size=self.chunk_size, n_passes=self.n_passes
-            )
-            if self.compute_labels:
+            read = run(stream, source, chunk_size=self.chunk_size, n_passes=self.n_passes)
+            fresh.stream_labels_ = read.labels
+            if self.compute_labels and source.rereadable:
                 fresh.labels_ = fresh._labels_of(source)
-        if source.row_ids is not None:
-            fresh.row_ids_ = source.row_ids
+        if not fresh._cut_by_views:  # lists show their length in reading
+            fresh.n_features_in_ = sum(width or 0 for width in stream.schema.widths)
+        if read.row_ids is not None:
+            fresh.row_ids_ = read.row_ids
         self._become(fresh)
         return self
 
@@ -203,10 +205,8 @@ class OPIMC(ViewClusterer):
         begun = hasattr(self, "_learnt")
         fresh = self if begun else self._blank()
         source = fresh._read(X, observed, reset=not begun)
-        if source.n_rows == 0:
-            raise DataError("the chunk has no rows (0 samples): at least one is needed.")
         stream = self._learnt if begun else fresh._new_stream()
-        (chunk,) = source.chunks(source.n_rows)
+        chunk = whole(source)
         if not stream.started:  # gathered rows outlive this call: the caller's array may not
             chunk = chunk.copy()
         decided = stream.feed(chunk)
@@ -214,18 +214,18 @@ class OPIMC(ViewClusterer):
         fresh.__dict__.pop("labels_", None)  # while gathering they are worked out when asked for
         fresh.__dict__.pop("stream_labels_", None)
         if decided is not None:
-            fresh.stream_labels_ = fresh.labels_ = decided.labels[-source.n_rows :]
+            fresh.stream_labels_ = fresh.labels_ = decided.labels[-chunk.n_rows :]
         if not fresh._cut_by_views:  # a view that was absent so far may have shown its columns
             fresh.n_features_in_ = sum(width or 0 for width in stream.schema.widths)
-        if source.row_ids is not None:
-            fresh.row_ids_ = source.row_ids
+        if chunk.row_ids is not None:
+            fresh.row_ids_ = chunk.row_ids
         self._become(fresh)
         return self
 
     def fit_predict(self, X: Any, y: Any = None, observed: Any = None) -> Labels:
-        """Fit, then give `labels_` (`stream_labels_` with `compute_labels=False`)."""
+        """Fit, then give `labels_`, or `stream_labels_` where those are not made."""
         self.fit(X, observed=observed)
-        return self.labels_ if self.compute_labels else self.stream_labels_
+        return self.labels_ if "labels_" in self.__dict__ else self.stream_labels_
 
     def _new_stream(self) -> Stream:
         init = checked_init(self.init, self.n_clusters, self.view_names_in_)

@@ -76,9 +76,7 @@ def pack(estimator: ViewClusterer, arrays: dict[str, Array]) -> dict[str, Any]:
     name = type(estimator).__name__
     if name not in HOMES or type(estimator) is not _class(name):
         known = ", ".join(HOMES)
-        raise FileError(
-            f"a {name} cannot be saved as a model file: it is none of {known}."
-        )
+        raise FileError(f"a {name} cannot be saved as a model file: it is none of {known}.")
     settings = {key: value for key, value in estimator.get_params(deep=False).items() if key not in MACHINE}
     names = getattr(estimator, "feature_names_in_", None)
     return {
