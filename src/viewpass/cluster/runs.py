@@ -105,7 +105,7 @@ class Run:
         self._estimator = estimator._blank()
         self._source = self._estimator._read(data, None, reset=True)
         self._estimator._learnt = self._estimator._new_stream()
-        self._settings = pack(self._estimator, {})["settings"]
+        self.settings = pack(self._estimator, {})["settings"]
         self._identity = json.loads(json.dumps(self._source.identity()))
         self._staging = Staging(LabelSink(folder.staging, estimator.n_clusters), None, folder)
         self._at = Position()
@@ -121,7 +121,7 @@ class Run:
         """Go on from the checkpoint, after it was compared with what this run was given."""
         stored = read_checkpoint(self.folder)
         run = stored.part("run")
-        check_same(run.get("settings"), self._settings, "setting", self.folder)
+        check_same(run.get("settings"), self.settings, "setting", self.folder)
         check_same(run.get("source"), self._identity, "source", self.folder)
         again = unpack(stored.part("estimator").values, dict(stored.arrays), self.folder.checkpoint)
         n_threads = self._estimator.n_threads
@@ -138,7 +138,7 @@ class Run:
         arrays: dict[str, Array] = {}
         estimator = pack(self._estimator, arrays)
         run = {
-            "settings": self._settings,
+            "settings": self.settings,
             "source": self._identity,
             "pass": self._at.number,
             "row": self._at.row,
@@ -200,7 +200,7 @@ class Run:
         frame.write(folder.model, "model", body.encode(meta, arrays), folder.growing)
         report = {
             **figures(self.stream.model, self._staging.labels.sizes),
-            "settings": self._settings,
+            "settings": self.settings,
             "source": self._identity,
             "sessions": self._sessions,
             "seconds": round(self._seconds + time.perf_counter() - began, 3),
