@@ -24,7 +24,7 @@ from viewpass.core.assign import Workspace, distances
 from viewpass.core.loss import objective
 from viewpass.core.statistics import Statistics
 from viewpass.core.stream import Model
-from viewpass.engine.local import labels_of
+from viewpass.engine.local import check_passes, labels_of
 from viewpass.errors import DataError, SettingError
 from viewpass.kernels.grid import Array, Floats, Integers, Labels
 from viewpass.kernels.threads import available_threads
@@ -181,7 +181,9 @@ class ViewClusterer(
         return self.labels_
 
     def fit_transform(self, X: Any, y: Any = None, observed: Any = None) -> Floats:
-        """Fit, then `transform` the same data."""
+        """Fit, then `transform` the same data, which must be readable twice."""
+        if isinstance(X, Source):
+            check_passes(X, 2)
         return self.fit(X, observed=observed).transform(X, observed=observed)
 
     @abstractmethod

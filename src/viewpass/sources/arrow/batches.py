@@ -60,12 +60,11 @@ class Reader(Protocol):
         """What tells this data from other data."""
 
 
-def after(batches: Iterator[Batch], start: int) -> Iterator[Batch]:
-    """Leave out the rows before row `start`."""
-    for batch in batches:
-        late = start - batch.row
-        if late < len(batch):
-            yield batch if late <= 0 else batch.cut(late, len(batch) - late)
+def after(batch: Batch, start: int) -> Iterator[Batch]:
+    """The batch without the rows before row `start`, if any are left."""
+    late = start - batch.row
+    if late < len(batch):
+        yield batch if late <= 0 else batch.cut(late, len(batch) - late)
 
 
 def told(problem: BaseException) -> str:

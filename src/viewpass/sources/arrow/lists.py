@@ -66,9 +66,7 @@ def _rows(batch: Batch, column: str, width: int | None) -> Rows:
         array = array.storage
     if types.is_fixed_size_list(array.type):
         return _fixed(array, batch, column)
-    if types.is_list_view(array.type) or types.is_large_list_view(array.type):
-        array = array.cast(pa.large_list(array.type.value_type))
-    return _varying(array, batch, column, width)
+    return _varying(whole_lists(array), batch, column, width)
 
 
 def _fixed(array: pa.FixedSizeListArray, batch: Batch, column: str) -> Rows:
@@ -128,6 +126,15 @@ def valid(array: pa.Array) -> Mask | None:
     )
     start = array.offset - 8 * first
     return np.unpackbits(read, bitorder="little")[start : start + len(array)].view(bool)
+
+
+def whole_lists(array: pa.Array) -> pa.Array:
+    """Lists whose values stand one after the other; list views need not have them so."""
+    if types.is_list_view(array.type) or types.is_large_list_view(array.type):
+        return array.cast(pa.large_list(array.type.value_type))
+    if types.is_fixed_size_list(array.type):
+        return array.cast(pa.list_(array.type.value_type))
+    return array
 
 
 def offsets_of(array: pa.Array) -> Integers:

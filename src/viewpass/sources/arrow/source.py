@@ -9,11 +9,13 @@ import numpy as np
 import pyarrow as pa
 
 from viewpass.errors import DataError
-from viewpass.kernels.grid import Array
+from viewpass.kernels.grid import Array, Mask, Matrix
 from viewpass.sources.ahead import ahead
 from viewpass.sources.arrow.batches import Batch, Reader
 from viewpass.sources.arrow.columns import ViewColumns, find_views
 from viewpass.sources.arrow.lists import read_lists, valid
+from viewpass.sources.arrow.numbers import read_numbers
+from viewpass.sources.arrow.sparse import read_sparse
 from viewpass.sources.source import check_known
 from viewpass.views.chunk import Chunk, Schema
 
@@ -92,9 +94,10 @@ class ArrowSource:
 
     def _chunk(self, batches: Sequence[Batch], widths: dict[str, int | None]) -> Chunk:
         n_rows = sum(map(len, batches))
-        matrices, masks = [], []
+        matrices: list[Matrix | None] = []
+        masks: list[Mask | None] = []
         for name, view in zip(self.schema.names, self._views, strict=True):
-            matrix, mask = (None, None) if view is None else read_lists(batches, view, widths[name])
+            matrix, mask = _read(batches, view, widths[name])
             if matrix is not None:
                 widths[name] = matrix.shape[1]
             matrices.append(matrix)
@@ -115,6 +118,16 @@ class ArrowSource:
             self.schema.columns,
             tuple(dict.fromkeys((batch.first, batch.file) for batch in batches if batch.file)),
         )
+
+
+def _read(
+    batches: Sequence[Batch], view: ViewColumns | None, width: int | None
+) -> tuple[Matrix | None, Mask | None]:
+    if view is None:
+        return None, None
+    if view.form == "numbers":
+        return read_numbers(batches, view), None
+    return read_sparse(batches, view) if view.form == "sparse" else read_lists(batches, view, width)
 
 
 def _schema(names: Sequence[str], views: Sequence[ViewColumns | None]) -> Schema:
