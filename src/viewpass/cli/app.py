@@ -6,7 +6,6 @@ import logging
 from pathlib import Path
 from typing import Annotated, Any
 
-import click
 import rich.console
 import typer
 from typer.core import TyperGroup
@@ -16,9 +15,11 @@ from viewpass.cli.stopping import STOPPED
 from viewpass.errors import ViewpassError
 
 EXAMPLE = "Example:  viewpass fit items.parquet -k 10 --out run"
-CODES = (
-    "Exit codes: 0 done, 1 an error (one line says which), 2 wrong usage, 130 stopped by Ctrl-C or SIGTERM."
-)
+CODES = "Exit codes: 0 done, 1 an error (one line says which), 2 wrong usage, 130 stopped by Ctrl-C."
+
+
+# typer has click within it, or beside it, by its version.
+WrongUsage = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
 
 class Commands(TyperGroup):
@@ -39,9 +40,9 @@ class Commands(TyperGroup):
             logger.addHandler(logging.NullHandler())
         try:
             return super().invoke(ctx)
-        except (BrokenPipeError, click.exceptions.ClickException, click.exceptions.Exit):
+        except (BrokenPipeError, WrongUsage, typer.Exit):
             raise
-        except (KeyboardInterrupt, click.exceptions.Abort):
+        except (KeyboardInterrupt, typer.Abort):
             typer.echo("viewpass: stopped; nothing was changed.", err=True)
             raise typer.Exit(STOPPED) from None
         except (ViewpassError, OSError) as error:
@@ -63,9 +64,9 @@ app = typer.Typer(
 Data = Annotated[
     list[str],
     typer.Argument(
-        metavar="DATA...",
+        metavar="DATA",
         show_default=False,
-        help="Files (Parquet, Feather, CSV, npz), patterns, folders or addresses; NAME=FILE.npy for each view.",
+        help="Files (Parquet, Feather, CSV, npz), patterns, folders, addresses; or NAME=FILE.npy a view.",
     ),
 ]
 Views = Annotated[
@@ -193,7 +194,7 @@ def fit(
 
 
 @app.command(
-    epilog="Example:  viewpass predict run/model.viewpass new.parquet --id item_id --out new-labels.parquet"
+    epilog="Example:  viewpass predict run/model.viewpass new.parquet --id item_id --out labels.parquet"
 )
 def predict(
     model: ModelFile,

@@ -83,9 +83,8 @@ def _tell(report: dict[str, Any], folder: RunFolder, shown: Display) -> None:
     seconds, rows = report["seconds"], report["rows"]
     shown.say(f"{rows:,} rows in {len(report['clusters'])} clusters, in {seconds:.1f} s.")
     for name, view in report["views"].items():
-        shown.say(
-            f"  view {name}: {view['columns']} columns, missing in {view['missing'] / max(rows, 1):.1%} of rows"
-        )
+        share = view["missing"] / max(rows, 1)
+        shown.say(f"  view {name}: {view['columns']} columns, missing in {share:.1%} of rows")
     if report["rows_without_any_view"]:
         shown.say(f"  {report['rows_without_any_view']:,} rows have no view at all: their cluster is -1")
     for what, path in (("model", folder.model), ("labels", folder.labels), ("report", folder.report)):

@@ -23,7 +23,7 @@ def _paths(data: Sequence[str]) -> Any:
 
 
 def parsed_views(given: Sequence[str]) -> Any:
-    """`--views NAME=COLUMNS`, each time one view; COLUMNS is COLUMN, PREFIX*, FIRST:LAST, A,B,C or COLUMN/WIDTH.
+    """Each NAME=COLUMNS is a view; COLUMNS is COLUMN, PREFIX*, FIRST:LAST, A,B,C or COLUMN/WIDTH.
 
     >>> parsed_views(["image=pix_*", "text=t0,t1", "tokens=words/30000"])
     {'image': 'pix_*', 'text': ['t0', 't1'], 'tokens': ('words', 30000)}

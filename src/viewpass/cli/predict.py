@@ -29,9 +29,9 @@ def run(
     estimator = load(model).set_params(n_threads=n_threads)
     with display(as_json=as_json) as shown, asked_to_stop() as stopping:
         watch = watching(shown, data.n_rows, "labelling", stopping)
-        sizes = write_labels(estimator, data, out, chunk_size=chunk_size, watch=watch)
-    shown.say(f"{int(sizes.sum()):,} rows labelled: {out}")
-    shown.end("finished", rows=int(sizes.sum()), clusters=sizes.tolist(), labels=str(out))
+        n_rows, sizes = write_labels(estimator, data, out, chunk_size=chunk_size, watch=watch)
+    shown.say(f"{n_rows:,} rows labelled: {out}")
+    shown.end("finished", rows=n_rows, clusters=sizes.tolist(), labels=str(out))
 
 
 def watching(shown: Display, n_rows: int | None, label: str, stopping: Any) -> Any:

@@ -21,8 +21,10 @@ from viewpass.store.parquet import LabelFile, as_ids
 Watch = Callable[[int, float | None, Integers], None]  # rows read, loss, sizes of the clusters
 
 
-def write_labels(model: Any, data: Source, path: Path, *, chunk_size: int, watch: Watch) -> Integers:
-    """Label every row of the data under a model, into a Parquet file; gives the clusters' sizes."""
+def write_labels(
+    model: Any, data: Source, path: Path, *, chunk_size: int, watch: Watch
+) -> tuple[int, Integers]:
+    """Label every row of the data under a model, into Parquet; gives their number and the clusters' sizes."""
     check_is_fitted(model)
     source = model._read(data, None, reset=False)
     learnt, workspace = model._fitted_model(), model._workspace()
@@ -38,7 +40,7 @@ def write_labels(model: Any, data: Source, path: Path, *, chunk_size: int, watch
             watch(out.n_rows, None, sizes)
         if not out.n_rows:
             raise DataError("the data has no rows: there is nothing to label.")
-    return sizes
+    return out.n_rows, sizes
 
 
 def learn(model: OPIMC, data: Source, *, chunk_size: int, watch: Watch) -> int:
