@@ -1,3 +1,4 @@
+# ruff: noqa: T201
 """A process that has everything imported and forks a child for every command it is given.
 
 A command then starts in milliseconds, and is still a real process that can really be killed. Run as
@@ -105,6 +106,9 @@ def child(request):
     if request.get("largest"):
         resource.setrlimit(resource.RLIMIT_FSIZE, (request["largest"],) * 2)
     if request.get("nobody") and os.getuid() == 0:
+        from viewpass.sources.scan import scan
+
+        next(scan(request["nobody"]).chunks(100))  # whatever else must be imported, while it can be
         os.setuid(65534)
     if request.get("fault"):
         inject(request["fault"])

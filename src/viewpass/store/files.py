@@ -22,14 +22,15 @@ def replacing(path: Path, temporary: Path | None = None) -> Iterator[BinaryIO]:
     with naming(path):
         file = beside.open("wb")
     try:
-        with file:
-            yield file
-            with naming(path):
-                sync(file)
+        yield file
         with naming(path):
+            sync(file)
+            file.close()
             rename(beside, path)
             sync_folder(path.parent)
     except BaseException:
+        with suppress(OSError):  # what could not be written cannot be now either
+            file.close()
         with suppress(OSError):
             beside.unlink()
         raise
