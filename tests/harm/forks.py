@@ -14,6 +14,7 @@ import os
 import resource
 import signal
 import sys
+import traceback
 from contextlib import contextmanager
 
 
@@ -120,6 +121,8 @@ def child(request):
         main()
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(bool(end.code))
+    except Exception:
+        traceback.print_exc()
     finally:
         sys.stdout.flush()
         sys.stderr.flush()

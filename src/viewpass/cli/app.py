@@ -19,7 +19,9 @@ CODES = "Exit codes: 0 done, 1 an error (one line says which), 2 wrong usage, 13
 
 
 # typer has click within it, or beside it, by its version.
-WrongUsage = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+WrongUsage: type[Exception] = next(
+    kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException"
+)
 
 
 class Commands(TyperGroup):

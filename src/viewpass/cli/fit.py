@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,10 @@ from viewpass.store.folder import RunFolder
 def run(estimator: OPIMC, data: Source, out: Path, *, resume: bool, every: int, as_json: bool) -> None:
     """Fit, or go on with a fit; leave model, labels and report."""
     folder = RunFolder(out)
+    fitting = Run(estimator, data, folder)
+    new = not out.exists()
     folder.open(resume=resume)
     try:
-        fitting = Run(estimator, data, folder)
         with display(as_json=as_json) as shown, asked_to_stop() as stopping:
             if folder.finished:
                 _check_finished(folder, fitting)
@@ -39,8 +41,7 @@ def run(estimator: OPIMC, data: Source, out: Path, *, resume: bool, every: int, 
                 raise typer.Exit(STOPPED) from None
         _tell(report, folder, shown)
     finally:
-        folder.close()
-        _tidy(folder)
+        _tidy(folder, new=new)
 
 
 class _Watch:
@@ -92,7 +93,12 @@ def _tell(report: dict[str, Any], folder: RunFolder, shown: Display) -> None:
     shown.end("finished", already=False, run=str(folder.path), **report)
 
 
-def _tidy(folder: RunFolder) -> None:
+def _tidy(folder: RunFolder, *, new: bool) -> None:
     """Leave no folder behind where nothing was begun."""
-    if not folder.begun and not folder.finished and folder.staging.is_dir():
-        folder.clear()
+    if folder.begun or folder.finished:
+        folder.close()
+        return
+    folder.clear()
+    if new:
+        with suppress(OSError):
+            folder.path.rmdir()

@@ -14,8 +14,9 @@ from viewpass.cluster.figures import figures
 from viewpass.cluster.opimc import OPIMC
 from viewpass.cluster.saving import pack, unpack
 from viewpass.core.stream import Stream
+from viewpass.engine.local import too_few
 from viewpass.engine.resumable import Position, advance
-from viewpass.errors import ViewpassError
+from viewpass.errors import DataError, ViewpassError
 from viewpass.kernels.grid import Array, Integers
 from viewpass.sources.source import Source
 from viewpass.store import body, frame
@@ -104,6 +105,8 @@ class Run:
         self.folder = folder
         self._estimator = estimator._blank()
         self._source = self._estimator._read(data, None, reset=True)
+        if self._source.n_rows is not None and self._source.n_rows < estimator.n_clusters:
+            raise DataError(too_few(self._source.n_rows, estimator.n_clusters))
         self._estimator._learnt = self._estimator._new_stream()
         self.settings = pack(self._estimator, {})["settings"]
         self._identity = json.loads(json.dumps(self._source.identity()))
