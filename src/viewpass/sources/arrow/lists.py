@@ -129,12 +129,14 @@ def valid(array: pa.Array) -> Mask | None:
 
 
 def whole_lists(array: pa.Array) -> pa.Array:
-    """Lists whose values stand one after the other; list views need not have them so."""
-    if types.is_list_view(array.type) or types.is_large_list_view(array.type):
-        return array.cast(pa.large_list(array.type.value_type))
-    if types.is_fixed_size_list(array.type):
-        return array.cast(pa.list_(array.type.value_type))
-    return array
+    """Lists whose values stand one after the other; those of list views need not."""
+    if types.is_list(array.type) or types.is_large_list(array.type):
+        return array
+    present = valid(array)
+    lengths = np.asarray(array.value_lengths().fill_null(0), dtype=np.int64)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    mask = None if present is None else pa.array(~present)
+    return pa.LargeListArray.from_arrays(pa.array(offsets), array.flatten(), mask=mask)
 
 
 def offsets_of(array: pa.Array) -> Integers:

@@ -31,7 +31,10 @@ class ArrowSource:
     def __init__(self, reader: Reader, views: Any = None, id: str | None = None) -> None:
         self._reader = reader
         self._id = id
-        found = find_views(reader.schema, views, id)
+        try:
+            found = find_views(reader.schema, views, id)
+        except DataError as problem:
+            raise DataError(f"{reader.where}: {problem}" if reader.where else str(problem)) from None
         self._views: tuple[ViewColumns | None, ...] = found
         self.n_rows = reader.n_rows
         self.rereadable = reader.rereadable
