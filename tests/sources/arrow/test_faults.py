@@ -147,13 +147,14 @@ def test_a_partly_missing_row_names_the_file_and_its_row(parts):
 
 def test_a_failed_fit_leaves_the_model_as_it_was(parts):
     model = vp.OPIMC(3, chunk_size=50, random_state=0).fit(vp.scan(parts))
-    before, labels = model.statistics_, model.labels_
+    before, labels, curve = model.statistics_, model.labels_, model.loss_curve_
     source = vp.scan(parts)
     parts[2].unlink()
     refused(r"the file is gone", lambda: model.fit(source))
     refused(r"the file is gone", lambda: model.partial_fit(source))
     assert model.statistics_ == before
     assert model.labels_ is labels
+    assert len(model.loss_curve_) == len(curve)
 
 
 def test_a_column_of_another_type_is_named_with_its_file(parts):

@@ -27,6 +27,7 @@ class ArrowSource:
     """Rows of a table in Arrow's form. Made by `vp.scan`."""
 
     row_ids: Array | None = None  # they come with the chunks
+    in_memory = False
 
     def __init__(self, reader: Reader, views: Any = None, id: str | None = None) -> None:
         self._reader = reader
