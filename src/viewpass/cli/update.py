@@ -30,7 +30,6 @@ def run(
             f"{model} holds {type(estimator).__name__}, which cannot go on learning; fit it anew."
         )
     estimator.set_params(n_threads=n_threads)
-    estimator._learnt.workspace = estimator._workspace()
     target = model if out is None else out
     with display(as_json=as_json) as shown, asked_to_stop() as stopping:
         watch = watching(shown, data.n_rows, "learning", stopping)

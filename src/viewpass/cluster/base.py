@@ -134,8 +134,9 @@ class ViewClusterer(
         if source.n_rows == 0:
             raise DataError("the data has no rows (0 samples): at least one is needed.")
 
-    def _workspace(self) -> Workspace:
-        return Workspace(self.n_threads or available_threads())
+    def _workspace(self, source: Source | None = None) -> Workspace:
+        spare = 0 if source is None or source.in_memory else 1  # for the thread that reads ahead
+        return Workspace(self.n_threads or max(1, available_threads() - spare))
 
     # ---- answers
 
@@ -156,7 +157,7 @@ class ViewClusterer(
         return self._labels_of(source)
 
     def _labels_of(self, source: Source) -> Labels:
-        parts = labels_of(self._fitted_model(), source, self._workspace(), block=PREDICT_BLOCK)
+        parts = labels_of(self._fitted_model(), source, self._workspace(source), block=PREDICT_BLOCK)
         return np.concatenate([np.empty(0, dtype=np.int32), *parts])
 
     def transform(self, X: Any, observed: Any = None) -> Floats:
@@ -168,7 +169,7 @@ class ViewClusterer(
         """
         check_is_fitted(self)
         source = self._read(X, observed, reset=False)
-        model, workspace = self._fitted_model(), self._workspace()
+        model, workspace = self._fitted_model(), self._workspace(source)
         parts = []
         for chunk in source.chunks(PREDICT_BLOCK):
             model.schema.merged(chunk.schema)

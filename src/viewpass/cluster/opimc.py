@@ -5,6 +5,7 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import Any, Self
 
+import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from viewpass.cluster.base import ViewClusterer, check_whole, narrated, whole
@@ -14,9 +15,10 @@ from viewpass.core.stream import Model, Plan, Stream, label
 from viewpass.engine.local import run, too_few
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array, Labels
+from viewpass.sources.source import Source
 from viewpass.store.fields import Fields
 from viewpass.store.streams import pack_stream, unpack_stream
-from viewpass.views.chunk import Schema
+from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.seeds import as_generator
 
 WARMUP_ROWS = 4000
@@ -180,7 +182,7 @@ class OPIMC(ViewClusterer):
         source = fresh._read(X, observed, reset=True)
         if source.n_rows is not None and source.n_rows < self.n_clusters:
             raise DataError(too_few(source.n_rows, self.n_clusters))
-        stream = fresh._learnt = fresh._new_stream()
+        stream = fresh._learnt = fresh._new_stream(source)
         with narrated(self.verbose):
             read = run(stream, source, chunk_size=self.chunk_size, n_passes=self.n_passes)
             fresh.stream_labels_ = read.labels
@@ -199,13 +201,18 @@ class OPIMC(ViewClusterer):
         Feeding the chunks of a data set one by one is `fit` with `n_passes=1`, to the bit. While
         a warm-up gathers, the attributes and `predict` come from a provisional start of the rows
         so far. `stream_labels_` are the labels of this chunk.
+
+        A table of `vp.scan` is read in chunks of `chunk_size`, one after the other; if one of them
+        is refused, none has been learnt from.
         """
         self._validate_params()
         check_whole(self.n_clusters, "n_clusters")
         begun = hasattr(self, "_learnt")
         fresh = self if begun else self._blank()
         source = fresh._read(X, observed, reset=not begun)
-        stream = self._learnt if begun else fresh._new_stream()
+        if not source.in_memory:
+            return self._feed_all(fresh, source, begun=begun)
+        stream = self._learnt if begun else fresh._new_stream(source)
         chunk = whole(source)
         if not stream.started:  # gathered rows outlive this call: the caller's array may not
             chunk = chunk.copy()
@@ -222,12 +229,38 @@ class OPIMC(ViewClusterer):
         self._become(fresh)
         return self
 
+    def _feed_all(self, fresh: Self, source: Source, *, begun: bool) -> Self:
+        """Go on with the chunks of a source, on a copy of the stream."""
+        stream = self._learnt.twin() if begun else fresh._new_stream(source)
+        labels: list[Labels] = []
+        ids: list[Array] = []
+        waiting: list[Chunk] = []
+        n_rows = 0
+        for chunk in source.chunks(self.chunk_size):
+            if not stream.started:
+                chunk = chunk.copy()
+            decided = stream.feed(chunk)
+            n_rows += chunk.n_rows
+            waiting = [*waiting, chunk] if decided is None else []
+            labels += [] if decided is None else [decided.labels]
+            ids += [] if chunk.row_ids is None else [chunk.row_ids]
+        if not n_rows:
+            raise DataError("the data has no rows (0 samples): at least one is needed.")
+        labels += [label(chunk, stream.model, stream.workspace) for chunk in waiting]
+        state = {**fresh.__dict__, "_learnt": stream}
+        state["stream_labels_"] = state["labels_"] = np.concatenate(labels)[-n_rows:]
+        state["n_features_in_"] = sum(width or 0 for width in stream.schema.widths)
+        if ids:
+            state["row_ids_"] = np.concatenate(ids)
+        self.__dict__ = state
+        return self
+
     def fit_predict(self, X: Any, y: Any = None, observed: Any = None) -> Labels:
         """Fit, then give `labels_`, or `stream_labels_` where those are not made."""
         self.fit(X, observed=observed)
         return self.labels_ if "labels_" in self.__dict__ else self.stream_labels_
 
-    def _new_stream(self) -> Stream:
+    def _new_stream(self, source: Source) -> Stream:
         init = checked_init(self.init, self.n_clusters, self.view_names_in_)
         warmup = 0
         if isinstance(init, str) and init != "random":
@@ -238,7 +271,7 @@ class OPIMC(ViewClusterer):
             )
         rules = Rules(self.alpha, self.max_iter, self.tol, self.fill)
         plan = Plan(self.n_clusters, rules, init, warmup)
-        return Stream(plan, as_generator(self.random_state), self._workspace())
+        return Stream(plan, as_generator(self.random_state), self._workspace(source))
 
     def _fitted_model(self) -> Model:
         if "_learnt" not in self.__dict__:

@@ -107,7 +107,7 @@ class Run:
         self._source = self._estimator._read(data, None, reset=True)
         if self._source.n_rows is not None and self._source.n_rows < estimator.n_clusters:
             raise DataError(too_few(self._source.n_rows, estimator.n_clusters))
-        self._estimator._learnt = self._estimator._new_stream()
+        self._estimator._learnt = self._estimator._new_stream(self._source)
         self.settings = pack(self._estimator, {})["settings"]
         self._identity = json.loads(json.dumps(self._source.identity()))
         self._staging = Staging(LabelSink(folder.staging, estimator.n_clusters), None, folder)

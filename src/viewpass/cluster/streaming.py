@@ -27,7 +27,7 @@ def write_labels(
     """Label every row of the data under a model, into Parquet; gives their number and the clusters' sizes."""
     check_is_fitted(model)
     source = model._read(data, None, reset=False)
-    learnt, workspace = model._fitted_model(), model._workspace()
+    learnt, workspace = model._fitted_model(), model._workspace(source)
     sizes = np.zeros(learnt.total.n_clusters, dtype=np.int64)
     id_type = None
     with replacing(path) as file, LabelFile(file, path) as out:
@@ -47,6 +47,7 @@ def learn(model: OPIMC, data: Source, *, chunk_size: int, watch: Watch) -> int:
     """Let a model go on with more rows, chunk by chunk; gives their number."""
     source = model._read(data, None, reset=False)
     stream = model._learnt
+    stream.workspace = model._workspace(source)
     n_rows = 0
     sizes = np.zeros(stream.plan.n_clusters, dtype=np.int64)
     for chunk in source.chunks(chunk_size):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy, deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -129,6 +129,14 @@ class Stream:
     def gathering(self) -> Chunk | None:
         """The chunk read last, if it waits for the warm-up to be complete."""
         return self._gathered[-1] if self._gathered else None
+
+    def twin(self) -> Stream:
+        """A stream that goes on from here by itself: this one stays as it is."""
+        other = copy(self)
+        other.rng = deepcopy(self.rng)
+        if self._model is not None:
+            other._model = replace(self._model, loss_curve=list(self._model.loss_curve))
+        return other
 
     def feed(self, chunk: Chunk) -> Decided | None:
         """Read the next rows; nothing changes if they are refused."""

@@ -29,6 +29,7 @@ class ArraySource:
     """
 
     rereadable = True
+    in_memory = True
 
     def __init__(
         self,

@@ -23,6 +23,7 @@ class FrameSource:
     """
 
     rereadable = True
+    in_memory = True
 
     def __init__(self, frames: Any, id: str | None = None) -> None:
         if not isinstance(frames, Mapping) or not frames:

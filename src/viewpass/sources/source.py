@@ -30,6 +30,10 @@ class Source(Protocol):
         """Ids that are known without reading."""
 
     @property
+    def in_memory(self) -> bool:
+        """Whether the rows are at hand; otherwise they are decoded, which keeps a processor busy."""
+
+    @property
     def rereadable(self) -> bool:
         """Whether the rows can be read more than once, in the same order."""
 

@@ -108,3 +108,33 @@ def test_identity_tells_data_apart(tmp_path):
     assert plain != vp.scan(path, views=["text"]).identity()
     assert plain != vp.scan(path, id="id").identity()
     assert plain != vp.scan(FORMS["Parquet, fixed lists"](tmp_path / "other")).identity()
+
+
+@pytest.mark.parametrize("form", ["Parquet, fixed lists", "Parquet, wide", "DuckDB relation"])
+@pytest.mark.parametrize("warmup", [0, 100, 450, 2000])
+def test_partial_fit_goes_on_chunk_by_chunk(tmp_path, form, warmup):
+    settings = {**SETTINGS, "warmup": warmup}
+    model = vp.OPIMC(**settings).partial_fit({"image": IMAGE[:90], "text": TEXT[:90]})
+    other = vp.OPIMC(**settings).partial_fit({"image": IMAGE[:90], "text": TEXT[:90]})
+    model.partial_fit(scanned(form, tmp_path))
+    labels = []
+    for start in range(0, N, 64):
+        rows = slice(start, start + 64)
+        other.partial_fit({"image": IMAGE[rows], "text": TEXT[rows]})
+        labels.append(other.stream_labels_)
+    assert model.statistics_ == other.statistics_
+    np.testing.assert_array_equal(model.loss_curve_, other.loss_curve_)
+    assert len(model.stream_labels_) == N
+    assert model.row_ids_.tolist() == IDS
+    if warmup == 0:
+        np.testing.assert_array_equal(model.stream_labels_, np.concatenate(labels))
+    if warmup == 2000:  # all of it still gathers: labels are those of the provisional start
+        np.testing.assert_array_equal(model.stream_labels_, other.predict({"image": IMAGE, "text": TEXT}))
+
+
+def test_a_table_learnt_first_is_the_first_chunks(tmp_path):
+    model = vp.OPIMC(**SETTINGS).partial_fit(scanned("Parquet, lists", tmp_path))
+    fitted = vp.OPIMC(**SETTINGS).fit(scanned("PyArrow table", tmp_path))
+    assert model.statistics_ == fitted.statistics_
+    np.testing.assert_array_equal(model.stream_labels_, fitted.stream_labels_)
+    assert model.n_features_in_ == 13

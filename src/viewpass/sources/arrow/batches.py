@@ -37,6 +37,7 @@ class Reader(Protocol):
     """Some Arrow data that can be read from any row on."""
 
     schema: pa.Schema
+    where: str  # the file that the schema is from, if there is one
 
     @property
     def n_rows(self) -> int | None:

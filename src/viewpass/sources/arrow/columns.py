@@ -36,20 +36,22 @@ def find_views(schema: pa.Schema, views: Any, id: str | None) -> tuple[ViewColum
         if schema.names.count(name) > 1:
             raise DataError(f"two columns are named {name!r}: give each a name of its own.")
     if id is not None and id not in schema.names:
-        raise DataError(f"there is no column {id!r} for id=; {_listed(schema)}.")
+        raise DataError(f"there is no column {id!r} for id=; {_listed(schema.names)}.")
     if views is None:
         return _plain_views(schema, id)
     if isinstance(views, str):
         views = [views]
     if isinstance(views, Mapping):
         names = unique_names(views)
-        return tuple(_view(schema, name, given) for name, given in zip(names, views.values(), strict=True))
+        return tuple(
+            _view(schema, name, given, id) for name, given in zip(names, views.values(), strict=True)
+        )
     if not isinstance(views, Sequence) or not views:
         raise SettingError(
             f"views={views!r}: expected columns, as in ['image', 'text'] or {{'image': 'image_emb'}}."
         )
     names = unique_names(given[0] if isinstance(given, tuple) and given else given for given in views)
-    return tuple(_view(schema, name, given) for name, given in zip(names, views, strict=True))
+    return tuple(_view(schema, name, given, id) for name, given in zip(names, views, strict=True))
 
 
 def _plain_views(schema: pa.Schema, id: str | None) -> tuple[ViewColumns, ...]:
@@ -60,19 +62,19 @@ def _plain_views(schema: pa.Schema, id: str | None) -> tuple[ViewColumns, ...]:
     ]
     if not found:
         raise DataError(
-            f"no column holds lists, so the views must be named: {_listed(schema)}. Name the columns of "
-            "each view, as in views={'image': 'pix_*', 'text': ['t0', 't1']}."
+            f"no column holds lists, so the views must be named: {_listed(schema.names)}. Name the columns "
+            "of each view, as in views={'image': 'pix_*', 'text': ['t0', 't1']}."
         )
-    return tuple(_view(schema, name, name) for name in found)
+    return tuple(_view(schema, name, name, id) for name in found)
 
 
-def _view(schema: pa.Schema, name: str, given: Any) -> ViewColumns:
+def _view(schema: pa.Schema, name: str, given: Any, id: str | None) -> ViewColumns:
     width = None
     if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], int):
         given, width = given
         if isinstance(width, bool) or width < 1:
             raise SettingError(f"views=, view {name!r}: {width!r} columns make no sense.")
-    columns = _named(schema, name, given)
+    columns = _named([column for column in schema.names if column != id], name, given)
     first = schema.field(columns[0])
     storage = storage_type(first.type)
     sparse = _sparse_fields(storage)
@@ -94,27 +96,27 @@ def _numbers(schema: pa.Schema, name: str, columns: tuple[str, ...], width: int 
     return ViewColumns(name, "numbers", columns, np.result_type(*dtypes), len(columns))
 
 
-def _named(schema: pa.Schema, name: str, given: Any) -> tuple[str, ...]:
+def _named(known: Sequence[str], name: str, given: Any) -> tuple[str, ...]:
     """The columns a user means: by name, by pattern, by range, or a list of those."""
     if isinstance(given, str):
-        if given in schema.names:
+        if given in known:
             return (given,)
         first, colon, last = given.partition(":")
-        if colon and first in schema.names and last in schema.names:
-            start, stop = schema.names.index(first), schema.names.index(last)
+        if colon and first in known and last in known:
+            start, stop = known.index(first), known.index(last)
             if start > stop:
                 raise SettingError(f"views=, view {name!r}: {first!r} stands after {last!r} in the table.")
-            return tuple(schema.names[start : stop + 1])
-        found = tuple(column for column in schema.names if "*" in given and fnmatchcase(column, given))
+            return tuple(known[start : stop + 1])
+        found = tuple(column for column in known if "*" in given and fnmatchcase(column, given))
         if not found:
-            raise DataError(f"view {name!r}: there is no column {given!r}; {_listed(schema)}.")
+            raise DataError(f"view {name!r}: there is no column {given!r}; {_listed(known)}.")
         return found
     if not isinstance(given, Sequence) or not given:
         raise SettingError(
             f"views=, view {name!r}: {given!r} was given; expected a column, a pattern such as 'pix_*', a "
             "range such as 'f0:f63', a list of columns, or (column, width) for a sparse one."
         )
-    columns = [column for part in given for column in _named(schema, name, part)]
+    columns = [column for part in given for column in _named(known, name, part)]
     for column in columns:
         if columns.count(column) > 1:
             raise SettingError(f"views=, view {name!r}: column {column!r} is named twice.")
@@ -174,9 +176,9 @@ def _number(type: pa.DataType, where: str) -> Dtype:
     return number_type(np.dtype(type.to_pandas_dtype()), where)
 
 
-def _listed(schema: pa.Schema) -> str:
-    names = ", ".join(map(repr, schema.names[:12]))
-    more = len(schema.names) - 12
+def _listed(columns: Sequence[str]) -> str:
+    names = ", ".join(map(repr, columns[:12]))
+    more = len(columns) - 12
     return f"the columns are {names}" + (f" and {more} more" if more > 0 else "")
 
 

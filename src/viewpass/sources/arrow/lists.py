@@ -16,11 +16,11 @@ from viewpass.sources.arrow.columns import ViewColumns, flat
 
 
 class Rows(NamedTuple):
-    """Rows of a view in one batch; `packed` holds the present ones only."""
+    """Rows of a view in one batch; `places` says where each is, if only the present ones have values."""
 
     values: Array
     present: Mask | None  # None: every row
-    packed: bool
+    places: Integers | None = None
 
 
 def read_lists(
@@ -33,11 +33,10 @@ def read_lists(
         if width is None and rows.values.shape[1]:
             width = rows.values.shape[1]
         parts.append(rows)
-    if not width:
+    if not width or not any(len(part.values) for part in parts):
         return None, None
-    if len(parts) == 1 and not (parts[0].packed and parts[0].present is not None):
-        only = parts[0]
-        return np.asarray(only.values, dtype=view.dtype), only.present
+    if len(parts) == 1 and parts[0].places is None:
+        return np.asarray(parts[0].values, dtype=view.dtype), parts[0].present
     return _joined(parts, list(map(len, batches)), width, view)
 
 
@@ -49,13 +48,16 @@ def _joined(
     start = 0
     for part, length in zip(parts, lengths, strict=True):
         here = matrix[start : start + length]
-        if part.present is None:
+        if part.places is None:
             here[:] = part.values
-        else:
+        elif not len(part.values):
+            here[:] = 0
+        else:  # an absent row gets the values of the one before it, which nobody looks at
+            values = np.asarray(part.values, dtype=view.dtype)
+            np.take(values, part.places, axis=0, out=here, mode="clip")
+        if part.present is not None:
             assert mask is not None
             mask[start : start + length] = part.present
-            here[part.present] = part.values if part.packed else part.values[part.present]
-            here[~part.present] = 0
         start += length
     return matrix, mask
 
@@ -77,42 +79,59 @@ def _fixed(array: pa.FixedSizeListArray, batch: Batch, column: str) -> Rows:
     if values.null_count:
         faulty = _torn(values, width)
         _refuse_nulls(faulty if present is None else faulty & present, batch, column)
-    return Rows(flat(values).reshape(len(array), width), present, packed=False)
+    return Rows(flat(values).reshape(len(array), width), present)
 
 
 def _varying(array: pa.ListArray, batch: Batch, column: str, width: int | None) -> Rows:
-    present = valid(array)
-    offsets = offsets_of(array)
+    present, offsets = valid(array), offsets_of(array)
     lengths = np.diff(offsets)
-    if present is None:
-        present = None if lengths.all() else lengths > 0
-    else:
-        present &= lengths > 0  # an empty list says nothing: a missing view
-        lengths[~present] = 0
-    if not len(lengths) or not (wide := int(lengths.max())):
-        return Rows(np.zeros((0, width or 0)), np.zeros(len(lengths), dtype=bool), packed=True)
     if width is None:
-        width = int(lengths[lengths > 0][0])
-    if wide != width or (lengths.min() if present is None else lengths[present].min()) != width:
-        odd = (lengths != width) if present is None else present & (lengths != width)
-        row = int(np.flatnonzero(odd)[0])
+        width = _first_length(lengths, present)
+    counted = _counted(present, len(lengths))
+    if not _in_order(offsets, counted, width):
+        held = lengths > 0 if present is None else present & (lengths > 0)
+        present = None if held.all() else held  # an empty list says nothing: a missing view
+        _refuse_ragged(lengths, held, width, batch, column)
+        counted = _counted(present, len(lengths))
+    n_present = int(counted[-1]) if len(counted) else 0
+    first, last = int(offsets[0]), int(offsets[-1])
+    values = array.values.slice(first, last - first)
+    if last - first != n_present * width:  # null lists that hold values nonetheless
+        begins = (offsets[:-1] if present is None else offsets[:-1][present]) - first
+        values = values.take(pa.array((begins[:, None] + np.arange(width)).ravel()))
+    if values.null_count:
+        faulty = np.zeros(len(lengths), dtype=bool)
+        faulty[slice(None) if present is None else present] = _torn(values, width)
+        _refuse_nulls(faulty, batch, column)
+    numbers = flat(values).reshape(n_present, width)
+    return Rows(numbers, present, None if present is None else counted - 1)
+
+
+def _first_length(lengths: Integers, present: Mask | None) -> int:
+    held = lengths > 0 if present is None else present & (lengths > 0)
+    return int(lengths[held.argmax()]) if held.any() else 0
+
+
+def _counted(present: Mask | None, n_rows: int) -> Integers:
+    """How many lists there are up to each row."""
+    if present is None:
+        return np.arange(1, n_rows + 1, dtype=np.int32)
+    return np.cumsum(present, dtype=np.int32)
+
+
+def _in_order(offsets: Integers, counted: Integers, width: int) -> bool:
+    """Whether every list is of the width, and those that are null hold nothing: one look for all of it."""
+    return bool((offsets[1:] - offsets[0] == counted * offsets.dtype.type(width)).all())
+
+
+def _refuse_ragged(lengths: Integers, held: Mask, width: int, batch: Batch, column: str) -> None:
+    odd = held & (lengths != width)
+    if odd.any():
+        row = int(odd.argmax())
         raise DataError(
             f"{batch.place(column, row)}: a list of {lengths[row]} values where {width} were expected. The "
             "lists of a view must have the same length; null stands for a missing view."
         )
-    first, last = int(offsets[0]), int(offsets[-1])
-    values = array.values.slice(first, last - first)
-    numbers = flat(values)
-    n_present = len(lengths) if present is None else int(present.sum())
-    if last - first != n_present * width:  # null lists that hold values nonetheless
-        places = (offsets[:-1][present] - first)[:, None] + np.arange(width)
-        numbers = numbers[places.ravel()]
-        values = values.take(pa.array(places.ravel()))
-    if values.null_count:
-        faulty = _torn(values, width)
-        rows = np.arange(len(lengths)) if present is None else np.flatnonzero(present)
-        _refuse_nulls(np.isin(np.arange(len(lengths)), rows[faulty]), batch, column)
-    return Rows(numbers.reshape(n_present, width), present, packed=True)
 
 
 def valid(array: pa.Array) -> Mask | None:
@@ -129,12 +148,14 @@ def valid(array: pa.Array) -> Mask | None:
 
 
 def whole_lists(array: pa.Array) -> pa.Array:
-    """Lists whose values stand one after the other; list views need not have them so."""
-    if types.is_list_view(array.type) or types.is_large_list_view(array.type):
-        return array.cast(pa.large_list(array.type.value_type))
-    if types.is_fixed_size_list(array.type):
-        return array.cast(pa.list_(array.type.value_type))
-    return array
+    """Lists whose values stand one after the other; those of list views need not."""
+    if types.is_list(array.type) or types.is_large_list(array.type):
+        return array
+    present = valid(array)
+    lengths = np.asarray(array.value_lengths().fill_null(0), dtype=np.int64)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    mask = None if present is None else pa.array(~present)
+    return pa.LargeListArray.from_arrays(pa.array(offsets), array.flatten(), mask=mask)
 
 
 def offsets_of(array: pa.Array) -> Integers:

@@ -27,11 +27,15 @@ class ArrowSource:
     """Rows of a table in Arrow's form. Made by `vp.scan`."""
 
     row_ids: Array | None = None  # they come with the chunks
+    in_memory = False
 
     def __init__(self, reader: Reader, views: Any = None, id: str | None = None) -> None:
         self._reader = reader
         self._id = id
-        found = find_views(reader.schema, views, id)
+        try:
+            found = find_views(reader.schema, views, id)
+        except DataError as problem:
+            raise DataError(f"{reader.where}: {problem}" if reader.where else str(problem)) from None
         self._views: tuple[ViewColumns | None, ...] = found
         self.n_rows = reader.n_rows
         self.rereadable = reader.rereadable

@@ -18,6 +18,7 @@ class MemoryReader:
     """A table in memory."""
 
     rereadable = True
+    where = ""
 
     def __init__(self, data: Any) -> None:
         try:
@@ -53,6 +54,7 @@ class StreamReader:
     """A stream that runs when it is read, once: a query may give its rows in another order the next time."""
 
     rereadable = False
+    where = ""
     n_rows: int | None = None
     row_bytes: int | None = None
 

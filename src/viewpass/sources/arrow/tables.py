@@ -50,6 +50,7 @@ class TableReader:
         self.n_rows: int | None = sum(known) if len(known) == len(lengths) else None
         sizes = [contents.n_bytes for contents in self._contents if contents.n_bytes is not None]
         self.row_bytes: int | None = sum(sizes) // self.n_rows if sizes and self.n_rows else None
+        self.where = self._files[0].name
         self._keys = _key_types(self._files, self._contents[0].schema)
         self.schema: pa.Schema = self._contents[0].schema
         for key, kind in self._keys.items():
@@ -67,19 +68,18 @@ class TableReader:
 
     def check(self, columns: Sequence[str]) -> None:
         """Refuse files whose columns have other types than those of the first."""
-        first = self._files[0].name
         for file, contents in zip(self._files[1:], self._contents[1:], strict=True):
-            for column in columns:
-                expected = self.schema.field(column).type
-                if column in self._keys:
-                    continue
-                if column not in contents.schema.names:
-                    raise DataError(f"{file.name}: there is no column {column!r}, which {first} has.")
-                found = contents.schema.field(column).type
-                if not same_type(found, expected):
-                    raise DataError(
-                        f"{file.name}, column {column!r}: {found} values where {first} has {expected}."
-                    )
+            self._check(file, contents.schema, columns, f"{self._files[0].name} has")
+
+    def _check(self, file: File, schema: pa.Schema, columns: Sequence[str], whose: str) -> None:
+        for column in columns:
+            if column in self._keys:
+                continue
+            if column not in schema.names:
+                raise DataError(f"{file.name}: there is no column {column!r}, which {whose}.")
+            expected, found = self.schema.field(column).type, schema.field(column).type
+            if not same_type(found, expected):
+                raise DataError(f"{file.name}, column {column!r}: {found} values where {whose} {expected}.")
 
     def batches(self, columns: Sequence[str], size: int, start: int) -> Iterator[Batch]:
         """Read these columns from row `start` on."""
@@ -107,7 +107,9 @@ class TableReader:
         held = [column for column in columns if column not in self._keys]
         skip = max(0, start - first) if contents.n_rows is not None else 0
         try:
-            for row, rows in self._format.read(file, held, size, skip):
+            for number, (row, rows) in enumerate(self._format.read(file, held, size, skip)):
+                if number == 0:  # it may have been replaced since it was looked at
+                    self._check(file, rows.schema, held, "it had")
                 for key in columns:
                     if key in self._keys:
                         rows = rows.append_column(key, self._constant(file, key, rows.num_rows))
