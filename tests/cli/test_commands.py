@@ -321,6 +321,18 @@ def test_update_refuses_what_cannot_learn(commands, table, tmp_path):
     refused(commands.run("update", tmp_path / "imc", table), "IMC", "cannot go on learning")
 
 
+@pytest.mark.parametrize("command", ["predict", "update"])
+def test_a_stop_changes_nothing(commands, model, table, tmp_path, command):
+    before = model.read_bytes()
+    more = ["--out", tmp_path / "labels.parquet"] if command == "predict" else []
+    fault = {"step": "chunk", "when": "before", "number": 2, "how": "SIGINT"}
+    ended = commands.run(command, model, table, "--chunk-size", "1000", *more, fault=fault)
+    assert (ended.code, ended.out) == (130, "")
+    assert ended.err == "viewpass: stopped; nothing was changed.\n"
+    assert model.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["model.viewpass"]
+
+
 # ---- inspect
 
 
@@ -364,7 +376,7 @@ def test_inspect_of_runs(commands, run, table, tmp_path):
         "--checkpoint-every",
         "2",
     ]
-    commands.run(*argv, fault={"step": "rename", "when": "after", "number": 2, "how": "kill"})
+    commands.run(*argv, fault={"step": "rename", "when": "after", "number": 2, "how": "SIGKILL"})
     told = json.loads(commands.run("inspect", tmp_path / "run", "--json").out)
     assert (told["finished"], told["pass"], told["row"]) == (False, 1, 4000)
     assert "pass 1, after row 4,000" in commands.run("inspect", tmp_path / "run").out

@@ -47,14 +47,16 @@ def warm_up():
 
 def inject(fault):
     """Let the n-th writing step of a kind go wrong: {"step", "number", "when", "how"}."""
+    from viewpass.sources.arrow.source import ArrowSource
     from viewpass.store import appended, files, frame
 
     seen = 0
 
     def strike(when):
         if when == fault["when"] and seen == fault["number"]:
-            if fault["how"] == "kill":
-                os.kill(os.getpid(), signal.SIGKILL)
+            if fault["how"].startswith("SIG"):
+                os.kill(os.getpid(), getattr(signal, fault["how"]))
+                return
             raise OSError(getattr(errno, fault["how"]), os.strerror(getattr(errno, fault["how"])))
 
     def wrapped(function):
@@ -73,6 +75,17 @@ def inject(fault):
         setattr(files, step, wrapped(getattr(files, step)))
     elif step == "append":
         appended.write = wrapped(appended.write)
+    elif step == "chunk":  # not a write: when so many chunks have been read
+        chunks = ArrowSource.chunks
+
+        def striking(self, *given):
+            nonlocal seen
+            for chunk in chunks(self, *given):
+                seen += 1
+                strike("before")
+                yield chunk
+
+        ArrowSource.chunks = striking
     else:  # the temporary file
 
         class Torn:

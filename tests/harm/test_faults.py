@@ -47,7 +47,7 @@ def one_line(ended):
     return ended.err
 
 
-FAULTS = [("kill", *step) for step in STEPS] + [("ENOSPC", *step) for step in STEPS if step[1] != "after"]
+FAULTS = [("SIGKILL", *step) for step in STEPS] + [("ENOSPC", *step) for step in STEPS if step[1] != "after"]
 
 
 @pytest.mark.parametrize(("how", "kind", "when", "number"), FAULTS)
@@ -55,7 +55,7 @@ def test_a_fault_at_any_step(commands, table, expected, tmp_path, how, kind, whe
     fault = {"step": kind, "when": when, "number": number, "how": how}
     out = tmp_path / "run"
     ended = commands.run(*fit(table, out), fault=fault)
-    if how == "kill":
+    if how == "SIGKILL":
         assert ended.code == -signal.SIGKILL, "the step was never reached"
     else:
         assert "No space left on device" in one_line(ended)
@@ -70,7 +70,7 @@ def test_a_fault_while_the_results_are_written(commands, table, expected, tmp_pa
     """The results are the last three names to be given, after 8 checkpoints."""
     out = tmp_path / "run"
     for when, number in (("before", 11 - last + 1), ("after", 1)):
-        fault = {"step": "rename", "when": when, "number": number, "how": "kill"}
+        fault = {"step": "rename", "when": when, "number": number, "how": "SIGKILL"}
         more = ["--resume"] if out.exists() else []
         assert commands.run(*fit(table, out, *more), fault=fault).code == -signal.SIGKILL
     assert commands.run(*fit(table, out, "--resume")).code == 0
@@ -129,7 +129,7 @@ def parts(tmp_path):
 
 def stopped(commands, parts, out):
     """A run that was killed in its first pass, after rows were decided."""
-    fault = {"step": "rename", "when": "after", "number": 4, "how": "kill"}
+    fault = {"step": "rename", "when": "after", "number": 4, "how": "SIGKILL"}
     assert commands.run(*fit(parts, out), fault=fault).code == -signal.SIGKILL
     return (out / "staging" / "checkpoint.viewpass").read_bytes()
 
@@ -237,7 +237,7 @@ def test_another_schema_names_both(commands, parts, tmp_path):
 def test_an_old_state_with_new_labels(commands, parts, tmp_path):
     """A checkpoint of the first pass beside the labels of the third, which are in the same file."""
     out = tmp_path / "run"
-    fault = {"step": "rename", "when": "after", "number": 4, "how": "kill"}
+    fault = {"step": "rename", "when": "after", "number": 4, "how": "SIGKILL"}
     assert commands.run(*fit(parts, out, "--passes", "3"), fault=fault).code == -signal.SIGKILL
     old = (out / "staging" / "checkpoint.viewpass").read_bytes()
     fault["number"] = 10
