@@ -16,7 +16,7 @@ from viewpass.kernels.nearest import kernel
 from viewpass.kernels.threads import run_blocks, single_threaded_blas
 from viewpass.views.rows import MeasuredRows
 
-TILE = 1024  # rows of a BLAS call
+TILE = 512  # rows of a BLAS call: few enough for the room to be taken from what was just given back
 
 
 def nearness(rows: MeasuredRows, centres: Centres, labels: Labels, n_threads: int = 1) -> tuple[Array, Array]:
@@ -68,11 +68,12 @@ def _settle(
     margin: Array,
 ) -> None:
     """Read off the own distance and the margin; rows too large for a float32 product are done again."""
-    seen = rows.n_seen[part]
-    wild = np.flatnonzero((seen > 0) & ~np.isfinite(total.sum(axis=1)))
-    if len(wild):
-        again = np.zeros((len(wild), centres.n_clusters))
-        for v in range(rows.n_views):
-            _add_exact(rows, v, centres, part.start + wild, again)
-        total[wild] = again
-    kernel("nearest")(total, labels[part], seen, distance[part], margin[part])
+    seen, own = rows.n_seen[part], labels[part]
+    if not kernel("nearest")(total, own, seen, distance[part], margin[part]):
+        return
+    wild = np.flatnonzero((seen > 0) & ~np.isfinite(total).all(axis=1))
+    again = np.zeros((len(wild), centres.n_clusters))
+    for v in range(rows.n_views):
+        _add_exact(rows, v, centres, part.start + wild, again)
+    total[wild] = again
+    kernel("nearest")(total, own, seen, distance[part], margin[part])

@@ -28,25 +28,30 @@ def _nearest(total, labels, n_seen, distance, margin):  # type: ignore[no-untype
     """The own distance, and the least of the others less that.
 
     IN total, labels, n_seen; OUT distance, margin: rows without a view, and the margins of a single
-    cluster, are left as they are.
+    cluster, are left as they are. Returns how many rows have a distance that is not finite.
     """
+    n_wild = 0
     for i in range(total.shape[0]):
         if n_seen[i] == 0:
             continue
         own = total[i, labels[i]]
         second = np.inf
+        finite = True
         for k in range(total.shape[1]):
+            finite &= np.isfinite(total[i, k])
             second = min(second, np.inf if k == labels[i] else total[i, k])
+        n_wild += not finite
         distance[i] = max(own, 0.0)
         if total.shape[1] > 1:
             margin[i] = max(second - own, 0.0)
+    return n_wild
 
 
 _F32, _F64 = types.float32, types.float64
 _ROWS, _LABELS, _SEEN = read_only(_F64, 1), read_only(types.int32, 1), read_only(types.int64, 1)
 _SIGNATURES = {
     "gain": types.void(read_only(_F32, 2), _ROWS, _ROWS, _F64[:, ::1]),
-    "nearest": types.void(read_only(_F64, 2), _LABELS, _SEEN, _F32[::1], _F32[::1]),
+    "nearest": types.int64(read_only(_F64, 2), _LABELS, _SEEN, _F32[::1], _F32[::1]),
 }
 
 
