@@ -12,9 +12,13 @@ import numpy as np
 import pytest
 
 import viewpass as vp
+from commands import write_table
 from inputs import IMAGE, TEXT, small
 from store.models import MODELS
+from viewpass.cluster.runs import Run
 from viewpass.store import frame
+from viewpass.store.checkpoint import read_checkpoint
+from viewpass.store.folder import RunFolder
 
 N_MUTATIONS = 20_000
 N_REFRAMED = 1500
@@ -73,8 +77,68 @@ def test_every_mutation_is_refused(files, tmp_path):
             vp.load(path)
 
 
-def reframed(body):
-    head = frame.HEAD.pack(frame.MAGIC, frame.VERSION, b"modl", len(body))
+@pytest.fixture(scope="module")
+def checkpoints(commands, tmp_path_factory):
+    """A table, an unfinished run of it, and its checkpoints at two moments."""
+    folder = tmp_path_factory.mktemp("run")
+    table = write_table(folder / "items.parquet", 6000)
+    contents = []
+    for number in (2, 9):
+        out = folder / str(number)
+        fault = {"step": "rename", "when": "after", "number": number, "how": "SIGKILL"}
+        argv = ["fit", table, "-k", "3", "--passes", "2", "--chunk-size", "1000", "--checkpoint-every", "1"]
+        commands.run(*argv, "--out", out, "--id", "item", fault=fault)
+        contents.append((out / "staging" / "checkpoint.viewpass").read_bytes())
+    return table, folder / "9", contents
+
+
+def resumed(table, out):
+    model = vp.OPIMC(3, n_passes=2, chunk_size=1000, random_state=0)
+    run = Run(model, vp.scan(str(table), id="item"), RunFolder(out))
+    try:
+        run.resume()
+    finally:
+        run._staging.close()
+
+
+def test_every_mutation_of_a_checkpoint_is_refused(checkpoints):
+    _, out, contents = checkpoints
+    rng = np.random.default_rng(22)
+    folder = RunFolder(out)
+    for _ in range(N_MUTATIONS // 5):
+        folder.checkpoint.write_bytes(mutated(contents, rng))
+        with pytest.raises(vp.FileError):
+            read_checkpoint(folder)
+    folder.checkpoint.write_bytes(contents[1])
+
+
+@pytest.mark.parametrize("value", [None, -1, 2**70, "x", [], {}, 0.5])
+def test_every_field_of_a_checkpoint_is_looked_at(checkpoints, value):
+    table, out, contents = checkpoints
+    path = RunFolder(out).checkpoint
+    path.write_bytes(contents[1])
+    resumed(table, out)
+    fields = [("run", key) for key in metadata(contents[1])["run"]]
+    fields += [("run", "labels", key) for key in ("pass", "now", "before")]
+    fields += [("run", "labels", part, key) for part in ("before", "now") for key in ("size", "sha256")]
+    fields += [("run", "ids", key) for key in ("size", "sha256")]
+    for where in [*fields, ("run",), ("estimator",)]:
+        if (where[-1], value) in (("seconds", 0.5), ("seconds", 2**70), ("now", None), ("ids", None)):
+            continue  # may stand there
+
+        def edit(meta, where=where):
+            for key in where[:-1]:
+                meta = meta[key]
+            meta[where[-1]] = value
+
+        path.write_bytes(edited(contents[1], edit, b"ckpt"))
+        with pytest.raises(vp.FileError):
+            resumed(table, out)
+    path.write_bytes(contents[1])
+
+
+def reframed(body, kind=b"modl"):
+    head = frame.HEAD.pack(frame.MAGIC, frame.VERSION, kind, len(body))
     digest = hashlib.sha256(head + body).digest()
     return (head + digest).ljust(frame.SIZE, b"\0") + body
 
@@ -97,7 +161,7 @@ def test_even_with_a_right_digest_nothing_but_that_error_comes_out(files, tmp_pa
     assert n_refused > N_REFRAMED / 2
 
 
-def edited(content, edit):
+def edited(content, edit, kind=b"modl"):
     """The file with its metadata changed, well framed."""
     body = content[frame.SIZE :]
     length = int.from_bytes(body[:8], "little")
@@ -107,7 +171,7 @@ def edited(content, edit):
     header["__metadata__"]["viewpass"] = json.dumps(meta)
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
-    return reframed(len(text).to_bytes(8, "little") + text + body[8 + length :])
+    return reframed(len(text).to_bytes(8, "little") + text + body[8 + length :], kind)
 
 
 def leaves(value, path=()):
@@ -122,7 +186,7 @@ def leaves(value, path=()):
 
 def metadata(content):
     kept = {}
-    edited(content, kept.update)
+    edited(content, lambda meta: kept.update(meta))
     return kept
 
 
@@ -130,10 +194,8 @@ def metadata(content):
 @pytest.mark.parametrize("value", [None, -1, 2**70, "x", [], {}, [[]], {"array": "no"}, 0.5, True])
 def test_every_field_of_the_metadata_is_looked_at(files, tmp_path, number, value):
     path = tmp_path / "model"
-    everything = {}
-    edited(files[number], lambda meta: everything.update(meta))
     refusals = []
-    for where in leaves(everything):
+    for where in leaves(metadata(files[number])):
         if not where or (where[:2] == ("learnt", "stream") and "key" in where):  # 624 numbers
             continue
 

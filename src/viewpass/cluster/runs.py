@@ -16,7 +16,7 @@ from viewpass.cluster.saving import pack, unpack
 from viewpass.core.stream import Stream
 from viewpass.engine.local import too_few
 from viewpass.engine.resumable import Position, advance
-from viewpass.errors import DataError, ViewpassError
+from viewpass.errors import DataError, FileError, ViewpassError
 from viewpass.kernels.grid import Array, Integers
 from viewpass.sources.source import Source
 from viewpass.store import body, frame
@@ -91,8 +91,12 @@ class Staging:
         """As the checkpoint says it was."""
         labels = LabelSink.resumed(folder.staging, n_clusters, stored.part("labels"))
         ids = None
-        if stored.get("ids") is not None:
-            ids = IdSink(folder.ids, Extent.unpacked(stored.part("ids")))
+        try:
+            if stored.get("ids") is not None:
+                ids = IdSink(folder.ids, Extent.unpacked(stored.part("ids")))
+        except FileError:
+            labels.close()
+            raise
         return cls(labels, ids, folder)
 
 
@@ -123,16 +127,24 @@ class Run:
     def resume(self) -> None:
         """Go on from the checkpoint, after it was compared with what this run was given."""
         stored = read_checkpoint(self.folder)
-        run = stored.part("run")
+        try:
+            run = stored.part("run")
+            estimator = stored.part("estimator").values
+            at = Position(run.number("pass"), run.number("row"))
+            seconds, sessions = run.decimal("seconds"), run.number("sessions")
+            run.need(at.number + (at.row > 0) <= self._estimator.n_passes, "pass")
+            labels = run.part("labels")
+            run.need(labels.number("pass") == at.number, "pass")
+            run.need((labels.get("before") is None) == (at.number == 0), "labels")
+        except FileError as problem:
+            raise FileError(f"{self.folder.checkpoint} is damaged: {problem}") from problem
         check_same(run.get("settings"), self.settings, "setting", self.folder)
         check_same(run.get("source"), self._identity, "source", self.folder)
-        again = unpack(stored.part("estimator").values, dict(stored.arrays), self.folder.checkpoint)
-        n_threads = self._estimator.n_threads
-        again.set_params(n_threads=n_threads)
+        again = unpack(estimator, dict(stored.arrays), self.folder.checkpoint)
+        again.set_params(n_threads=self._estimator.n_threads)
         again._learnt.workspace = self.stream.workspace
         self._estimator = again
-        self._at = Position(run.number("pass"), run.number("row"))
-        self._seconds, self._sessions = float(run.get("seconds")), run.number("sessions") + 1
+        self._at, self._seconds, self._sessions = at, seconds, sessions + 1
         self._staging = Staging.resumed(self.folder, again._learnt.plan.n_clusters, run)
 
     def commit(self, began: float) -> None:

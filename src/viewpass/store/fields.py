@@ -38,6 +38,12 @@ class Fields:
         self.need(type(value) is int and least <= value <= most, name)
         return int(value)
 
+    def decimal(self, name: str) -> float:
+        """A number that is not negative."""
+        value = self.get(name)
+        self.need(type(value) in (int, float) and value >= 0, name)
+        return float(value)
+
     def text(self, name: str) -> str:
         """Text."""
         value = self.get(name)

@@ -112,9 +112,13 @@ class LabelSink:
         if stored.get("now") is not None:
             counted = Extent.unpacked(stored.part("now"))
             sink._now = Appended(sink.part(sink.number), counted)
-        if counted is not None:
-            for block in _blocks(sink.part(sink.number - (sink._now is None)), counted):
-                sink._count(block)
+        try:
+            if counted is not None:
+                for block in _blocks(sink.part(sink.number - (sink._now is None)), counted):
+                    sink._count(block)
+        except FileError:
+            sink.close()
+            raise
         return sink
 
     def _count(self, rows: Array) -> None:
