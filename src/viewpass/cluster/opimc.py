@@ -63,10 +63,12 @@ class OPIMC(ViewClusterer):
         How a single 2-D array is cut into views: widths (one may be -1 for the rest), or a number
         of near-equal blocks.
     compute_labels : bool, default=True
-        Also look back over the data for `labels_`, the labels under the final centres.
+        Also look back over the data for `labels_`, the labels under the final centres: files
+        are read a second time.
     random_state : None, int, RandomState or Generator
     n_threads : int, optional
-        By default every processor this process may use. Results do not depend on it.
+        By default every processor this process may use, less one that reads where the data is
+        in files or a stream. Results do not depend on it.
     verbose : int, default=0
         1: tell the progress through `logging`.
 
@@ -166,8 +168,8 @@ class OPIMC(ViewClusterer):
         Parameters
         ----------
         X : list, tuple or dict of 2-D arrays or CSR matrices; a source; or one 2-D array
-            One matrix a view, row i of each the same item; `vp.frames(...)`; or an array that
-            `views=` cuts into blocks.
+            One matrix a view, row i of each the same item; `vp.scan(...)` for files, tables and
+            streams; `vp.frames(...)`; or an array that `views=` cuts into blocks.
         y : ignored
         observed : (n, n_views) array of bool, optional
             Which views a row has.

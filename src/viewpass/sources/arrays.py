@@ -12,12 +12,12 @@ import scipy.sparse
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array, Mask
 from viewpass.sources.frames import is_frame, values_of
-from viewpass.sources.source import check_known, spans
+from viewpass.sources.source import Source, check_known, spans
 from viewpass.views.checks import as_view, check_columns, check_observed, number_type
 from viewpass.views.chunk import Chunk, Schema, default_names, unique_names
 
 
-class ArraySource:
+class ArraySource(Source):
     """Row i of every view is item i. Views are read where they lie; each chunk is converted alone.
 
     Parameters
@@ -28,8 +28,7 @@ class ArraySource:
         Which views a row has; the contents of the others do not matter.
     """
 
-    rereadable = True
-    in_memory = True
+    n_rows: int
 
     def __init__(
         self,

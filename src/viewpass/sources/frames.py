@@ -12,18 +12,18 @@ import numpy as np
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array, Integers
 from viewpass.sources.ids import match_ids, read_ids
-from viewpass.sources.source import check_known, spans
+from viewpass.sources.source import Source, check_known, spans
 from viewpass.views.chunk import Chunk, Schema, unique_names
 
 
-class FrameSource:
+class FrameSource(Source):
     """Items are the union of the frames' ids, in first-seen order; `row_ids` holds them.
 
     Made by `vp.frames`. The frames are read a chunk at a time; they are not copied whole.
     """
 
-    rereadable = True
-    in_memory = True
+    n_rows: int
+    row_ids: Array
 
     def __init__(self, frames: Any, id: str | None = None) -> None:
         if not isinstance(frames, Mapping) or not frames:

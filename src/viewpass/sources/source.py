@@ -2,47 +2,42 @@
 
 from __future__ import annotations
 
+from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array
 from viewpass.views.chunk import Chunk, Schema
 
 
-@runtime_checkable
-class Source(Protocol):
+class Source(metaclass=ABCMeta):
     """Rows of several views that can be read in order, chunk by chunk.
 
-    A source that is not `rereadable` gives its rows once. Ids found by reading come with the chunks.
+    A base, not a protocol: to find out whether a frame is a source nobody should have to ask it for
+    its schema. Ids found by reading come with the chunks.
     """
 
-    @property
-    def schema(self) -> Schema:
-        """Names and widths of the views, as far as they are known without reading."""
+    schema: Schema
+    """Names and widths of the views, as far as they are known without reading."""
+    n_rows: int | None
+    """Rows in all; None if only reading tells."""
+    row_ids: Array | None
+    """Ids that are known without reading."""
+    rereadable: bool = True
+    """Whether the rows can be read more than once, in the same order."""
+    in_memory: bool = True
+    """Whether the rows are at hand; otherwise they are decoded, which keeps a processor busy."""
 
-    @property
-    def n_rows(self) -> int | None:
-        """Rows in all; None if only reading tells."""
-
-    @property
-    def row_ids(self) -> Array | None:
-        """Ids that are known without reading."""
-
-    @property
-    def in_memory(self) -> bool:
-        """Whether the rows are at hand; otherwise they are decoded, which keeps a processor busy."""
-
-    @property
-    def rereadable(self) -> bool:
-        """Whether the rows can be read more than once, in the same order."""
-
+    @abstractmethod
     def chunks(self, size: int, start: int = 0) -> Iterator[Chunk]:
         """Read the rows from row `start` on, in chunks cut at multiples of `size` from row 0."""
 
+    @abstractmethod
     def arranged(self, names: tuple[str, ...]) -> Source:
         """The same rows with the views in this order; views the source lacks are absent."""
 
+    @abstractmethod
     def identity(self) -> dict[str, Any]:
         """What tells this data from other data, as JSON can hold it."""
 

@@ -89,8 +89,11 @@ def find_files(given: str | os.PathLike[str] | Sequence[str | os.PathLike[str]])
     for one in wanted:
         text = os.fspath(one)
         files += _remote(text) if "://" in text else _local(os.path.expanduser(text), text)
-    if not files:
-        raise DataError("no file was given.")
+    seen = set()
+    for file in files:
+        if (key := (file.name if file.system else os.path.realpath(file.path))) in seen:
+            raise DataError(f"{file.name} is given twice: its rows would count twice.")
+        seen.add(key)
     return files
 
 

@@ -16,17 +16,17 @@ from viewpass.sources.arrow.columns import ViewColumns, find_views
 from viewpass.sources.arrow.lists import read_lists, valid
 from viewpass.sources.arrow.numbers import read_numbers
 from viewpass.sources.arrow.sparse import read_sparse
-from viewpass.sources.source import check_known
+from viewpass.sources.source import Source, check_known
 from viewpass.views.chunk import Chunk, Schema
 
 READ_BYTES = 2**22  # about as much is decoded at a time, at least a chunk
 MOST_ROWS = 2**16
 
 
-class ArrowSource:
+class ArrowSource(Source):
     """Rows of a table in Arrow's form. Made by `vp.scan`."""
 
-    row_ids: Array | None = None  # they come with the chunks
+    row_ids = None  # they come with the chunks
     in_memory = False
 
     def __init__(self, reader: Reader, views: Any = None, id: str | None = None) -> None:
