@@ -37,9 +37,9 @@ class Commands(TyperGroup):
         """Run the command that was asked for."""
         if ctx.params.get("debug"):
             return super().invoke(ctx)
+        silent = logging.NullHandler()  # notices about compiling are of no use here
         logger = logging.getLogger("viewpass")
-        if not logger.hasHandlers():  # notices about compiling are of no use here
-            logger.addHandler(logging.NullHandler())
+        logger.addHandler(silent)
         try:
             return super().invoke(ctx)
         except (BrokenPipeError, WrongUsage, typer.Exit):
@@ -54,6 +54,8 @@ class Commands(TyperGroup):
             told = " ".join(str(error).split())
             typer.echo(f"viewpass: {type(error).__name__}: {told} (--debug shows where)", err=True)
             raise typer.Exit(1) from None
+        finally:
+            logger.removeHandler(silent)
 
 
 app = typer.Typer(

@@ -49,7 +49,7 @@ class _Watch:
 
     def __init__(self, shown: Display) -> None:
         self._shown = shown
-        self._begun = False
+        self._begun, self._number = False, 0
 
     def __call__(self, progress: Progress) -> None:
         number, row = progress.at
@@ -61,8 +61,6 @@ class _Watch:
             self._begun, self._number = True, number
         label = "reading" if progress.n_passes == 1 else f"pass {number + 1} of {progress.n_passes}"
         self._shown.show(row, progress.n_rows, label, progress.loss, progress.sizes)
-
-    _number = 0
 
 
 def _check_finished(folder: RunFolder, fitting: Run) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,9 +17,10 @@ def replacing(path: Path, temporary: Path | None = None) -> Iterator[BinaryIO]:
     """Write a file that takes the place of `path` when the block ends without an error.
 
     `temporary` is where it grows (on the same file system): by default beside `path`, under a name
-    of this process. Whatever goes wrong, `path` is as it was.
+    of this thread. Whatever goes wrong, `path` is as it was.
     """
-    beside = path.with_name(f".{path.name}.{os.getpid()}.new") if temporary is None else temporary
+    own = f"{os.getpid()}-{threading.get_ident()}"
+    beside = path.with_name(f".{path.name}.{own}.new") if temporary is None else temporary
     with naming(path):
         file = beside.open("wb")
     try:

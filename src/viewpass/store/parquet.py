@@ -63,18 +63,17 @@ class LabelFile:
             self._write(GROUP_ROWS)
 
     def _write(self, n_rows: int) -> None:
-        if not self._ids and self._writer is not None:
+        if not n_rows:
             return
-        rows = np.concatenate([np.empty(0, dtype=self._rows[0].dtype) if self._rows else [], *self._rows])
-        ids = pa.chunked_array(self._ids, type=self._ids[0].type) if self._ids else pa.chunked_array([[]])
+        rows = np.concatenate(self._rows)
+        ids = pa.chunked_array(self._ids)
         table = _table(rows[:n_rows], ids.slice(0, n_rows))
         self._rows, self._ids = [rows[n_rows:]], [ids.slice(n_rows).combine_chunks()]
         self._waiting -= n_rows
         with naming(self._path):
             if self._writer is None:
                 self._writer = pq.ParquetWriter(self._file, table.schema)
-            if n_rows:
-                self._writer.write_table(table, row_group_size=GROUP_ROWS)
+            self._writer.write_table(table, row_group_size=GROUP_ROWS)
 
 
 def _table(rows: Array, ids: Any) -> Any:
