@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -138,3 +140,16 @@ def test_a_table_learnt_first_is_the_first_chunks(tmp_path):
     assert model.statistics_ == fitted.statistics_
     np.testing.assert_array_equal(model.stream_labels_, fitted.stream_labels_)
     assert model.n_features_in_ == 13
+
+
+@pytest.mark.parametrize("form", ["Parquet, lists", "polars lazy frame", "DuckDB relation"])
+def test_the_interpreter_may_end_in_the_middle_of_a_table(tmp_path, form):
+    path = FORMS["Parquet, lists"](tmp_path)
+    opened = {
+        "Parquet, lists": repr(str(path)),
+        "polars lazy frame": f"__import__('polars').scan_parquet({str(path)!r})",
+        "DuckDB relation": f"__import__('duckdb').connect().sql(\"select * from '{path}'\")",
+    }[form]
+    program = f"import viewpass as vp; read = vp.scan({opened}).chunks(7); print(next(read).n_rows)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "7\n", "")
