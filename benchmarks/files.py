@@ -1,7 +1,8 @@
 """`python -m benchmarks.files`: a table larger than memory, read, clustered and labelled from Parquet files.
 
 Makes the files in a temporary folder, then runs each job in a process of its own, in turn: PyArrow
-alone reading the same columns into record batches (file by file, and as a data set), `fit`, and `predict`.
+alone reading the same columns into record batches (file by file, and as a data set), `fit` and
+`predict`, and the same two as the commands do them, into files.
 """
 
 from __future__ import annotations
@@ -27,7 +28,12 @@ MISSING = 0.3
 FILE_ROWS, PART_ROWS = 1_000_000, 100_000
 N_CLUSTERS, CHUNK_SIZE = 20, 8192
 FULL, QUICK = 20_000_000, 1_000_000
-BARS = {"fit": 1 / 0.7, "predict": 1.3}  # most times the seconds of the quicker plain scan
+BARS = {
+    "fit": 1 / 0.7,
+    "viewpass fit": 1 / 0.7,
+    "predict": 1.3,
+    "viewpass predict": 1.3,
+}  # most times the seconds of the quicker plain scan
 MOST_MB = 600
 
 
@@ -133,11 +139,47 @@ def predict(folder: Path) -> dict[str, Any]:
     return _measured(lambda: len(model.predict(vp.scan(folder))))
 
 
+def fit_run(folder: Path) -> dict[str, Any]:
+    """The same into a run folder, as the command `viewpass fit` does: labels, checkpoints and all."""
+    import viewpass as vp
+    from viewpass.cluster.runs import Orders, Run
+    from viewpass.store.folder import RunFolder
+
+    _tiny(folder)
+    with tempfile.TemporaryDirectory(prefix="viewpass-run-") as out:
+        place = RunFolder(Path(out) / "run")
+        place.open(resume=False)
+        run = Run(_model(), vp.scan(folder), place)
+        return _measured(lambda: int(run.go(Orders())["rows"]))
+
+
+def predict_file(folder: Path) -> dict[str, Any]:
+    """The same into a label file, as the command `viewpass predict` does."""
+    import viewpass as vp
+    from viewpass.cluster.streaming import write_labels
+
+    _tiny(folder)
+    model = _model().fit(vp.scan(min(folder.glob("*.parquet"))))
+    with tempfile.TemporaryDirectory(prefix="viewpass-run-") as out:
+        path = Path(out) / "labels.parquet"
+
+        def work() -> int:
+            return write_labels(model, vp.scan(folder), path, chunk_size=CHUNK_SIZE, watch=_unwatched)[0]
+
+        return _measured(work)
+
+
+def _unwatched(*progress: Any) -> None:
+    pass
+
+
 JOBS: dict[str, Callable[[Path], dict[str, Any]]] = {
     "scan, file by file": scan_files,
     "scan, data set": scan_dataset,
     "fit": fit,
+    "viewpass fit": fit_run,
     "predict": predict,
+    "viewpass predict": predict_file,
 }
 
 
@@ -209,7 +251,7 @@ def summary(runs: list[dict[str, Any]], n_bytes: int, kind: str) -> dict[str, An
         "times_scan": {job: numbers["seconds"] / scan for job, numbers in jobs.items()},
         "held": {
             **{job: jobs[job]["seconds"] <= most * scan for job, most in BARS.items()},
-            "memory": jobs["fit"]["peak_mb"] <= MOST_MB,
+            "memory": max(jobs[job]["peak_mb"] for job in BARS) <= MOST_MB,
         },
     }
 
