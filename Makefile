@@ -9,7 +9,7 @@ ARGS ?=
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long bench bench-full lint format clean distclean FORCE
+.PHONY: help demo test test-long test-kill bench bench-full lint format clean distclean FORCE
 .NOTPARALLEL: # two pips at once in one .venv would harm each other
 
 help: ## list the targets
@@ -25,7 +25,10 @@ test: .venv/.dev ## run the tests, without those that take minutes
 	    .venv/bin/python -m pytest -m "not long" -n $(WORKERS) $(ARGS)
 
 test-long: .venv/.dev ## run the tests that take minutes
-	.venv/bin/python -m pytest -m long $(ARGS)
+	.venv/bin/python -m pytest -m "long and not kill" $(ARGS)
+
+test-kill: .venv/.dev ## kill -9 a fit 500 times at random moments
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 .venv/bin/python -m pytest -m kill $(ARGS)
 
 bench: .venv/.bench ## measure beside the peers, a tenth of the rows; output in out/bench/
 	.venv/bin/python -m benchmarks --out out/bench $(ARGS)

@@ -23,6 +23,11 @@ def settled() -> int:
     return _status("VmRSS")
 
 
+def held() -> int:
+    """Bytes held now."""
+    return _status("VmRSS")
+
+
 def peak() -> int:
     """The most bytes held since."""
     return _status("VmHWM")

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from commands import Commands
+
 # Random inputs are new ones at every run, but for CI: a run that judges a change must be repeatable.
 settings.register_profile("ci", derandomize=True, deadline=None)
 if os.environ.get("CI"):
@@ -22,3 +24,11 @@ def data_folder() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no real data sets: set VIEWPASS_DATA to their folder ({folder} is absent)")
     return folder
+
+
+@pytest.fixture(scope="session")
+def commands(tmp_path_factory):
+    """The command line, as real processes."""
+    running = Commands(tmp_path_factory.mktemp("commands"))
+    yield running
+    running.close()

@@ -15,8 +15,11 @@ _HOMES = {
     "IMC": "viewpass.cluster.imc",
     "Statistics": "viewpass.core.statistics",
     "frames": "viewpass.sources.frames",
+    "load": "viewpass.cluster.saving",
     "load_bundle": "viewpass.sources.bundle",
+    "scan": "viewpass.sources.scan",
     "DataError": "viewpass.errors",
+    "FileError": "viewpass.errors",
     "MissingExtraError": "viewpass.errors",
     "SettingError": "viewpass.errors",
     "ViewpassError": "viewpass.errors",
@@ -27,13 +30,16 @@ __all__ = sorted(_HOMES)
 if TYPE_CHECKING:
     from viewpass.cluster.imc import IMC as IMC
     from viewpass.cluster.opimc import OPIMC as OPIMC
+    from viewpass.cluster.saving import load as load
     from viewpass.core.statistics import Statistics as Statistics
     from viewpass.errors import DataError as DataError
+    from viewpass.errors import FileError as FileError
     from viewpass.errors import MissingExtraError as MissingExtraError
     from viewpass.errors import SettingError as SettingError
     from viewpass.errors import ViewpassError as ViewpassError
     from viewpass.sources.bundle import load_bundle as load_bundle
     from viewpass.sources.frames import frames as frames
+    from viewpass.sources.scan import scan as scan
 
 
 def __getattr__(name: str) -> Any:

@@ -15,6 +15,10 @@ class SettingError(ViewpassError, ValueError):
     """A setting has a value that makes no sense."""
 
 
+class FileError(ViewpassError):
+    """A file of ours is damaged, does not belong here, or could not be written."""
+
+
 class MissingExtraError(ViewpassError, ImportError):
     """An optional library is needed; the message names the extra that brings it."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,20 +19,24 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from viewpass.cluster.doors import is_views, matrix_source, views_source
+from viewpass.cluster.saving import save
 from viewpass.core.assign import Workspace, distances
 from viewpass.core.loss import objective
 from viewpass.core.statistics import Statistics
 from viewpass.core.stream import Model
-from viewpass.engine.local import labels_of
+from viewpass.engine.local import check_passes, labels_of
 from viewpass.errors import DataError, SettingError
-from viewpass.kernels.grid import Floats, Integers, Labels
+from viewpass.kernels.grid import Array, Floats, Integers, Labels
 from viewpass.kernels.threads import available_threads
 from viewpass.sources.source import Source
+from viewpass.store.fields import Fields
+from viewpass.views.chunk import Chunk, Schema, join
 from viewpass.views.rows import MeasuredRows
 
 logger = logging.getLogger("viewpass")
 
 PREDICT_BLOCK = 8192
+WHOLE = 2**62  # more rows than there are
 
 
 class ViewClusterer(
@@ -49,12 +54,34 @@ class ViewClusterer(
     # Set by fit.
     n_features_in_: int
     view_names_in_: tuple[str, ...]
+    feature_names_in_: Array
     labels_: Labels
     _cut_by_views: bool
 
     @abstractmethod
     def _fitted_model(self) -> Model:
         """What was learnt, or AttributeError."""
+
+    @abstractmethod
+    def _fitted_schema(self) -> Schema:
+        """The views as far as rows have shown them."""
+
+    @abstractmethod
+    def _packed(self, arrays: dict[str, Array]) -> dict[str, Any]:
+        """What was learnt as JSON; its arrays go into `arrays`."""
+
+    @abstractmethod
+    def _take_packed(self, stored: Fields) -> None:
+        """Take over what `_packed` gave; FileError if it makes no sense."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file that `vp.load` reads: whole or not at all, and never executable.
+
+        It holds the centres, the sums, the settings and the state of the random numbers, so that
+        `predict` gives the same labels and `partial_fit` goes on to the same bits. It does not hold
+        `labels_` and `stream_labels_` of the rows it was fitted to, nor `n_threads`.
+        """
+        save(self, path)
 
     # ---- a fit that fails leaves no trace: it is done on a blank copy
 
@@ -107,8 +134,9 @@ class ViewClusterer(
         if source.n_rows == 0:
             raise DataError("the data has no rows (0 samples): at least one is needed.")
 
-    def _workspace(self) -> Workspace:
-        return Workspace(self.n_threads or available_threads())
+    def _workspace(self, source: Source | None = None) -> Workspace:
+        spare = 0 if source is None or source.in_memory else 1  # for the thread that reads ahead
+        return Workspace(self.n_threads or max(1, available_threads() - spare))
 
     # ---- answers
 
@@ -129,7 +157,7 @@ class ViewClusterer(
         return self._labels_of(source)
 
     def _labels_of(self, source: Source) -> Labels:
-        parts = labels_of(self._fitted_model(), source, self._workspace(), block=PREDICT_BLOCK)
+        parts = labels_of(self._fitted_model(), source, self._workspace(source), block=PREDICT_BLOCK)
         return np.concatenate([np.empty(0, dtype=np.int32), *parts])
 
     def transform(self, X: Any, observed: Any = None) -> Floats:
@@ -141,7 +169,7 @@ class ViewClusterer(
         """
         check_is_fitted(self)
         source = self._read(X, observed, reset=False)
-        model, workspace = self._fitted_model(), self._workspace()
+        model, workspace = self._fitted_model(), self._workspace(source)
         parts = []
         for chunk in source.chunks(PREDICT_BLOCK):
             model.schema.merged(chunk.schema)
@@ -154,7 +182,9 @@ class ViewClusterer(
         return self.labels_
 
     def fit_transform(self, X: Any, y: Any = None, observed: Any = None) -> Floats:
-        """Fit, then `transform` the same data."""
+        """Fit, then `transform` the same data, which must be readable twice."""
+        if isinstance(X, Source):
+            check_passes(X, 2)
         return self.fit(X, observed=observed).transform(X, observed=observed)
 
     @abstractmethod
@@ -220,6 +250,14 @@ class ViewClusterer(
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def whole(source: Source) -> Chunk:
+    """All rows as one chunk."""
+    chunks = list(source.chunks(source.n_rows or WHOLE))
+    if not chunks:
+        raise DataError("the data has no rows (0 samples): at least one is needed.")
+    return join(chunks)
 
 
 def check_whole(value: Any, name: str) -> None:

@@ -29,7 +29,7 @@ def is_views(X: Any) -> bool:
     if isinstance(X, np.ma.MaskedArray):
         raise DataError("X is a masked array. Fill it with NaN (`.filled(np.nan)`), or pass observed=.")
     if hasattr(X, "collect_schema") and not is_frame(X):
-        raise DataError(f"X is a {type(X).__name__}; collect it first.")
+        raise DataError(f"X is a {type(X).__name__}; give vp.scan(X), or collect it first.")
     return False
 
 

@@ -9,12 +9,16 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from viewpass.cluster.base import ViewClusterer, check_whole, narrated
+from viewpass.cluster.base import ViewClusterer, check_whole, narrated, whole
 from viewpass.cluster.starts import checked_init
 from viewpass.core.step import Outcome, Rules
 from viewpass.core.stream import Model, Plan, begin, widened
 from viewpass.engine.local import too_few
 from viewpass.errors import DataError
+from viewpass.kernels.grid import Array
+from viewpass.store.fields import Fields
+from viewpass.store.state import pack_model, unpack_model
+from viewpass.views.chunk import Schema
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.seeds import as_generator
 
@@ -124,9 +128,9 @@ class IMC(ViewClusterer):
         check_whole(self.n_clusters, "n_clusters")
         fresh = self._blank()
         source = fresh._read(X, observed, reset=True)
-        if source.n_rows < self.n_clusters:
-            raise DataError(too_few(source.n_rows, self.n_clusters))
-        (chunk,) = source.chunks(source.n_rows)
+        chunk = whole(source)
+        if chunk.n_rows < self.n_clusters:
+            raise DataError(too_few(chunk.n_rows, self.n_clusters))
         rows = MeasuredRows(chunk).measure(self.n_threads or 1)
         n_seen = int((rows.n_seen > 0).sum())
         if n_seen < self.n_clusters:
@@ -143,8 +147,10 @@ class IMC(ViewClusterer):
             [best.loss / rows.n_rows],
         )
         fresh.labels_ = best.decision.labels
-        if source.row_ids is not None:
-            fresh.row_ids_ = source.row_ids
+        if not fresh._cut_by_views:
+            fresh.n_features_in_ = sum(width or 0 for width in chunk.schema.widths)
+        if chunk.row_ids is not None:
+            fresh.row_ids_ = chunk.row_ids
         self._become(fresh)
         return self
 
@@ -171,6 +177,17 @@ class IMC(ViewClusterer):
         if "_learnt" not in self.__dict__:
             raise AttributeError(f"this {type(self).__name__} is not fitted yet.")
         return self._learnt
+
+    def _fitted_schema(self) -> Schema:
+        return self._learnt.schema
+
+    def _packed(self, arrays: dict[str, Array]) -> dict[str, Any]:
+        arrays["objectives"] = self.objectives_
+        return {"model": pack_model(self._learnt, arrays)}
+
+    def _take_packed(self, stored: Fields) -> None:
+        self._learnt = unpack_model(stored.part("model"))
+        self.objectives_ = stored.array("objectives", np.float64, (None,))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_learnt")

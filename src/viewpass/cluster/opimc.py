@@ -5,15 +5,20 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import Any, Self
 
+import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from viewpass.cluster.base import ViewClusterer, check_whole, narrated
+from viewpass.cluster.base import ViewClusterer, check_whole, narrated, whole
 from viewpass.cluster.starts import checked_init
 from viewpass.core.step import Rules
 from viewpass.core.stream import Model, Plan, Stream, label
 from viewpass.engine.local import run, too_few
 from viewpass.errors import DataError
-from viewpass.kernels.grid import Labels
+from viewpass.kernels.grid import Array, Labels
+from viewpass.sources.source import Source
+from viewpass.store.fields import Fields
+from viewpass.store.streams import pack_stream, unpack_stream
+from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.seeds import as_generator
 
 WARMUP_ROWS = 4000
@@ -58,10 +63,12 @@ class OPIMC(ViewClusterer):
         How a single 2-D array is cut into views: widths (one may be -1 for the rest), or a number
         of near-equal blocks.
     compute_labels : bool, default=True
-        Also look back over the data for `labels_`, the labels under the final centres.
+        Also look back over the data for `labels_`, the labels under the final centres: files
+        are read a second time.
     random_state : None, int, RandomState or Generator
     n_threads : int, optional
-        By default every processor this process may use. Results do not depend on it.
+        By default every processor this process may use, less one that reads where the data is
+        in files or a stream. Results do not depend on it.
     verbose : int, default=0
         1: tell the progress through `logging`.
 
@@ -70,7 +77,8 @@ class OPIMC(ViewClusterer):
     stream_labels_ : (n,) array of int32
         The labels as the stream decided them: the paper's result. -1: a row without any view.
     labels_ : (n,) array of int32
-        The labels under the final centres, equal to `predict` of the same data.
+        The labels under the final centres, equal to `predict` of the same data. Not made of a
+        stream that can be read once only.
     cluster_centers_ : list of (n_clusters, columns) arrays
     counts_ : list of (n_clusters,) arrays
     statistics_ : Statistics
@@ -160,8 +168,8 @@ class OPIMC(ViewClusterer):
         Parameters
         ----------
         X : list, tuple or dict of 2-D arrays or CSR matrices; a source; or one 2-D array
-            One matrix a view, row i of each the same item; `vp.frames(...)`; or an array that
-            `views=` cuts into blocks.
+            One matrix a view, row i of each the same item; `vp.scan(...)` for files, tables and
+            streams; `vp.frames(...)`; or an array that `views=` cuts into blocks.
         y : ignored
         observed : (n, n_views) array of bool, optional
             Which views a row has.
@@ -174,17 +182,18 @@ class OPIMC(ViewClusterer):
         check_whole(self.n_clusters, "n_clusters")
         fresh = self._blank()
         source = fresh._read(X, observed, reset=True)
-        if source.n_rows < self.n_clusters:
+        if source.n_rows is not None and source.n_rows < self.n_clusters:
             raise DataError(too_few(source.n_rows, self.n_clusters))
-        fresh._learnt = fresh._new_stream()
+        stream = fresh._learnt = fresh._new_stream(source)
         with narrated(self.verbose):
-            fresh.stream_labels_ = run(
-                fresh._learnt, source, chunk_size=self.chunk_size, n_passes=self.n_passes
-            )
-            if self.compute_labels:
+            read = run(stream, source, chunk_size=self.chunk_size, n_passes=self.n_passes)
+            fresh.stream_labels_ = read.labels
+            if self.compute_labels and source.rereadable:
                 fresh.labels_ = fresh._labels_of(source)
-        if source.row_ids is not None:
-            fresh.row_ids_ = source.row_ids
+        if not fresh._cut_by_views:  # lists show their length in reading
+            fresh.n_features_in_ = sum(width or 0 for width in stream.schema.widths)
+        if read.row_ids is not None:
+            fresh.row_ids_ = read.row_ids
         self._become(fresh)
         return self
 
@@ -194,16 +203,19 @@ class OPIMC(ViewClusterer):
         Feeding the chunks of a data set one by one is `fit` with `n_passes=1`, to the bit. While
         a warm-up gathers, the attributes and `predict` come from a provisional start of the rows
         so far. `stream_labels_` are the labels of this chunk.
+
+        A table of `vp.scan` is read in chunks of `chunk_size`, one after the other; if one of them
+        is refused, none has been learnt from.
         """
         self._validate_params()
         check_whole(self.n_clusters, "n_clusters")
         begun = hasattr(self, "_learnt")
         fresh = self if begun else self._blank()
         source = fresh._read(X, observed, reset=not begun)
-        if source.n_rows == 0:
-            raise DataError("the chunk has no rows (0 samples): at least one is needed.")
-        stream = self._learnt if begun else fresh._new_stream()
-        (chunk,) = source.chunks(source.n_rows)
+        if not source.in_memory:
+            return self._feed_all(fresh, source, begun=begun)
+        stream = self._learnt if begun else fresh._new_stream(source)
+        chunk = whole(source)
         if not stream.started:  # gathered rows outlive this call: the caller's array may not
             chunk = chunk.copy()
         decided = stream.feed(chunk)
@@ -211,20 +223,46 @@ class OPIMC(ViewClusterer):
         fresh.__dict__.pop("labels_", None)  # while gathering they are worked out when asked for
         fresh.__dict__.pop("stream_labels_", None)
         if decided is not None:
-            fresh.stream_labels_ = fresh.labels_ = decided.labels[-source.n_rows :]
+            fresh.stream_labels_ = fresh.labels_ = decided.labels[-chunk.n_rows :]
         if not fresh._cut_by_views:  # a view that was absent so far may have shown its columns
             fresh.n_features_in_ = sum(width or 0 for width in stream.schema.widths)
-        if source.row_ids is not None:
-            fresh.row_ids_ = source.row_ids
+        if chunk.row_ids is not None:
+            fresh.row_ids_ = chunk.row_ids
         self._become(fresh)
         return self
 
-    def fit_predict(self, X: Any, y: Any = None, observed: Any = None) -> Labels:
-        """Fit, then give `labels_` (`stream_labels_` with `compute_labels=False`)."""
-        self.fit(X, observed=observed)
-        return self.labels_ if self.compute_labels else self.stream_labels_
+    def _feed_all(self, fresh: Self, source: Source, *, begun: bool) -> Self:
+        """Go on with the chunks of a source, on a copy of the stream."""
+        stream = self._learnt.twin() if begun else fresh._new_stream(source)
+        labels: list[Labels] = []
+        ids: list[Array] = []
+        waiting: list[Chunk] = []
+        n_rows = 0
+        for chunk in source.chunks(self.chunk_size):
+            if not stream.started:
+                chunk = chunk.copy()
+            decided = stream.feed(chunk)
+            n_rows += chunk.n_rows
+            waiting = [*waiting, chunk] if decided is None else []
+            labels += [] if decided is None else [decided.labels]
+            ids += [] if chunk.row_ids is None else [chunk.row_ids]
+        if not n_rows:
+            raise DataError("the data has no rows (0 samples): at least one is needed.")
+        labels += [label(chunk, stream.model, stream.workspace) for chunk in waiting]
+        state = {**fresh.__dict__, "_learnt": stream}
+        state["stream_labels_"] = state["labels_"] = np.concatenate(labels)[-n_rows:]
+        state["n_features_in_"] = sum(width or 0 for width in stream.schema.widths)
+        if ids:
+            state["row_ids_"] = np.concatenate(ids)
+        self.__dict__ = state
+        return self
 
-    def _new_stream(self) -> Stream:
+    def fit_predict(self, X: Any, y: Any = None, observed: Any = None) -> Labels:
+        """Fit, then give `labels_`, or `stream_labels_` where those are not made."""
+        self.fit(X, observed=observed)
+        return self.labels_ if "labels_" in self.__dict__ else self.stream_labels_
+
+    def _new_stream(self, source: Source) -> Stream:
         init = checked_init(self.init, self.n_clusters, self.view_names_in_)
         warmup = 0
         if isinstance(init, str) and init != "random":
@@ -235,12 +273,25 @@ class OPIMC(ViewClusterer):
             )
         rules = Rules(self.alpha, self.max_iter, self.tol, self.fill)
         plan = Plan(self.n_clusters, rules, init, warmup)
-        return Stream(plan, as_generator(self.random_state), self._workspace())
+        return Stream(plan, as_generator(self.random_state), self._workspace(source))
 
     def _fitted_model(self) -> Model:
         if "_learnt" not in self.__dict__:
             raise AttributeError(f"this {type(self).__name__} is not fitted yet.")
         return self._learnt.model
+
+    def _fitted_schema(self) -> Schema:
+        return self._learnt.schema
+
+    def _packed(self, arrays: dict[str, Array]) -> dict[str, Any]:
+        stream = self._learnt
+        own = stream.rng is self.random_state  # the user's generator: both draw from it
+        return {"stream": pack_stream(stream, arrays), "own_generator": own}
+
+    def _take_packed(self, stored: Fields) -> None:
+        self._learnt = unpack_stream(stored.part("stream"), self._workspace())
+        if stored.truth("own_generator"):
+            self.random_state = self._learnt.rng
 
     def __getattr__(self, name: str) -> Any:
         # Labels of the last chunk while a warm-up gathers: from a provisional start, when asked for.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy, deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,20 @@ class Decided:
     start: int
     labels: Labels
     margins: Floats
+    rows: MeasuredRows
+    centres: Centres  # those the labels were decided by
+
+
+@dataclass(frozen=True)
+class Standing:
+    """All that a stream holds besides its plan and its random generator: enough to go on elsewhere."""
+
+    schema: Schema | None
+    model: Model | None
+    gathered: Sequence[Chunk]
+    n_gathered: int
+    n_rows: int
+    n_unseen: int
 
 
 class Stream:
@@ -71,6 +85,18 @@ class Stream:
         self._guess: Stream | None = None
         self._n_rows = 0
         self._n_unseen = 0
+
+    @property
+    def standing(self) -> Standing:
+        """Where the stream stands; setting it lets a new stream go on from there."""
+        counts = self._n_gathered, self._n_rows, self._n_unseen
+        return Standing(self._schema, self._model, tuple(self._gathered), *counts)
+
+    @standing.setter
+    def standing(self, at: Standing) -> None:
+        self._schema, self._model, self._guess = at.schema, at.model, None
+        self._gathered, self._n_gathered = list(at.gathered), at.n_gathered
+        self._n_rows, self._n_unseen = at.n_rows, at.n_unseen
 
     @property
     def started(self) -> bool:
@@ -104,6 +130,14 @@ class Stream:
         """The chunk read last, if it waits for the warm-up to be complete."""
         return self._gathered[-1] if self._gathered else None
 
+    def twin(self) -> Stream:
+        """A stream that goes on from here by itself: this one stays as it is."""
+        other = copy(self)
+        other.rng = deepcopy(self.rng)
+        if self._model is not None:
+            other._model = replace(self._model, loss_curve=list(self._model.loss_curve))
+        return other
+
     def feed(self, chunk: Chunk) -> Decided | None:
         """Read the next rows; nothing changes if they are refused."""
         schema = chunk.schema if self._schema is None else self._schema.merged(chunk.schema)
@@ -116,7 +150,7 @@ class Stream:
             return self._commit(outcome, rows, schema)
         rows.measure(self.workspace.n_threads)
         if not self._gathered and not rows.n_seen.any():  # nothing to start from, nothing to keep
-            return self._pass_over(chunk, schema)
+            return self._pass_over(rows, schema)
         gathered = [*self._gathered, chunk]
         n_gathered = self._n_gathered + int((rows.n_seen > 0).sum())
         if n_gathered < self.plan.warmup:
@@ -179,14 +213,16 @@ class Stream:
         self._gathered, self._n_gathered, self._guess = [], 0, None
         self.workspace.forget_rows()
         decision = outcome.decision
-        return Decided(rows.chunk.start, decision.labels, decision.margins)
+        return Decided(rows.chunk.start, decision.labels, decision.margins, rows, outcome.centres)
 
-    def _pass_over(self, chunk: Chunk, schema: Schema) -> Decided:
+    def _pass_over(self, rows: MeasuredRows, schema: Schema) -> Decided:
+        chunk = rows.chunk
         self._schema = schema
         self._n_rows += chunk.n_rows
         self._n_unseen += chunk.n_rows
         nobody = Decision(chunk.n_rows, self.plan.n_clusters)
-        return Decided(chunk.start, nobody.labels, nobody.margins)
+        nowhere = Centres.none(self.plan.n_clusters, rows.n_views)
+        return Decided(chunk.start, nobody.labels, nobody.margins, rows, nowhere)
 
     def _provisional(self) -> Stream:
         """A copy of this stream that starts with the rows gathered so far; not committed."""
@@ -279,6 +315,12 @@ def widened(total: Statistics, schema: Schema) -> Statistics:
 
 def label(chunk: Chunk, model: Model, workspace: Workspace, *, reference: bool = False) -> Labels:
     """Labels of rows under a model, which does not change."""
+    return decide(chunk, model, workspace, reference=reference).labels
+
+
+def decide(chunk: Chunk, model: Model, workspace: Workspace, *, reference: bool = False) -> Decided:
+    """The same with what else is known of the rows."""
     model.schema.merged(chunk.schema)
     rows = MeasuredRows(chunk, reference=reference, n_threads=workspace.n_threads)
-    return assign(rows, model.centres, workspace).labels
+    decision = assign(rows, model.centres, workspace)
+    return Decided(chunk.start, decision.labels, decision.margins, rows, model.centres)

@@ -4,40 +4,85 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
 from viewpass.core.assign import Workspace
-from viewpass.core.stream import Model, Stream, label
+from viewpass.core.stream import Decided, Model, Stream, label
 from viewpass.errors import DataError
-from viewpass.kernels.grid import Labels
+from viewpass.kernels.grid import Array, Labels
 from viewpass.sources.source import Source
 
 logger = logging.getLogger("viewpass")
 
 
-def run(stream: Stream, source: Source, *, chunk_size: int, n_passes: int) -> Labels:
+class Read(NamedTuple):
+    """What a run leaves besides the model: the labels as the stream decided them last, and the ids."""
+
+    labels: Labels
+    row_ids: Array | None
+
+
+def run(stream: Stream, source: Source, *, chunk_size: int, n_passes: int) -> Read:
     """Read the source `n_passes` times; give the labels as the stream decided them last."""
-    labels = np.full(source.n_rows, -1, dtype=np.int32)
+    check_passes(source, n_passes)
+    sheet = Sheet(source.n_rows)
+    ids: list[Array] = []
     for number in range(n_passes):
         for chunk in source.chunks(chunk_size):
-            there = slice(chunk.start, chunk.start + chunk.n_rows)
-            decided = stream.feed(chunk) if number == 0 else stream.refeed(chunk, labels[there])
-            if decided is not None:
-                labels[decided.start : decided.start + len(decided.labels)] = decided.labels
+            if number == 0:
+                sheet.put(stream.feed(chunk))
+                if source.row_ids is None and chunk.row_ids is not None:
+                    ids.append(chunk.row_ids)
+            else:
+                sheet.put(stream.refeed(chunk, sheet.cut(chunk.start, chunk.n_rows)))
         if number == 0:
-            last = stream.finish()
-            if last is not None:
-                labels[last.start : last.start + len(last.labels)] = last.labels
-            _check_enough(stream)
+            sheet.put(stream.finish())
+            check_enough(stream)
         if logger.isEnabledFor(logging.INFO):
             curve = stream.model.loss_curve
             logger.info("pass %d of %d: average loss %.6g", number + 1, n_passes, curve[-1])
     stream.workspace.release()
-    return labels
+    return Read(sheet.whole(stream.n_rows), np.concatenate(ids) if ids else source.row_ids)
 
 
-def _check_enough(stream: Stream) -> None:
+class Sheet:
+    """Labels by row number; grows where the number of rows shows only in reading."""
+
+    def __init__(self, n_rows: int | None) -> None:
+        self._labels = np.full(n_rows or 0, -1, dtype=np.int32)
+
+    def put(self, decided: Decided | None) -> None:
+        """Write down labels that have been decided."""
+        if decided is None:
+            return
+        stop = decided.start + len(decided.labels)
+        if stop > len(self._labels):  # in place, by a share of the length: memory is not doubled
+            self._labels.resize(stop + stop // 8, refcheck=False)
+        self._labels[decided.start : stop] = decided.labels
+
+    def cut(self, start: int, n_rows: int) -> Labels:
+        """Labels of some consecutive rows."""
+        return self._labels[start : start + n_rows]
+
+    def whole(self, n_rows: int) -> Labels:
+        """All labels, without the room left for more."""
+        self._labels.resize(n_rows, refcheck=False)
+        return self._labels
+
+
+def check_passes(source: Source, n_passes: int) -> None:
+    """Refuse to read a stream more often than it can be, before anything is read."""
+    if n_passes > 1 and not source.rereadable:
+        raise DataError(
+            f"{n_passes} passes over a stream that can be read once only. Use n_passes=1, or give data that "
+            "can be read again: files, a table or a frame."
+        )
+
+
+def check_enough(stream: Stream) -> None:
+    """After the first pass: refuse fewer rows than clusters."""
     n_clusters = stream.plan.n_clusters
     n_seen = stream.n_rows - (stream.model.n_unseen if stream.started else stream.n_rows)
     if n_seen < n_clusters:

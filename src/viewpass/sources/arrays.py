@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,12 @@ import scipy.sparse
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array, Mask
 from viewpass.sources.frames import is_frame, values_of
+from viewpass.sources.source import Source, check_known, spans
 from viewpass.views.checks import as_view, check_columns, check_observed, number_type
 from viewpass.views.chunk import Chunk, Schema, default_names, unique_names
 
 
-class ArraySource:
+class ArraySource(Source):
     """Row i of every view is item i. Views are read where they lie; each chunk is converted alone.
 
     Parameters
@@ -25,6 +27,8 @@ class ArraySource:
     observed : (n, n_views) array of bool, optional
         Which views a row has; the contents of the others do not matter.
     """
+
+    n_rows: int
 
     def __init__(
         self,
@@ -57,20 +61,19 @@ class ArraySource:
             self._names, tuple(None if x is None else x.shape[1] or None for x in self._views)
         )
 
-    def chunks(self, size: int) -> Iterator[Chunk]:
-        """Read all rows, `size` at a time."""
-        for start in range(0, self.n_rows, size):
-            stop = min(start + size, self.n_rows)
+    def chunks(self, size: int, start: int = 0) -> Iterator[Chunk]:
+        """Read the rows from `start` on, in chunks cut at multiples of `size`."""
+        for first, stop in spans(self.n_rows, size, start):
             yield Chunk(
                 tuple(
-                    None if x is None or x.shape[1] == 0 else _cut(x, start, stop, name)
+                    None if x is None or x.shape[1] == 0 else _cut(x, first, stop, name)
                     for x, name in zip(self._views, self._names, strict=True)
                 ),
                 self._names,
-                stop - start,
-                None if self._observed is None else self._observed[start:stop],
-                start,
-                None if self.row_ids is None else self.row_ids[start:stop],
+                stop - first,
+                None if self._observed is None else self._observed[first:stop],
+                first,
+                None if self.row_ids is None else self.row_ids[first:stop],
             )
 
     def arranged(self, names: tuple[str, ...]) -> ArraySource:
@@ -83,10 +86,7 @@ class ArraySource:
                 )
             return ArraySource(self._views, self._observed, names=names, row_ids=self.row_ids)
         place = {name: v for v, name in enumerate(self._names)}
-        for name in self._names:
-            if name not in names:
-                known = ", ".join(map(repr, names))
-                raise DataError(f"view {name!r} is unknown; the views are {known}.")
+        check_known(self._names, names)
         views = [self._views[place[name]] if name in place else None for name in names]
         observed = None
         if self._observed is not None:
@@ -95,6 +95,27 @@ class ArraySource:
                 if name in place:
                     observed[:, v] = self._observed[:, place[name]]
         return ArraySource(views, observed, names=names, row_ids=self.row_ids)
+
+    def identity(self) -> dict[str, Any]:
+        """Shapes, types and a look at the first and last rows."""
+        return {
+            "kind": "arrays",
+            "rows": self.n_rows,
+            "views": {
+                name: None if x is None else [x.shape[1], str(x.dtype), _look(x)]
+                for x, name in zip(self._views, self._names, strict=True)
+            },
+        }
+
+
+def _look(x: Any) -> str:
+    """A hash of a few rows: cheap, and enough to notice that other data was given."""
+    rows = x[: min(8, x.shape[0])], x[max(0, x.shape[0] - 8) :]
+    told = sha256()
+    for part in rows:
+        for array in (part.data, part.indices, part.indptr) if scipy.sparse.issparse(part) else (part,):
+            told.update(np.ascontiguousarray(array).tobytes())
+    return told.hexdigest()[:16]
 
 
 def _readable(x: Any, name: str) -> Any:

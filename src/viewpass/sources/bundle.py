@@ -6,8 +6,9 @@ import zlib
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
-from zipfile import BadZipFile, is_zipfile
+from struct import unpack
+from typing import Any, Literal
+from zipfile import ZIP_STORED, BadZipFile, ZipInfo, is_zipfile
 
 import numpy as np
 import scipy.sparse
@@ -38,15 +39,16 @@ class Bundle:
         return ArraySource(self.views, self.observed)
 
 
-def load_bundle(path: str | PathLike[str]) -> Bundle:
+def load_bundle(path: str | PathLike[str], *, mapped: bool = False) -> Bundle:
     """Read an npz bundle; nothing in it is ever executed.
 
     Dense views are arrays `view_<name>`; sparse ones are `view_<name>_data`, `_indices`, `_indptr`
     and `_shape`. `labels` are true classes, `mask` (rows x views, in the order of the views in the
-    file) says which views a row has; both are optional.
+    file) says which views a row has; both are optional. `mapped` leaves views that are not compressed on
+    disk, mapped into memory.
     """
     path = Path(path)
-    arrays = _arrays(path)
+    arrays = _arrays(path, mapped)
     views: dict[str, Any] = {}
     for key in arrays:
         name = _view_name(key, arrays)
@@ -65,14 +67,15 @@ def load_bundle(path: str | PathLike[str]) -> Bundle:
     return Bundle(views, labels, observed)
 
 
-def _arrays(path: Path) -> dict[str, Array]:
+def _arrays(path: Path, mapped: bool) -> dict[str, Array]:
     try:
         with path.open("rb") as opened:
             if not is_zipfile(opened):
                 raise ValueError("it is not a zip archive, or only part of one.")
             opened.seek(0)
             with np.load(opened, allow_pickle=False) as file:
-                members = {key: file[key] for key in file.files}
+                stored = {info.filename: info for info in file.zip.infolist()} if mapped else {}
+                members = {key: _member(file, key, path, stored.get(f"{key}.npy")) for key in file.files}
         for key, member in members.items():
             if key.startswith("view_") and not isinstance(member, np.ndarray):
                 raise ValueError(f"its `{key}` is not an array.")
@@ -81,6 +84,26 @@ def _arrays(path: Path) -> dict[str, Array]:
     except (ValueError, OSError, EOFError, KeyError, NotImplementedError, BadZipFile, zlib.error) as problem:
         raise DataError(f"{path} cannot be read as an npz bundle: {problem}") from problem
     return members
+
+
+def _member(file: Any, key: str, path: Path, info: ZipInfo | None) -> Any:
+    """An array of the archive; given what the archive says of it, from where it lies if it can."""
+    if info is None or info.compress_type != ZIP_STORED or not key.startswith("view_"):
+        return file[key]
+    with path.open("rb") as opened:
+        opened.seek(info.header_offset + 26)
+        n_name, n_extra = unpack("<HH", opened.read(4))
+        opened.seek(n_name + n_extra, 1)
+        version = np.lib.format.read_magic(opened)
+        reads = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+        if version not in reads:
+            return file[key]
+        shape, by_columns, dtype = reads[version](opened)
+        place = opened.tell()
+    if dtype.hasobject or 0 in shape:
+        return file[key]
+    order: Literal["F", "C"] = "F" if by_columns else "C"
+    return np.memmap(path, dtype, mode="r", offset=place, shape=shape, order=order)
 
 
 def _view_name(key: str, arrays: dict[str, Array]) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -11,14 +12,18 @@ import numpy as np
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array, Integers
 from viewpass.sources.ids import match_ids, read_ids
+from viewpass.sources.source import Source, check_known, spans
 from viewpass.views.chunk import Chunk, Schema, unique_names
 
 
-class FrameSource:
+class FrameSource(Source):
     """Items are the union of the frames' ids, in first-seen order; `row_ids` holds them.
 
     Made by `vp.frames`. The frames are read a chunk at a time; they are not copied whole.
     """
+
+    n_rows: int
+    row_ids: Array
 
     def __init__(self, frames: Any, id: str | None = None) -> None:
         if not isinstance(frames, Mapping) or not frames:
@@ -35,25 +40,22 @@ class FrameSource:
         columns = tuple(tuple(frame.columns) for frame in self._frames.values())
         self.schema = Schema(tuple(self._frames), tuple(map(len, columns)), columns)
 
-    def chunks(self, size: int) -> Iterator[Chunk]:
-        """Read all items, `size` at a time."""
-        for start in range(0, self.n_rows, size):
-            places = [self._places[name][start : start + size] for name in self._frames]
+    def chunks(self, size: int, start: int = 0) -> Iterator[Chunk]:
+        """Read the items from `start` on, in chunks cut at multiples of `size`."""
+        for first, stop in spans(self.n_rows, size, start):
+            places = [self._places[name][first:stop] for name in self._frames]
             yield Chunk.of(
                 [_rows(frame, place) for frame, place in zip(self._frames.values(), places, strict=True)],
                 names=self.schema.names,
                 observed=np.column_stack([place >= 0 for place in places]),
-                start=start,
-                row_ids=self.row_ids[start : start + size],
+                start=first,
+                row_ids=self.row_ids[first:stop],
                 columns=self.schema.columns,
             )
 
     def arranged(self, names: tuple[str, ...]) -> FrameSource:
         """The same items with the views in this order; views that were not given are absent."""
-        for name in self._frames:
-            if name not in names:
-                known = ", ".join(map(repr, names))
-                raise DataError(f"view {name!r} is unknown; the views are {known}.")
+        check_known(tuple(self._frames), names)
         if names == self.schema.names:
             return self
         made = object.__new__(FrameSource)
@@ -65,6 +67,19 @@ class FrameSource:
         columns = dict(zip(self.schema.names, self.schema.columns, strict=True))
         made.schema = Schema(names, tuple(map(widths.get, names)), tuple(map(columns.get, names)))
         return made
+
+    def identity(self) -> dict[str, Any]:
+        """The columns of each view, and a hash of the ids."""
+        told = sha256("\n".join(map(str, self.row_ids.tolist())).encode("utf-8", "surrogatepass"))
+        columns = dict(zip(self.schema.names, self.schema.columns, strict=True))
+        return {
+            "kind": "frames",
+            "rows": self.n_rows,
+            "views": {
+                name: None if given is None else list(map(str, given)) for name, given in columns.items()
+            },
+            "ids": told.hexdigest()[:16],
+        }
 
 
 def frames(frames: Mapping[str, Any], id: str | None = None) -> FrameSource:

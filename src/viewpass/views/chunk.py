@@ -88,6 +88,7 @@ class Chunk:
     start: int = 0
     row_ids: Array | None = None
     columns: tuple[tuple[Any, ...] | None, ...] = ()
+    files: tuple[tuple[int, str], ...] = ()  # the row of the data at which a file begins, and the file
 
     @classmethod
     def of(
@@ -140,8 +141,11 @@ class Chunk:
 
     def place(self, row: int) -> str:
         """Name a row for an error message."""
-        number = f"row {self.start + row}"
-        return number if self.row_ids is None else f"{number} (id {told_id(self.row_ids[row])})"
+        number = self.start + row
+        told = [f"row {number - first} of {file}" for first, file in self.files if first <= number][-1:]
+        if self.row_ids is not None:
+            told.append(f"id {told_id(self.row_ids[row])}")
+        return f"row {number} ({', '.join(told)})" if told else f"row {number}"
 
     def take(self, rows: Array) -> Chunk:
         """Some of the rows, as a chunk of its own (its row numbers are not those of the data)."""
@@ -162,6 +166,7 @@ class Chunk:
             self.start,
             None if self.row_ids is None else self.row_ids.copy(),
             self.columns,
+            self.files,
         )
 
 
@@ -201,6 +206,7 @@ def join(chunks: Sequence[Chunk]) -> Chunk:
         None
         if any(chunk.row_ids is None for chunk in chunks)
         else np.concatenate([np.asarray(chunk.row_ids) for chunk in chunks]),
+        files=tuple(dict.fromkeys(file for chunk in chunks for file in chunk.files)),
     )
 
 

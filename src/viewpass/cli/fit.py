@@ -1,0 +1,102 @@
+"""`viewpass fit`: a table into a run folder, whatever happens on the way."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from viewpass.cli.progress import Display, display
+from viewpass.cli.stopping import STOPPED, asked_to_stop, how_to_go_on
+from viewpass.cluster.opimc import OPIMC
+from viewpass.cluster.runs import Orders, Progress, Run, StoppedError
+from viewpass.errors import FileError
+from viewpass.sources.source import Source
+from viewpass.store.checkpoint import check_same
+from viewpass.store.folder import RunFolder
+
+
+def run(estimator: OPIMC, data: Source, out: Path, *, resume: bool, every: int, as_json: bool) -> None:
+    """Fit, or go on with a fit; leave model, labels and report."""
+    folder = RunFolder(out)
+    fitting = Run(estimator, data, folder)
+    new = not out.exists()
+    folder.open(resume=resume)
+    try:
+        with display(as_json=as_json) as shown, asked_to_stop() as stopping:
+            if folder.finished:
+                _check_finished(folder, fitting)
+                return _finished_before(folder, shown)
+            if folder.begun:
+                fitting.resume()
+                shown.say(f"going on with {out}")
+            try:
+                report = fitting.go(Orders(every, _Watch(shown), stopping))
+            except StoppedError as stop:
+                shown.say(f"{stop} Go on with:\n  {how_to_go_on()}")
+                shown.end("stopped", message=str(stop), resume=how_to_go_on())
+                raise typer.Exit(STOPPED) from None
+        _tell(report, folder, shown)
+    finally:
+        _tidy(folder, new=new)
+
+
+class _Watch:
+    """Hands the progress of a run to its display."""
+
+    def __init__(self, shown: Display) -> None:
+        self._shown = shown
+        self._begun, self._number = False, 0
+
+    def __call__(self, progress: Progress) -> None:
+        number, row = progress.at
+        if not row:
+            return
+        if not self._begun or number > self._number:
+            began = progress.began.row if number == progress.began.number else 0
+            self._shown.begin(began)
+            self._begun, self._number = True, number
+        label = "reading" if progress.n_passes == 1 else f"pass {number + 1} of {progress.n_passes}"
+        self._shown.show(row, progress.n_rows, label, progress.loss, progress.sizes)
+
+
+def _check_finished(folder: RunFolder, fitting: Run) -> None:
+    """A finished run is left alone; but not taken for another."""
+    try:
+        settings = json.loads(folder.report.read_text())["settings"]
+    except (ValueError, KeyError, TypeError):
+        raise FileError(f"{folder.report} is damaged. Start over in a new folder.") from None
+    check_same(settings, fitting.settings, "setting", folder)
+
+
+def _finished_before(folder: RunFolder, shown: Display) -> None:
+    folder.clear()
+    shown.say(f"{folder.path} is finished already: see {folder.report}.")
+    shown.end("finished", already=True, run=str(folder.path))
+
+
+def _tell(report: dict[str, Any], folder: RunFolder, shown: Display) -> None:
+    seconds, rows = report["seconds"], report["rows"]
+    shown.say(f"{rows:,} rows in {len(report['clusters'])} clusters, in {seconds:.1f} s.")
+    for name, view in report["views"].items():
+        share = view["missing"] / max(rows, 1)
+        shown.say(f"  view {name}: {view['columns']} columns, missing in {share:.1%} of rows")
+    if report["rows_without_any_view"]:
+        shown.say(f"  {report['rows_without_any_view']:,} rows have no view at all: their cluster is -1")
+    for what, path in (("model", folder.model), ("labels", folder.labels), ("report", folder.report)):
+        shown.say(f"{what + ':':<8}{path}")
+    shown.end("finished", already=False, run=str(folder.path), **report)
+
+
+def _tidy(folder: RunFolder, *, new: bool) -> None:
+    """Leave no folder behind where nothing was begun."""
+    if folder.begun or folder.finished:
+        folder.close()
+        return
+    folder.clear()
+    if new:
+        with suppress(OSError):
+            folder.path.rmdir()

@@ -1,0 +1,50 @@
+"""What people type for data and views, as `vp.scan` takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from viewpass.errors import SettingError
+from viewpass.sources.scan import scan
+from viewpass.sources.source import Source
+
+
+def open_data(data: Sequence[str], views: Sequence[str], id: str | None) -> Source:
+    """The rows that a command is to read."""
+    return scan(_paths(data), views=parsed_views(views), id=id)
+
+
+def _paths(data: Sequence[str]) -> Any:
+    """One path, several, or NAME=FILE.npy for each view."""
+    if all("=" in path and path.endswith(".npy") for path in data):
+        return dict(path.split("=", 1) for path in data)
+    return data[0] if len(data) == 1 else list(data)
+
+
+def parsed_views(given: Sequence[str]) -> Any:
+    """Each NAME=COLUMNS is a view; COLUMNS is COLUMN, PREFIX*, FIRST:LAST, A,B,C or COLUMN/WIDTH.
+
+    >>> parsed_views(["image=pix_*", "text=t0,t1", "tokens=words/30000"])
+    {'image': 'pix_*', 'text': ['t0', 't1'], 'tokens': ('words', 30000)}
+    """
+    if not given:
+        return None
+    views: dict[str, Any] = {}
+    for text in given:
+        name, equals, columns = text.partition("=")
+        if not equals:
+            columns = name
+        if not name or not columns:
+            raise SettingError(f"--views {text}: NAME=COLUMNS was expected, as in --views image=image_emb.")
+        if name in views:
+            raise SettingError(f"--views: two views are named {name!r}. Give each a name of its own.")
+        views[name] = _columns(columns)
+    return views
+
+
+def _columns(text: str) -> Any:
+    column, slash, width = text.rpartition("/")
+    if slash and column and width.isdigit():
+        return column, int(width)
+    return text.split(",") if "," in text else text

@@ -1,0 +1,46 @@
+"""What a run says about itself, as JSON can hold it."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from importlib.metadata import version
+from typing import Any
+
+from viewpass import __version__
+from viewpass.core.stream import Model
+from viewpass.kernels.grid import Integers
+
+LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn", "safetensors", "pyarrow")
+
+
+def figures(model: Model, sizes: Integers) -> dict[str, Any]:
+    """Rows, gaps, clusters, loss, memory and versions."""
+    observed = dict(zip(model.schema.names, model.total.squares, strict=True))
+    return {
+        "rows": model.n_rows,
+        "rows_without_any_view": model.n_unseen,
+        "views": {
+            name: {"columns": width, "missing": model.n_rows - observed[name]}
+            for name, width in zip(model.schema.names, model.schema.widths, strict=True)
+        },
+        "clusters": sizes.tolist(),
+        "loss_curve": model.loss_curve,
+        "updates": model.n_iter,
+        "peak_memory": peak_memory(),
+        "versions": {
+            "viewpass": __version__,
+            "python": platform.python_version(),
+            **{name: version(name) for name in LIBRARIES},
+        },
+    }
+
+
+def peak_memory() -> int | None:
+    """The most memory this process has had, in bytes; None where the system does not say."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return int(peak if sys.platform == "darwin" else peak * 1024)

@@ -1,0 +1,61 @@
+"""From products of rows with centres to the own distance and the margin, compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import types
+
+from viewpass.kernels.compiling import compiled, once
+from viewpass.kernels.dense import read_only
+
+
+def _gain(product, inverse, squares, total):  # type: ignore[no-untyped-def]
+    """Add |x - u_k|^2 = 1 + |u_k|^2 - 2 x.u_k of rows that have the view.
+
+    IN product (of the rows as they are), inverse (what scales them; 0: absent), squares; INOUT total.
+    """
+    for i in range(product.shape[0]):
+        if inverse[i] > 0.0:
+            twice = 2.0 * inverse[i]
+            for k in range(product.shape[1]):
+                total[i, k] += 1.0 + squares[k] - twice * np.float64(product[i, k])
+
+
+def _nearest(total, labels, n_seen, distance, margin):  # type: ignore[no-untyped-def]
+    """The own distance, and the least of the others less that.
+
+    IN total, labels, n_seen; OUT distance, margin: rows without a view, and the margins of a single
+    cluster, are left as they are. Returns how many rows have a distance that is not finite.
+    """
+    n_wild = 0
+    for i in range(total.shape[0]):
+        if n_seen[i] == 0:
+            continue
+        own = total[i, labels[i]]
+        second = np.inf
+        finite = True
+        for k in range(total.shape[1]):
+            finite &= np.isfinite(total[i, k])
+            second = min(second, np.inf if k == labels[i] else total[i, k])
+        n_wild += not finite
+        distance[i] = max(own, 0.0)
+        if total.shape[1] > 1:
+            margin[i] = max(second - own, 0.0)
+    return n_wild
+
+
+_F32, _F64 = types.float32, types.float64
+_ROWS, _LABELS, _SEEN = read_only(_F64, 1), read_only(types.int32, 1), read_only(types.int64, 1)
+_SIGNATURES = {
+    "gain": types.void(read_only(_F32, 2), _ROWS, _ROWS, _F64[:, ::1]),
+    "nearest": types.int64(read_only(_F64, 2), _LABELS, _SEEN, _F32[::1], _F32[::1]),
+}
+
+
+@once
+def kernel(name: str) -> Callable[..., Any]:
+    """`gain` or `nearest`, compiled."""
+    return compiled(_nearest if name == "nearest" else _gain, _SIGNATURES[name])

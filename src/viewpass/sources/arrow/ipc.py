@@ -1,0 +1,62 @@
+"""Arrow IPC files (Feather is one of them) and IPC streams that were written to a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from viewpass.sources.arrow.files import File
+from viewpass.sources.arrow.tables import Contents
+
+
+class Ipc:
+    """Read, not mapped into memory: pages of a map would count as the process's own."""
+
+    name = "Arrow IPC"
+
+    def look(self, file: File) -> Contents:
+        """The schema, and the number of rows where the format keeps an index."""
+        with _input(file) as opened:
+            if not _has_index(opened):
+                return Contents(pa.ipc.open_stream(opened).schema)
+            fragment = ds.IpcFileFormat().make_fragment(opened)
+            return Contents(pa.ipc.open_file(opened).schema, fragment.count_rows(), opened.size())
+
+    def read(
+        self, file: File, columns: Sequence[str], size: int, start: int
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Read batch by batch, as they were written."""
+        with _input(file) as opened:
+            row = 0
+            for rows in _batches(opened, columns):
+                for first in range(0, rows.num_rows, size):
+                    piece = rows.slice(first, size)
+                    yield row + first, piece
+                row += rows.num_rows
+
+
+def _input(file: File) -> pa.NativeFile:
+    return pa.OSFile(file.path) if file.system is None else pa.PythonFile(file.open(), mode="r")
+
+
+def _has_index(opened: pa.NativeFile) -> bool:
+    magic = bytes(opened.read(6))
+    opened.seek(0)
+    return magic == b"ARROW1"
+
+
+def _batches(opened: pa.NativeFile, columns: Sequence[str]) -> Iterator[Any]:
+    indexed = _has_index(opened)
+    begin = pa.ipc.open_file if indexed else pa.ipc.open_stream
+    schema = begin(opened).schema
+    opened.seek(0)
+    wanted = sorted(schema.get_field_index(column) for column in columns)
+    reader = begin(opened, options=pa.ipc.IpcReadOptions(included_fields=wanted, use_threads=True))
+    if indexed:
+        for number in range(reader.num_record_batches):
+            yield reader.get_batch(number)
+    else:
+        yield from reader

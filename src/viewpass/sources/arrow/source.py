@@ -1,0 +1,158 @@
+"""Arrow data as a source: batches cut into chunks, read ahead of whoever computes on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from viewpass.errors import DataError
+from viewpass.kernels.grid import Array, Mask, Matrix
+from viewpass.sources.ahead import ahead
+from viewpass.sources.arrow.batches import Batch, Reader
+from viewpass.sources.arrow.columns import ViewColumns, find_views
+from viewpass.sources.arrow.lists import read_lists, valid
+from viewpass.sources.arrow.numbers import read_numbers
+from viewpass.sources.arrow.sparse import read_sparse
+from viewpass.sources.source import Source, check_known
+from viewpass.views.chunk import Chunk, Schema
+
+READ_BYTES = 2**22  # about as much is decoded at a time, at least a chunk
+MOST_ROWS = 2**16
+
+
+class ArrowSource(Source):
+    """Rows of a table in Arrow's form. Made by `vp.scan`."""
+
+    row_ids = None  # they come with the chunks
+    in_memory = False
+
+    def __init__(self, reader: Reader, views: Any = None, id: str | None = None) -> None:
+        self._reader = reader
+        self._id = id
+        try:
+            found = find_views(reader.schema, views, id)
+        except DataError as problem:
+            raise DataError(f"{reader.where}: {problem}" if reader.where else str(problem)) from None
+        self._views: tuple[ViewColumns | None, ...] = found
+        self.n_rows = reader.n_rows
+        self.rereadable = reader.rereadable
+        self.schema = _schema([view.name for view in found], found)
+        reader.check(self._columns())
+
+    def _columns(self) -> list[str]:
+        used = [column for view in self._views if view is not None for column in view.columns]
+        return list(dict.fromkeys(used if self._id is None else [self._id, *used]))
+
+    def chunks(self, size: int, start: int = 0) -> Iterator[Chunk]:
+        """Read the rows from `start` on, in chunks cut at multiples of `size`."""
+        for group in ahead(self._groups(size, start)):
+            yield from group
+
+    def arranged(self, names: tuple[str, ...]) -> ArrowSource:
+        """The same rows with the views in this order; views the table lacks are absent."""
+        check_known(self.schema.names, names)
+        if names == self.schema.names:
+            return self
+        mine = {view.name: view for view in self._views if view is not None}
+        made = object.__new__(ArrowSource)
+        made._reader, made._id = self._reader, self._id
+        made.n_rows, made.rereadable = self.n_rows, self.rereadable
+        made._views = tuple(mine.get(name) for name in names)
+        made.schema = _schema(names, made._views)
+        return made
+
+    def identity(self) -> dict[str, Any]:
+        """The data, and which of its columns are read as what."""
+        views = {
+            name: None if view is None else [view.form, *view.columns]
+            for name, view in zip(self.schema.names, self._views, strict=True)
+        }
+        return {**self._reader.identity(), "views": views, "id": self._id}
+
+    def _groups(self, size: int, start: int) -> Iterator[list[Chunk]]:
+        """Chunks as they come out of one batch."""
+        widths = dict(zip(self.schema.names, self.schema.widths, strict=True))
+        waiting: list[Batch] = []
+        for batch in self._reader.batches(self._columns(), self._read_rows(size), start):
+            made, place = [], 0
+            while place < len(batch):
+                row = batch.row + place
+                piece = batch.cut(place, min(size - row % size, len(batch) - place))
+                waiting.append(piece)
+                place += len(piece)
+                if (row + len(piece)) % size == 0:
+                    made.append(self._chunk(waiting, widths))
+                    waiting = []
+            if made:
+                yield made
+        if waiting:
+            yield [self._chunk(waiting, widths)]
+
+    def _read_rows(self, size: int) -> int:
+        """Rows to read at a time: whole chunks, for then none has to be put together from two batches."""
+        fitting = READ_BYTES // max(self._reader.row_bytes or 512, 1)
+        return min(size * max(1, fitting // size), max(MOST_ROWS, fitting))
+
+    def _chunk(self, batches: Sequence[Batch], widths: dict[str, int | None]) -> Chunk:
+        n_rows = sum(map(len, batches))
+        matrices: list[Matrix | None] = []
+        masks: list[Mask | None] = []
+        for name, view in zip(self.schema.names, self._views, strict=True):
+            matrix, mask = _read(batches, view, widths[name])
+            if matrix is not None:
+                widths[name] = matrix.shape[1]
+            matrices.append(matrix)
+            masks.append(mask)
+        observed = None
+        if any(mask is not None for mask in masks):
+            observed = np.ones((n_rows, len(masks)), dtype=bool, order="F")
+            for v, mask in enumerate(masks):
+                if mask is not None:
+                    observed[:, v] = mask
+        return Chunk(
+            tuple(matrices),
+            self.schema.names,
+            n_rows,
+            observed,
+            batches[0].row,
+            None if self._id is None else _ids(batches, self._id),
+            self.schema.columns,
+            tuple(dict.fromkeys((batch.first, batch.file) for batch in batches if batch.file)),
+        )
+
+
+def _read(
+    batches: Sequence[Batch], view: ViewColumns | None, width: int | None
+) -> tuple[Matrix | None, Mask | None]:
+    if view is None:
+        return None, None
+    if view.form == "numbers":
+        return read_numbers(batches, view), None
+    return read_sparse(batches, view) if view.form == "sparse" else read_lists(batches, view, width)
+
+
+def _schema(names: Sequence[str], views: Sequence[ViewColumns | None]) -> Schema:
+    columns = tuple(view.columns if view is not None and view.form == "numbers" else None for view in views)
+    return Schema(
+        tuple(names),
+        tuple(None if view is None else view.width for view in views),
+        columns if any(columns) else (),
+    )
+
+
+def _ids(batches: Sequence[Batch], id: str) -> Array:
+    parts = []
+    for batch in batches:
+        column = batch.rows.column(id)
+        if isinstance(column, pa.DictionaryArray):
+            column = column.dictionary_decode()
+        absent = valid(column)
+        if absent is not None:
+            row = int(np.flatnonzero(~absent)[0])
+            raise DataError(f"{batch.place(id, row)}: the id is null. Every row needs one.")
+        parts.append(column.to_numpy(zero_copy_only=False))
+    ids: Array = parts[0] if len(parts) == 1 else np.concatenate(parts)
+    return ids

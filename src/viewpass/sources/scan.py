@@ -1,0 +1,109 @@
+"""`vp.scan`: tables larger than memory, in files or as streams of Arrow data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any
+
+from viewpass.errors import DataError, missing_extra
+from viewpass.sources.arrow.files import find_files
+from viewpass.sources.frames import is_frame
+from viewpass.sources.maps import mapped, mapped_files
+from viewpass.sources.source import Source
+
+
+def scan(data: Any, views: Any = None, id: str | None = None) -> Source:
+    """Read a table chunk by chunk: from files, from a frame, or from a stream.
+
+    Parameters
+    ----------
+    data : path, list of paths, table, frame or stream
+        Files of Parquet, Arrow IPC (Feather) or CSV: a path, a pattern (`"items/*.parquet"`), a
+        folder (with all below it; names such as `year=2026` give a column), an address that fsspec
+        knows (`"s3://..."`), or a list of those. Or what exports an Arrow stream: a PyArrow table
+        or reader, a frame of polars (lazy ones, too) or pandas, a DuckDB relation. Or npz bundles
+        and npy files (`{"image": "image.npy", "text": "text.npy"}`), mapped into memory.
+    views : str, list or dict, optional
+        The columns of each view, as {name: columns}; a list names each view by its column. Columns
+        are one column of lists (all as long), a pattern (`"pix_*"`), a range (`"f0:f63"`, in the
+        order of the table) or a list of columns of numbers, or `("tokens", 30000)`: a sparse column
+        (`struct<indices, values>` or `list<struct<index, value>>`) with its width, which may
+        instead be metadata `width` of the field. By default every column of lists is a view.
+    id : str, optional
+        The column that names the rows; it comes with the chunks, and is `row_ids_` after `fit`.
+
+    Returns
+    -------
+    Source
+        To be given to `fit`, `partial_fit`, `predict`, `transform` or `score`. Files, tables and
+        frames can be read again and again; streams, relations and lazy frames once.
+
+    Notes
+    -----
+    A null (or an empty list) is a missing view. Only the columns named are read, ahead of the
+    computing, and no more of a file than the next rows is in memory.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> import viewpass as vp
+    >>> items = pa.table({
+    ...     "item": [1, 2, 3, 4],
+    ...     "image": [[1.0, 0.1], [0.9, 0.0], None, [0.0, 1.0]],
+    ...     "text": [[3.0, 1.0, 0.0], None, [0.0, 1.0, 2.0], [0.1, 1.0, 3.0]],
+    ... })
+    >>> model = vp.OPIMC(n_clusters=2, random_state=0).fit(vp.scan(items, id="item"))
+    >>> model.view_names_in_, model.row_ids_
+    (('image', 'text'), array([1, 2, 3, 4]))
+    """
+    if isinstance(data, Mapping):
+        return mapped(data, views, id)
+    if _is_path(data) or (isinstance(data, list | tuple) and data and all(map(_is_path, data))):
+        return _files(data, views, id)
+    _check_arrow()
+    from viewpass.sources.arrow.source import ArrowSource
+    from viewpass.sources.arrow.streams import MemoryReader, arrow_stream, lazy_frame
+
+    if is_frame(data) or hasattr(data, "__arrow_c_array__"):  # a table, a frame, one batch
+        return ArrowSource(MemoryReader(data), views, id)
+    if hasattr(data, "collect_schema"):
+        return ArrowSource(lazy_frame(data), views, id)
+    if hasattr(data, "__arrow_c_stream__"):
+        return ArrowSource(arrow_stream(data), views, id)
+    raise DataError(
+        f"vp.scan was given a {type(data).__name__}; expected a path or a list of paths, a table, a frame, "
+        "or what exports an Arrow stream (`__arrow_c_stream__`)."
+    )
+
+
+def _is_path(data: Any) -> bool:
+    return isinstance(data, str | PathLike)
+
+
+def _check_arrow() -> None:
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise missing_extra("pyarrow", "arrow", "vp.scan") from None
+
+
+def _files(paths: Any, views: Any, id: str | None) -> Source:
+    files = find_files(paths)
+    first = files[0].format
+    for file in files:
+        if file.format != first:
+            raise DataError(
+                f"{files[0].name} is a file of {first}, {file.name} one of {file.format}: give one kind."
+            )
+    if first in ("npy", "npz"):
+        return mapped_files([file.path for file in files], views, id)
+    _check_arrow()
+    from viewpass.sources.arrow.csv import Csv
+    from viewpass.sources.arrow.ipc import Ipc
+    from viewpass.sources.arrow.parquet import Parquet
+    from viewpass.sources.arrow.source import ArrowSource
+    from viewpass.sources.arrow.tables import Format, TableReader
+
+    formats: dict[str, Format] = {"parquet": Parquet(), "ipc": Ipc(), "csv": Csv(id)}
+    return ArrowSource(TableReader(files, formats[first]), views, id)

@@ -1,0 +1,1 @@
+"""What survives: the model file, the checkpoint, the label sink."""

@@ -1,0 +1,107 @@
+"""What a stream has learnt, and what it still gathers, as JSON and arrays; and back, checked.
+
+Centres, sums and counts are kept bit by bit: labels stay the same and further rows lead to the same
+bits as if the stream had never been put away.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from viewpass.core.centres import Centres, ViewCentres
+from viewpass.core.statistics import Statistics
+from viewpass.core.stream import Model
+from viewpass.errors import FileError
+from viewpass.kernels.grid import GRID, MOST_ROWS, Array
+from viewpass.store.fields import Fields
+from viewpass.store.plain import from_plain, to_plain
+from viewpass.views.chunk import Schema
+
+
+def pack_schema(schema: Schema, arrays: dict[str, Array]) -> dict[str, Any]:
+    """Names, widths and columns of the views."""
+    columns = [
+        to_plain(names, f"the column names of view {name!r}", arrays)
+        for name, names in zip(schema.names, schema.columns or [None] * len(schema.names), strict=True)
+    ]
+    return {"names": list(schema.names), "widths": list(schema.widths), "columns": columns}
+
+
+def unpack_schema(stored: Fields) -> Schema:
+    """The schema again."""
+    names, widths = stored.list("names", str), stored.list("widths", int, None)
+    columns = tuple(from_plain(value, stored.arrays) for value in stored.list("columns"))
+    stored.need(len(names) == len(widths) == len(columns) and len(set(names)) == len(names) > 0, "names")
+    stored.need(all(width is None or width > 0 for width in widths), "widths")
+    for width, given in zip(widths, columns, strict=True):
+        sound = given is None or (isinstance(given, tuple) and len(given) == width)
+        stored.need(sound, "columns")
+    known = columns if any(given is not None for given in columns) else ()
+    return Schema(tuple(names), tuple(widths), known)
+
+
+def pack_model(model: Model, arrays: dict[str, Array]) -> dict[str, Any]:
+    """What was learnt; the arrays go into `arrays`."""
+    for v, view in enumerate(model.centres.views):
+        arrays[f"sums.{v}"] = model.total.steps[v]
+        arrays[f"counts.{v}"] = model.total.counts[v]
+        arrays[f"known.{v}"] = model.centres.known[v]
+        if view is not None:
+            arrays[f"centres.{v}"] = view.values
+            arrays[f"squares.{v}"] = view.squares
+            arrays[f"traces.{v}"] = view.traces
+    arrays["loss_curve"] = np.array(model.loss_curve, dtype=np.float64)
+    return {
+        "schema": pack_schema(model.schema, arrays),
+        "n_clusters": model.total.n_clusters,
+        "centred": [view is not None for view in model.centres.views],
+        "n_rows": model.n_rows,
+        "n_unseen": model.n_unseen,
+        "n_iter": model.n_iter,
+    }
+
+
+def unpack_model(stored: Fields) -> Model:
+    """What was learnt, after every part was looked at."""
+    schema = unpack_schema(stored.part("schema"))
+    n_clusters = stored.number("n_clusters", least=1)
+    n_rows, n_unseen = stored.number("n_rows"), stored.number("n_unseen")
+    stored.need(n_unseen <= n_rows, "n_unseen")
+    centred = stored.list("centred", bool)
+    stored.need(len(centred) == len(schema.names), "centred")
+    total = Statistics(n_clusters, [])
+    views: list[ViewCentres | None] = []
+    known = []
+    for v, (name, width) in enumerate(zip(schema.names, schema.widths, strict=True)):
+        steps = stored.array(f"sums.{v}", np.int64, (n_clusters, width or 0))
+        counts = stored.array(f"counts.{v}", np.int64, (n_clusters,))
+        _check_sums(steps, counts, n_rows - n_unseen, name)
+        total.steps.append(steps)
+        total.counts.append(counts)
+        known.append(stored.array(f"known.{v}", np.bool_, (n_clusters,)))
+        if not centred[v]:
+            stored.need(not counts.any() and not known[v].any(), "centred")
+        views.append(_centres(stored, v, (n_clusters, width)) if centred[v] else None)
+    curve = stored.array("loss_curve", np.float64, (None,))
+    stored.need(bool(np.isfinite(curve).all()), "loss_curve")
+    centres, n_iter = Centres(views, known), stored.number("n_iter")
+    return Model(schema, total, centres, n_rows, n_unseen, n_iter, curve.tolist())
+
+
+def _centres(stored: Fields, v: int, shape: tuple[int, int | None]) -> ViewCentres:
+    values = stored.array(f"centres.{v}", np.float64, shape)
+    squares = stored.array(f"squares.{v}", np.float64, shape[:1])
+    traces = stored.array(f"traces.{v}", np.float64, shape[:1])
+    for part in (values, squares, traces):
+        stored.need(bool(np.isfinite(part).all()), f"centres.{v}")
+    return ViewCentres(values, squares, traces)
+
+
+def _check_sums(steps: Array, counts: Array, n_rows: int, name: str) -> None:
+    """Rows have length 1: no sum can exceed its count."""
+    lowest, most = int(counts.min(initial=0)), int(counts.max(initial=0))
+    reach = np.maximum(steps.max(axis=1, initial=0), -steps.min(axis=1, initial=0).astype(np.float64))
+    if lowest < 0 or most > MOST_ROWS or int(counts.sum()) > n_rows or (reach > counts * GRID).any():
+        raise FileError(f"the sums of view {name!r} do not belong to their counts.")

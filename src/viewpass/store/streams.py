@@ -1,0 +1,171 @@
+"""A whole stream as JSON and arrays: its plan, where its random numbers stand, what it gathers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from viewpass.core.assign import Workspace
+from viewpass.core.step import Rules
+from viewpass.core.stream import Plan, Standing, Stream
+from viewpass.errors import DataError, FileError
+from viewpass.kernels.grid import Array
+from viewpass.store.fields import Fields
+from viewpass.store.generators import generator_from, generator_state
+from viewpass.store.plain import from_plain, to_plain
+from viewpass.store.state import pack_model, pack_schema, unpack_model, unpack_schema
+from viewpass.views.chunk import Chunk, Schema
+from viewpass.views.rows import MeasuredRows
+
+INITS = ("auto", "k-means++", "random")
+FILLS = ("mean", "zero-filled-mean", None)
+
+
+def pack_stream(stream: Stream, arrays: dict[str, Array]) -> dict[str, Any]:
+    """Everything a stream needs to go on; the arrays go into `arrays`."""
+    at, plan = stream.standing, stream.plan
+    init = "random" if stream.started else plan.init  # only a start needs it
+    return {
+        "plan": {
+            "n_clusters": int(plan.n_clusters),
+            "alpha": to_plain(float(plan.rules.alpha), "alpha", arrays),
+            "max_iter": int(plan.rules.max_iter),
+            "tol": to_plain(float(plan.rules.tol), "tol", arrays),
+            "fill": plan.rules.fill,
+            "init": to_plain(init, "init of the stream", arrays),
+            "warmup": int(plan.warmup),
+        },
+        "random": generator_state(stream.rng),
+        "schema": None if at.schema is None else pack_schema(at.schema, arrays),
+        "model": None if at.model is None else pack_model(at.model, arrays),
+        "gathered": [pack_chunk(chunk, f"gathered.{c}", arrays) for c, chunk in enumerate(at.gathered)],
+        "n_rows": at.n_rows,
+        "n_unseen": at.n_unseen,
+    }
+
+
+def unpack_stream(stored: Fields, workspace: Workspace) -> Stream:
+    """The stream again, after every part was looked at."""
+    plan = _plan(stored.part("plan"))
+    rng = generator_from(stored.get("random"))
+    stored.need(isinstance(rng, np.random.Generator), "random")
+    assert isinstance(rng, np.random.Generator)
+    stream = Stream(plan, rng, workspace)
+    schema = None if stored.get("schema") is None else unpack_schema(stored.part("schema"))
+    model = None if stored.get("model") is None else unpack_model(stored.part("model"))
+    n_rows, n_unseen = stored.number("n_rows"), stored.number("n_unseen")
+    gathered = [
+        unpack_chunk(Fields(entry, stored.arrays), f"gathered.{c}", schema)
+        for c, entry in enumerate(stored.list("gathered", dict))
+    ]
+    if model is not None:
+        fits = (model.n_rows, model.n_unseen, model.schema) == (n_rows, n_unseen, schema)
+        stored.need(fits and not gathered and model.total.n_clusters == plan.n_clusters, "model")
+    else:
+        stored.need(n_rows == n_unseen, "n_rows")  # rows gathered are counted when decided
+    n_gathered = sum(_n_seen(chunk) for chunk in gathered)
+    stream.standing = Standing(schema, model, gathered, n_gathered, n_rows, n_unseen)
+    return stream
+
+
+def _plan(stored: Fields) -> Plan:
+    alpha, tol = (from_plain(stored.get(name), stored.arrays) for name in ("alpha", "tol"))
+    for name, value in (("alpha", alpha), ("tol", tol)):
+        stored.need(isinstance(value, float) and value >= 0, name)
+    fill = stored.get("fill")
+    stored.need(fill in FILLS, "fill")
+    n_clusters = stored.number("n_clusters", least=1)
+    init = from_plain(stored.get("init"), stored.arrays)
+    stored.need(_sound_init(init, n_clusters), "init")
+    rules = Rules(alpha, stored.number("max_iter", least=1), tol, fill)
+    return Plan(n_clusters, rules, init, stored.number("warmup"))
+
+
+def _sound_init(init: Any, n_clusters: int) -> bool:
+    """A name, labels or memberships of the first rows, or centres of each view."""
+    if isinstance(init, str):
+        return init in INITS
+    if isinstance(init, list):
+        sound = all(isinstance(part, np.ndarray) and part.dtype == np.float64 for part in init)
+        return sound and all(part.ndim == 2 and len(part) == n_clusters for part in init)
+    if not isinstance(init, np.ndarray) or not np.isfinite(init).all():
+        return False
+    if init.ndim == 1:
+        return init.dtype == np.int64 and bool((init >= 0).all() and (init < n_clusters).all())
+    return init.ndim == 2 and init.shape[1] == n_clusters and bool((init >= 0).all())
+
+
+def pack_chunk(chunk: Chunk, name: str, arrays: dict[str, Array]) -> dict[str, Any]:
+    """Rows that wait for the start. Their ids are not kept: nothing asks for them again."""
+    kinds: list[str | None] = []
+    for v, view in enumerate(chunk.views):
+        if view is None:
+            kinds.append(None)
+        elif scipy.sparse.issparse(view):
+            kinds.append("sparse")
+            arrays[f"{name}.{v}.data"] = view.data
+            arrays[f"{name}.{v}.indices"] = view.indices
+            arrays[f"{name}.{v}.indptr"] = view.indptr
+        else:
+            kinds.append("dense")
+            arrays[f"{name}.{v}"] = view
+    if chunk.observed is not None:
+        arrays[f"{name}.observed"] = chunk.observed
+    return {
+        "kinds": kinds,
+        "widths": list(chunk.schema.widths),
+        "n_rows": chunk.n_rows,
+        "start": chunk.start,
+        "masked": chunk.observed is not None,
+    }
+
+
+def unpack_chunk(stored: Fields, name: str, schema: Schema | None) -> Chunk:
+    """The rows again; refused if a stream would refuse them."""
+    kinds, widths = stored.list("kinds", str, None), stored.list("widths", int, None)
+    stored.need(schema is not None and len(kinds) == len(widths) == len(schema.names), "kinds")
+    assert schema is not None
+    n_rows = stored.number("n_rows", least=1)
+    observed = None
+    if stored.truth("masked"):
+        observed = stored.array(f"{name}.observed", np.bool_, (n_rows, len(kinds)))
+    try:
+        views = [_view(stored, f"{name}.{v}", kinds[v], (n_rows, widths[v])) for v in range(len(kinds))]
+        chunk = Chunk.of(views, names=schema.names, observed=observed, start=stored.number("start"))
+        schema.merged(chunk.schema)
+        MeasuredRows(chunk).measure()
+    except (DataError, ValueError, TypeError, IndexError, OverflowError) as problem:
+        raise FileError(f"the rows it gathers cannot be read ({problem}).") from problem
+    return chunk
+
+
+def _view(stored: Fields, name: str, kind: str | None, shape: tuple[int, int | None]) -> Any:
+    stored.need(kind in ("dense", "sparse", None) and (kind is None) == (shape[1] is None), name)
+    if kind is None:
+        return None
+    if kind == "dense":
+        return stored.array(name, _float_type(stored, name), shape)
+    data = stored.array(f"{name}.data", _float_type(stored, f"{name}.data"), (None,))
+    indices, indptr = stored.arrays.get(f"{name}.indices"), stored.arrays.get(f"{name}.indptr")
+    stored.need(indices is not None and indptr is not None, name)
+    assert indices is not None
+    assert indptr is not None
+    whole = all(part.dtype.kind == "i" and part.ndim == 1 for part in (indices, indptr))
+    stored.need(whole and len(indptr) == shape[0] + 1, name)
+    stored.need(bool((np.diff(indptr) >= 0).all() and indptr[0] == 0), name)
+    stored.need(len(data) == len(indices) == indptr[-1], name)
+    return scipy.sparse.csr_array((data, indices, indptr), shape=shape)
+
+
+def _float_type(stored: Fields, name: str) -> Any:
+    array = stored.arrays.get(name)
+    stored.need(array is not None and array.dtype.kind == "f", name)
+    assert array is not None
+    return array.dtype
+
+
+def _n_seen(chunk: Chunk) -> int:
+    rows = MeasuredRows(chunk).measure()
+    return int((rows.n_seen > 0).sum())

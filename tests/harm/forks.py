@@ -1,0 +1,160 @@
+# ruff: noqa: T201
+"""A process that has everything imported and forks a child for every command it is given.
+
+A command then starts in milliseconds, and is still a real process that can really be killed. Run as
+a script: reads JSON requests from standard input, answers with the child's process id and then
+with how it ended. `fault` says what shall go wrong at which step of writing.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import resource
+import signal
+import sys
+import traceback
+from contextlib import contextmanager
+
+
+def warm_up():
+    """Import, and load the compiled kernels, without starting a thread: forks would lose it."""
+    import numpy as np
+    import pyarrow.csv
+    import pyarrow.dataset
+    import pyarrow.ipc
+    import pyarrow.parquet  # noqa: F401
+
+    import viewpass.cli.app
+    import viewpass.cli.fit
+    import viewpass.cli.inspect
+    import viewpass.cli.predict
+    import viewpass.cli.update
+    import viewpass.sources.arrow.source  # noqa: F401
+    from viewpass import OPIMC
+    from viewpass.core.nearness import nearness
+    from viewpass.views.chunk import Chunk
+    from viewpass.views.rows import MeasuredRows
+
+    rng = np.random.default_rng(0)
+    views = [rng.standard_normal((200, 5)).astype(np.float32), rng.standard_normal((200, 4))]
+    for warmup in (0, 100):
+        model = OPIMC(3, chunk_size=50, n_passes=2, warmup=warmup, n_threads=1, random_state=0).fit(views)
+    rows = MeasuredRows(Chunk.of(views)).measure()
+    nearness(rows, model._fitted_model().centres, model.labels_)
+
+
+def inject(fault):
+    """Let the n-th writing step of a kind go wrong: {"step", "number", "when", "how"}."""
+    from viewpass.sources.arrow.source import ArrowSource
+    from viewpass.store import appended, files, frame
+
+    seen = 0
+
+    def strike(when):
+        if when == fault["when"] and seen == fault["number"]:
+            if fault["how"].startswith("SIG"):
+                os.kill(os.getpid(), getattr(signal, fault["how"]))
+                return
+            raise OSError(getattr(errno, fault["how"]), os.strerror(getattr(errno, fault["how"])))
+
+    def wrapped(function):
+        def call(*given):
+            nonlocal seen
+            seen += 1
+            strike("before")
+            result = function(*given)
+            strike("after")
+            return result
+
+        return call
+
+    step = fault["step"]
+    if step in ("sync", "rename", "sync_folder"):
+        setattr(files, step, wrapped(getattr(files, step)))
+    elif step == "append":
+        appended.write = wrapped(appended.write)
+    elif step == "chunk":  # not a write: when so many chunks have been read
+        chunks = ArrowSource.chunks
+
+        def striking(self, *given):
+            nonlocal seen
+            for chunk in chunks(self, *given):
+                seen += 1
+                strike("before")
+                yield chunk
+
+        ArrowSource.chunks = striking
+    else:  # the temporary file
+
+        class Torn:
+            def __init__(self, file):
+                self.file = file
+
+            def write(self, content):
+                nonlocal seen
+                seen += 1
+                strike("before")
+                self.file.write(content[: len(content) // 2])
+                self.file.flush()
+                strike("amid")
+                self.file.write(content[len(content) // 2 :])
+                self.file.flush()
+                strike("after")
+
+        replacing = frame.replacing
+
+        @contextmanager
+        def torn(*given):
+            with replacing(*given) as file:
+                yield Torn(file)
+
+        frame.replacing = torn
+
+
+def child(request):
+    """Become the command."""
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        os.dup2(os.open(request[name], os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+    if request.get("largest"):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (request["largest"],) * 2)
+    if request.get("nobody") and os.getuid() == 0:
+        from viewpass.sources.scan import scan
+
+        next(scan(request["nobody"]).chunks(100))  # whatever else must be imported, while it can be
+        os.setuid(65534)
+    if request.get("fault"):
+        inject(request["fault"])
+    sys.argv = ["viewpass", *request["argv"]]
+    from viewpass.cli import main
+
+    code = 1
+    try:
+        main()
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else int(bool(end.code))
+    except Exception:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def serve():
+    warm_up()
+    print("ready", flush=True)
+    for line in sys.stdin:
+        pid = os.fork()
+        if pid == 0:
+            try:
+                child(json.loads(line))
+            finally:
+                os._exit(99)
+        print(pid, flush=True)
+        print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+
+
+if __name__ == "__main__":
+    serve()

@@ -1,0 +1,314 @@
+"""Damaged files: whatever was done to one, it is refused, with one kind of error, and nothing runs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import viewpass as vp
+from commands import write_table
+from inputs import IMAGE, TEXT, small
+from store.models import MODELS
+from viewpass.cluster.runs import Run
+from viewpass.store import frame
+from viewpass.store.checkpoint import read_checkpoint
+from viewpass.store.folder import RunFolder
+
+N_MUTATIONS = 20_000
+N_REFRAMED = 1500
+SETS = ("fitted", "gathering", "gathering, sparse", "IMC", "MT19937", "frames")
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models")
+    contents = []
+    for number, name in enumerate(SETS):
+        MODELS[name]().save(folder / str(number))
+        contents.append((folder / str(number)).read_bytes())
+    return contents
+
+
+def mutated(files, rng):
+    """One file with something done to it; never the same as before."""
+    mine, other = (files[i] for i in rng.choice(len(files), 2, replace=False))
+    while True:
+        content = bytearray(mine)
+        at = int(rng.integers(len(content)))
+        kind = rng.integers(8)
+        if kind == 0:
+            content[at] ^= 1 << int(rng.integers(8))
+        elif kind == 1:
+            for place in rng.integers(len(content), size=rng.integers(2, 9)):
+                content[place] = int(rng.integers(256))
+        elif kind == 2:
+            del content[at:]
+        elif kind == 3:
+            content[at:at] = rng.bytes(int(rng.integers(1, 65)))
+        elif kind == 4:
+            del content[at : at + int(rng.integers(1, 65))]
+        elif kind == 5:  # the head of one file, the tail of another
+            content[at:] = other[at:]
+        elif kind == 6:  # a piece of another file
+            stop = at + int(rng.integers(1, 200))
+            content[at:stop] = other[at:stop]
+        else:  # two pieces of the file change places
+            size = int(rng.integers(1, 65))
+            to = int(rng.integers(len(content)))
+            a, b = content[at : at + size], content[to : to + size]
+            if len(a) == len(b) and abs(at - to) >= size:
+                content[at : at + size], content[to : to + size] = b, a
+        if bytes(content) not in files:
+            return bytes(content)
+
+
+def test_every_mutation_is_refused(files, tmp_path):
+    rng = np.random.default_rng(20)
+    path = tmp_path / "model"
+    for _ in range(N_MUTATIONS):
+        path.write_bytes(mutated(files, rng))
+        with pytest.raises(vp.FileError):
+            vp.load(path)
+
+
+@pytest.fixture(scope="module")
+def checkpoints(commands, tmp_path_factory):
+    """A table, an unfinished run of it, and its checkpoints at two moments."""
+    folder = tmp_path_factory.mktemp("run")
+    table = write_table(folder / "items.parquet", 6000)
+    contents = []
+    for number in (2, 9):
+        out = folder / str(number)
+        fault = {"step": "rename", "when": "after", "number": number, "how": "SIGKILL"}
+        argv = ["fit", table, "-k", "3", "--passes", "2", "--chunk-size", "1000", "--checkpoint-every", "1"]
+        commands.run(*argv, "--out", out, "--id", "item", fault=fault)
+        contents.append((out / "staging" / "checkpoint.viewpass").read_bytes())
+    return table, folder / "9", contents
+
+
+def resumed(table, out):
+    model = vp.OPIMC(3, n_passes=2, chunk_size=1000, random_state=0)
+    run = Run(model, vp.scan(str(table), id="item"), RunFolder(out))
+    try:
+        run.resume()
+    finally:
+        run._staging.close()
+
+
+def test_every_mutation_of_a_checkpoint_is_refused(checkpoints):
+    _, out, contents = checkpoints
+    rng = np.random.default_rng(22)
+    folder = RunFolder(out)
+    for _ in range(N_MUTATIONS // 5):
+        folder.checkpoint.write_bytes(mutated(contents, rng))
+        with pytest.raises(vp.FileError):
+            read_checkpoint(folder)
+    folder.checkpoint.write_bytes(contents[1])
+
+
+@pytest.mark.parametrize("value", [None, -1, 2**70, "x", [], {}, 0.5])
+def test_every_field_of_a_checkpoint_is_looked_at(checkpoints, value):
+    table, out, contents = checkpoints
+    path = RunFolder(out).checkpoint
+    path.write_bytes(contents[1])
+    resumed(table, out)
+    fields = [("run", key) for key in metadata(contents[1])["run"]]
+    fields += [("run", "labels", key) for key in ("pass", "now", "before")]
+    fields += [("run", "labels", part, key) for part in ("before", "now") for key in ("size", "sha256")]
+    fields += [("run", "ids", key) for key in ("size", "sha256")]
+    for where in [*fields, ("run",), ("estimator",)]:
+        if (where[-1], value) in (("seconds", 0.5), ("seconds", 2**70), ("now", None), ("ids", None)):
+            continue  # may stand there
+
+        def edit(meta, where=where):
+            for key in where[:-1]:
+                meta = meta[key]
+            meta[where[-1]] = value
+
+        path.write_bytes(edited(contents[1], edit, b"ckpt"))
+        with pytest.raises(vp.FileError):
+            resumed(table, out)
+    path.write_bytes(contents[1])
+
+
+def reframed(body, kind=b"modl"):
+    head = frame.HEAD.pack(frame.MAGIC, frame.VERSION, kind, len(body))
+    digest = hashlib.sha256(head + body).digest()
+    return (head + digest).ljust(frame.SIZE, b"\0") + body
+
+
+def test_even_with_a_right_digest_nothing_but_that_error_comes_out(files, tmp_path):
+    rng = np.random.default_rng(21)
+    path = tmp_path / "model"
+    bodies = [content[frame.SIZE :] for content in files]
+    n_refused = 0
+    for _ in range(N_REFRAMED):
+        path.write_bytes(reframed(mutated(bodies, rng)))
+        try:
+            model = vp.load(path)
+            with np.errstate(all="ignore"):  # sound, but with centres anywhere
+                model.predict([IMAGE, TEXT][: len(model.view_names_in_)])
+        except vp.FileError:
+            n_refused += 1
+        except vp.DataError:  # sound, but with other views
+            pass
+    assert n_refused > N_REFRAMED / 2
+
+
+def edited(content, edit, kind=b"modl"):
+    """The file with its metadata changed, well framed."""
+    body = content[frame.SIZE :]
+    length = int.from_bytes(body[:8], "little")
+    header = json.loads(body[8 : 8 + length])
+    meta = json.loads(header["__metadata__"]["viewpass"])
+    edit(meta)
+    header["__metadata__"]["viewpass"] = json.dumps(meta)
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    return reframed(len(text).to_bytes(8, "little") + text + body[8 + length :], kind)
+
+
+def leaves(value, path=()):
+    if isinstance(value, dict):
+        for key in value:
+            yield from leaves(value[key], (*path, key))
+    elif isinstance(value, list):
+        for place in range(len(value)):
+            yield from leaves(value[place], (*path, place))
+    yield path
+
+
+def metadata(content):
+    kept = {}
+    edited(content, lambda meta: kept.update(meta))
+    return kept
+
+
+@pytest.mark.parametrize("number", range(len(SETS)), ids=SETS)
+@pytest.mark.parametrize("value", [None, -1, 2**70, "x", [], {}, [[]], {"array": "no"}, 0.5, True])
+def test_every_field_of_the_metadata_is_looked_at(files, tmp_path, number, value):
+    path = tmp_path / "model"
+    refusals = []
+    for where in leaves(metadata(files[number])):
+        if not where or (where[:2] == ("learnt", "stream") and "key" in where):  # 624 numbers
+            continue
+
+        def edit(meta, where=where):
+            for key in where[:-1]:
+                meta = meta[key]
+            meta[where[-1]] = value
+
+        path.write_bytes(edited(files[number], edit))
+        try:
+            vp.load(path)
+        except vp.FileError as refusal:
+            refusals.append(str(refusal))
+    assert all(str(path) in refusal for refusal in refusals)
+    assert refusals
+
+
+def test_deep_nesting_is_refused(files, tmp_path):
+    path = tmp_path / "model"
+    deep = "[" * 100_000 + "]" * 100_000
+    text = json.dumps({"__metadata__": {"viewpass": deep}}).encode()
+    text += b" " * (-len(text) % 8)
+    path.write_bytes(reframed(len(text).to_bytes(8, "little") + text))
+    with pytest.raises(vp.FileError):
+        vp.load(path)
+
+
+def test_a_newer_format_names_both_versions(files, tmp_path):
+    path = tmp_path / "model"
+    content = bytearray(files[0])
+    content[8:12] = (7).to_bytes(4, "little")
+    path.write_bytes(content)
+    with pytest.raises(vp.FileError, match=r"format version 7.* up to version 1"):
+        vp.load(path)
+
+
+def test_the_library_that_wrote_it_is_named_if_it_is_another(files, tmp_path):
+    path = tmp_path / "model"
+
+    def edit(meta):
+        meta["library"] = "9.0.0"
+        meta["settings"]["novelty"] = 1
+
+    path.write_bytes(edited(files[0], edit))
+    with pytest.raises(vp.FileError, match=r"viewpass 9\.0\.0, this is"):
+        vp.load(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"viewpass", b"PK\x03\x04", b"\x80\x04N."], ids=repr)
+def test_other_files_are_refused(tmp_path, content):
+    path = tmp_path / "model"
+    path.write_bytes(content)
+    with pytest.raises(vp.FileError):
+        vp.load(path)
+
+
+AUDIT = """
+import sys
+import viewpass as vp
+
+def load_all():
+    for file in sys.argv[1:]:
+        try:
+            vp.load(file)
+        except vp.FileError:
+            pass
+
+load_all()
+seen = []
+sys.addaudithook(lambda event, given: seen.append((event, given[:1])))
+load_all()
+harmless = {"builtins.id", "object.__getattr__", "object.__setattr__"}
+print(sum(e[0] == "open" for e in seen), [
+    e for e in seen if e[0] not in harmless and not (e[0] == "open" and e[1][0] in sys.argv)
+])
+"""
+
+
+def test_loading_imports_and_executes_nothing(files, tmp_path):
+    paths = []
+    for number, content in enumerate(files):
+        paths += [tmp_path / f"{number}", tmp_path / f"{number}.damaged"]
+        paths[-2].write_bytes(content)
+        paths[-1].write_bytes(edited(content, lambda meta: meta.update(estimator="os.system")))
+    command = [sys.executable, "-c", AUDIT, *map(str, paths)]
+    said = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == f"{len(paths)} []"
+
+
+@pytest.mark.parametrize("kind", ["started", "gathering"])
+def test_loading_takes_less_than_twice_the_file(tmp_path, kind):
+    rng = np.random.default_rng(0)
+    views = [rng.standard_normal((3000, 800)), rng.standard_normal((3000, 300)).astype(np.float32)]
+    model = small(n_clusters=300, warmup=0 if kind == "started" else 4000, max_iter=1).partial_fit(views)
+    path = tmp_path / "model"
+    model.save(path)
+    vp.load(path)
+    size = path.stat().st_size
+    assert size > 2e6
+    tracemalloc.start()
+    try:
+        again = vp.load(path)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 2 * size
+    assert again.n_clusters == 300
+
+
+def test_the_source_has_no_pickle_eval_or_exec():
+    from pathlib import Path
+
+    words = ("import pickle", "pickle.load", "eval(", "exec(", "marshal", "import joblib")
+    for path in Path(vp.__file__).parent.rglob("*.py"):
+        text = path.read_text()
+        assert not [word for word in words if word in text], path

@@ -1,0 +1,296 @@
+"""One fault at each step of writing: the last good state stays, and going on gives the same files."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import viewpass as vp
+from commands import contents, write_table
+
+OPTIONS = ["--chunk-size", "1000", "--checkpoint-every", "2", "--passes", "2", "--threads", "1"]
+# Steps of one run, in order: each kind, and which of its kind goes wrong.
+STEPS = [
+    *(("temporary", when, number) for when in ("before", "amid", "after") for number in (1, 4)),
+    *(("sync", when, number) for when in ("before", "after") for number in (1, 2, 3, 10)),
+    *(("rename", when, number) for when in ("before", "after") for number in (1, 4)),
+    *(("sync_folder", when, number) for when in ("before", "after") for number in (1, 3)),
+    *(("append", when, number) for when in ("before", "after") for number in (1, 9)),
+]
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    return write_table(tmp_path_factory.mktemp("table") / "items.parquet", 7000)
+
+
+def fit(table, out, *more):
+    return ["fit", table, "-k", "5", "--id", "item", "--out", out, *OPTIONS, *more]
+
+
+@pytest.fixture(scope="module")
+def expected(commands, table, tmp_path_factory):
+    out = tmp_path_factory.mktemp("plain") / "run"
+    assert commands.run(*fit(table, out)).code == 0
+    return contents(out)
+
+
+def one_line(ended):
+    assert ended.code == 1, ended
+    assert ended.err.count("\n") == 1, ended.err
+    assert ended.err.startswith("viewpass: ")
+    return ended.err
+
+
+FAULTS = [("SIGKILL", *step) for step in STEPS] + [("ENOSPC", *step) for step in STEPS if step[1] != "after"]
+
+
+@pytest.mark.parametrize(("how", "kind", "when", "number"), FAULTS)
+def test_a_fault_at_any_step(commands, table, expected, tmp_path, how, kind, when, number):
+    fault = {"step": kind, "when": when, "number": number, "how": how}
+    out = tmp_path / "run"
+    ended = commands.run(*fit(table, out), fault=fault)
+    if how == "SIGKILL":
+        assert ended.code == -signal.SIGKILL, "the step was never reached"
+    else:
+        assert "No space left on device" in one_line(ended)
+    ended = commands.run(*fit(table, out, "--resume"))
+    assert ended.code == 0, ended.err
+    assert contents(out) == expected
+    assert not (out / "staging").exists()
+
+
+@pytest.mark.parametrize("last", [1, 2, 3], ids=["run.json", "model.viewpass", "labels.parquet"])
+def test_a_fault_while_the_results_are_written(commands, table, expected, tmp_path, last):
+    """The results are the last three names to be given, after 8 checkpoints."""
+    out = tmp_path / "run"
+    for when, number in (("before", 11 - last + 1), ("after", 1)):
+        fault = {"step": "rename", "when": when, "number": number, "how": "SIGKILL"}
+        more = ["--resume"] if out.exists() else []
+        assert commands.run(*fit(table, out, *more), fault=fault).code == -signal.SIGKILL
+    assert commands.run(*fit(table, out, "--resume")).code == 0
+    assert contents(out) == expected
+
+
+@pytest.mark.parametrize("largest", [1000, 20_000, 60_000, 97_000])
+def test_a_full_disk(commands, table, expected, tmp_path, largest):
+    """Writes really fail: the system lets no file grow beyond a size."""
+    out = tmp_path / "run"
+    told = one_line(commands.run(*fit(table, out), largest=largest))
+    assert "could not be written" in told
+    assert str(out) in told
+    ended = commands.run(*fit(table, out, "--resume"))
+    assert ended.code == 0, ended.err
+    assert contents(out) == expected
+
+
+def test_a_full_disk_leaves_an_old_model_as_it_was(commands, table, expected, tmp_path):
+    model = tmp_path / "model.viewpass"
+    model.write_bytes(expected["model.viewpass"])
+    told = one_line(commands.run("update", model, table, largest=300))
+    assert str(model) in told
+    assert model.read_bytes() == expected["model.viewpass"]
+    out = tmp_path / "labels.parquet"
+    one_line(commands.run("predict", model, table, "--out", out, largest=3000))
+    assert [path.name for path in tmp_path.iterdir()] == ["model.viewpass"]
+
+
+def test_a_folder_that_cannot_be_written_to(commands, table, expected, tmp_path):
+    place = tmp_path / "place"
+    place.mkdir()
+    (place / "model.viewpass").write_bytes(expected["model.viewpass"])
+    for folder in (table.parent, place, *place.parents):
+        if folder.stat().st_uid == os.getuid() and folder != folder.parent:
+            folder.chmod(folder.stat().st_mode | 0o055)
+    place.chmod(0o555)  # the command runs as nobody where these tests are run as root
+    try:
+        told = one_line(commands.run(*fit(table, place / "run"), nobody=str(table)))
+        assert str(place / "run") in told
+        told = one_line(commands.run("update", place / "model.viewpass", table, nobody=str(table)))
+        assert "Permission denied" in told
+    finally:
+        place.chmod(0o755)
+    assert [path.name for path in place.iterdir()] == ["model.viewpass"]
+
+
+@pytest.fixture
+def parts(tmp_path):
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for part in range(3):
+        write_table(folder / f"{part}.parquet", 3000, seed=part, start=3000 * part)
+    return folder
+
+
+def stopped(commands, parts, out):
+    """A run that was killed in its first pass, after rows were decided."""
+    fault = {"step": "rename", "when": "after", "number": 4, "how": "SIGKILL"}
+    assert commands.run(*fit(parts, out), fault=fault).code == -signal.SIGKILL
+    return (out / "staging" / "checkpoint.viewpass").read_bytes()
+
+
+def refused(commands, parts, out, *more):
+    """Going on is refused in one line, and the state is as it was."""
+    before = {path: path.read_bytes() for path in sorted((out / "staging").iterdir())}
+    told = one_line(commands.run(*fit(parts, out, "--resume", *more)))
+    assert {path: path.read_bytes() for path in sorted((out / "staging").iterdir())} == before
+    return told
+
+
+def test_a_file_that_vanished(commands, parts, tmp_path):
+    out = tmp_path / "run"
+    stopped(commands, parts, out)
+    held = (parts / "2.parquet").read_bytes()
+    (parts / "2.parquet").unlink()
+    assert "was begun with another source" in refused(commands, parts, out)
+    (parts / "2.parquet").write_bytes(held)
+    assert commands.run(*fit(parts, out, "--resume")).code == 0
+
+
+def test_a_truncated_file(commands, parts, tmp_path):
+    out = tmp_path / "run"
+    whole = (parts / "2.parquet").read_bytes()
+    (parts / "2.parquet").write_bytes(whole[:-2000])
+    assert "2.parquet" in one_line(commands.run(*fit(parts, out)))
+    assert not out.exists()
+
+
+def test_a_file_damaged_inside(commands, parts, tmp_path):
+    """The footer is whole, so that it shows only on the way."""
+    out = tmp_path / "run"
+    whole = bytearray((parts / "2.parquet").read_bytes())
+    whole[30_000:60_000] = bytes(30_000)
+    (parts / "2.parquet").write_bytes(whole)
+    assert "2.parquet" in one_line(commands.run(*fit(parts, out)))
+    assert (out / "staging" / "checkpoint.viewpass").exists()
+    assert not (out / "run.json").exists()
+
+
+def rewritten(path, change):
+    table = pq.read_table(path)
+    pq.write_table(change(table), path)
+
+
+CHANGES = {
+    "another width": lambda table: table.set_column(
+        2, "text", pa.array([[1.0, 2.0]] * len(table), pa.list_(pa.float32(), 2))
+    ),
+    "no such column": lambda table: table.drop(["text"]),
+    "another type": lambda table: table.set_column(2, "text", pa.array(["a"] * len(table))),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_schema_that_changes_between_files(commands, parts, tmp_path, change):
+    rewritten(parts / "1.parquet", CHANGES[change])
+    told = one_line(commands.run(*fit(parts, tmp_path / "run")))
+    assert "1.parquet" in told
+    assert "text" in told
+
+
+def test_a_bad_row_is_named(commands, parts, tmp_path):
+    def half_nan(table):
+        values = np.stack(table["image"].to_pandas().map(lambda x: np.ones(12) if x is None else x).to_list())
+        values[1234, 3] = np.nan
+        lists = pa.FixedSizeListArray.from_arrays(pa.array(values.astype(np.float32).ravel()), 12)
+        return table.set_column(1, "image", lists)
+
+    rewritten(parts / "1.parquet", half_nan)
+    out = tmp_path / "run"
+    told = one_line(commands.run(*fit(parts, out)))
+    for word in ("1.parquet", "image", "1234", "item-4234", "NaN"):
+        assert word in told
+    assert (out / "staging" / "checkpoint.viewpass").exists()
+
+
+# ---- mixed-up pairs
+
+
+def test_another_source_names_both(commands, parts, tmp_path):
+    out = tmp_path / "run"
+    stopped(commands, parts, out)
+    other = write_table(tmp_path / "other.parquet", 3000)
+    told = refused(commands, other, out)
+    assert "another source" in told
+    assert "other.parquet" in told or "3000" in told
+
+
+def test_other_settings_name_both(commands, parts, tmp_path):
+    out = tmp_path / "run"
+    stopped(commands, parts, out)
+    told = refused(commands, parts, out, "--alpha", "0.5")
+    assert "alpha was 0.1, now it is 0.5" in told
+
+
+def test_another_schema_names_both(commands, parts, tmp_path):
+    out = tmp_path / "run"
+    stopped(commands, parts, out)
+    told = refused(commands, parts, out, "--views", "image=image")
+    assert "another source: views" in told
+
+
+def test_an_old_state_with_new_labels(commands, parts, tmp_path):
+    """A checkpoint of the first pass beside the labels of the third, which are in the same file."""
+    out = tmp_path / "run"
+    fault = {"step": "rename", "when": "after", "number": 4, "how": "SIGKILL"}
+    assert commands.run(*fit(parts, out, "--passes", "3"), fault=fault).code == -signal.SIGKILL
+    old = (out / "staging" / "checkpoint.viewpass").read_bytes()
+    fault["number"] = 10
+    assert commands.run(*fit(parts, out, "--passes", "3", "--resume"), fault=fault).code == -signal.SIGKILL
+    (out / "staging" / "checkpoint.viewpass").write_bytes(old)
+    told = refused(commands, parts, out, "--passes", "3")
+    assert "does not belong to the checkpoint" in told
+    assert told.count("SHA-256") == 2
+
+
+def test_a_label_file_that_is_too_short(commands, parts, tmp_path):
+    out = tmp_path / "run"
+    stopped(commands, parts, out)
+    for name in ("labels.0", "ids"):
+        path = out / "staging" / name
+        held = path.read_bytes()
+        if held:
+            path.write_bytes(held[:-1])
+            assert f"{len(held) - 1} bytes where {len(held)} bytes" in refused(commands, parts, out)
+            path.write_bytes(held)
+    (out / "staging" / "ids").unlink()
+    assert "ids" in refused(commands, parts, out)
+
+
+def test_a_damaged_checkpoint_is_refused(commands, parts, tmp_path):
+    out = tmp_path / "run"
+    held = stopped(commands, parts, out)
+    path = out / "staging" / "checkpoint.viewpass"
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        content = bytearray(held)
+        content[rng.integers(len(held))] ^= 1 << rng.integers(8)
+        path.write_bytes(content)
+        assert str(path) in refused(commands, parts, out)
+    path.write_bytes(held[:8] + (9).to_bytes(4, "little") + held[12:])
+    assert "version 9" in refused(commands, parts, out)
+
+
+def test_a_model_is_no_checkpoint_and_a_checkpoint_no_model(commands, parts, expected, tmp_path):
+    out = tmp_path / "run"
+    held = stopped(commands, parts, out)
+    (tmp_path / "model").write_bytes(held)
+    with pytest.raises(vp.FileError, match="is a checkpoint, a model was expected"):
+        vp.load(tmp_path / "model")
+    (out / "staging" / "checkpoint.viewpass").write_bytes(expected["model.viewpass"])
+    assert "is a model, a checkpoint was expected" in refused(commands, parts, out)
+
+
+def test_two_processes_on_one_run(commands, parts, tmp_path):
+    import fcntl
+
+    out = tmp_path / "run"
+    stopped(commands, parts, out)
+    with (out / "staging" / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert "another process" in refused(commands, parts, out)

@@ -1,0 +1,44 @@
+"""Memory is the chunk and the state, never the data: the same for a table and one four times as long."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from commands import write_table
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    """A table longer than a row group of the label file, and one four times as long."""
+    folder = tmp_path_factory.mktemp("tables")
+    rows = pq.read_table(write_table(folder / "rows.parquet", 150_000, widths=(64, 32)))
+    for name, times in (("once", 1), ("often", 4)):
+        with pq.ParquetWriter(folder / f"{name}.parquet", rows.schema) as writer:
+            for _ in range(times):
+                writer.write_table(rows, row_group_size=25_000)
+    return folder / "once.parquet", folder / "often.parquet"
+
+
+def peak(commands, table, out, *more):
+    argv = ["fit", table, "-k", "8", "--out", out, "--threads", "1", "--chunk-size", "4096", *more]
+    ended = commands.run(*argv, "--json")
+    assert ended.code == 0, ended.err
+    return json.loads(ended.out.splitlines()[-1])["peak_memory"]
+
+
+def test_fit_of_more_rows_takes_no_more_memory(commands, tables, tmp_path):
+    small, large = (peak(commands, table, tmp_path / table.stem, "--id", "item") for table in tables)
+    more = 450_000 * (64 + 32) * 4
+    assert large - small < more / 5
+
+
+def test_the_label_file_is_written_in_row_groups(commands, tables, tmp_path):
+    peak(commands, tables[1], tmp_path / "run")
+    file = pq.ParquetFile(tmp_path / "run" / "labels.parquet")
+    groups = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
+    assert groups == [2**17] * 4 + [600_000 - 4 * 2**17]
+    assert file.schema_arrow.field("id").type == pa.int64()

@@ -1,0 +1,135 @@
+"""Files as they are found: formats on other file systems, folders that are columns, order, doubles."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import fsspec
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import viewpass as vp
+from tables import FORMS, IMAGE, TEXT, WIDE, N, lists, pieces, rows_of, table
+from viewpass.sources.arrays import ArraySource
+
+
+def same_rows(source):
+    (image, text), _ = rows_of(source, 64)
+    np.testing.assert_array_equal(image, IMAGE)
+    np.testing.assert_array_equal(text, TEXT)
+
+
+@pytest.mark.parametrize("form", ["Feather", "IPC stream", "CSV", "Parquet, fixed lists"])
+def test_every_format_is_read_from_an_address(tmp_path, form):
+    path = FORMS[form](tmp_path)
+    address = f"memory://{tmp_path.name}/{path.name}"
+    fsspec.filesystem("memory").pipe(f"/{tmp_path.name}/{path.name}", path.read_bytes())
+    same_rows(vp.scan(address, views=WIDE if form == "CSV" else ["image", "text"], id="id"))
+    same_rows(vp.scan(f"memory://{tmp_path.name}", views=WIDE if form == "CSV" else None, id="id"))
+
+
+def test_a_compressed_csv_file(tmp_path):
+    path = FORMS["CSV"](tmp_path)
+    (tmp_path / "items.csv.gz").write_bytes(gzip.compress(path.read_bytes()))
+    same_rows(vp.scan(tmp_path / "items.csv.gz", views=WIDE, id="id"))
+
+
+def test_a_table_with_tabs(tmp_path):
+    path = FORMS["CSV"](tmp_path)
+    (tmp_path / "items.tsv").write_text(path.read_text().replace(",", "\t"))
+    same_rows(vp.scan(tmp_path / "items.tsv", views=WIDE, id="id"))
+
+
+def test_folders_with_keys_give_columns(tmp_path):
+    folder = FORMS["hive folder"](tmp_path)
+    source = vp.scan(folder, id="year")
+    years = np.concatenate([chunk.row_ids for chunk in source.chunks(64)])
+    assert years.dtype == np.int64
+    np.testing.assert_array_equal(years, np.repeat([2020, 2021, 2022], [170, 230, 100]))
+    as_view = np.concatenate([chunk.views[0] for chunk in vp.scan(folder, views=["year"]).chunks(64)])
+    np.testing.assert_array_equal(as_view[:, 0], years)
+
+
+def test_keys_of_folders_as_pandas_writes_them(tmp_path):
+    frame = pd.DataFrame({"kind": ["b", "a", "a"], "x": [[1.0], [2.0], [3.0]], "id": [7, 8, 9]})
+    frame.to_parquet(tmp_path / "items", partition_cols=["kind"])
+    source = vp.scan(tmp_path / "items", id="kind")
+    assert source.n_rows == 3
+    assert [chunk.row_ids.tolist() for chunk in source.chunks(10)] == [["a", "a", "b"]]
+
+
+def test_a_key_without_a_value_is_null(tmp_path):
+    folder = tmp_path / "items" / "kind=__HIVE_DEFAULT_PARTITION__"
+    folder.mkdir(parents=True)
+    pq.write_table(pa.table({"x": [[1.0]]}), folder / "a.parquet")
+    with pytest.raises(vp.DataError, match=r"column 'kind', row 0: the id is null"):
+        list(vp.scan(tmp_path / "items", id="kind").chunks(10))
+
+
+def test_paths_keep_the_order_they_are_given_in(tmp_path):
+    paths = pieces(tmp_path)
+    (image, _), _ = rows_of(vp.scan(paths[::-1]), 64)
+    np.testing.assert_array_equal(image, np.concatenate([IMAGE[171:], IMAGE[170:171], IMAGE[:170]]))
+
+
+def test_a_file_given_twice_is_refused(tmp_path):
+    paths = pieces(tmp_path)
+    with pytest.raises(vp.DataError, match=r"part-1.parquet is given twice"):
+        vp.scan([str(tmp_path / "*.parquet"), paths[1]])
+
+
+def test_files_of_temporary_folders_and_hidden_ones_are_passed_over(tmp_path):
+    paths = pieces(tmp_path / "items")
+    for name in ("_temporary/part-9.parquet", ".part-9.parquet.crc", ".hidden.parquet"):
+        path = tmp_path / "items" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(paths[0].read_bytes())
+    same_rows(vp.scan(tmp_path / "items"))
+
+
+def test_empty_files_add_nothing(tmp_path):
+    paths = pieces(tmp_path)
+    pq.write_table(table("list", 0, 0), tmp_path / "part-1a.parquet")
+    same_rows(vp.scan([paths[0], tmp_path / "part-1a.parquet", *paths[1:]]))
+    with pytest.raises(vp.DataError, match=r"no rows"):
+        vp.OPIMC(2).fit(vp.scan(tmp_path / "part-1a.parquet"))
+
+
+def test_names_of_columns_may_hold_anything(tmp_path):
+    odd = pa.table({"a.b": lists(IMAGE), "a b": lists(TEXT), 'say "x", ü': range(N)})
+    pq.write_table(odd, tmp_path / "odd.parquet")
+    views = {"image": "a.b", "text": "a b"}
+    same_rows(vp.scan(tmp_path / "odd.parquet", views=views, id='say "x", ü'))
+
+
+def test_where_the_folder_stands_does_not_matter_to_its_identity(tmp_path):
+    paths = pieces(tmp_path / "here")
+    identity = vp.scan(tmp_path / "here").identity()
+    (tmp_path / "here").rename(tmp_path / "there")
+    assert vp.scan(tmp_path / "there").identity() == identity
+    assert str(tmp_path) not in json.dumps(identity)
+    pq.write_table(table("list", 1, 171), tmp_path / "there" / paths[0].name, row_group_size=60)
+    assert vp.scan(tmp_path / "there").identity() != identity
+
+
+@pytest.mark.parametrize("make", ["arrays", "frames"])
+def test_sources_in_memory_keep_to_the_same_contract(make):
+    frames = {
+        "image": pd.DataFrame(IMAGE).dropna(),
+        "text": pd.DataFrame(TEXT).dropna(),
+    }
+    source = ArraySource({"image": IMAGE, "text": TEXT}) if make == "arrays" else vp.frames(frames)
+    assert source.rereadable
+    whole = list(source.chunks(64))
+    late = list(source.chunks(64, 100))
+    assert [chunk.start for chunk in late] == [100, *range(128, source.n_rows, 64)]
+    np.testing.assert_array_equal(late[0].views[0], whole[1].views[0][36:])
+    identity = source.identity()
+    assert json.loads(json.dumps(identity)) == identity
+    other = {name: frame[:-1] for name, frame in frames.items()}
+    changed = ArraySource({"image": IMAGE[:-1], "text": TEXT[:-1]}) if make == "arrays" else vp.frames(other)
+    assert changed.identity() != identity

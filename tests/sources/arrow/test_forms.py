@@ -1,0 +1,155 @@
+"""Whatever form a table comes in, its rows are the same, and so is what is learnt of them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import viewpass as vp
+from tables import FORMS, IDS, IMAGE, ONCE, TEXT, N, rows_of, views_for
+
+SETTINGS = {"n_clusters": 4, "chunk_size": 64, "warmup": 100, "random_state": 0}
+
+
+def scanned(form, folder):
+    return vp.scan(FORMS[form](folder), views=views_for(form), id="id")
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("size", "start"), [(7, 0), (64, 0), (64, 64), (120, 171), (1000, 0), (50, N - 1)])
+def test_rows_come_as_they_are(tmp_path, form, size, start):
+    (image, text), chunks = rows_of(scanned(form, tmp_path), size, start)
+    np.testing.assert_array_equal(image, IMAGE[start:])
+    np.testing.assert_array_equal(text, TEXT[start:])
+    assert [chunk.start for chunk in chunks] == [start, *range((start // size + 1) * size, N, size)]
+    assert np.concatenate([chunk.row_ids for chunk in chunks]).tolist() == IDS[start:]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_start_at_or_past_the_end_gives_nothing(tmp_path, form):
+    assert list(scanned(form, tmp_path).chunks(64, N)) == []
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_fit_is_that_of_arrays(tmp_path, form):
+    source = scanned(form, tmp_path)
+    model = vp.OPIMC(**SETTINGS).fit(source)
+    arrays = vp.OPIMC(**SETTINGS).fit({"image": IMAGE, "text": TEXT})
+    assert model.statistics_ == arrays.statistics_
+    np.testing.assert_array_equal(model.stream_labels_, arrays.stream_labels_)
+    assert model.row_ids_.tolist() == IDS
+    assert model.n_features_in_ == 13
+    assert model.view_names_in_ == ("image", "text")
+
+
+@pytest.mark.parametrize("form", [form for form in FORMS if form not in ONCE])
+def test_what_can_be_read_again_has_several_passes_and_final_labels(tmp_path, form):
+    source = scanned(form, tmp_path)
+    assert source.rereadable
+    data = {"image": IMAGE, "text": TEXT}
+    model, arrays = (vp.OPIMC(**SETTINGS, n_passes=2).fit(x) for x in (source, data))
+    assert model.statistics_ == arrays.statistics_
+    np.testing.assert_array_equal(model.labels_, arrays.labels_)
+    np.testing.assert_array_equal(model.predict(source), arrays.labels_)
+    np.testing.assert_array_equal(model.transform(source), arrays.transform(data))
+    assert model.score(source) == arrays.score(data)
+    offline, other = (vp.IMC(4, n_init=2, random_state=0).fit(x) for x in (source, data))
+    assert offline.statistics_ == other.statistics_
+    assert offline.row_ids_.tolist() == IDS
+
+
+@pytest.mark.parametrize("form", ONCE)
+def test_what_is_read_once_has_stream_labels_only(tmp_path, form):
+    source = scanned(form, tmp_path)
+    assert not source.rereadable
+    assert source.n_rows is None
+    with pytest.raises(vp.DataError, match=r"2 passes over a stream that can be read once only"):
+        vp.OPIMC(**SETTINGS, n_passes=2).fit(source)
+    with pytest.raises(vp.DataError, match=r"read once only"):
+        vp.OPIMC(**SETTINGS).fit_transform(source)
+    model = vp.OPIMC(**SETTINGS)
+    labels = model.fit_predict(source)  # neither refusal has read anything
+    assert not hasattr(model, "labels_")
+    np.testing.assert_array_equal(labels, model.stream_labels_)
+    assert len(labels) == N
+    with pytest.raises(vp.DataError, match=r"has been read already"):
+        model.predict(source)
+
+
+@pytest.mark.parametrize("form", ONCE)
+def test_a_stream_can_be_predicted(tmp_path, form):
+    model = vp.OPIMC(**SETTINGS).fit({"image": IMAGE, "text": TEXT})
+    np.testing.assert_array_equal(model.predict(scanned(form, tmp_path)), model.labels_)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_views_can_come_in_another_order_or_be_absent(tmp_path, form):
+    model = vp.OPIMC(**SETTINGS).fit({"text": TEXT, "extra": np.ones((N, 3)), "image": IMAGE})
+    expected = model.predict({"text": TEXT, "image": IMAGE})
+    np.testing.assert_array_equal(model.predict(scanned(form, tmp_path)), expected)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_identity_is_plain_data_and_the_same_each_time(tmp_path, form):
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+    one, other = (scanned(form, tmp_path / name).identity() for name in ("one", "other"))
+    assert json.loads(json.dumps(one)) == one
+    assert one == other
+
+
+def test_identity_tells_data_apart(tmp_path):
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+    path = FORMS["Parquet, lists"](tmp_path / "one")
+    plain = vp.scan(path).identity()
+    assert plain != vp.scan(path, views=["text"]).identity()
+    assert plain != vp.scan(path, id="id").identity()
+    assert plain != vp.scan(FORMS["Parquet, fixed lists"](tmp_path / "other")).identity()
+
+
+@pytest.mark.parametrize("form", ["Parquet, fixed lists", "Parquet, wide", "DuckDB relation"])
+@pytest.mark.parametrize("warmup", [0, 100, 450, 2000])
+def test_partial_fit_goes_on_chunk_by_chunk(tmp_path, form, warmup):
+    settings = {**SETTINGS, "warmup": warmup}
+    model = vp.OPIMC(**settings).partial_fit({"image": IMAGE[:90], "text": TEXT[:90]})
+    other = vp.OPIMC(**settings).partial_fit({"image": IMAGE[:90], "text": TEXT[:90]})
+    model.partial_fit(scanned(form, tmp_path))
+    labels = []
+    for start in range(0, N, 64):
+        rows = slice(start, start + 64)
+        other.partial_fit({"image": IMAGE[rows], "text": TEXT[rows]})
+        labels.append(other.stream_labels_)
+    assert model.statistics_ == other.statistics_
+    np.testing.assert_array_equal(model.loss_curve_, other.loss_curve_)
+    assert len(model.stream_labels_) == N
+    assert model.row_ids_.tolist() == IDS
+    if warmup == 0:
+        np.testing.assert_array_equal(model.stream_labels_, np.concatenate(labels))
+    if warmup == 2000:  # all of it still gathers: labels are those of the provisional start
+        np.testing.assert_array_equal(model.stream_labels_, other.predict({"image": IMAGE, "text": TEXT}))
+
+
+def test_a_table_learnt_first_is_the_first_chunks(tmp_path):
+    model = vp.OPIMC(**SETTINGS).partial_fit(scanned("Parquet, lists", tmp_path))
+    fitted = vp.OPIMC(**SETTINGS).fit(scanned("PyArrow table", tmp_path))
+    assert model.statistics_ == fitted.statistics_
+    np.testing.assert_array_equal(model.stream_labels_, fitted.stream_labels_)
+    assert model.n_features_in_ == 13
+
+
+@pytest.mark.parametrize("form", ["Parquet, lists", "polars lazy frame", "DuckDB relation"])
+def test_the_interpreter_may_end_in_the_middle_of_a_table(tmp_path, form):
+    path = FORMS["Parquet, lists"](tmp_path)
+    opened = {
+        "Parquet, lists": repr(str(path)),
+        "polars lazy frame": f"__import__('polars').scan_parquet({str(path)!r})",
+        "DuckDB relation": f"__import__('duckdb').connect().sql(\"select * from '{path}'\")",
+    }[form]
+    program = f"import viewpass as vp; read = vp.scan({opened}).chunks(7); print(next(read).n_rows)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "7\n", "")

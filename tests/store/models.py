@@ -1,0 +1,68 @@
+"""Fitted estimators of every kind a file must hold, small."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+
+import viewpass as vp
+from inputs import GAPS, IMAGE, TEXT, small, with_gaps
+
+FRAME = pd.DataFrame(np.hstack([IMAGE, TEXT]), columns=[f"col{j}" for j in range(9)])
+
+
+def started(**settings):
+    return small(warmup=0, **settings)
+
+
+def gathering():
+    model = small(warmup=40)
+    model.partial_fit([IMAGE[:10], None], observed=GAPS[:10])
+    return model.partial_fit([IMAGE[10:20], TEXT[10:20].astype(np.float32)], observed=GAPS[10:20])
+
+
+def gathering_sparse():
+    return small(warmup=40).partial_fit({"image": sp.csr_array(IMAGE[:10]), "text": TEXT[:10]})
+
+
+def unseen_only():
+    return small(warmup=0).partial_fit([np.full((4, 4), np.nan), np.zeros((4, 5))])
+
+
+def centres_of_an_unknown_view():
+    init = [IMAGE[:3], TEXT[:3]]
+    return started(init=init).partial_fit([IMAGE[:20], None])
+
+
+MODELS = {
+    "fitted": lambda: started(chunk_size=7).fit([IMAGE, TEXT], observed=GAPS),
+    "two passes": lambda: started(chunk_size=7, n_passes=2).fit(with_gaps()),
+    "default warm-up": lambda: small().fit({"image": IMAGE, "text": TEXT}, observed=GAPS),
+    "sparse": lambda: started().fit([sp.csr_array(IMAGE), sp.csr_array(TEXT)]),
+    "frames": lambda: started().fit(vp.frames({"a": FRAME.iloc[:, :4], "b": FRAME.iloc[:, 4:]})),
+    "one array": lambda: started(views=[4, -1]).fit(FRAME),
+    "partial_fit": lambda: started().partial_fit([IMAGE[:20], TEXT[:20]], observed=GAPS[:20]),
+    "a view not seen yet": lambda: started().partial_fit([IMAGE[:20], None]),
+    "gathering": gathering,
+    "gathering, sparse": gathering_sparse,
+    "only rows without a view": unseen_only,
+    "given centres": centres_of_an_unknown_view,
+    "gathering, given labels": lambda: small(init=np.arange(48) % 3, chunk_size=48).fit([IMAGE, TEXT]),
+    "memberships": lambda: started(init=np.eye(3)[np.arange(48) % 3], chunk_size=48).fit([IMAGE, TEXT]),
+    "no fill": lambda: started(fill=None, alpha=0.25).fit([IMAGE, TEXT]),
+    "IMC": lambda: small(vp.IMC, n_init=2).fit([IMAGE, TEXT], observed=GAPS),
+    "MT19937": lambda: started(random_state=np.random.RandomState(3)).partial_fit([IMAGE, TEXT]),
+    **{
+        kind.__name__: lambda kind=kind: small(
+            warmup=40, random_state=np.random.Generator(kind(5))
+        ).partial_fit([IMAGE[:10], TEXT[:10]])
+        for kind in (
+            np.random.PCG64,
+            np.random.PCG64DXSM,
+            np.random.MT19937,
+            np.random.Philox,
+            np.random.SFC64,
+        )
+    },
+}
