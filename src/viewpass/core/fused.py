@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from viewpass.core.centres import Centres, Filling
+from viewpass.core.centres import Centres, ChunkMean, Filling
 from viewpass.core.packed import Packed
 from viewpass.core.statistics import Statistics
 from viewpass.kernels.chunk import step
@@ -22,6 +22,7 @@ from viewpass.kernels.chunk.desk import (
     LABELS,
     LAST,
     LOSS,
+    LOSSES,
     MAX_ITER,
     MEAN,
     N_CLUSTERS,
@@ -65,11 +66,27 @@ SPANS = 4  # parts of a chunk for each thread: whoever is quicker takes more
 LEAST_SPAN = 96  # rows
 
 
+class Several(NamedTuple):
+    """What chunks worked on one after another leave: those done, statistics, centres, losses, updates."""
+
+    n_done: int
+    total: Statistics
+    centres: Centres
+    losses: Floats
+    n_iter: int
+
+
 class Step:
     """One chunk on the desk."""
 
     def __init__(
-        self, rows: MeasuredRows, centres: Centres, widths: tuple[int, ...], workspace: Workspace
+        self,
+        rows: MeasuredRows,
+        centres: Centres,
+        widths: tuple[int, ...],
+        workspace: Workspace,
+        *,
+        alone: bool = False,
     ) -> None:
         assert rows.desk is not None
         assert rows.numbers is not None
@@ -87,7 +104,8 @@ class Step:
         self.last = centres.packed(widths, sparse=self.sparse)
         desk.put_all(LAST, self.last.on_desk)
         many = rows.n_rows * n_columns * self.n_clusters > SMALL
-        self.n_threads = workspace.n_threads if many or (self.sparse and rows.n_rows > MOST_TILE) else 1
+        worth = many or (self.sparse and rows.n_rows > MOST_TILE)
+        self.n_threads = workspace.n_threads if worth and not alone else 1
         sizes = (len(widths), self.n_clusters, n_columns)
         self.rooms = workspace.rooms(sizes, rows.n_rows, self.n_threads, _tile_rows(n_columns, rows))
         self.n_spans = 1
@@ -125,13 +143,11 @@ class Step:
     def _go(self, looking: bool, joining: int, settling: bool) -> None:
         self.desk.put(SYNC, np.zeros(40, dtype=np.int64))
         table = self.desk.address
-        if self.n_threads == 1:
+
+        def work(_number: int, _worker: int) -> None:
             run("crew", table, looking, joining, settling)
-        else:
-            run_blocks(
-                lambda _, __: run("crew", table, looking, joining, settling) and None,
-                *(self.n_threads, self.n_threads),
-            )
+
+        run_blocks(work, self.n_threads, self.n_threads)
 
     def look_first(self, decision: Decision, total: Statistics | None) -> tuple[bool, Statistics | None]:
         """Look at all rows, measure them if nobody has, and give the sums with them.
@@ -205,8 +221,45 @@ class Step:
             self._go(False, NOT_AT_ALL, True)
         self.workspace.n_looks += numbers[N_LOOKS]
         decision.complete = bool(complete.all())
-        decision.stale = stale.any(axis=0)
+        decision.stale = np.logical_or.reduce(stale)
         return Centres.of_packed(new), float(numbers[LOSS]), int(desk.table[N_ITER])
+
+    def settle_several(
+        self, size: int, total: Statistics, decision: Decision, rules: Rules, *, again: bool
+    ) -> Several:
+        """Small chunks of `size` measured rows, one after another; `again`: they are in `total`.
+
+        INOUT decision: a chunk that is not done may have lost its labels.
+        """
+        desk, table, pool = self.desk, self.desk.table, self.workspace.pool
+        new, numbers = self._lay_loop(
+            rules, Filling(rules.fill, False, ChunkMean(self.rows, zeros_too=False)), 0, np.nan
+        )
+        last = Packed.room(self.n_clusters, self.widths, sparse=self.sparse, pool=pool)
+        for mine, theirs in zip(last.on_desk, self.last.on_desk, strict=True):
+            mine[:] = theirs
+        desk.put_all(LAST, last.on_desk)
+        sums = [total.copy(), total.copy()]
+        self._lay_sums(*sums)
+        self._lay_decision(decision)
+        if self.sparse:
+            self._lay_order()
+        else:
+            self._lay_parts()
+        table[FRESH], table[SUMMING] = False, not self.sparse
+        n_chunks = -(-self.rows.n_rows // size)
+        losses = np.empty((2, n_chunks))
+        words = np.zeros((3, 1), dtype=np.int64)
+        desk.put_all(STALE, (np.empty((1, self.n_clusters), dtype=bool), words[0], words[1], words[2]))
+        desk.put(LOSSES, losses)
+        desk.put(SYNC, np.zeros(40, dtype=np.int64))
+        n_done = run("several", desk.address, size, again)
+        swapped = n_done % 2
+        made = last if not swapped else new
+        made.known[:] = new.known
+        self.workspace.n_looks += numbers[N_LOOKS]
+        n_iter = int(losses[1, :n_done].sum())
+        return Several(n_done, sums[swapped], Centres.of_packed(made), losses[0, :n_done], n_iter)
 
     def _lay_mean(self, filling: Filling) -> None:
         """Work out the chunk's mean, since an empty cluster wants it."""

@@ -10,7 +10,7 @@ from viewpass.core import centres as centre_rules
 from viewpass.core.assign import Decision, Workspace, assign_and_add, look_again
 from viewpass.core.bounds import doubtful_rows
 from viewpass.core.centres import Centres, ChunkMean, Filling
-from viewpass.core.fused import Step
+from viewpass.core.fused import Several, Step
 from viewpass.core.loss import loss
 from viewpass.core.statistics import Statistics
 from viewpass.kernels.grid import Floats, Integers, Labels, Mask
@@ -85,6 +85,26 @@ def from_memberships(rows: MeasuredRows, memberships: Floats, rules: Rules, work
     if rules.max_iter == 1:
         return Outcome(total, centres, decision, value, 1)
     return settle(*(rows, total, centres, decision, rules, workspace), first=True, n_done=1, last_loss=value)
+
+
+def several(
+    rows: MeasuredRows,
+    total: Statistics,
+    centres: Centres,
+    labels: Labels | None,
+    size: int,
+    rules: Rules,
+    workspace: Workspace,
+) -> tuple[Several, Decision]:
+    """As many of the small chunks the measured rows are made of as need nothing out of the ordinary.
+
+    With `labels` they are in the statistics already (pass 2 and later).
+    """
+    decision = Decision(rows.n_rows, total.n_clusters, keep=True, pool=workspace.pool)
+    if labels is not None:
+        decision.labels[:] = np.where(rows.n_seen > 0, labels, -1)
+    on_desk = Step(rows, centres, total.widths, workspace, alone=True)
+    return on_desk.settle_several(size, total, decision, rules, again=labels is not None), decision
 
 
 def _filling(rows: MeasuredRows, rules: Rules, *, first: bool) -> Filling:

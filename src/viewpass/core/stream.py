@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -181,6 +181,61 @@ class Stream:
             counted=True,
         )
         return self._commit(outcome, rows, schema, again=True)
+
+    def feed_small(self, chunk: Chunk, size: int, labels: Labels | None = None) -> Iterator[Decided | None]:
+        """Read small chunks of `size` rows that come together; the same as one after another.
+
+        With `labels` they are read again. If one is refused, those before it count.
+        """
+        n_done = 0
+        while n_done < chunk.n_rows:
+            rest = chunk if n_done == 0 else chunk.cut(n_done, chunk.n_rows)
+            mine = None if labels is None else labels[n_done:]
+            decided = self._feed_several(rest, size, mine) if rest.n_rows > size else None
+            if decided is None:
+                one = rest.cut(0, min(size, rest.n_rows))
+                if mine is None:
+                    yield self.feed(one)
+                else:
+                    yield self.refeed(one, mine[: one.n_rows])
+                n_done += one.n_rows
+            else:
+                yield decided
+                n_done += len(decided.labels)
+
+    def _feed_several(self, chunk: Chunk, size: int, labels: Labels | None) -> Decided | None:
+        """As many small chunks as need nothing out of the ordinary; None if there are none."""
+        if self._model is None or self.plan.reference:
+            return None
+        schema = self._model.schema.merged(chunk.schema)
+        rows = self._rows(chunk)
+        if rows.desk is None:
+            return None
+        rows.measure(self.workspace.n_threads)
+        if rows.desk is None:
+            return None
+        total = widened(self._model.total, schema)
+        rules = self.plan.rules
+        several, decision = step.several(
+            *(rows, total, self._model.centres, labels, size, rules, self.workspace)
+        )
+        if several.n_done == 0:
+            return None
+        several.total.check_room()
+        n_rows = min(several.n_done * size, rows.n_rows)
+        curve = self._model.loss_curve
+        read = np.full(several.n_done, self._n_rows)
+        if labels is None:
+            read += np.minimum(size * np.arange(1, several.n_done + 1), rows.n_rows)
+            self._n_rows += n_rows
+            self._n_unseen += int((rows.n_seen[:n_rows] == 0).sum())
+        curve.extend((several.losses / read).tolist())
+        n_iter = self._model.n_iter + several.n_iter
+        counts = self._n_rows, self._n_unseen
+        self._model = Model(schema, several.total, several.centres, *counts, n_iter, curve)
+        self._schema = schema
+        found = decision.labels[:n_rows], decision.margins[:n_rows]
+        return Decided(chunk.start, *found, rows, several.centres)
 
     def _rows(self, chunk: Chunk) -> MeasuredRows:
         return MeasuredRows(chunk, reference=self.plan.reference, n_threads=self.workspace.n_threads)

@@ -16,6 +16,9 @@ from viewpass.sources.source import Source
 
 logger = logging.getLogger("viewpass")
 
+SMALL_WORK = 2**21  # multiplications of a chunk's look, below which calling costs more than working
+TOGETHER = 4096  # rows of such chunks that are handed over together
+
 
 class Read(NamedTuple):
     """What a run leaves besides the model: the labels as the stream decided them last, and the ids."""
@@ -29,14 +32,17 @@ def run(stream: Stream, source: Source, *, chunk_size: int, n_passes: int) -> Re
     check_passes(source, n_passes)
     sheet = Sheet(source.n_rows)
     ids: list[Array] = []
+    size = _rows_together(source, stream, chunk_size)
     for number in range(n_passes):
-        for chunk in source.chunks(chunk_size):
-            if number == 0:
-                sheet.put(stream.feed(chunk))
-                if source.row_ids is None and chunk.row_ids is not None:
-                    ids.append(chunk.row_ids)
+        for chunk in source.chunks(size):
+            labels = None if number == 0 else sheet.cut(chunk.start, chunk.n_rows)
+            if size > chunk_size:
+                for decided in stream.feed_small(chunk, chunk_size, labels):
+                    sheet.put(decided)
             else:
-                sheet.put(stream.refeed(chunk, sheet.cut(chunk.start, chunk.n_rows)))
+                sheet.put(stream.feed(chunk) if labels is None else stream.refeed(chunk, labels))
+            if number == 0 and source.row_ids is None and chunk.row_ids is not None:
+                ids.append(chunk.row_ids)
         if number == 0:
             sheet.put(stream.finish())
             check_enough(stream)
@@ -45,6 +51,15 @@ def run(stream: Stream, source: Source, *, chunk_size: int, n_passes: int) -> Re
             logger.info("pass %d of %d: average loss %.6g", number + 1, n_passes, curve[-1])
     stream.workspace.release()
     return Read(sheet.whole(stream.n_rows), np.concatenate(ids) if ids else source.row_ids)
+
+
+def _rows_together(source: Source, stream: Stream, chunk_size: int) -> int:
+    """Rows read at a time: many small chunks of data in memory, or one."""
+    widths = [width or 0 for width in source.schema.widths]
+    work = chunk_size * sum(widths) * stream.plan.n_clusters
+    if not source.in_memory or work > SMALL_WORK:
+        return chunk_size
+    return max(1, TOGETHER // chunk_size) * chunk_size
 
 
 class Sheet:

@@ -9,11 +9,9 @@ import time
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from numba import cfunc, njit
-
-Kernel: TypeAlias = Callable[..., Any]
 
 logger = logging.getLogger("viewpass")
 
@@ -57,12 +55,12 @@ def callback(function: Callable[..., Any], signature: Any, what: str) -> Any:
     return _timed(cfunc, function, signature, f"{function.__name__}_{what.rpartition('.')[2]}")
 
 
-def once(make: Callable[..., Kernel]) -> Callable[..., Kernel]:
+def once(make: Callable[..., Any]) -> Callable[..., Any]:
     """Remember what `make` makes, and let threads that ask at the same time wait for the first."""
-    made: dict[tuple[str, ...], Kernel] = {}
+    made: dict[tuple[str, ...], Any] = {}
     making = threading.Lock()
 
-    def get(*key: str) -> Kernel:
+    def get(*key: str) -> Any:
         if key not in made:
             with making:
                 if key not in made:

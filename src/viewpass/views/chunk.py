@@ -156,6 +156,18 @@ class Chunk:
             None if self.observed is None else self.observed[rows],
         )
 
+    def cut(self, first: int, last: int) -> Chunk:
+        """Consecutive rows, which keep their numbers."""
+        return Chunk(
+            tuple(None if view is None else view[first:last] for view in self.views),
+            self.names,
+            last - first,
+            None if self.observed is None else self.observed[first:last],
+            self.start + first,
+            None if self.row_ids is None else self.row_ids[first:last],
+            self.columns,
+        )
+
     def copy(self) -> Chunk:
         """Own the memory: the caller may write over his arrays."""
         return Chunk(

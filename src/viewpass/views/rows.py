@@ -263,6 +263,7 @@ def _numbers(matrices: Sequence[Matrix | None]) -> tuple[str, ...] | None:
     found: tuple[str, ...] | None = None
     for x in matrices:
         if x is not None:
+            numbers: tuple[str, ...]
             if scipy.sparse.issparse(x):
                 numbers = (x.data.dtype.name, x.indices.dtype.name)
                 if x.indptr.dtype != x.indices.dtype:

@@ -21,6 +21,7 @@ from viewpass.kernels.chunk.desk import (
     HERE,
     INVERSE,
     LABELS,
+    LANES_ROOM,
     LISTED,
     LOOK,
     LOOKED,
@@ -60,15 +61,28 @@ from viewpass.kernels.chunk.desk import (
     WIDTHS,
 )
 from viewpass.kernels.chunk.memory import call, flags_at, floats_at, labels_at, whole_at
-from viewpass.kernels.grid import ABSENT
+from viewpass.kernels.grid import ABSENT, LANES
 
 FEW = 6  # a part of the clusters so small is sooner looked at one by one,
 MOST_PAIRS = 16  # if it is not more than this
 MOST_OF = 0.85  # of the rows in doubt: look at all of them, so that every distance is known again
 
 
+def measure(table, _room, begin, end, _c, _d, _e, _f, _g):
+    """Norms and kinds of rows begin..end in every view; gives the worst kind.  INOUT N_SEEN."""
+    desk, room = whole_at(table, SLOTS), np.empty(ROOM_SLOTS, dtype=np.int64)
+    lanes = np.empty(LANES)
+    room[LANES_ROOM] = lanes.ctypes.data
+    worst = 0
+    for v in range(desk[N_VIEWS]):
+        if whole_at(desk[ADDRESSES], 3 * desk[N_VIEWS])[3 * v] != 0:
+            kind = call(desk[MEASURE], table, room.ctypes.data, v, begin, end, 0, 0, 0, 0)
+            worst = max(worst, kind)
+    return worst
+
+
 @njit(nogil=True)
-def _settle(desk, room, means, i, n_listed):  # type: ignore[no-untyped-def]
+def _settle(desk, room, means, i, n_listed):
     """The nearest of the LISTED clusters by float64 distances, the lowest among equals."""
     n_rows, n_views, n_clusters = desk[N_ROWS], desk[N_VIEWS], desk[N_CLUSTERS]
     starts, dots = whole_at(desk[STARTS], n_views), floats_at(room[FOUR], 4)
@@ -106,7 +120,7 @@ def _settle(desk, room, means, i, n_listed):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True)
-def _choose(desk, room, means, i, distance):  # type: ignore[no-untyped-def]
+def _choose(desk, room, means, i, distance):
     """Label a row by its distances; float64 decides where float32 cannot.  OUT LABELS, MARGINS."""
     n_rows, n_clusters = desk[N_ROWS], desk[N_CLUSTERS]
     labels = labels_at(desk[LABELS], n_rows)
@@ -139,7 +153,7 @@ def _choose(desk, room, means, i, distance):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True)
-def _look_at(desk, room, means, rows, n_which, narrow, n_clusters, line, far):  # type: ignore[no-untyped-def]
+def _look_at(desk, room, means, rows, n_which, narrow, n_clusters, line, far):
     """Distances of rows from centres, without |x|^2.
 
     IN rows (n_which), narrow and line (where their float32 values and |u|^2 lie); OUT far (n_clusters
@@ -169,7 +183,7 @@ def _look_at(desk, room, means, rows, n_which, narrow, n_clusters, line, far):  
         call(desk[LOOK], desk[HERE], room[ROOM_HERE], v, means, rows, n_which, centres, n_clusters, far)
 
 
-def first(table, room_table, means, begin, end, fresh, summing, _f, _g):  # type: ignore[no-untyped-def]
+def first(table, room_table, means, begin, end, fresh, summing, _f, _g):
     """Measure rows begin..end (if `fresh`), look at them, choose, and add them to the PART sums.
 
     OUT INVERSE, STATUS, N_SEEN, LABELS, MARGINS, SLACK, DISTANCE, PART_STEPS (of clusters that have a
@@ -216,7 +230,7 @@ def first(table, room_table, means, begin, end, fresh, summing, _f, _g):  # type
 
 
 @njit(nogil=True)
-def _bounds_of(desk, room, i):  # type: ignore[no-untyped-def]
+def _bounds_of(desk, room, i):
     """Which line of RISE and FALL holds what may have happened to this row's distances."""
     n_rows, n_views, n_clusters = desk[N_ROWS], desk[N_VIEWS], desk[N_CLUSTERS]
     inverse = floats_at(desk[INVERSE], n_views * n_rows)
@@ -244,7 +258,7 @@ def _bounds_of(desk, room, i):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True)
-def _loosen(desk, room, begin, end, complete, n_movers):  # type: ignore[no-untyped-def]
+def _loosen(desk, room, begin, end, complete, n_movers):
     """Lower margins by what the centres' moves may have cost; list the rows it may have overturned.
 
     IN CLUSTERS: the n_movers that moved; INOUT MARGINS, DISTANCE: with all distances at hand every
@@ -297,7 +311,7 @@ def _loosen(desk, room, begin, end, complete, n_movers):  # type: ignore[no-unty
 
 
 @njit(nogil=True)
-def _exactness(desk, means):  # type: ignore[no-untyped-def]
+def _exactness(desk, means):
     """What a distance by PAIR may be off by: it is not rounded to the grid, and added in any order."""
     n_views, n_clusters = desk[N_VIEWS], desk[N_CLUSTERS]
     widths = whole_at(desk[WIDTHS], n_views)
@@ -312,7 +326,7 @@ def _exactness(desk, means):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True)
-def _compare(desk, room, means, i, most, off):  # type: ignore[no-untyped-def]
+def _compare(desk, room, means, i, most, off):
     """Decide a row by its distances from the few clusters that can be nearest; False if they are not few.
 
     INOUT DISTANCE (bounds become distances), LABELS, MARGINS.
@@ -366,7 +380,7 @@ def _compare(desk, room, means, i, most, off):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True)
-def _list_movers(desk, room, stale):  # type: ignore[no-untyped-def]
+def _list_movers(desk, room, stale):
     """List the clusters that moved just now in CLUSTERS, and mark them in `stale`; gives their number."""
     n_views, n_clusters = desk[N_VIEWS], desk[N_CLUSTERS]
     clusters = whole_at(room[CLUSTERS], n_clusters)
@@ -384,7 +398,7 @@ def _list_movers(desk, room, stale):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True)
-def _pick_clusters(desk, room, means, clusters):  # type: ignore[no-untyped-def]
+def _pick_clusters(desk, room, means, clusters):
     """Lay some clusters' centres out by themselves.  OUT SUBSET, SUBSET_SQUARES."""
     n_views, n_clusters = desk[N_VIEWS], desk[N_CLUSTERS]
     addresses = whole_at(desk[ADDRESSES], 3 * n_views)
@@ -405,7 +419,7 @@ def _pick_clusters(desk, room, means, clusters):  # type: ignore[no-untyped-def]
             call(desk[PICK], here, there, source, widths[v], n_clusters, room[CLUSTERS], n_picked, target, 0)
 
 
-def again(table, room_table, means, begin, end, span, _e, _f, _g):  # type: ignore[no-untyped-def]
+def again(table, room_table, means, begin, end, span, _e, _f, _g):
     """Decide those of rows begin..end anew whose label the centres' moves may have changed.
 
     INOUT LABELS, MARGINS, SLACK, DISTANCE, and by span STALE (clusters that some row has not been compared

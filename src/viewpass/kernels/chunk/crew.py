@@ -93,7 +93,7 @@ PATIENCE = 4096  # looks at a shared number before others are let run
 
 
 @njit(nogil=True)
-def _wait_while(desk, address, value):  # type: ignore[no-untyped-def]
+def _wait_while(desk, address, value):
     """Until a shared number is another."""
     n_looks = 0
     while shared(address) == value:
@@ -103,7 +103,7 @@ def _wait_while(desk, address, value):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True)
-def _meet(desk, n_team):  # type: ignore[no-untyped-def]
+def _meet(desk, n_team):
     """Go on when everybody is here."""
     if n_team == 1:
         return
@@ -117,14 +117,14 @@ def _meet(desk, n_team):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True)
-def _span(desk, number):  # type: ignore[no-untyped-def]
+def _span(desk, number):
     """First row of a span and the row after its last."""
     begin, n_rows, n_spans = desk[BEGIN], desk[END] - desk[BEGIN], desk[N_SPANS]
     return begin + n_rows * number // n_spans, begin + n_rows * (number + 1) // n_spans
 
 
 @njit(nogil=True)
-def _look_first(table, desk, room_table):  # type: ignore[no-untyped-def]
+def _look_first(table, desk, room_table):
     """The first look, span by span, until none is left."""
     room = whole_at(room_table, ROOM_SLOTS)
     counts = whole_at(room[PART_COUNTS], desk[N_VIEWS] * desk[N_CLUSTERS])
@@ -141,7 +141,7 @@ def _look_first(table, desk, room_table):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True)
-def _look_again(table, desk, room_table):  # type: ignore[no-untyped-def]
+def _look_again(table, desk, room_table):
     """Looks again, span by span, until none is left."""
     moved = whole_at(desk[SPAN_MOVED], desk[N_SPANS])
     while True:
@@ -153,7 +153,7 @@ def _look_again(table, desk, room_table):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True)
-def _gather_moved(desk):  # type: ignore[no-untyped-def]
+def _gather_moved(desk):
     """Put the rows that moved in all spans behind one another.  INOUT MOVED; OUT N_MOVED."""
     moved, by_span = whole_at(desk[MOVED], desk[N_ROWS]), whole_at(desk[SPAN_MOVED], desk[N_SPANS])
     looked, numbers = whole_at(desk[LOOKED], desk[N_SPANS]), floats_at(desk[NUMBERS], N_LOOKS + 1)
@@ -168,7 +168,7 @@ def _gather_moved(desk):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True)
-def _before_settling(desk):  # type: ignore[no-untyped-def]
+def _before_settling(desk):
     """Views with a row here; every cluster may have changed.  OUT SEEN, CHANGED."""
     n_rows, n_views = desk[N_ROWS], desk[N_VIEWS]
     seen, changed = flags_at(desk[SEEN], n_views), flags_at(desk[CHANGED], desk[N_CLUSTERS])
@@ -184,7 +184,7 @@ def _before_settling(desk):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True)
-def _whether_to_go(table, desk):  # type: ignore[no-untyped-def]
+def _whether_to_go(table, desk):
     """OUT GO, WANTS."""
     desk[WANTS] = 0
     desk[GO] = desk[N_ITER] < desk[MAX_ITER]
@@ -195,7 +195,7 @@ def _whether_to_go(table, desk):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True)
-def _settle(table, desk, room_table, me, n_team):  # type: ignore[no-untyped-def]
+def _settle(table, desk, room_table, me, n_team):
     """Eq. 13 and Eq. 15-16 in turn until no label moves, the loss stands still, or MAX_ITER."""
     numbers, fill = floats_at(desk[NUMBERS], N_LOOKS + 1), desk[FILL]
     if me == 0:
@@ -229,11 +229,11 @@ def _settle(table, desk, room_table, me, n_team):  # type: ignore[no-untyped-def
 
 
 @njit(nogil=True)
-def _swap(desk, a, b):  # type: ignore[no-untyped-def]
+def _swap(desk, a, b):
     desk[a], desk[b] = desk[b], desk[a]
 
 
-def several(table, _room, size, again, _c, _d, _e, _f, _g):  # type: ignore[no-untyped-def]
+def several(table, _room, size, again, _c, _d, _e, _f, _g):
     """Small chunks of `size` measured rows, one after another, by one thread.
 
     `again`: their rows are in the sums, with the labels they have. INOUT LABELS, the TOTAL sums and the
@@ -275,7 +275,7 @@ def several(table, _room, size, again, _c, _d, _e, _f, _g):  # type: ignore[no-u
     return n_chunks
 
 
-def crew(table, _room, looking, joining, settling, _d, _e, _f, _g):  # type: ignore[no-untyped-def]
+def crew(table, _room, looking, joining, settling, _d, _e, _f, _g):
     """One thread's part of a chunk: the first look, the sums with it, the inner iterations.
 
     INOUT everything the phases change; OUT WORST, N_ITER, CENTRES_AT, WANTS. Nothing may be believed if
@@ -310,3 +310,8 @@ def crew(table, _room, looking, joining, settling, _d, _e, _f, _g):  # type: ign
     if settling:
         _settle(table, desk, room_table, me, n_team)
     return 0
+
+
+def run_at(address, table, room, a, b, c):
+    """Run the phase that lies there, without the interpreter's lock."""
+    return call(address, table, room, a, b, c, 0, 0, 0, 0)

@@ -38,7 +38,7 @@ SAFE = 1e18  # lengths beyond it, or their inverse, may take float32 products ou
 
 
 @njit(nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def dot(row, centre):  # type: ignore[no-untyped-def]
+def dot(row, centre):
     """A product whose order of adding does not matter, since a bound covers it."""
     total = 0.0
     for j in range(centre.shape[0]):
@@ -50,7 +50,7 @@ def functions(value: Any) -> dict[str, Any]:
     """The functions for rows of float32 or float64."""
     item = np.dtype(value).itemsize
 
-    def measure(table, room_table, v, first, last, _d, _e, _f, _g):  # type: ignore[no-untyped-def]
+    def measure(table, room_table, v, first, last, _d, _e, _f, _g):
         """Norms and kinds of rows first..last; gives the worst kind.  OUT INVERSE, STATUS; INOUT N_SEEN."""
         desk, room = whole_at(table, SLOTS), whole_at(room_table, ROOM_SLOTS)
         n_rows, n_views = desk[N_ROWS], desk[N_VIEWS]
@@ -74,7 +74,7 @@ def functions(value: Any) -> dict[str, Any]:
             worst = max(worst, kind)
         return worst
 
-    def look(table, room_table, v, means, rows, n_which, centres, n_clusters, far):  # type: ignore[no-untyped-def]
+    def look(table, room_table, v, means, rows, n_which, centres, n_clusters, far):
         """Take twice the float32 products with the centres from the distances.
 
         IN rows (n_which of them), centres (a view's, in panels); INOUT far (n_clusters for each of the
@@ -124,7 +124,7 @@ def functions(value: Any) -> dict[str, Any]:
                             distance[one] -= twice * np.float64(dots[one])
         return height
 
-    def pair(table, _room, v, i, clusters, n_listed, matrix, out, _g):  # type: ignore[no-untyped-def]
+    def pair(table, _room, v, i, clusters, n_listed, matrix, out, _g):
         """Take twice x_i.u of some clusters, in float64 but in any order, from `out` (one for each).
 
         IN clusters, matrix (a view's centres); INOUT out.
@@ -140,7 +140,7 @@ def functions(value: Any) -> dict[str, Any]:
             distance[p] -= 2.0 * scale * dot(row, centre)
         return 0
 
-    def dots(table, room_table, v, i, matrix, a, b, c, d):  # type: ignore[no-untyped-def]
+    def dots(table, room_table, v, i, matrix, a, b, c, d):
         """x_i.u of four clusters in float64, column after column: each sum must wait for its last addition.
 
         IN matrix (a view's centres); OUT FOUR.
@@ -165,7 +165,7 @@ def functions(value: Any) -> dict[str, Any]:
         out[0], out[1], out[2], out[3] = four
         return 0
 
-    def add(table, _room, v, i, sign, target, _e, _f, _g):  # type: ignore[no-untyped-def]
+    def add(table, _room, v, i, sign, target, _e, _f, _g):
         """Add (1) or take away (-1) a row in grid steps.  INOUT target: a cluster's sums."""
         desk = whole_at(table, SLOTS)
         n_rows, n_views = desk[N_ROWS], desk[N_VIEWS]
@@ -186,7 +186,7 @@ def functions(value: Any) -> dict[str, Any]:
     return {"measure": measure, "look": look, "pair": pair, "dots": dots, "add": add}
 
 
-def lay_out(_table, _room, centre, width, k, n_clusters, target, _f, _g):  # type: ignore[no-untyped-def]
+def lay_out(_table, _room, centre, width, k, n_clusters, target, _f, _g):
     """Centre k in float32, where the look wants it.  IN centre; OUT target: a view's."""
     values = floats_at(centre, width)
     panel = narrow_at(target + 4 * (k // PAD) * PAD * width, PAD * width)
@@ -197,7 +197,7 @@ def lay_out(_table, _room, centre, width, k, n_clusters, target, _f, _g):  # typ
     return 0
 
 
-def pick(_table, _room, source, width, n_clusters, clusters, n_picked, target, _g):  # type: ignore[no-untyped-def]
+def pick(_table, _room, source, width, n_clusters, clusters, n_picked, target, _g):
     """Some clusters' centres of a view as if they were all there are.  IN source, clusters; OUT target."""
     picked = whole_at(clusters, n_picked)
     for c in range(n_picked):

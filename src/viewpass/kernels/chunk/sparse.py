@@ -34,7 +34,7 @@ from viewpass.kernels.sparse import WIDEST, _norm
 def functions(value: Any, place: Any) -> dict[str, Any]:
     """The functions for values of float32 or float64 and columns of int32 or int64."""
 
-    def measure(table, room_table, v, first, last, _d, _e, _f, _g):  # type: ignore[no-untyped-def]
+    def measure(table, room_table, v, first, last, _d, _e, _f, _g):
         """Norms and kinds of rows first..last; gives the worst kind.  OUT INVERSE, STATUS; INOUT N_SEEN."""
         desk, room = whole_at(table, SLOTS), whole_at(room_table, ROOM_SLOTS)
         n_rows, n_views = desk[N_ROWS], desk[N_VIEWS]
@@ -62,7 +62,7 @@ def functions(value: Any, place: Any) -> dict[str, Any]:
             worst = max(worst, kind)
         return worst
 
-    def look(table, room_table, v, means, rows, n_which, centres, n_clusters, far):  # type: ignore[no-untyped-def]
+    def look(table, room_table, v, means, rows, n_which, centres, n_clusters, far):
         """Take twice the float32 products with the centres from the distances.
 
         IN rows (n_which of them), centres (a view's, column by column); INOUT far (n_clusters for each
@@ -97,7 +97,7 @@ def functions(value: Any, place: Any) -> dict[str, Any]:
                     distance[one] -= 2.0 * np.float64(eight[one])
         return 0
 
-    def pair(table, _room, v, i, clusters, n_listed, matrix, out, _g):  # type: ignore[no-untyped-def]
+    def pair(table, _room, v, i, clusters, n_listed, matrix, out, _g):
         """Take twice x_i.u of some clusters, in float64, from `out` (one for each).
 
         IN clusters, matrix (a view's centres); INOUT out.
@@ -120,7 +120,7 @@ def functions(value: Any, place: Any) -> dict[str, Any]:
             distance[p] -= 2.0 * scale * total
         return 0
 
-    def dots(table, room_table, v, i, matrix, a, b, c, d):  # type: ignore[no-untyped-def]
+    def dots(table, room_table, v, i, matrix, a, b, c, d):
         """x_i.u of four clusters in float64, column after column.  IN matrix (a view's centres); OUT FOUR."""
         desk, room = whole_at(table, SLOTS), whole_at(room_table, ROOM_SLOTS)
         n_rows, n_views = desk[N_ROWS], desk[N_VIEWS]
@@ -147,7 +147,7 @@ def functions(value: Any, place: Any) -> dict[str, Any]:
         out[0], out[1], out[2], out[3] = four
         return 0
 
-    def add(table, _room, v, i, sign, target, _e, _f, _g):  # type: ignore[no-untyped-def]
+    def add(table, _room, v, i, sign, target, _e, _f, _g):
         """Add (1) or take away (-1) a row in grid steps.  INOUT target: a cluster's sums."""
         desk = whole_at(table, SLOTS)
         n_rows, n_views = desk[N_ROWS], desk[N_VIEWS]
@@ -166,7 +166,7 @@ def functions(value: Any, place: Any) -> dict[str, Any]:
     return {"measure": measure, "look": look, "pair": pair, "dots": dots, "add": add}
 
 
-def lay_out(_table, _room, centre, width, k, n_clusters, target, _f, _g):  # type: ignore[no-untyped-def]
+def lay_out(_table, _room, centre, width, k, n_clusters, target, _f, _g):
     """Centre k in float32, where the look wants it.  IN centre; OUT target: a view's."""
     values, narrow = floats_at(centre, width), narrow_at(target, width * n_clusters)
     at = np.uintp(k)
@@ -176,7 +176,7 @@ def lay_out(_table, _room, centre, width, k, n_clusters, target, _f, _g):  # typ
     return 0
 
 
-def pick(_table, _room, source, width, n_clusters, clusters, n_picked, target, _g):  # type: ignore[no-untyped-def]
+def pick(_table, _room, source, width, n_clusters, clusters, n_picked, target, _g):
     """Some clusters' centres of a view as if they were all there are.  IN source, clusters; OUT target."""
     narrow, subset = narrow_at(source, width * n_clusters), narrow_at(target, width * n_picked)
     picked = whole_at(clusters, n_picked)

@@ -6,29 +6,11 @@ import ctypes
 from functools import cache
 from typing import Any
 
-import numpy as np
 from numba import types
 
 from viewpass.kernels.chunk import assigning, updating
 from viewpass.kernels.chunk import crew as crews
-from viewpass.kernels.chunk.desk import ADDRESSES, LANES_ROOM, MEASURE, N_VIEWS, ROOM_SLOTS, SLOTS
-from viewpass.kernels.chunk.memory import call, whole_at
 from viewpass.kernels.compiling import callback, compiled, once
-from viewpass.kernels.grid import LANES
-
-
-def _measure(table, _room, begin, end, _c, _d, _e, _f, _g):  # type: ignore[no-untyped-def]
-    """Norms and kinds of rows begin..end in every view; gives the worst kind.  INOUT N_SEEN."""
-    desk, room = whole_at(table, SLOTS), np.empty(ROOM_SLOTS, dtype=np.int64)
-    lanes = np.empty(LANES)
-    room[LANES_ROOM] = lanes.ctypes.data
-    worst = 0
-    for v in range(desk[N_VIEWS]):
-        if whole_at(desk[ADDRESSES], 3 * desk[N_VIEWS])[3 * v] != 0:
-            kind = call(desk[MEASURE], table, room.ctypes.data, v, begin, end, 0, 0, 0, 0)
-            worst = max(worst, kind)
-    return worst
-
 
 # In the order of the desk, from FIRST on; the crew's own after them.
 ON_DESK = (
@@ -36,7 +18,7 @@ ON_DESK = (
     *("follow", "wants_mean", "renew", "renewed", "weigh", "crew"),
 )
 _PHASES: dict[str, Any] = {
-    "measure": _measure,
+    "measure": assigning.measure,
     "first": assigning.first,
     "again": assigning.again,
     "join": updating.join,
@@ -58,13 +40,9 @@ def _compiled(name: str) -> Any:
     return callback(_PHASES[name], types.int64(*[types.int64] * 9), "phase")
 
 
-def _run(address, table, room, a, b, c):  # type: ignore[no-untyped-def]
-    return call(address, table, room, a, b, c, 0, 0, 0, 0)
-
-
 @once
 def _caller() -> Any:
-    return compiled(_run, types.int64(*[types.int64] * 6))
+    return compiled(crews.run_at, types.int64(*[types.int64] * 6))
 
 
 @cache

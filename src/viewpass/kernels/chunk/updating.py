@@ -69,7 +69,7 @@ ROUNDING = 2.0**-51  # what each column may add to the rounding of a distance
 ZERO, MEAN_OF_CHUNK, LAST_CENTRE = range(3)  # what an empty cluster's centre becomes
 
 
-def join(table, _room, lot, n_lots, n_parts, _d, _e, _f, _g):  # type: ignore[no-untyped-def]
+def join(table, _room, lot, n_lots, n_parts, _d, _e, _f, _g):
     """The sums with this chunk: those before it and the threads' parts.
 
     IN TOTAL_STEPS, TOTAL_COUNTS, ROOMS (the threads' tables, with their PART sums); OUT STEPS, COUNTS.
@@ -103,7 +103,7 @@ def join(table, _room, lot, n_lots, n_parts, _d, _e, _f, _g):  # type: ignore[no
     return 0
 
 
-def fold_in(table, _room, lot, n_lots, _c, _d, _e, _f, _g):  # type: ignore[no-untyped-def]
+def fold_in(table, _room, lot, n_lots, _c, _d, _e, _f, _g):
     """Add rows cluster by cluster and view by view, each sum while it is in cache.
 
     IN ORDER, BOUNDS: rows by cluster; INOUT STEPS, COUNTS.
@@ -125,7 +125,7 @@ def fold_in(table, _room, lot, n_lots, _c, _d, _e, _f, _g):  # type: ignore[no-u
 
 
 @njit(nogil=True)
-def _trace(centre, steps, lanes):  # type: ignore[no-untyped-def]
+def _trace(centre, steps, lanes):
     """u.R in the order of `lane_sum`.  OUT lanes: room."""
     width = centre.shape[0]
     whole = width // LANES * LANES
@@ -139,7 +139,7 @@ def _trace(centre, steps, lanes):  # type: ignore[no-untyped-def]
     return fold(lanes)
 
 
-def follow(table, room_table, lot, n_lots, n_moved, _d, _e, _f, _g):  # type: ignore[no-untyped-def]
+def follow(table, room_table, lot, n_lots, n_moved, _d, _e, _f, _g):
     """Let the sums follow the rows that changed cluster; u.R of the clusters that touched.
 
     IN MOVED, OLD, LABELS, CHANGED, the NEW centres; INOUT STEPS, COUNTS, TRACES_NOW.
@@ -174,7 +174,7 @@ def follow(table, room_table, lot, n_lots, n_moved, _d, _e, _f, _g):  # type: ig
 
 
 @njit(nogil=True)
-def _square_and_shift(new, last, square, shift):  # type: ignore[no-untyped-def]
+def _square_and_shift(new, last, square, shift):
     """|new|^2 and |new - last|^2 in the order of `lane_sum`.  OUT square, shift: room."""
     width = new.shape[0]
     whole = width // LANES * LANES
@@ -196,13 +196,13 @@ def _square_and_shift(new, last, square, shift):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True)
-def _copy(source, target):  # type: ignore[no-untyped-def]
+def _copy(source, target):
     for j in range(target.shape[0]):
         target[j] = source[j]
 
 
 @njit(nogil=True)
-def _empty_centre(desk, last, fill, v, k, centre, start):  # type: ignore[no-untyped-def]
+def _empty_centre(desk, last, fill, v, k, centre, start):
     """The centre of a cluster without rows.  OUT centre."""
     n_views, n_clusters, width = desk[N_VIEWS], desk[N_CLUSTERS], centre.shape[0]
     if fill == ZERO:
@@ -217,7 +217,7 @@ def _empty_centre(desk, last, fill, v, k, centre, start):  # type: ignore[no-unt
         _copy(floats_at(desk[MEAN] + 8 * start, width), centre)
 
 
-def renew(table, room_table, lot, n_lots, last, fill, _e, _f, _g):  # type: ignore[no-untyped-def]
+def renew(table, room_table, lot, n_lots, last, fill, _e, _f, _g):
     """Eq. 13 for a share of the clusters, and what the move may have done to distances.
 
     IN SEEN, CHANGED, STEPS, COUNTS, MEAN, the centres from `last` on (LAST, or NEW in place); OUT the
@@ -286,7 +286,7 @@ def renew(table, room_table, lot, n_lots, last, fill, _e, _f, _g):  # type: igno
 
 
 @njit(nogil=True)
-def error_of(sparse, width, longest):  # type: ignore[no-untyped-def]
+def error_of(sparse, width, longest):
     """What the float32 look may be off by (sparse rows: by each value).
 
     Each of the products and additions of a block of columns, and the rounding of both factors, loses
@@ -299,7 +299,7 @@ def error_of(sparse, width, longest):  # type: ignore[no-untyped-def]
     return 2.0 * longest * (relative + np.sqrt(width) * 2.0**-34) * 1.001 + 1e-30
 
 
-def renewed(table, _room, last, fill, _c, _d, _e, _f, _g):  # type: ignore[no-untyped-def]
+def renewed(table, _room, last, fill, _c, _d, _e, _f, _g):
     """What is known once all clusters are renewed.  OUT READY and ERRORS of NEW, TRACES_NOW; INOUT KNOWN."""
     desk = whole_at(table, SLOTS)
     n_views, n_clusters = desk[N_VIEWS], desk[N_CLUSTERS]
@@ -320,7 +320,7 @@ def renewed(table, _room, last, fill, _c, _d, _e, _f, _g):  # type: ignore[no-un
     return 0
 
 
-def wants_mean(table, _room, last, fill, _c, _d, _e, _f, _g):  # type: ignore[no-untyped-def]
+def wants_mean(table, _room, last, fill, _c, _d, _e, _f, _g):
     """Whether a cluster without rows is to take the mean of the chunk."""
     desk = whole_at(table, SLOTS)
     n_views, n_clusters = desk[N_VIEWS], desk[N_CLUSTERS]
@@ -339,7 +339,7 @@ def wants_mean(table, _room, last, fill, _c, _d, _e, _f, _g):  # type: ignore[no
     return 0
 
 
-def weigh(table, _room, _a, _b, _c, _d, _e, _f, _g):  # type: ignore[no-untyped-def]
+def weigh(table, _room, _a, _b, _c, _d, _e, _f, _g):
     """LOSS = sum of |u|^2 (T + alpha) - 2 u.R, in this order, of the NEW centres."""
     desk = whole_at(table, SLOTS)
     n_views, n_clusters = desk[N_VIEWS], desk[N_CLUSTERS]
@@ -357,7 +357,7 @@ def weigh(table, _room, _a, _b, _c, _d, _e, _f, _g):  # type: ignore[no-untyped-
     return 0
 
 
-def mark(table, _room, n_moved, _b, _c, _d, _e, _f, _g):  # type: ignore[no-untyped-def]
+def mark(table, _room, n_moved, _b, _c, _d, _e, _f, _g):
     """The clusters that rows left or came to.  IN MOVED, OLD, LABELS; OUT CHANGED."""
     desk = whole_at(table, SLOTS)
     n_rows = desk[N_ROWS]
@@ -371,7 +371,7 @@ def mark(table, _room, n_moved, _b, _c, _d, _e, _f, _g):  # type: ignore[no-unty
     return 0
 
 
-def sort(table, _room, _a, _b, _c, _d, _e, _f, _g):  # type: ignore[no-untyped-def]
+def sort(table, _room, _a, _b, _c, _d, _e, _f, _g):
     """Rows BEGIN..END by cluster, in order.  IN LABELS; OUT ORDER, BOUNDS (one more than clusters)."""
     desk = whole_at(table, SLOTS)
     n_rows, n_clusters = desk[N_ROWS], desk[N_CLUSTERS]
