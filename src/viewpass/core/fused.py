@@ -39,6 +39,7 @@ from viewpass.kernels.chunk.desk import (
     ROOMS,
     SEEN,
     SHIFTS,
+    SPREAD,
     STALE,
     STARTS,
     SUMMING,
@@ -51,7 +52,7 @@ from viewpass.kernels.chunk.desk import (
 )
 from viewpass.kernels.chunk.step import run
 from viewpass.kernels.chunk.updating import LAST_CENTRE, MEAN_OF_CHUNK, ZERO
-from viewpass.kernels.grid import Floats
+from viewpass.kernels.grid import Floats, Integers, Mask
 from viewpass.kernels.threads import run_blocks
 from viewpass.views.rows import MeasuredRows
 
@@ -64,6 +65,15 @@ TILE_BYTES = 2**18  # of a tile of rows that is looked at and summed while it is
 LEAST_TILE, MOST_TILE = 48, 192
 SPANS = 4  # parts of a chunk for each thread: whoever is quicker takes more
 LEAST_SPAN = 96  # rows
+
+
+class Settled(NamedTuple):
+    """How a chunk is left: statistics with it, centres, loss, updates (none if no row has a view)."""
+
+    total: Statistics
+    centres: Centres
+    loss: float
+    n_iter: int
 
 
 class Several(NamedTuple):
@@ -116,6 +126,8 @@ class Step:
         desk.put(ROOMS, np.array([room.address for room in self.rooms], dtype=np.int64))
         table[FIRST:NUMBERS] = step.addresses()
         table[YIELD] = step.yielding()
+        if self.sparse:
+            table[SPREAD] = step.address_of("spread")
 
     def _lay_decision(self, decision: Decision) -> None:
         self.desk.put_all(LABELS, (decision.labels, decision.margins, decision.slack))
@@ -154,21 +166,45 @@ class Step:
 
         False if rows had to be mended first; `total` stays as it was.
         """
-        table, summing = self.desk.table, total is not None and not self.sparse
-        fresh = not self.rows.measured
-        table[FRESH], table[SUMMING] = fresh, summing
-        self._lay_decision(decision)
-        after = None
-        if total is not None:
-            flat = self.workspace.pool.lend(total.flat.size, np.int64)
-            after = Statistics.of(self.n_clusters, self.widths, flat, np.empty_like(total.flat_counts))
-            self._lay_sums(total, after)
-            if self.sparse:
-                self._lay_order()
-            else:
-                self._lay_parts()
+        fresh, after = self._lay_look(decision, total)
         self._go(True, NOT_AT_ALL if total is None else WITH_ROWS, False)
-        return (self.rows.accept(int(table[WORST])) if fresh else True), after
+        return self._accepted(fresh), after
+
+    def _lay_look(self, decision: Decision, total: Statistics | None) -> tuple[bool, Statistics | None]:
+        fresh = not self.rows.measured
+        self.desk.table[FRESH] = fresh
+        self.desk.table[SUMMING] = total is not None and not self.sparse
+        self._lay_decision(decision)
+        if total is None:
+            return fresh, None
+        flat = self.workspace.pool.lend(total.flat.size, np.int64)
+        after = Statistics.of(self.n_clusters, self.widths, flat, np.empty_like(total.flat_counts))
+        self._lay_sums(total, after)
+        if self.sparse:
+            self._lay_order()
+        else:
+            self._lay_parts()
+        return fresh, after
+
+    def _accepted(self, fresh: bool) -> bool:
+        return self.rows.accept(int(self.desk.table[WORST])) if fresh else True
+
+    def read(self, total: Statistics, decision: Decision, rules: Rules, filling: Filling) -> Settled | None:
+        """Look at new rows and settle them, in one go; None if rows had to be mended first.
+
+        OUT decision; `total` stays as it was.
+        """
+        new, numbers = self._lay_loop(rules, filling, 0, np.nan)
+        fresh, after = self._lay_look(decision, total)
+        assert after is not None
+        decision.stale[:] = False
+        decision.complete = decision.distance is not None
+        bounds = self._lay_bounds(decision)
+        self._go(True, WITH_ROWS, True)
+        if not self._accepted(fresh):
+            return None
+        self.workspace.n_looks += self.rows.n_rows
+        return self._finish(after, decision, filling, new, numbers, bounds)
 
     def _lay_loop(
         self, rules: Rules, filling: Filling, n_done: int, last_loss: float
@@ -202,27 +238,42 @@ class Step:
         filling: Filling,
         n_done: int,
         last_loss: float | None,
-    ) -> tuple[Centres, float, int]:
-        """Eq. 13 and Eq. 15-16 in turn until they stand still.  INOUT total, decision.
-
-        Gives the centres, the loss and the number of updates.
-        """
-        desk, n_spans = self.desk, self.n_spans
+    ) -> Settled:
+        """Eq. 13 and Eq. 15-16 in turn until they stand still.  INOUT total, decision."""
         new, numbers = self._lay_loop(rules, filling, n_done, np.nan if last_loss is None else last_loss)
         self._lay_decision(decision)
         self._lay_sums(total, total)
-        stale = np.tile(decision.stale, (n_spans, 1))
-        complete = np.full(n_spans, decision.complete, dtype=np.int64)
-        looked = np.zeros((2, n_spans), dtype=np.int64)
-        desk.put_all(STALE, (stale, complete, looked[0], looked[1]))
+        bounds = self._lay_bounds(decision)
         self._go(False, NOT_AT_ALL, True)
-        while desk.table[WANTS]:
+        return self._finish(total, decision, filling, new, numbers, bounds)
+
+    def _lay_bounds(self, decision: Decision) -> tuple[Mask, Integers]:
+        stale = np.tile(decision.stale, (self.n_spans, 1))
+        complete = np.full(self.n_spans, decision.complete, dtype=np.int64)
+        looked = np.zeros((2, self.n_spans), dtype=np.int64)
+        self.desk.put_all(STALE, (stale, complete, looked[0], looked[1]))
+        return stale, complete
+
+    def _finish(
+        self,
+        total: Statistics,
+        decision: Decision,
+        filling: Filling,
+        new: Packed,
+        numbers: Floats,
+        bounds: tuple[Mask, Integers],
+    ) -> Settled:
+        """Go on where the chunk's mean was wanted; then tell how the chunk was left."""
+        table = self.desk.table
+        while table[WANTS]:
             self._lay_mean(filling)
             self._go(False, NOT_AT_ALL, True)
+        stale, complete = bounds
         self.workspace.n_looks += numbers[N_LOOKS]
         decision.complete = bool(complete.all())
         decision.stale = np.logical_or.reduce(stale)
-        return Centres.of_packed(new), float(numbers[LOSS]), int(desk.table[N_ITER])
+        centres = self.centres if table[CENTRES_AT] == LAST else Centres.of_packed(new)
+        return Settled(total, centres, float(numbers[LOSS]), int(table[N_ITER]))
 
     def settle_several(
         self, size: int, total: Statistics, decision: Decision, rules: Rules, *, again: bool

@@ -28,6 +28,7 @@ CANDIDATES = {
 # The heats: the share of the warm-up rows that each is run on, and how many candidates go on after it.
 HEATS = ((1 / 8, 2), (1 / 4, 1))
 HEAT_ROWS, HEAT_ROWS_A_CLUSTER = 500, 20  # each has at least so many rows
+MOST_HEAT_ROWS = 32_000  # in all of the first heat, or seeded candidates alone compete
 SEED_ROWS_A_CLUSTER = 5  # seeds are drawn from so many rows (or HEAT_ROWS) if the heat has more
 # Centre updates of each heat, and of the winner on all warm-up rows, for a warm-up of LARGE rows or
 # more; a smaller one is looked at more often for the same price. In all a start looks at some 30,000
@@ -83,6 +84,8 @@ def compete(
         heat = last if last is not None and last.n_rows == size else _part(rows, order[:size])
         if last is None:
             numbers = {of: round(n * min(effort, 2.0)) for of, n in CANDIDATES[kind].items()}
+            if size * sum(numbers.values()) > MOST_HEAT_ROWS:  # very many clusters
+                numbers = {"seeded": max(1, MOST_HEAT_ROWS // size)}
             field = _first_heat(heat, n_clusters, numbers, heat_rules, workspace, rng)
         else:
             field = [_go_on(heat, one, heat_rules, workspace, same_rows=heat is last) for one in field]

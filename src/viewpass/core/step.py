@@ -42,6 +42,13 @@ def from_centres(
     rows: MeasuredRows, total: Statistics, centres: Centres, rules: Rules, workspace: Workspace
 ) -> Outcome:
     """A new chunk: predict it with the centres so far (Eq. 15-16), then settle."""
+    if rows.desk is not None:
+        decision = Decision(rows.n_rows, total.n_clusters, keep=True, pool=workspace.pool)
+        on_desk = Step(rows, centres, total.widths, workspace)
+        done = on_desk.read(total, decision, rules, _filling(rows, rules, first=False))
+        if done is not None and done.n_iter > 0:
+            return Outcome(done.total, done.centres, decision, done.loss, done.n_iter)
+        rows.measure(workspace.n_threads)
     decision, after = assign_and_add(rows, centres, total, workspace, keep=True)
     assert after is not None
     return settle(rows, after, centres, decision, rules, workspace)
@@ -134,9 +141,9 @@ def settle(
         return Outcome(total, centres, decision, loss(centres, total, rules.alpha), n_done)
     filling = _filling(rows, rules, first=first)
     if rows.desk is not None and n_done < rules.max_iter:
-        step = Step(rows, centres, total.widths, workspace)
-        centres, value, n_iter = step.settle(total, decision, rules, filling, n_done, last_loss)
-        return Outcome(total, centres, decision, value, n_iter)
+        on_desk = Step(rows, centres, total.widths, workspace)
+        done = on_desk.settle(total, decision, rules, filling, n_done, last_loss)
+        return Outcome(total, done.centres, decision, done.loss, done.n_iter)
     changed: Mask = np.ones(total.n_clusters, dtype=bool)
     value = 0.0
     n_iter = n_done

@@ -120,7 +120,52 @@ def _settle(desk, room, means, i, n_listed):
 
 
 @njit(nogil=True)
-def _choose(desk, room, means, i, distance):
+def _exactness(desk, means):
+    """What a distance by PAIR may be off by: it is not rounded to the grid, and added in any order."""
+    n_views, n_clusters = desk[N_VIEWS], desk[N_CLUSTERS]
+    widths = whole_at(desk[WIDTHS], n_views)
+    off = 1e-30
+    for v in range(n_views):
+        squares = floats_at(desk[means + SQUARES] + 8 * v * n_clusters, n_clusters)
+        longest = 0.0
+        for k in range(n_clusters):
+            longest = max(longest, squares[k])
+        off += 2.01 * np.sqrt(longest) * (np.sqrt(widths[v]) * 2.0**-34 + (widths[v] + 16) * 2.0**-52)
+    return off
+
+
+@njit(nogil=True)
+def _distances_of(desk, room, means, i, n_listed):
+    """Distances of a row from the LISTED clusters, by PAIR.  OUT EXACT."""
+    n_rows, n_views, n_clusters = desk[N_ROWS], desk[N_VIEWS], desk[N_CLUSTERS]
+    starts, inverse = whole_at(desk[STARTS], n_views), floats_at(desk[INVERSE], n_views * n_rows)
+    ready = flags_at(desk[means + READY], n_views)
+    listed, far = whole_at(room[LISTED], n_listed), floats_at(room[EXACT], n_listed)
+    for p in range(n_listed):
+        far[p] = 0.0
+    for v in range(n_views):
+        if inverse[v * n_rows + i] > 0.0 and ready[v]:
+            squares = floats_at(desk[means + SQUARES] + 8 * v * n_clusters, n_clusters)
+            for p in range(n_listed):
+                far[p] += squares[listed[p]]
+            values = desk[means + VALUES] + 8 * n_clusters * starts[v]
+            call(desk[PAIR], desk[HERE], 0, v, i, room[LISTED], n_listed, values, room[EXACT], 0)
+
+
+@njit(nogil=True)
+def _close_ones(room, n_listed, least, off):
+    """Leave in LISTED the clusters whose distance in EXACT is not surely more than the least."""
+    listed, far = whole_at(room[LISTED], n_listed), floats_at(room[EXACT], n_listed)
+    n_close = 0
+    for p in range(n_listed):
+        if not far[p] > least + 2.0 * off:
+            listed[n_close] = listed[p]
+            n_close += 1
+    return n_close
+
+
+@njit(nogil=True)
+def _choose(desk, room, means, i, distance, off):
     """Label a row by its distances; float64 decides where float32 cannot.  OUT LABELS, MARGINS."""
     n_rows, n_clusters = desk[N_ROWS], desk[N_CLUSTERS]
     labels = labels_at(desk[LABELS], n_rows)
@@ -148,7 +193,13 @@ def _choose(desk, room, means, i, distance):
             if not distance[k] > least + doubt:
                 listed[n_listed] = k
                 n_listed += 1
-        labels[i] = _settle(desk, room, means, i, n_listed)
+        _distances_of(desk, room, means, i, n_listed)
+        far = floats_at(room[EXACT], n_listed)
+        least = np.inf
+        for p in range(n_listed):
+            least = min(least, far[p])
+        n_close = _close_ones(room, n_listed, least, off)
+        labels[i] = listed[0] if n_close == 1 else _settle(desk, room, means, i, n_close)
         margins[i] = 0.0
 
 
@@ -196,7 +247,7 @@ def first(table, room_table, means, begin, end, fresh, summing, _f, _g):
     inverse, n_seen = floats_at(desk[INVERSE], n_views * n_rows), whole_at(desk[N_SEEN], n_rows)
     labels = labels_at(desk[LABELS], n_rows)
     counts = whole_at(room[PART_COUNTS], n_views * n_clusters)
-    worst = ABSENT
+    worst, off = ABSENT, _exactness(desk, means)
     tile_rows = room[TILE_ROWS]
     which = whole_at(room[WHICH], tile_rows)
     for start in range(begin, end, tile_rows):
@@ -214,7 +265,7 @@ def first(table, room_table, means, begin, end, fresh, summing, _f, _g):
         narrow, line = desk[means + NARROW], desk[means + SQUARES]
         _look_at(desk, room, means, room[WHICH], stop - start, narrow, n_clusters, line, far)
         for i in range(start, stop):
-            _choose(desk, room, means, i, floats_at(far + 8 * (i - start) * n_clusters, n_clusters))
+            _choose(desk, room, means, i, floats_at(far + 8 * (i - start) * n_clusters, n_clusters), off)
         for v in range(n_views if summing else 0):
             for i in range(start, stop):
                 k = np.int64(labels[i])
@@ -311,27 +362,12 @@ def _loosen(desk, room, begin, end, complete, n_movers):
 
 
 @njit(nogil=True)
-def _exactness(desk, means):
-    """What a distance by PAIR may be off by: it is not rounded to the grid, and added in any order."""
-    n_views, n_clusters = desk[N_VIEWS], desk[N_CLUSTERS]
-    widths = whole_at(desk[WIDTHS], n_views)
-    off = 1e-30
-    for v in range(n_views):
-        squares = floats_at(desk[means + SQUARES] + 8 * v * n_clusters, n_clusters)
-        longest = 0.0
-        for k in range(n_clusters):
-            longest = max(longest, squares[k])
-        off += 2.01 * np.sqrt(longest) * (np.sqrt(widths[v]) * 2.0**-34 + (widths[v] + 16) * 2.0**-52)
-    return off
-
-
-@njit(nogil=True)
 def _compare(desk, room, means, i, most, off):
     """Decide a row by its distances from the few clusters that can be nearest; False if they are not few.
 
     INOUT DISTANCE (bounds become distances), LABELS, MARGINS.
     """
-    n_rows, n_views, n_clusters = desk[N_ROWS], desk[N_VIEWS], desk[N_CLUSTERS]
+    n_rows, n_clusters = desk[N_ROWS], desk[N_CLUSTERS]
     labels, slack = labels_at(desk[LABELS], n_rows), floats_at(desk[SLACK], n_rows)
     known = floats_at(desk[DISTANCE] + 8 * i * n_clusters, n_clusters)
     listed, far = whole_at(room[LISTED], n_clusters), floats_at(room[EXACT], n_clusters)
@@ -346,17 +382,7 @@ def _compare(desk, room, means, i, most, off):
             n_listed += 1
         else:
             return False
-    starts = whole_at(desk[STARTS], n_views)
-    ready = flags_at(desk[means + READY], n_views)
-    for p in range(n_listed):
-        far[p] = 0.0
-    for v in range(n_views):
-        if floats_at(desk[INVERSE], n_views * n_rows)[v * n_rows + i] > 0.0 and ready[v]:
-            squares = floats_at(desk[means + SQUARES] + 8 * v * n_clusters, n_clusters)
-            for p in range(n_listed):
-                far[p] += squares[listed[p]]
-            values = desk[means + VALUES] + 8 * n_clusters * starts[v]
-            call(desk[PAIR], desk[HERE], 0, v, i, room[LISTED], n_listed, values, room[EXACT], 0)
+    _distances_of(desk, room, means, i, n_listed)
     best, least, second = 0, far[0], np.inf
     for p in range(n_listed):
         known[listed[p]] = far[p]
@@ -369,11 +395,7 @@ def _compare(desk, room, means, i, most, off):
         labels[i] = listed[best]
         margins[i] = min(second - least - 2.0 * off, rest - least - 2.0 * slack[i] - off)
     else:
-        n_close = 0
-        for p in range(n_listed):
-            if not far[p] > least + 2.0 * off:
-                listed[n_close] = listed[p]
-                n_close += 1
+        n_close = _close_ones(room, n_listed, least, off)
         labels[i] = _settle(desk, room, means, i, n_close)
         margins[i] = 0.0
     return True
@@ -441,9 +463,9 @@ def again(table, room_table, means, begin, end, span, _e, _f, _g):
     which, clusters = whole_at(room[WHICH], end - begin), whole_at(room[CLUSTERS], n_clusters)
     kept = desk[DISTANCE] != 0
     n_moved = n_decided = 0
+    off = _exactness(desk, means)
     most = min(n_clusters // FEW, MOST_PAIRS)
     if complete[0] != 0 and most > 1 and desk[SPARSE] == 0:
-        off = _exactness(desk, means)
         n_left = 0
         for r in range(n_doubtful):
             i = which[r]
@@ -498,7 +520,7 @@ def again(table, room_table, means, begin, end, span, _e, _f, _g):
                     for k in range(n_clusters):
                         known[k] = line[k]
                 line = known
-            _choose(desk, room, means, i, line)
+            _choose(desk, room, means, i, line, off)
             if labels[i] != old[i]:
                 moved[begin + n_moved] = i
                 n_moved += 1

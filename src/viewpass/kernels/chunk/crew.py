@@ -60,6 +60,8 @@ from viewpass.kernels.chunk.desk import (
     SLOTS,
     SORT,
     SPAN_MOVED,
+    SPARSE,
+    SPREAD,
     STALE,
     STEPS,
     SUMMING,
@@ -169,7 +171,7 @@ def _gather_moved(desk):
 
 @njit(nogil=True)
 def _before_settling(desk):
-    """Views with a row here; every cluster may have changed.  OUT SEEN, CHANGED."""
+    """Views with a row here; every cluster may have changed.  OUT SEEN, CHANGED; says whether any row is."""
     n_rows, n_views = desk[N_ROWS], desk[N_VIEWS]
     seen, changed = flags_at(desk[SEEN], n_views), flags_at(desk[CHANGED], desk[N_CLUSTERS])
     for v in range(n_views):
@@ -181,6 +183,10 @@ def _before_settling(desk):
                 break
     for k in range(changed.shape[0]):
         changed[k] = True
+    anyone = False
+    for v in range(n_views):
+        anyone |= seen[v]
+    return anyone
 
 
 @njit(nogil=True)
@@ -199,13 +205,17 @@ def _settle(table, desk, room_table, me, n_team):
     """Eq. 13 and Eq. 15-16 in turn until no label moves, the loss stands still, or MAX_ITER."""
     numbers, fill = floats_at(desk[NUMBERS], N_LOOKS + 1), desk[FILL]
     if me == 0:
-        _before_settling(desk)
-        _whether_to_go(table, desk)
+        if _before_settling(desk):
+            _whether_to_go(table, desk)
+        else:
+            desk[GO] = desk[WANTS] = 0
     _meet(desk, n_team)
     while desk[GO]:
         last, before = desk[CENTRES_AT], numbers[LOSS]
         call(desk[RENEW], table, room_table, me, n_team, last, fill, 0, 0, 0)
         _meet(desk, n_team)
+        if desk[SPARSE]:
+            call(desk[SPREAD], table, room_table, me, n_team, last, 0, 0, 0, 0)
         if me == 0:
             call(desk[RENEWED], table, 0, last, fill, 0, 0, 0, 0, 0)
             desk[CENTRES_AT] = NEW

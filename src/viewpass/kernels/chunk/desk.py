@@ -56,8 +56,9 @@ SYNC, YIELD = 82, 83  # numbers that threads share; the system's function that l
 JOINED, TEAM, ARRIVED, ROUND, NEXT = (64 * n for n in range(5))  # a cache line each, from SYNC on
 LOSSES = 84  # of chunks that are worked on one after another
 SPARSE = 85  # whether views are CSR
-HERE = 86  # this table itself
-SLOTS = 87
+SPREAD = 86  # the phase that lays centres out for these
+HERE = 87  # this table itself
+SLOTS = 88
 
 # A thread's own table: room to work, and sums of its own.
 TILE_ROWS, TILE, PRODUCT, PLACES, WHICH, FAR, LISTED, EXACT = range(8)

@@ -29,6 +29,7 @@ _PHASES: dict[str, Any] = {
     "wants_mean": updating.wants_mean,
     "renew": updating.renew,
     "renewed": updating.renewed,
+    "spread": updating.spread,
     "weigh": updating.weigh,
     "crew": crews.crew,
     "several": crews.several,
@@ -48,7 +49,12 @@ def _caller() -> Any:
 @cache
 def addresses() -> tuple[int, ...]:
     """Where the phases lie that the crew calls."""
-    return tuple(int(_compiled(name).address) for name in ON_DESK)
+    return tuple(address_of(name) for name in ON_DESK)
+
+
+def address_of(name: str) -> int:
+    """Where a phase lies."""
+    return int(_compiled(name).address)
 
 
 @cache

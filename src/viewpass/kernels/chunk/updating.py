@@ -59,13 +59,14 @@ from viewpass.kernels.chunk.desk import (
     VALUES,
     WIDTHS,
 )
-from viewpass.kernels.chunk.memory import call, flags_at, floats_at, labels_at, whole_at
+from viewpass.kernels.chunk.memory import call, flags_at, floats_at, labels_at, narrow_at, whole_at
 from viewpass.kernels.grid import LANES, STEP
 from viewpass.kernels.lanes import fold
 from viewpass.kernels.sparse import FLOAT32_ERROR
 
 LENGTH_ALLOWANCE = 1.0 + 1e-5  # rows rounded to the grid may be a little longer than 1
 ROUNDING = 2.0**-51  # what each column may add to the rounding of a distance
+SPREAD_COLUMNS = 1024  # laid out together for sparse rows: they stay in cache
 ZERO, MEAN_OF_CHUNK, LAST_CENTRE = range(3)  # what an empty cluster's centre becomes
 
 
@@ -240,6 +241,7 @@ def renew(table, room_table, lot, n_lots, last, fill, _e, _f, _g):
     lanes, more_lanes = floats_at(room[LANES_ROOM], LANES), floats_at(room[MORE_LANES], LANES)
     n_padded = (n_clusters + PAD - 1) // PAD * PAD
     alpha = floats_at(desk[NUMBERS], N_LOOKS + 1)[ALPHA]
+    sparse = desk[SPARSE] != 0  # `spread` lays these out
     for v in range(n_views):
         width = widths[v]
         fresh = seen[v] and not ready[v]
@@ -256,7 +258,19 @@ def renew(table, room_table, lot, n_lots, last, fill, _e, _f, _g):
                     squares[line] = old_squares[line]
                     # Rows may have moved after these centres were made.
                     traces[line] = _trace(there, whole_at(desk[STEPS] + at, width), lanes)
-                    call(desk[LAY_OUT], table, 0, desk[NEW + VALUES] + at, width, k, n_clusters, narrow, 0, 0)
+                    if not sparse:
+                        call(
+                            desk[LAY_OUT],
+                            table,
+                            0,
+                            desk[NEW + VALUES] + at,
+                            width,
+                            k,
+                            n_clusters,
+                            narrow,
+                            0,
+                            0,
+                        )
                 continue
             centre = floats_at(room[CENTRE], width) if last == NEW else there
             weight = np.float64(counts[line]) + alpha
@@ -273,7 +287,8 @@ def renew(table, room_table, lot, n_lots, last, fill, _e, _f, _g):
                 _copy(centre, there)
             squares[line] = square
             traces[line] = weight * square if counts[line] > 0 else 0.0  # u.R = u.u (T + alpha)
-            call(desk[LAY_OUT], table, 0, desk[NEW + VALUES] + at, width, k, n_clusters, narrow, 0, 0)
+            if not sparse:
+                call(desk[LAY_OUT], table, 0, desk[NEW + VALUES] + at, width, k, n_clusters, narrow, 0, 0)
             if fresh:
                 shifts[line] = rises[line] = np.inf
                 falls[line] = -np.inf
@@ -282,6 +297,33 @@ def renew(table, room_table, lot, n_lots, last, fill, _e, _f, _g):
                 shifts[line] = shift
                 rises[line] = change + reach
                 falls[line] = change - reach
+    return 0
+
+
+def spread(table, _room, lot, n_lots, last, _d, _e, _f, _g):
+    """Lay renewed centres out for sparse rows, some columns at a time: all clusters share them.
+
+    IN the centres from `last` on (as for `renew`), CHANGED; OUT NARROW of NEW.
+    """
+    desk = whole_at(table, SLOTS)
+    n_views, n_clusters = desk[N_VIEWS], desk[N_CLUSTERS]
+    starts, widths = whole_at(desk[STARTS], n_views), whole_at(desk[WIDTHS], n_views)
+    changed = flags_at(desk[CHANGED], n_clusters)
+    n_padded = (n_clusters + PAD - 1) // PAD * PAD
+    for v in range(n_views):
+        width = widths[v]
+        for first in range(lot * SPREAD_COLUMNS, width, n_lots * SPREAD_COLUMNS):
+            n_columns = min(SPREAD_COLUMNS, width - first)
+            there = desk[NEW + NARROW] + 4 * (n_padded * starts[v] + first * n_clusters)
+            narrow = narrow_at(there, n_columns * n_clusters)
+            for k in range(n_clusters):
+                if changed[k] or last != NEW:
+                    at = n_clusters * starts[v] + k * width + first
+                    values = floats_at(desk[NEW + VALUES] + 8 * at, n_columns)
+                    place = np.uintp(k)
+                    for j in range(n_columns):
+                        narrow[place] = np.float32(values[j])
+                        place += np.uintp(n_clusters)
     return 0
 
 
