@@ -13,6 +13,9 @@ __version__ = "0.1.0"
 _HOMES = {
     "OPIMC": "viewpass.cluster.opimc",
     "IMC": "viewpass.cluster.imc",
+    "MultiNMF": "viewpass.cluster.multinmf",
+    "OMVC": "viewpass.cluster.omvc",
+    "ONMF": "viewpass.cluster.onmf",
     "Statistics": "viewpass.core.statistics",
     "frames": "viewpass.sources.frames",
     "load_bundle": "viewpass.sources.bundle",
@@ -26,6 +29,9 @@ __all__ = sorted(_HOMES)
 
 if TYPE_CHECKING:
     from viewpass.cluster.imc import IMC as IMC
+    from viewpass.cluster.multinmf import MultiNMF as MultiNMF
+    from viewpass.cluster.omvc import OMVC as OMVC
+    from viewpass.cluster.onmf import ONMF as ONMF
     from viewpass.cluster.opimc import OPIMC as OPIMC
     from viewpass.core.statistics import Statistics as Statistics
     from viewpass.errors import DataError as DataError

@@ -27,6 +27,7 @@ from viewpass.errors import DataError, SettingError
 from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.kernels.threads import available_threads
 from viewpass.sources.source import Source
+from viewpass.views.chunk import Schema
 from viewpass.views.rows import MeasuredRows
 
 logger = logging.getLogger("viewpass")
@@ -34,14 +35,13 @@ logger = logging.getLogger("viewpass")
 PREDICT_BLOCK = 8192
 
 
-class ViewClusterer(
+class ViewReader(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator, metaclass=ABCMeta
 ):
-    """Base of the estimators; a subclass fits and says what it has learnt (`_fitted_model`)."""
+    """The doors of every estimator: data of several views in, labels out."""
 
     # Set by subclasses' __init__.
     n_clusters: int
-    alpha: float
     views: Any
     n_threads: int | None
     verbose: int
@@ -53,8 +53,8 @@ class ViewClusterer(
     _cut_by_views: bool
 
     @abstractmethod
-    def _fitted_model(self) -> Model:
-        """What was learnt, or AttributeError."""
+    def _fitted_schema(self) -> Schema:
+        """Names and widths of the views, or AttributeError."""
 
     # ---- a fit that fails leaves no trace: it is done on a blank copy
 
@@ -91,7 +91,7 @@ class ViewClusterer(
             )
             views = self.views
             if not reset and not self._cut_by_views:
-                views = [width or 0 for width in self._fitted_model().schema.widths]
+                views = [width or 0 for width in self._fitted_schema().widths]
             source = matrix_source(array, observed, views, names, labelled=not reset)
         if reset:
             self.view_names_in_ = source.schema.names
@@ -106,6 +106,41 @@ class ViewClusterer(
     def _check_not_empty(source: Source) -> None:
         if source.n_rows == 0:
             raise DataError("the data has no rows (0 samples): at least one is needed.")
+
+    @abstractmethod
+    def fit(self, X: Any, y: Any = None, observed: Any = None) -> Self:
+        """Fit to data."""
+
+    @abstractmethod
+    def transform(self, X: Any, observed: Any = None) -> Floats:
+        """Distances to the clusters."""
+
+    def fit_predict(self, X: Any, y: Any = None, observed: Any = None) -> Labels:
+        """Fit, then give `labels_` (`stream_labels_` with `compute_labels=False`)."""
+        self.fit(X, observed=observed)
+        return self.labels_
+
+    def fit_transform(self, X: Any, y: Any = None, observed: Any = None) -> Floats:
+        """Fit, then `transform` the same data."""
+        return self.fit(X, observed=observed).transform(X, observed=observed)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class ViewClusterer(ViewReader):
+    """Base of the estimators with centres; a subclass fits and says what it has learnt (`_fitted_model`)."""
+
+    alpha: float
+
+    @abstractmethod
+    def _fitted_model(self) -> Model:
+        """What was learnt, or AttributeError."""
+
+    def _fitted_schema(self) -> Schema:
+        return self._fitted_model().schema
 
     def _workspace(self) -> Workspace:
         return Workspace(self.n_threads or available_threads())
@@ -147,19 +182,6 @@ class ViewClusterer(
             model.schema.merged(chunk.schema)
             parts.append(distances(MeasuredRows(chunk), model.centres, workspace))
         return np.concatenate([np.empty((0, self._n_features_out)), *parts])
-
-    def fit_predict(self, X: Any, y: Any = None, observed: Any = None) -> Labels:
-        """Fit, then give `labels_` (`stream_labels_` with `compute_labels=False`)."""
-        self.fit(X, observed=observed)
-        return self.labels_
-
-    def fit_transform(self, X: Any, y: Any = None, observed: Any = None) -> Floats:
-        """Fit, then `transform` the same data."""
-        return self.fit(X, observed=observed).transform(X, observed=observed)
-
-    @abstractmethod
-    def fit(self, X: Any, y: Any = None, observed: Any = None) -> Self:
-        """Fit to data."""
 
     def score(self, X: Any, y: Any = None, observed: Any = None) -> float:
         """Minus the objective on X: squared distances to the nearest centres plus the ridge."""
@@ -215,11 +237,6 @@ class ViewClusterer(
     @property
     def _n_features_out(self) -> int:
         return self._fitted_model().total.n_clusters
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 def check_whole(value: Any, name: str) -> None:
