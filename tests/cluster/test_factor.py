@@ -41,6 +41,8 @@ MODELS = {
     "MultiNMF": lambda **more: vp.MultiNMF(
         3, **{"random_state": 0, "n_rounds": 3, "max_iter": 50, "n_tries": 2, **more}
     ),
+    "MIC": lambda **more: vp.MIC(3, **{"random_state": 0, "n_tries": 2, "max_iter": 60, **more}),
+    "DAIMC": lambda **more: vp.DAIMC(3, **{"random_state": 0, **more}),
 }
 
 
@@ -74,15 +76,18 @@ def test_planted_low_rank_is_recovered(make):
     rng = np.random.default_rng(1)
     U = 0.02 + np.eye(3)[GROUP]
     views = [U @ rng.random((3, width)) ** 3 for width in (8, 6)]
-    more = (
-        {"n_passes": 15, "tol": 1e-9} if hasattr(make(), "n_passes") else {"n_rounds": 15, "agreement": 1e-6}
-    )
-    if isinstance(make(), vp.OMVC):
+    model = make()
+    more = {"n_passes": 15, "tol": 1e-9} if hasattr(model, "n_passes") else {}
+    if isinstance(model, vp.OMVC | vp.MIC):
         more |= {"agreement": 1e-6, "sparsity": 0}
+    if isinstance(model, vp.MultiNMF):
+        more = {"n_rounds": 15, "agreement": 1e-6}
     model = make(**more).fit(views)
-    scaled = sum(np.square(x / (1 if isinstance(model, vp.ONMF) else x.sum())).sum() for x in views)
-    scaled = 2 * N if isinstance(model, vp.ONMF) else scaled
-    assert model.objective_ < 1e-2 * scaled
+    scaled = sum(np.square(x / x.sum()).sum() for x in views)
+    if isinstance(model, vp.ONMF | vp.DAIMC):  # rows of length 1
+        scaled = 2 * N
+    if not isinstance(model, vp.DAIMC):  # whose objective also has the alignment
+        assert model.objective_ < 1e-2 * scaled
     assert -model.score(views) < 1e-2 * scaled
 
 
@@ -141,6 +146,9 @@ def test_a_view_nobody_has(make):
 
 
 def test_negative_entries_are_clipped_with_one_warning(make):
+    if isinstance(make(), vp.DAIMC):  # takes them as they are
+        assert (make().fit([IMAGE - 0.05, TEXT]).components_[0] < 0).any()
+        return
     spoilt = IMAGE - 0.05
     with pytest.warns(UserWarning, match="view 'view0': negative entries were set to 0") as told:
         model = make().fit([spoilt, TEXT])
@@ -222,6 +230,8 @@ def test_bad_data_is_refused_and_leaves_no_trace(make, what):
         (vp.MultiNMF, "n_rounds", 0),
         (vp.MultiNMF, "n_tries", 1.5),
         (vp.MultiNMF, "n_threads", 0),
+        (vp.MIC, "sparsity", -1),
+        (vp.DAIMC, "alignment", 0),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(estimator, name, value):

@@ -17,7 +17,7 @@ from viewpass.core.factors.rows import Filled, clipped, present_rows
 from viewpass.core.factors.stream import FactorStream
 from viewpass.engine.local import too_few
 from viewpass.errors import DataError
-from viewpass.kernels.grid import Floats, Integers, Labels
+from viewpass.kernels.grid import Floats, Integers, Labels, Matrix
 from viewpass.kernels.threads import available_threads, single_threaded_blas
 from viewpass.sources.source import Source
 from viewpass.views.chunk import Schema
@@ -326,12 +326,12 @@ def read_pass(stream: FactorStream, source: Source, chunk_size: int) -> None:
         stream.feed(chunk)
 
 
-def grouped(rows: Floats, n_clusters: int, n_init: int, seed: int) -> tuple[Floats, Labels]:
+def grouped(rows: Matrix, n_clusters: int, n_init: int, seed: int) -> tuple[Floats, Labels]:
     """K-means of the rows, the best of `n_init` starts; the same bits for any number of threads."""
-    if not len(rows):
+    if not rows.shape[0]:
         return np.zeros((n_clusters, rows.shape[1])), np.zeros(0, dtype=np.int32)
     size = float(np.abs(rows).mean()) or 1.0
-    n_found = min(n_clusters, len(rows))
+    n_found = min(n_clusters, rows.shape[0])
     with threadpool_limits(limits=1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer different rows than clusters
         means = KMeans(n_found, n_init=n_init, random_state=seed).fit(rows / size)

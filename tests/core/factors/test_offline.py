@@ -1,4 +1,4 @@
-"""MultiNMF: its objective, written out, and that a round never raises it."""
+"""MultiNMF, MIC and DAIMC: objectives written out, and steps that never raise them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import pytest
 from slow import planted
 
 import viewpass as vp
+from viewpass.core.factors import daimc, mic
 from viewpass.core.factors.multinmf import Settings, drawn, factorise
 from viewpass.core.factors.rows import Filled
 
@@ -73,3 +74,74 @@ def test_multinmf_is_the_same_for_any_number_of_threads():
     views, _, _ = views_of(4)
     models = [vp.MultiNMF(3, n_rounds=2, max_iter=20, random_state=0, n_threads=n).fit(views) for n in (1, 2)]
     np.testing.assert_array_equal(models[0].consensus_, models[1].consensus_)
+
+
+def holed(seed):
+    rng = np.random.default_rng(seed)
+    views, _, _ = views_of(seed)
+    filled = []
+    for x in views:
+        missing = rng.random(len(x)) < 0.3
+        mean = x[~missing].mean(axis=0)
+        filled.append(Filled(np.where(missing[:, None], 0.0, x), missing, mean))
+    return filled
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("sparsity", [0.0, 1e-3])
+def test_steps_of_mic_never_rise_and_its_objective_is_what_it_says(seed, sparsity):
+    rng = np.random.default_rng(seed)
+    view = holed(seed)[0]
+    settings = mic.Settings(agreement=0.1, sparsity=sparsity)
+    U, V, agreed = rng.random((90, 3)) / 90, rng.random((9, 3)), rng.random((90, 3)) / 90
+    weights = np.where(view.missing, 0.49, 1.0)
+    x = view.dense()
+    direct = (weights[:, None] * (x - U @ V.T) ** 2).sum()
+    direct += 0.1 * (weights[:, None] * (U - agreed) ** 2).sum() + sparsity * np.linalg.norm(U, axis=1).sum()
+    value = mic.value_of(view, U, V, agreed, weights, settings)
+    np.testing.assert_allclose(value, direct, rtol=1e-9)
+    for _ in range(30):
+        U = mic.coefficient_step(view, U, V, agreed, weights, settings)
+        after = mic.value_of(view, U, V, agreed, weights, settings)
+        assert after <= value * (1 + 1e-9)
+        V = mic.basis_step(view, U, V, weights)
+        value = mic.value_of(view, U, V, agreed, weights, settings)
+        assert value <= after * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_steps_of_daimc_solve_their_equations(seed):
+    rng = np.random.default_rng(seed)
+    views = holed(seed)
+    V = rng.random((90, 3))
+    B = rng.standard_normal((9, 3))
+    W = np.diag((~views[0].missing).astype(float))
+    x = views[0].dense()
+    U = daimc.basis_step(views[0], V, B, 0.3)
+    left = 0.3 * B @ B.T @ U + U @ (V.T @ W @ V)
+    np.testing.assert_allclose(left, x.T @ W @ V + 0.3 * B, rtol=1e-6, atol=1e-8)
+    new = daimc.alignment_step(U, B, 0.7)
+    D = np.diag(1 / np.sqrt((B**2).sum(axis=1) + 1e-10))
+    np.testing.assert_allclose(new, np.linalg.solve(0.35 * D + U @ U.T, U), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_shared_steps_of_daimc_never_rise_and_its_objective_is_what_it_says(seed):
+    rng = np.random.default_rng(seed)
+    views = holed(seed)
+    settings = daimc.Settings(0.3, 0.7)
+    V = rng.random((90, 3))
+    bases = [rng.standard_normal((view.width, 3)) for view in views]
+    aligning = [rng.standard_normal((view.width, 3)) for view in views]
+    direct = sum(
+        (((view.dense() - V @ U.T) ** 2)[~view.missing]).sum()
+        + 0.3 * (((B.T @ U - np.eye(3)) ** 2).sum() + 0.7 * np.linalg.norm(B, axis=1).sum())
+        for view, U, B in zip(views, bases, aligning, strict=True)
+    )
+    value = daimc.value_of(views, V, bases, aligning, settings)
+    np.testing.assert_allclose(value, direct, rtol=1e-9)
+    for _ in range(30):
+        V = daimc.shared_step(views, V, bases)
+        after = daimc.value_of(views, V, bases, aligning, settings)
+        assert after <= value * (1 + 1e-9)
+        value = after
