@@ -63,8 +63,9 @@ def preface(plan: Plan, seconds: float) -> str:
     return (
         "One-Pass Incomplete Multi-view Clustering (Hu and Chen, AAAI 2019): what the paper states beside "
         f"what viewpass measures, by `viewpass paper`{' --quick' if plan.quick else ''} with {plan.n_seeds} "
-        f"seeds ({kind}). {_processor()}, {available_threads()} processors, Python {platform.python_version()}, "
-        f"{libraries}. This run took {seconds / 60:.1f} minutes, not counting cells kept from earlier ones. "
+        f"seeds ({kind}). {_processor()}, {available_threads()} processors, Python "
+        f"{platform.python_version()}, {libraries}. "
+        f"This run took {seconds / 60:.1f} minutes, not counting cells kept from earlier ones. "
         "NMI is divided by the geometric mean of the entropies."
     )
 

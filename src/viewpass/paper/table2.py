@@ -18,6 +18,7 @@ PAPER = {
     "IMC": (2.91, 6.31, None, None),
     "MultiNMF": (149.7, 647.2, None, None),
 }
+QUICK_STEPS = 50  # of MultiNMF, of 200
 COLUMNS = ("webkb", "digit", "made reuters", "made youtube")
 LINES: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("OPIMC", "OPIMC", {}),
@@ -38,13 +39,15 @@ def cell(plan: Plan, data: str, method: str, more: dict[str, Any]) -> Cell:
     extra = dict(more)
     if method in ("OPIMC", "IMC"):
         extra["alpha"] = ALPHA[data] if large else BEST_ALPHA[data]
+    if plan.quick and method == "MultiNMF":
+        extra["steps"] = QUICK_STEPS
     return Cell.of(
-        "passes",
+        "timed",
         data=data,
         method=method,
         rate=0.4,
         seed=0,
-        n_passes=2 if method == "OPIMC" else 1,
+        n_passes=1,
         chunk_size=2000 if large else SETS[data].chunk_size,
         n_rows=QUICK_ROWS.get(data, 0) if plan.quick else 0,
         **extra,
@@ -67,8 +70,7 @@ def run(plan: Plan) -> Section:
                 row.append("/")
             else:
                 (result,) = plan.results([cell(plan, data, method, more)], alone=True)
-                seconds[title, data] = min(result["seconds"][:2])
-                kmeans[title, data] = result["kmeans"][0]
+                seconds[title, data], kmeans[title, data] = result["seconds"], result["kmeans"]
                 row.append(round(seconds[title, data], 4))
             paper = PAPER[method][place]
             row.append("/" if paper is None else paper)
@@ -86,7 +88,8 @@ def run(plan: Plan) -> Section:
         header += [data, "paper"]
     write_csv(plan.out / "table2.csv", header, rows)
     short = (
-        f"{QUICK_ROWS['made reuters']:,} rows of the large shapes only, in a quick run. "
+        f"A quick run: {QUICK_ROWS['made reuters']:,} rows of the large shapes, and MultiNMF with a quarter "
+        "of its steps. "
         if plan.quick
         else ""
     )
@@ -95,7 +98,7 @@ def run(plan: Plan) -> Section:
         "Table 2: run time",
         "Seconds a pass (a run for IMC and MultiNMF), 0.4 missing, chunks of 50 and 2,000 rows, all on this "
         "machine, one after the other; k-means on the coefficients is not counted. Reuters and YouTube are "
-        f"made data of their shape. {short}OPIMC is the faster of its first two passes.",
+        f"made data of their shape. {short}What takes little is done three times, and the best is told.",
         header,
         rows,
         claims=_claims(plan, seconds, kmeans),

@@ -16,6 +16,7 @@ import numpy as np
 
 from viewpass.core.factors.newton import newton_step, quadratic
 from viewpass.core.factors.rows import Filled
+from viewpass.core.factors.scanned import Scanned
 from viewpass.core.factors.stream import Batch, FactorStream, Piece
 from viewpass.kernels.grid import Floats
 from viewpass.kernels.nnls import nnls
@@ -24,7 +25,6 @@ from viewpass.views.rows import MeasuredRows
 
 SMALLEST = 1e-20
 FAR = 1e-50
-PARALLEL_WORK = 2_000_000  # multiplications a product, below which threads cost more than they bring
 
 
 @dataclass(frozen=True)
@@ -70,13 +70,13 @@ class OMVCStream(FactorStream):
         self.settings = settings
         self.totals = totals
         self.bases: list[Basis | None] = []
-        self.scanned: list[Batch] = []
+        self.scanned: list[Scanned] = []
         self._agreeing = np.zeros(0)
 
     def begin_pass(self) -> None:
         """Go back to the first chunk."""
         super().begin_pass()
-        self.scanned = []
+        self.scanned = [Scanned(self.n_clusters) for _ in self.scanned]
 
     def batch(self, rows: MeasuredRows) -> Batch:
         """Fill, clip, divide each view by the sum of its entries."""
@@ -86,6 +86,7 @@ class OMVCStream(FactorStream):
             self.totals = [None] * n_views
         if not self.bases:
             self.bases = [None] * n_views
+            self.scanned = [Scanned(self.n_clusters) for _ in batch.views]
             self._agreeing = np.zeros((n_views, n_views, self.n_clusters))
             self._lengths = np.zeros((n_views, self.n_clusters))
         for v, view in enumerate(batch.views):
@@ -116,8 +117,6 @@ class OMVCStream(FactorStream):
         """Alternate between the views and their consensus until the objective settles."""
         shape = (batch.n_kept, self.n_clusters)
         if not batch.n_kept:
-            if self.settings.scanned:
-                self.scanned.append(batch)
             return [np.zeros(shape) for _ in batch.views]
         if piece is None:
             U = self._fitted(batch, weights)
@@ -125,14 +124,11 @@ class OMVCStream(FactorStream):
         else:
             U = [u * self._gauge(v) for v, u in enumerate(piece.coefficients)]
             self._take_out(batch, weights, piece.coefficients)
-        if self.settings.scanned:
-            self.scanned.append(batch)
         n_views = len(U)
         fits = np.zeros(n_views)
         sums: list[tuple[Floats, Floats] | None] = [None] * n_views
         agreed = self._agreed(U, weights)
-        largest = max((view.matrix.size for view in batch.views if view is not None), default=0)
-        n_threads = self.n_threads if largest * self.n_clusters > PARALLEL_WORK else 1
+        n_threads = batch.threads(self.n_threads, self.n_clusters)
 
         def work(v: int, worker: int) -> None:
             view, basis = batch.views[v], self.bases[v]
@@ -153,6 +149,10 @@ class OMVCStream(FactorStream):
         self._settle_gauges()
         kept = [u / self._gauge(v) for v, u in enumerate(U)]
         self._put_in(weights, kept, sums)
+        if self.settings.scanned:
+            for v, view in enumerate(batch.views):
+                if view is not None:
+                    self.scanned[v].add(view, kept[v], weights[v])
         self.curve.append(value)
         return kept
 
@@ -200,7 +200,7 @@ class OMVCStream(FactorStream):
         A, B = basis.A + own_A, basis.B + own_B
         measure = None
         if self.settings.scanned:
-            measure = self._scan(v, basis, weighted, own_B)
+            measure = self._scan(v, view, weighted, own_B)
         basis.V, fit = newton_step(basis.V, B, A, measure=measure)
         c = basis.V.sum(axis=0)
         c = np.where(c > SMALLEST, c, 1.0)  # a basis vector that has vanished stays as it is
@@ -210,26 +210,13 @@ class OMVCStream(FactorStream):
         basis.gauge = basis.gauge * c
         return U * c, fit, (own_A * c, own_B * np.outer(c, c))
 
-    def _scan(self, v: int, basis: Basis, weighted: Floats, own: Floats) -> Callable[[Floats], float]:
+    def _scan(self, v: int, view: Filled, weighted: Floats, own: Floats) -> Callable[[Floats], float]:
         """The fit of a basis to all rows read in this pass, by looking at them: the published test."""
-        views, coefficients, grams = [], [weighted], own.copy()
-        for batch in self.scanned:
-            view = batch.views[v]
-            if view is not None:
-                views.append(view)
-        for place, batch in enumerate(self.scanned[:-1]):
-            if batch.views[v] is None:
-                continue
-            U = self.pieces[place].coefficients[v] * basis.gauge
-            scaled = U * self.weights(batch)[v][:, None]
-            coefficients.insert(-1, scaled)
-            grams += U.T @ scaled
+        gauge = self._gauge(v)
 
         def measure(V: Floats) -> float:
-            cross = sum(
-                float(np.vdot(view.times(V), rows)) for view, rows in zip(views, coefficients, strict=True)
-            )
-            return float(np.vdot(V.T @ V, grams)) - 2.0 * cross
+            cross = float(np.vdot(view.times(V), weighted))
+            return self.scanned[v].fit(V, gauge) + float(np.vdot(V.T @ V, own)) - 2.0 * cross
 
         return measure
 
@@ -252,6 +239,7 @@ class OMVCStream(FactorStream):
                 continue
             for piece in self.pieces:
                 piece.coefficients[v] = piece.coefficients[v] * basis.gauge
+            self.scanned[v].scale(basis.gauge)
             self._agreeing[v] *= basis.gauge
             self._agreeing[:, v] *= basis.gauge
             self._lengths[v] *= basis.gauge

@@ -107,7 +107,7 @@ class ONMFStream(FactorStream):
             assert basis is not None
             parts[place] = view.times(basis)
 
-        run_blocks(work, len(here), self.n_threads)
+        run_blocks(work, len(here), batch.threads(self.n_threads, self.n_clusters))
         gram = np.sum([basis.T @ basis for v in here if (basis := self.bases[v]) is not None], axis=0)
         return nnls(gram, np.sum(parts, axis=0), start, n_threads=self.n_threads)
 
@@ -119,7 +119,7 @@ class ONMFStream(FactorStream):
             assert view is not None
             parts[place] = view.crossed(G)
 
-        run_blocks(work, len(here), self.n_threads)
+        run_blocks(work, len(here), batch.threads(self.n_threads, self.n_clusters))
         return parts
 
     def _add(self, batch: Batch, here: list[int], G: Floats, sign: float) -> None:

@@ -14,6 +14,8 @@ from viewpass.kernels.threads import single_threaded_blas
 from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.rows import MeasuredRows
 
+PARALLEL_WORK = 2_000_000  # multiplications a product, below which threads cost more than they bring
+
 
 @dataclass
 class Batch:
@@ -29,6 +31,11 @@ class Batch:
     def n_kept(self) -> int:
         """Rows with at least one view."""
         return len(self.kept)
+
+    def threads(self, n_threads: int, n_clusters: int) -> int:
+        """As many threads as are given, or one where that is quicker."""
+        largest = max((view.matrix.size for view in self.views if view is not None), default=0)
+        return n_threads if largest * n_clusters > PARALLEL_WORK else 1
 
 
 @dataclass
