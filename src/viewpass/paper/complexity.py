@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from viewpass.paper.cells import Cell, Plan
-from viewpass.paper.draw import panels, save, write_csv
+from viewpass.paper.draw import legend, panels, save, write_csv
 from viewpass.paper.page import Claim, Section
 
 BASE: dict[str, int] = {
@@ -58,7 +58,7 @@ def run(plan: Plan) -> Section:
         axis.minorticks_off()
         axis.set_xlabel(LETTERS[name])
         axis.set_ylabel("MiB asked for" if memory else "seconds a pass")
-    figure.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    legend(figure, axes, loc="outside lower center", ncols=2)
     save(figure, plan.out, "complexity")
     linear = ("n_rows", "width", "n_views", "n_clusters")
     return Section(

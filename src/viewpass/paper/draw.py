@@ -47,6 +47,12 @@ def panels(n_rows: int, n_columns: int, height: float = 3.5, width: float = 4.6)
         return figure, figure.subplots(n_rows, n_columns, squeeze=False)
 
 
+def legend(figure: Any, axes: Any, **where: Any) -> None:
+    """One legend for all panels, from the first of them."""
+    handles, labels = axes.flat[0].get_legend_handles_labels()
+    figure.legend(handles, labels, frameon=False, fontsize=13, **where)
+
+
 def save(figure: Any, out: Path, name: str) -> str:
     """Write NAME.svg and NAME.png; gives NAME."""
     with style.context(["default", RULES]):

@@ -165,7 +165,7 @@ def _draw(plan: Plan, curves: Curves) -> None:
     flat[14].axis("off")
     flat[15].axis("off")
     handles, labels = flat[4].get_legend_handles_labels()
-    flat[14].legend(handles, labels, loc="center", fontsize=15)
+    flat[14].legend(handles, labels, loc="center", fontsize=15, frameon=False)
     save(figure, plan.out, "fig1")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from viewpass.paper.cells import Cell, Plan
-from viewpass.paper.draw import COLOURS, panels, save, write_csv
+from viewpass.paper.draw import COLOURS, legend, panels, save, write_csv
 from viewpass.paper.page import CANNOT, Claim, Section
 from viewpass.paper.settings import ALPHAS, BEST_ALPHA, SETS
 
@@ -50,7 +50,7 @@ def run(plan: Plan) -> Section:
         axis.set_xlabel("alpha")
         axis.set_ylabel("accuracy" if score == "acc" else "NMI")
         axis.set_ylim(0, 1)
-    figure.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    legend(figure, axes, loc="outside lower center", ncols=3)
     save(figure, plan.out, "fig2")
     return Section(
         "fig2",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from viewpass.paper.cells import Cell, Plan
-from viewpass.paper.draw import COLOURS, panels, save, write_csv
+from viewpass.paper.draw import COLOURS, legend, panels, save, write_csv
 from viewpass.paper.page import Claim, Section
 
 SIZES = (2, 5, 10, 50, 100, 250)
@@ -40,8 +40,7 @@ def run(plan: Plan) -> Section:
         axis.set_xlabel("pass")
         axis.set_xticks(range(1, N_PASSES + 1))
         axis.set_ylabel("accuracy" if score == "acc" else "NMI")
-    handles = axes.flat[0].get_legend_handles_labels()
-    figure.legend(*handles, loc="outside right center", title="rows a chunk")
+    legend(figure, axes, loc="outside right center", title="rows a chunk", title_fontsize=13)
     save(figure, plan.out, "fig4")
     first = {size: float(found[size]["nmi"][0]) for size in SIZES}
     last = {size: float(found[size]["nmi"][-1]) for size in SIZES}

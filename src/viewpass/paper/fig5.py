@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from viewpass.paper.cells import Cell, Plan
-from viewpass.paper.draw import panels, save, write_csv
+from viewpass.paper.draw import legend, panels, save, write_csv
 from viewpass.paper.page import Claim, Section
 
 N_PASSES = 10
@@ -41,7 +41,7 @@ def run(plan: Plan) -> Section:
         axis.set_xticks(range(1, N_PASSES + 1))
         axis.set_ylabel("accuracy" if score == "acc" else "NMI")
         axis.set_ylim(0, 1)
-    figure.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    legend(figure, axes, loc="outside lower center", ncols=2)
     save(figure, plan.out, "fig5")
     with_fill, without = (float(found[kind]["nmi"][-1]) for kind in KINDS)
     early, early_without = (float(found[kind]["nmi"][0]) for kind in KINDS)
