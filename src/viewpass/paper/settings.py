@@ -42,9 +42,9 @@ SETS = {
     "digit": Set("digit", "Digit", 10, 50, "Digit"),
     "reuters1200": Set("reuters1200", "Reuters, a sample of 1,200", 6, 50, "Reuters"),
     "debian_l10n": Set(
-        "debian_l10n", "Debian descriptions (for Reuters)", 26, 2000, "Reuters", True, 5000, 500
+        "debian_l10n", "Debian descriptions (for Reuters)", 26, 2000, "Reuters", True, 2000, 500
     ),
-    "mnist70k_3v": Set("mnist70k_3v", "MNIST in 3 views (for YouTube)", 10, 2000, "YouTube", True, 5000, 500),
+    "mnist70k_3v": Set("mnist70k_3v", "MNIST in 3 views (for YouTube)", 10, 2000, "YouTube", True, 3000, 500),
 }
 MADE = ("webkb", "digit", "reuters", "youtube")
 

@@ -35,6 +35,8 @@ def projected(Y, value, slope, hessian_inverse, largest):
         there = np.maximum(Y - 0.5**halving * slope(Y) @ hessian_inverse, 0)
         if value(there) < here - 1e-12 * abs(here):
             return there
+        if halving == 0 and value(there) <= here + 1e-12 * abs(here):
+            break
     there = np.maximum(Y - slope(Y) / largest, 0)
     return there if value(there) <= here else Y
 

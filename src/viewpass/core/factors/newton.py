@@ -66,6 +66,8 @@ def newton_step(
         reached = value(there)
         if reached < here - FALL * abs(here):
             return there, reached
+        if length == 1.0 and reached <= here + FALL * abs(here):
+            break  # the whole step leads back to the same point, and so would a part of it
         length /= 2.0
     steepest = float(np.linalg.eigvalsh(gram)[-1])
     if steepest > 0:
