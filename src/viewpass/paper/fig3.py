@@ -36,7 +36,7 @@ def run(plan: Plan) -> Section:
     longer = dict(zip(RATES, plan.results([cell(plan, data, 0, LONG) for data in RATES]), strict=True))
     alphas, seeds = (1e-3, 0.1, 1.0), plan.seeds
     theorem = plan.results([Cell.of("theorem", seed=seed, alpha=alpha) for alpha in alphas for seed in seeds])
-    figure, axes = panels(1, 4)
+    figure, axes = panels(2, 2, height=3.3, width=5.6)
     rows = []
     for axis, (data, result) in zip(axes.flat, results.items(), strict=True):
         loss = np.array(result["loss"])
@@ -48,7 +48,8 @@ def run(plan: Plan) -> Section:
         axis.set_xticks([0, 5, 10, 15, 20])
         inner = axis.twinx()
         inner.plot(np.arange(1, N_PASSES + 1), result["nmi"], color="#CC3311", marker="o", markersize=3.5)
-        inner.set_ylabel("NMI", color="#CC3311")
+        inner.set_ylabel("NMI", color="#CC3311", fontsize=13)
+        inner.tick_params(labelsize=13)
         inner.set_ylim(0, 1)
         inner.grid(visible=False)
         rows += [[data, number + 1, float(value)] for number, value in enumerate(loss)]
