@@ -12,6 +12,7 @@ from viewpass.errors import missing_extra
 try:
     from matplotlib import style
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator
 except ImportError as absent:
     raise missing_extra("matplotlib", "report", "viewpass paper") from absent
 
@@ -51,6 +52,12 @@ def legend(figure: Any, axes: Any, **where: Any) -> None:
     """One legend for all panels, from the first of them."""
     handles, labels = axes.flat[0].get_legend_handles_labels()
     figure.legend(handles, labels, frameon=False, fontsize=13, **where)
+
+
+def readable(axis: Any) -> None:
+    """Numbers at 1, 2 and 5 of every decade of a logarithmic axis."""
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter("{x:g}")
 
 
 def save(figure: Any, out: Path, name: str) -> str:
