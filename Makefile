@@ -9,7 +9,7 @@ ARGS ?=
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-kill bench bench-full lint format clean distclean FORCE
+.PHONY: help demo test test-long test-kill bench bench-full paper lint format clean distclean FORCE
 .NOTPARALLEL: # two pips at once in one .venv would harm each other
 
 help: ## list the targets
@@ -35,6 +35,9 @@ bench: .venv/.bench ## measure beside the peers, a tenth of the rows; output in 
 
 bench-full: .venv/.bench ## the same with all rows; output in out/bench-full/
 	.venv/bin/python -m benchmarks --full --out out/bench-full $(ARGS)
+
+paper: .venv/.demo ## measure the paper's tables and figures again; output in out/paper/ (ARGS=--quick: minutes)
+	.venv/bin/viewpass paper --out out/paper $(ARGS)
 
 lint: .venv/.dev ## check style, types and the direction of imports
 	@failed=; \

@@ -13,6 +13,11 @@ __version__ = "0.1.0"
 _HOMES = {
     "OPIMC": "viewpass.cluster.opimc",
     "IMC": "viewpass.cluster.imc",
+    "DAIMC": "viewpass.cluster.daimc",
+    "MIC": "viewpass.cluster.mic",
+    "MultiNMF": "viewpass.cluster.multinmf",
+    "OMVC": "viewpass.cluster.omvc",
+    "ONMF": "viewpass.cluster.onmf",
     "Statistics": "viewpass.core.statistics",
     "frames": "viewpass.sources.frames",
     "load": "viewpass.cluster.saving",
@@ -28,7 +33,12 @@ _HOMES = {
 __all__ = sorted(_HOMES)
 
 if TYPE_CHECKING:
+    from viewpass.cluster.daimc import DAIMC as DAIMC
     from viewpass.cluster.imc import IMC as IMC
+    from viewpass.cluster.mic import MIC as MIC
+    from viewpass.cluster.multinmf import MultiNMF as MultiNMF
+    from viewpass.cluster.omvc import OMVC as OMVC
+    from viewpass.cluster.onmf import ONMF as ONMF
     from viewpass.cluster.opimc import OPIMC as OPIMC
     from viewpass.cluster.saving import load as load
     from viewpass.core.statistics import Statistics as Statistics

@@ -287,3 +287,51 @@ def update(
 
     source = open_data(data, views or [], id)
     run(model, source, out, chunk_size=chunk_size, n_threads=threads, as_json=as_json)
+
+
+@app.command(epilog="Example:  viewpass paper --quick --out paper --only fig1 --only table2")
+def paper(
+    out: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Where the page goes; finished cells stay there.")
+    ] = Path("viewpass-paper"),
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PART", help="table1, table2, fig1 ... fig5, complexity or baselines; may be repeated."
+        ),
+    ] = None,
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="Minutes, not hours: shorter grids, fewer passes, parts of large sets."),
+    ] = False,
+    seeds: Annotated[int, typer.Option(min=0, metavar="N", help="Repetitions; 5, or 2 with --quick.")] = 0,
+    jobs: Annotated[int, typer.Option(min=0, metavar="N", help="Processes; as many as processors.")] = 0,
+    data: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="The data sets; else VIEWPASS_DATA, else ../shared/data."),
+    ] = None,
+) -> None:
+    """Measure the tables and figures of the OPIMC paper again.
+
+    Writes one page (index.html, README.md) that sets the paper's claims beside
+    what is measured here, with figures (SVG, PNG) and tables (CSV). A run that
+    was stopped goes on where it was: finished cells are kept in FOLDER/cells.
+    """
+    from viewpass.kernels.threads import available_threads
+    from viewpass.paper.cells import Plan
+    from viewpass.paper.run import run
+
+    plan = Plan(
+        out,
+        quick=quick,
+        n_seeds=seeds or (2 if quick else 5),
+        n_jobs=jobs or available_threads(),
+        folder=None if data is None else str(data),
+    )
+    console = rich.console.Console(highlight=False)
+    sections = run(plan, only or (), lambda text: console.print(text, markup=False))
+    for section in sections:
+        for claim in section.claims:
+            console.print(f"[bold]{claim.verdict}[/]: ", end="")
+            console.print(f"{claim.statement} {claim.found}", markup=False)
+    console.print(f"The page is {out / 'index.html'}.", markup=False)

@@ -39,14 +39,13 @@ PREDICT_BLOCK = 8192
 WHOLE = 2**62  # more rows than there are
 
 
-class ViewClusterer(
+class ViewReader(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator, metaclass=ABCMeta
 ):
-    """Base of the estimators; a subclass fits and says what it has learnt (`_fitted_model`)."""
+    """The doors of every estimator: data of several views in, labels out."""
 
     # Set by subclasses' __init__.
     n_clusters: int
-    alpha: float
     views: Any
     n_threads: int | None
     verbose: int
@@ -59,29 +58,8 @@ class ViewClusterer(
     _cut_by_views: bool
 
     @abstractmethod
-    def _fitted_model(self) -> Model:
-        """What was learnt, or AttributeError."""
-
-    @abstractmethod
     def _fitted_schema(self) -> Schema:
-        """The views as far as rows have shown them."""
-
-    @abstractmethod
-    def _packed(self, arrays: dict[str, Array]) -> dict[str, Any]:
-        """What was learnt as JSON; its arrays go into `arrays`."""
-
-    @abstractmethod
-    def _take_packed(self, stored: Fields) -> None:
-        """Take over what `_packed` gave; FileError if it makes no sense."""
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file that `vp.load` reads: whole or not at all, and never executable.
-
-        It holds the centres, the sums, the settings and the state of the random numbers, so that
-        `predict` gives the same labels and `partial_fit` goes on to the same bits. It does not hold
-        `labels_` and `stream_labels_` of the rows it was fitted to, nor `n_threads`.
-        """
-        save(self, path)
+        """Names and widths of the views, or AttributeError."""
 
     # ---- a fit that fails leaves no trace: it is done on a blank copy
 
@@ -118,7 +96,7 @@ class ViewClusterer(
             )
             views = self.views
             if not reset and not self._cut_by_views:
-                views = [width or 0 for width in self._fitted_model().schema.widths]
+                views = [width or 0 for width in self._fitted_schema().widths]
             source = matrix_source(array, observed, views, names, labelled=not reset)
         if reset:
             self.view_names_in_ = source.schema.names
@@ -133,6 +111,60 @@ class ViewClusterer(
     def _check_not_empty(source: Source) -> None:
         if source.n_rows == 0:
             raise DataError("the data has no rows (0 samples): at least one is needed.")
+
+    @abstractmethod
+    def fit(self, X: Any, y: Any = None, observed: Any = None) -> Self:
+        """Fit to data."""
+
+    @abstractmethod
+    def transform(self, X: Any, observed: Any = None) -> Floats:
+        """Distances to the clusters."""
+
+    def fit_predict(self, X: Any, y: Any = None, observed: Any = None) -> Labels:
+        """Fit, then give `labels_` (`stream_labels_` with `compute_labels=False`)."""
+        self.fit(X, observed=observed)
+        return self.labels_
+
+    def fit_transform(self, X: Any, y: Any = None, observed: Any = None) -> Floats:
+        """Fit, then `transform` the same data, which must be readable twice."""
+        if isinstance(X, Source):
+            check_passes(X, 2)
+        return self.fit(X, observed=observed).transform(X, observed=observed)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class ViewClusterer(ViewReader):
+    """Base of the estimators with centres; a subclass fits and says what it has learnt (`_fitted_model`)."""
+
+    alpha: float
+
+    @abstractmethod
+    def _fitted_model(self) -> Model:
+        """What was learnt, or AttributeError."""
+
+    def _fitted_schema(self) -> Schema:
+        return self._fitted_model().schema
+
+    @abstractmethod
+    def _packed(self, arrays: dict[str, Array]) -> dict[str, Any]:
+        """What was learnt as JSON; its arrays go into `arrays`."""
+
+    @abstractmethod
+    def _take_packed(self, stored: Fields) -> None:
+        """Take over what `_packed` gave; FileError if it makes no sense."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file that `vp.load` reads: whole or not at all, and never executable.
+
+        It holds the centres, the sums, the settings and the state of the random numbers, so that
+        `predict` gives the same labels and `partial_fit` goes on to the same bits. It does not hold
+        `labels_` and `stream_labels_` of the rows it was fitted to, nor `n_threads`.
+        """
+        save(self, path)
 
     def _workspace(self, source: Source | None = None) -> Workspace:
         spare = 0 if source is None or source.in_memory else 1  # for the thread that reads ahead
@@ -175,21 +207,6 @@ class ViewClusterer(
             model.schema.merged(chunk.schema)
             parts.append(distances(MeasuredRows(chunk), model.centres, workspace))
         return np.concatenate([np.empty((0, self._n_features_out)), *parts])
-
-    def fit_predict(self, X: Any, y: Any = None, observed: Any = None) -> Labels:
-        """Fit, then give `labels_` (`stream_labels_` with `compute_labels=False`)."""
-        self.fit(X, observed=observed)
-        return self.labels_
-
-    def fit_transform(self, X: Any, y: Any = None, observed: Any = None) -> Floats:
-        """Fit, then `transform` the same data, which must be readable twice."""
-        if isinstance(X, Source):
-            check_passes(X, 2)
-        return self.fit(X, observed=observed).transform(X, observed=observed)
-
-    @abstractmethod
-    def fit(self, X: Any, y: Any = None, observed: Any = None) -> Self:
-        """Fit to data."""
 
     def score(self, X: Any, y: Any = None, observed: Any = None) -> float:
         """Minus the objective on X: squared distances to the nearest centres plus the ridge."""
@@ -245,11 +262,6 @@ class ViewClusterer(
     @property
     def _n_features_out(self) -> int:
         return self._fitted_model().total.n_clusters
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 def whole(source: Source) -> Chunk:

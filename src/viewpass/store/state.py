@@ -71,15 +71,14 @@ def unpack_model(stored: Fields) -> Model:
     stored.need(n_unseen <= n_rows, "n_unseen")
     centred = stored.list("centred", bool)
     stored.need(len(centred) == len(schema.names), "centred")
-    total = Statistics(n_clusters, [])
+    total = Statistics(n_clusters, [width or 0 for width in schema.widths])
     views: list[ViewCentres | None] = []
     known = []
     for v, (name, width) in enumerate(zip(schema.names, schema.widths, strict=True)):
         steps = stored.array(f"sums.{v}", np.int64, (n_clusters, width or 0))
         counts = stored.array(f"counts.{v}", np.int64, (n_clusters,))
         _check_sums(steps, counts, n_rows - n_unseen, name)
-        total.steps.append(steps)
-        total.counts.append(counts)
+        total.steps[v][:], total.counts[v][:] = steps, counts
         known.append(stored.array(f"known.{v}", np.bool_, (n_clusters,)))
         if not centred[v]:
             stored.need(not counts.any() and not known[v].any(), "centred")

@@ -1,0 +1,118 @@
+"""MIC: multiple incomplete views clustering, the offline parent of OMVC."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from viewpass.cluster.offline import OfflineFactorClusterer
+from viewpass.core.factors.mic import Settings, factorise
+from viewpass.core.factors.rows import Filled
+from viewpass.core.factors.whole import Whole, read_whole, spread
+from viewpass.views.rows import MeasuredRows
+
+
+class MIC(OfflineFactorClusterer):
+    """Multiple incomplete views clustering (Shao, He and Yu, 2015).
+
+    Weighted non-negative factors of each view, drawn towards a consensus, with few rows of large
+    coefficients. Absent rows are filled with the mean of their view and weigh the share of rows that
+    are present.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    agreement : float, default=0.01
+    sparsity : float, default=1e-7
+        Weight of the sum of the lengths of the coefficients' rows.
+    max_iter : int, default=200
+        Most rounds over the views.
+    tol : float, default=1e-12
+        Settled when the consensus moves by less than this, squared and summed.
+    n_tries : int, default=30
+        Short tries from which the very first factorisation goes on.
+    n_init : int, default=20
+        Starts of the k-means.
+    views, random_state, n_threads, verbose
+        As in `OPIMC`.
+
+    Attributes
+    ----------
+    labels_, consensus_, components_, cluster_centers_, objective_, n_iter_, n_rows_unseen_,
+    view_names_in_, n_features_in_, row_ids_
+        As in `OMVC`.
+    objective_curve_ : array, a value a round
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import viewpass as vp
+    >>> X = np.repeat(np.eye(3), 20, axis=0) + 0.01
+    >>> model = vp.MIC(n_clusters=3, random_state=0).fit([X, X @ np.eye(3, 4)])
+    >>> np.bincount(model.labels_)
+    array([20, 20, 20])
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "agreement": [Interval(Real, 0, None, closed="left")],
+        "sparsity": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "n_tries": [Interval(Integral, 1, None, closed="left")],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "views": "no_validation",  # type: ignore[dict-item]
+        "random_state": "no_validation",  # type: ignore[dict-item]
+        "n_threads": [Interval(Integral, 1, None, closed="left"), None],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        agreement: float = 1e-2,
+        sparsity: float = 1e-7,
+        max_iter: int = 200,
+        tol: float = 1e-12,
+        n_tries: int = 30,
+        n_init: int = 20,
+        views: Any = None,
+        random_state: Any = None,
+        n_threads: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.agreement = agreement
+        self.sparsity = sparsity
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_tries = n_tries
+        self.n_init = n_init
+        self.views = views
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.verbose = verbose
+
+    def _learn(self, rows: MeasuredRows, kept: Any, rng: np.random.Generator, seed: int) -> Whole:
+        views, totals, negative = read_whole(rows, kept)
+        here: list[Filled] = [view for view in views if view is not None]
+        settings = Settings(self.agreement, self.sparsity, self.max_iter, self.tol, self.n_tries)
+        bases, agreed, curve = factorise(here, self.n_clusters, settings, rng, self._threads())
+        return Whole(
+            schema=rows.chunk.schema,
+            n_rows=rows.n_rows,
+            kept=kept,
+            bases=spread(bases, views),
+            totals=totals,
+            agreed=agreed,
+            value=curve[-1],
+            curve=curve,
+            n_iter=len(curve),
+            seed=seed,
+            n_last=rows.n_rows,
+            clipped=negative,
+        )

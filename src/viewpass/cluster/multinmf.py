@@ -1,0 +1,121 @@
+"""MultiNMF: joint non-negative matrix factorisation of all views, offline."""
+
+from __future__ import annotations
+
+import logging
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from viewpass.cluster.offline import OfflineFactorClusterer
+from viewpass.core.factors.multinmf import Settings, factorise
+from viewpass.core.factors.rows import Filled
+from viewpass.core.factors.whole import Whole, read_whole, spread
+from viewpass.views.rows import MeasuredRows
+
+logger = logging.getLogger("viewpass")
+
+
+class MultiNMF(OfflineFactorClusterer):
+    """Multi-view clustering by joint non-negative matrix factorisation (Liu and others, SDM 2013).
+
+    Offline: all rows at once, several thousand steps over them. The method is for complete data;
+    absent rows are filled with the mean of their view, as the OPIMC paper does.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    agreement : float, default=0.01
+        How strongly coefficients are drawn towards the consensus (the paper's lambda).
+    n_rounds : int, default=30
+        Rounds over the views. One that raises the objective is undone and tried again, at most 5
+        times.
+    max_iter : int, default=200
+        Steps a view and round.
+    n_tries : int, default=30
+        Short tries from which the very first factorisation goes on.
+    n_init : int, default=20
+        Starts of the k-means.
+    views, random_state, n_threads, verbose
+        As in `OPIMC`.
+
+    Attributes
+    ----------
+    labels_, consensus_, components_, cluster_centers_, objective_, n_iter_, n_rows_unseen_,
+    view_names_in_, n_features_in_, row_ids_
+        As in `OMVC`.
+    objective_curve_ : array
+        The objective of the start and of every round that was kept; it never rises.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import viewpass as vp
+    >>> X = np.repeat(np.eye(3), 20, axis=0) + 0.01
+    >>> model = vp.MultiNMF(n_clusters=3, n_rounds=3, random_state=0).fit([X, X @ np.eye(3, 4)])
+    >>> np.bincount(model.labels_)
+    array([20, 20, 20])
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "agreement": [Interval(Real, 0, None, closed="left")],
+        "n_rounds": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "n_tries": [Interval(Integral, 1, None, closed="left")],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "views": "no_validation",  # type: ignore[dict-item]
+        "random_state": "no_validation",  # type: ignore[dict-item]
+        "n_threads": [Interval(Integral, 1, None, closed="left"), None],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        agreement: float = 1e-2,
+        n_rounds: int = 30,
+        max_iter: int = 200,
+        n_tries: int = 30,
+        n_init: int = 20,
+        views: Any = None,
+        random_state: Any = None,
+        n_threads: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.agreement = agreement
+        self.n_rounds = n_rounds
+        self.max_iter = max_iter
+        self.n_tries = n_tries
+        self.n_init = n_init
+        self.views = views
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.verbose = verbose
+
+    def _learn(self, rows: MeasuredRows, kept: Any, rng: np.random.Generator, seed: int) -> Whole:
+        views, totals, negative = read_whole(rows, kept)
+        here: list[Filled] = [view for view in views if view is not None]
+        settings = Settings(self.agreement, self.n_rounds, self.max_iter, self.n_tries)
+        bases, _, agreed, curve = factorise(
+            *(here, self.n_clusters, settings, rng, self._threads()),
+            tell=lambda number, value: logger.info("round %d: objective %.6g", number, value),
+        )
+        return Whole(
+            schema=rows.chunk.schema,
+            n_rows=rows.n_rows,
+            kept=kept,
+            bases=spread(bases, views),
+            totals=totals,
+            agreed=agreed,
+            value=curve[-1],
+            curve=curve,
+            n_iter=max(len(curve) - 1, 1),
+            seed=seed,
+            n_last=rows.n_rows,
+            clipped=negative,
+        )

@@ -1,0 +1,145 @@
+"""ONMF: online non-negative matrix factorisation of the concatenated views (ONMF-I and ONMF-DA)."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from viewpass.cluster.factor import OnlineFactorClusterer, not_negative
+from viewpass.core.factors.onmf import ONMFStream, Settings
+from viewpass.core.factors.project import shared
+from viewpass.core.factors.rows import Filled, unit_rows
+from viewpass.core.factors.running import Running
+from viewpass.kernels.grid import Floats
+from viewpass.sources.source import Source
+from viewpass.views.rows import MeasuredRows
+
+
+class ONMF(OnlineFactorClusterer):
+    """Online non-negative matrix factorisation (Wang, Tan, König and Li, SDM 2011).
+
+    All views, scaled to unit rows and set side by side, are factorised as one matrix: X = G F'.
+    K-means on the coefficients G gives the clusters. Absent rows are filled with a mean.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    hessian : {"exact", "diagonal"}, default="exact"
+        The second-order step of the basis: with the inverse Hessian (ONMF-I), or with the inverse of
+        its diagonal (ONMF-DA).
+    chunk_size : int, default=2000
+    n_passes : int, default=1
+        In later passes a chunk's earlier share of the sums is taken out first.
+    max_iter : int, default=200
+        Most turns between coefficients and basis a chunk; 1 is the one-pass form of the paper.
+    tol : float, default=1e-4
+        A chunk is settled when the objective over all rows read changes by less than this share.
+    fill : {"running", "mean"}, default="running"
+        What an absent row is filled with: the mean of the rows before its chunk, or of all rows,
+        which `fit` reads once more for it (the comparison of the OPIMC paper). `partial_fit` always
+        does the former.
+    assign : {"k-means", "argmax"}, default="k-means"
+        How coefficients become clusters; the paper itself takes the largest.
+    n_init : int, default=20
+        Starts of the k-means.
+    views, random_state, n_threads, verbose
+        As in `OPIMC`.
+
+    Attributes
+    ----------
+    labels_, consensus_, components_, cluster_centers_, objective_, objective_curve_, n_iter_,
+    n_rows_unseen_, view_names_in_, n_features_in_, row_ids_
+        As in `OMVC`; the consensus is G, scaled as if the columns of F had length 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import viewpass as vp
+    >>> X = np.repeat(np.eye(3), 20, axis=0) + 0.01
+    >>> image, text = X.copy(), X @ np.eye(3, 4)
+    >>> image[5::7] = np.nan                              # rows without an image
+    >>> model = vp.ONMF(n_clusters=3, random_state=0).fit([image, text])
+    >>> np.bincount(model.labels_)
+    array([20, 20, 20])
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "hessian": [StrOptions({"exact", "diagonal"})],
+        "chunk_size": [Interval(Integral, 1, None, closed="left")],
+        "n_passes": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "fill": [StrOptions({"running", "mean"})],
+        "assign": [StrOptions({"k-means", "argmax"})],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "views": "no_validation",  # type: ignore[dict-item]
+        "random_state": "no_validation",  # type: ignore[dict-item]
+        "n_threads": [Interval(Integral, 1, None, closed="left"), None],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        hessian: str = "exact",
+        chunk_size: int = 2000,
+        n_passes: int = 1,
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        fill: str = "running",
+        assign: str = "k-means",
+        n_init: int = 20,
+        views: Any = None,
+        random_state: Any = None,
+        n_threads: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.hessian = hessian
+        self.chunk_size = chunk_size
+        self.n_passes = n_passes
+        self.max_iter = max_iter
+        self.tol = tol
+        self.fill = fill
+        self.assign = assign
+        self.n_init = n_init
+        self.views = views
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.verbose = verbose
+
+    _learnt: ONMFStream
+
+    def _new_stream(self, source: Source | None) -> ONMFStream:
+        settings = Settings(diagonal=self.hessian == "diagonal", max_iter=self.max_iter, tol=self.tol)
+        means = None
+        if source is not None and self.fill == "mean":
+            means = unit_means(source, self.chunk_size, self._threads())
+        rng, seed = self._seeded()
+        stream = ONMFStream(self.n_clusters, settings, rng, self._threads(), means)
+        stream.seed = seed
+        return stream
+
+    def _scaled(self, matrix: Any, v: int) -> Any:
+        return None if self._learnt.bases[v] is None else unit_rows(not_negative(matrix))
+
+    def _project(self, views: list[Filled | None], n_rows: int) -> tuple[Floats, Floats]:
+        bases = self._learnt.bases
+        found, residual = shared(views, bases, n_rows, self.n_clusters, self._threads())
+        return found * self._learnt.lengths(), residual
+
+
+def unit_means(source: Source, chunk_size: int, n_threads: int) -> list[Floats | None]:
+    """The mean of each view's unit rows, by reading the data once."""
+    runnings = [Running() for _ in source.schema.names]
+    for chunk in source.chunks(chunk_size):
+        rows = MeasuredRows(chunk, n_threads=n_threads).measure(n_threads)
+        kept = np.flatnonzero(rows.n_seen > 0)
+        for v, running in enumerate(runnings):
+            running.read(rows, v, kept, unit=True)
+    return [None if running.sums is None else running.mean() for running in runnings]

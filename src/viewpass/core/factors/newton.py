@@ -1,0 +1,78 @@
+"""Steps and solvers that the factorisations share: projected Newton, k-means on what they found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from viewpass.kernels.grid import Floats
+
+HALVINGS = 30
+FALL = 1e-12  # of the value: less is rounding
+RIDGE = 1e-12  # of the mean diagonal, where a Hessian may be singular
+
+
+def quadratic(Y: Floats, gram: Floats, products: Floats, weights: Floats | None = None) -> float:
+    """The sum over rows of w_i (y_i G y_i' - 2 p_i y_i')."""
+    rows = np.einsum("ij,ij->i", Y @ gram - 2.0 * products, Y)
+    return float(rows.sum() if weights is None else weights @ rows)
+
+
+def ridged(gram: Floats, share: float = RIDGE) -> Floats:
+    """The matrix with a small multiple of the identity added."""
+    size = len(gram)
+    return np.asarray(gram + max(share * float(np.trace(gram)) / size, 1e-300) * np.eye(size))
+
+
+def inverse(gram: Floats) -> Floats:
+    """The inverse of a Hessian, or its pseudo-inverse where it is singular to working precision."""
+    try:
+        found = np.linalg.inv(ridged(gram))
+    except np.linalg.LinAlgError:
+        found = np.full_like(gram, np.inf)
+    if not np.isfinite(found).all():
+        found = np.linalg.pinv(gram)
+    return np.asarray(found, dtype=np.float64)
+
+
+def newton_step(
+    Y: Floats,
+    gram: Floats,
+    products: Floats,
+    *,
+    weights: Floats | None = None,
+    diagonal: bool = False,
+    measure: Callable[[Floats], float] | None = None,
+) -> tuple[Floats, float]:
+    """One projected Newton step on `quadratic`, halved until the value falls.
+
+    Where no halving helps (clipping may turn the Newton direction uphill, or lead back to the same
+    point, which need not be the best) one projected gradient step of length 1 / largest eigenvalue
+    is taken, which never rises. `measure` takes the place of
+    `quadratic` in the test. Gives the new Y >= 0 and its value.
+    """
+    value = (lambda y: quadratic(y, gram, products, weights)) if measure is None else measure
+    here = value(Y)
+    slope = Y @ gram - products
+    if diagonal:
+        across = np.diagonal(gram)
+        direction = slope / np.where(across > 0, across, 1.0)
+    else:
+        direction = slope @ inverse(gram)
+    length = 1.0
+    for _ in range(HALVINGS):
+        there = np.maximum(Y - length * direction, 0.0)
+        reached = value(there)
+        if reached < here - FALL * abs(here):
+            return there, reached
+        if length == 1.0 and reached <= here + FALL * abs(here):
+            break  # the whole step leads back to the same point, and so would a part of it
+        length /= 2.0
+    steepest = float(np.linalg.eigvalsh(gram)[-1])
+    if steepest > 0:
+        there = np.maximum(Y - slope / steepest, 0.0)
+        reached = value(there)
+        if reached <= here:
+            return there, reached
+    return Y, here

@@ -1,0 +1,141 @@
+"""Rows of one view as a factorisation reads them: not negative, scaled, absent ones filled.
+
+Filled rows are never written out: they are one vector times an indicator, so that sparse views stay
+sparse (rank one; section "Sparse views" of the baselines' specification).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse
+
+from viewpass.kernels.grid import Floats, Integers, Mask, Matrix
+from viewpass.views.rows import MeasuredRows
+
+
+@dataclass(frozen=True)
+class Filled:
+    """`matrix` where a row is present (its other rows are zero), `fill` where it is `missing`."""
+
+    matrix: Matrix
+    missing: Mask
+    fill: Floats
+
+    @property
+    def n_rows(self) -> int:
+        """Rows, present or filled."""
+        return int(self.matrix.shape[0])
+
+    @property
+    def width(self) -> int:
+        """Columns of the view."""
+        return int(self.matrix.shape[1])
+
+    def times(self, basis: Floats) -> Floats:
+        """X V: n x K."""
+        out = np.asarray(self.matrix @ basis.astype(self.matrix.dtype, copy=False), dtype=np.float64)
+        if self.missing.any():
+            out[self.missing] = self.fill @ basis
+        return out
+
+    def crossed(self, rows: Floats) -> Floats:
+        """X' U: d x K."""
+        out = np.asarray(self.matrix.T @ rows.astype(self.matrix.dtype, copy=False), dtype=np.float64)
+        if self.missing.any():
+            out += np.outer(self.fill, rows[self.missing].sum(axis=0))
+        return out
+
+    def squares(self) -> Floats:
+        """|x_i|^2 of every row."""
+        out = squared_norms(self.matrix)
+        out[self.missing] = float(self.fill @ self.fill)
+        return out
+
+    def total(self) -> float:
+        """The sum of all entries, filled ones included."""
+        return float(self.matrix.sum(dtype=np.float64) + self.missing.sum() * self.fill.sum())
+
+    def divided(self, by: float) -> Filled:
+        """Every entry divided by a number."""
+        return Filled(self.matrix * self.matrix.dtype.type(1.0 / by), self.missing, self.fill / by)
+
+    def dense(self) -> Floats:
+        """Written out; for tests and small data."""
+        out = self.matrix.toarray() if scipy.sparse.issparse(self.matrix) else self.matrix.copy()
+        out = np.asarray(out, dtype=np.float64)
+        out[self.missing] = self.fill
+        return out
+
+
+def squared_norms(matrix: Matrix) -> Floats:
+    """|x_i|^2 in float64."""
+    if scipy.sparse.issparse(matrix):
+        squares = np.square(matrix.data, dtype=np.float64)
+        return row_sums(squares, matrix.indptr)
+    return np.asarray(np.einsum("ij,ij->i", matrix, matrix, dtype=np.float64))
+
+
+def row_sums(values: Floats, indptr: Integers) -> Floats:
+    """Sums of a CSR matrix's values by row."""
+    n_rows = len(indptr) - 1
+    rows = np.repeat(np.arange(n_rows), np.diff(indptr))
+    return np.bincount(rows, weights=values, minlength=n_rows).astype(np.float64)
+
+
+def present_rows(rows: MeasuredRows, v: int, kept: Integers) -> tuple[Matrix, Mask] | None:
+    """An own copy of view `v` of the rows `kept`, absent ones zero, and which of them are present."""
+    matrix = rows.chunk.views[v]
+    if matrix is None:
+        return None
+    present = rows.present(v)[kept]
+    if scipy.sparse.issparse(matrix):
+        own = scipy.sparse.csr_array(matrix[kept], copy=True)
+        lengths = np.diff(own.indptr)
+        own.data[np.repeat(~present, lengths)] = 0.0
+        own.sum_duplicates()
+        own.eliminate_zeros()
+        return own, present
+    own = matrix[kept]  # a copy: `kept` are numbers, not a slice
+    own[~present] = 0.0
+    return own, present
+
+
+def clipped(matrix: Matrix) -> bool:
+    """Set negative entries to 0, in place; whether there were any."""
+    values = matrix.data if scipy.sparse.issparse(matrix) else matrix
+    found = bool(values.size and values.min() < 0)
+    if found:
+        np.maximum(values, 0, out=values)
+        if scipy.sparse.issparse(matrix):
+            matrix.eliminate_zeros()
+    return found
+
+
+def unit_rows(matrix: Matrix) -> Matrix:
+    """Rows to length 1; rows of zeros stay. Lengths are taken of rows brought to size 1 first."""
+    if scipy.sparse.issparse(matrix):
+        peaks = np.zeros(matrix.shape[0])
+        lengths = np.diff(matrix.indptr)
+        full = lengths > 0
+        if full.any():
+            starts = matrix.indptr[:-1][full]
+            peaks[full] = np.maximum.reduceat(np.abs(matrix.data), starts)
+        matrix.data = (matrix.data / np.repeat(_safe(peaks), lengths)).astype(matrix.dtype)
+        norms = np.sqrt(squared_norms(matrix))
+        matrix.data = (matrix.data / np.repeat(_safe(norms), lengths)).astype(matrix.dtype)
+        return matrix
+    peaks = np.abs(matrix).max(axis=1, initial=0.0)
+    matrix = matrix / _safe(peaks)[:, None].astype(matrix.dtype)
+    norms = np.sqrt(squared_norms(matrix))
+    return matrix / _safe(norms)[:, None].astype(matrix.dtype)
+
+
+def _safe(values: Floats) -> Floats:
+    return np.where(values > 0, values, 1.0)
+
+
+def column_sums(matrix: Matrix) -> Floats:
+    """Sums down the columns in float64."""
+    return np.asarray(matrix.sum(axis=0, dtype=np.float64)).ravel()

@@ -1,0 +1,11 @@
+"""The data sets of the paper, read from the files of their public distributions; and made ones."""
+
+from __future__ import annotations
+
+from viewpass.evaluate.data.digit import load_digit
+from viewpass.evaluate.data.made import SHAPES, Shape, make_like
+from viewpass.evaluate.data.reuters import load_reuters
+from viewpass.evaluate.data.webkb import load_webkb
+from viewpass.evaluate.data.youtube import load_youtube
+
+__all__ = ["SHAPES", "Shape", "load_digit", "load_reuters", "load_webkb", "load_youtube", "make_like"]

@@ -1,0 +1,83 @@
+"""Lines `label column:value column:value ...`, as Reuters and YouTube are distributed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse
+
+from viewpass.errors import DataError
+from viewpass.kernels.grid import Integers
+
+
+def read_svmlight(
+    path: Path, width: int | None = None
+) -> tuple[list[bytes], scipy.sparse.csr_array, list[bytes]]:
+    """Labels, rows (columns counted from 1 become 0, 1, ...), and the comment before each row.
+
+    Blank lines are passed over. A file in which column 0 occurs is taken to count from 0.
+    """
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as problem:
+        raise DataError(f"{path} cannot be read: {problem.strerror}.") from problem
+    labels: list[bytes] = []
+    comments: list[bytes] = []
+    texts: list[bytes] = []
+    comment = b""
+    for line in lines:
+        line = line.strip()
+        if line.startswith(b"#"):
+            comment = line
+        elif line:
+            label, _, text = line.partition(b" ")
+            labels.append(label)
+            texts.append(text)
+            comments.append(comment)
+            comment = b""
+    counts = np.array([text.count(b":") for text in texts], dtype=np.int64)
+    numbers = _numbers(b" ".join(texts).replace(b":", b" "), 2 * int(counts.sum()))
+    if numbers is None:
+        raise DataError(_fault(path, lines))
+    columns = numbers[0::2].astype(np.int64)
+    if len(columns) and columns.min() > 0:
+        columns -= 1
+    found = int(columns.max(initial=-1)) + 1
+    if width is None:
+        width = found
+    if found > width:
+        raise DataError(f"{path}: column {found} lies outside the {width} columns of this view.")
+    indptr: Integers = np.concatenate([[0], np.cumsum(counts)])
+    rows = scipy.sparse.csr_array((numbers[1::2], columns, indptr), shape=(len(texts), width))
+    rows.sum_duplicates()
+    return labels, rows, comments
+
+
+def _numbers(text: bytes, expected: int) -> np.ndarray | None:
+    words = text.split()
+    if len(words) != expected:
+        return None
+    try:
+        return np.array(words, dtype=np.bytes_).astype(np.float64) if words else np.empty(0)
+    except ValueError:
+        return None
+
+
+def _fault(path: Path, lines: Sequence[bytes]) -> str:
+    for number, line in enumerate(lines, start=1):
+        words = line.split()
+        if not words or words[0].startswith(b"#"):
+            continue
+        for word in words[1:]:
+            column, colon, value = word.partition(b":")
+            try:
+                int(column)
+                float(value)
+            except ValueError:
+                colon = b""
+            if not colon:
+                told = word.decode(errors="replace")
+                return f"{path}, line {number}: {told!r} is not column:value."
+    return f"{path} has lines that are not `label column:value ...`."

@@ -1,0 +1,77 @@
+"""Figures in one style, as SVG and PNG, and tables as CSV."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from viewpass.errors import missing_extra
+
+try:
+    from matplotlib import style
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator
+except ImportError as absent:
+    raise missing_extra("matplotlib", "report", "viewpass paper") from absent
+
+# Told apart by all kinds of eyes (Paul Tol's bright scheme), and by marker and dash as well.
+LOOKS: dict[str, dict[str, Any]] = {
+    "OPIMC": {"color": "#CC3311", "marker": "o", "linewidth": 2.6, "zorder": 5},
+    "IMC": {"color": "#222222", "marker": "", "linestyle": "--"},
+    "OMVC": {"color": "#0077BB", "marker": "s"},
+    "MultiNMF": {"color": "#777777", "marker": "", "linestyle": ":"},
+    "ONMF-I": {"color": "#009988", "marker": "^"},
+    "ONMF-DA": {"color": "#EE7733", "marker": "v"},
+}
+COLOURS = ("#0077BB", "#CC3311", "#009988", "#EE7733", "#AA3377", "#222222")
+RULES = {
+    "font.size": 13,
+    "axes.titlesize": 14,
+    "axes.grid": True,
+    "grid.color": "#E4E4E4",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "lines.linewidth": 1.8,
+    "lines.markersize": 5.5,
+    "svg.hashsalt": "viewpass",
+    "svg.fonttype": "none",
+}
+
+
+def panels(n_rows: int, n_columns: int, height: float = 3.5, width: float = 4.6) -> tuple[Any, Any]:
+    """A figure and its axes, as a 2-D array."""
+    with style.context(["default", RULES]):
+        figure = Figure(figsize=(width * n_columns, height * n_rows), facecolor="white", layout="constrained")
+        return figure, figure.subplots(n_rows, n_columns, squeeze=False)
+
+
+def legend(figure: Any, axes: Any, **where: Any) -> None:
+    """One legend for all panels, from the first of them."""
+    handles, labels = axes.flat[0].get_legend_handles_labels()
+    figure.legend(handles, labels, frameon=False, fontsize=13, **where)
+
+
+def readable(axis: Any) -> None:
+    """Numbers at 1, 2 and 5 of every decade of a logarithmic axis."""
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter("{x:g}")
+
+
+def save(figure: Any, out: Path, name: str) -> str:
+    """Write NAME.svg and NAME.png; gives NAME."""
+    with style.context(["default", RULES]):
+        figure.savefig(out / f"{name}.svg", metadata={"Date": None})
+        figure.savefig(out / f"{name}.png", dpi=110)
+    return name
+
+
+def write_csv(path: Path, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """A table for other programs."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(header)
+        for row in rows:
+            writer.writerow([f"{value:.6g}" if isinstance(value, float) else value for value in row])

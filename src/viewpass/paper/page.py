@@ -1,0 +1,117 @@
+"""What was found, as one page: sections with figures and tables, and the paper's claims beside ours."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+CONFIRMED, NOT, CANNOT = "confirmed", "not confirmed", "cannot be checked here"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement of the paper, whether it holds here, and the figures that say so."""
+
+    statement: str
+    verdict: str
+    found: str
+
+    @classmethod
+    def judged(cls, statement: str, holds: bool, found: str) -> Claim:
+        """Confirmed if it holds."""
+        return cls(statement, CONFIRMED if holds else NOT, found)
+
+
+@dataclass
+class Section:
+    """One table or figure."""
+
+    key: str
+    title: str
+    text: str
+    header: Sequence[str] = ()
+    rows: Sequence[Sequence[Any]] = ()
+    figure: str | None = None
+    alt: str = ""
+    claims: list[Claim] = field(default_factory=list)
+
+
+def told(value: Any) -> str:
+    """A table's entry as text."""
+    if isinstance(value, float):
+        return f"{value:.3f}" if 0.001 <= abs(value) < 100 else f"{value:.3g}"
+    return str(value)
+
+
+def markdown(sections: Sequence[Section], preface: str) -> str:
+    """The page as Markdown."""
+    lines = ["# The paper, measured again", "", preface, "", "## Claims", ""]
+    lines += ["| the paper says | here | figures |", "|---|---|---|"]
+    for section in sections:
+        for claim in section.claims:
+            lines.append(f"| {_cell(claim.statement)} | **{claim.verdict}** | {_cell(claim.found)} |")
+    for section in sections:
+        lines += ["", f"## {section.title}", "", section.text]
+        if section.figure:
+            lines += ["", f"![{section.alt}]({section.figure}.svg)"]
+        if section.rows:
+            lines += ["", _row(section.header), "|" + "---|" * len(section.header)]
+            lines += [_row([told(value) for value in row]) for row in section.rows]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _row(values: Sequence[str]) -> str:
+    return "| " + " | ".join(map(_cell, values)) + " |"
+
+
+STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 1100px; margin: 2rem auto;
+padding: 0 1rem }
+h1 { font-size: 1.7rem } h2 { font-size: 1.25rem; margin-top: 2.2rem }
+table { border-collapse: collapse; font-size: .92rem } td, th { padding: .3rem .7rem; text-align: left;
+border-bottom: 1px solid #ddd; vertical-align: top } img { max-width: 100% }
+.confirmed { color: #00695c; font-weight: 600 } .not { color: #b71c1c; font-weight: 600 }
+.cannot { color: #666; font-weight: 600 } .wide { overflow-x: auto }
+"""
+
+
+def hypertext(sections: Sequence[Section], preface: str) -> str:
+    """The page as HTML."""
+    esc = html.escape
+    parts = [
+        "<!doctype html><html lang='en'><meta charset='utf-8'>",
+        "<meta name='viewport' content='width=device-width'>",
+        f"<title>The paper, measured again</title><style>{STYLE}</style>",
+        f"<h1>The paper, measured again</h1><p>{esc(preface)}</p><h2>Claims</h2><div class='wide'><table>",
+        "<tr><th>the paper says<th>here<th>figures",
+    ]
+    for section in sections:
+        for claim in section.claims:
+            kind = claim.verdict.split()[0]
+            parts.append(
+                f"<tr><td>{esc(claim.statement)}<td class='{kind}'>{esc(claim.verdict)}<td>{esc(claim.found)}"
+            )
+    parts.append("</table></div>")
+    for section in sections:
+        parts.append(f"<h2 id='{section.key}'>{esc(section.title)}</h2><p>{esc(section.text)}</p>")
+        if section.figure:
+            parts.append(f"<img src='{section.figure}.svg' alt='{esc(section.alt, quote=True)}'>")
+        if section.rows:
+            parts.append("<div class='wide'><table><tr>" + "".join(f"<th>{esc(h)}" for h in section.header))
+            for row in section.rows:
+                parts.append("<tr>" + "".join(f"<td>{esc(told(value))}" for value in row))
+            parts.append("</table></div>")
+    return "\n".join(parts) + "\n</html>\n"
+
+
+def write(out: Path, sections: Sequence[Section], preface: str) -> None:
+    """index.html and README.md."""
+    (out / "index.html").write_text(hypertext(sections, preface), encoding="utf-8")
+    (out / "README.md").write_text(markdown(sections, preface), encoding="utf-8")

@@ -1,0 +1,118 @@
+"""The paper's sets and what stands for them here, the methods, their grids and defaults."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from viewpass.errors import DataError
+from viewpass.evaluate import load_digit, load_webkb, make_like, remove_per_view
+from viewpass.evaluate.data.folder import folder_of
+from viewpass.sources.bundle import Bundle, load_bundle
+
+
+@dataclass(frozen=True)
+class Set:
+    """A data set of the paper, and the real one measured in its place."""
+
+    name: str
+    title: str
+    n_clusters: int
+    chunk_size: int
+    stands_for: str
+    large: bool = False
+    quick_rows: int | None = None
+    quick_chunk: int | None = None
+
+    def chunk(self, quick: bool) -> int:
+        """Rows a chunk."""
+        return self.quick_chunk if quick and self.quick_chunk else self.chunk_size
+
+    def rows(self, quick: bool) -> int:
+        """Most rows that are read; 0 for all."""
+        return self.quick_rows if quick and self.quick_rows else 0
+
+
+SETS = {
+    "webkb": Set("webkb", "WebKB", 2, 50, "WebKB"),
+    "digit": Set("digit", "Digit", 10, 50, "Digit"),
+    "reuters1200": Set("reuters1200", "Reuters, a sample of 1,200", 6, 50, "Reuters"),
+    "debian_l10n": Set(
+        "debian_l10n", "Debian descriptions (for Reuters)", 26, 2000, "Reuters", True, 2000, 500
+    ),
+    "mnist70k_3v": Set("mnist70k_3v", "MNIST in 3 views (for YouTube)", 10, 2000, "YouTube", True, 3000, 500),
+}
+MADE = ("webkb", "digit", "reuters", "youtube")
+
+ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0)
+BEST_ALPHA = {"webkb": 10.0, "digit": 0.1, "reuters1200": 0.01, "debian_l10n": 0.01, "mnist70k_3v": 1.0}
+
+METHODS = ("OPIMC", "IMC", "OMVC", "MultiNMF", "ONMF-I", "ONMF-DA")
+ONLINE = ("OPIMC", "OMVC", "ONMF-I", "ONMF-DA")
+DEFAULTS: dict[str, dict[str, float]] = {
+    "OPIMC": {"alpha": 0.1},
+    "IMC": {"alpha": 0.1},
+    "OMVC": {"agreement": 1e-2, "sparsity": 1e-7},
+    "MultiNMF": {"agreement": 1e-2},
+    "ONMF-I": {},
+    "ONMF-DA": {},
+}
+
+
+def grid(method: str, quick: bool) -> list[dict[str, float]]:
+    """The settings the paper searches; a few of them when it has to be quick."""
+    if method in ("OPIMC", "IMC"):
+        return [{"alpha": alpha} for alpha in ALPHAS]
+    if method == "OMVC":
+        agreements = (1e-2, 1e-1) if quick else (1e-3, 1e-2, 1e-1, 1.0)
+        sparsities = (1e-7,) if quick else (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
+        return [{"agreement": a, "sparsity": b} for a, b in product(agreements, sparsities)]
+    if method == "MultiNMF":
+        return [{"agreement": a} for a in ((1e-2,) if quick else (1e-3, 1e-2, 1e-1, 1.0))]
+    return [{}]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Rows in the order a stream sees them, with views removed."""
+
+    views: dict[str, Any]
+    truth: np.ndarray
+    observed: np.ndarray
+
+
+@lru_cache(maxsize=2)
+def loaded(name: str, folder: str | None, n_rows: int) -> Bundle:
+    """A set, once a process."""
+    if name == "webkb":
+        return load_webkb(folder)
+    if name == "digit":
+        return load_digit(folder)
+    if name.startswith("made "):
+        return make_like(name.removeprefix("made "), n_rows or None)
+    path = folder_of(folder) / f"{name}.npz"
+    if not path.exists():
+        raise DataError(f"{path}: there is no such bundle; this part of the paper needs it.")
+    return load_bundle(path)
+
+
+def trial(
+    name: str, rate: float, seed: int, folder: str | None, n_rows: int = 0, *, shuffle: bool = True
+) -> Trial:
+    """A set with `rate` of each view removed; a set with gaps of its own keeps those only."""
+    bundle = loaded(name, folder, n_rows if name.startswith("made ") else 0)
+    assert bundle.labels is not None
+    rng = np.random.default_rng([seed, round(100 * rate)])
+    order = rng.permutation(bundle.n_rows) if shuffle else np.arange(bundle.n_rows)
+    if n_rows:
+        order = order[:n_rows]
+    views = {view: x[order] for view, x in bundle.views.items()}
+    if bundle.observed is not None:
+        observed = bundle.observed[order]
+    else:
+        observed = remove_per_view(len(order), len(views), rate, rng)
+    return Trial(views, bundle.labels[order], observed)

@@ -1,0 +1,276 @@
+"""The compared factorisations through the doors of every estimator."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.metrics import adjusted_rand_score
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils._param_validation import InvalidParameterError
+
+import viewpass as vp
+
+N = 90
+_rng = np.random.default_rng(3)
+GROUP = _rng.permutation(np.arange(N) % 3)
+IMAGE = np.eye(3, 6)[GROUP] * (1 + 0.2 * _rng.random((N, 1))) + 0.1 * _rng.random((N, 6))
+TEXT = np.eye(3, 5)[GROUP] * (1 + 0.2 * _rng.random((N, 1))) + 0.1 * _rng.random((N, 5))
+GAPS = np.column_stack([np.arange(N) % 5 != 1, np.arange(N) % 7 != 2])
+GAPS[~GAPS.any(axis=1)] = True
+GAPS[11] = False  # the only row that lacks both
+BOTH = np.hstack([IMAGE, TEXT])
+
+MODELS = {
+    "OMVC": lambda **more: vp.OMVC(3, **{"random_state": 0, "chunk_size": 30, **more}),
+    "OMVC, weight 1": lambda **more: vp.OMVC(
+        3, **{"random_state": 0, "weights": "one", "n_passes": 2, "chunk_size": 30, **more}
+    ),
+    "ONMF-I": lambda **more: vp.ONMF(3, **{"random_state": 0, "chunk_size": 30, **more}),
+    "ONMF-DA": lambda **more: vp.ONMF(
+        3, **{"random_state": 0, "hessian": "diagonal", "n_passes": 2, "chunk_size": 30, **more}
+    ),
+    "ONMF, argmax": lambda **more: vp.ONMF(
+        3, **{"random_state": 0, "assign": "argmax", "fill": "mean", "chunk_size": 30, **more}
+    ),
+    "MultiNMF": lambda **more: vp.MultiNMF(
+        3, **{"random_state": 0, "n_rounds": 3, "max_iter": 50, "n_tries": 2, **more}
+    ),
+    "MIC": lambda **more: vp.MIC(3, **{"random_state": 0, "n_tries": 2, "max_iter": 60, **more}),
+    "DAIMC": lambda **more: vp.DAIMC(3, **{"random_state": 0, **more}),
+}
+
+
+@pytest.fixture(params=MODELS)
+def make(request):
+    return MODELS[request.param]
+
+
+def same(mine, theirs, **close):
+    np.testing.assert_array_equal(mine.labels_, theirs.labels_)
+    for name in ("consensus_", "cluster_centers_", "objective_", "objective_curve_"):
+        np.testing.assert_allclose(getattr(mine, name), getattr(theirs, name), err_msg=name, **close)
+    for one, other in zip(mine.components_, theirs.components_, strict=True):
+        np.testing.assert_allclose(one, other, **close)
+
+
+def test_planted_groups_are_found(make):
+    model = make().fit([IMAGE, TEXT], observed=GAPS)
+    seen = model.labels_ >= 0
+    assert np.flatnonzero(~seen).tolist() == [11]
+    assert adjusted_rand_score(GROUP[seen], model.labels_[seen]) > 0.9
+    assert model.labels_.dtype == np.int32
+    assert model.n_rows_unseen_ == 1
+    assert np.isnan(model.consensus_[11]).all()
+    told = model.predict([IMAGE, TEXT], observed=GAPS)
+    assert told[11] == -1
+    assert adjusted_rand_score(GROUP[seen], told[seen]) > 0.9
+
+
+def test_planted_low_rank_is_recovered(make):
+    rng = np.random.default_rng(1)
+    U = 0.02 + np.eye(3)[GROUP]
+    views = [U @ rng.random((3, width)) ** 3 for width in (8, 6)]
+    model = make()
+    more = {"n_passes": 15, "tol": 1e-9} if hasattr(model, "n_passes") else {}
+    if isinstance(model, vp.OMVC | vp.MIC):
+        more |= {"agreement": 1e-6, "sparsity": 0}
+    if isinstance(model, vp.MultiNMF):
+        more = {"n_rounds": 15, "agreement": 1e-6}
+    model = make(**more).fit(views)
+    scaled = sum(np.square(x / x.sum()).sum() for x in views)
+    if isinstance(model, vp.ONMF | vp.DAIMC):  # rows of length 1
+        scaled = 2 * N
+    if not isinstance(model, vp.DAIMC):  # whose objective also has the alignment
+        assert model.objective_ < 1e-2 * scaled
+    assert -model.score(views) < 1e-2 * scaled
+
+
+def test_dense_and_sparse_are_the_same(make):
+    dense = make().fit([IMAGE, TEXT], observed=GAPS)
+    sparse = make().fit([sp.csr_array(IMAGE), sp.csc_array(TEXT)], observed=GAPS)
+    same(dense, sparse, rtol=1e-5, atol=1e-9)
+    one, other = dense.transform([IMAGE, TEXT]), dense.transform([sp.csr_array(IMAGE), sp.csr_array(TEXT)])
+    np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-12)
+
+
+def test_every_way_to_say_missing_is_the_same(make):
+    masked = make().fit([IMAGE, TEXT], observed=GAPS)
+    for gap in (np.nan, 0.0):
+        written = [np.where(GAPS[:, [v]], x, gap) for v, x in enumerate((IMAGE, TEXT))]
+        same(make().fit(written), masked, rtol=0)
+    frames = {
+        name: pd.DataFrame(x[GAPS[:, v]], index=np.flatnonzero(GAPS[:, v]))
+        for v, (name, x) in enumerate({"view0": IMAGE, "view1": TEXT}.items())
+    }
+    joined = make().fit(vp.frames(frames))
+    assert len(joined.labels_) == N - 1
+    assert len(joined.row_ids_) == N - 1
+    hidden = [np.where(GAPS[:, [v]], x, 1e300) for v, x in enumerate((IMAGE, TEXT))]
+    same(make().fit(hidden, observed=GAPS), masked, rtol=0)
+
+
+def test_a_2d_array_cut_by_views_and_a_dict_are_the_same(make):
+    listed = make().fit([IMAGE, TEXT])
+    same(make(views=[6, -1]).fit(BOTH), listed, rtol=0)
+    named = make().fit({"image": IMAGE, "text": TEXT})
+    same(named, listed, rtol=0)
+    assert named.view_names_in_ == ("image", "text")
+    np.testing.assert_array_equal(
+        named.predict({"text": TEXT, "image": IMAGE}), listed.predict([IMAGE, TEXT])
+    )
+    assert set(named.predict({"text": TEXT})) <= {0, 1, 2}
+
+
+def test_float32_is_read_as_it_is(make):
+    wide = make().fit([IMAGE, TEXT], observed=GAPS)
+    narrow = make().fit([IMAGE.astype(np.float32), TEXT.astype(np.float32)], observed=GAPS)
+    assert adjusted_rand_score(wide.labels_, narrow.labels_) > 0.95
+    np.testing.assert_allclose(narrow.objective_, wide.objective_, rtol=0.05)
+
+
+def test_threads_do_not_matter(make):
+    same(make(n_threads=1).fit([IMAGE, TEXT]), make(n_threads=2).fit([IMAGE, TEXT]), rtol=0)
+
+
+def test_a_view_nobody_has(make):
+    model = make().fit([IMAGE, None, TEXT])
+    assert adjusted_rand_score(GROUP, model.labels_) > 0.9
+    assert model.components_[1].shape == (3, 0)
+    assert model.predict([IMAGE, None, TEXT]).min() >= 0
+
+
+def test_negative_entries_are_clipped_with_one_warning(make):
+    if isinstance(make(), vp.DAIMC):  # takes them as they are
+        assert (make().fit([IMAGE - 0.05, TEXT]).components_[0] < 0).any()
+        return
+    spoilt = IMAGE - 0.05
+    with pytest.warns(UserWarning, match="view 'view0': negative entries were set to 0") as told:
+        model = make().fit([spoilt, TEXT])
+    assert len(told) == 1
+    same(make().fit([np.maximum(spoilt, 0), TEXT]), model, rtol=1e-9)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.predict([spoilt, TEXT])
+
+
+def test_input_stays_as_it_is_and_may_change_afterwards(make):
+    views = [IMAGE.copy(), sp.csr_array(TEXT)]
+    observed = GAPS.copy()
+    model = make().fit(views, observed=observed)
+    np.testing.assert_array_equal(views[0], IMAGE)
+    np.testing.assert_array_equal(views[1].toarray(), TEXT)
+    views[0][:] = 7
+    views[1].data[:] = 7
+    same(model, make().fit([IMAGE, sp.csr_array(TEXT)], observed=GAPS), rtol=0)
+
+
+def test_a_kept_model_says_the_same(make):
+    model = make().fit([IMAGE, TEXT], observed=GAPS)
+    kept = pickle.loads(pickle.dumps(model))
+    same(kept, model, rtol=0)
+    np.testing.assert_array_equal(kept.predict([IMAGE, TEXT]), model.predict([IMAGE, TEXT]))
+    fresh = clone(model)
+    assert not [name for name in vars(fresh) if name.endswith("_") or name.startswith("_")]
+
+
+def test_grid_search(make):
+    model = make(views=[6, 5])
+    search = GridSearchCV(model, {"n_clusters": [2, 3]}, cv=3).fit(BOTH)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+BAD = {
+    "partly NaN": (
+        lambda: [np.where(np.arange(6) == 2, np.nan, IMAGE), TEXT],
+        "row 0: 1 of 6 values are NaN",
+    ),
+    "inf": (lambda: [IMAGE, np.where(np.arange(5) == 2, np.inf, TEXT)], "view 'view1', row 0: 1 of 5"),
+    "lengths": (lambda: [IMAGE, TEXT[1:]], "view 'view1' has 89 rows"),
+    "too few": (lambda: [IMAGE[:2], TEXT[:2]], "2 samples with at least one view"),
+    "unseen": (lambda: [IMAGE * np.nan, TEXT * 0], "0 samples with at least one view"),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_bad_data_is_refused_and_leaves_no_trace(make, what):
+    give, told = BAD[what]
+    fresh = make()
+    before = dict(vars(fresh))
+    with pytest.raises(vp.DataError, match=told):
+        fresh.fit(give())
+    assert vars(fresh) == before
+    model = make().fit([IMAGE, TEXT])
+    twin = make().fit([IMAGE, TEXT])
+    with pytest.raises(vp.DataError, match=told):
+        model.fit(give())
+    same(model, twin, rtol=0)
+    with pytest.raises(vp.DataError, match="columns where"):
+        model.predict([IMAGE[:, :4], TEXT])
+
+
+@pytest.mark.parametrize(
+    ("estimator", "name", "value"),
+    [
+        (vp.OMVC, "agreement", -1),
+        (vp.OMVC, "sparsity", np.nan),
+        (vp.OMVC, "weights", "two"),
+        (vp.OMVC, "accept", "all"),
+        (vp.OMVC, "scale", "last"),
+        (vp.OMVC, "chunk_size", 0),
+        (vp.ONMF, "hessian", "none"),
+        (vp.ONMF, "fill", "zero"),
+        (vp.ONMF, "assign", "spectral"),
+        (vp.ONMF, "n_init", 0),
+        (vp.MultiNMF, "n_rounds", 0),
+        (vp.MultiNMF, "n_tries", 1.5),
+        (vp.MultiNMF, "n_threads", 0),
+        (vp.MIC, "sparsity", -1),
+        (vp.DAIMC, "alignment", 0),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(estimator, name, value):
+    with pytest.raises(InvalidParameterError, match=f"The {name!r} parameter of {estimator.__name__}"):
+        estimator(3, **{name: value}).fit([IMAGE, TEXT])
+
+
+# ---- chunk by chunk
+
+CHUNKED = {"OMVC": {"scale": "first"}, "ONMF-I": {}}
+
+
+@pytest.mark.parametrize("name", CHUNKED)
+def test_chunks_one_by_one_are_a_fit(name):
+    whole = MODELS[name](**CHUNKED[name]).fit([IMAGE, TEXT], observed=GAPS)
+    model = MODELS[name](**CHUNKED[name])
+    for start in range(0, N, 30):
+        rows = slice(start, start + 30)
+        given = [IMAGE[rows].copy(), sp.csr_array(TEXT[rows])]
+        model.partial_fit(given, observed=GAPS[rows])
+        given[0][:] = 1
+        assert model.labels_.shape == (30,)
+    np.testing.assert_allclose(model.consensus_, whole.consensus_, rtol=1e-5, atol=1e-9)
+    np.testing.assert_array_equal(model.labels_, whole.labels_[-30:])
+    assert model.objective_curve_.shape == (3,)
+
+
+@pytest.mark.parametrize("name", ["OMVC", "OMVC, weight 1", "ONMF-I", "ONMF-DA"])
+def test_a_view_may_come_later_and_a_chunk_may_be_small(name):
+    model = MODELS[name]()
+    model.partial_fit([IMAGE[:2], None])
+    assert model.n_features_in_ == 6
+    assert model.predict([IMAGE[:5], None]).shape == (5,)
+    model.partial_fit([IMAGE[:1] * np.nan, None])
+    assert model.labels_.tolist() == [-1]
+    model.partial_fit([IMAGE[2:40], TEXT[2:40]]).partial_fit([None, TEXT[40:]])
+    assert model.n_features_in_ == 11
+    assert np.isfinite(np.delete(model.consensus_, 2, axis=0)).all()
+    assert len(model.consensus_) == N + 1
+    with pytest.raises(vp.DataError, match="view 'view0': 5 columns"):
+        model.partial_fit([TEXT, TEXT])
+    assert len(model.consensus_) == N + 1

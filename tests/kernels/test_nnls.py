@@ -1,0 +1,47 @@
+"""Non-negative least squares: SciPy's answer, for any start, any number of threads, odd matrices too."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import nnls as one_by_one
+
+from viewpass.kernels.nnls import nnls
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.integers(1, 40))
+def test_equals_scipy_row_by_row(seed, size, width):
+    rng = np.random.default_rng(seed)
+    basis = rng.standard_normal((width + size, size))
+    rows = rng.standard_normal((7, width + size))
+    wanted = np.array([one_by_one(basis, row)[0] for row in rows])
+    given_start = rng.random((7, size)) * (rng.random((7, size)) < 0.5)
+    for start in (None, given_start):
+        found = nnls(basis.T @ basis, rows @ basis, start)
+        np.testing.assert_allclose(found, wanted, atol=1e-7 * (1 + np.abs(wanted).max()))
+        assert (found >= 0).all()
+
+
+@pytest.mark.parametrize("rank", [0, 1, 3])
+def test_a_singular_gram_still_gives_a_minimum(rank):
+    rng = np.random.default_rng(rank)
+    basis = rng.random((20, rank)) @ rng.random((rank, 6))
+    rows = rng.random((50, 20))
+    found = nnls(basis.T @ basis, rows @ basis)
+    assert np.isfinite(found).all()
+    reached = np.square(rows - found @ basis.T).sum(axis=1)
+    best = np.array([one_by_one(basis, row)[1] ** 2 for row in rows])
+    np.testing.assert_allclose(reached, best, rtol=1e-5)
+
+
+def test_threads_and_the_rest_of_the_batch_change_nothing():
+    rng = np.random.default_rng(0)
+    basis, rows = rng.random((30, 8)), rng.standard_normal((1500, 30))
+    gram, products = basis.T @ basis, rows @ basis
+    whole = nnls(gram, products)
+    np.testing.assert_array_equal(nnls(gram, products, n_threads=2), whole)
+    np.testing.assert_array_equal(nnls(gram, products[700:703]), whole[700:703])
+    assert nnls(gram, products[:0]).shape == (0, 8)

@@ -1,0 +1,184 @@
+"""`viewpass paper`: cells are measured once, the page says what they say, a stopped run goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import viewpass as vp
+from viewpass.cli.app import app
+from viewpass.evaluate import nmi
+from viewpass.paper import work
+from viewpass.paper.cells import Cell, Plan
+from viewpass.paper.page import CANNOT, CONFIRMED, NOT, Claim, Section, hypertext, markdown
+from viewpass.paper.run import PARTS, chosen
+from viewpass.paper.settings import METHODS, SETS, grid, trial
+
+SMALL = {"data": "made digit", "rate": 0.4, "seed": 0, "n_passes": 2, "chunk_size": 50, "n_rows": 200}
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    seen = []
+
+    def count(*, number, folder, n_threads):
+        seen.append(number)
+        return {"square": number**2}
+
+    monkeypatch.setitem(work.KINDS, "count", count)
+    return seen
+
+
+def test_a_cell_is_measured_once_and_kept(tmp_path, counted):
+    cells = [Cell.of("count", number=number) for number in (3, 1, 3)]
+    assert [r["square"] for r in Plan(tmp_path).results(cells)] == [9, 1, 9]
+    assert counted == [3, 1]
+    assert [r["square"] for r in Plan(tmp_path).results(cells)] == [9, 1, 9]
+    assert counted == [3, 1]
+
+
+def test_a_stopped_run_goes_on_and_a_broken_cell_is_measured_again(tmp_path, counted):
+    cells = [Cell.of("count", number=number) for number in range(4)]
+    Plan(tmp_path).results(cells[:2])
+    kept = sorted((tmp_path / "cells").iterdir())
+    kept[0].write_text('{"format": 1, "resu')
+    old = json.loads(kept[1].read_text()) | {"format": 0}
+    kept[1].write_text(json.dumps(old))
+    (tmp_path / "cells" / "count_number=9.123.new").write_text("half")
+    assert [r["square"] for r in Plan(tmp_path).results(cells)] == [0, 1, 4, 9]
+    assert sorted(counted[2:]) == [0, 1, 2, 3]
+
+
+def test_processes_give_the_same(tmp_path):
+    cells = [
+        Cell.of("passes", method="OPIMC", alpha=0.1, **SMALL),
+        Cell.of("passes", method="ONMF-DA", **SMALL),
+    ]
+    one = Plan(tmp_path / "one").results(cells)
+    two = Plan(tmp_path / "two", n_jobs=2).results(cells)
+    for mine, theirs in zip(one, two, strict=True):
+        for score in ("acc", "nmi"):
+            assert mine[score] == theirs[score]
+            assert len(mine[score]) == 2
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_runs_with_every_setting_of_its_quick_grid(method):
+    for more in grid(method, quick=True)[:2]:
+        extra = {"steps": 10} if method == "MultiNMF" else {}
+        result = work.passes(method=method, folder=None, n_threads=1, **SMALL, **more, **extra)
+        assert len(result["nmi"]) == (1 if method in ("IMC", "MultiNMF") else 2)
+        assert all(0 <= value <= 1 for value in result["acc"] + result["nmi"])
+
+
+def test_passes_of_opimc_are_those_of_the_estimator():
+    data = trial("made digit", 0.4, 0, None, 200)
+    found = list(
+        work.opimc_passes(data, n_clusters=10, chunk_size=50, n_passes=3, alpha=0.1, seed=5, n_threads=1)
+    )
+    model = vp.OPIMC(
+        10, alpha=0.1, chunk_size=50, n_passes=3, init="random", random_state=np.random.default_rng([5, 77])
+    ).fit(data.views, observed=data.observed)
+    np.testing.assert_array_equal(found[-1][0], model.stream_labels_)
+
+
+@pytest.mark.parametrize("make", [vp.OMVC, vp.ONMF])
+def test_passes_of_factorisations_are_those_of_the_estimator(make):
+    data = trial("made digit", 0.4, 0, None, 200)
+    settings = {"chunk_size": 50, "random_state": 0, "n_init": 2}
+    labels = [labels for labels, _, _ in work.factor_passes(make(10, **settings), data, 2)]
+    model = make(10, n_passes=2, **settings).fit(data.views, observed=data.observed)
+    assert nmi(labels[-1], model.labels_) == pytest.approx(1)
+
+
+def test_a_trial_is_the_same_every_time_and_another_for_another_seed():
+    one, two, other = (trial("made webkb", 0.3, seed, None, 100) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(one.truth, two.truth)
+    np.testing.assert_array_equal(one.observed, two.observed)
+    assert not np.array_equal(one.observed, other.observed)
+    assert one.observed.sum(axis=0).tolist() == [70, 70]
+
+
+def test_the_page_has_every_claim_and_escapes_what_it_is_told():
+    claims = [
+        Claim.judged("a < b | c", True, "1 & 2"),
+        Claim.judged("d", False, "3"),
+        Claim("e", CANNOT, "4"),
+    ]
+    assert [claim.verdict for claim in claims] == [CONFIRMED, NOT, CANNOT]
+    section = Section("x", "Part", "Text.", ["k"], [[0.5], ["<b>"]], "x", "A picture", claims)
+    page, text = hypertext([section], "Hello."), markdown([section], "Hello.")
+    assert "a &lt; b | c" in page
+    assert "&lt;b&gt;" in page
+    assert "<img src='x.svg' alt='A picture'>" in page
+    assert "| a < b \\| c | **confirmed** | 1 & 2 |" in text
+    assert "| 0.500 |" in text
+
+
+def test_parts_are_chosen_by_name():
+    assert chosen([]) == PARTS
+    assert chosen(["fig2", "table1"]) == ("table1", "fig2")
+    with pytest.raises(vp.SettingError, match="--only fig9: one of table1"):
+        chosen(["fig9"])
+
+
+def test_wrong_usage_is_told_in_one_line(tmp_path):
+    result = CliRunner().invoke(app, ["paper", "--only", "fig9", "--out", str(tmp_path)])
+    assert result.exit_code == 1
+    assert "--only fig9" in result.output
+
+
+def test_absent_data_leaves_a_part_out(tmp_path):
+    result = CliRunner().invoke(
+        app,
+        ["paper", "--only", "fig5", "--jobs", "1", "--out", str(tmp_path / "out"), "--data", str(tmp_path)],
+    )
+    assert result.exit_code == 0, result.output
+    assert "fig5: left out. Digit" in " ".join(result.output.split())
+
+
+@pytest.mark.data
+def test_a_part_of_the_paper(tmp_path, data_folder):
+    asked = [
+        "paper",
+        "--only",
+        "fig5",
+        "--only",
+        "table1",
+        "--seeds",
+        "1",
+        "--jobs",
+        "1",
+        "--out",
+        str(tmp_path),
+    ]
+    result = CliRunner().invoke(app, [*asked, "--data", str(data_folder)])
+    assert result.exit_code == 0, result.output
+    assert "Filling degenerate centres helps." in result.output
+    ElementTree.parse(tmp_path / "fig5.svg")
+    with (tmp_path / "fig5.png").open("rb") as file:
+        width, height = struct.unpack(">16x2I", file.read(24))
+    assert width > 900
+    assert height > 300
+    rows = (tmp_path / "fig5.csv").read_text().splitlines()
+    assert len(rows) == 1 + 2 * 10
+    assert "Digit" in (tmp_path / "README.md").read_text()
+    assert (
+        str(data_folder) not in (tmp_path / "index.html").read_text() + (tmp_path / "README.md").read_text()
+    )
+    before = {path: os.stat(path).st_mtime_ns for path in (tmp_path / "cells").iterdir()}
+    assert len(before) == 2
+    assert CliRunner().invoke(app, [*asked, "--data", str(data_folder)]).exit_code == 0
+    assert {path: os.stat(path).st_mtime_ns for path in (tmp_path / "cells").iterdir()} == before
+
+
+def test_sets_know_their_sizes():
+    for chosen_set in SETS.values():
+        assert chosen_set.chunk(True) <= chosen_set.chunk(False)
+        assert chosen_set.rows(False) == 0
