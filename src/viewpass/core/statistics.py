@@ -129,6 +129,17 @@ class Statistics:
         )
         return made
 
+    def widened(self, widths: Sequence[int]) -> Statistics:
+        """The same with room for views of these widths, where there was none; itself if nothing changes."""
+        if tuple(widths) == self.widths:
+            return self
+        wider = Statistics(self.n_clusters, widths)
+        for v, steps in enumerate(self.steps):
+            if steps.size:
+                wider.steps[v][:] = steps
+            wider.counts[v][:] = self.counts[v]
+        return wider
+
     def move(
         self,
         rows: MeasuredRows,

@@ -42,6 +42,7 @@ def from_centres(
     rows: MeasuredRows, total: Statistics, centres: Centres, rules: Rules, workspace: Workspace
 ) -> Outcome:
     """A new chunk: predict it with the centres so far (Eq. 15-16), then settle."""
+    total = total.widened(centres.widths(total.widths))
     if rows.desk is not None:
         decision = Decision(rows.n_rows, total.n_clusters, keep=True, pool=workspace.pool)
         on_desk = Step(rows, centres, total.widths, workspace)

@@ -355,17 +355,9 @@ def _given_centres(init: Sequence[Any], rows: MeasuredRows, n_clusters: int) -> 
 
 def widened(total: Statistics, schema: Schema) -> Statistics:
     """Give views whose width has become known their (empty) sums."""
-    widths = [
-        known if width is None else width for known, width in zip(total.widths, schema.widths, strict=True)
-    ]
-    if tuple(widths) == total.widths:
-        return total
-    wider = Statistics(total.n_clusters, widths)
-    for v, steps in enumerate(total.steps):
-        if steps.size:
-            wider.steps[v][:] = steps
-        wider.counts[v][:] = total.counts[v]
-    return wider
+    return total.widened(
+        [known if width is None else width for known, width in zip(total.widths, schema.widths, strict=True)]
+    )
 
 
 def label(chunk: Chunk, model: Model, workspace: Workspace, *, reference: bool = False) -> Labels:

@@ -71,25 +71,29 @@ def unpack_model(stored: Fields) -> Model:
     stored.need(n_unseen <= n_rows, "n_unseen")
     centred = stored.list("centred", bool)
     stored.need(len(centred) == len(schema.names), "centred")
-    total = Statistics(n_clusters, [width or 0 for width in schema.widths])
+    sums = []
     views: list[ViewCentres | None] = []
     known = []
     for v, (name, width) in enumerate(zip(schema.names, schema.widths, strict=True)):
-        steps = stored.array(f"sums.{v}", np.int64, (n_clusters, width or 0))
+        any_width = None if centred[v] else 0  # centres may have been given for a view no row has had
+        steps = stored.array(f"sums.{v}", np.int64, (n_clusters, width or any_width))
         counts = stored.array(f"counts.{v}", np.int64, (n_clusters,))
         _check_sums(steps, counts, n_rows - n_unseen, name)
-        total.steps[v][:], total.counts[v][:] = steps, counts
+        sums.append((steps, counts))
         known.append(stored.array(f"known.{v}", np.bool_, (n_clusters,)))
         if not centred[v]:
             stored.need(not counts.any() and not known[v].any(), "centred")
-        views.append(_centres(stored, v, (n_clusters, width)) if centred[v] else None)
+        views.append(_centres(stored, v, steps.shape) if centred[v] else None)
     curve = stored.array("loss_curve", np.float64, (None,))
     stored.need(bool(np.isfinite(curve).all()), "loss_curve")
+    total = Statistics(n_clusters, [steps.shape[1] for steps, _ in sums])
+    for v, (steps, counts) in enumerate(sums):
+        total.steps[v][:], total.counts[v][:] = steps, counts
     centres, n_iter = Centres(views, known), stored.number("n_iter")
     return Model(schema, total, centres, n_rows, n_unseen, n_iter, curve.tolist())
 
 
-def _centres(stored: Fields, v: int, shape: tuple[int, int | None]) -> ViewCentres:
+def _centres(stored: Fields, v: int, shape: tuple[int, ...]) -> ViewCentres:
     values = stored.array(f"centres.{v}", np.float64, shape)
     squares = stored.array(f"squares.{v}", np.float64, shape[:1])
     traces = stored.array(f"traces.{v}", np.float64, shape[:1])
