@@ -15,6 +15,7 @@ from viewpass.kernels.grid import LANES, Array, Integers
 
 BLOCK = 256  # columns of one product: the shorter, the less float32 can be off by
 PAD = 16  # clusters are padded to a multiple of this in float32: two vectors of eight side by side
+LINE = 64  # bytes that a processor takes at once
 MOST_PATTERNS = 256  # of presence, for which the bounds of all clusters are tabulated
 
 # Sizes, in place of an address.
@@ -109,9 +110,7 @@ def new_room(n_views: int, n_clusters: int, n_columns: int, n_rows: int, tile_ro
     """Room for a thread whose share is at most `n_rows` rows, looked at `tile_rows` at a time."""
     n_patterns = min(2**n_views, MOST_PATTERNS)
     most = 3 * n_clusters // 4  # clusters looked at by themselves
-    room = Desk(ROOM_SLOTS)
-    room.table[TILE_ROWS] = tile_rows
-    for slot, size, dtype in (
+    wanted = (
         (TILE, tile_rows * min(BLOCK, max(n_columns, 1)), np.float32),
         (PRODUCT, ROWS * PAD, np.float32),
         (PLACES, tile_rows, np.int64),
@@ -132,6 +131,14 @@ def new_room(n_views: int, n_clusters: int, n_columns: int, n_rows: int, tile_ro
         (SUBSET_SQUARES, n_views * most, np.float64),
         (FOUR, 4, np.float64),
         (PART_COUNTS, n_views * n_clusters, np.int64),
-    ):
-        room.put(slot, np.empty(size, dtype=dtype))
+    )
+    # In one piece, each from a cache line of its own on: threads write here all the time.
+    room = Desk(ROOM_SLOTS)
+    room.table[TILE_ROWS] = tile_rows
+    lengths = [-(-size * np.dtype(dtype).itemsize // LINE) * LINE for _, size, dtype in wanted]
+    piece = np.empty(sum(lengths) + 2 * LINE, dtype=np.uint8)
+    at = -piece.__array_interface__["data"][0] % LINE
+    for (slot, size, dtype), length in zip(wanted, lengths, strict=True):
+        room.put(slot, piece[at : at + size * np.dtype(dtype).itemsize].view(dtype))
+        at += length
     return room
