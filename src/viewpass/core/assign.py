@@ -8,7 +8,6 @@ neither the blocks nor the threads.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -17,13 +16,13 @@ from viewpass.core.fused import Step
 from viewpass.core.statistics import Statistics
 from viewpass.kernels import choose
 from viewpass.kernels.chunk.desk import Desk, new_room
-from viewpass.kernels.grid import Array, Floats, Integers, Labels, Mask
+from viewpass.kernels.grid import Floats, Integers, Labels, Mask
 from viewpass.kernels.pool import Pool
 from viewpass.kernels.scratch import Scratch
 from viewpass.kernels.threads import run_blocks, single_threaded_blas
 from viewpass.views.rows import MeasuredRows
 
-KEPT_BYTES = 2**26  # a chunk's distances, and its unit rows, are kept between looks where they fit
+KEPT_BYTES = 2**26  # a chunk's distances are kept between looks where they fit
 SMALLEST_PART = 128  # rows looked at again that are worth a thread of their own
 MOST_OF = 0.6  # of a chunk's rows in doubt: look at all of them, which needs no gathering
 
@@ -54,8 +53,6 @@ class Workspace:
 
     n_threads: int
     scratches: list[Scratch] = field(init=False)
-    _kept: KeptRows | None = field(init=False, default=None)
-    _room: Scratch = field(init=False, default_factory=Scratch)
     _rooms: list[Desk] = field(init=False, default_factory=list)
     _shape: tuple[int, ...] = field(init=False, default=())
     _capacity: int = field(init=False, default=0)
@@ -91,22 +88,9 @@ class Workspace:
         """Room for one thread's sums."""
         return self.scratches[worker].room("part", (size,), np.int64)
 
-    def kept_rows(self, rows: MeasuredRows) -> KeptRows | None:
-        """Room for the unit rows of a chunk, if they are few enough; one chunk at a time."""
-        if self._kept is None or self._kept.rows is not rows:
-            dense = [view for view in rows.views if view is not None and view.kind == "dense"]
-            size = sum(4 * rows.n_rows * view.shape[1] for view in dense)
-            self._kept = KeptRows(rows, self._room) if size <= KEPT_BYTES else None
-        return self._kept
-
-    def forget_rows(self) -> None:
-        """Let go of the last chunk: it may be a piece of the caller's data."""
-        self._kept = None
-
     def release(self) -> None:
         """Give the room back as well; it is made anew when needed."""
         self.__post_init__()
-        self._kept, self._room = None, Scratch()
         self._rooms, self._shape = [], ()
         self.pool.clear()
 
@@ -273,7 +257,6 @@ def look_again(
     clusters = None if decision.distance is None or compared.all() else np.flatnonzero(compared)
     n_compared = centres.n_clusters if clusters is None else len(clusters)
     places = np.arange(n_compared) if clusters is None else clusters
-    kept = workspace.kept_rows(rows) if everyone else None
     layouts = [
         None if view is None or centres.views[v] is None else centres.layout(v, view.kind, clusters)
         for v, view in enumerate(rows.views)
@@ -290,8 +273,7 @@ def look_again(
         for v, view in enumerate(rows.views):
             if view is None or layouts[v] is None:
                 continue
-            if kept is None or not kept.look(v, block, layouts[v], distance, slack, scratch):
-                view.look(part, rows.inverse[v], layouts[v], distance, slack, scratch)
+            view.look(part, rows.inverse[v], layouts[v], distance, slack, scratch)
         decision.slack[part] = np.maximum(decision.slack[part], slack)
         if decision.distance is None:
             _choose(rows, part, np.arange(len(part)), distance, centres, decision, scratch)
@@ -302,34 +284,6 @@ def look_again(
     with single_threaded_blas():
         run_blocks(work, -(-len(which) // size), workspace.n_threads)
     workspace.n_looks += len(which) * n_compared / centres.n_clusters
-
-
-class KeptRows:
-    """A chunk's dense rows put aside as float32 unit rows without gaps, for looks that follow one another."""
-
-    def __init__(self, rows: MeasuredRows, room: Scratch) -> None:
-        self.rows = rows
-        self._units: dict[int, Array] = {}
-        for v, view in enumerate(rows.views):
-            if view is not None and view.kind == "dense":
-                self._units[v] = room.room(f"unit{v}", view.shape, np.float32)
-        self._places = {v: np.empty(rows.n_rows, dtype=np.int64) for v in self._units}
-        self._heights: dict[tuple[int, int], int] = {}
-
-    def look(
-        self, v: int, block: int, centres: Any, distance: Floats, slack: Floats, scratch: Scratch
-    ) -> bool:
-        """Look at a block's rows in view `v`; False if they are not of a kind that is kept."""
-        if v not in self._units:
-            return False
-        view: Any = self.rows.views[v]
-        unit, places = self._units[v], self._places[v]
-        start, stop = self.rows.span(block)
-        if (v, block) not in self._heights:
-            self._heights[v, block] = view.keep(start, stop, self.rows.inverse[v], unit, places)
-        height = self._heights[v, block]
-        view.look_kept(unit, places, start, height, centres, distance, slack, scratch)
-        return True
 
 
 def pair_distances(rows: MeasuredRows, which: Integers, clusters: Integers, centres: Centres) -> Floats:

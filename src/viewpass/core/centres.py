@@ -10,15 +10,13 @@ import numpy as np
 
 from viewpass.core.packed import Packed
 from viewpass.core.statistics import WORTH_THREADS, Statistics
-from viewpass.kernels.dense_view import padded
-from viewpass.kernels.grid import STEP, Array, Floats, Integers, Mask
+from viewpass.kernels.grid import STEP, Floats, Integers, Mask
 from viewpass.kernels.means import centre_terms, refresh, squared_norms
 from viewpass.kernels.threads import run_blocks, single_threaded_blas
 from viewpass.kernels.view import View, centres_of
 from viewpass.views.rows import MeasuredRows
 
 SOFT_BLOCKS = 8  # parts a chunk is cut into for its product with a soft V
-NOTHING = np.empty((0, 0), dtype=np.float32)
 
 
 @dataclass(frozen=True)
@@ -28,7 +26,6 @@ class ViewCentres:
     values: Floats
     squares: Floats
     traces: Floats
-    narrow: Array | None = None  # the same in float32, where a dense view asked for it
 
     @classmethod
     def of(cls, values: Floats) -> ViewCentres:
@@ -105,7 +102,7 @@ class Centres:
         key = (v, kind, None if clusters is None else clusters.tobytes())
         if key not in self._layouts:
             if clusters is None:
-                self._layouts[key] = centres_of(kind, view.values, view.squares, view.narrow)
+                self._layouts[key] = centres_of(kind, view.values, view.squares)
             else:
                 self._layouts[key] = centres_of(kind, view.values[clusters], view.squares[clusters])
         return self._layouts[key]
@@ -191,15 +188,11 @@ def update(
             return
         before, counts = last.views[v], total.counts[v]
         affected = changed if before is not None else np.ones_like(changed)
-        view = rows.views[v]
-        dense = view is not None and view.kind == "dense"
-        renewed, moves[v] = _renewed(total.steps[v], counts, before, affected, alpha, dense=dense)
+        renewed, moves[v] = _renewed(total.steps[v], counts, before, affected, alpha)
         for k in np.flatnonzero(affected & (counts == 0)):
             value = filling(v, int(k), before, bool(known[v][k]))
             old = renewed.values[k].copy()
             renewed.values[k] = value
-            if renewed.narrow is not None:
-                renewed.narrow[k] = value
             renewed.squares[k] = squared_norms(renewed.values[k : k + 1])[0]
             renewed.traces[k] = 0.0
             moves[v, k] = np.sqrt(np.square(renewed.values[k] - old).sum())
@@ -219,22 +212,17 @@ def _renewed(
     before: ViewCentres | None,
     changed: Mask,
     alpha: float,
-    *,
-    dense: bool,
 ) -> tuple[ViewCentres, Floats]:
     """Centres of clusters that have rows, made anew where they changed; and how far each moved."""
     if before is None:
         before = ViewCentres(np.zeros(steps.shape), np.zeros(len(steps)), np.zeros(len(steps)))
     everyone = (changed & (counts > 0)).all()
     values = np.empty_like(before.values) if everyone else before.values.copy()
-    narrow = padded(*steps.shape) if dense else NOTHING
-    if dense and not everyone:
-        narrow[: len(steps)] = before.values if before.narrow is None else before.narrow[: len(steps)]
-    renewed = ViewCentres(values, before.squares.copy(), before.traces.copy(), narrow if dense else None)
+    renewed = ViewCentres(values, before.squares.copy(), before.traces.copy())
     shifts = np.zeros(len(steps))
     refresh(
         *(steps, counts, alpha, changed, before.values),
-        *(renewed.values, renewed.squares, renewed.traces, shifts, narrow),
+        *(renewed.values, renewed.squares, renewed.traces, shifts),
     )
     return renewed, np.sqrt(shifts)
 

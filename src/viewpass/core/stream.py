@@ -266,7 +266,6 @@ class Stream:
         self._model.loss_curve.append(outcome.loss / n_rows)
         self._schema, self._n_rows, self._n_unseen = schema, n_rows, n_unseen
         self._gathered, self._n_gathered, self._guess = [], 0, None
-        self.workspace.forget_rows()
         decision = outcome.decision
         return Decided(rows.chunk.start, decision.labels, decision.margins, rows, outcome.centres)
 

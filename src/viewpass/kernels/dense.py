@@ -151,29 +151,6 @@ def _look(x, rows, inverse, narrow, squares, error, tile, places, product, dista
         _multiply(tile[:height], places, narrow, squares, error, product[:height], distance, slack)
 
 
-def _keep(x, start, stop, inverse, unit, places):  # type: ignore[no-untyped-def]
-    """Put the present ones of rows start..stop, as float32 unit rows, into unit[start:] without gaps.
-
-    IN x, inverse; OUT unit, places (which row each is, counted from `start`). Returns their number.
-    """
-    height = 0
-    for i in range(start, stop):
-        if inverse[i] > 0.0:
-            _take(x, i, inverse[i], unit[start + height])
-            places[start + height] = i - start
-            height += 1
-    return height
-
-
-def _look_kept(  # type: ignore[no-untyped-def]
-    unit, places, start, height, narrow, squares, error, product, distance, slack
-):
-    """`_look` at rows that `_keep` put aside.  IN unit ... squares; OUT product; INOUT distance, slack."""
-    for at in range(start, start + height, TILE_ROWS):
-        end = min(at + TILE_ROWS, start + height)
-        _multiply(unit[at:end], places[at:end], narrow, squares, error, product[: end - at], distance, slack)
-
-
 def _settle(x, rows, clusters, inverse, centres, squares, out):  # type: ignore[no-untyped-def]
     """Add |u_k|^2 - 2 x_i.u_k of given (row, cluster) pairs in float64, column after column.
 
@@ -283,11 +260,6 @@ def _arguments(name: str, values: Any) -> tuple[Any, ...]:
             *(values, _ROWS, _FLOATS, _NARROW, _FLOATS, _F64),
             *(_F32[:, ::1], _I64[::1], _F32[:, ::1], _F64[:, ::1], _F64[::1]),
         ),
-        "keep": (values, _I64, _I64, _FLOATS, _F32[:, ::1], _I64[::1]),
-        "look_kept": (
-            *(read_only(_F32, 2), _ROWS, _I64, _I64, _NARROW, _FLOATS, _F64),
-            *(_F32[:, ::1], _F64[:, ::1], _F64[::1]),
-        ),
         "settle": (values, _ROWS, _ROWS, _FLOATS, _MATRIX, _FLOATS, _F64[::1]),
         "distances": (values, _ROWS, _FLOATS, _MATRIX, _FLOATS, _F64[::1], _F64[:, ::1]),
         "add": (values, _ROWS, _FLOATS, read_only(_I32, 1), _I64, _I64[:, ::1], _I64[::1]),
@@ -298,8 +270,6 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "measure": _measure,
     "read": _read,
     "look": _look,
-    "keep": _keep,
-    "look_kept": _look_kept,
     "unit": _unit,
     "settle": _settle,
     "distances": _distances,
@@ -311,5 +281,4 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 def kernel(name: str, dtype: str) -> Callable[..., Any]:
     """One of the functions above, compiled for rows of a type."""
     values = read_only(_F32 if dtype == "float32" else _F64, 2)
-    result = _I64 if name == "keep" else types.void
-    return compiled(_FUNCTIONS[name], result(*_arguments(name, values)))
+    return compiled(_FUNCTIONS[name], types.void(*_arguments(name, values)))

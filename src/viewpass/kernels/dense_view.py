@@ -16,14 +16,12 @@ class DenseCentres:
     the rounding of both factors, loses at most 2^-24 of |x| |u|; rows lie on a grid of 2^-33.
     """
 
-    def __init__(self, values: Floats, squares: Floats, narrow: Array | None = None) -> None:
+    def __init__(self, values: Floats, squares: Floats) -> None:
         self.values = values
         self.squares = squares
         n_clusters, width = values.shape
-        if narrow is None:
-            narrow = padded(n_clusters, width)
-            narrow[:n_clusters] = values
-        self.narrow = narrow
+        self.narrow = np.zeros((-(-n_clusters // PAD) * PAD, width), dtype=np.float32)
+        self.narrow[:n_clusters] = values
         longest = float(np.sqrt(squares.max(initial=0.0)))
         relative = (width + 4) * 2.0**-24
         if relative < 0.5:
@@ -31,13 +29,6 @@ class DenseCentres:
             self.error = 2.0 * longest * (relative + np.sqrt(width) * 2.0**-34) * 1.001 + 1e-30
         else:  # float32 says nothing about rows this wide: everything is decided in float64
             self.error = np.inf
-
-
-def padded(n_clusters: int, width: int) -> Array:
-    """Room for float32 centres; the clusters that only pad are zero."""
-    narrow = np.empty((-(-n_clusters // PAD) * PAD, width), dtype=np.float32)
-    narrow[n_clusters:] = 0.0
-    return narrow
 
 
 class DenseView:
@@ -85,27 +76,6 @@ class DenseView:
         kernel("look", self._dtype)(
             *(self.values, rows, inverse, centres.narrow, centres.squares, centres.error),
             *(tile, places, product, distance, slack),
-        )
-
-    def keep(self, start: int, stop: int, inverse: Floats, unit: Array, places: Integers) -> int:
-        height: int = kernel("keep", self._dtype)(self.values, start, stop, inverse, unit, places)
-        return height
-
-    def look_kept(
-        self,
-        unit: Array,
-        places: Integers,
-        start: int,
-        height: int,
-        centres: DenseCentres,
-        distance: Floats,
-        slack: Floats,
-        scratch: Scratch,
-    ) -> None:
-        product = self._room(centres, scratch)[2]
-        kernel("look_kept", "float32")(
-            *(unit, places, start, height, centres.narrow, centres.squares, centres.error),
-            *(product, distance, slack),
         )
 
     def _room(self, centres: DenseCentres, scratch: Scratch) -> tuple[Array, Array, Array]:

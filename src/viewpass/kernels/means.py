@@ -14,11 +14,11 @@ from viewpass.kernels.grid import LANES, STEP, Array, Floats, Integers, Mask
 from viewpass.kernels.lanes import fold, new_lanes
 
 
-def _refresh(steps, counts, alpha, changed, before, centres, squares, traces, shifts, narrow):  # type: ignore[no-untyped-def]
+def _refresh(steps, counts, alpha, changed, before, centres, squares, traces, shifts):  # type: ignore[no-untyped-def]
     """u_k = R_k / (T_k + alpha) of clusters that changed and have rows, with what follows from it.
 
     IN steps, counts, changed, before (the centres until now); OUT centres, squares |u_k|^2, traces
-    u_k.R_k, shifts |u_k - before_k|^2, narrow (the centres in float32; may have no rows at all);
+    u_k.R_k, shifts |u_k - before_k|^2;
     clusters not refreshed are left as they are.
     """
     width = steps.shape[1]
@@ -33,9 +33,6 @@ def _refresh(steps, counts, alpha, changed, before, centres, squares, traces, sh
         factor = STEP / weight
         for j in range(width):
             centres[k, j] = np.float64(steps[k, j]) * factor
-        if narrow.shape[0] > 0:
-            for j in range(width):
-                narrow[k, j] = np.float32(centres[k, j])
         for j in range(0, whole, LANES):
             for lane in range(LANES):
                 value = centres[k, j + lane]
@@ -98,7 +95,7 @@ _SUMS, _MATRIX = read_only(_I64, 2), read_only(_F64, 2)
 _SIGNATURES = {
     "refresh": types.void(
         *(_SUMS, read_only(_I64, 1), _F64, read_only(types.boolean, 1), _MATRIX),
-        *(_F64[:, ::1], _F64[::1], _F64[::1], _F64[::1], types.float32[:, ::1]),
+        *(_F64[:, ::1], _F64[::1], _F64[::1], _F64[::1]),
     ),
     "in_eights": types.void(_MATRIX, types.float32[:, :, ::1]),
     "squares": types.void(_MATRIX, _F64[::1]),
@@ -127,10 +124,9 @@ def refresh(
     squares: Floats,
     traces: Floats,
     shifts: Floats,
-    narrow: Array,
 ) -> None:
     """Eq. 13 for clusters that changed and have rows, into `centres`; and their norms, traces, moves."""
-    _kernel("refresh")(steps, counts, alpha, changed, before, centres, squares, traces, shifts, narrow)
+    _kernel("refresh")(steps, counts, alpha, changed, before, centres, squares, traces, shifts)
 
 
 def in_eights(values: Floats, out: Array) -> None:

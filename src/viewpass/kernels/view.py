@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import scipy.sparse
 
 from viewpass.kernels.dense_view import DenseCentres, DenseView
-from viewpass.kernels.grid import Array, Floats, Integers, Labels, Mask, Matrix
+from viewpass.kernels.grid import Floats, Integers, Labels, Mask, Matrix
 from viewpass.kernels.reference import ReferenceCentres, ReferenceView
 from viewpass.kernels.scratch import Scratch
 from viewpass.kernels.sparse_view import SparseCentres, SparseView
@@ -69,6 +69,7 @@ class View(Protocol):
 
 
 _CENTRES: dict[str, Any] = {
+    "dense": DenseCentres,
     "sparse": SparseCentres,
     "reference": ReferenceCentres,
 }
@@ -81,8 +82,6 @@ def view_of(x: Matrix, *, reference: bool = False) -> View:
     return SparseView(x) if scipy.sparse.issparse(x) else DenseView(x)
 
 
-def centres_of(kind: str, values: Floats, squares: Floats, narrow: Array | None = None) -> Any:
-    """Lay centres out as the views of `kind` want them; `narrow` are the same in float32, if known."""
-    if kind == "dense":
-        return DenseCentres(values, squares, narrow)
+def centres_of(kind: str, values: Floats, squares: Floats) -> Any:
+    """Lay centres out as the views of `kind` want them."""
     return _CENTRES[kind](values, squares)
