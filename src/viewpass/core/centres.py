@@ -16,7 +16,7 @@ from viewpass.kernels.threads import run_blocks, single_threaded_blas
 from viewpass.kernels.view import View, centres_of
 from viewpass.views.rows import MeasuredRows
 
-SOFT_BLOCKS = 8  # parts a chunk is cut into for its product with a soft V
+SOFT_BLOCKS, SOFT_ROWS = 8, 64  # parts a chunk is cut into for its product with a soft V, of so many rows
 
 
 @dataclass(frozen=True)
@@ -258,8 +258,9 @@ def soft_sums(
     view: View, present: Integers, inverse: Floats, memberships: Floats, n_threads: int = 1
 ) -> tuple[Floats, Floats]:
     """Eq. 12 for a soft V: X'V as a K x d matrix, and V'V; sums of parts that do not depend on threads."""
-    cuts = np.linspace(0, len(present), SOFT_BLOCKS + 1).astype(int)
-    parts: list[Any] = [None] * (2 * SOFT_BLOCKS)
+    n_blocks = max(1, min(SOFT_BLOCKS, len(present) // SOFT_ROWS))
+    cuts = [len(present) * block // n_blocks for block in range(n_blocks + 1)]
+    parts: list[Any] = [None] * (2 * n_blocks)
 
     def multiply(block: int, _: int) -> None:
         part = slice(cuts[block // 2], cuts[block // 2 + 1])
@@ -269,6 +270,6 @@ def soft_sums(
         else:
             parts[block] = view.unit_rows(present[part], inverse).T @ mine
 
-    run_blocks(multiply, 2 * SOFT_BLOCKS, n_threads)
+    run_blocks(multiply, 2 * n_blocks, n_threads if n_blocks > 1 else 1)
     sums, weights = sum(parts[2::2], parts[0]), sum(parts[3::2], parts[1])
     return np.ascontiguousarray(sums.T), weights

@@ -9,9 +9,9 @@ import time
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from numba import cfunc, njit
+from numba import njit
 
 logger = logging.getLogger("viewpass")
 
@@ -47,12 +47,21 @@ def _timed(compiler: Any, function: Callable[..., Any], signature: Any, name: st
     return kernel
 
 
-def callback(function: Callable[..., Any], signature: Any, what: str) -> Any:
-    """The same as a function with an address, which other compiled functions can call.
+class Callback(NamedTuple):
+    """A compiled function with an address, which other compiled functions can call."""
 
-    `what` tells functions apart that differ only in the types they were made for.
-    """
-    return _timed(cfunc, function, signature, f"{function.__name__}_{what.rpartition('.')[2]}")
+    address: int
+    kernel: Any  # what lies there, kept alive
+
+
+def callback(function: Callable[..., Any], signature: Any, what: str) -> Callback:
+    """Compile a function for callers that know its address; `what` tells functions of one name apart."""
+    name = f"{function.__name__}_{what.rpartition('.')[2]}"
+    kernel = _timed(partial(njit, nogil=True), function, signature, name)
+    (made,) = kernel.overloads.values()
+    # The wrapper in C that numba makes of every function; its own `cfunc` would optimise all of it again.
+    address = made.library.get_pointer_to_function(made.fndesc.llvm_cfunc_wrapper_name)
+    return Callback(int(address), kernel)
 
 
 def once(make: Callable[..., Any]) -> Callable[..., Any]:

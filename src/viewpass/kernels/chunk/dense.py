@@ -30,7 +30,7 @@ from viewpass.kernels.chunk.desk import (
     WIDTHS,
 )
 from viewpass.kernels.chunk.memory import flags_at, floats_at, matrix_at, narrow_at, vector_at, whole_at
-from viewpass.kernels.chunk.vector import ROWS, dots_with_eight, dots_with_sixteen
+from viewpass.kernels.chunk.vector import ROWS, dots_with_eight, dots_with_sixteen, take_sixteen
 from viewpass.kernels.dense import _norm
 from viewpass.kernels.grid import ABSENT, LANES, ROUNDER, ROUNDER_BITS
 
@@ -117,11 +117,15 @@ def functions(value: Any) -> dict[str, Any]:
                     else:
                         dots_with_eight(room[ROW_AT] + 8 * first, n_columns, panel, room[PRODUCT])
                     for h in range(first, min(first + ROWS, height)):
-                        distance = floats_at(far + 8 * (places[h] * n_clusters + k), n_dots)
-                        dots = narrow_at(room[PRODUCT] + 4 * PAD * (h - first), n_dots)
+                        there = far + 8 * (places[h] * n_clusters + k)
+                        products = room[PRODUCT] + 4 * PAD * (h - first)
                         twice = 2.0 if item == 8 else 2.0 * inverse[which[places[h]]]
-                        for one in range(n_dots):
-                            distance[one] -= twice * np.float64(dots[one])
+                        if n_dots == PAD:
+                            take_sixteen(products, twice, there)
+                        else:
+                            distance, dots = floats_at(there, n_dots), narrow_at(products, n_dots)
+                            for one in range(n_dots):
+                                distance[one] -= twice * np.float64(dots[one])
         return height
 
     def pair(table, _room, v, i, clusters, n_listed, matrix, out, _g):

@@ -150,3 +150,29 @@ def dots_with_eight(typing: Any, rows: Any, n_columns: Any, panel: Any, out: Any
 def dots_with_sixteen(typing: Any, rows: Any, n_columns: Any, panel: Any, out: Any) -> Any:
     """The same with sixteen clusters."""
     return types.void(types.int64, types.int64, types.int64, types.int64), _dense_dots(2)
+
+
+@intrinsic
+def take_sixteen(typing: Any, products: Any, factor: Any, distances: Any) -> Any:
+    """Take factor * sixteen float32 products from as many float64 distances; both are addresses."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        wide = ir.VectorType(ir.DoubleType(), 4)
+        narrow = ir.VectorType(ir.FloatType(), 4)
+        nothing = ir.Constant(wide, ir.Undefined)
+        single = builder.insert_element(nothing, arguments[1], ir.Constant(ir.IntType(32), 0))
+        zeros = ir.Constant(ir.VectorType(ir.IntType(32), 4), [0] * 4)
+        factor = builder.shuffle_vector(single, nothing, zeros)
+        source = _floats(builder, arguments[0])
+        target = builder.inttoptr(arguments[2], ir.DoubleType().as_pointer())
+        for n in range(0, 2 * LANES, 4):
+            taken = builder.load(builder.bitcast(builder.gep(source, [_number(n)]), narrow.as_pointer()))
+            taken.align = 4
+            place = builder.bitcast(builder.gep(target, [_number(n)]), wide.as_pointer())
+            before = builder.load(place)
+            before.align = 8
+            after = builder.fsub(before, builder.fmul(factor, builder.fpext(taken, wide)))
+            builder.store(after, place).align = 8
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.float64, types.int64), generate
