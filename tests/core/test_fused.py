@@ -31,8 +31,8 @@ def made(kind, dtype, *, n_rows=900, n_groups=12, seed=0):
     return views
 
 
-def fitted(views, n_clusters=12, **settings):
-    model = vp.OPIMC(n_clusters, random_state=0, **settings).fit(views)
+def fitted(views, n_clusters=12, observed=None, **settings):
+    model = vp.OPIMC(n_clusters, random_state=0, **settings).fit(views, observed=observed)
     return [
         *(model.stream_labels_, model.labels_, model.loss_curve_, model.n_iter_),
         *(model.statistics_.flat, *model.cluster_centers_, *model.counts_),
@@ -77,11 +77,12 @@ def test_views_of_different_kinds_go_view_by_view():
 @pytest.mark.parametrize("n_passes", [1, 3])
 def test_small_chunks_together_equal_one_after_another(kind, n_passes, monkeypatch):
     views = made(kind, np.float32)
-    for x in views:
-        x[100:140] = 0.0  # a chunk without any row
-    together = fitted(views, init="random", chunk_size=20, n_passes=n_passes)
+    observed = np.ones((900, 3), dtype=bool)
+    observed[100:140] = False  # two chunks without any row
+    settings = {"observed": observed, "init": "random", "chunk_size": 20, "n_passes": n_passes}
+    together = fitted(views, **settings)
     monkeypatch.setattr(local, "TOGETHER", 1)
-    assert_same(together, fitted(views, init="random", chunk_size=20, n_passes=n_passes))
+    assert_same(together, fitted(views, **settings))
 
 
 def test_crews_that_share_a_pool_do_not_wait_for_each_other():
