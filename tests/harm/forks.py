@@ -33,6 +33,7 @@ def warm_up():
     import viewpass.cli.update
     import viewpass.sources.arrow.source  # noqa: F401
     from viewpass import OPIMC
+    from viewpass.core.assign import Workspace
     from viewpass.core.nearness import nearness
     from viewpass.views.chunk import Chunk
     from viewpass.views.rows import MeasuredRows
@@ -42,7 +43,7 @@ def warm_up():
     for warmup in (0, 100):
         model = OPIMC(3, chunk_size=50, n_passes=2, warmup=warmup, n_threads=1, random_state=0).fit(views)
     rows = MeasuredRows(Chunk.of(views)).measure()
-    nearness(rows, model._fitted_model().centres, model.labels_)
+    nearness(rows, model._fitted_model().centres, model.labels_, Workspace(1))
 
 
 def inject(fault):

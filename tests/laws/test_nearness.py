@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cases import cases, workspace
-from viewpass.core.assign import assign, distances
+from viewpass.core.assign import Workspace, assign, distances
 from viewpass.core.centres import Centres
 from viewpass.core.nearness import TILE, nearness
 from viewpass.views.chunk import Chunk
@@ -24,7 +24,7 @@ def parts(views, observed, centres):
 
 
 def check(rows, labels, exact, centres, **allowed):
-    distance, margin = nearness(rows, centres, labels)
+    distance, margin = nearness(rows, centres, labels, workspace())
     seen = rows.n_seen > 0
     assert np.isnan(distance[~seen]).all()
     assert np.isnan(margin[~seen]).all()
@@ -56,9 +56,9 @@ def test_any_number_of_threads_gives_the_same_bits(dtype):
     views.append(sp.random_array((n_rows, 40), density=0.1, rng=rng, format="csr", dtype=dtype))
     centres = Centres.of([rng.standard_normal((7, x.shape[1])) for x in views])
     rows, labels, _ = parts(views, rng.random((n_rows, 3)) > 0.3, centres)
-    alone = nearness(rows, centres, labels)
+    alone = nearness(rows, centres, labels, workspace())
     for n_threads in (2, 5):
-        for mine, theirs in zip(nearness(rows, centres, labels, n_threads), alone, strict=True):
+        for mine, theirs in zip(nearness(rows, centres, labels, Workspace(n_threads)), alone, strict=True):
             np.testing.assert_array_equal(mine, theirs)
 
 

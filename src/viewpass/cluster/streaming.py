@@ -35,7 +35,7 @@ def write_labels(
             decided = decide(chunk, learnt, workspace)
             ids = None if chunk.row_ids is None else as_ids(chunk.row_ids, id_type)
             id_type = None if ids is None else ids.type
-            out.add(label_rows(decided, workspace.n_threads), ids)
+            out.add(label_rows(decided, workspace), ids)
             sizes += np.bincount(decided.labels[decided.labels >= 0], minlength=len(sizes))
             watch(out.n_rows, None, sizes)
         if not out.n_rows:

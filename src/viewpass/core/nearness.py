@@ -10,7 +10,9 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse
 
+from viewpass.core.assign import Decision, Workspace
 from viewpass.core.centres import Centres
+from viewpass.core.fused import Step
 from viewpass.kernels.grid import Array, Floats, Integers, Labels
 from viewpass.kernels.nearest import kernel
 from viewpass.kernels.threads import run_blocks, single_threaded_blas
@@ -19,13 +21,19 @@ from viewpass.views.rows import MeasuredRows
 TILE = 512  # rows of a BLAS call: few enough for the room to be taken from what was just given back
 
 
-def nearness(rows: MeasuredRows, centres: Centres, labels: Labels, n_threads: int = 1) -> tuple[Array, Array]:
+def nearness(
+    rows: MeasuredRows, centres: Centres, labels: Labels, workspace: Workspace
+) -> tuple[Array, Array]:
     """Squared distance to the own centre, and what is missing to the second nearest (Eq. 15), in float32.
 
     NaN for a row without any view; a margin is also NaN if there is one cluster only.
     """
     distance = np.full(rows.n_rows, np.nan, dtype=np.float32)
     margin = np.full(rows.n_rows, np.nan, dtype=np.float32)
+    looked = _look(rows, centres, workspace)
+    if looked is not None:
+        _settle(rows, centres, slice(0, rows.n_rows), labels, looked, distance, margin)
+        return distance, margin
     narrow = [None if view is None else view.values.T.astype(np.float32) for view in centres.views]
 
     def work(tile: int, _: int) -> None:
@@ -44,8 +52,25 @@ def nearness(rows: MeasuredRows, centres: Centres, labels: Labels, n_threads: in
         _settle(rows, centres, part, labels, total, distance, margin)
 
     with single_threaded_blas():
-        run_blocks(work, -(-rows.n_rows // TILE), n_threads)
+        run_blocks(work, -(-rows.n_rows // TILE), workspace.n_threads)
     return distance, margin
+
+
+def _look(rows: MeasuredRows, centres: Centres, workspace: Workspace) -> Floats | None:
+    """All distances by the float32 look of the compiled phases, where these can work and there is room."""
+    if rows.desk is None:
+        return None
+    decision = Decision(rows.n_rows, centres.n_clusters, keep=True, pool=workspace.pool)
+    if decision.distance is None:
+        return None
+    step = Step(rows, centres, centres.widths(rows.chunk.schema.widths), workspace)
+    step.look_first(decision, None)
+    looked = decision.distance
+    for v, view in enumerate(centres.views):
+        if view is not None:
+            looked += (rows.inverse[v] > 0)[:, None]  # |x|^2
+    looked[~np.isfinite(decision.slack)] = np.nan  # too large or small for float32
+    return looked
 
 
 def _add_exact(rows: MeasuredRows, v: int, centres: Centres, which: Integers, total: Floats) -> None:

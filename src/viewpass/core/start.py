@@ -6,6 +6,7 @@ the warm-up rows by the objective: none of them is best everywhere, and J ranks 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -86,15 +87,30 @@ def compete(
             numbers = {of: round(n * min(effort, 2.0)) for of, n in CANDIDATES[kind].items()}
             if size * sum(numbers.values()) > MOST_HEAT_ROWS:  # very many clusters
                 numbers = {"seeded": max(1, MOST_HEAT_ROWS // size)}
-            field = _first_heat(heat, n_clusters, numbers, heat_rules, workspace, rng)
+            runs = _first_heat(heat, n_clusters, numbers, heat_rules, workspace, rng)
         else:
-            field = [_go_on(heat, one, heat_rules, workspace, same_rows=heat is last) for one in field]
-        if n_left > 1 and effort >= 2.0:
-            n_left += 1
-        field = sorted(field, key=lambda one: one.total.objective(rules.alpha))[:n_left]
+            runs = _next_heat(heat, field, heat_rules, workspace, same_rows=heat is last)
+        field = _best(runs, n_left + 1 if n_left > 1 and effort >= 2.0 else n_left, rules.alpha)
         last = heat
     n_updates = rules.max_iter if whole else min(rules.max_iter, int(FINAL_UPDATES * effort))
     return _go_on(rows, field[0], replace(rules, max_iter=n_updates), workspace, same_rows=False)
+
+
+def _best(runs: Iterable[Outcome], n_left: int, alpha: float) -> list[Outcome]:
+    """The best of candidates by the objective; no more than these are held at a time."""
+    field: list[Outcome] = []
+    for one in runs:
+        field.append(one)
+        field.sort(key=lambda held: held.total.objective(alpha))
+        del field[n_left:]
+    return field
+
+
+def _next_heat(
+    heat: MeasuredRows, field: list[Outcome], rules: Rules, workspace: Workspace, *, same_rows: bool
+) -> Iterator[Outcome]:
+    for one in field:
+        yield _go_on(heat, one, rules, workspace, same_rows=same_rows)
 
 
 def _part(rows: MeasuredRows, which: Integers) -> MeasuredRows:
@@ -111,15 +127,14 @@ def _first_heat(
     rules: Rules,
     workspace: Workspace,
     rng: np.random.Generator,
-) -> list[Outcome]:
-    field = _from_seeds(heat, n_clusters, numbers.get("seeded", 0), rules, workspace, rng)
+) -> Iterator[Outcome]:
+    yield from _from_seeds(heat, n_clusters, numbers.get("seeded", 0), rules, workspace, rng)
     for _ in range(numbers.get("hard", 0)):
         labels = rng.integers(n_clusters, size=heat.n_rows).astype(np.int32)
-        field.append(from_labels(heat, labels, n_clusters, rules, workspace))
+        yield from_labels(heat, labels, n_clusters, rules, workspace)
     for _ in range(numbers.get("soft", 0)):
         memberships = soft_memberships(heat, n_clusters, rng)
-        field.append(step.from_memberships(heat, memberships, rules, workspace))
-    return field
+        yield step.from_memberships(heat, memberships, rules, workspace)
 
 
 def _from_seeds(
@@ -129,19 +144,20 @@ def _from_seeds(
     rules: Rules,
     workspace: Workspace,
     rng: np.random.Generator,
-) -> list[Outcome]:
+) -> Iterator[Outcome]:
     """Drawing seeds costs rows x clusters: draw them from some of the rows where there are many of both."""
     if n_sets == 0:
-        return []
+        return
     n_drawn = max(HEAT_ROWS, SEED_ROWS_A_CLUSTER * n_clusters)
     if heat.n_rows <= n_drawn:
-        sets = seeded_labels(heat, n_clusters, n_sets, rng)
-        return [from_labels(heat, labels, n_clusters, rules, workspace) for labels in sets]
+        for labels in seeded_labels(heat, n_clusters, n_sets, rng):
+            yield from_labels(heat, labels, n_clusters, rules, workspace)
+        return
     drawn = _part(heat, rng.choice(heat.n_rows, n_drawn, replace=False))
     once = replace(rules, max_iter=1)
-    sets = seeded_labels(drawn, n_clusters, n_sets, rng)
-    field = [from_labels(drawn, labels, n_clusters, once, workspace) for labels in sets]
-    return [_go_on(heat, one, rules, workspace, same_rows=False) for one in field]
+    for labels in seeded_labels(drawn, n_clusters, n_sets, rng):
+        one = from_labels(drawn, labels, n_clusters, once, workspace)
+        yield _go_on(heat, one, rules, workspace, same_rows=False)
 
 
 def from_labels(

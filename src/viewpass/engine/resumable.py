@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
+from viewpass.core.assign import Workspace
 from viewpass.core.nearness import nearness
 from viewpass.core.stream import Decided, Stream
 from viewpass.engine.local import check_enough, check_passes
@@ -62,10 +63,10 @@ def advance(
                 sink.put_ids(chunk.row_ids)
             else:
                 decided = stream.refeed(chunk, sink.last(chunk.start, chunk.n_rows))
-            _put(decided, sink, stream.workspace.n_threads)
+            _put(decided, sink, stream.workspace)
             yield Position(number, chunk.start + chunk.n_rows)
         if number == 0:
-            _put(stream.finish(), sink, stream.workspace.n_threads)
+            _put(stream.finish(), sink, stream.workspace)
             check_enough(stream)
         sink.end()
         at = Position(number + 1)
@@ -73,12 +74,12 @@ def advance(
     stream.workspace.release()
 
 
-def _put(decided: Decided | None, sink: Sink, n_threads: int) -> None:
+def _put(decided: Decided | None, sink: Sink, workspace: Workspace) -> None:
     if decided is not None:
-        sink.put(decided.start, label_rows(decided, n_threads))
+        sink.put(decided.start, label_rows(decided, workspace))
 
 
-def label_rows(decided: Decided, n_threads: int) -> Array:
+def label_rows(decided: Decided, workspace: Workspace) -> Array:
     """What a label file says of rows."""
-    distance, margin = nearness(decided.rows, decided.centres, decided.labels, n_threads)
+    distance, margin = nearness(decided.rows, decided.centres, decided.labels, workspace)
     return records(decided.labels, distance, margin, decided.rows.n_seen)
