@@ -157,6 +157,14 @@ def fit(
     chunk_size: Annotated[int, typer.Option(min=1, metavar="ROWS", help="Rows settled together.")] = 8192,
     alpha: Annotated[float, typer.Option(min=0, metavar="X", help="Ridge on the centres.")] = 0.1,
     init: Annotated[str, typer.Option(metavar="NAME", help="The start: auto, k-means++ or random.")] = "auto",
+    scale: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="What is done to views before unit length: unit (nothing), standard (mean and spread of "
+            "each column), idf, or auto; VIEW=NAME,VIEW=NAME for each view.",
+        ),
+    ] = "unit",
     max_iter: Annotated[int, typer.Option(min=1, metavar="N", help="Most centre updates a chunk.")] = 20,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Decides what is drawn at the start.")] = 0,
     resume: Annotated[
@@ -180,7 +188,7 @@ def fit(
     for byte.
     """
     from viewpass.cli.fit import run
-    from viewpass.cli.given import open_data
+    from viewpass.cli.given import open_data, parsed_scale
     from viewpass.cluster.opimc import OPIMC
 
     estimator = OPIMC(
@@ -190,6 +198,7 @@ def fit(
         n_passes=passes,
         max_iter=max_iter,
         init=init,
+        scale=parsed_scale(scale),
         random_state=seed,
         n_threads=threads,
     )

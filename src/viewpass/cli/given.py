@@ -43,6 +43,23 @@ def parsed_views(given: Sequence[str]) -> Any:
     return views
 
 
+def parsed_scale(given: str) -> Any:
+    """A name, or VIEW=NAME for each view.
+
+    >>> parsed_scale("auto"), parsed_scale("image=standard,words=idf")
+    ('auto', {'image': 'standard', 'words': 'idf'})
+    """
+    if "=" not in given:
+        return given
+    scale: dict[str, str] = {}
+    for text in given.split(","):
+        view, equals, name = text.rpartition("=")
+        if not (view and equals and name) or view in scale:
+            raise SettingError(f"--scale {given}: NAME, or VIEW=NAME once for each view, was expected.")
+        scale[view] = name
+    return scale
+
+
 def _columns(text: str) -> Any:
     column, slash, width = text.rpartition("/")
     if slash and column and width.isdigit():

@@ -44,9 +44,10 @@ def of_model(path: Path) -> dict[str, Any]:
     estimator = load(path)
     model = estimator._fitted_model()
     views = {
-        name: {"columns": width, "missing": model.n_rows - observed}
-        for name, width, observed in zip(
-            model.schema.names, model.schema.widths, model.total.squares, strict=True
+        name: {"columns": width, "missing": model.n_rows - observed, "scale": scale}
+        for name, width, observed, scale in zip(
+            *(model.schema.names, model.schema.widths, model.total.squares, model.scaling.names),
+            strict=True,
         )
     }
     settings = {key: repr(value) for key, value in estimator.get_params().items() if key != "n_threads"}
@@ -131,7 +132,9 @@ def lines(told: dict[str, Any]) -> list[str]:
     width = max(len(name) for name in told["views"])
     for name, view in told["views"].items():
         columns = "not seen yet" if view["columns"] is None else f"{view['columns']:,} columns"
-        out.append(f"  view {name:<{width}}  {columns}, missing in {_share(view['missing'], n_rows)} of rows")
+        missing = f"missing in {_share(view['missing'], n_rows)} of rows"
+        scale = f", scale {view['scale']}" if "scale" in view else ""
+        out.append(f"  view {name:<{width}}  {columns}, {missing}{scale}")
     if told["rows_without_any_view"]:
         out.append(f"  rows without any view: {told['rows_without_any_view']:,}")
     if told.get("patterns"):

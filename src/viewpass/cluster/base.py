@@ -23,7 +23,7 @@ from viewpass.cluster.saving import save
 from viewpass.core.assign import Workspace, distances
 from viewpass.core.loss import objective
 from viewpass.core.statistics import Statistics
-from viewpass.core.stream import Model
+from viewpass.core.stream import Model, scaled
 from viewpass.engine.local import check_passes, labels_of
 from viewpass.errors import DataError, SettingError
 from viewpass.kernels.grid import Array, Floats, Integers, Labels
@@ -141,6 +141,7 @@ class ViewClusterer(ViewReader):
     """Base of the estimators with centres; a subclass fits and says what it has learnt (`_fitted_model`)."""
 
     alpha: float
+    scale: Any
 
     @abstractmethod
     def _fitted_model(self) -> Model:
@@ -204,8 +205,8 @@ class ViewClusterer(ViewReader):
         model, workspace = self._fitted_model(), self._workspace(source)
         parts = []
         for chunk in source.chunks(PREDICT_BLOCK):
-            model.schema.merged(chunk.schema)
-            parts.append(distances(MeasuredRows(chunk), model.centres, workspace))
+            rows = MeasuredRows(scaled(chunk, model, workspace))
+            parts.append(distances(rows, model.centres, workspace))
         return np.concatenate([np.empty((0, self._n_features_out)), *parts])
 
     def score(self, X: Any, y: Any = None, observed: Any = None) -> float:
@@ -219,7 +220,10 @@ class ViewClusterer(ViewReader):
 
     @property
     def cluster_centers_(self) -> list[Floats]:
-        """Centres of each view, (n_clusters, columns); NaN for a view no row has had yet."""
+        """Centres of each view, (n_clusters, columns); NaN for a view no row has had yet.
+
+        They are means of rows in the scale that `scales_` names.
+        """
         model = self._fitted_model()
         widths = model.schema.widths
         shape = [(model.total.n_clusters, width or 0) for width in widths]
@@ -227,6 +231,12 @@ class ViewClusterer(ViewReader):
             np.full(shape[v], np.nan) if values is None else values.copy()
             for v, values in enumerate(model.centres.values)
         ]
+
+    @property
+    def scales_(self) -> dict[str, str]:
+        """How each view is scaled: "unit", "standard" or "idf"."""
+        model = self._fitted_model()
+        return dict(zip(model.schema.names, model.scaling.names, strict=True))
 
     @property
     def counts_(self) -> list[Integers]:

@@ -21,8 +21,10 @@ def figures(model: Model, sizes: Integers) -> dict[str, Any]:
         "rows": model.n_rows,
         "rows_without_any_view": model.n_unseen,
         "views": {
-            name: {"columns": width, "missing": model.n_rows - observed[name]}
-            for name, width in zip(model.schema.names, model.schema.widths, strict=True)
+            name: {"columns": width, "missing": model.n_rows - observed[name], "scale": scale}
+            for name, width, scale in zip(
+                model.schema.names, model.schema.widths, model.scaling.names, strict=True
+            )
         },
         "clusters": sizes.tolist(),
         "loss_curve": model.loss_curve,

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from viewpass.cluster.base import ViewClusterer, check_whole, narrated, whole
+from viewpass.cluster.scales import checked_scale
 from viewpass.cluster.starts import checked_init
 from viewpass.core.step import Outcome, Rules
 from viewpass.core.stream import Model, Plan, begin, widened
@@ -18,8 +19,9 @@ from viewpass.errors import DataError
 from viewpass.kernels.grid import Array
 from viewpass.store.fields import Fields
 from viewpass.store.state import pack_model, unpack_model
-from viewpass.views.chunk import Schema
+from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.rows import MeasuredRows
+from viewpass.views.scaling import Scaling
 from viewpass.views.seeds import as_generator
 
 logger = logging.getLogger("viewpass")
@@ -45,6 +47,8 @@ class IMC(ViewClusterer):
     init : {"auto", "k-means++", "random"}, array or list of arrays, default="auto"
         How a start is made. "k-means++": seeds far apart by distances over shared views;
         "random": the published soft random V; "auto": the two in turn. Arrays as in `OPIMC`.
+    scale
+        As in `OPIMC`, learnt from all rows.
     fill, views, random_state, n_threads, verbose
         As in `OPIMC`.
 
@@ -54,7 +58,7 @@ class IMC(ViewClusterer):
         -1: a row without any view.
     objectives_ : (n_init,) array
         The objective each start reached.
-    cluster_centers_, counts_, statistics_, loss_curve_, objective_, n_iter_, n_rows_unseen_,
+    cluster_centers_, scales_, counts_, statistics_, loss_curve_, objective_, n_iter_, n_rows_unseen_,
     view_names_in_, n_features_in_, row_ids_
         As in `OPIMC`.
 
@@ -76,6 +80,7 @@ class IMC(ViewClusterer):
         "tol": [Interval(Real, 0, None, closed="left")],
         "init": "no_validation",  # type: ignore[dict-item]
         "fill": [StrOptions({"mean", "zero-filled-mean"}), None],
+        "scale": "no_validation",  # type: ignore[dict-item]
         "views": "no_validation",  # type: ignore[dict-item]
         "random_state": "no_validation",  # type: ignore[dict-item]
         "n_threads": [Interval(Integral, 1, None, closed="left"), None],
@@ -92,6 +97,7 @@ class IMC(ViewClusterer):
         tol: float = 1e-6,
         init: Any = "auto",
         fill: str | None = "mean",
+        scale: Any = "unit",
         views: Any = None,
         random_state: Any = None,
         n_threads: int | None = None,
@@ -104,6 +110,7 @@ class IMC(ViewClusterer):
         self.tol = tol
         self.init = init
         self.fill = fill
+        self.scale = scale
         self.views = views
         self.random_state = random_state
         self.n_threads = n_threads
@@ -131,7 +138,7 @@ class IMC(ViewClusterer):
         chunk = whole(source)
         if chunk.n_rows < self.n_clusters:
             raise DataError(too_few(chunk.n_rows, self.n_clusters))
-        rows = MeasuredRows(chunk).measure(self.n_threads or 1)
+        rows, scaling = fresh._scaled(chunk)
         n_seen = int((rows.n_seen > 0).sum())
         if n_seen < self.n_clusters:
             raise DataError(too_few(n_seen, self.n_clusters))
@@ -141,6 +148,7 @@ class IMC(ViewClusterer):
             chunk.schema,
             widened(best.total, chunk.schema),
             best.centres,
+            scaling,
             rows.n_rows,
             rows.n_rows - n_seen,
             best.n_iter,
@@ -153,6 +161,16 @@ class IMC(ViewClusterer):
             fresh.row_ids_ = chunk.row_ids
         self._become(fresh)
         return self
+
+    def _scaled(self, chunk: Chunk) -> tuple[MeasuredRows, Scaling]:
+        """All rows in the scale learnt from them."""
+        n_threads = self.n_threads or 1
+        names = checked_scale(self.scale, self.view_names_in_)
+        rows = MeasuredRows(chunk).measure(n_threads)
+        scaling = Scaling.learn(rows, names)
+        if scaling.plain:
+            return rows, scaling
+        return MeasuredRows(scaling.apply(chunk, n_threads=n_threads)).measure(n_threads), scaling
 
     def _best_start(self, rows: MeasuredRows) -> tuple[Outcome, Any]:
         init = checked_init(self.init, self.n_clusters, self.view_names_in_)

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from viewpass.cluster.base import ViewClusterer, check_whole, narrated, whole
+from viewpass.cluster.scales import checked_scale
 from viewpass.cluster.starts import checked_init
 from viewpass.core.step import Rules
 from viewpass.core.stream import Model, Plan, Stream, label
@@ -50,7 +51,8 @@ class OPIMC(ViewClusterer):
         objective on the warm-up. "k-means++": the same with seeds far apart only, by distances
         over shared views. "random": the published start, one soft random V on the first chunk.
         An array of (rows of the first chunk, n_clusters) is that V, a 1-D array the labels of
-        those rows; a list (or dict) of (n_clusters, columns) arrays are centres.
+        those rows; a list (or dict) of (n_clusters, columns) arrays are centres, in the scale of
+        the rows (`scale`).
     warmup : int or "auto", default="auto"
         Rows gathered (in whole chunks) before the start is made; they are the stream's first
         chunk. "auto": 4000, or 50 a cluster if that is more. 0: the first chunk alone.
@@ -59,6 +61,16 @@ class OPIMC(ViewClusterer):
         What an empty cluster's centre is in a view: in the first chunk the mean of the chunk's
         observed rows (or, as the released code has it, of all its rows, absent ones as zeros),
         later its last centre. None: zero, the paper's OPIMC-NF.
+    scale : {"unit", "standard", "idf", "auto"}, list or dict, default="unit"
+        What is done to a view before its rows are brought to unit length; a list or a dict (by
+        the views' names) says it for each view. "unit": nothing, the paper. "standard": every
+        column less its mean, divided by its spread; sparse views keep their zeros, so they are
+        divided only. "idf": every column times log((1 + n) / (1 + rows that have it)) + 1, zeros
+        kept. "auto": by each view's values: counts (whole, not negative, and sparse or mostly
+        zero) "idf", other sparse views "unit", other dense ones "standard". It is learnt from
+        the warm-up (or the first chunk) and then stays; a view first seen later stays at "unit".
+        A missing view stays missing. A row equal to the mean in every column has no direction
+        left and counts as missing in that view.
     views : int or list of int, optional
         How a single 2-D array is cut into views: widths (one may be -1 for the rest), or a number
         of near-equal blocks.
@@ -80,6 +92,9 @@ class OPIMC(ViewClusterer):
         The labels under the final centres, equal to `predict` of the same data. Not made of a
         stream that can be read once only.
     cluster_centers_ : list of (n_clusters, columns) arrays
+        In the scaled space: means of rows that were scaled (`scales_`), then of unit length.
+    scales_ : dict of str
+        How each view is scaled: "unit", "standard" or "idf".
     counts_ : list of (n_clusters,) arrays
     statistics_ : Statistics
     loss_curve_ : array, a value a chunk
@@ -119,6 +134,7 @@ class OPIMC(ViewClusterer):
         "init": "no_validation",  # type: ignore[dict-item]
         "warmup": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
         "fill": [StrOptions({"mean", "zero-filled-mean"}), None],
+        "scale": "no_validation",  # type: ignore[dict-item]
         "views": "no_validation",  # type: ignore[dict-item]
         "compute_labels": ["boolean"],
         "random_state": "no_validation",  # type: ignore[dict-item]
@@ -138,6 +154,7 @@ class OPIMC(ViewClusterer):
         init: Any = "auto",
         warmup: int | str = "auto",
         fill: str | None = "mean",
+        scale: Any = "unit",
         views: Any = None,
         compute_labels: bool = True,
         random_state: Any = None,
@@ -153,6 +170,7 @@ class OPIMC(ViewClusterer):
         self.init = init
         self.warmup = warmup
         self.fill = fill
+        self.scale = scale
         self.views = views
         self.compute_labels = compute_labels
         self.random_state = random_state
@@ -272,7 +290,8 @@ class OPIMC(ViewClusterer):
                 else int(self.warmup)
             )
         rules = Rules(self.alpha, self.max_iter, self.tol, self.fill)
-        plan = Plan(self.n_clusters, rules, init, warmup)
+        scale = checked_scale(self.scale, self.view_names_in_)
+        plan = Plan(self.n_clusters, rules, init, warmup, scale=scale)
         return Stream(plan, as_generator(self.random_state), self._workspace(source))
 
     def _fitted_model(self) -> Model:

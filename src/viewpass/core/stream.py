@@ -18,6 +18,7 @@ from viewpass.errors import DataError, SettingError
 from viewpass.kernels.grid import Floats, Labels
 from viewpass.views.chunk import Chunk, Schema, join
 from viewpass.views.rows import MeasuredRows
+from viewpass.views.scaling import Scaling
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class Plan:
     init: Any = "auto"  # a name (start.CANDIDATES, "random", "one seeding"), V, labels or centres
     warmup: int = 0
     reference: bool = False
+    scale: tuple[str, ...] = ()  # a name a view (scaling.NAMES); (): unit length for all
 
 
 @dataclass
@@ -38,6 +40,7 @@ class Model:
     schema: Schema
     total: Statistics
     centres: Centres
+    scaling: Scaling
     n_rows: int = 0
     n_unseen: int = 0
     n_iter: int = 0
@@ -140,15 +143,10 @@ class Stream:
 
     def feed(self, chunk: Chunk) -> Decided | None:
         """Read the next rows; nothing changes if they are refused."""
-        schema = chunk.schema if self._schema is None else self._schema.merged(chunk.schema)
-        rows = self._rows(chunk)
         if self._model is not None:
-            outcome = step.from_centres(
-                *(rows, widened(self._model.total, schema), self._model.centres),
-                *(self.plan.rules, self.workspace),
-            )
-            return self._commit(outcome, rows, schema)
-        rows.measure(self.workspace.n_threads)
+            return self._feed_scaled(self._scaled(chunk))
+        schema = chunk.schema if self._schema is None else self._schema.merged(chunk.schema)
+        rows = self._rows(chunk).measure(self.workspace.n_threads)
         if not self._gathered and not rows.n_seen.any():  # nothing to start from, nothing to keep
             return self._pass_over(rows, schema)
         gathered = [*self._gathered, chunk]
@@ -159,20 +157,33 @@ class Stream:
             return None
         if self._gathered:
             rows = self._rows(join(gathered))
-        return self._commit(self._begin(rows, schema), rows, schema)
+        return self._begin(rows, schema)
 
     def finish(self) -> Decided | None:
         """The first pass is over: decide the rows still gathered for the start."""
         if self._model is not None or not self._gathered:
             return None
         assert self._schema is not None
-        rows = self._rows(join(self._gathered))
-        return self._commit(self._begin(rows, self._schema, whole=True), rows, self._schema)
+        return self._begin(self._rows(join(self._gathered)), self._schema, whole=True)
 
     def refeed(self, chunk: Chunk, labels: Labels) -> Decided:
         """Read rows again that hold these labels in the statistics (pass 2 and later)."""
         if self._model is None:
             raise DataError("a second pass needs a first one: no row has been decided yet.")
+        return self._refeed_scaled(self._scaled(chunk), labels)
+
+    def _feed_scaled(self, chunk: Chunk) -> Decided:
+        assert self._model is not None
+        schema = self._model.schema.merged(chunk.schema)
+        rows = self._rows(chunk)
+        outcome = step.from_centres(
+            *(rows, widened(self._model.total, schema), self._model.centres),
+            *(self.plan.rules, self.workspace),
+        )
+        return self._commit(outcome, rows, schema, self._model.scaling)
+
+    def _refeed_scaled(self, chunk: Chunk, labels: Labels) -> Decided:
+        assert self._model is not None
         schema = self._model.schema.merged(chunk.schema)
         rows = self._rows(chunk)
         outcome = step.from_labels(
@@ -180,31 +191,33 @@ class Stream:
             *(self.plan.rules, self.workspace),
             counted=True,
         )
-        return self._commit(outcome, rows, schema, again=True)
+        return self._commit(outcome, rows, schema, self._model.scaling, again=True)
 
     def feed_small(self, chunk: Chunk, size: int, labels: Labels | None = None) -> Iterator[Decided | None]:
         """Read small chunks of `size` rows that come together; the same as one after another.
 
         With `labels` they are read again. If one is refused, those before it count.
         """
-        n_done = 0
+        n_done, scaled = 0, False
         while n_done < chunk.n_rows:
+            if self._model is not None and not scaled:
+                chunk, scaled = self._scaled(chunk), True
             rest = chunk if n_done == 0 else chunk.cut(n_done, chunk.n_rows)
             mine = None if labels is None else labels[n_done:]
             decided = self._feed_several(rest, size, mine) if rest.n_rows > size else None
             if decided is None:
                 one = rest.cut(0, min(size, rest.n_rows))
-                if mine is None:
-                    yield self.feed(one)
+                if mine is not None:
+                    yield self._refeed_scaled(one, mine[: one.n_rows])
                 else:
-                    yield self.refeed(one, mine[: one.n_rows])
+                    yield self._feed_scaled(one) if scaled else self.feed(one)
                 n_done += one.n_rows
             else:
                 yield decided
                 n_done += len(decided.labels)
 
     def _feed_several(self, chunk: Chunk, size: int, labels: Labels | None) -> Decided | None:
-        """As many small chunks as need nothing out of the ordinary; None if there are none."""
+        """As many small chunks, scaled, as need nothing out of the ordinary; None if there are none."""
         if self._model is None or self.plan.reference:
             return None
         schema = self._model.schema.merged(chunk.schema)
@@ -232,7 +245,8 @@ class Stream:
         curve.extend((several.losses / read).tolist())
         n_iter = self._model.n_iter + several.n_iter
         counts = self._n_rows, self._n_unseen
-        self._model = Model(schema, several.total, several.centres, *counts, n_iter, curve)
+        learnt = several.total, several.centres, self._model.scaling
+        self._model = Model(schema, *learnt, *counts, n_iter, curve)
         self._schema = schema
         found = decision.labels[:n_rows], decision.margins[:n_rows]
         return Decided(chunk.start, *found, rows, several.centres)
@@ -240,13 +254,30 @@ class Stream:
     def _rows(self, chunk: Chunk) -> MeasuredRows:
         return MeasuredRows(chunk, reference=self.plan.reference, n_threads=self.workspace.n_threads)
 
-    def _begin(self, rows: MeasuredRows, schema: Schema, *, whole: bool = False) -> Outcome:
+    def _scaled(self, chunk: Chunk) -> Chunk:
+        """Rows as the centres see them."""
+        assert self._model is not None
+        return scaled(chunk, self._model, self.workspace)
+
+    def _begin(self, rows: MeasuredRows, schema: Schema, *, whole: bool = False) -> Decided:
+        """Learn the scale of the first rows, then make centres of them."""
+        n_threads = self.workspace.n_threads
+        wanted = self.plan.scale or ("unit",) * rows.n_views
+        scaling = Scaling.learn(rows.measure(n_threads), wanted)
+        if not scaling.plain:
+            rows = self._rows(scaling.apply(rows.chunk, n_threads=n_threads))
         outcome = begin(rows, self.plan, self.workspace, self.rng, whole=whole)
         outcome.total = widened(outcome.total, schema)
-        return outcome
+        return self._commit(outcome, rows, schema, scaling)
 
     def _commit(
-        self, outcome: Outcome, rows: MeasuredRows, schema: Schema, *, again: bool = False
+        self,
+        outcome: Outcome,
+        rows: MeasuredRows,
+        schema: Schema,
+        scaling: Scaling,
+        *,
+        again: bool = False,
     ) -> Decided:
         outcome.total.check_room()
         before = self._model
@@ -258,6 +289,7 @@ class Stream:
             schema,
             outcome.total,
             outcome.centres,
+            scaling,
             n_rows,
             n_unseen,
             outcome.n_iter + (0 if before is None else before.n_iter),
@@ -291,6 +323,7 @@ class Stream:
                 schema,
                 Statistics(n_clusters, [width or 0 for width in schema.widths]),
                 Centres.none(n_clusters, len(schema.names)),
+                Scaling.none(len(schema.names)),
                 self._n_rows,
                 self._n_unseen,
             )
@@ -366,7 +399,13 @@ def label(chunk: Chunk, model: Model, workspace: Workspace, *, reference: bool =
 
 def decide(chunk: Chunk, model: Model, workspace: Workspace, *, reference: bool = False) -> Decided:
     """The same with what else is known of the rows."""
-    model.schema.merged(chunk.schema)
+    chunk = scaled(chunk, model, workspace)
     rows = MeasuredRows(chunk, reference=reference, n_threads=workspace.n_threads)
     decision = assign(rows, model.centres, workspace)
     return Decided(chunk.start, decision.labels, decision.margins, rows, model.centres)
+
+
+def scaled(chunk: Chunk, model: Model, workspace: Workspace) -> Chunk:
+    """Rows in the scale the model has learnt, after they were found to have its views and columns."""
+    model.schema.merged(chunk.schema)
+    return model.scaling.apply(chunk, n_threads=workspace.n_threads, pool=workspace.pool)

@@ -40,3 +40,8 @@ ABSENT, PRESENT, PARTLY_NAN, INFINITE, EXTREME, UNSORTED, OUTSIDE = range(7)
 
 # Sums of squares outside these bounds have lost digits: such a row is rescaled first.
 SMALLEST_SQUARE, LARGEST_SQUARE = 2.0**-900, 2.0**900
+
+# A centred row whose largest number is below the first is a row equal to the mean but for rounding;
+# above the second it is brought to size 1; where it cannot be told, everything is shrunk first.
+SMALLEST_SCALED, LARGEST_SCALED = 2.0**-30, 2.0**60
+SHRINK = 2.0**-1000

@@ -16,9 +16,12 @@ from viewpass.kernels.grid import (
     GRID,
     INFINITE,
     LANES,
+    LARGEST_SCALED,
     LARGEST_SQUARE,
     PARTLY_NAN,
     PRESENT,
+    SHRINK,
+    SMALLEST_SCALED,
     SMALLEST_SQUARE,
     STEP,
     Array,
@@ -70,6 +73,29 @@ def unit_rows(x: Array, inverse: Floats) -> Integers:
     scaled[present] = np.asarray(x[present], dtype=np.float64) * inverse[present, None]
     steps: Integers = np.rint(scaled * GRID).astype(np.int64)
     return steps
+
+
+def standardise(x: Array, wanted: Mask, mean: Floats, weights: Floats) -> tuple[Array, Mask]:
+    """Centre and weigh the columns; gives the rows and which are present (others are zero)."""
+    _, status = measure(x, wanted)
+    wild = (status == PARTLY_NAN) | (status == INFINITE)  # left as they are, to be named
+    present = status != ABSENT
+    out = np.zeros_like(x)
+    out[wild] = x[wild]
+    for i in np.flatnonzero(present & ~wild):
+        row = np.asarray(x[i], dtype=np.float64)
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            scaled = (row - mean) * weights
+            extreme = not np.isfinite(scaled).all()
+            if extreme:
+                scaled = (row * SHRINK - mean * SHRINK) * weights
+            largest = np.abs(scaled).max(initial=0.0)
+            if extreme or largest > LARGEST_SCALED:
+                scaled = scaled * np.ldexp(1.0, -int(np.frexp(largest)[1]))
+            present[i] = extreme or largest >= SMALLEST_SCALED
+            if present[i]:
+                out[i] = scaled
+    return out, present
 
 
 def squared_norms(centres: Floats) -> Floats:

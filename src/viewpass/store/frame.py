@@ -21,7 +21,7 @@ from viewpass.errors import FileError
 from viewpass.store.files import naming, replacing
 
 MAGIC = b"viewpass"
-VERSION = 1
+VERSION = 2  # 1: before views had a scale
 KINDS = {b"modl": "model", b"ckpt": "checkpoint"}
 HEAD = struct.Struct("<8sI4sQ")
 SIZE = 64

@@ -18,6 +18,7 @@ from viewpass.kernels.grid import GRID, MOST_ROWS, Array
 from viewpass.store.fields import Fields
 from viewpass.store.plain import from_plain, to_plain
 from viewpass.views.chunk import Schema
+from viewpass.views.scaling import LEARNT, Scale, Scaling
 
 
 def pack_schema(schema: Schema, arrays: dict[str, Array]) -> dict[str, Any]:
@@ -52,11 +53,17 @@ def pack_model(model: Model, arrays: dict[str, Array]) -> dict[str, Any]:
             arrays[f"centres.{v}"] = view.values
             arrays[f"squares.{v}"] = view.squares
             arrays[f"traces.{v}"] = view.traces
+    for v, scale in enumerate(model.scaling.views):
+        if scale is not None:
+            arrays[f"weights.{v}"] = scale.weights
+        if scale is not None and scale.mean is not None:
+            arrays[f"mean.{v}"] = scale.mean
     arrays["loss_curve"] = np.array(model.loss_curve, dtype=np.float64)
     return {
         "schema": pack_schema(model.schema, arrays),
         "n_clusters": model.total.n_clusters,
         "centred": [view is not None for view in model.centres.views],
+        "scales": list(model.scaling.names),
         "n_rows": model.n_rows,
         "n_unseen": model.n_unseen,
         "n_iter": model.n_iter,
@@ -90,7 +97,31 @@ def unpack_model(stored: Fields) -> Model:
     for v, (steps, counts) in enumerate(sums):
         total.steps[v][:], total.counts[v][:] = steps, counts
     centres, n_iter = Centres(views, known), stored.number("n_iter")
-    return Model(schema, total, centres, n_rows, n_unseen, n_iter, curve.tolist())
+    scaling = _scaling(stored, schema)
+    return Model(schema, total, centres, scaling, n_rows, n_unseen, n_iter, curve.tolist())
+
+
+def _scaling(stored: Fields, schema: Schema) -> Scaling:
+    """How views are scaled; files of version 1 know of unit length only."""
+    if "scales" not in stored.values:
+        return Scaling.none(len(schema.names))
+    names = stored.list("scales", str)
+    stored.need(len(names) == len(schema.names), "scales")
+    pairs = zip(names, schema.widths, strict=True)
+    return Scaling(tuple(_scale(stored, v, name, width) for v, (name, width) in enumerate(pairs)))
+
+
+def _scale(stored: Fields, v: int, name: str, width: int | None) -> Scale | None:
+    centred = f"mean.{v}" in stored.arrays
+    if name == "unit":
+        stored.need(not centred and f"weights.{v}" not in stored.arrays, "scales")
+        return None
+    stored.need(name in LEARNT and width is not None and not (centred and name == "idf"), "scales")
+    weights = stored.array(f"weights.{v}", np.float64, (width,))
+    stored.need(bool(np.isfinite(weights).all() and (weights > 0).all()), f"weights.{v}")
+    mean = stored.array(f"mean.{v}", np.float64, (width,)) if centred else None
+    stored.need(mean is None or bool(np.isfinite(mean).all()), f"mean.{v}")
+    return Scale(name, weights, mean)
 
 
 def _centres(stored: Fields, v: int, shape: tuple[int, ...]) -> ViewCentres:

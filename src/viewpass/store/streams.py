@@ -18,6 +18,7 @@ from viewpass.store.plain import from_plain, to_plain
 from viewpass.store.state import pack_model, pack_schema, unpack_model, unpack_schema
 from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.rows import MeasuredRows
+from viewpass.views.scaling import NAMES
 
 INITS = ("auto", "k-means++", "random")
 FILLS = ("mean", "zero-filled-mean", None)
@@ -36,6 +37,7 @@ def pack_stream(stream: Stream, arrays: dict[str, Array]) -> dict[str, Any]:
             "fill": plan.rules.fill,
             "init": to_plain(init, "init of the stream", arrays),
             "warmup": int(plan.warmup),
+            "scale": list(plan.scale),
         },
         "random": generator_state(stream.rng),
         "schema": None if at.schema is None else pack_schema(at.schema, arrays),
@@ -56,6 +58,7 @@ def unpack_stream(stored: Fields, workspace: Workspace) -> Stream:
     schema = None if stored.get("schema") is None else unpack_schema(stored.part("schema"))
     model = None if stored.get("model") is None else unpack_model(stored.part("model"))
     n_rows, n_unseen = stored.number("n_rows"), stored.number("n_unseen")
+    stored.need(schema is None or len(plan.scale) in (0, len(schema.names)), "scale")
     gathered = [
         unpack_chunk(Fields(entry, stored.arrays), f"gathered.{c}", schema)
         for c, entry in enumerate(stored.list("gathered", dict))
@@ -80,7 +83,9 @@ def _plan(stored: Fields) -> Plan:
     init = from_plain(stored.get("init"), stored.arrays)
     stored.need(_sound_init(init, n_clusters), "init")
     rules = Rules(alpha, stored.number("max_iter", least=1), tol, fill)
-    return Plan(n_clusters, rules, init, stored.number("warmup"))
+    scale = tuple(stored.list("scale", str) if "scale" in stored.values else [])  # version 1 has none
+    stored.need(all(name in NAMES for name in scale), "scale")
+    return Plan(n_clusters, rules, init, stored.number("warmup"), scale=scale)
 
 
 def _sound_init(init: Any, n_clusters: int) -> bool:

@@ -1,0 +1,98 @@
+"""What the columns of a view are like, over the rows that have it: what a scale is learnt from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse
+
+from viewpass.kernels.grid import Array, Floats, Integers, Mask, Matrix
+
+BLOCK = 256  # dense rows taken into float64 at a time: sums run over rows in order, block after block
+NO_SPREAD = 2.0**-40  # a spread below this share of the largest value is rounding
+NEGLIGIBLE = 1e-280  # columns that hold nothing larger count as constant
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Sums over the present rows, in float64 and in the order of the rows, whatever the threads."""
+
+    n_rows: int
+    mean: Floats
+    spread: Floats  # 0 where a column is constant
+    n_nonzero: Integers
+    whole: bool  # no value but whole numbers
+    signed: bool  # some value is negative
+    sparse: bool
+
+    @property
+    def density(self) -> float:
+        """Share of values that are not zero."""
+        return float(self.n_nonzero.sum()) / max(self.n_rows * len(self.mean), 1)
+
+
+def columns_of(x: Matrix, present: Mask) -> Columns:
+    """Look at the rows of a view that are present, all of them finite."""
+    if scipy.sparse.issparse(x):
+        return _of_sparse(x, present)
+    n_rows, width = int(present.sum()), x.shape[1]
+    largest, n_nonzero = np.zeros(width), np.zeros(width, dtype=np.int64)
+    whole, signed = True, False
+    for block in _blocks(x, present):
+        np.maximum(largest, np.abs(block).max(axis=0), out=largest)
+        n_nonzero += (block != 0).sum(axis=0)
+        whole = whole and bool((block == np.rint(block)).all())
+        signed = signed or bool((block < 0).any())
+    factor = _towards_one(largest)
+    mean, square = np.zeros(width), np.zeros(width)
+    for block in _blocks(x, present):
+        mean += (block * factor).sum(axis=0)
+    mean /= max(n_rows, 1)
+    for block in _blocks(x, present):
+        square += ((block * factor - mean) ** 2).sum(axis=0)
+    spread = _told_spread(np.sqrt(square / max(n_rows, 1)), largest, factor)
+    return Columns(n_rows, mean / factor, spread, n_nonzero, whole, signed, sparse=False)
+
+
+def _blocks(x: Array, present: Mask) -> Iterator[Floats]:
+    for start in range(0, len(x), BLOCK):
+        part = x[start : start + BLOCK][present[start : start + BLOCK]]
+        if len(part):
+            yield part.astype(np.float64)
+
+
+def _of_sparse(x: Matrix, present: Mask) -> Columns:
+    if not x.has_canonical_format:
+        x = x.copy()
+        x.sum_duplicates()
+    kept = np.repeat(present, np.diff(x.indptr))
+    n_entries = len(kept)
+    data, indices = x.data[:n_entries][kept].astype(np.float64), x.indices[:n_entries][kept]
+    n_rows, width = int(present.sum()), x.shape[1]
+    n_stored = np.bincount(indices, minlength=width)
+    largest = np.zeros(width)
+    np.maximum.at(largest, indices, np.abs(data))
+    factor = _towards_one(largest)
+    scaled = data * factor[indices]
+    mean = np.bincount(indices, scaled, width) / max(n_rows, 1)
+    square = np.bincount(indices, (scaled - mean[indices]) ** 2, width) + (n_rows - n_stored) * mean**2
+    spread = _told_spread(np.sqrt(square / max(n_rows, 1)), largest, factor)
+    n_nonzero = np.bincount(indices[data != 0], minlength=width)
+    whole, signed = bool((data == np.rint(data)).all()), bool((data < 0).any())
+    return Columns(n_rows, mean / factor, spread, n_nonzero, whole, signed, sparse=True)
+
+
+def _towards_one(largest: Floats) -> Floats:
+    """Powers of two that bring columns to size 1, so that no square overflows or vanishes."""
+    exponents = np.clip(np.frexp(largest)[1], -1000, 1000)
+    factor: Floats = np.where(largest > 0, np.ldexp(1.0, -exponents), 1.0)
+    return factor
+
+
+def _told_spread(spread: Floats, largest: Floats, factor: Floats) -> Floats:
+    told: Floats = np.where(
+        (spread > NO_SPREAD * largest * factor) & (largest > NEGLIGIBLE), spread / factor, 0.0
+    )
+    return told

@@ -1,0 +1,197 @@
+"""Views in a scale learnt from the first rows and then frozen; unit length follows, as always.
+
+    unit      nothing but unit length: the paper
+    standard  every column less its mean, divided by its spread; sparse rows keep their zeros (no mean)
+    idf       every column times log((1 + n) / (1 + rows that have it)) + 1; zeros are kept
+
+A row that is absent stays absent. One that equals the mean in every column has no direction: it
+counts as missing in that view.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse
+
+from viewpass.kernels import scaling
+from viewpass.kernels.grid import Array, Floats, Mask, Matrix
+from viewpass.kernels.pool import Pool
+from viewpass.kernels.threads import run_blocks
+from viewpass.views.checks import check_columns
+from viewpass.views.chunk import Chunk
+from viewpass.views.columns import Columns, columns_of
+from viewpass.views.rows import MeasuredRows
+
+logger = logging.getLogger("viewpass")
+
+LEARNT = ("standard", "idf")
+NAMES = ("auto", "unit", *LEARNT)
+TILE = 2**16  # numbers that a thread scales at a time
+MOSTLY_ZERO = 0.5  # whole numbers of which a smaller share is not zero are counts, not measurements
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How one view is scaled: (x - mean) * weights, or x * weights where there is no mean."""
+
+    name: str
+    weights: Floats
+    mean: Floats | None = None
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """How each view is scaled; None: by nothing but unit length."""
+
+    views: tuple[Scale | None, ...]
+
+    @classmethod
+    def none(cls, n_views: int) -> Scaling:
+        """Unit length alone."""
+        return cls((None,) * n_views)
+
+    @classmethod
+    def learn(cls, rows: MeasuredRows, names: Sequence[str]) -> Scaling:
+        """Learn from rows as they came, measured; `names` says how each view is to be scaled.
+
+        A view that none of the rows has, or in which they are all the same, is left at unit length.
+        """
+        views: list[Scale | None] = []
+        for v, (view, name) in enumerate(zip(rows.chunk.views, names, strict=True)):
+            if name == "unit":
+                views.append(None)
+                continue
+            present = rows.present(v)
+            learnt = None
+            if view is not None and present.any():
+                learnt = learn_scale(columns_of(view, present), name)
+            views.append(learnt)
+            told = "unit" if learnt is None else learnt.name
+            logger.info("view %r: scale %s, learnt from %d rows", rows.chunk.names[v], told, present.sum())
+        return cls(tuple(views))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What was learnt, a name a view."""
+        return tuple("unit" if scale is None else scale.name for scale in self.views)
+
+    @property
+    def plain(self) -> bool:
+        """Whether nothing is done to any view."""
+        return not any(self.views)
+
+    def apply(self, chunk: Chunk, *, n_threads: int = 1, pool: Pool | None = None) -> Chunk:
+        """The chunk with its views scaled, in arrays of their own; the same chunk if there is nothing to do.
+
+        Rows that are partly NaN or hold inf are passed on as they are: whoever measures them names them.
+        """
+        if self.plain:
+            return chunk
+        worker = _Worker(n_threads, pool or Pool())
+        views = list(chunk.views)
+        present: dict[int, Mask] = {}
+        for v, (view, scale) in enumerate(zip(chunk.views, self.views, strict=True)):
+            if view is None or scale is None:
+                continue
+            if scale.mean is None:
+                views[v] = worker.weighed(view, scale.weights)
+                continue
+            if scipy.sparse.issparse(view):  # of a view that was dense when its mean was learnt
+                check_columns(view, f"view {chunk.names[v]!r}", chunk.start)
+                view = view.toarray()
+            views[v], present[v] = worker.standardised(view, chunk.wanted(v), scale.mean, scale.weights)
+        return replace(chunk, views=tuple(views), observed=_observed(chunk, present))
+
+
+def _observed(chunk: Chunk, present: dict[int, Mask]) -> Mask | None:
+    """What the chunk's mask says, and for centred views which rows are there: absent ones are not zero now."""
+    if not present:
+        return chunk.observed
+    masks = [present[v] if v in present else chunk.wanted(v) for v in range(len(chunk.names))]
+    return np.column_stack(masks)
+
+
+def learn_scale(columns: Columns, name: str) -> Scale | None:
+    """The scale of one view; None is unit length."""
+    name = suited(columns) if name == "auto" else name
+    if name == "idf":
+        n_rows = np.float64(columns.n_rows)
+        # A common factor means nothing before unit length: with the largest at 1 nothing overflows.
+        weights = np.log((1.0 + n_rows) / (1.0 + columns.n_nonzero)) + 1.0
+        return Scale("idf", weights / weights.max())
+    spread = columns.spread
+    if name == "unit" or not spread.any():
+        return None
+    weights = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
+    if columns.sparse:
+        weights /= weights.max()
+        return Scale("standard", np.where(spread > 0, weights, 1.0))
+    return Scale("standard", np.where(spread > 0, weights, 1.0), columns.mean)
+
+
+def suited(columns: Columns) -> str:
+    """The scale that goes with what the data is, as far as its values tell ("auto").
+
+    Counts (whole, not negative, sparse or mostly zero) are weighed, other dense views standardised.
+    Other sparse views stay as they are: most often they have been weighed already.
+    """
+    counts = columns.whole and not columns.signed
+    if counts and (columns.sparse or columns.density < MOSTLY_ZERO):
+        return "idf"
+    return "unit" if columns.sparse else "standard"
+
+
+class _Worker:
+    """Scales the views of one chunk, tile by tile."""
+
+    def __init__(self, n_threads: int, pool: Pool) -> None:
+        self._n_threads, self._pool = n_threads, pool
+
+    def _room(self, x: Array) -> Array:
+        return self._pool.lend(x.size, x.dtype).reshape(x.shape)
+
+    def standardised(self, x: Array, wanted: Mask, mean: Floats, weights: Floats) -> tuple[Array, Mask]:
+        """Dense rows less the mean, weighed; and which of them are present."""
+        out, present = self._room(x), np.zeros(len(x), dtype=bool)
+        kernel = scaling.standardise(x.dtype.name)
+        self._tiles(
+            len(x),
+            x.shape[1],
+            lambda start, stop: kernel(x, start, stop, wanted, mean, weights, out, present),
+        )
+        return out, present
+
+    def weighed(self, x: Matrix, weights: Floats) -> Matrix:
+        """Rows of any kind, weighed: what is zero or NaN stays so."""
+        if scipy.sparse.issparse(x):
+            data = self._room(x.data)
+            by_entry = scaling.weigh_entries(x.dtype.name, x.indices.dtype.name)
+            self._tiles(
+                int(x.indptr[-1]),
+                1,
+                lambda start, stop: by_entry(x.data, x.indices, start, stop, weights, data),
+            )
+            return _like(x, data)
+        out = self._room(x)
+        by_row = scaling.weigh_rows(x.dtype.name)
+        self._tiles(len(x), x.shape[1], lambda start, stop: by_row(x, start, stop, weights, out))
+        return out
+
+    def _tiles(self, length: int, width: int, work: Callable[[int, int], None]) -> None:
+        size = max(1, TILE // max(width, 1))
+        run_blocks(
+            lambda tile, _: work(tile * size, min((tile + 1) * size, length)),
+            -(-length // size),
+            self._n_threads,
+        )
+
+
+def _like(x: Matrix, data: Array) -> Matrix:
+    """A CSR matrix of other values in the same places, which it shares."""
+    other = scipy.sparse.csr_array(x)
+    other.data = data
+    return other
