@@ -16,6 +16,7 @@ ESTIMATORS = {
     "OPIMC, warm-up": lambda **more: small(**more),
     "OPIMC, random": lambda **more: small(init="random", chunk_size=20, **more),
     "IMC": lambda **more: small(vp.IMC, n_init=2, **more),
+    "OPIMC, idf": lambda **more: small(scale="idf", warmup=30, chunk_size=20, n_passes=2, **more),
 }
 HOLDERS = sorted(FORMS.keys() - {"nested lists", "nested tuples"})  # forms that hold memory of their own
 
@@ -60,6 +61,14 @@ def test_no_method_writes_to_its_input(estimator, form):
     before = [photograph(x) for x in [*views, observed]]
     use(ESTIMATORS[estimator](), views, observed)
     np.testing.assert_equal([photograph(x) for x in [*views, observed]], before)
+
+
+@pytest.mark.parametrize("form", HOLDERS)
+def test_centring_does_not_write_to_its_input(form):
+    views = [FORMS[form](IMAGE), FORMS[form](TEXT.astype(np.float32))]
+    before = [photograph(x) for x in views]
+    use(small(scale="standard", warmup=0, chunk_size=20, n_passes=2), views, GAPS)
+    np.testing.assert_equal([photograph(x) for x in views], before)
 
 
 @pytest.mark.parametrize("form", ["array", "csr_array", "csr, columns unsorted", "csr, values in halves"])

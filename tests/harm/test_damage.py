@@ -16,13 +16,13 @@ from commands import write_table
 from inputs import IMAGE, TEXT, small
 from store.models import MODELS
 from viewpass.cluster.runs import Run
-from viewpass.store import frame
+from viewpass.store import body, frame
 from viewpass.store.checkpoint import read_checkpoint
 from viewpass.store.folder import RunFolder
 
 N_MUTATIONS = 20_000
 N_REFRAMED = 1500
-SETS = ("fitted", "gathering", "gathering, sparse", "IMC", "MT19937", "frames")
+SETS = ("fitted", "gathering", "gathering, sparse", "IMC", "MT19937", "frames", "standard", "a scale a view")
 
 
 @pytest.fixture(scope="module")
@@ -213,6 +213,45 @@ def test_every_field_of_the_metadata_is_looked_at(files, tmp_path, number, value
     assert refusals
 
 
+SCALES = {
+    "weights of another width": ("weights.0", lambda x: x[:-1]),
+    "weights below zero": ("weights.1", lambda x: -x),
+    "a weight of zero": ("weights.0", lambda x: x * 0),
+    "weights without end": ("weights.0", lambda x: x * np.inf),
+    "weights in float32": ("weights.0", lambda x: x.astype(np.float32)),
+    "no weights": ("weights.1", lambda x: None),
+    "a mean of another width": ("mean.0", lambda x: x[:, None]),
+    "a mean that is none": ("mean.0", lambda x: x * np.nan),
+    "a mean of counts": ("mean.1", lambda x: np.zeros(5)),
+}
+
+
+@pytest.mark.parametrize("what", SCALES)
+def test_scales_that_make_no_sense_are_refused(tmp_path, what):
+    path = tmp_path / "model"
+    MODELS["a scale a view"]().save(path)
+    meta, arrays = body.decode(frame.read(path, "model"), "it")
+    name, change = SCALES[what]
+    changed = change(arrays[name] if name in arrays else None)
+    arrays = {key: part for key, part in arrays.items() if key != name}
+    frame.write(path, "model", body.encode(meta, arrays | ({} if changed is None else {name: changed})))
+    with pytest.raises(vp.FileError, match="makes no sense"):
+        vp.load(path)
+
+
+@pytest.mark.parametrize("names", [["unit", "idf"], ["idf", "idf"], ["auto", "idf"], ["standard"], [1, 2], None])
+def test_names_of_scales_must_fit_what_was_learnt(tmp_path, names):
+    path = tmp_path / "model"
+    MODELS["a scale a view"]().save(path)
+
+    def edit(meta):
+        meta["learnt"]["stream"]["model"]["scales"] = names
+
+    path.write_bytes(edited(path.read_bytes(), edit))
+    with pytest.raises(vp.FileError, match="makes no sense"):
+        vp.load(path)
+
+
 def test_deep_nesting_is_refused(files, tmp_path):
     path = tmp_path / "model"
     deep = "[" * 100_000 + "]" * 100_000
@@ -228,7 +267,7 @@ def test_a_newer_format_names_both_versions(files, tmp_path):
     content = bytearray(files[0])
     content[8:12] = (7).to_bytes(4, "little")
     path.write_bytes(content)
-    with pytest.raises(vp.FileError, match=r"format version 7.* up to version 1"):
+    with pytest.raises(vp.FileError, match=r"format version 7.* up to version 2"):
         vp.load(path)
 
 

@@ -16,8 +16,8 @@ def started(**settings):
     return small(warmup=0, **settings)
 
 
-def gathering():
-    model = small(warmup=40)
+def gathering(**settings):
+    model = small(warmup=40, **settings)
     model.partial_fit([IMAGE[:10], None], observed=GAPS[:10])
     return model.partial_fit([IMAGE[10:20], TEXT[10:20].astype(np.float32)], observed=GAPS[10:20])
 
@@ -51,6 +51,12 @@ MODELS = {
     "gathering, given labels": lambda: small(init=np.arange(48) % 3, chunk_size=48).fit([IMAGE, TEXT]),
     "memberships": lambda: started(init=np.eye(3)[np.arange(48) % 3], chunk_size=48).fit([IMAGE, TEXT]),
     "no fill": lambda: started(fill=None, alpha=0.25).fit([IMAGE, TEXT]),
+    "standard": lambda: started(scale="standard", chunk_size=16).fit([IMAGE, TEXT], observed=GAPS),
+    "gathering, standard": lambda: gathering(scale=["standard", "auto"]),
+    "a scale a view": lambda: started(scale={"a": "standard", "b": "idf"}).fit(
+        {"a": IMAGE, "b": sp.csr_array(np.abs(TEXT))}
+    ),
+    "IMC, standard": lambda: small(vp.IMC, n_init=2, scale="auto").fit([IMAGE, TEXT], observed=GAPS),
     "IMC": lambda: small(vp.IMC, n_init=2).fit([IMAGE, TEXT], observed=GAPS),
     "MT19937": lambda: started(random_state=np.random.RandomState(3)).partial_fit([IMAGE, TEXT]),
     **{

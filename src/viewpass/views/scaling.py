@@ -108,7 +108,7 @@ class Scaling:
 
 
 def _observed(chunk: Chunk, present: dict[int, Mask]) -> Mask | None:
-    """What the chunk's mask says, and for centred views which rows are there: absent ones are not zero now."""
+    """The mask of a scaled chunk: rows absent from a centred view cannot be told by their zeros any more."""
     if not present:
         return chunk.observed
     masks = [present[v] if v in present else chunk.wanted(v) for v in range(len(chunk.names))]
