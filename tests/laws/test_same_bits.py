@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from cases import cases, workspace
 from viewpass.core.assign import assign
 from viewpass.core.centres import Centres
+from viewpass.core.model import Plan
 from viewpass.core.step import Rules
-from viewpass.core.stream import Plan, Stream
+from viewpass.core.stream import Stream
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 

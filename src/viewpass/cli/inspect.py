@@ -58,9 +58,11 @@ def of_model(path: Path) -> dict[str, Any]:
         "rows": model.n_rows,
         "rows_without_any_view": model.n_unseen,
         "views": views,
-        "n_clusters": model.total.n_clusters,
+        "n_clusters": model.clusters.n_clusters,
+        "consensus": model.consensus,
+        "n_anchors": None if model.cut is None else model.total.n_clusters,
         "cluster_rows_by_view": dict(
-            zip(model.schema.names, [counts.tolist() for counts in model.total.counts], strict=True)
+            zip(model.schema.names, [counts.tolist() for counts in model.clusters.counts], strict=True)
         ),
         "loss": model.loss_curve[-1] if model.loss_curve else None,
         "settings": settings,
@@ -147,7 +149,8 @@ def lines(told: dict[str, Any]) -> list[str]:
         out += _clusters(told["clusters"])
         out.append(f"seconds: {told['seconds']:.1f}")
     if told["kind"] == "model":
-        out.append(f"clusters: {told['n_clusters']}, rows of each by view:")
+        made = "" if told["n_anchors"] is None else f" ({told['consensus']} of {told['n_anchors']} anchors)"
+        out.append(f"clusters: {told['n_clusters']}{made}, rows of each by view:")
         for name, counts in told["cluster_rows_by_view"].items():
             few = " ".join(f"{n:,}" for n in counts[:SHOWN])
             out.append(f"  {name:<{width}}  {few}{' ...' if len(counts) > SHOWN else ''}")

@@ -20,10 +20,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from viewpass.cluster.doors import is_views, matrix_source, views_source
 from viewpass.cluster.saving import save
-from viewpass.core.assign import Workspace, distances
+from viewpass.core.assign import Workspace
 from viewpass.core.loss import objective
+from viewpass.core.model import Model, cluster_distances
 from viewpass.core.statistics import Statistics
-from viewpass.core.stream import Model, scaled
 from viewpass.engine.local import check_passes, labels_of
 from viewpass.errors import DataError, SettingError
 from viewpass.kernels.grid import Array, Floats, Integers, Labels
@@ -31,7 +31,6 @@ from viewpass.kernels.threads import available_threads
 from viewpass.sources.source import Source
 from viewpass.store.fields import Fields
 from viewpass.views.chunk import Chunk, Schema, join
-from viewpass.views.rows import MeasuredRows
 
 logger = logging.getLogger("viewpass")
 
@@ -45,7 +44,7 @@ class ViewReader(
     """The doors of every estimator: data of several views in, labels out."""
 
     # Set by subclasses' __init__.
-    n_clusters: int
+    n_clusters: Any
     views: Any
     n_threads: int | None
     verbose: int
@@ -194,7 +193,9 @@ class ViewClusterer(ViewReader):
         return np.concatenate([np.empty(0, dtype=np.int32), *parts])
 
     def transform(self, X: Any, observed: Any = None) -> Floats:
-        """Squared distances to the centres over the observed views; NaN for a row without any.
+        """Squared distances to the clusters over the observed views; NaN for a row without any.
+
+        The distance to a cluster of anchors is that to the nearest of them.
 
         Returns
         -------
@@ -203,10 +204,7 @@ class ViewClusterer(ViewReader):
         check_is_fitted(self)
         source = self._read(X, observed, reset=False)
         model, workspace = self._fitted_model(), self._workspace(source)
-        parts = []
-        for chunk in source.chunks(PREDICT_BLOCK):
-            rows = MeasuredRows(scaled(chunk, model, workspace))
-            parts.append(distances(rows, model.centres, workspace))
+        parts = [cluster_distances(chunk, model, workspace) for chunk in source.chunks(PREDICT_BLOCK)]
         return np.concatenate([np.empty((0, self._n_features_out)), *parts])
 
     def score(self, X: Any, y: Any = None, observed: Any = None) -> float:
@@ -225,11 +223,11 @@ class ViewClusterer(ViewReader):
         They are means of rows in the scale that `scales_` names.
         """
         model = self._fitted_model()
-        widths = model.schema.widths
-        shape = [(model.total.n_clusters, width or 0) for width in widths]
+        means = model.centres.values if model.cut is None else model.clusters.centres(self.alpha)
+        shape = [(model.clusters.n_clusters, width or 0) for width in model.schema.widths]
         return [
-            np.full(shape[v], np.nan) if values is None else values.copy()
-            for v, values in enumerate(model.centres.values)
+            np.full(shape[v], np.nan) if model.centres.values[v] is None or values is None else values.copy()
+            for v, values in enumerate(means)
         ]
 
     @property
@@ -241,12 +239,12 @@ class ViewClusterer(ViewReader):
     @property
     def counts_(self) -> list[Integers]:
         """Rows of each cluster that have view v, for each view."""
-        return [counts.copy() for counts in self._fitted_model().total.counts]
+        return [counts.copy() for counts in self._fitted_model().clusters.counts]
 
     @property
     def statistics_(self) -> Statistics:
         """The sums and counts themselves (a copy)."""
-        return self._fitted_model().total.copy()
+        return self._fitted_model().clusters.copy()
 
     @property
     def loss_curve_(self) -> Floats:
@@ -257,6 +255,8 @@ class ViewClusterer(ViewReader):
     def objective_(self) -> float:
         """The objective J over all rows read (Eq. 17)."""
         model = self._fitted_model()
+        if model.cut is not None:
+            return model.clusters.objective(self.alpha)
         return objective(model.centres, model.total, self.alpha)
 
     @property
@@ -271,7 +271,7 @@ class ViewClusterer(ViewReader):
 
     @property
     def _n_features_out(self) -> int:
-        return self._fitted_model().total.n_clusters
+        return self._fitted_model().clusters.n_clusters
 
 
 def whole(source: Source) -> Chunk:

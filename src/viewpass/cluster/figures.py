@@ -8,7 +8,7 @@ from importlib.metadata import version
 from typing import Any
 
 from viewpass import __version__
-from viewpass.core.stream import Model
+from viewpass.core.model import Model
 from viewpass.kernels.grid import Integers
 
 LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn", "safetensors", "pyarrow")

@@ -12,8 +12,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from viewpass.cluster.base import ViewClusterer, check_whole, narrated, whole
 from viewpass.cluster.scales import checked_scale
 from viewpass.cluster.starts import checked_init
+from viewpass.core.beginning import begin_plain
+from viewpass.core.model import Model, Plan, widened
 from viewpass.core.step import Outcome, Rules
-from viewpass.core.stream import Model, Plan, begin, widened
 from viewpass.engine.local import too_few
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array
@@ -149,6 +150,7 @@ class IMC(ViewClusterer):
             widened(best.total, chunk.schema),
             best.centres,
             scaling,
+            self.alpha,
             rows.n_rows,
             rows.n_rows - n_seen,
             best.n_iter,
@@ -183,7 +185,7 @@ class IMC(ViewClusterer):
             if isinstance(init, str) and init != "random":
                 seeded = init == "k-means++" or number % 2 == 0
                 kind = "one seeding" if seeded else "random"
-            outcome = begin(rows, Plan(self.n_clusters, rules, kind), workspace, rng)
+            outcome = begin_plain(rows, Plan(self.n_clusters, rules, kind), workspace, rng)
             objectives.append(outcome.total.objective(self.alpha))
             if best is None or objectives[-1] < min(objectives[:-1]):
                 best = outcome

@@ -7,21 +7,25 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from viewpass.cluster.base import ViewClusterer, check_whole, narrated, whole
 from viewpass.cluster.scales import checked_scale
-from viewpass.cluster.starts import checked_init
+from viewpass.cluster.starts import checked_consensus, checked_init
+from viewpass.core.consensus.counting import Curve
+from viewpass.core.model import Model, Plan, label
 from viewpass.core.step import Rules
-from viewpass.core.stream import Model, Plan, Stream, label
+from viewpass.core.stream import Stream
 from viewpass.engine.local import run, too_few
-from viewpass.errors import DataError
-from viewpass.kernels.grid import Array, Labels
+from viewpass.errors import DataError, SettingError
+from viewpass.kernels.grid import Array, Floats, Labels
 from viewpass.sources.source import Source
 from viewpass.store.fields import Fields
 from viewpass.store.streams import pack_stream, unpack_stream
 from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.seeds import as_generator
 
+LABELS = ("labels_", "stream_labels_", "anchor_labels_")
 WARMUP_ROWS = 4000
 WARMUP_ROWS_A_CLUSTER = 50
 
@@ -125,7 +129,7 @@ class OPIMC(ViewClusterer):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "alpha": [Interval(Real, 0, None, closed="left")],
         "chunk_size": [Interval(Integral, 1, None, closed="left")],
         "n_passes": [Interval(Integral, 1, None, closed="left")],
@@ -134,6 +138,8 @@ class OPIMC(ViewClusterer):
         "init": "no_validation",  # type: ignore[dict-item]
         "warmup": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
         "fill": [StrOptions({"mean", "zero-filled-mean"}), None],
+        "n_anchors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
+        "consensus": [StrOptions({"auto", "merge", "graph"}), None],
         "scale": "no_validation",  # type: ignore[dict-item]
         "views": "no_validation",  # type: ignore[dict-item]
         "compute_labels": ["boolean"],
@@ -144,7 +150,7 @@ class OPIMC(ViewClusterer):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int | str = 8,
         *,
         alpha: float = 0.1,
         chunk_size: int = 2000,
@@ -154,6 +160,8 @@ class OPIMC(ViewClusterer):
         init: Any = "auto",
         warmup: int | str = "auto",
         fill: str | None = "mean",
+        n_anchors: int | str | None = "auto",
+        consensus: str | None = "auto",
         scale: Any = "unit",
         views: Any = None,
         compute_labels: bool = True,
@@ -170,6 +178,8 @@ class OPIMC(ViewClusterer):
         self.init = init
         self.warmup = warmup
         self.fill = fill
+        self.n_anchors = n_anchors
+        self.consensus = consensus
         self.scale = scale
         self.views = views
         self.compute_labels = compute_labels
@@ -178,6 +188,7 @@ class OPIMC(ViewClusterer):
         self.verbose = verbose
 
     stream_labels_: Labels
+    anchor_labels_: Labels
     _learnt: Stream
 
     def fit(self, X: Any, y: Any = None, observed: Any = None) -> Self:
@@ -200,12 +211,13 @@ class OPIMC(ViewClusterer):
         check_whole(self.n_clusters, "n_clusters")
         fresh = self._blank()
         source = fresh._read(X, observed, reset=True)
-        if source.n_rows is not None and source.n_rows < self.n_clusters:
-            raise DataError(too_few(source.n_rows, self.n_clusters))
         stream = fresh._learnt = fresh._new_stream(source)
+        least = stream.plan.n_clusters or 1
+        if source.n_rows is not None and source.n_rows < least:
+            raise DataError(too_few(source.n_rows, least))
         with narrated(self.verbose):
             read = run(stream, source, chunk_size=self.chunk_size, n_passes=self.n_passes)
-            fresh.stream_labels_ = read.labels
+            fresh._take_centres_of_rows(read.labels)
             if self.compute_labels and source.rereadable:
                 fresh.labels_ = fresh._labels_of(source)
         if not fresh._cut_by_views:  # lists show their length in reading
@@ -238,10 +250,10 @@ class OPIMC(ViewClusterer):
             chunk = chunk.copy()
         decided = stream.feed(chunk)
         fresh._learnt = stream
-        fresh.__dict__.pop("labels_", None)  # while gathering they are worked out when asked for
-        fresh.__dict__.pop("stream_labels_", None)
+        for name in LABELS:  # while gathering they are worked out when asked for
+            fresh.__dict__.pop(name, None)
         if decided is not None:
-            fresh.stream_labels_ = fresh.labels_ = decided.labels[-chunk.n_rows :]
+            fresh._take_centres_of_rows(decided.labels[-chunk.n_rows :])
         if not fresh._cut_by_views:  # a view that was absent so far may have shown its columns
             fresh.n_features_in_ = sum(width or 0 for width in stream.schema.widths)
         if chunk.row_ids is not None:
@@ -267,13 +279,82 @@ class OPIMC(ViewClusterer):
         if not n_rows:
             raise DataError("the data has no rows (0 samples): at least one is needed.")
         labels += [label(chunk, stream.model, stream.workspace) for chunk in waiting]
-        state = {**fresh.__dict__, "_learnt": stream}
-        state["stream_labels_"] = state["labels_"] = np.concatenate(labels)[-n_rows:]
+        state = {name: value for name, value in fresh.__dict__.items() if name not in LABELS}
+        state["_learnt"] = stream
         state["n_features_in_"] = sum(width or 0 for width in stream.schema.widths)
         if ids:
             state["row_ids_"] = np.concatenate(ids)
         self.__dict__ = state
+        if waiting:
+            self.stream_labels_ = self.labels_ = np.concatenate(labels)[-n_rows:]
+        else:
+            self._take_centres_of_rows(np.concatenate(labels)[-n_rows:])
         return self
+
+    def _take_centres_of_rows(self, centres: Labels) -> None:
+        """Labels follow from the rows' centres; where these are anchors, when they are asked for."""
+        if self._fitted_model().consensus == "plain":
+            self.stream_labels_ = centres
+        else:
+            self.anchor_labels_ = centres
+
+    def cut(self, n_clusters: int | str) -> Self:
+        """The same model cut into another number of clusters, or "auto"; no data is needed.
+
+        Anchors are cut anew (`consensus_` says how); without anchors the clusters themselves are
+        merged, by the price in the objective. `stream_labels_` of the rows it was fitted to are
+        there as well; for `labels_` use `predict`.
+
+        Returns
+        -------
+        OPIMC
+            A new estimator; this one stays as it is.
+        """
+        check_is_fitted(self)
+        model = self._fitted_model()
+        if n_clusters != "auto":
+            check_whole(n_clusters, "n_clusters")
+            if not isinstance(n_clusters, Integral) or not 1 <= n_clusters <= model.total.n_clusters:
+                raise SettingError(
+                    f"n_clusters={n_clusters!r}: a number from 1 to {model.total.n_clusters} was expected: "
+                    "a model cannot be cut into more clusters than it has centres."
+                )
+        other = self._blank()
+        kept = {name: value for name, value in self.__dict__.items() if name not in (*LABELS, "_learnt")}
+        other.__dict__.update(kept)
+        other.n_clusters = n_clusters
+        other._learnt = self._learnt.recut(None if n_clusters == "auto" else int(n_clusters))
+        centres = self.__dict__.get("anchor_labels_", self.__dict__.get("stream_labels_"))
+        if centres is not None:
+            other._take_centres_of_rows(centres)
+        return other
+
+    # ---- anchors
+
+    @property
+    def consensus_(self) -> str:
+        """What the clusters are: "plain" (centres of their own), "merge" or "graph" (of anchors)."""
+        return self._fitted_model().consensus
+
+    @property
+    def anchors_(self) -> Labels | None:
+        """The cluster of each anchor; None without anchors."""
+        cut = self._fitted_model().cut
+        return None if cut is None else cut.anchors.copy()
+
+    @property
+    def anchor_centers_(self) -> list[Floats] | None:
+        """The anchors themselves, (n_anchors, columns) for each view; None without anchors."""
+        model = self._fitted_model()
+        if model.cut is None:
+            return None
+        return [np.empty((0, 0)) if values is None else values.copy() for values in model.centres.values]
+
+    @property
+    def cluster_curve_(self) -> Curve | None:
+        """What `n_clusters="auto"` was read off; None where the number was given."""
+        cut = self._fitted_model().cut
+        return None if cut is None else cut.curve
 
     def fit_predict(self, X: Any, y: Any = None, observed: Any = None) -> Labels:
         """Fit, then give `labels_`, or `stream_labels_` where those are not made."""
@@ -281,17 +362,20 @@ class OPIMC(ViewClusterer):
         return self.labels_ if "labels_" in self.__dict__ else self.stream_labels_
 
     def _new_stream(self, source: Source) -> Stream:
-        init = checked_init(self.init, self.n_clusters, self.view_names_in_)
+        n_clusters = None if self.n_clusters == "auto" else int(self.n_clusters)
+        init = checked_init(self.init, n_clusters, self.view_names_in_)
         warmup = 0
         if isinstance(init, str) and init != "random":
             warmup = (
-                max(WARMUP_ROWS, WARMUP_ROWS_A_CLUSTER * self.n_clusters)
+                max(WARMUP_ROWS, WARMUP_ROWS_A_CLUSTER * (n_clusters or 0))
                 if self.warmup == "auto"
                 else int(self.warmup)
             )
         rules = Rules(self.alpha, self.max_iter, self.tol, self.fill)
         scale = checked_scale(self.scale, self.view_names_in_)
-        plan = Plan(self.n_clusters, rules, init, warmup, scale=scale)
+        n_anchors = None if self.n_anchors in ("auto", None) else int(self.n_anchors)
+        consensus = checked_consensus(self.consensus, self.n_anchors, self.n_clusters, init)
+        plan = Plan(*(n_clusters, rules, init, warmup), scale=scale, n_anchors=n_anchors, consensus=consensus)
         return Stream(plan, as_generator(self.random_state), self._workspace(source))
 
     def _fitted_model(self) -> Model:
@@ -313,11 +397,16 @@ class OPIMC(ViewClusterer):
             self.random_state = self._learnt.rng
 
     def __getattr__(self, name: str) -> Any:
-        # Labels of the last chunk while a warm-up gathers: from a provisional start, when asked for.
+        # Labels that are worked out when asked for: of anchors, and of the last chunk while a
+        # warm-up gathers (from a provisional start).
         if name in ("labels_", "stream_labels_") and "_learnt" in self.__dict__:
             waiting = self._learnt.gathering
             if waiting is not None:
                 return label(waiting, self._learnt.model, self._workspace())
+            if "stream_labels_" in self.__dict__:
+                return self.stream_labels_
+            if "anchor_labels_" in self.__dict__:
+                return self._learnt.model.labels_of(self.anchor_labels_)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __sklearn_is_fitted__(self) -> bool:

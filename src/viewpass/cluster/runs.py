@@ -9,10 +9,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from viewpass.cluster.base import check_whole
 from viewpass.cluster.figures import figures
 from viewpass.cluster.opimc import OPIMC
 from viewpass.cluster.saving import pack, unpack
+from viewpass.core.model import Model
 from viewpass.core.stream import Stream
 from viewpass.engine.local import too_few
 from viewpass.engine.resumable import Position, advance
@@ -109,12 +112,13 @@ class Run:
         self.folder = folder
         self._estimator = estimator._blank()
         self._source = self._estimator._read(data, None, reset=True)
-        if self._source.n_rows is not None and self._source.n_rows < estimator.n_clusters:
-            raise DataError(too_few(self._source.n_rows, estimator.n_clusters))
-        self._estimator._learnt = self._estimator._new_stream(self._source)
+        stream = self._estimator._learnt = self._estimator._new_stream(self._source)
+        least = stream.plan.n_clusters or 1
+        if self._source.n_rows is not None and self._source.n_rows < least:
+            raise DataError(too_few(self._source.n_rows, least))
         self.settings = pack(self._estimator, {})["settings"]
         self._identity = json.loads(json.dumps(self._source.identity()))
-        self._staging = Staging(LabelSink(folder.staging, estimator.n_clusters), None, folder)
+        self._staging = Staging(LabelSink(folder.staging, stream.plan.most_centres), None, folder)
         self._at = Position()
         self._seconds = 0.0
         self._sessions = 1
@@ -145,7 +149,7 @@ class Run:
         again._learnt.workspace = self.stream.workspace
         self._estimator = again
         self._at, self._seconds, self._sessions = at, seconds, sessions + 1
-        self._staging = Staging.resumed(self.folder, again._learnt.plan.n_clusters, run)
+        self._staging = Staging.resumed(self.folder, again._learnt.plan.most_centres, run)
 
     def commit(self, began: float) -> None:
         """Write the checkpoint, after all that it vouches for."""
@@ -201,7 +205,7 @@ class Run:
             self._estimator.n_passes,
             n_rows,
             curve[-1] if curve else None,
-            self._staging.labels.sizes,
+            self._sizes(),
             began,
         )
 
@@ -214,7 +218,7 @@ class Run:
         meta = pack(estimator, arrays)
         frame.write(folder.model, "model", body.encode(meta, arrays), folder.growing)
         report = {
-            **figures(self.stream.model, self._staging.labels.sizes),
+            **figures(self.stream.model, self._cluster_sizes()),
             "settings": self.settings,
             "source": self._identity,
             "sessions": self._sessions,
@@ -228,11 +232,32 @@ class Run:
 
     def _write_labels(self) -> None:
         labels, ids = self._staging.labels, self._staging.ids
-        path = self.folder.labels
+        path, model = self.folder.labels, self.stream.model
         with replacing(path, self.folder.growing) as file, LabelFile(file, path) as out:
             if ids is None:
                 for block in labels.blocks():
-                    out.add(block)
+                    out.add(_clustered(block, model))
                 return
             for part in ids.parts():
-                out.add(labels.ended(out.n_rows, len(part)), part)
+                out.add(_clustered(labels.ended(out.n_rows, len(part)), model), part)
+
+    def _sizes(self) -> Integers:
+        """Rows of each centre so far."""
+        sizes = self._staging.labels.sizes
+        return sizes[: self.stream.model.total.n_clusters] if self.stream.started else sizes[:0]
+
+    def _cluster_sizes(self) -> Integers:
+        """Rows of each cluster."""
+        model = self.stream.model
+        sizes = np.zeros(model.clusters.n_clusters, dtype=np.int64)
+        np.add.at(sizes, model.labels_of(np.arange(model.total.n_clusters, dtype=np.int32)), self._sizes())
+        return sizes
+
+
+def _clustered(rows: Array, model: Model) -> Array:
+    """Rows as the label file has them: with their cluster where they were kept with their anchor."""
+    if model.cut is None:
+        return rows
+    rows = rows.copy()
+    rows["cluster"] = model.labels_of(rows["cluster"])
+    return rows

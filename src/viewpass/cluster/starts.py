@@ -13,12 +13,33 @@ from viewpass.kernels.grid import Array
 NAMES = ("auto", "k-means++", "random")
 
 
-def checked_init(init: Any, n_clusters: int, names: tuple[str, ...]) -> Any:
+def checked_consensus(consensus: str | None, n_anchors: Any, n_clusters: Any, init: Any) -> str:
+    """Whether there are anchors, and what becomes of them; refused where the settings fight."""
+    wanted = consensus in ("merge", "graph") or n_clusters == "auto"
+    if consensus is None or n_anchors is None:
+        if wanted:
+            what = "n_clusters='auto'" if n_clusters == "auto" else f"consensus={consensus!r}"
+            none = "consensus=None" if consensus is None else "n_anchors=None"
+            raise SettingError(f"{what} needs anchors, which {none} rules out.")
+        return "plain"
+    if isinstance(init, str) and init != "random":
+        return consensus
+    if wanted:
+        raise SettingError(
+            f"init={init if isinstance(init, str) else 'arrays'!r} starts clusters, not anchors: "
+            "use init='auto', or consensus=None and a number of clusters."
+        )
+    return "plain"
+
+
+def checked_init(init: Any, n_clusters: int | None, names: tuple[str, ...]) -> Any:
     """A name, an array (memberships or labels of the first rows), or a list of centres a view."""
     if isinstance(init, str):
         if init not in NAMES:
             raise SettingError(f"init={init!r}: one of {', '.join(map(repr, NAMES))} or an array.")
         return init
+    if n_clusters is None:
+        raise SettingError("init as arrays starts a number of clusters: give it as n_clusters, not 'auto'.")
     if isinstance(init, Mapping):
         init = {str(name): values for name, values in init.items()}
         unknown = [name for name in init if name not in names]

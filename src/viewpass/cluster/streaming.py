@@ -10,8 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from viewpass.cluster.opimc import OPIMC
-from viewpass.core.stream import decide
-from viewpass.engine.resumable import label_rows
+from viewpass.engine.labelling import cluster_rows
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Integers
 from viewpass.sources.source import Source
@@ -28,15 +27,15 @@ def write_labels(
     check_is_fitted(model)
     source = model._read(data, None, reset=False)
     learnt, workspace = model._fitted_model(), model._workspace(source)
-    sizes = np.zeros(learnt.total.n_clusters, dtype=np.int64)
+    sizes = np.zeros(learnt.clusters.n_clusters, dtype=np.int64)
     id_type = None
     with replacing(path) as file, LabelFile(file, path) as out:
         for chunk in source.chunks(chunk_size):
-            decided = decide(chunk, learnt, workspace)
+            rows = cluster_rows(chunk, learnt, workspace)
             ids = None if chunk.row_ids is None else as_ids(chunk.row_ids, id_type)
             id_type = None if ids is None else ids.type
-            out.add(label_rows(decided, workspace), ids)
-            sizes += np.bincount(decided.labels[decided.labels >= 0], minlength=len(sizes))
+            out.add(rows, ids)
+            sizes += np.bincount(rows["cluster"][rows["cluster"] >= 0], minlength=len(sizes))
             watch(out.n_rows, None, sizes)
         if not out.n_rows:
             raise DataError("the data has no rows: there is nothing to label.")
@@ -49,13 +48,14 @@ def learn(model: OPIMC, data: Source, *, chunk_size: int, watch: Watch) -> int:
     stream = model._learnt
     stream.workspace = model._workspace(source)
     n_rows = 0
-    sizes = np.zeros(stream.plan.n_clusters, dtype=np.int64)
+    sizes = np.zeros(stream.plan.most_centres, dtype=np.int64)
     for chunk in source.chunks(chunk_size):
         decided = stream.feed(chunk if stream.started else chunk.copy())
         n_rows += chunk.n_rows
         if decided is not None:
             sizes += np.bincount(decided.labels[decided.labels >= 0], minlength=len(sizes))
-        watch(n_rows, stream.model.loss_curve[-1] if stream.started else None, sizes)
+        n_centres = stream.model.total.n_clusters if stream.started else 0
+        watch(n_rows, stream.model.loss_curve[-1] if stream.started else None, sizes[:n_centres])
     if not n_rows:
         raise DataError("the data has no rows: there is nothing to learn from.")
     if not model._cut_by_views:

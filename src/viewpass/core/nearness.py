@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse
 
-from viewpass.core.assign import Decision, Workspace
+from viewpass.core.assign import Decision, Workspace, distances
 from viewpass.core.centres import Centres
 from viewpass.core.fused import Step
 from viewpass.kernels.grid import Array, Floats, Integers, Labels
@@ -56,8 +56,23 @@ def nearness(
     return distance, margin
 
 
+def looked_at(rows: MeasuredRows, centres: Centres, workspace: Workspace) -> Floats:
+    """Squared distances of all rows to all centres, good to about 1e-6; whatever lies around a row."""
+    looked = _look(rows, centres, workspace)
+    if looked is None:
+        return distances(rows, centres, workspace)
+    wild = np.flatnonzero((rows.n_seen > 0) & ~np.isfinite(looked).all(axis=1))
+    if len(wild):
+        again = np.zeros((len(wild), centres.n_clusters))
+        for v in range(rows.n_views):
+            _add_exact(rows, v, centres, wild, again)
+        looked[wild] = again
+    return looked
+
+
 def _look(rows: MeasuredRows, centres: Centres, workspace: Workspace) -> Floats | None:
     """All distances by the float32 look of the compiled phases, where these can work and there is room."""
+    rows.measure(workspace.n_threads)
     if rows.desk is None:
         return None
     decision = Decision(rows.n_rows, centres.n_clusters, keep=True, pool=workspace.pool)

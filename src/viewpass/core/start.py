@@ -60,6 +60,22 @@ def seeded(
     return from_labels(rows, labels, n_clusters, rules, workspace)
 
 
+def scattered(
+    rows: MeasuredRows,
+    n_anchors: int,
+    rules: Rules,
+    workspace: Workspace,
+    rng: np.random.Generator,
+    *,
+    whole: bool,
+) -> Outcome:
+    """Many centres: one seeding and a few updates are enough, since none of them is an answer."""
+    rows.measure(workspace.n_threads)
+    n_updates = rules.max_iter if whole else min(rules.max_iter, FINAL_UPDATES)
+    (outcome,) = _from_seeds(rows, n_anchors, 1, replace(rules, max_iter=n_updates), workspace, rng)
+    return outcome
+
+
 def compete(
     rows: MeasuredRows,
     n_clusters: int,

@@ -2,72 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from copy import copy, deepcopy
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
-from viewpass.core import start, step
-from viewpass.core.assign import Decision, Workspace, assign
+from viewpass.core import step
+from viewpass.core.assign import Decision, Workspace
+from viewpass.core.beginning import begin
 from viewpass.core.centres import Centres
+from viewpass.core.links import links_of, mixture_of
+from viewpass.core.model import Decided, Model, Plan, Standing, scaled, widened
 from viewpass.core.statistics import Statistics
-from viewpass.core.step import Outcome, Rules
-from viewpass.errors import DataError, SettingError
-from viewpass.kernels.grid import Floats, Labels
+from viewpass.core.step import Outcome
+from viewpass.errors import DataError
+from viewpass.kernels.grid import Integers, Labels
 from viewpass.views.chunk import Chunk, Schema, join
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What a stream is told before its first row."""
-
-    n_clusters: int
-    rules: Rules
-    init: Any = "auto"  # a name (start.CANDIDATES, "random", "one seeding"), V, labels or centres
-    warmup: int = 0
-    reference: bool = False
-    scale: tuple[str, ...] = ()  # a name a view (scaling.NAMES); (): unit length for all
-
-
-@dataclass
-class Model:
-    """What a stream has learnt: enough to predict, to report and to go on."""
-
-    schema: Schema
-    total: Statistics
-    centres: Centres
-    scaling: Scaling
-    n_rows: int = 0
-    n_unseen: int = 0
-    n_iter: int = 0
-    loss_curve: list[float] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class Decided:
-    """Labels of consecutive rows, from row `start` of the data on."""
-
-    start: int
-    labels: Labels
-    margins: Floats
-    rows: MeasuredRows
-    centres: Centres  # those the labels were decided by
-
-
-@dataclass(frozen=True)
-class Standing:
-    """All that a stream holds besides its plan and its random generator: enough to go on elsewhere."""
-
-    schema: Schema | None
-    model: Model | None
-    gathered: Sequence[Chunk]
-    n_gathered: int
-    n_rows: int
-    n_unseen: int
 
 
 class Stream:
@@ -141,6 +94,19 @@ class Stream:
             other._model = replace(self._model, loss_curve=list(self._model.loss_curve))
         return other
 
+    def recut(self, n_clusters: int | None) -> Stream:
+        """A stream that goes on from here with its centres as anchors of so many clusters."""
+        other = self.twin()
+        model = self.model
+        consensus = "merge" if model.consensus == "plain" else model.consensus
+        if other._model is None:  # still gathering: the start will know
+            other.plan = replace(self.plan, n_clusters=n_clusters)
+            other._guess = None
+            return other
+        other.plan = replace(self.plan, n_clusters=n_clusters, consensus=consensus)
+        other._model = replace(other._model, n_clusters=n_clusters, consensus=consensus)
+        return other
+
     def feed(self, chunk: Chunk) -> Decided | None:
         """Read the next rows; nothing changes if they are refused."""
         if self._model is not None:
@@ -180,7 +146,7 @@ class Stream:
             *(rows, widened(self._model.total, schema), self._model.centres),
             *(self.plan.rules, self.workspace),
         )
-        return self._commit(outcome, rows, schema, self._model.scaling)
+        return self._commit(self._model, outcome, rows, schema)
 
     def _refeed_scaled(self, chunk: Chunk, labels: Labels) -> Decided:
         assert self._model is not None
@@ -191,7 +157,7 @@ class Stream:
             *(self.plan.rules, self.workspace),
             counted=True,
         )
-        return self._commit(outcome, rows, schema, self._model.scaling, again=True)
+        return self._commit(self._model, outcome, rows, schema, again=True)
 
     def feed_small(self, chunk: Chunk, size: int, labels: Labels | None = None) -> Iterator[Decided | None]:
         """Read small chunks of `size` rows that come together; the same as one after another.
@@ -218,7 +184,7 @@ class Stream:
 
     def _feed_several(self, chunk: Chunk, size: int, labels: Labels | None) -> Decided | None:
         """As many small chunks, scaled, as need nothing out of the ordinary; None if there are none."""
-        if self._model is None or self.plan.reference:
+        if self._model is None or self._model.links is not None or self.plan.reference:
             return None
         schema = self._model.schema.merged(chunk.schema)
         rows = self._rows(chunk)
@@ -244,9 +210,16 @@ class Stream:
             self._n_unseen += int((rows.n_seen[:n_rows] == 0).sum())
         curve.extend((several.losses / read).tolist())
         n_iter = self._model.n_iter + several.n_iter
-        counts = self._n_rows, self._n_unseen
-        learnt = several.total, several.centres, self._model.scaling
-        self._model = Model(schema, *learnt, *counts, n_iter, curve)
+        self._model = replace(
+            self._model,
+            schema=schema,
+            total=several.total,
+            centres=several.centres,
+            n_rows=self._n_rows,
+            n_unseen=self._n_unseen,
+            n_iter=n_iter,
+            loss_curve=curve,
+        )
         self._schema = schema
         found = decision.labels[:n_rows], decision.margins[:n_rows]
         return Decided(chunk.start, *found, rows, several.centres)
@@ -266,34 +239,39 @@ class Stream:
         scaling = Scaling.learn(rows.measure(n_threads), wanted)
         if not scaling.plain:
             rows = self._rows(scaling.apply(rows.chunk, n_threads=n_threads))
-        outcome = begin(rows, self.plan, self.workspace, self.rng, whole=whole)
+        first = begin(rows, self.plan, self.workspace, self.rng, whole=whole)
+        outcome = first.outcome
         outcome.total = widened(outcome.total, schema)
-        return self._commit(outcome, rows, schema, scaling)
-
-    def _commit(
-        self,
-        outcome: Outcome,
-        rows: MeasuredRows,
-        schema: Schema,
-        scaling: Scaling,
-        *,
-        again: bool = False,
-    ) -> Decided:
-        outcome.total.check_room()
-        before = self._model
-        n_rows, n_unseen = self._n_rows, self._n_unseen
-        if not again:
-            n_rows += rows.n_rows
-            n_unseen += int((rows.n_seen == 0).sum())
-        self._model = Model(
+        asked = outcome.total.n_clusters if first.consensus == "plain" else self.plan.n_clusters
+        blank = Model(
             schema,
             outcome.total,
             outcome.centres,
             scaling,
-            n_rows,
-            n_unseen,
-            outcome.n_iter + (0 if before is None else before.n_iter),
-            [] if before is None else before.loss_curve,
+            self.plan.rules.alpha,
+            consensus=first.consensus,
+            n_clusters=asked,
+            links=first.links,
+        )
+        return self._commit(blank, outcome, rows, schema)
+
+    def _commit(
+        self, before: Model, outcome: Outcome, rows: MeasuredRows, schema: Schema, *, again: bool = False
+    ) -> Decided:
+        outcome.total.check_room()
+        n_rows, n_unseen = self._n_rows, self._n_unseen
+        if not again:
+            n_rows += rows.n_rows
+            n_unseen += int((rows.n_seen == 0).sum())
+        self._model = replace(
+            before,
+            schema=schema,
+            total=outcome.total,
+            centres=outcome.centres,
+            n_rows=n_rows,
+            n_unseen=n_unseen,
+            n_iter=outcome.n_iter + before.n_iter,
+            links=self._linked(before, outcome, rows, again=again),
         )
         self._model.loss_curve.append(outcome.loss / n_rows)
         self._schema, self._n_rows, self._n_unseen = schema, n_rows, n_unseen
@@ -301,13 +279,21 @@ class Stream:
         decision = outcome.decision
         return Decided(rows.chunk.start, decision.labels, decision.margins, rows, outcome.centres)
 
+    def _linked(self, before: Model, outcome: Outcome, rows: MeasuredRows, *, again: bool) -> Integers | None:
+        """The links with these rows; every pass counts its own."""
+        if before.links is None or self._model is None:  # none are wanted, or the start has made them
+            return before.links
+        mine = links_of(mixture_of(rows, outcome.centres, self.workspace), outcome.total.n_clusters)
+        return mine if again and rows.chunk.start == 0 else before.links + mine
+
     def _pass_over(self, rows: MeasuredRows, schema: Schema) -> Decided:
         chunk = rows.chunk
         self._schema = schema
         self._n_rows += chunk.n_rows
         self._n_unseen += chunk.n_rows
-        nobody = Decision(chunk.n_rows, self.plan.n_clusters)
-        nowhere = Centres.none(self.plan.n_clusters, rows.n_views)
+        n_clusters = self.plan.n_clusters or 1
+        nobody = Decision(chunk.n_rows, n_clusters)
+        nowhere = Centres.none(n_clusters, rows.n_views)
         return Decided(chunk.start, nobody.labels, nobody.margins, rows, nowhere)
 
     def _provisional(self) -> Stream:
@@ -318,94 +304,14 @@ class Stream:
         if guess.finish() is None:
             schema = self._schema
             assert schema is not None
-            n_clusters = self.plan.n_clusters
+            n_clusters = self.plan.n_clusters or 1
             guess._model = Model(
                 schema,
                 Statistics(n_clusters, [width or 0 for width in schema.widths]),
                 Centres.none(n_clusters, len(schema.names)),
                 Scaling.none(len(schema.names)),
+                self.plan.rules.alpha,
                 self._n_rows,
                 self._n_unseen,
             )
         return guess
-
-
-def begin(
-    rows: MeasuredRows,
-    plan: Plan,
-    workspace: Workspace,
-    rng: np.random.Generator,
-    *,
-    whole: bool = False,
-) -> Outcome:
-    """Make the first centres as the plan says; `whole` if there are no rows but these."""
-    init, rules, n_clusters = plan.init, plan.rules, plan.n_clusters
-    rows.measure(workspace.n_threads)
-    if isinstance(init, str):
-        if init == "random":
-            memberships = start.soft_memberships(rows, n_clusters, rng)
-            return step.from_memberships(rows, memberships, rules, workspace)
-        if init == "one seeding":
-            return start.seeded(rows, n_clusters, rules, workspace, rng)
-        return start.compete(rows, n_clusters, init, rules, workspace, rng, whole=whole)
-    if isinstance(init, np.ndarray):
-        return _from_given(rows, init, n_clusters, rules, workspace)
-    given = _given_centres(init, rows, n_clusters)
-    nothing = start.empty_statistics(rows, n_clusters)
-    return step.from_centres(rows, nothing, given, rules, workspace)
-
-
-def _from_given(
-    rows: MeasuredRows, init: Any, n_clusters: int, rules: Rules, workspace: Workspace
-) -> Outcome:
-    if len(init) != rows.n_rows:
-        raise SettingError(
-            f"init has {len(init)} rows, the first chunk has {rows.n_rows}: init as an array says "
-            "how the rows of the first chunk start."
-        )
-    if init.ndim == 1:
-        labels = init.astype(np.int32)
-    elif np.isin(init, (0, 1)).all() and (init.sum(axis=1) == 1).all():
-        labels = init.argmax(axis=1).astype(np.int32)
-    else:
-        memberships = np.ascontiguousarray(init, dtype=np.float64)
-        return step.from_memberships(rows, memberships, rules, workspace)
-    return start.from_labels(rows, labels, n_clusters, rules, workspace)
-
-
-def _given_centres(init: Sequence[Any], rows: MeasuredRows, n_clusters: int) -> Centres:
-    schema = rows.chunk.schema
-    if len(init) != len(schema.names):
-        raise SettingError(f"init has centres of {len(init)} views, the data has {rows.n_views}.")
-    for name, width, values in zip(schema.names, schema.widths, init, strict=True):
-        if width is not None and values.shape != (n_clusters, width):
-            raise SettingError(
-                f"init, view {name!r}: centres of shape {values.shape}, ({n_clusters}, {width}) was expected."
-            )
-    return Centres.of([np.array(u, dtype=np.float64, order="C") for u in init])
-
-
-def widened(total: Statistics, schema: Schema) -> Statistics:
-    """Give views whose width has become known their (empty) sums."""
-    return total.widened(
-        [known if width is None else width for known, width in zip(total.widths, schema.widths, strict=True)]
-    )
-
-
-def label(chunk: Chunk, model: Model, workspace: Workspace, *, reference: bool = False) -> Labels:
-    """Labels of rows under a model, which does not change."""
-    return decide(chunk, model, workspace, reference=reference).labels
-
-
-def decide(chunk: Chunk, model: Model, workspace: Workspace, *, reference: bool = False) -> Decided:
-    """The same with what else is known of the rows."""
-    chunk = scaled(chunk, model, workspace)
-    rows = MeasuredRows(chunk, reference=reference, n_threads=workspace.n_threads)
-    decision = assign(rows, model.centres, workspace)
-    return Decided(chunk.start, decision.labels, decision.margins, rows, model.centres)
-
-
-def scaled(chunk: Chunk, model: Model, workspace: Workspace) -> Chunk:
-    """Rows in the scale the model has learnt, after they were found to have its views and columns."""
-    model.schema.merged(chunk.schema)
-    return model.scaling.apply(chunk, n_threads=workspace.n_threads, pool=workspace.pool)

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from viewpass.core.assign import Workspace
-from viewpass.core.stream import Decided, Model, Stream, label
+from viewpass.core.model import Decided, Model, label
+from viewpass.core.stream import Stream
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array, Labels
 from viewpass.sources.source import Source
@@ -56,7 +57,7 @@ def run(stream: Stream, source: Source, *, chunk_size: int, n_passes: int) -> Re
 def _rows_together(source: Source, stream: Stream, chunk_size: int) -> int:
     """Rows read at a time: many small chunks of data in memory, or one."""
     widths = [width or 0 for width in source.schema.widths]
-    work = chunk_size * sum(widths) * stream.plan.n_clusters
+    work = chunk_size * sum(widths) * (stream.plan.n_clusters or 1)
     if not source.in_memory or work > SMALL_WORK:
         return chunk_size
     return max(1, TOGETHER // chunk_size) * chunk_size
@@ -98,7 +99,7 @@ def check_passes(source: Source, n_passes: int) -> None:
 
 def check_enough(stream: Stream) -> None:
     """After the first pass: refuse fewer rows than clusters."""
-    n_clusters = stream.plan.n_clusters
+    n_clusters = stream.plan.n_clusters or 1
     n_seen = stream.n_rows - (stream.model.n_unseen if stream.started else stream.n_rows)
     if n_seen < n_clusters:
         raise DataError(too_few(n_seen, n_clusters))

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
 from viewpass.core.assign import Workspace
-from viewpass.core.nearness import nearness
-from viewpass.core.stream import Decided, Stream
+from viewpass.core.model import Decided
+from viewpass.core.stream import Stream
+from viewpass.engine.labelling import label_rows
 from viewpass.engine.local import check_enough, check_passes
 from viewpass.kernels.grid import Array, Labels
 from viewpass.sources.source import Source
-from viewpass.store.labels import records
 
 
 class Position(NamedTuple):
@@ -77,9 +77,3 @@ def advance(
 def _put(decided: Decided | None, sink: Sink, workspace: Workspace) -> None:
     if decided is not None:
         sink.put(decided.start, label_rows(decided, workspace))
-
-
-def label_rows(decided: Decided, workspace: Workspace) -> Array:
-    """What a label file says of rows."""
-    distance, margin = nearness(decided.rows, decided.centres, decided.labels, workspace)
-    return records(decided.labels, distance, margin, decided.rows.n_seen)

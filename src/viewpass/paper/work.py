@@ -19,8 +19,9 @@ from viewpass.cluster.multinmf import MultiNMF
 from viewpass.cluster.omvc import OMVC
 from viewpass.cluster.onmf import ONMF
 from viewpass.core.assign import Workspace
+from viewpass.core.model import Plan
 from viewpass.core.step import Rules
-from viewpass.core.stream import Plan, Stream
+from viewpass.core.stream import Stream
 from viewpass.evaluate import accuracy, nmi
 from viewpass.kernels.grid import Labels
 from viewpass.paper.settings import SETS, Trial, trial

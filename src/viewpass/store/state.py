@@ -11,14 +11,18 @@ from typing import Any
 import numpy as np
 
 from viewpass.core.centres import Centres, ViewCentres
+from viewpass.core.links import NEIGHBOURS
+from viewpass.core.model import Model
 from viewpass.core.statistics import Statistics
-from viewpass.core.stream import Model
 from viewpass.errors import FileError
-from viewpass.kernels.grid import GRID, MOST_ROWS, Array
+from viewpass.kernels.grid import GRID, MOST_ROWS, Array, Integers
+from viewpass.kernels.links import UNIT
 from viewpass.store.fields import Fields
 from viewpass.store.plain import from_plain, to_plain
 from viewpass.views.chunk import Schema
 from viewpass.views.scaling import LEARNT, Scale, Scaling
+
+CONSENSUS = ("plain", "merge", "graph")
 
 
 def pack_schema(schema: Schema, arrays: dict[str, Array]) -> dict[str, Any]:
@@ -58,10 +62,15 @@ def pack_model(model: Model, arrays: dict[str, Array]) -> dict[str, Any]:
             arrays[f"weights.{v}"] = scale.weights
         if scale is not None and scale.mean is not None:
             arrays[f"mean.{v}"] = scale.mean
+    if model.links is not None:
+        arrays["links"] = model.links
     arrays["loss_curve"] = np.array(model.loss_curve, dtype=np.float64)
     return {
         "schema": pack_schema(model.schema, arrays),
         "n_clusters": model.total.n_clusters,
+        "consensus": model.consensus,
+        "asked": model.n_clusters,
+        "alpha": to_plain(float(model.alpha), "alpha", arrays),
         "centred": [view is not None for view in model.centres.views],
         "scales": list(model.scaling.names),
         "n_rows": model.n_rows,
@@ -98,7 +107,31 @@ def unpack_model(stored: Fields) -> Model:
         total.steps[v][:], total.counts[v][:] = steps, counts
     centres, n_iter = Centres(views, known), stored.number("n_iter")
     scaling = _scaling(stored, schema)
-    return Model(schema, total, centres, scaling, n_rows, n_unseen, n_iter, curve.tolist())
+    counted = n_rows, n_unseen, n_iter
+    if "consensus" not in stored.values:  # version 1: every centre is a cluster
+        return Model(schema, total, centres, scaling, 0.0, *counted, curve.tolist(), n_clusters=n_clusters)
+    alpha = from_plain(stored.get("alpha"), stored.arrays)
+    stored.need(isinstance(alpha, float) and alpha >= 0, "alpha")
+    consensus = stored.text("consensus")
+    stored.need(consensus in CONSENSUS, "consensus")
+    asked = None if stored.get("asked") is None else stored.number("asked", least=1, most=n_clusters)
+    stored.need(asked == n_clusters if consensus == "plain" else True, "asked")
+    links = _links(stored, n_clusters, n_rows) if consensus == "graph" else None
+    return Model(
+        *(schema, total, centres, scaling, alpha, *counted, curve.tolist()),
+        consensus=consensus,
+        n_clusters=asked,
+        links=links,
+    )
+
+
+def _links(stored: Fields, n_anchors: int, n_rows: int) -> Integers:
+    """What anchors have in common: as in a sum of z z', of no more rows than were read."""
+    links = stored.array("links", np.int64, (n_anchors, n_anchors))
+    sound = bool((links >= 0).all() and (links == links.T).all())
+    most = (UNIT + NEIGHBOURS) ** 2 * float(n_rows)  # weights are rounded
+    stored.need(sound and float(links.sum(dtype=np.float64)) <= most, "links")
+    return links
 
 
 def _scaling(stored: Fields, schema: Schema) -> Scaling:

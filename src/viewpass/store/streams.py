@@ -8,14 +8,15 @@ import numpy as np
 import scipy.sparse
 
 from viewpass.core.assign import Workspace
+from viewpass.core.model import Plan, Standing
 from viewpass.core.step import Rules
-from viewpass.core.stream import Plan, Standing, Stream
+from viewpass.core.stream import Stream
 from viewpass.errors import DataError, FileError
 from viewpass.kernels.grid import Array
 from viewpass.store.fields import Fields
 from viewpass.store.generators import generator_from, generator_state
 from viewpass.store.plain import from_plain, to_plain
-from viewpass.store.state import pack_model, pack_schema, unpack_model, unpack_schema
+from viewpass.store.state import CONSENSUS, pack_model, pack_schema, unpack_model, unpack_schema
 from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import NAMES
@@ -30,7 +31,9 @@ def pack_stream(stream: Stream, arrays: dict[str, Array]) -> dict[str, Any]:
     init = "random" if stream.started else plan.init  # only a start needs it
     return {
         "plan": {
-            "n_clusters": int(plan.n_clusters),
+            "n_clusters": plan.n_clusters,
+            "n_anchors": plan.n_anchors,
+            "consensus": plan.consensus,
             "alpha": to_plain(float(plan.rules.alpha), "alpha", arrays),
             "max_iter": int(plan.rules.max_iter),
             "tol": to_plain(float(plan.rules.tol), "tol", arrays),
@@ -65,7 +68,9 @@ def unpack_stream(stored: Fields, workspace: Workspace) -> Stream:
     ]
     if model is not None:
         fits = (model.n_rows, model.n_unseen, model.schema) == (n_rows, n_unseen, schema)
-        stored.need(fits and not gathered and model.total.n_clusters == plan.n_clusters, "model")
+        stored.need(fits and not gathered, "model")
+        stored.need(plan.consensus in ("auto", model.consensus), "consensus")
+        stored.need(plan.n_clusters in (None, model.n_clusters), "n_clusters")
     else:
         stored.need(n_rows == n_unseen, "n_rows")  # rows gathered are counted when decided
     n_gathered = sum(_n_seen(chunk) for chunk in gathered)
@@ -79,16 +84,26 @@ def _plan(stored: Fields) -> Plan:
         stored.need(isinstance(value, float) and value >= 0, name)
     fill = stored.get("fill")
     stored.need(fill in FILLS, "fill")
-    n_clusters = stored.number("n_clusters", least=1)
+    n_clusters, n_anchors = _number(stored, "n_clusters"), None
+    consensus = "plain"
+    if "consensus" in stored.values:  # version 1 knows no anchors
+        consensus, n_anchors = stored.text("consensus"), _number(stored, "n_anchors")
+    stored.need(consensus in ("auto", *CONSENSUS), "consensus")
+    stored.need(n_clusters is not None or consensus != "plain", "n_clusters")
     init = from_plain(stored.get("init"), stored.arrays)
     stored.need(_sound_init(init, n_clusters), "init")
     rules = Rules(alpha, stored.number("max_iter", least=1), tol, fill)
     scale = tuple(stored.list("scale", str) if "scale" in stored.values else [])  # version 1 has none
     stored.need(all(name in NAMES for name in scale), "scale")
-    return Plan(n_clusters, rules, init, stored.number("warmup"), scale=scale)
+    warmup = stored.number("warmup")
+    return Plan(*(n_clusters, rules, init, warmup), scale=scale, n_anchors=n_anchors, consensus=consensus)
 
 
-def _sound_init(init: Any, n_clusters: int) -> bool:
+def _number(stored: Fields, name: str) -> int | None:
+    return None if stored.get(name) is None else stored.number(name, least=1)
+
+
+def _sound_init(init: Any, n_clusters: int | None) -> bool:
     """A name, labels or memberships of the first rows, or centres of each view."""
     if isinstance(init, str):
         return init in INITS
@@ -98,7 +113,8 @@ def _sound_init(init: Any, n_clusters: int) -> bool:
     if not isinstance(init, np.ndarray) or not np.isfinite(init).all():
         return False
     if init.ndim == 1:
-        return init.dtype == np.int64 and bool((init >= 0).all() and (init < n_clusters).all())
+        most = n_clusters or 0
+        return init.dtype == np.int64 and bool((init >= 0).all() and (init < most).all())
     return init.ndim == 2 and init.shape[1] == n_clusters and bool((init >= 0).all())
 
 

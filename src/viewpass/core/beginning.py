@@ -1,0 +1,132 @@
+"""The first chunk: what centres it is to have, and how they are made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from viewpass.core import start, step
+from viewpass.core.assign import Workspace
+from viewpass.core.centres import Centres
+from viewpass.core.consensus.choosing import STABLE, stability
+from viewpass.core.consensus.counting import from_gaps
+from viewpass.core.consensus.cutting import cut
+from viewpass.core.consensus.graph import spectrum
+from viewpass.core.links import links_of, mixture
+from viewpass.core.model import MOST_ANCHORS, Plan
+from viewpass.core.nearness import looked_at
+from viewpass.core.step import Outcome, Rules
+from viewpass.errors import SettingError
+from viewpass.kernels.grid import Integers
+from viewpass.views.rows import MeasuredRows
+
+ANCHORS_A_CLUSTER = 20
+ROWS_AN_ANCHOR = 10  # of the warm-up, at least
+LEAST_A_CLUSTER = 4  # anchors; with fewer a graph says nothing
+SUPPOSED_CLUSTERS = 10  # where their number is to be found
+
+
+class Beginning(NamedTuple):
+    """The first chunk settled, and what its centres are."""
+
+    outcome: Outcome
+    consensus: str  # "plain", "merge" or "graph"
+    links: Integers | None
+
+
+def begin(
+    rows: MeasuredRows, plan: Plan, workspace: Workspace, rng: np.random.Generator, *, whole: bool = False
+) -> Beginning:
+    """Make the first centres, of clusters or of anchors; `whole` if there are no rows but these."""
+    rows.measure(workspace.n_threads)
+    n_anchors = anchors_for(plan, int((rows.n_seen > 0).sum()))
+    if plan.consensus == "plain" or n_anchors == 0:
+        return _plain(rows, plan, workspace, rng, whole)
+    outcome = start.scattered(rows, n_anchors, plan.rules, workspace, rng, whole=whole)
+    if plan.consensus == "merge":
+        return Beginning(outcome, "merge", None)
+    distance = looked_at(rows, outcome.centres, workspace)
+    links = links_of(mixture(distance, rows.n_seen), n_anchors)
+    if plan.consensus == "auto":
+        n_clusters = plan.n_clusters or from_gaps(spectrum(links, n_anchors)[0]).n_clusters
+        if stability(distance, rows.n_seen, n_clusters) < STABLE:
+            if plan.n_clusters is None:
+                n_clusters = cut(outcome.total, None, plan.rules.alpha, None).n_clusters
+            return _plain(rows, replace(plan, n_clusters=n_clusters), workspace, rng, whole)
+    return Beginning(outcome, "graph", links)
+
+
+def _plain(
+    rows: MeasuredRows, plan: Plan, workspace: Workspace, rng: np.random.Generator, whole: bool
+) -> Beginning:
+    return Beginning(begin_plain(rows, plan, workspace, rng, whole=whole), "plain", None)
+
+
+def anchors_for(plan: Plan, n_rows: int) -> int:
+    """How many anchors suit the clusters and the warm-up; 0 where there cannot be enough of them."""
+    if plan.n_anchors is not None:
+        return min(plan.n_anchors, n_rows)
+    n_clusters = plan.n_clusters or SUPPOSED_CLUSTERS
+    suited = min(ANCHORS_A_CLUSTER * n_clusters, n_rows // ROWS_AN_ANCHOR, MOST_ANCHORS)
+    if suited >= LEAST_A_CLUSTER * n_clusters:
+        return suited
+    return 0 if plan.consensus == "auto" and plan.n_clusters is not None else min(2 * n_clusters, n_rows)
+
+
+def begin_plain(
+    rows: MeasuredRows,
+    plan: Plan,
+    workspace: Workspace,
+    rng: np.random.Generator,
+    *,
+    whole: bool = False,
+) -> Outcome:
+    """Make the first centres of clusters as the plan says."""
+    assert plan.n_clusters is not None
+    init, rules, n_clusters = plan.init, plan.rules, plan.n_clusters
+    rows.measure(workspace.n_threads)
+    if isinstance(init, str):
+        if init == "random":
+            memberships = start.soft_memberships(rows, n_clusters, rng)
+            return step.from_memberships(rows, memberships, rules, workspace)
+        if init == "one seeding":
+            return start.seeded(rows, n_clusters, rules, workspace, rng)
+        return start.compete(rows, n_clusters, init, rules, workspace, rng, whole=whole)
+    if isinstance(init, np.ndarray):
+        return _from_given(rows, init, n_clusters, rules, workspace)
+    given = _given_centres(init, rows, n_clusters)
+    nothing = start.empty_statistics(rows, n_clusters)
+    return step.from_centres(rows, nothing, given, rules, workspace)
+
+
+def _from_given(
+    rows: MeasuredRows, init: Any, n_clusters: int, rules: Rules, workspace: Workspace
+) -> Outcome:
+    if len(init) != rows.n_rows:
+        raise SettingError(
+            f"init has {len(init)} rows, the first chunk has {rows.n_rows}: init as an array says "
+            "how the rows of the first chunk start."
+        )
+    if init.ndim == 1:
+        labels = init.astype(np.int32)
+    elif np.isin(init, (0, 1)).all() and (init.sum(axis=1) == 1).all():
+        labels = init.argmax(axis=1).astype(np.int32)
+    else:
+        memberships = np.ascontiguousarray(init, dtype=np.float64)
+        return step.from_memberships(rows, memberships, rules, workspace)
+    return start.from_labels(rows, labels, n_clusters, rules, workspace)
+
+
+def _given_centres(init: Sequence[Any], rows: MeasuredRows, n_clusters: int) -> Centres:
+    schema = rows.chunk.schema
+    if len(init) != len(schema.names):
+        raise SettingError(f"init has centres of {len(init)} views, the data has {rows.n_views}.")
+    for name, width, values in zip(schema.names, schema.widths, init, strict=True):
+        if width is not None and values.shape != (n_clusters, width):
+            raise SettingError(
+                f"init, view {name!r}: centres of shape {values.shape}, ({n_clusters}, {width}) was expected."
+            )
+    return Centres.of([np.array(u, dtype=np.float64, order="C") for u in init])

@@ -1,0 +1,1 @@
+"""From many anchors to K clusters, after the pass and without data."""

@@ -1,0 +1,144 @@
+"""What a stream is told, what it has learnt, and what it says of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from viewpass.core.assign import Workspace, assign, distances
+from viewpass.core.centres import Centres
+from viewpass.core.consensus.cutting import Cut, cut, grouped
+from viewpass.core.links import mixture_of
+from viewpass.core.statistics import Statistics
+from viewpass.core.step import Rules
+from viewpass.kernels.grid import Floats, Integers, Labels
+from viewpass.views.chunk import Chunk, Schema
+from viewpass.views.rows import MeasuredRows
+from viewpass.views.scaling import Scaling
+
+MOST_ANCHORS = 1000  # unless more are asked for
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a stream is told before its first row."""
+
+    n_clusters: int | None  # None: as many as the anchors suggest
+    rules: Rules
+    init: Any = "auto"  # a name (start.CANDIDATES, "random", "one seeding"), V, labels or centres
+    warmup: int = 0
+    reference: bool = False
+    scale: tuple[str, ...] = ()  # a name a view (scaling.NAMES); (): unit length for all
+    n_anchors: int | None = None  # None: as many as suit the clusters and the warm-up
+    consensus: str = "plain"  # "plain", "merge", "graph", or "auto": plain or graph, as the warm-up tells
+
+    @property
+    def most_centres(self) -> int:
+        """More centres there cannot be."""
+        if self.consensus == "plain":
+            return self.n_clusters or 1
+        return max(self.n_clusters or 1, self.n_anchors or MOST_ANCHORS, 2 * (self.n_clusters or 0))
+
+
+@dataclass
+class Model:
+    """What a stream has learnt: enough to predict, to report and to go on.
+
+    Its centres are the clusters ("plain"), or anchors that form the clusters together.
+    """
+
+    schema: Schema
+    total: Statistics
+    centres: Centres
+    scaling: Scaling
+    alpha: float
+    n_rows: int = 0
+    n_unseen: int = 0
+    n_iter: int = 0
+    loss_curve: list[float] = field(default_factory=list)
+    consensus: str = "plain"
+    n_clusters: int | None = None  # asked for
+    links: Integers | None = None  # of the anchors, for a graph
+
+    @cached_property
+    def cut(self) -> Cut | None:
+        """The clusters that the anchors form; None where every centre is one."""
+        if self.consensus == "plain":
+            return None
+        return cut(self.total, self.links, self.alpha, self.n_clusters)
+
+    @cached_property
+    def clusters(self) -> Statistics:
+        """Sums and counts of the clusters."""
+        return self.total if self.cut is None else grouped(self.total, self.cut)
+
+    def labels_of(self, centres: Labels) -> Labels:
+        """The clusters of rows whose nearest centres are these: a row follows its anchor."""
+        return centres if self.cut is None else self.cut.of_anchors(centres)
+
+
+@dataclass(frozen=True)
+class Decided:
+    """The centre of consecutive rows, from row `start` of the data on."""
+
+    start: int
+    labels: Labels
+    margins: Floats
+    rows: MeasuredRows
+    centres: Centres  # those the labels were decided by
+
+
+@dataclass(frozen=True)
+class Standing:
+    """All that a stream holds besides its plan and its random generator: enough to go on elsewhere."""
+
+    schema: Schema | None
+    model: Model | None
+    gathered: Sequence[Chunk]
+    n_gathered: int
+    n_rows: int
+    n_unseen: int
+
+
+def decide(chunk: Chunk, model: Model, workspace: Workspace, *, reference: bool = False) -> Decided:
+    """The nearest centres of rows under a model, which does not change, and what else is known of them."""
+    chunk = scaled(chunk, model, workspace)
+    rows = MeasuredRows(chunk, reference=reference, n_threads=workspace.n_threads)
+    decision = assign(rows, model.centres, workspace)
+    return Decided(chunk.start, decision.labels, decision.margins, rows, model.centres)
+
+
+def label(chunk: Chunk, model: Model, workspace: Workspace, *, reference: bool = False) -> Labels:
+    """The clusters of rows under a model."""
+    if model.links is None or model.cut is None:
+        return model.labels_of(decide(chunk, model, workspace, reference=reference).labels)
+    chunk = scaled(chunk, model, workspace)
+    rows = MeasuredRows(chunk, reference=reference, n_threads=workspace.n_threads)
+    return model.cut.of_mixture(mixture_of(rows, model.centres, workspace))
+
+
+def cluster_distances(chunk: Chunk, model: Model, workspace: Workspace) -> Floats:
+    """Squared distances to the clusters over the observed views; NaN for a row without any."""
+    rows = MeasuredRows(scaled(chunk, model, workspace))
+    found = distances(rows, model.centres, workspace)
+    if model.cut is not None:
+        found = model.cut.nearest(found)
+        found[rows.n_seen == 0] = np.nan
+    return found
+
+
+def scaled(chunk: Chunk, model: Model, workspace: Workspace) -> Chunk:
+    """Rows in the scale the model has learnt, after they were found to have its views and columns."""
+    model.schema.merged(chunk.schema)
+    return model.scaling.apply(chunk, n_threads=workspace.n_threads, pool=workspace.pool)
+
+
+def widened(total: Statistics, schema: Schema) -> Statistics:
+    """Give views whose width has become known their (empty) sums."""
+    return total.widened(
+        [known if width is None else width for known, width in zip(total.widths, schema.widths, strict=True)]
+    )
