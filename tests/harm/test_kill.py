@@ -14,7 +14,16 @@ from commands import contents, write_table
 KILLED = -signal.SIGKILL
 RUNS = {
     "one pass": ["--chunk-size", "300", "--checkpoint-every", "4"],
-    "three passes": ["--chunk-size", "700", "--checkpoint-every", "3", "--passes", "3", "--scale", "standard"],
+    "three passes": [
+        "--chunk-size",
+        "700",
+        "--checkpoint-every",
+        "3",
+        "--passes",
+        "3",
+        "--scale",
+        "auto",
+    ],
     "few checkpoints": ["--chunk-size", "300", "--checkpoint-every", "40"],
 }
 
