@@ -16,7 +16,7 @@ import pytest
 
 import viewpass as vp
 from commands import contents, write_table
-from viewpass.cli.given import parsed_views
+from viewpass.cli.given import parsed_scale, parsed_views
 
 
 @pytest.fixture(scope="module")
@@ -407,3 +407,47 @@ def test_arrays_a_view_each(commands, tmp_path):
     ended = commands.run("fit", *data, "-k", "3", "--out", tmp_path / "run")
     assert ended.code == 0, ended.err
     assert vp.load(tmp_path / "run" / "model.viewpass").view_names_in_ == ("image", "text")
+
+
+# ---- scale
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [("auto", ("standard", "standard")), ("image=standard,text=unit", ("standard", "unit"))],
+)
+def test_the_scale_can_be_chosen_and_is_shown(commands, table, tmp_path, given, told):
+    out, labels, more = tmp_path / "run", tmp_path / "labels.parquet", tmp_path / "more.viewpass"
+    options = ["-k", "5", "--chunk-size", "1000", "--scale", given, "--out", out]
+    ended = commands.run("fit", table, "--id", "item", *options)
+    assert ended.code == 0, ended.err
+    views = json.loads((out / "run.json").read_text())["views"]
+    assert (views["image"]["scale"], views["text"]["scale"]) == told
+    for what in (out, out / "model.viewpass"):
+        said = commands.run("inspect", what).out
+        assert all(f"of rows, scale {name}\n" in said for name in told)
+    model = vp.load(out / "model.viewpass")
+    assert model.scale == parsed_scale(given)
+    ended = commands.run("predict", out / "model.viewpass", table, "--id", "item", "--out", labels)
+    assert ended.code == 0, ended.err
+    again = pq.read_table(labels)["cluster"].to_numpy()
+    np.testing.assert_array_equal(again, model.predict(vp.scan(str(table), id="item")))
+    ended = commands.run("update", out / "model.viewpass", table, "--id", "item", "--out", more)
+    assert ended.code == 0, ended.err
+    assert vp.load(more).scales_ == model.scales_
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("log", ["scale='log'", "'standard'"]),
+        ("image=standard", ["'image'", "'text'"]),
+        ("image=log,text=unit", ["view 'image'", "'log'"]),
+        ("image=unit,image=idf", ["--scale image=unit,image=idf", "VIEW=NAME"]),
+        ("=unit", ["VIEW=NAME"]),
+    ],
+)
+def test_a_wrong_scale_is_told_in_one_line(commands, table, tmp_path, given, words):
+    ended = commands.run("fit", table, "-k", "5", "--id", "item", "--scale", given, "--out", tmp_path / "run")
+    refused(ended, *words)
+    assert not (tmp_path / "run").exists()

@@ -232,16 +232,23 @@ def test_scales_that_make_no_sense_are_refused(tmp_path, what):
     MODELS["a scale a view"]().save(path)
     meta, arrays = body.decode(frame.read(path, "model"), "it")
     name, change = SCALES[what]
-    changed = change(arrays[name] if name in arrays else None)
+    changed = change(arrays.get(name))
     arrays = {key: part for key, part in arrays.items() if key != name}
     frame.write(path, "model", body.encode(meta, arrays | ({} if changed is None else {name: changed})))
     with pytest.raises(vp.FileError, match="makes no sense"):
         vp.load(path)
 
 
+<<<<<<< HEAD
 @pytest.mark.parametrize(
     "names", [["unit", "idf"], ["idf", "idf"], ["auto", "idf"], ["standard"], [1, 2], None]
 )
+=======
+NAMES = [["unit", "idf"], ["idf", "idf"], ["auto", "idf"], ["standard"], [1, 2], None]
+
+
+@pytest.mark.parametrize("names", NAMES, ids=str)
+>>>>>>> scale
 def test_names_of_scales_must_fit_what_was_learnt(tmp_path, names):
     path = tmp_path / "model"
     MODELS["a scale a view"]().save(path)

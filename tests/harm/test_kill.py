@@ -22,7 +22,7 @@ RUNS = {
         "--passes",
         "3",
         "--scale",
-        "standard",
+        "auto",
     ],
     "few checkpoints": ["--chunk-size", "300", "--checkpoint-every", "40"],
 }

@@ -70,11 +70,11 @@ class OPIMC(ViewClusterer):
         the views' names) says it for each view. "unit": nothing, the paper. "standard": every
         column less its mean, divided by its spread; sparse views keep their zeros, so they are
         divided only. "idf": every column times log((1 + n) / (1 + rows that have it)) + 1, zeros
-        kept. "auto": by each view's values: counts (whole, not negative, and sparse or mostly
-        zero) "idf", other sparse views "unit", other dense ones "standard". It is learnt from
-        the warm-up (or the first chunk) and then stays; a view first seen later stays at "unit".
-        A missing view stays missing. A row equal to the mean in every column has no direction
-        left and counts as missing in that view.
+        kept. "auto": by each view's values: counts and marks (whole numbers, mostly 1, of a view
+        that is sparse or mostly zero) "idf", other sparse views "unit", other dense ones
+        "standard". It is learnt from the warm-up (or the first chunk) and then stays; a view
+        first seen later stays at "unit". A missing view stays missing. A row equal to the mean in
+        every column has no direction left and counts as missing in that view.
     views : int or list of int, optional
         How a single 2-D array is cut into views: widths (one may be -1 for the rest), or a number
         of near-equal blocks.
@@ -111,8 +111,8 @@ class OPIMC(ViewClusterer):
 
     Notes
     -----
-    The published procedure is `init="random"` (which reads no warm-up), with `chunk_size=50` on
-    small data and 2000 on large.
+    The published procedure is `init="random"` (which reads no warm-up) and `scale="unit"`, with
+    `chunk_size=50` on small data and 2000 on large.
 
     Examples
     --------

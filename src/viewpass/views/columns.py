@@ -23,14 +23,19 @@ class Columns:
     mean: Floats
     spread: Floats  # 0 where a column is constant
     n_nonzero: Integers
-    whole: bool  # no value but whole numbers
-    signed: bool  # some value is negative
+    n_ones: int
+    whole: bool  # no value but whole numbers, none of them negative
     sparse: bool
 
     @property
     def density(self) -> float:
         """Share of values that are not zero."""
         return float(self.n_nonzero.sum()) / max(self.n_rows * len(self.mean), 1)
+
+    @property
+    def counts(self) -> bool:
+        """Whether these are counts of things that are rare, or marks: whole numbers, most often 1."""
+        return self.whole and 2 * self.n_ones >= int(self.n_nonzero.sum())
 
 
 def columns_of(x: Matrix, present: Mask) -> Columns:
@@ -39,12 +44,12 @@ def columns_of(x: Matrix, present: Mask) -> Columns:
         return _of_sparse(x, present)
     n_rows, width = int(present.sum()), x.shape[1]
     largest, n_nonzero = np.zeros(width), np.zeros(width, dtype=np.int64)
-    whole, signed = True, False
+    n_ones, whole = 0, True
     for block in _blocks(x, present):
         np.maximum(largest, np.abs(block).max(axis=0), out=largest)
         n_nonzero += (block != 0).sum(axis=0)
-        whole = whole and bool((block == np.rint(block)).all())
-        signed = signed or bool((block < 0).any())
+        n_ones += int((block == 1).sum())
+        whole = whole and _whole(block)
     factor = _towards_one(largest)
     mean, square = np.zeros(width), np.zeros(width)
     for block in _blocks(x, present):
@@ -53,7 +58,7 @@ def columns_of(x: Matrix, present: Mask) -> Columns:
     for block in _blocks(x, present):
         square += ((block * factor - mean) ** 2).sum(axis=0)
     spread = _told_spread(np.sqrt(square / max(n_rows, 1)), largest, factor)
-    return Columns(n_rows, mean / factor, spread, n_nonzero, whole, signed, sparse=False)
+    return Columns(n_rows, mean / factor, spread, n_nonzero, n_ones, whole, sparse=False)
 
 
 def _blocks(x: Array, present: Mask) -> Iterator[Floats]:
@@ -80,8 +85,12 @@ def _of_sparse(x: Matrix, present: Mask) -> Columns:
     square = np.bincount(indices, (scaled - mean[indices]) ** 2, width) + (n_rows - n_stored) * mean**2
     spread = _told_spread(np.sqrt(square / max(n_rows, 1)), largest, factor)
     n_nonzero = np.bincount(indices[data != 0], minlength=width)
-    whole, signed = bool((data == np.rint(data)).all()), bool((data < 0).any())
-    return Columns(n_rows, mean / factor, spread, n_nonzero, whole, signed, sparse=True)
+    n_ones = int((data == 1).sum())
+    return Columns(n_rows, mean / factor, spread, n_nonzero, n_ones, _whole(data), sparse=True)
+
+
+def _whole(values: Floats) -> bool:
+    return bool((values == np.rint(values)).all() and (values >= 0).all())
 
 
 def _towards_one(largest: Floats) -> Floats:

@@ -31,7 +31,7 @@ logger = logging.getLogger("viewpass")
 LEARNT = ("standard", "idf")
 NAMES = ("auto", "unit", *LEARNT)
 TILE = 2**16  # numbers that a thread scales at a time
-MOSTLY_ZERO = 0.5  # whole numbers of which a smaller share is not zero are counts, not measurements
+MOSTLY_ZERO = 0.5  # a dense view holds counts, not measurements, if a smaller share is not zero
 
 
 @dataclass(frozen=True)
@@ -136,11 +136,10 @@ def learn_scale(columns: Columns, name: str) -> Scale | None:
 def suited(columns: Columns) -> str:
     """The scale that goes with what the data is, as far as its values tell ("auto").
 
-    Counts (whole, not negative, sparse or mostly zero) are weighed, other dense views standardised.
-    Other sparse views stay as they are: most often they have been weighed already.
+    Counts and marks (whole numbers, most often 1 where they are not 0) are weighed, other dense
+    views standardised. Other sparse views stay as they are: most often they were weighed already.
     """
-    counts = columns.whole and not columns.signed
-    if counts and (columns.sparse or columns.density < MOSTLY_ZERO):
+    if columns.counts and (columns.sparse or columns.density < MOSTLY_ZERO):
         return "idf"
     return "unit" if columns.sparse else "standard"
 
