@@ -10,7 +10,8 @@ import numpy as np
 
 from viewpass.core import step
 from viewpass.core.assign import Decision, Workspace
-from viewpass.core.beginning import begin
+from viewpass.core.agreement import agreed_scaling
+from viewpass.core.beginning import SUPPOSED_CLUSTERS, begin
 from viewpass.core.centres import Centres
 from viewpass.core.links import links_of, mixture_of
 from viewpass.core.model import Decided, Model, Plan, Standing, scaled, widened
@@ -236,7 +237,8 @@ class Stream:
         """Learn the scale of the first rows, then make centres of them."""
         n_threads = self.workspace.n_threads
         wanted = self.plan.scale or ("unit",) * rows.n_views
-        scaling = Scaling.learn(rows.measure(n_threads), wanted)
+        n_clusters = self.plan.n_clusters or SUPPOSED_CLUSTERS
+        scaling = agreed_scaling(rows.measure(n_threads), wanted, n_clusters, self.workspace)
         if not scaling.plain:
             rows = self._rows(scaling.apply(rows.chunk, n_threads=n_threads))
         first = begin(rows, self.plan, self.workspace, self.rng, whole=whole)

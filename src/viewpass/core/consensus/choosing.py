@@ -16,6 +16,7 @@ from viewpass.kernels.grid import Floats, Integers
 
 STABLE = 0.45  # the graph is taken from here on
 SPLITS = 3
+RESTARTS = 5
 MOST_ROWS = 2000
 
 
@@ -36,4 +37,4 @@ def stability(distance: Floats, n_seen: Integers, n_clusters: int) -> float:
 
 def _clusters(distance: Floats, n_seen: Integers, n_clusters: int) -> Integers:
     rows = mixture(distance, n_seen)
-    return cut(links_of(rows, distance.shape[1]), n_clusters).labels_of(rows)
+    return cut(links_of(rows, distance.shape[1]), n_clusters, RESTARTS).labels_of(rows)

@@ -45,11 +45,11 @@ def spectrum(links: Integers, n_leading: int) -> tuple[Floats, Floats]:
     return values[::-1], vectors[:, ::-1]
 
 
-def cut(links: Integers, n_clusters: int) -> GraphCut:
+def cut(links: Integers, n_clusters: int, n_restarts: int = RESTARTS) -> GraphCut:
     """Cut the anchors into clusters, numbered by their lowest anchor."""
     _, vectors = spectrum(links, n_clusters)
     degrees = np.maximum(links.sum(axis=1), 1).astype(np.float64)
-    found = KMeans(n_clusters, n_init=RESTARTS, random_state=0)
+    found = KMeans(n_clusters, n_init=n_restarts, random_state=0)
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer places than clusters: some stay empty
         found.fit(_directions(vectors), sample_weight=degrees / degrees.max())
