@@ -108,7 +108,7 @@ class Scaling:
 
 
 def _observed(chunk: Chunk, present: dict[int, Mask]) -> Mask | None:
-    """The mask of a scaled chunk: rows absent from a centred view cannot be told by their zeros any more."""
+    """The mask of a scaled chunk, which also says which rows its centred views have."""
     if not present:
         return chunk.observed
     masks = [present[v] if v in present else chunk.wanted(v) for v in range(len(chunk.names))]
