@@ -148,7 +148,7 @@ def demo(
 def fit(
     data: Data,
     n_clusters: Annotated[
-        int, typer.Option("-k", "--clusters", min=1, metavar="N", help="Clusters to find.")
+        str, typer.Option("-k", "--clusters", metavar="N", help="Clusters to find; auto: how many, too.")
     ],
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where model, labels and report go.")],
     views: Views = None,
@@ -164,7 +164,19 @@ def fit(
             help="What is done to views before unit length: unit (nothing), standard (mean and spread of "
             "each column), idf, or auto; VIEW=NAME,VIEW=NAME for each view.",
         ),
-    ] = "unit",
+    ] = "auto",
+    anchors: Annotated[
+        str,
+        typer.Option(
+            metavar="N", help="Small clusters in the pass, which form those asked for: N, auto or none."
+        ),
+    ] = "auto",
+    consensus: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="How anchors form clusters: merge, graph, none (no anchors), or auto."
+        ),
+    ] = "auto",
     max_iter: Annotated[int, typer.Option(min=1, metavar="N", help="Most centre updates a chunk.")] = 20,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Decides what is drawn at the start.")] = 0,
     resume: Annotated[
@@ -188,17 +200,19 @@ def fit(
     for byte.
     """
     from viewpass.cli.fit import run
-    from viewpass.cli.given import open_data, parsed_scale
+    from viewpass.cli.given import open_data, parsed_number, parsed_scale
     from viewpass.cluster.opimc import OPIMC
 
     estimator = OPIMC(
-        n_clusters,
+        parsed_number(n_clusters, "-k"),
         alpha=alpha,
         chunk_size=chunk_size,
         n_passes=passes,
         max_iter=max_iter,
         init=init,
         scale=parsed_scale(scale),
+        n_anchors=parsed_number(anchors, "--anchors"),
+        consensus=None if consensus == "none" else consensus,
         random_state=seed,
         n_threads=threads,
     )

@@ -43,6 +43,21 @@ def parsed_views(given: Sequence[str]) -> Any:
     return views
 
 
+def parsed_number(given: str, option: str) -> int | str | None:
+    """A number, "auto", or None for "none" (where there may be none).
+
+    >>> parsed_number("12", "-k"), parsed_number("auto", "-k"), parsed_number("none", "--anchors")
+    (12, 'auto', None)
+    """
+    if given.isdigit() and int(given) > 0:
+        return int(given)
+    if given == "auto":
+        return given
+    if given == "none" and option != "-k":
+        return None
+    raise SettingError(f"{option} {given}: a number from 1 on, or auto, was expected.")
+
+
 def parsed_scale(given: str) -> Any:
     """A name, or VIEW=NAME for each view.
 

@@ -39,7 +39,9 @@ class OPIMC(ViewClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
+    n_clusters : int or "auto", default=8
+        "auto": as many as the anchors suggest, by the largest gap between the eigenvalues of their
+        graph or the dearest merge (`cluster_curve_`).
     alpha : float, default=0.1
         Ridge on the centres. It pulls them towards the origin with the weight of `alpha` rows.
     chunk_size : int, default=2000
@@ -65,16 +67,27 @@ class OPIMC(ViewClusterer):
         What an empty cluster's centre is in a view: in the first chunk the mean of the chunk's
         observed rows (or, as the released code has it, of all its rows, absent ones as zeros),
         later its last centre. None: zero, the paper's OPIMC-NF.
-    scale : {"unit", "standard", "idf", "auto"}, list or dict, default="unit"
+    scale : {"auto", "unit", "standard", "idf"}, list or dict, default="auto"
         What is done to a view before its rows are brought to unit length; a list or a dict (by
         the views' names) says it for each view. "unit": nothing, the paper. "standard": every
         column less its mean, divided by its spread; sparse views keep their zeros, so they are
         divided only. "idf": every column times log((1 + n) / (1 + rows that have it)) + 1, zeros
-        kept. "auto": by each view's values: counts and marks (whole numbers, mostly 1, of a view
-        that is sparse or mostly zero) "idf", other sparse views "unit", other dense ones
-        "standard". It is learnt from the warm-up (or the first chunk) and then stays; a view
+        kept. "auto": the views vote. By its values counts and marks (whole numbers, mostly 1, of a
+        view that is sparse or mostly zero) would suit "idf", other dense views "standard"; that
+        is done where the views, each clustered by itself, then agree with each other better than
+        at unit length, and not otherwise. It is learnt from the warm-up (or the first chunk) and then stays; a view
         first seen later stays at "unit". A missing view stays missing. A row equal to the mean in
         every column has no direction left and counts as missing in that view.
+    n_anchors : int, "auto" or None, default="auto"
+        Small clusters carried through the pass, which form the clusters asked for afterwards.
+        "auto": 20 a cluster, but no more than one for ten rows of the warm-up and 1000 in all.
+        None: no anchors.
+    consensus : {"auto", "graph", "merge"} or None, default="auto"
+        How anchors form clusters. "graph": rows near the same anchors link them, and the graph is
+        cut by its leading eigenvectors; finds clusters of any shape. "merge": pairs are merged
+        by what that costs the objective. None: no anchors, every centre is a cluster.
+        "auto": "graph" if the first rows show that its clusters do not depend on which anchors
+        were drawn, or else no anchors; `init="random"` and arrays imply no anchors.
     views : int or list of int, optional
         How a single 2-D array is cut into views: widths (one may be -1 for the rest), or a number
         of near-equal blocks.
@@ -91,10 +104,21 @@ class OPIMC(ViewClusterer):
     Attributes
     ----------
     stream_labels_ : (n,) array of int32
-        The labels as the stream decided them: the paper's result. -1: a row without any view.
+        The labels as the stream decided them: the paper's result. With anchors, the clusters of
+        the anchors it gave the rows to. -1: a row without any view.
     labels_ : (n,) array of int32
         The labels under the final centres, equal to `predict` of the same data. Not made of a
-        stream that can be read once only.
+        stream that can be read once only. With a graph, a row goes where most of its nearest
+        anchors lead.
+    consensus_ : str
+        What was done: "plain" (every centre is a cluster), "graph" or "merge".
+    anchors_ : (n_anchors,) array of int32 or None
+        The cluster of each anchor.
+    anchor_labels_ : (n,) array of int32
+        The anchor of each row, as the stream decided it; where there are anchors.
+    anchor_centers_ : list of (n_anchors, columns) arrays, or None
+    cluster_curve_ : Curve or None
+        What `n_clusters="auto"` was read off: `numbers` and `values`.
     cluster_centers_ : list of (n_clusters, columns) arrays
         In the scaled space: means of rows that were scaled (`scales_`), then of unit length.
     scales_ : dict of str
@@ -111,8 +135,8 @@ class OPIMC(ViewClusterer):
 
     Notes
     -----
-    The published procedure is `init="random"` (which reads no warm-up) and `scale="unit"`, with
-    `chunk_size=50` on small data and 2000 on large.
+    The published procedure is `init="random", scale="unit", n_anchors=None` (`warmup=0` is implied),
+    with `chunk_size=50` on small data and 2000 on large.
 
     Examples
     --------
@@ -162,7 +186,7 @@ class OPIMC(ViewClusterer):
         fill: str | None = "mean",
         n_anchors: int | str | None = "auto",
         consensus: str | None = "auto",
-        scale: Any = "unit",
+        scale: Any = "auto",
         views: Any = None,
         compute_labels: bool = True,
         random_state: Any = None,

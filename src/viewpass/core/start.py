@@ -36,6 +36,8 @@ SEED_ROWS_A_CLUSTER = 5  # seeds are drawn from so many rows (or HEAT_ROWS) if t
 # rows, or at seven times as many rows as the warm-up has.
 HEAT_UPDATES, FINAL_UPDATES = 2, 3
 LARGE = 4000
+FINALISTS = 5  # settled on all rows where these are all there will be,
+ENOUGH = 5  # with so many times the updates of a chunk
 
 
 def soft_memberships(rows: MeasuredRows, n_clusters: int, rng: np.random.Generator) -> Floats:
@@ -106,10 +108,13 @@ def compete(
             runs = _first_heat(heat, n_clusters, numbers, heat_rules, workspace, rng)
         else:
             runs = _next_heat(heat, field, heat_rules, workspace, same_rows=heat is last)
-        field = _best(runs, n_left + 1 if n_left > 1 and effort >= 2.0 else n_left, rules.alpha)
+        n_left = n_left + 1 if n_left > 1 and effort >= 2.0 else n_left
+        field = _best(runs, max(n_left, FINALISTS) if whole else n_left, rules.alpha)
         last = heat
-    n_updates = rules.max_iter if whole else min(rules.max_iter, int(FINAL_UPDATES * effort))
-    return _go_on(rows, field[0], replace(rules, max_iter=n_updates), workspace, same_rows=False)
+    n_updates = ENOUGH * rules.max_iter if whole else min(rules.max_iter, int(FINAL_UPDATES * effort))
+    final_rules = replace(rules, max_iter=n_updates)
+    (winner,) = _best(_next_heat(rows, field, final_rules, workspace, same_rows=last is rows), 1, rules.alpha)
+    return winner
 
 
 def _best(runs: Iterable[Outcome], n_left: int, alpha: float) -> list[Outcome]:

@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 
 from viewpass.core import step
-from viewpass.core.assign import Decision, Workspace
 from viewpass.core.agreement import agreed_scaling
+from viewpass.core.assign import Decision, Workspace
 from viewpass.core.beginning import SUPPOSED_CLUSTERS, begin
 from viewpass.core.centres import Centres
 from viewpass.core.links import links_of, mixture_of
