@@ -239,16 +239,10 @@ def test_scales_that_make_no_sense_are_refused(tmp_path, what):
         vp.load(path)
 
 
-<<<<<<< HEAD
-@pytest.mark.parametrize(
-    "names", [["unit", "idf"], ["idf", "idf"], ["auto", "idf"], ["standard"], [1, 2], None]
-)
-=======
 NAMES = [["unit", "idf"], ["idf", "idf"], ["auto", "idf"], ["standard"], [1, 2], None]
 
 
 @pytest.mark.parametrize("names", NAMES, ids=str)
->>>>>>> scale
 def test_names_of_scales_must_fit_what_was_learnt(tmp_path, names):
     path = tmp_path / "model"
     MODELS["a scale a view"]().save(path)
