@@ -167,9 +167,7 @@ def fit(
     ] = "auto",
     anchors: Annotated[
         str,
-        typer.Option(
-            metavar="N", help="Small clusters in the pass, which form those asked for: N, auto or none."
-        ),
+        typer.Option(metavar="N", help="Small clusters that form those asked for: N, auto or none."),
     ] = "auto",
     consensus: Annotated[
         str,
@@ -204,7 +202,7 @@ def fit(
     from viewpass.cluster.opimc import OPIMC
 
     estimator = OPIMC(
-        parsed_number(n_clusters, "-k"),
+        parsed_number(n_clusters, "-k") or "auto",
         alpha=alpha,
         chunk_size=chunk_size,
         n_passes=passes,

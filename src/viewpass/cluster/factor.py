@@ -156,7 +156,7 @@ class FactorClusterer(ViewReader):
 
     @property
     def _n_features_out(self) -> int:
-        return self.n_clusters
+        return int(self.n_clusters)
 
     # ---- answers
 

@@ -75,9 +75,9 @@ class OPIMC(ViewClusterer):
         kept. "auto": the views vote. By its values counts and marks (whole numbers, mostly 1, of a
         view that is sparse or mostly zero) would suit "idf", other dense views "standard"; that
         is done where the views, each clustered by itself, then agree with each other better than
-        at unit length, and not otherwise. It is learnt from the warm-up (or the first chunk) and then stays; a view
-        first seen later stays at "unit". A missing view stays missing. A row equal to the mean in
-        every column has no direction left and counts as missing in that view.
+        at unit length, and not otherwise. It is learnt from the warm-up (or the first chunk) and
+        then stays; a view first seen later stays at "unit". A missing view stays missing. A row
+        equal to the mean in every column has no direction left and counts as missing in that view.
     n_anchors : int, "auto" or None, default="auto"
         Small clusters carried through the pass, which form the clusters asked for afterwards.
         "auto": 20 a cluster, but no more than one for ten rows of the warm-up and 1000 in all.
