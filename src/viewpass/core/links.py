@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from viewpass.core.assign import Workspace
+from viewpass.core.assign import Decision, Workspace
 from viewpass.core.centres import Centres
 from viewpass.core.nearness import looked_at
 from viewpass.kernels.grid import Array, Floats, Integers
@@ -50,6 +50,13 @@ def mixture(distance: Floats, n_seen: Integers, n_near: int = NEIGHBOURS) -> Mix
 def mixture_of(rows: MeasuredRows, centres: Centres, workspace: Workspace) -> Mixture:
     """The same, after a look at all anchors."""
     return mixture(looked_at(rows, centres, workspace), rows.n_seen)
+
+
+def first_mixture(rows: MeasuredRows, centres: Centres, decision: Decision, workspace: Workspace) -> Mixture:
+    """The same from a look that has just been taken, where its distances were kept."""
+    if decision.distance is None or not np.isfinite(decision.slack).all():
+        return mixture_of(rows, centres, workspace)
+    return mixture(decision.distance, rows.n_seen)  # without |x|^2, which weights do not depend on
 
 
 def links_of(rows: Mixture, n_anchors: int) -> Integers:

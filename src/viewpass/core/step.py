@@ -11,6 +11,7 @@ from viewpass.core.assign import Decision, Workspace, assign_and_add, look_again
 from viewpass.core.bounds import doubtful_rows
 from viewpass.core.centres import Centres, ChunkMean, Filling
 from viewpass.core.fused import Several, Step
+from viewpass.core.links import Mixture, first_mixture
 from viewpass.core.loss import loss
 from viewpass.core.statistics import Statistics
 from viewpass.kernels.grid import Floats, Integers, Labels, Mask
@@ -36,14 +37,24 @@ class Outcome:
     decision: Decision
     loss: float
     n_iter: int
+    mixture: Mixture | None = None  # of the anchors the rows were near when they were first looked at
 
 
 def from_centres(
-    rows: MeasuredRows, total: Statistics, centres: Centres, rules: Rules, workspace: Workspace
+    rows: MeasuredRows,
+    total: Statistics,
+    centres: Centres,
+    rules: Rules,
+    workspace: Workspace,
+    *,
+    mixed: bool = False,
 ) -> Outcome:
-    """A new chunk: predict it with the centres so far (Eq. 15-16), then settle."""
+    """A new chunk: predict it with the centres so far (Eq. 15-16), then settle.
+
+    `mixed`: give its rows as mixtures of these centres, too.
+    """
     total = total.widened(centres.widths(total.widths))
-    if rows.desk is not None:
+    if rows.desk is not None and not mixed:
         decision = Decision(rows.n_rows, total.n_clusters, keep=True, pool=workspace.pool)
         on_desk = Step(rows, centres, total.widths, workspace)
         done = on_desk.read(total, decision, rules, _filling(rows, rules, first=False))
@@ -52,7 +63,10 @@ def from_centres(
         rows.measure(workspace.n_threads)
     decision, after = assign_and_add(rows, centres, total, workspace, keep=True)
     assert after is not None
-    return settle(rows, after, centres, decision, rules, workspace)
+    mixture = first_mixture(rows, centres, decision, workspace) if mixed else None
+    outcome = settle(rows, after, centres, decision, rules, workspace)
+    outcome.mixture = mixture
+    return outcome
 
 
 def from_labels(

@@ -146,6 +146,7 @@ class Stream:
         outcome = step.from_centres(
             *(rows, widened(self._model.total, schema), self._model.centres),
             *(self.plan.rules, self.workspace),
+            mixed=self._model.links is not None,
         )
         return self._commit(self._model, outcome, rows, schema)
 
@@ -285,7 +286,8 @@ class Stream:
         """The links with these rows; every pass counts its own."""
         if before.links is None or self._model is None:  # none are wanted, or the start has made them
             return before.links
-        mine = links_of(mixture_of(rows, outcome.centres, self.workspace), outcome.total.n_clusters)
+        mixture = outcome.mixture or mixture_of(rows, outcome.centres, self.workspace)
+        mine = links_of(mixture, outcome.total.n_clusters)
         return mine if again and rows.chunk.start == 0 else before.links + mine
 
     def _pass_over(self, rows: MeasuredRows, schema: Schema) -> Decided:
