@@ -68,12 +68,14 @@ def _plain(
 def anchors_for(plan: Plan, n_rows: int) -> int:
     """How many anchors suit the clusters and the warm-up; 0 where there cannot be enough of them."""
     if plan.n_anchors is not None:
-        return min(plan.n_anchors, n_rows)
+        return max(min(plan.n_anchors, n_rows), plan.n_clusters or 1)
     n_clusters = plan.n_clusters or SUPPOSED_CLUSTERS
     suited = min(ANCHORS_A_CLUSTER * n_clusters, n_rows // ROWS_AN_ANCHOR, MOST_ANCHORS)
     if suited >= LEAST_A_CLUSTER * n_clusters:
         return suited
-    return 0 if plan.consensus == "auto" and plan.n_clusters is not None else min(2 * n_clusters, n_rows)
+    if plan.consensus == "auto" and plan.n_clusters is not None:
+        return 0
+    return max(min(2 * n_clusters, n_rows), plan.n_clusters or 1)
 
 
 def begin_plain(

@@ -19,7 +19,7 @@ from viewpass.kernels.links import UNIT, kernel
 from viewpass.views.rows import MeasuredRows
 
 NEIGHBOURS = 4  # anchors a row is a mixture of
-MOST_ROWS = 2**33  # z z' of so many rows fit into 63 bits
+MOST_ROWS = 2**32  # z z' of so many rows fit into 63 bits
 
 
 class Mixture(NamedTuple):
@@ -30,7 +30,9 @@ class Mixture(NamedTuple):
 
     def of(self, values: Floats) -> Floats:
         """What each row is if the anchors are these (one row each)."""
-        mixed: Floats = np.einsum("ij,ijk->ik", self.weights / UNIT, values[self.near])
+        mixed = np.zeros((len(self.near), values.shape[1]))
+        for near, weights in zip(self.near.T, self.weights.T, strict=True):
+            mixed += (weights / UNIT)[:, None] * values[near]
         return mixed
 
 
