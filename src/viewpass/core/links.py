@@ -55,8 +55,11 @@ def mixture_of(rows: MeasuredRows, centres: Centres, workspace: Workspace) -> Mi
 
 
 def first_mixture(rows: MeasuredRows, centres: Centres, decision: Decision, workspace: Workspace) -> Mixture:
-    """The same from a look that has just been taken, where its distances were kept."""
-    if decision.distance is None or not np.isfinite(decision.slack).all():
+    """The same from a look that has just been taken, where its distances were kept.
+
+    Those of views of different kinds are of no use: their last bits depend on the number of threads.
+    """
+    if rows.desk is None or decision.distance is None or not np.isfinite(decision.slack).all():
         return mixture_of(rows, centres, workspace)
     return mixture(decision.distance, rows.n_seen)  # without |x|^2, which weights do not depend on
 
