@@ -10,6 +10,13 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 import viewpass as vp
+from viewpass.core.assign import Workspace, distances
+from viewpass.core.consensus import telling
+from viewpass.core.links import mixture
+from viewpass.core.model import scaled
+from viewpass.core.nearness import looked_at
+from viewpass.views.chunk import Chunk
+from viewpass.views.rows import MeasuredRows
 
 N = 900
 CONSENSUS = ("graph", "merge")
@@ -33,7 +40,14 @@ def data(form="float64", seed=0, n_rows=N):
 
 
 def anchored(consensus, **settings):
-    given = {"n_clusters": 4, "n_anchors": 40, "chunk_size": 150, "warmup": 200, "random_state": 0, "n_threads": 1}
+    given = {
+        "n_clusters": 4,
+        "n_anchors": 40,
+        "chunk_size": 150,
+        "warmup": 200,
+        "random_state": 0,
+        "n_threads": 1,
+    }
     return vp.OPIMC(**{**given, "consensus": consensus, **settings})
 
 
@@ -85,7 +99,9 @@ def test_threads_do_not_matter_where_they_are_worth_it(dtype):
     observed = rng.random((3000, 2)) > 0.3
     found = []
     for n_threads in (1, 2, 3):
-        model = vp.OPIMC(5, consensus="graph", chunk_size=1000, warmup=900, random_state=0, n_threads=n_threads)
+        model = vp.OPIMC(
+            5, consensus="graph", chunk_size=1000, warmup=900, random_state=0, n_threads=n_threads
+        )
         found.append((bits(model.fit(views, observed=observed)), model.labels_.tobytes()))
     assert found[1] == found[0]
     assert found[2] == found[0]
@@ -268,3 +284,22 @@ def test_settings_that_fight_are_refused():
     ]:
         with pytest.raises(vp.SettingError, match=said):
             vp.OPIMC(**settings).fit(views)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_labels_are_those_of_exact_distances(dtype, monkeypatch):
+    """On noise, where many rows lie between clusters."""
+    rng = np.random.default_rng(0)
+    views = [rng.standard_normal((2000, width)).astype(dtype) for width in (5, 3)]
+    held = anchored("graph", chunk_size=4000, compute_labels=False).fit(views)._learnt.model
+    views = [rng.standard_normal((40_000, width)).astype(dtype) for width in (5, 3)]
+    chunk = scaled(Chunk.of(views), held, Workspace(1))
+    rows = MeasuredRows(chunk).measure()
+    exact = mixture(distances(rows, held.centres, Workspace(1)), rows.n_seen)
+    labels = held.cut.of_mixture(exact)
+    looked = looked_at(rows, held.centres, Workspace(1))
+    monkeypatch.setattr(telling, "ERROR", 1e-3)
+    shaken = looked + rng.uniform(-1e-3, 1e-3, looked.shape)  # what far worse kernels would say
+    assert (held.cut.of_mixture(mixture(shaken, rows.n_seen)) != labels).any()
+    for found in (looked, shaken):
+        np.testing.assert_array_equal(telling.told(rows, held.cut, held.centres, Workspace(1), found), labels)

@@ -12,7 +12,7 @@ import numpy as np
 from viewpass.core.assign import Workspace, assign, distances
 from viewpass.core.centres import Centres
 from viewpass.core.consensus.cutting import Cut, cut, grouped
-from viewpass.core.links import mixture_of
+from viewpass.core.consensus.telling import told
 from viewpass.core.statistics import Statistics
 from viewpass.core.step import Rules
 from viewpass.kernels.grid import Floats, Integers, Labels
@@ -118,7 +118,7 @@ def label(chunk: Chunk, model: Model, workspace: Workspace, *, reference: bool =
         return model.labels_of(decide(chunk, model, workspace, reference=reference).labels)
     chunk = scaled(chunk, model, workspace)
     rows = MeasuredRows(chunk, reference=reference, n_threads=workspace.n_threads)
-    return model.cut.of_mixture(mixture_of(rows, model.centres, workspace))
+    return told(rows, model.cut, model.centres, workspace)
 
 
 def cluster_distances(chunk: Chunk, model: Model, workspace: Workspace) -> Floats:

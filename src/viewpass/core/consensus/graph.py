@@ -28,14 +28,25 @@ class GraphCut:
 
     def labels_of(self, rows: Mixture) -> Integers:
         """The cluster of rows: that nearest to the direction of their mixture of anchors."""
-        directions = _directions(rows.of(self.places))
+        nearest: Integers = self._farness(_directions(rows.of(self.places))).argmin(axis=1)
+        return nearest
+
+    def margins_of(self, rows: Mixture) -> tuple[Floats, Floats]:
+        """By how much that cluster is nearer than any other, and how long the mixture is."""
+        mixed = rows.of(self.places)
+        two = np.partition(self._farness(_directions(mixed)), 1, axis=1)
+        margins: Floats = two[:, 1] - two[:, 0]
+        return margins, np.linalg.norm(mixed, axis=1)
+
+    def _farness(self, directions: Floats) -> Floats:
+        """Squared distances to the clusters but for what they have in common."""
         squares = np.einsum("ij,ij->i", self.centres, self.centres)
         # Column after column: a product by BLAS has other bits for other numbers of rows and threads.
         nearness = np.zeros((len(directions), len(self.centres)))
         for axis in range(directions.shape[1]):
             nearness += directions[:, axis, None] * self.centres[:, axis]
-        nearest: Integers = (squares - 2.0 * nearness).argmin(axis=1)
-        return nearest
+        farness: Floats = squares - 2.0 * nearness
+        return farness
 
 
 def spectrum(links: Integers, n_leading: int) -> tuple[Floats, Floats]:
