@@ -9,6 +9,7 @@ from pathlib import Path
 from benchmarks.quality import report
 from benchmarks.quality.cells import Cells
 from benchmarks.quality.methods import METHODS, chosen
+from benchmarks.quality.page import fill_page
 from benchmarks.quality.run import Wanted, fill
 from benchmarks.quality.sets import SETS
 from benchmarks.quality.summary import Results, results
@@ -23,6 +24,8 @@ def main() -> int:
         cells.forget(key for key in wanted.all() if key.method in again)
         fill(cells, wanted, options.jobs)
     _write(results(cells.known.values(), options.seeds), options.seeds, options.out)
+    if options.page:
+        fill_page(options.page, (options.out / "quality.md").read_text(), options.out / "quality.svg")
     return 0
 
 
@@ -48,6 +51,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=1, help="of each process")
     parser.add_argument("--report", action="store_true", help="run nothing, only write what is known")
     parser.add_argument("--out", type=Path, default=Path("out/quality"))
+    parser.add_argument("--page", type=Path, help="a page to put the tables into, such as docs/quality.md")
     options = parser.parse_args()
     for what, asked, known in (
         ("--only", options.only, SETS),

@@ -8,12 +8,13 @@ MiniBatchKMeans gets rows of unit length, absent ones the mean of their view.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
-from benchmarks.data import Data
+from benchmarks.data import Data, observed
 from benchmarks.peers import side_by_side, unit
 
 PAIRS_ROWS = 3100  # matrices of rows x rows, of which these methods hold several
@@ -29,15 +30,13 @@ def refuses(name: str, n_rows: int) -> str | None:
 def pimvc(data: Data, n_clusters: int, seed: int) -> np.ndarray:
     from imml.cluster import PIMVC
 
-    model = PIMVC(n_clusters=n_clusters, random_state=seed)
-    return np.asarray(model.fit_predict([_narrowed(_prepared(view)) for view in data.views]))
+    return _of_seen_rows(PIMVC(n_clusters=n_clusters, random_state=seed), data, _narrowed)
 
 
 def nemo(data: Data, n_clusters: int, seed: int) -> np.ndarray:
     from imml.cluster import NEMO
 
-    model = NEMO(n_clusters=n_clusters, random_state=seed)
-    return np.asarray(model.fit_predict([_prepared(view) for view in data.views]))
+    return _of_seen_rows(NEMO(n_clusters=n_clusters, random_state=seed), data, lambda view: view)
 
 
 def kmeans(data: Data, n_clusters: int, seed: int) -> np.ndarray:
@@ -62,6 +61,14 @@ def dense(view: Any, dtype: Any = np.float64) -> np.ndarray:
     array = np.asarray(view.toarray(), dtype=dtype)
     array[np.diff(view.indptr) == 0] = np.nan
     return array
+
+
+def _of_seen_rows(model: Any, data: Data, turned: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """The labels of iMML's methods, which know no row without any view: -1."""
+    seen = np.any([observed(view) for view in data.views], axis=0)
+    labels = np.full(data.n_rows, -1)
+    labels[seen] = model.fit_predict([turned(_prepared(view[seen])) for view in data.views])
+    return labels
 
 
 def _prepared(view: Any) -> np.ndarray:
