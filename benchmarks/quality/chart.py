@@ -113,7 +113,7 @@ def _write(figure: Any, measured: list[Result]) -> None:
     )
     seeds = max(each.figures["nmi"].seeds for each in measured)
     about = (
-        f"Mean of {seeds} seeds; 0.3 of each view removed (bdgp, debian_l10n, emoji_l10n: as they come). "
+        f"Mean of at most {seeds} seeds; 0.3 of each view removed (not bdgp, debian_l10n, emoji_l10n). "
         "Right is better.\nNEMO and PIMVC need all pairs of rows: sets of at most 3,100. "
         "1/4: warm-up held to a quarter of the rows."
     )
