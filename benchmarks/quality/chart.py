@@ -21,11 +21,13 @@ LOOKS = {
     "imc5": ("s", "#222222", 11),
     "nemo": ("P", "#AA3377", 13),
     "pimvc": ("X", "#009988", 13),
+    "nemo-standard": ("P", "#D9A3C0", 13),
+    "pimvc-standard": ("X", "#7FCCC3", 13),
     "viewpass-start": ("d", "#33BBEE", 14),
     "viewpass-auto-quarter": ("h", "#99CCEE", 15),
     "viewpass-auto": ("o", "#0077BB", 17),
 }
-ROW, HEAD, FOOT = 0.62, 2.45, 1.25  # inches
+ROW, HEAD, FOOT = 0.62, 2.6, 1.25  # inches
 
 
 def draw(found: Results, folder: Path) -> None:

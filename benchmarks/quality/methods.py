@@ -51,7 +51,7 @@ class Method:
 
     def refuses(self, real: RealSet) -> str | None:
         """Why it does not run on this set."""
-        return peers.refuses(self.kind, real.n_rows) if self.kind in peers.PEERS else None
+        return peers.refuses(self.kind, real) if self.kind in peers.PEERS else None
 
     def fit(self, data: Data, n_clusters: int, seed: int, n_threads: int) -> Labels:
         """The labels by all names the method has for them."""
@@ -105,6 +105,8 @@ METHODS = {
         Method("imc5", "IMC, best of 5", "imc", settings={"n_init": 5}),
         Method("nemo", "NEMO", "nemo"),
         Method("pimvc", "PIMVC", "pimvc"),
+        Method("nemo-standard", "NEMO, standardised", "nemo-standard"),
+        Method("pimvc-standard", "PIMVC, standardised", "pimvc-standard"),
         *(Method(name, name.replace("-", " "), "opimc", settings=given) for name, given in VIEWPASS.items()),
         *(
             Method(name + QUARTER, name.replace("-", " ") + ", 1/4", "opimc", settings=given, quarter=True)

@@ -1,14 +1,16 @@
 """The peers: iMML's PIMVC and NEMO, and k-means of the views side by side.
 
-iMML's methods keep their default settings and get float64 arrays with NaN where a view is absent: dense
-views with every feature at mean 0 and spread 1, as its guides prepare them (on Digit and aloi10 better for
-both methods than unit rows or the data as it is), sparse ones with rows of unit length.
+iMML's methods keep their default settings and get float64 arrays with NaN where a view is absent, their
+rows of unit length as in iMML's guide to clustering. Both are also run with the features of dense views at
+mean 0 and spread 1 instead, as columns of their own: which of the two is better differs from set to set, and
+choosing between them would take the classes.
 MiniBatchKMeans gets rows of unit length, absent ones the mean of their view.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,27 +18,33 @@ import scipy.sparse
 
 from benchmarks.data import Data, observed
 from benchmarks.peers import side_by_side, unit
+from benchmarks.quality.sets import RealSet
 
 PAIRS_ROWS = 3100  # matrices of rows x rows, of which these methods hold several
 DENSE_VALUES = 100_000_000
+STANDARD = "-standard"
 
 
-def refuses(name: str, n_rows: int) -> str | None:
-    if name != "kmeans" and n_rows > PAIRS_ROWS:
-        return f"all pairs of {n_rows:,} rows"
+def refuses(name: str, real: RealSet) -> str | None:
+    if name != "kmeans" and real.n_rows > PAIRS_ROWS:
+        return f"all pairs of {real.n_rows:,} rows"
+    if name.endswith(STANDARD) and real.sparse:
+        return "no dense view"
     return None
 
 
-def pimvc(data: Data, n_clusters: int, seed: int) -> np.ndarray:
+def pimvc(data: Data, n_clusters: int, seed: int, *, standard: bool = False) -> np.ndarray:
     from imml.cluster import PIMVC
 
-    return _of_seen_rows(PIMVC(n_clusters=n_clusters, random_state=seed), data, _narrowed)
+    model = PIMVC(n_clusters=n_clusters, random_state=seed)
+    return _of_seen_rows(model, data, lambda view: _narrowed(_prepared(view, standard)))
 
 
-def nemo(data: Data, n_clusters: int, seed: int) -> np.ndarray:
+def nemo(data: Data, n_clusters: int, seed: int, *, standard: bool = False) -> np.ndarray:
     from imml.cluster import NEMO
 
-    return _of_seen_rows(NEMO(n_clusters=n_clusters, random_state=seed), data, lambda view: view)
+    model = NEMO(n_clusters=n_clusters, random_state=seed)
+    return _of_seen_rows(model, data, lambda view: _prepared(view, standard))
 
 
 def kmeans(data: Data, n_clusters: int, seed: int) -> np.ndarray:
@@ -51,7 +59,13 @@ def kmeans(data: Data, n_clusters: int, seed: int) -> np.ndarray:
     return np.asarray(MiniBatchKMeans(n_clusters, random_state=seed).fit_predict(joined))
 
 
-PEERS = {"pimvc": pimvc, "nemo": nemo, "kmeans": kmeans}
+PEERS: dict[str, Callable[[Data, int, int], np.ndarray]] = {
+    "pimvc": pimvc,
+    "nemo": nemo,
+    "pimvc" + STANDARD: partial(pimvc, standard=True),
+    "nemo" + STANDARD: partial(nemo, standard=True),
+    "kmeans": kmeans,
+}
 
 
 def dense(view: Any, dtype: Any = np.float64) -> np.ndarray:
@@ -63,16 +77,16 @@ def dense(view: Any, dtype: Any = np.float64) -> np.ndarray:
     return array
 
 
-def _of_seen_rows(model: Any, data: Data, turned: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+def _of_seen_rows(model: Any, data: Data, prepare: Callable[[Any], np.ndarray]) -> np.ndarray:
     """The labels of iMML's methods, which know no row without any view: -1."""
     seen = np.any([observed(view) for view in data.views], axis=0)
     labels = np.full(data.n_rows, -1)
-    labels[seen] = model.fit_predict([turned(_prepared(view[seen])) for view in data.views])
+    labels[seen] = model.fit_predict([prepare(view[seen]) for view in data.views])
     return labels
 
 
-def _prepared(view: Any) -> np.ndarray:
-    if scipy.sparse.issparse(view):
+def _prepared(view: Any, standard: bool) -> np.ndarray:
+    if scipy.sparse.issparse(view) or not standard:
         return dense(unit(view))
     array = dense(view)
     spread = np.nanstd(array, axis=0)

@@ -30,6 +30,7 @@ class RealSet:
     views: tuple[str, ...] | None = None
     missing: tuple[str, ...] = RATES
     sorted_by_class: bool = False
+    sparse: bool = False  # all views
 
     def make(self, missing: str, seed: int) -> Data:
         """The rows in the order of the seed, without the views that are missing.
@@ -57,13 +58,13 @@ SETS = {
     each.name: each
     for each in sorted(
         (
-            RealSet("3sources", 169),
+            RealSet("3sources", 169, sparse=True),
             RealSet("acm", 3025),
             RealSet("aloi10", 1079),
-            RealSet("bbcsport", 544),
-            RealSet("bdgp", 2500, missing=(NATURAL,)),
-            RealSet("debian_l10n", 53_896, missing=(NATURAL,)),
-            RealSet("emoji_l10n", 1914, missing=(NATURAL,)),
+            RealSet("bbcsport", 544, sparse=True),
+            RealSet("bdgp", 2500, missing=(NATURAL,), sparse=True),
+            RealSet("debian_l10n", 53_896, missing=(NATURAL,), sparse=True),
+            RealSet("emoji_l10n", 1914, missing=(NATURAL,), sparse=True),
             RealSet("hw2sources", 2000),
             RealSet("landuse21", 2100),
             RealSet("mfeat", 2000, views=DIGIT_VIEWS),
@@ -71,9 +72,9 @@ SETS = {
             RealSet("mnist_hog5000", 5000),
             RealSet("msrc_v1_6v", 210),
             RealSet("nutrimouse", 40),
-            RealSet("reuters1200", 1200),
-            RealSet("reuters600", 600),
-            RealSet("webkb", 1051),
+            RealSet("reuters1200", 1200, sparse=True),
+            RealSet("reuters600", 600, sparse=True),
+            RealSet("webkb", 1051, sparse=True),
             RealSet("wikipedia", 2866),
         ),
         key=lambda each: each.name,
