@@ -19,7 +19,7 @@ TABLES = (
     ("nmi", "NMI"),
     ("acc", "ACC"),
     ("ari", "ARI"),
-    ("seconds", "seconds"),
+    ("processor_seconds", "processor seconds"),
     ("bytes_above", "MB above the data"),
 )
 WHOLE, QUARTER = "default warm-up", "warm-up held to a quarter of the rows"
@@ -74,7 +74,7 @@ def _entry(result: Result | None, measure: str, seeds: int) -> str:
         return "fails"
     figure = result.figures[measure]
     few = f" ({figure.seeds})" if figure.seeds < seeds else ""
-    if measure == "seconds":
+    if measure == "processor_seconds":
         return short(figure.mean) + few
     if measure == "bytes_above":
         return f"{figure.mean / MEBIBYTE:,.0f}{few}"

@@ -11,7 +11,6 @@ from benchmarks.quality.cells import Cell
 from benchmarks.quality.methods import METHODS, QUARTER, same_as_whole
 from benchmarks.quality.sets import SETS
 
-MEASURES = ("nmi", "acc", "ari", "seconds", "bytes_above")
 OTHER = {"labels_": "stream_labels_", "stream_labels_": "labels_"}
 
 
@@ -59,7 +58,7 @@ def _result(key: tuple[str, str, str], cells: list[Cell]) -> Result:
         return Result(*key, {}, failed=cells[0]["failed"])
     counts = METHODS[key[2]].labels
     columns = {name: [cell["scores"][counts][name] for cell in done] for name in ("nmi", "acc", "ari")}
-    columns |= {name: [cell[name] for cell in done] for name in ("seconds", "bytes_above")}
+    columns |= {name: [cell[name] for cell in done] for name in ("processor_seconds", "bytes_above")}
     other = [cell["scores"][OTHER[counts]]["nmi"] for cell in done if OTHER[counts] in cell["scores"]]
     figures = {name: _figure(values) for name, values in columns.items()}
     return Result(*key, figures, _figure(other) if other else None)
