@@ -127,7 +127,7 @@ def test_label_files_hold_what_predict_of_the_stream_said(commands, table, tmp_p
 
     out = tmp_path / "run"
     assert commands.run(*fit(table, out, RUNS["three passes"])).code == 0
-    settings = {"chunk_size": 700, "n_passes": 3, "random_state": 0}
+    settings = {"chunk_size": 700, "n_passes": 3, "scale": "auto", "random_state": 0}
     source = vp.scan(str(table), id="item")
     model = vp.OPIMC(5, **settings).fit(source)
     labels = pq.read_table(out / "labels.parquet")
