@@ -7,7 +7,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 import viewpass as vp
-from inputs import GAPS, IMAGE, TEXT, small, with_gaps
+from inputs import GAPS, IMAGE, PLAIN, TEXT, small, with_gaps
 
 FRAME = pd.DataFrame(np.hstack([IMAGE, TEXT]), columns=[f"col{j}" for j in range(9)])
 
@@ -35,8 +35,12 @@ def centres_of_an_unknown_view():
     return started(init=init).partial_fit([IMAGE[:20], None])
 
 
+def anchored(consensus, **settings):
+    return started(n_anchors=12, consensus=consensus, **settings)
+
+
 MODELS = {
-    "fitted": lambda: started(chunk_size=7).fit([IMAGE, TEXT], observed=GAPS),
+    "fitted": lambda: started(chunk_size=7, **PLAIN).fit([IMAGE, TEXT], observed=GAPS),
     "two passes": lambda: started(chunk_size=7, n_passes=2).fit(with_gaps()),
     "default warm-up": lambda: small().fit({"image": IMAGE, "text": TEXT}, observed=GAPS),
     "sparse": lambda: started().fit([sp.csr_array(IMAGE), sp.csr_array(TEXT)]),
@@ -44,7 +48,7 @@ MODELS = {
     "one array": lambda: started(views=[4, -1]).fit(FRAME),
     "partial_fit": lambda: started().partial_fit([IMAGE[:20], TEXT[:20]], observed=GAPS[:20]),
     "a view not seen yet": lambda: started().partial_fit([IMAGE[:20], None]),
-    "gathering": gathering,
+    "gathering": lambda: gathering(**PLAIN),
     "gathering, sparse": gathering_sparse,
     "only rows without a view": unseen_only,
     "given centres": centres_of_an_unknown_view,
@@ -56,6 +60,13 @@ MODELS = {
     "a scale a view": lambda: started(scale={"a": "standard", "b": "idf"}).fit(
         {"a": IMAGE, "b": sp.csr_array(np.abs(TEXT))}
     ),
+    "graph": lambda: anchored("graph", chunk_size=24).fit([IMAGE, TEXT], observed=GAPS),
+    "merge": lambda: anchored("merge", chunk_size=24, n_passes=2).fit(with_gaps()),
+    "graph, cut again": lambda: anchored("graph").fit([IMAGE, TEXT]).cut(5),
+    "plain, cut": lambda: started(n_clusters=6).fit([IMAGE, TEXT]).cut(3),
+    "graph, its own number": lambda: anchored("graph", n_clusters="auto").fit([IMAGE, TEXT]),
+    "merge, its own number": lambda: anchored("merge", n_clusters="auto").fit([IMAGE, TEXT]),
+    "gathering, graph": lambda: gathering(n_anchors=12, consensus="graph"),
     "IMC, standard": lambda: small(vp.IMC, n_init=2, scale="auto").fit([IMAGE, TEXT], observed=GAPS),
     "IMC": lambda: small(vp.IMC, n_init=2).fit([IMAGE, TEXT], observed=GAPS),
     "MT19937": lambda: started(random_state=np.random.RandomState(3)).partial_fit([IMAGE, TEXT]),

@@ -155,6 +155,7 @@ class IMC(ViewClusterer):
             rows.n_rows - n_seen,
             best.n_iter,
             [best.loss / rows.n_rows],
+            n_clusters=best.total.n_clusters,
         )
         fresh.labels_ = best.decision.labels
         if not fresh._cut_by_views:

@@ -75,8 +75,8 @@ class OPIMC(ViewClusterer):
         kept. "auto": the views vote. By its values counts and marks (whole numbers, mostly 1, of a
         view that is sparse or mostly zero) would suit "idf", other dense views "standard"; that
         is done where the views, each clustered by itself, then agree with each other better than
-        at unit length, and not otherwise. It is learnt from the warm-up (or the first chunk) and
-        then stays; a view first seen later stays at "unit". A missing view stays missing. A row
+        at unit length, and not otherwise (with centres as `init`: "unit"). It is learnt from the
+        warm-up (or the first chunk) and then stays; a view first seen later stays at "unit". A missing view stays missing. A row
         equal to the mean in every column has no direction left and counts as missing in that view.
     n_anchors : int, "auto" or None, default="auto"
         Small clusters carried through the pass, which form the clusters asked for afterwards.
@@ -213,6 +213,7 @@ class OPIMC(ViewClusterer):
 
     stream_labels_: Labels
     anchor_labels_: Labels
+    _by_chunk: bool  # whether the labels are those of partial_fit
     _learnt: Stream
 
     def fit(self, X: Any, y: Any = None, observed: Any = None) -> Self:
@@ -277,7 +278,7 @@ class OPIMC(ViewClusterer):
         for name in LABELS:  # while gathering they are worked out when asked for
             fresh.__dict__.pop(name, None)
         if decided is not None:
-            fresh._take_centres_of_rows(decided.labels[-chunk.n_rows :])
+            fresh._take_centres_of_rows(decided.labels[-chunk.n_rows :], by_chunk=True)
         if not fresh._cut_by_views:  # a view that was absent so far may have shown its columns
             fresh.n_features_in_ = sum(width or 0 for width in stream.schema.widths)
         if chunk.row_ids is not None:
@@ -312,15 +313,21 @@ class OPIMC(ViewClusterer):
         if waiting:
             self.stream_labels_ = self.labels_ = np.concatenate(labels)[-n_rows:]
         else:
-            self._take_centres_of_rows(np.concatenate(labels)[-n_rows:])
+            self._take_centres_of_rows(np.concatenate(labels)[-n_rows:], by_chunk=True)
         return self
 
-    def _take_centres_of_rows(self, centres: Labels) -> None:
-        """Labels follow from the rows' centres; where these are anchors, when they are asked for."""
-        if self._fitted_model().consensus == "plain":
-            self.stream_labels_ = centres
-        else:
+    def _take_centres_of_rows(self, centres: Labels, *, by_chunk: bool = False) -> None:
+        """Labels follow from the rows' centres; where these are anchors, when they are asked for.
+
+        `by_chunk`: nobody will look back at the rows, so these are their `labels_` too.
+        """
+        self._by_chunk = by_chunk
+        if self._fitted_model().consensus != "plain":
             self.anchor_labels_ = centres
+            return
+        self.stream_labels_ = centres
+        if by_chunk:
+            self.labels_ = centres
 
     def cut(self, n_clusters: int | str) -> Self:
         """The same model cut into another number of clusters, or "auto"; no data is needed.
@@ -350,7 +357,7 @@ class OPIMC(ViewClusterer):
         other._learnt = self._learnt.recut(None if n_clusters == "auto" else int(n_clusters))
         centres = self.__dict__.get("anchor_labels_", self.__dict__.get("stream_labels_"))
         if centres is not None:
-            other._take_centres_of_rows(centres)
+            other._take_centres_of_rows(centres, by_chunk=self._by_chunk)
         return other
 
     # ---- anchors
@@ -397,6 +404,8 @@ class OPIMC(ViewClusterer):
             )
         rules = Rules(self.alpha, self.max_iter, self.tol, self.fill)
         scale = checked_scale(self.scale, self.view_names_in_)
+        if isinstance(init, list):  # centres are in a scale their maker knew
+            scale = tuple("unit" if name == "auto" else name for name in scale)
         n_anchors = None if self.n_anchors in ("auto", None) else int(self.n_anchors)
         consensus = checked_consensus(self.consensus, self.n_anchors, self.n_clusters, init)
         plan = Plan(*(n_clusters, rules, init, warmup), scale=scale, n_anchors=n_anchors, consensus=consensus)
@@ -427,9 +436,7 @@ class OPIMC(ViewClusterer):
             waiting = self._learnt.gathering
             if waiting is not None:
                 return label(waiting, self._learnt.model, self._workspace())
-            if "stream_labels_" in self.__dict__:
-                return self.stream_labels_
-            if "anchor_labels_" in self.__dict__:
+            if "anchor_labels_" in self.__dict__ and (name == "stream_labels_" or self._by_chunk):
                 return self._learnt.model.labels_of(self.anchor_labels_)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
