@@ -117,7 +117,7 @@ def compare(views, dense, observed, *, n_clusters, alpha, chunk_size, rng):
         n_passes=3,
         start=start,
     )
-    settings = {"alpha": alpha, "chunk_size": chunk_size, "init": start}
+    settings = {**PUBLISHED, "alpha": alpha, "chunk_size": chunk_size, "init": start}
     for n_passes in (1, 3):
         model = vp.OPIMC(n_clusters, n_passes=n_passes, **settings).fit(views, observed=observed)
         labels = expected.labels_per_pass[n_passes - 1]

@@ -276,7 +276,7 @@ def test_links_that_make_no_sense_are_refused(tmp_path, what):
     changed = LINKS[what](arrays["links"])
     arrays = {key: part for key, part in arrays.items() if key != "links"}
     frame.write(path, "model", body.encode(meta, arrays | ({} if changed is None else {"links": changed})))
-    with pytest.raises(vp.FileError, match="makes no sense|do not belong|links"):
+    with pytest.raises(vp.FileError, match="links"):
         vp.load(path)
 
 

@@ -76,8 +76,9 @@ class OPIMC(ViewClusterer):
         view that is sparse or mostly zero) would suit "idf", other dense views "standard"; that
         is done where the views, each clustered by itself, then agree with each other better than
         at unit length, and not otherwise (with centres as `init`: "unit"). It is learnt from the
-        warm-up (or the first chunk) and then stays; a view first seen later stays at "unit". A missing view stays missing. A row
-        equal to the mean in every column has no direction left and counts as missing in that view.
+        warm-up (or the first chunk) and then stays; a view first seen later stays at "unit". A
+        missing view stays missing. A row equal to the mean in every column has no direction left
+        and counts as missing in that view.
     n_anchors : int, "auto" or None, default="auto"
         Small clusters carried through the pass, which form the clusters asked for afterwards.
         "auto": 20 a cluster, but no more than one for ten rows of the warm-up and 1000 in all.
