@@ -24,7 +24,7 @@ N_MUTATIONS = 20_000
 N_REFRAMED = 1500
 SETS = (
     *("fitted", "gathering", "gathering, sparse", "IMC", "MT19937", "frames", "standard", "a scale a view"),
-    *("graph", "merge, its own number"),
+    *("graph", "plain, its own number"),
 )
 
 

@@ -39,6 +39,14 @@ def anchored(consensus, **settings):
     return started(n_anchors=12, consensus=consensus, **settings)
 
 
+def noise():
+    rng = np.random.default_rng(0)
+    model = started(n_anchors=20, n_clusters="auto").fit([rng.standard_normal((90, w)) for w in (4, 5)])
+    assert model.consensus_ == "plain"
+    assert model.cluster_curve_.n_clusters == len(model.cluster_centers_[0])
+    return model
+
+
 MODELS = {
     "fitted": lambda: started(chunk_size=7, **PLAIN).fit([IMAGE, TEXT], observed=GAPS),
     "two passes": lambda: started(chunk_size=7, n_passes=2).fit(with_gaps()),
@@ -66,6 +74,7 @@ MODELS = {
     "plain, cut": lambda: started(n_clusters=6).fit([IMAGE, TEXT]).cut(3),
     "graph, its own number": lambda: anchored("graph", n_clusters="auto").fit([IMAGE, TEXT]),
     "merge, its own number": lambda: anchored("merge", n_clusters="auto").fit([IMAGE, TEXT]),
+    "plain, its own number": noise,
     "gathering, graph": lambda: gathering(n_anchors=12, consensus="graph"),
     "IMC, standard": lambda: small(vp.IMC, n_init=2, scale="auto").fit([IMAGE, TEXT], observed=GAPS),
     "IMC": lambda: small(vp.IMC, n_init=2).fit([IMAGE, TEXT], observed=GAPS),

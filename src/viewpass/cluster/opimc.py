@@ -385,8 +385,29 @@ class OPIMC(ViewClusterer):
     @property
     def cluster_curve_(self) -> Curve | None:
         """What `n_clusters="auto"` was read off; None where the number was given."""
-        cut = self._fitted_model().cut
-        return None if cut is None else cut.curve
+        return self._fitted_model().curve
+
+    def plot_cluster_curve(self, ax: Any = None) -> Any:
+        """Draw `cluster_curve_`, with the number that was taken marked.
+
+        Where the number of clusters was given, the curve it would have been read off is drawn, as of
+        `cut("auto")`.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; without, a new figure is made.
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        from viewpass.cluster.drawing import draw_curve
+
+        check_is_fitted(self)
+        curve = self.cluster_curve_ or self.cut("auto").cluster_curve_
+        assert curve is not None
+        return draw_curve(curve, self._n_features_out, ax)
 
     def fit_predict(self, X: Any, y: Any = None, observed: Any = None) -> Labels:
         """Fit, then give `labels_`, or `stream_labels_` where those are not made."""

@@ -12,7 +12,7 @@ from viewpass.core import start, step
 from viewpass.core.assign import Workspace
 from viewpass.core.centres import Centres
 from viewpass.core.consensus.choosing import STABLE, stability
-from viewpass.core.consensus.counting import from_gaps
+from viewpass.core.consensus.counting import Curve, from_gaps
 from viewpass.core.consensus.cutting import cut
 from viewpass.core.consensus.graph import spectrum
 from viewpass.core.links import links_of, mixture
@@ -35,6 +35,7 @@ class Beginning(NamedTuple):
     outcome: Outcome
     consensus: str  # "plain", "merge" or "graph"
     links: Integers | None
+    curve: Curve | None = None  # what the number of plain clusters was read off
 
 
 def begin(
@@ -53,9 +54,12 @@ def begin(
     if plan.consensus == "auto":
         n_clusters = plan.n_clusters or from_gaps(spectrum(links, n_anchors)[0]).n_clusters
         if stability(distance, rows.n_seen, n_clusters) < STABLE:
+            curve = None
             if plan.n_clusters is None:
-                n_clusters = cut(outcome.total, None, plan.rules.alpha, None).n_clusters
-            return _plain(rows, replace(plan, n_clusters=n_clusters), workspace, rng, whole)
+                curve = cut(outcome.total, None, plan.rules.alpha, None).curve
+                assert curve is not None
+                plan = replace(plan, n_clusters=curve.n_clusters)
+            return _plain(rows, plan, workspace, rng, whole)._replace(curve=curve)
     return Beginning(outcome, "graph", links)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from viewpass.core.assign import Workspace, assign, distances
 from viewpass.core.centres import Centres
+from viewpass.core.consensus.counting import Curve
 from viewpass.core.consensus.cutting import Cut, cut, grouped
 from viewpass.core.consensus.telling import told
 from viewpass.core.statistics import Statistics
@@ -63,6 +64,7 @@ class Model:
     consensus: str = "plain"
     n_clusters: int | None = None  # asked for
     links: Integers | None = None  # of the anchors, for a graph
+    counted: Curve | None = None  # what the number of plain clusters was read off, where it was not given
 
     @cached_property
     def cut(self) -> Cut | None:
@@ -70,6 +72,11 @@ class Model:
         if self.consensus == "plain":
             return None
         return cut(self.total, self.links, self.alpha, self.n_clusters)
+
+    @property
+    def curve(self) -> Curve | None:
+        """What the number of clusters was read off; None where it was given."""
+        return self.counted if self.cut is None else self.cut.curve
 
     @cached_property
     def clusters(self) -> Statistics:

@@ -255,6 +255,7 @@ class Stream:
             consensus=first.consensus,
             n_clusters=asked,
             links=first.links,
+            counted=first.curve,
         )
         return self._commit(blank, outcome, rows, schema)
 

@@ -10,12 +10,13 @@ from viewpass.kernels.grid import Floats, Integers
 
 MOST = 100  # clusters that are looked for
 NOTHING = 1e-3
+KINDS = GAP, PRICE = "eigengap", "merge price"
 
 
 class Curve(NamedTuple):
     """A value for each number of clusters; the largest tells."""
 
-    kind: str  # "eigengap" or "merge price"
+    kind: str  # of KINDS
     numbers: Integers
     values: Floats
 
@@ -29,7 +30,7 @@ def from_gaps(eigenvalues: Floats) -> Curve:
     """K clusters leave a gap behind the K-th eigenvalue."""
     numbers = _numbers(len(eigenvalues), len(eigenvalues) // 2)
     padded = np.append(eigenvalues, 0.0)
-    return Curve("eigengap", numbers, padded[numbers - 1] - padded[numbers])
+    return Curve(GAP, numbers, padded[numbers - 1] - padded[numbers])
 
 
 def from_prices(prices: Floats) -> Curve:
@@ -42,8 +43,8 @@ def from_prices(prices: Floats) -> Curve:
     numbers = _numbers(len(falling) + 1, len(falling) - 1)
     least = max(NOTHING * falling.max(initial=0.0), np.finfo(float).tiny)
     if len(falling) < 2:
-        return Curve("merge price", numbers, np.ones(1))
-    return Curve("merge price", numbers, falling[numbers - 2] / np.maximum(falling[numbers - 1], least))
+        return Curve(PRICE, numbers, np.ones(1))
+    return Curve(PRICE, numbers, falling[numbers - 2] / np.maximum(falling[numbers - 1], least))
 
 
 def _numbers(n_anchors: int, most: int) -> Integers:

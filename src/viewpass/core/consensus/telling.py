@@ -47,4 +47,5 @@ def _close(mixed: Mixture, found: Floats, cut: Cut) -> Mask:
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = 4.0 * ERROR / whole + 1.0 / UNIT  # of one weight
         moved = n_near * shares * np.linalg.norm(cut.graph.places, axis=1).max() / lengths
-    return ~(margins > 8.0 * moved)
+    close: Mask = ~(margins > 8.0 * moved)
+    return close
