@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from viewpass.kernels.bounds import MOST_VIEWS
 from viewpass.kernels.chunk.desk import (
     ADD,
     ADDRESSES,
@@ -27,7 +28,6 @@ from viewpass.kernels.chunk.desk import (
     LOOKED,
     MARGINS,
     MEASURE,
-    MOST_PATTERNS,
     MOVED,
     N_CLUSTERS,
     N_ROWS,
@@ -286,10 +286,10 @@ def _bounds_of(desk, room, i):
     n_rows, n_views, n_clusters = desk[N_ROWS], desk[N_VIEWS], desk[N_CLUSTERS]
     inverse = floats_at(desk[INVERSE], n_views * n_rows)
     pattern = 0
-    if 2**n_views <= MOST_PATTERNS:
+    if n_views <= MOST_VIEWS:
         for v in range(n_views):
             pattern |= int(inverse[v * n_rows + i] > 0.0) << v
-        built = flags_at(room[BUILT], MOST_PATTERNS)
+        built = flags_at(room[BUILT], 1 << n_views)
         if built[pattern]:
             return pattern
         built[pattern] = True
@@ -320,7 +320,7 @@ def _loosen(desk, room, begin, end, complete, n_movers):
     labels, margins = labels_at(desk[LABELS], n_rows), floats_at(desk[MARGINS], n_rows)
     slack, which = floats_at(desk[SLACK], n_rows), whole_at(room[WHICH], end - begin)
     movers = whole_at(room[CLUSTERS], n_movers)
-    built = flags_at(room[BUILT], min(2**n_views, MOST_PATTERNS))
+    built = flags_at(room[BUILT], 1 << n_views if n_views <= MOST_VIEWS else 1)
     for pattern in range(built.shape[0]):
         built[pattern] = False
     few = 4 * n_movers <= n_clusters

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from viewpass.kernels.bounds import MOST_VIEWS
 from viewpass.kernels.chunk.vector import ROWS
 from viewpass.kernels.grid import LANES, Array, Integers
 
 BLOCK = 256  # columns of one product: the shorter, the less float32 can be off by
 PAD = 16  # clusters are padded to a multiple of this in float32: two vectors of eight side by side
 LINE = 64  # bytes that a processor takes at once
-MOST_PATTERNS = 256  # of presence, for which the bounds of all clusters are tabulated
 
 # Sizes, in place of an address.
 N_ROWS, N_VIEWS, N_CLUSTERS, N_COLUMNS = range(4)
@@ -108,7 +108,7 @@ def narrow_size(n_clusters: int, n_columns: int) -> int:
 
 def new_room(n_views: int, n_clusters: int, n_columns: int, n_rows: int, tile_rows: int) -> Desk:
     """Room for a thread whose share is at most `n_rows` rows, looked at `tile_rows` at a time."""
-    n_patterns = min(2**n_views, MOST_PATTERNS)
+    n_patterns = 2**n_views if n_views <= MOST_VIEWS else 1
     most = 3 * n_clusters // 4  # clusters looked at by themselves
     wanted = (
         (TILE, tile_rows * min(BLOCK, max(n_columns, 1)), np.float32),
