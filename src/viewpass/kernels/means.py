@@ -44,9 +44,9 @@ def _refresh(steps, counts, alpha, changed, before, centres, squares, traces, sh
             move = value - before[k, j]
             square[j - whole] += value * value
             shift[j - whole] += move * move
-        squares[k] = fold(square)
+        squares[k] = fold(square, width)
         traces[k] = weight * squares[k]  # u.R = u.u (T + alpha)
-        shifts[k] = fold(shift)
+        shifts[k] = fold(shift, width)
 
 
 def _squares(centres, out):  # type: ignore[no-untyped-def]
@@ -61,7 +61,7 @@ def _squares(centres, out):  # type: ignore[no-untyped-def]
                 lanes[lane] += centres[k, j + lane] * centres[k, j + lane]
         for j in range(whole, width):
             lanes[j - whole] += centres[k, j] * centres[k, j]
-        out[k] = fold(lanes)
+        out[k] = fold(lanes, width)
 
 
 def _traces(centres, sums, clusters, out):  # type: ignore[no-untyped-def]
@@ -77,7 +77,7 @@ def _traces(centres, sums, clusters, out):  # type: ignore[no-untyped-def]
                 lanes[lane] += centres[k, j + lane] * (np.float64(sums[k, j + lane]) * STEP)
         for j in range(whole, width):
             lanes[j - whole] += centres[k, j] * (np.float64(sums[k, j]) * STEP)
-        out[c] = fold(lanes)
+        out[c] = fold(lanes, width)
 
 
 def _in_eights(values, out):  # type: ignore[no-untyped-def]

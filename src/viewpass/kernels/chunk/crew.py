@@ -7,7 +7,6 @@ not waited for: whoever was there shares the rest. What they find does not depen
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from viewpass.kernels.chunk.desk import (
     AGAIN,
@@ -53,11 +52,9 @@ from viewpass.kernels.chunk.desk import (
     PART_COUNTS,
     RENEW,
     RENEWED,
-    ROOM_SLOTS,
     ROOMS,
     ROUND,
     SEEN,
-    SLOTS,
     SORT,
     SPAN_MOVED,
     SPARSE,
@@ -87,6 +84,7 @@ from viewpass.kernels.chunk.memory import (
     shared_set,
     whole_at,
 )
+from viewpass.kernels.compiling import part
 from viewpass.kernels.grid import PRESENT
 
 NOT_AT_ALL, WITHOUT_ROWS, WITH_ROWS = range(3)  # how the sums before this chunk are taken over
@@ -94,7 +92,7 @@ CLOSED = 2**32  # added to JOINED when nobody else may join
 PATIENCE = 4096  # looks at a shared number before others are let run
 
 
-@njit(nogil=True)
+@part
 def _wait_while(desk, address, value):
     """Until a shared number is another."""
     n_looks = 0
@@ -104,7 +102,7 @@ def _wait_while(desk, address, value):
             call_nothing(desk[YIELD])
 
 
-@njit(nogil=True)
+@part
 def _meet(desk, n_team):
     """Go on when everybody is here."""
     if n_team == 1:
@@ -118,19 +116,19 @@ def _meet(desk, n_team):
         _wait_while(desk, sync + ROUND, now)
 
 
-@njit(nogil=True)
+@part
 def _span(desk, number):
     """First row of a span and the row after its last."""
     begin, n_rows, n_spans = desk[BEGIN], desk[END] - desk[BEGIN], desk[N_SPANS]
     return begin + n_rows * number // n_spans, begin + n_rows * (number + 1) // n_spans
 
 
-@njit(nogil=True)
+@part
 def _look_first(table, desk, room_table):
     """The first look, span by span, until none is left."""
-    room = whole_at(room_table, ROOM_SLOTS)
-    counts = whole_at(room[PART_COUNTS], desk[N_VIEWS] * desk[N_CLUSTERS])
-    for line in range(counts.shape[0]):
+    room = whole_at(room_table)
+    counts = whole_at(room[PART_COUNTS])
+    for line in range(desk[N_VIEWS] * desk[N_CLUSTERS]):
         counts[line] = 0
     last, fresh, summing = desk[CENTRES_AT], desk[FRESH], desk[SUMMING]
     while True:
@@ -142,10 +140,10 @@ def _look_first(table, desk, room_table):
         shared_max(table + 8 * WORST, worst)
 
 
-@njit(nogil=True)
+@part
 def _look_again(table, desk, room_table):
     """Looks again, span by span, until none is left."""
-    moved = whole_at(desk[SPAN_MOVED], desk[N_SPANS])
+    moved = whole_at(desk[SPAN_MOVED])
     while True:
         number = shared_add(desk[SYNC] + NEXT, 1)
         if number >= desk[N_SPANS]:
@@ -154,11 +152,11 @@ def _look_again(table, desk, room_table):
         moved[number] = call(desk[AGAIN], table, room_table, NEW, begin, end, number, 0, 0, 0)
 
 
-@njit(nogil=True)
+@part
 def _gather_moved(desk):
     """Put the rows that moved in all spans behind one another.  INOUT MOVED; OUT N_MOVED."""
-    moved, by_span = whole_at(desk[MOVED], desk[N_ROWS]), whole_at(desk[SPAN_MOVED], desk[N_SPANS])
-    looked, numbers = whole_at(desk[LOOKED], desk[N_SPANS]), floats_at(desk[NUMBERS], N_LOOKS + 1)
+    moved, by_span = whole_at(desk[MOVED]), whole_at(desk[SPAN_MOVED])
+    looked, numbers = whole_at(desk[LOOKED]), floats_at(desk[NUMBERS])
     there = 0
     for number in range(desk[N_SPANS]):
         begin, _ = _span(desk, number)
@@ -169,19 +167,19 @@ def _gather_moved(desk):
     desk[N_MOVED] = there
 
 
-@njit(nogil=True)
+@part
 def _before_settling(desk):
     """Views with a row here; every cluster may have changed.  OUT SEEN, CHANGED; says whether any row is."""
     n_rows, n_views = desk[N_ROWS], desk[N_VIEWS]
-    seen, changed = flags_at(desk[SEEN], n_views), flags_at(desk[CHANGED], desk[N_CLUSTERS])
+    seen, changed = flags_at(desk[SEEN]), flags_at(desk[CHANGED])
     for v in range(n_views):
-        inverse = floats_at(desk[INVERSE] + 8 * v * n_rows, n_rows)
+        inverse = floats_at(desk[INVERSE] + 8 * v * n_rows)
         seen[v] = False
         for i in range(desk[BEGIN], desk[END]):
             if inverse[i] > 0.0:
                 seen[v] = True
                 break
-    for k in range(changed.shape[0]):
+    for k in range(desk[N_CLUSTERS]):
         changed[k] = True
     anyone = False
     for v in range(n_views):
@@ -189,7 +187,7 @@ def _before_settling(desk):
     return anyone
 
 
-@njit(nogil=True)
+@part
 def _whether_to_go(table, desk):
     """OUT GO, WANTS."""
     desk[WANTS] = 0
@@ -200,10 +198,10 @@ def _whether_to_go(table, desk):
     shared_set(desk[SYNC] + NEXT, 0)
 
 
-@njit(nogil=True)
+@part
 def _settle(table, desk, room_table, me, n_team):
     """Eq. 13 and Eq. 15-16 in turn until no label moves, the loss stands still, or MAX_ITER."""
-    numbers, fill = floats_at(desk[NUMBERS], N_LOOKS + 1), desk[FILL]
+    numbers, fill = floats_at(desk[NUMBERS]), desk[FILL]
     if me == 0:
         if _before_settling(desk):
             _whether_to_go(table, desk)
@@ -238,7 +236,7 @@ def _settle(table, desk, room_table, me, n_team):
         _meet(desk, n_team)
 
 
-@njit(nogil=True)
+@part
 def _swap(desk, a, b):
     desk[a], desk[b] = desk[b], desk[a]
 
@@ -250,12 +248,12 @@ def several(table, _room, size, again, _c, _d, _e, _f, _g):
     LAST centres (which change places with the others); OUT MARGINS, LOSSES (of each chunk, then its
     updates). Gives the number of chunks done: a chunk without rows, or whose mean is wanted, is left.
     """
-    desk = whole_at(table, SLOTS)
+    desk = whole_at(table)
     n_rows, n_clusters = desk[N_ROWS], desk[N_CLUSTERS]
     n_chunks = (n_rows + size - 1) // size
-    losses, numbers = floats_at(desk[LOSSES], 2 * n_chunks), floats_at(desk[NUMBERS], N_LOOKS + 1)
-    stale, margins = flags_at(desk[STALE], n_clusters), floats_at(desk[MARGINS], n_rows)
-    n_seen = whole_at(desk[N_SEEN], n_rows)
+    losses, numbers = floats_at(desk[LOSSES]), floats_at(desk[NUMBERS])
+    stale, margins = flags_at(desk[STALE]), floats_at(desk[MARGINS])
+    n_seen = whole_at(desk[N_SEEN])
     desk[N_SPANS] = 1
     for number in range(n_chunks):
         begin, end = number * size, min((number + 1) * size, n_rows)
@@ -271,7 +269,7 @@ def several(table, _room, size, again, _c, _d, _e, _f, _g):
             shared_set(desk[SYNC] + word, 0)
         for k in range(n_clusters):
             stale[k] = again != 0
-        whole_at(desk[COMPLETE], 1)[0] = 0 if again else desk[DISTANCE] != 0
+        whole_at(desk[COMPLETE])[0] = 0 if again else desk[DISTANCE] != 0
         numbers[LOSS] = np.nan
         numbers[N_LOOKS] += 0 if again else end - begin
         call(desk[CREW], table, 0, not again, WITHOUT_ROWS if again else WITH_ROWS, 1, 0, 0, 0, 0)
@@ -291,12 +289,12 @@ def crew(table, _room, looking, joining, settling, _d, _e, _f, _g):
     INOUT everything the phases change; OUT WORST, N_ITER, CENTRES_AT, WANTS. Nothing may be believed if
     WORST is a fault.
     """
-    desk = whole_at(table, SLOTS)
+    desk = whole_at(table)
     sync = desk[SYNC]
     me = shared_add(sync + JOINED, 1)
     if me >= desk[N_ROOMS]:
         return 0
-    room_table = whole_at(desk[ROOMS], desk[N_ROOMS])[me]
+    room_table = whole_at(desk[ROOMS])[me]
     if looking:
         _look_first(table, desk, room_table)
     if me == 0:

@@ -38,35 +38,34 @@ SEEN, CHANGED, MEAN = range(26, 29)
 READY, VALUES, NARROW, SQUARES, TRACES, ERRORS = range(6)
 LAST, NEW = 29, 35
 # What is done to the rows of one view, by functions for their kind (kinds.py).
-MEASURE, LOOK, PAIR, DOTS, ADD, LAY_OUT, PICK = range(41, 48)
-# Phases that the crew calls.
-FIRST, AGAIN, JOIN, SORT, FOLD_IN, MARK, FOLLOW, WANTS_MEAN, RENEW, RENEWED, WEIGH, CREW = range(48, 60)
+MEASURE, LOOK, PAIR, DOTS, ADD, PICK, LAY_OUT = range(41, 48)
+# Phases that call each other (step.py); the last three are for CSR only.
+FIRST, AGAIN, LOOK_AT, CHOOSE, NEAR, SETTLE, LOOSEN, COMPARE, JOIN = range(48, 57)
+MARK, FOLLOW, TRACE, RENEW, RENEWED, WANTS_MEAN, WEIGH, CREW = range(57, 65)
+SORT, FOLD_IN, SPREAD = range(65, 68)
 # Numbers with a fraction (a vector of them).
-NUMBERS = 60
+NUMBERS = 68
 ALPHA, TOL, LOSS, N_LOOKS = range(4)
 # By span of rows: clusters that some row has not been compared with since they moved (spans x K),
 # whether DISTANCE holds all its rows, rows looked at times clusters, rows that changed cluster.
-STALE, COMPLETE, LOOKED, SPAN_MOVED = range(61, 65)
+STALE, COMPLETE, LOOKED, SPAN_MOVED = range(69, 73)
 # What the crew is to do: on rows BEGIN..END, in N_SPANS spans; rooms for at most N_ROOMS threads.
-BEGIN, END, N_SPANS, ROOMS, N_ROOMS, FRESH, SUMMING, FILL, MAX_ITER = range(65, 74)
+BEGIN, END, N_SPANS, ROOMS, N_ROOMS, FRESH, SUMMING, FILL, MAX_ITER = range(73, 82)
 # Where it stands: updates done, which centres are the last (LAST or NEW), the worst kind of row met,
 # whether the chunk's mean is wanted to go on, whether to go on, rows that moved.
-N_ITER, CENTRES_AT, WORST, WANTS, GO, N_MOVED = range(74, 80)
-ORDER, BOUNDS = 80, 81  # rows by cluster
-SYNC, YIELD = 82, 83  # numbers that threads share; the system's function that lets others run (or 0)
+N_ITER, CENTRES_AT, WORST, WANTS, GO, N_MOVED = range(82, 88)
+ORDER, BOUNDS = 88, 89  # rows by cluster
+SYNC, YIELD = 90, 91  # numbers that threads share; the system's function that lets others run (or 0)
 JOINED, TEAM, ARRIVED, ROUND, NEXT = (64 * n for n in range(5))  # a cache line each, from SYNC on
-LOSSES = 84  # of chunks that are worked on one after another
-SPARSE = 85  # whether views are CSR
-SPREAD = 86  # the phase that lays centres out for these
-HERE = 87  # this table itself
-SLOTS = 88
+LOSSES = 92  # of chunks that are worked on one after another
+SPARSE = 93  # whether views are CSR
+SLOTS = 94
 
 # A thread's own table: room to work, and sums of its own.
 TILE_ROWS, TILE, PRODUCT, PLACES, WHICH, FAR, LISTED, EXACT = range(8)
 LANES_ROOM, MORE_LANES, RISE, FALL, BUILT, SUBSET, CLUSTERS, OLD_SLACK, ROW_AT = range(8, 17)
 PART_STEPS, PART_COUNTS, CENTRE, SUBSET_SQUARES, FOUR = range(17, 22)
-ROOM_HERE = 22  # this table itself
-ROOM_SLOTS = 23
+ROOM_SLOTS = 22
 
 
 class Desk:
@@ -76,7 +75,6 @@ class Desk:
         self.table: Integers = np.zeros(n_slots, dtype=np.int64)
         self.address: int = self.table.__array_interface__["data"][0]
         self._held: list[Any] = [None] * n_slots
-        self.table[-1] = self.address  # HERE, ROOM_HERE
 
     def put(self, slot: int, array: Array) -> None:
         """Lay an array down, whole and in C order."""
