@@ -19,15 +19,19 @@ NOTICE_SECONDS = 1.0
 
 # For functions that only compiled ones call, and that allocate nothing: no way in from Python or C, no
 # counting of references. What is left is some half of what there would be to compile.
-_LEAN = {"nogil": True, "error_model": "numpy", "_nrt": False} | dict.fromkeys(
+_LEAN: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False} | dict.fromkeys(
     ("no_cpython_wrapper", "no_cfunc_wrapper"), True
 )
 
 
-def part(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A part of compiled functions, put into each of them."""
-    made: Callable[..., Any] = njit(**_LEAN)(function)
-    return made
+def part(function: Callable[..., Any]) -> Any:
+    """A part of one compiled function, as if it were written there; what has many callers is `called`."""
+    return njit(inline="always", **_LEAN)(function)
+
+
+def called(function: Callable[..., Any]) -> Any:
+    """A function that compiled ones call."""
+    return njit(**_LEAN)(function)
 
 
 def compiled(function: Callable[..., Any], signature: Any) -> Callable[..., Any]:

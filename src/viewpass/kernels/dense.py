@@ -48,7 +48,7 @@ def norm_of(row, width, lanes):  # type: ignore[no-untyped-def]
     for j in range(whole, width):
         value = np.float64(row[j])
         lanes[j - whole] += value * value
-    square = fold(lanes, width)
+    square = fold(lanes)
     if SMALLEST_SQUARE <= square <= LARGEST_SQUARE:
         return 1.0 / np.sqrt(square), PRESENT
     n_nan = 0

@@ -2,43 +2,54 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numba import njit
+from typing import Any
 
-from viewpass.kernels.compiling import part
-from viewpass.kernels.grid import LANES, Floats
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from viewpass.kernels.grid import LANES
+
+_POINTER = types.CPointer(types.float64)
+_FOUR = ir.VectorType(ir.DoubleType(), 4)
 
 
-@part
-def clear(lanes):  # type: ignore[no-untyped-def]
+@intrinsic
+def new_lanes(typing: Any) -> Any:
+    """Room for the lanes, while the function runs."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return cgutils.alloca_once(builder, ir.DoubleType(), size=LANES)
+
+    return _POINTER(), generate
+
+
+@intrinsic
+def clear(typing: Any, lanes: Any) -> Any:
     """All lanes at zero.  OUT lanes."""
-    for lane in range(LANES):
-        lanes[lane] = 0.0
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        cgutils.memset(builder, arguments[0], ir.Constant(ir.IntType(64), 8 * LANES), 0)
+        return context.get_dummy_value()
+
+    return types.void(_POINTER), generate
 
 
-@part
-def _halve(lanes, half):  # type: ignore[no-untyped-def]
-    for lane in range(half):
-        lanes[lane] += lanes[lane + half]
+@intrinsic
+def fold(typing: Any, lanes: Any) -> Any:
+    """Add the lanes in halves.  IN lanes."""
 
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        parts = []
+        for lane in range(0, LANES, 4):
+            place = builder.gep(arguments[0], [ir.Constant(ir.IntType(64), lane)])
+            parts.append(builder.load(builder.bitcast(place, _FOUR.as_pointer())))
+            parts[-1].align = 8
+        while len(parts) > 1:
+            half = len(parts) // 2
+            parts = [builder.fadd(parts[n], parts[n + half]) for n in range(half)]
+        a, b, c, d = (builder.extract_element(parts[0], ir.Constant(ir.IntType(32), n)) for n in range(4))
+        return builder.fadd(builder.fadd(a, c), builder.fadd(b, d))
 
-@part
-def fold(lanes, width):  # type: ignore[no-untyped-def]
-    """Add the lanes in halves, without those that so few columns left at zero.  INOUT lanes: spoilt."""
-    if width > 32:
-        _halve(lanes, 32)
-    if width > 16:
-        _halve(lanes, 16)
-    if width > 8:
-        _halve(lanes, 8)
-    if width > 4:
-        _halve(lanes, 4)
-    if width > 2:
-        _halve(lanes, 2)
-    return lanes[0] + lanes[1]
-
-
-@njit(nogil=True)
-def new_lanes() -> Floats:
-    """All lanes at zero."""
-    return np.zeros(LANES)
+    return types.float64(_POINTER), generate

@@ -11,7 +11,7 @@ from numba import types
 from viewpass.kernels.compiling import compiled, once
 from viewpass.kernels.dense import read_only
 from viewpass.kernels.grid import LANES, STEP, Array, Floats, Integers, Mask
-from viewpass.kernels.lanes import fold, new_lanes
+from viewpass.kernels.lanes import clear, fold, new_lanes
 
 
 def _refresh(steps, counts, alpha, changed, before, centres, squares, traces, shifts):  # type: ignore[no-untyped-def]
@@ -28,8 +28,8 @@ def _refresh(steps, counts, alpha, changed, before, centres, squares, traces, sh
         if not changed[k] or counts[k] == 0:
             continue
         weight = np.float64(counts[k]) + alpha
-        square[:] = 0.0
-        shift[:] = 0.0
+        clear(square)
+        clear(shift)
         factor = STEP / weight
         for j in range(width):
             centres[k, j] = np.float64(steps[k, j]) * factor
@@ -44,9 +44,9 @@ def _refresh(steps, counts, alpha, changed, before, centres, squares, traces, sh
             move = value - before[k, j]
             square[j - whole] += value * value
             shift[j - whole] += move * move
-        squares[k] = fold(square, width)
+        squares[k] = fold(square)
         traces[k] = weight * squares[k]  # u.R = u.u (T + alpha)
-        shifts[k] = fold(shift, width)
+        shifts[k] = fold(shift)
 
 
 def _squares(centres, out):  # type: ignore[no-untyped-def]
@@ -55,13 +55,13 @@ def _squares(centres, out):  # type: ignore[no-untyped-def]
     whole = width // LANES * LANES
     lanes = new_lanes()
     for k in range(centres.shape[0]):
-        lanes[:] = 0.0
+        clear(lanes)
         for j in range(0, whole, LANES):
             for lane in range(LANES):
                 lanes[lane] += centres[k, j + lane] * centres[k, j + lane]
         for j in range(whole, width):
             lanes[j - whole] += centres[k, j] * centres[k, j]
-        out[k] = fold(lanes, width)
+        out[k] = fold(lanes)
 
 
 def _traces(centres, sums, clusters, out):  # type: ignore[no-untyped-def]
@@ -71,13 +71,13 @@ def _traces(centres, sums, clusters, out):  # type: ignore[no-untyped-def]
     lanes = new_lanes()
     for c in range(clusters.shape[0]):
         k = clusters[c]
-        lanes[:] = 0.0
+        clear(lanes)
         for j in range(0, whole, LANES):
             for lane in range(LANES):
                 lanes[lane] += centres[k, j + lane] * (np.float64(sums[k, j + lane]) * STEP)
         for j in range(whole, width):
             lanes[j - whole] += centres[k, j] * (np.float64(sums[k, j]) * STEP)
-        out[c] = fold(lanes, width)
+        out[c] = fold(lanes)
 
 
 def _in_eights(values, out):  # type: ignore[no-untyped-def]

@@ -51,7 +51,7 @@ def norm_of(data, indices, first, last, width, lanes):  # type: ignore[no-untype
         lanes[column & (LANES - 1)] += value * value
     if kind != PRESENT:
         return 0.0, kind
-    square = fold(lanes, width)
+    square = fold(lanes)
     if SMALLEST_SQUARE <= square <= LARGEST_SQUARE:
         return 1.0 / np.sqrt(square), PRESENT
     n_nan = 0

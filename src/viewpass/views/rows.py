@@ -29,7 +29,6 @@ from viewpass.kernels.chunk.desk import (
 from viewpass.kernels.grid import (
     EXTREME,
     INFINITE,
-    LANES,
     OUTSIDE,
     PARTLY_NAN,
     PRESENT,
@@ -192,11 +191,10 @@ class MeasuredRows:
         assert desk is not None
         n_parts = n_threads if self.n_rows > SMALLEST_BLOCK else 1
         ends = np.linspace(0, self.n_rows, n_parts + 1).astype(int)
-        worst, lanes = [0] * n_parts, np.empty((n_parts, LANES))
+        worst = [0] * n_parts
 
         def work(part: int, _: int) -> None:
-            first, last, room = int(ends[part]), int(ends[part + 1]), lanes[part].ctypes.data
-            worst[part] = step.run("measure", desk.address, first, last, room)
+            worst[part] = step.run("measure", desk.address, int(ends[part]), int(ends[part + 1]))
 
         self.n_seen[:] = 0
         run_blocks(work, n_parts, n_threads)

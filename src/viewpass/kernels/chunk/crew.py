@@ -23,20 +23,18 @@ from viewpass.kernels.chunk.desk import (
     FIRST,
     FOLD_IN,
     FOLLOW,
-    FRESH,
     GO,
     INVERSE,
+    ITERATE,
     JOIN,
     JOINED,
     LAST,
-    LOOKED,
     LOSS,
     LOSSES,
     MARGINS,
     MARK,
     MAX_ITER,
     MEAN,
-    MOVED,
     N_CLUSTERS,
     N_ITER,
     N_LOOKS,
@@ -56,7 +54,6 @@ from viewpass.kernels.chunk.desk import (
     ROUND,
     SEEN,
     SORT,
-    SPAN_MOVED,
     SPARSE,
     SPREAD,
     STALE,
@@ -70,6 +67,7 @@ from viewpass.kernels.chunk.desk import (
     WANTS,
     WANTS_MEAN,
     WEIGH,
+    WHETHER,
     WORST,
     YIELD,
 )
@@ -80,11 +78,11 @@ from viewpass.kernels.chunk.memory import (
     floats_at,
     shared,
     shared_add,
-    shared_max,
     shared_set,
     whole_at,
+    wipe,
 )
-from viewpass.kernels.compiling import part
+from viewpass.kernels.compiling import called, part
 from viewpass.kernels.grid import PRESENT
 
 NOT_AT_ALL, WITHOUT_ROWS, WITH_ROWS = range(3)  # how the sums before this chunk are taken over
@@ -92,7 +90,7 @@ CLOSED = 2**32  # added to JOINED when nobody else may join
 PATIENCE = 4096  # looks at a shared number before others are let run
 
 
-@part
+@called
 def _wait_while(desk, address, value):
     """Until a shared number is another."""
     n_looks = 0
@@ -102,7 +100,7 @@ def _wait_while(desk, address, value):
             call_nothing(desk[YIELD])
 
 
-@part
+@called
 def _meet(desk, n_team):
     """Go on when everybody is here."""
     if n_team == 1:
@@ -116,100 +114,63 @@ def _meet(desk, n_team):
         _wait_while(desk, sync + ROUND, now)
 
 
-@part
-def _span(desk, number):
-    """First row of a span and the row after its last."""
-    begin, n_rows, n_spans = desk[BEGIN], desk[END] - desk[BEGIN], desk[N_SPANS]
-    return begin + n_rows * number // n_spans, begin + n_rows * (number + 1) // n_spans
-
-
-@part
-def _look_first(table, desk, room_table):
-    """The first look, span by span, until none is left."""
-    room = whole_at(room_table)
-    counts = whole_at(room[PART_COUNTS])
-    for line in range(desk[N_VIEWS] * desk[N_CLUSTERS]):
-        counts[line] = 0
-    last, fresh, summing = desk[CENTRES_AT], desk[FRESH], desk[SUMMING]
-    while True:
+@called
+def _share(table, room_table, phase, means):
+    """Have a phase done span by span, until none is left."""
+    desk = whole_at(table)
+    n_spans, n_rows = desk[N_SPANS], desk[END] - desk[BEGIN]
+    number = shared_add(desk[SYNC] + NEXT, 1)
+    while number < n_spans:
+        begin = desk[BEGIN] + n_rows * number // n_spans
+        end = desk[BEGIN] + n_rows * (number + 1) // n_spans
+        call(phase, table, room_table, means, begin, end, number, 0, 0, 0)
         number = shared_add(desk[SYNC] + NEXT, 1)
-        if number >= desk[N_SPANS]:
-            return
-        begin, end = _span(desk, number)
-        worst = call(desk[FIRST], table, room_table, last, begin, end, fresh, summing, 0, 0)
-        shared_max(table + 8 * WORST, worst)
 
 
 @part
-def _look_again(table, desk, room_table):
-    """Looks again, span by span, until none is left."""
-    moved = whole_at(desk[SPAN_MOVED])
-    while True:
-        number = shared_add(desk[SYNC] + NEXT, 1)
-        if number >= desk[N_SPANS]:
-            return
-        begin, end = _span(desk, number)
-        moved[number] = call(desk[AGAIN], table, room_table, NEW, begin, end, number, 0, 0, 0)
-
-
-@part
-def _gather_moved(desk):
-    """Put the rows that moved in all spans behind one another.  INOUT MOVED; OUT N_MOVED."""
-    moved, by_span = whole_at(desk[MOVED]), whole_at(desk[SPAN_MOVED])
-    looked, numbers = whole_at(desk[LOOKED]), floats_at(desk[NUMBERS])
-    there = 0
-    for number in range(desk[N_SPANS]):
-        begin, _ = _span(desk, number)
-        for place in range(by_span[number]):
-            moved[there] = moved[begin + place]
-            there += 1
-        numbers[N_LOOKS] += looked[number] / desk[N_CLUSTERS]
-    desk[N_MOVED] = there
-
-
-@part
-def _before_settling(desk):
+def _begin(desk):
     """Views with a row here; every cluster may have changed.  OUT SEEN, CHANGED; says whether any row is."""
-    n_rows, n_views = desk[N_ROWS], desk[N_VIEWS]
     seen, changed = flags_at(desk[SEEN]), flags_at(desk[CHANGED])
-    for v in range(n_views):
-        inverse = floats_at(desk[INVERSE] + 8 * v * n_rows)
-        seen[v] = False
-        for i in range(desk[BEGIN], desk[END]):
-            if inverse[i] > 0.0:
-                seen[v] = True
-                break
+    anyone = False
+    for v in range(desk[N_VIEWS]):
+        inverse = floats_at(desk[INVERSE] + 8 * v * desk[N_ROWS])
+        i, end = desk[BEGIN], desk[END]
+        while i < end and not inverse[i] > 0.0:
+            i += 1
+        seen[v] = i < end
+        anyone |= i < end
     for k in range(desk[N_CLUSTERS]):
         changed[k] = True
-    anyone = False
-    for v in range(n_views):
-        anyone |= seen[v]
     return anyone
 
 
-@part
-def _whether_to_go(table, desk):
-    """OUT GO, WANTS."""
+def whether(table, _room, begins, last, fill, _d, _e, _f, _g):
+    """Whether there is to be another update, or the chunk's mean is wanted for it.  OUT GO, WANTS."""
+    desk = whole_at(table)
+    if begins:
+        desk[GO] = _begin(desk)
     desk[WANTS] = 0
-    desk[GO] = desk[N_ITER] < desk[MAX_ITER]
+    if desk[GO]:
+        desk[GO] = desk[N_ITER] < desk[MAX_ITER]
     if desk[GO] and desk[MEAN] == 0:
-        desk[WANTS] = call(desk[WANTS_MEAN], table, 0, desk[CENTRES_AT], desk[FILL], 0, 0, 0, 0, 0)
+        desk[WANTS] = call(desk[WANTS_MEAN], table, 0, last, fill, 0, 0, 0, 0, 0)
         desk[GO] = desk[WANTS] == 0
     shared_set(desk[SYNC] + NEXT, 0)
+    return 0
 
 
-@part
-def _settle(table, desk, room_table, me, n_team):
+def iterate(table, room_table, me, n_team, _c, _d, _e, _f, _g):
     """Eq. 13 and Eq. 15-16 in turn until no label moves, the loss stands still, or MAX_ITER."""
-    numbers, fill = floats_at(desk[NUMBERS]), desk[FILL]
-    if me == 0:
-        if _before_settling(desk):
-            _whether_to_go(table, desk)
-        else:
-            desk[GO] = desk[WANTS] = 0
-    _meet(desk, n_team)
-    while desk[GO]:
+    desk = whole_at(table)
+    numbers, fill, begins = floats_at(desk[NUMBERS]), desk[FILL], 1
+    while True:
         last, before = desk[CENTRES_AT], numbers[LOSS]
+        if me == 0:
+            call(desk[WHETHER], table, 0, begins, last, fill, 0, 0, 0, 0)
+        begins = 0
+        _meet(desk, n_team)
+        if not desk[GO]:
+            return 0
         call(desk[RENEW], table, room_table, me, n_team, last, fill, 0, 0, 0)
         _meet(desk, n_team)
         if desk[SPARSE]:
@@ -219,21 +180,18 @@ def _settle(table, desk, room_table, me, n_team):
             desk[CENTRES_AT] = NEW
             desk[N_ITER] += 1
         _meet(desk, n_team)
-        _look_again(table, desk, room_table)
+        _share(table, room_table, desk[AGAIN], np.int64(NEW))
         _meet(desk, n_team)
         if me == 0:
-            _gather_moved(desk)
-            call(desk[MARK], table, 0, desk[N_MOVED], 0, 0, 0, 0, 0, 0)
+            call(desk[MARK], table, 0, 0, 0, 0, 0, 0, 0, 0)
         _meet(desk, n_team)
         if desk[N_MOVED] > 0:
             call(desk[FOLLOW], table, room_table, me, n_team, desk[N_MOVED], 0, 0, 0, 0)
             _meet(desk, n_team)
         if me == 0:
             call(desk[WEIGH], table, 0, 0, 0, 0, 0, 0, 0, 0)
-            _whether_to_go(table, desk)
             if desk[N_MOVED] == 0 or abs(numbers[LOSS] - before) < numbers[TOL] * abs(before):
-                desk[GO] = desk[WANTS] = 0
-        _meet(desk, n_team)
+                desk[GO] = 0
 
 
 @part
@@ -296,11 +254,12 @@ def crew(table, _room, looking, joining, settling, _d, _e, _f, _g):
         return 0
     room_table = whole_at(desk[ROOMS])[me]
     if looking:
-        _look_first(table, desk, room_table)
+        wipe(whole_at(room_table)[PART_COUNTS], 8 * desk[N_VIEWS] * desk[N_CLUSTERS])
+        _share(table, room_table, desk[FIRST], desk[CENTRES_AT])
     if me == 0:
         shared_set(sync + TEAM, shared_add(sync + JOINED, CLOSED))
     else:
-        _wait_while(desk, sync + TEAM, 0)
+        _wait_while(desk, sync + TEAM, np.int64(0))
     n_team = min(shared(sync + TEAM), desk[N_ROOMS])
     if looking:
         _meet(desk, n_team)
@@ -316,7 +275,7 @@ def crew(table, _room, looking, joining, settling, _d, _e, _f, _g):
             call(desk[FOLD_IN], table, 0, me, n_team, 0, 0, 0, 0, 0)
         _meet(desk, n_team)
     if settling:
-        _settle(table, desk, room_table, me, n_team)
+        call(desk[ITERATE], table, room_table, me, n_team, 0, 0, 0, 0, 0)
     return 0
 
 

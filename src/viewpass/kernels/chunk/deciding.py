@@ -8,14 +8,15 @@ from viewpass.kernels.chunk.desk import (
     ADD,
     ADDRESSES,
     CHOOSE,
+    DECIDE,
     DISTANCE,
     DOTS,
     EXACT,
     FAR,
     FOUR,
+    FRESH,
     INVERSE,
     LABELS,
-    LANES_ROOM,
     LISTED,
     LOOK,
     LOOK_AT,
@@ -36,23 +37,26 @@ from viewpass.kernels.chunk.desk import (
     SLACK,
     SQUARES,
     STARTS,
+    SUM_UP,
+    SUMMING,
     TILE_ROWS,
     VALUES,
     WHICH,
     WIDTHS,
+    WORST,
 )
-from viewpass.kernels.chunk.memory import call, flags_at, floats_at, labels_at, whole_at
+from viewpass.kernels.chunk.memory import call, flags_at, floats_at, labels_at, shared_max, whole_at, wipe
 from viewpass.kernels.compiling import part
 from viewpass.kernels.grid import ABSENT
 
 
-def measure(table, _room, begin, end, lanes, _d, _e, _f, _g):
-    """Norms and kinds of rows begin..end in every view; gives the worst kind.  INOUT N_SEEN, lanes."""
+def measure(table, _room, begin, end, _c, _d, _e, _f, _g):
+    """Norms and kinds of rows begin..end in every view; gives the worst kind.  INOUT N_SEEN."""
     desk = whole_at(table)
     addresses, worst = whole_at(desk[ADDRESSES]), ABSENT
     for v in range(desk[N_VIEWS]):
         if addresses[3 * v] != 0:
-            worst = max(worst, call(desk[MEASURE], table, lanes, v, begin, end, 0, 0, 0, 0))
+            worst = max(worst, call(desk[MEASURE], table, 0, v, begin, end, 0, 0, 0, 0))
     return worst
 
 
@@ -76,8 +80,7 @@ def near(table, room_table, means, i, n_listed, _d, _e, _f, _g):
     n_clusters, starts = desk[N_CLUSTERS], whole_at(desk[STARTS])
     inverse, ready = floats_at(desk[INVERSE] + 8 * i), flags_at(desk[means + READY])
     listed, far = whole_at(room[LISTED]), floats_at(room[EXACT])
-    for p in range(n_listed):
-        far[p] = 0.0
+    wipe(room[EXACT], 8 * n_listed)
     for v in range(desk[N_VIEWS]):
         if inverse[v * desk[N_ROWS]] > 0.0 and ready[v]:
             squares = floats_at(desk[means + SQUARES] + 8 * v * n_clusters)
@@ -94,8 +97,7 @@ def settle(table, room_table, means, i, n_listed, _d, _e, _f, _g):
     n_clusters, starts, dots = desk[N_CLUSTERS], whole_at(desk[STARTS]), floats_at(room[FOUR])
     inverse, ready = floats_at(desk[INVERSE] + 8 * i), flags_at(desk[means + READY])
     listed, far = whole_at(room[LISTED]), floats_at(room[EXACT])
-    for p in range(n_listed):
-        far[p] = 0.0
+    wipe(room[EXACT], 8 * n_listed)
     for v in range(desk[N_VIEWS]):
         if not (inverse[v * desk[N_ROWS]] > 0.0 and ready[v]):
             continue
@@ -127,21 +129,24 @@ def close_ones(room, n_listed, least, off):
     return n_close
 
 
-@part
-def _decide(desk, table, room_table, means, i, distance, reach, off):
-    """The nearest of the clusters within reach, by float64."""
-    room = whole_at(room_table)
-    listed, far = whole_at(room[LISTED]), floats_at(room[EXACT])
+def decide(table, room_table, means, i, distance, _d, _e, _f, _g):
+    """The nearest of the clusters that float32 cannot tell from the nearest, by float64.  IN distance."""
+    desk, room = whole_at(table), whole_at(room_table)
+    known, listed, far = floats_at(distance), whole_at(room[LISTED]), floats_at(room[EXACT])
+    least = np.inf
+    for k in range(desk[N_CLUSTERS]):
+        least = min(least, known[k])
+    reach = least + 2.0 * floats_at(desk[SLACK])[i]
     n_listed = 0
     for k in range(desk[N_CLUSTERS]):
-        if not distance[k] > reach:
+        if not known[k] > reach:
             listed[n_listed] = k
             n_listed += 1
     call(desk[NEAR], table, room_table, means, i, n_listed, 0, 0, 0, 0)
     least = np.inf
     for p in range(n_listed):
         least = min(least, far[p])
-    n_close = close_ones(room, n_listed, least, off)
+    n_close = close_ones(room, n_listed, least, exactness(desk, means))
     return listed[0] if n_close == 1 else call(desk[SETTLE], table, room_table, means, i, n_close, 0, 0, 0, 0)
 
 
@@ -154,17 +159,16 @@ def choose(table, room_table, means, rows, n_which, _d, _e, _f, _g):
     desk, which = whole_at(table), whole_at(rows)
     n_clusters, n_seen = desk[N_CLUSTERS], whole_at(desk[N_SEEN])
     labels, margins, slack = labels_at(desk[LABELS]), floats_at(desk[MARGINS]), floats_at(desk[SLACK])
-    off = 0.0
     for r in range(n_which):
         i = which[r]
         if n_seen[i] == 0:
             labels[i] = -1
             margins[i] = np.inf
             continue
-        kept = desk[DISTANCE] != 0
-        distance = floats_at(
-            desk[DISTANCE] + 8 * i * n_clusters if kept else whole_at(room_table)[FAR] + 8 * r * n_clusters
-        )
+        line = desk[DISTANCE] + 8 * i * n_clusters
+        if desk[DISTANCE] == 0:
+            line = whole_at(room_table)[FAR] + 8 * r * n_clusters
+        distance = floats_at(line)
         best, least, second = 0, distance[0], np.inf
         for k in range(1, n_clusters):
             value = distance[k]
@@ -176,9 +180,7 @@ def choose(table, room_table, means, rows, n_which, _d, _e, _f, _g):
         labels[i] = best
         margins[i] = second - least - doubt
         if doubt > 0.0 and not second - least > doubt:
-            if off == 0.0:
-                off = exactness(desk, means)
-            labels[i] = _decide(desk, table, room_table, means, i, distance, least + doubt, off)
+            labels[i] = call(desk[DECIDE], table, room_table, means, i, line, 0, 0, 0, 0)
             margins[i] = 0.0
     return 0
 
@@ -193,9 +195,7 @@ def look_at(table, room_table, means, rows, n_which, narrow, n_clusters, line, f
     n_rows, addresses, starts = desk[N_ROWS], whole_at(desk[ADDRESSES]), whole_at(desk[STARTS])
     ready, slack = flags_at(desk[means + READY]), floats_at(desk[SLACK])
     n_padded = (n_clusters + PAD - 1) // PAD * PAD
-    distance = floats_at(far)
-    for place in range(n_which * n_clusters):
-        distance[place] = 0.0
+    wipe(far, 8 * n_which * n_clusters)
     for r in range(n_which):
         slack[which[r]] = 0.0
     for v in range(desk[N_VIEWS]):
@@ -212,54 +212,53 @@ def look_at(table, room_table, means, rows, n_which, narrow, n_clusters, line, f
     return 0
 
 
-def first(table, room_table, means, begin, end, fresh, summing, _f, _g):
-    """Measure rows begin..end (if `fresh`), look at them, choose, and add them to the PART sums.
+def first(table, room_table, means, begin, end, _span, _e, _f, _g):
+    """Measure rows begin..end (if FRESH), look at them, choose, and add them to the PART sums (if SUMMING).
 
     OUT INVERSE, STATUS, N_SEEN, LABELS, MARGINS, SLACK, DISTANCE, PART_STEPS (of clusters that have a
-    count); INOUT PART_COUNTS. Gives the worst kind of row met: nothing may be believed if it is a fault.
+    count); INOUT PART_COUNTS, WORST: nothing may be believed if a row is at fault.
     """
     desk, room = whole_at(table), whole_at(room_table)
     n_clusters, n_views, addresses = desk[N_CLUSTERS], desk[N_VIEWS], whole_at(desk[ADDRESSES])
-    which, n_seen = whole_at(room[WHICH]), whole_at(desk[N_SEEN])
+    which = whole_at(room[WHICH])
     narrow, squares = desk[means + NARROW], desk[means + SQUARES]
     worst = ABSENT
     for start in range(begin, end, room[TILE_ROWS]):
         n_here = min(room[TILE_ROWS], end - start)
         for r in range(n_here):
             which[r] = start + r
-        if fresh:
-            for r in range(n_here):
-                n_seen[start + r] = 0
+        if desk[FRESH]:
+            wipe(desk[N_SEEN] + 8 * start, 8 * n_here)
             for v in range(n_views):
                 if addresses[3 * v] != 0:
                     stop = start + n_here
-                    kind = call(desk[MEASURE], table, room[LANES_ROOM], v, start, stop, 0, 0, 0, 0)
+                    kind = call(desk[MEASURE], table, 0, v, start, stop, 0, 0, 0, 0)
                     worst = max(worst, kind)
         rows, far = room[WHICH], room[FAR]
         if desk[DISTANCE] != 0:
             far = desk[DISTANCE] + 8 * start * n_clusters
         call(desk[LOOK_AT], table, room_table, means, rows, n_here, narrow, n_clusters, squares, far)
         call(desk[CHOOSE], table, room_table, means, rows, n_here, 0, 0, 0, 0)
-        if summing:
+        if desk[SUMMING]:
             for v in range(n_views):
-                _sum_up(desk, table, room, v, start, n_here)
-    return worst
+                call(desk[SUM_UP], table, room_table, v, start, start + n_here, 0, 0, 0, 0)
+    shared_max(table + 8 * WORST, worst)
+    return 0
 
 
-@part
-def _sum_up(desk, table, room, v, start, n_here):
-    """Add a view's rows to the PART sums."""
+def sum_up(table, room_table, v, begin, end, _d, _e, _f, _g):
+    """Add a view's rows begin..end to the PART sums."""
+    desk, room = whole_at(table), whole_at(room_table)
     n_clusters, width = desk[N_CLUSTERS], whole_at(desk[WIDTHS])[v]
     inverse, labels = floats_at(desk[INVERSE] + 8 * v * desk[N_ROWS]), labels_at(desk[LABELS])
     counts = whole_at(room[PART_COUNTS] + 8 * v * n_clusters)
     part_sums = room[PART_STEPS] + 8 * n_clusters * whole_at(desk[STARTS])[v]
-    for i in range(start, start + n_here):
+    for i in range(begin, end):
         k = np.int64(labels[i])
         if k >= 0 and inverse[i] > 0.0:
             sums = part_sums + 8 * k * width
             if counts[k] == 0:
-                empty = whole_at(sums)
-                for j in range(width):
-                    empty[j] = 0
+                wipe(sums, 8 * width)
             counts[k] += 1
             call(desk[ADD], table, 0, v, i, 1, sums, 0, 0, 0)
+    return 0

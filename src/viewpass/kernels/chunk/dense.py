@@ -30,6 +30,7 @@ from viewpass.kernels.chunk.vector import ROWS, dots_with_eight, dots_with_sixte
 from viewpass.kernels.compiling import part
 from viewpass.kernels.dense import norm_of
 from viewpass.kernels.grid import ABSENT, ROUNDER, ROUNDER_BITS
+from viewpass.kernels.lanes import new_lanes
 
 SAFE = 1e18  # lengths beyond it, or their inverse, may take float32 products out of its range
 
@@ -55,12 +56,9 @@ def functions(value: Any) -> dict[str, Any]:
     """The functions for rows of float32 or float64."""
     item = np.dtype(value).itemsize
 
-    def measure(table, lanes, v, first, last, _d, _e, _f, _g):
-        """Norms and kinds of rows first..last; gives the worst kind.
-
-        OUT INVERSE, STATUS, lanes (room to work); INOUT N_SEEN.
-        """
-        desk, room = whole_at(table), floats_at(lanes)
+    def measure(table, _room, v, first, last, _d, _e, _f, _g):
+        """Norms and kinds of rows first..last; gives the worst kind.  OUT INVERSE, STATUS; INOUT N_SEEN."""
+        desk, lanes = whole_at(table), new_lanes()
         n_rows, width = desk[N_ROWS], whole_at(desk[WIDTHS])[v]
         x = whole_at(desk[ADDRESSES])[3 * v]
         inverse, status = floats_at(desk[INVERSE] + 8 * v * n_rows), whole_at(desk[STATUS] + 8 * v * n_rows)
@@ -71,7 +69,7 @@ def functions(value: Any) -> dict[str, Any]:
             scale = 0.0
             kind = ABSENT
             if everyone or wanted[i]:
-                scale, kind = norm_of(numbers_at(x + item * i * width, value), width, room)
+                scale, kind = norm_of(numbers_at(x + item * i * width, value), width, lanes)
             inverse[i] = scale
             status[i] = kind
             n_seen[i] += scale > 0.0

@@ -10,6 +10,7 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 
@@ -63,6 +64,30 @@ def flags_at(typing: Any, address: Any) -> Any:
     """Truth values, a byte each."""
     pointer, generate = _pointer_to(types.uint8)
     return pointer(types.int64), generate
+
+
+@intrinsic
+def copy(typing: Any, source: Any, target: Any, n_bytes: Any) -> Any:
+    """Copy bytes from an address to another."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        there, here = (builder.inttoptr(arguments[n], ir.IntType(8).as_pointer()) for n in (1, 0))
+        cgutils.raw_memcpy(builder, there, here, arguments[2], 1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64), generate
+
+
+@intrinsic
+def wipe(typing: Any, address: Any, n_bytes: Any) -> Any:
+    """Set bytes to zero, which is 0 in every type."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        there = builder.inttoptr(arguments[0], ir.IntType(8).as_pointer())
+        cgutils.memset(builder, there, arguments[1], 0)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), generate
 
 
 @intrinsic

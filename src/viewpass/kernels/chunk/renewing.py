@@ -15,12 +15,13 @@ from viewpass.kernels.chunk.desk import (
     COUNTS,
     ERRORS,
     FALLS,
+    FOUR,
     KNOWN,
-    LANES_ROOM,
     LAY_OUT,
+    LENGTHS,
     LOSS,
+    MAKE,
     MEAN,
-    MORE_LANES,
     N_CLUSTERS,
     N_VIEWS,
     NARROW,
@@ -41,10 +42,10 @@ from viewpass.kernels.chunk.desk import (
     VALUES,
     WIDTHS,
 )
-from viewpass.kernels.chunk.memory import call, flags_at, floats_at, narrow_at, whole_at
+from viewpass.kernels.chunk.memory import call, copy, flags_at, floats_at, narrow_at, whole_at, wipe
 from viewpass.kernels.compiling import part
 from viewpass.kernels.grid import LANES, STEP
-from viewpass.kernels.lanes import clear, fold
+from viewpass.kernels.lanes import clear, fold, new_lanes
 from viewpass.kernels.sparse import FLOAT32_ERROR
 
 LENGTH_ALLOWANCE = 1.0 + 1e-5  # rows rounded to the grid may be a little longer than 1
@@ -53,9 +54,9 @@ SPREAD_COLUMNS = 1024  # laid out together for sparse rows: they stay in cache
 ZERO, MEAN_OF_CHUNK, LAST_CENTRE = range(3)  # what an empty cluster's centre becomes
 
 
-def trace(_table, room_table, centre, steps, width, out, _e, _f, _g):
+def trace(_table, _room, centre, steps, width, out, _e, _f, _g):
     """u.R of a cluster in the order of `lane_sum`.  IN centre, steps (its sums); OUT out."""
-    u, r, lanes = floats_at(centre), whole_at(steps), floats_at(whole_at(room_table)[LANES_ROOM])
+    u, r, lanes = floats_at(centre), whole_at(steps), new_lanes()
     whole = width // LANES * LANES
     clear(lanes)
     for j in range(0, whole, LANES):
@@ -63,55 +64,51 @@ def trace(_table, room_table, centre, steps, width, out, _e, _f, _g):
             lanes[lane] += u[j + lane] * (np.float64(r[j + lane]) * STEP)
     for j in range(whole, width):
         lanes[j - whole] += u[j] * (np.float64(r[j]) * STEP)
-    floats_at(out)[0] = fold(lanes, width)
+    floats_at(out)[0] = fold(lanes)
     return 0
 
 
-@part
-def _square_and_shift(new, last, width, square, shift):
-    """|new|^2 and |new - last|^2 in the order of `lane_sum`.  OUT square, shift: room."""
+def lengths(_table, _room, centre, last, width, out, _e, _f, _g):
+    """|u|^2 and |u - last|^2 of a centre in the order of `lane_sum`.  IN centre, last; OUT out."""
+    u, before, square, shift = floats_at(centre), floats_at(last), new_lanes(), new_lanes()
     whole = width // LANES * LANES
     clear(square)
     clear(shift)
     for j in range(0, whole, LANES):
         for lane in range(LANES):
-            value = new[j + lane]
-            move = value - last[j + lane]
+            value = u[j + lane]
+            move = value - before[j + lane]
             square[lane] += value * value
             shift[lane] += move * move
     for j in range(whole, width):
-        value = new[j]
-        move = value - last[j]
+        value = u[j]
+        move = value - before[j]
         square[j - whole] += value * value
         shift[j - whole] += move * move
-    return fold(square, width), fold(shift, width)
+    both = floats_at(out)
+    both[0], both[1] = fold(square), fold(shift)
+    return 0
 
 
-@part
-def _copy(source, target, width):
-    for j in range(width):
-        target[j] = source[j]
-
-
-@part
-def _fill_centre(desk, last, fill, v, k, centre, width):
-    """The centre of a cluster: the mean of its rows, or what stands in for it.  OUT centre."""
-    n_clusters, start = desk[N_CLUSTERS], whole_at(desk[STARTS])[v]
+def make(table, _room, last, fill, v, k, target, _f, _g):
+    """The centre of a cluster: the mean of its rows, or what stands in for it.  OUT target."""
+    desk = whole_at(table)
+    n_clusters, start, width = desk[N_CLUSTERS], whole_at(desk[STARTS])[v], whole_at(desk[WIDTHS])[v]
     line, at = v * n_clusters + k, 8 * (n_clusters * start + k * width)
     count = whole_at(desk[COUNTS])[line]
     if count > 0:
-        steps = whole_at(desk[STEPS] + at)
+        steps, centre = whole_at(desk[STEPS] + at), floats_at(target)
         factor = STEP / (np.float64(count) + floats_at(desk[NUMBERS])[ALPHA])
         for j in range(width):
             centre[j] = np.float64(steps[j]) * factor
     elif fill == ZERO:
-        for j in range(width):
-            centre[j] = 0.0
+        wipe(target, 8 * width)
     else:
         source = desk[MEAN] + 8 * start
         if fill == LAST_CENTRE and flags_at(desk[KNOWN])[line] and flags_at(desk[last + READY])[v]:
             source = desk[last + VALUES] + at
-        _copy(floats_at(source), centre, width)
+        copy(source, target, 8 * width)
+    return 0
 
 
 def renew(table, room_table, lot, n_lots, last, fill, _e, _f, _g):
@@ -131,13 +128,13 @@ def renew(table, room_table, lot, n_lots, last, fill, _e, _f, _g):
         width, fresh = widths[v], seen[v] and not ready[v]
         for k in range(lot, n_clusters, n_lots):
             line, at = v * n_clusters + k, 8 * (n_clusters * starts[v] + k * width)
-            old, new = floats_at(desk[last + VALUES] + at), floats_at(desk[NEW + VALUES] + at)
+            old, new = desk[last + VALUES] + at, desk[NEW + VALUES] + at
             shifts[line] = rises[line] = falls[line] = 0.0
             if seen[v] and (changed[k] or fresh):
-                centre = floats_at(room[CENTRE]) if last == NEW else new
-                _fill_centre(desk, last, fill, v, k, centre, width)
-                lanes, more_lanes = floats_at(room[LANES_ROOM]), floats_at(room[MORE_LANES])
-                square, shift = _square_and_shift(centre, old, width, lanes, more_lanes)
+                centre = room[CENTRE] if last == NEW else new
+                call(desk[MAKE], table, 0, last, fill, v, k, centre, 0, 0)
+                call(desk[LENGTHS], 0, 0, centre, old, width, room[FOUR], 0, 0, 0)
+                square, shift = floats_at(room[FOUR])[0], floats_at(room[FOUR])[1]
                 if fresh:
                     shifts[line] = rises[line] = np.inf
                     falls[line] = -np.inf
@@ -148,22 +145,21 @@ def renew(table, room_table, lot, n_lots, last, fill, _e, _f, _g):
                     rises[line] = change + reach
                     falls[line] = change - reach
                 if last == NEW:
-                    _copy(centre, new, width)
+                    copy(centre, new, 8 * width)
                 squares[line] = square
                 weight = np.float64(counts[line]) + floats_at(desk[NUMBERS])[ALPHA]
                 # u.R = u.u (T + alpha)
                 floats_at(traces)[line] = weight * square if counts[line] > 0 else 0.0
             elif last != NEW:
-                _copy(old, new, width)
+                copy(old, new, 8 * width)
                 squares[line] = before[line]
                 # Rows may have moved after these centres were made.
-                here = desk[NEW + VALUES] + at
-                call(desk[TRACE], 0, room_table, here, desk[STEPS] + at, width, traces + 8 * line, 0, 0, 0)
+                call(desk[TRACE], 0, 0, new, desk[STEPS] + at, width, traces + 8 * line, 0, 0, 0)
             else:
                 continue
             if desk[SPARSE] == 0:  # `spread` lays the others out
                 narrow = desk[NEW + NARROW] + 4 * n_padded * starts[v]
-                call(desk[LAY_OUT], 0, 0, desk[NEW + VALUES] + at, width, k, narrow, 0, 0, 0)
+                call(desk[LAY_OUT], 0, 0, new, width, k, narrow, 0, 0, 0)
     return 0
 
 
@@ -191,7 +187,7 @@ def spread(table, _room, lot, n_lots, last, _d, _e, _f, _g):
     return 0
 
 
-def error_of(sparse, width, longest):
+def error_of(sparse: bool, width: int, longest: float) -> float:
     """What the float32 look may be off by (sparse rows: by each value).
 
     Each of the products and additions of a block of columns, and the rounding of both factors, loses
@@ -223,7 +219,7 @@ def renewed(table, _room, last, fill, _c, _d, _e, _f, _g):
             if seen[v] and (fill != ZERO or counts[line] > 0):
                 known[line] = True
         errors[v] = _error_of(desk[SPARSE] != 0, widths[v], np.sqrt(longest))
-    _copy(floats_at(desk[NEW + TRACES]), floats_at(desk[TRACES_NOW]), n_views * n_clusters)
+    copy(desk[NEW + TRACES], desk[TRACES_NOW], 8 * n_views * n_clusters)
     return 0
 
 

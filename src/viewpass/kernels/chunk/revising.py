@@ -8,6 +8,7 @@ from viewpass.kernels.bounds import MOST_VIEWS
 from viewpass.kernels.chunk.deciding import close_ones, exactness
 from viewpass.kernels.chunk.desk import (
     ADDRESSES,
+    BOUND,
     BUILT,
     CHOOSE,
     CLUSTERS,
@@ -18,6 +19,7 @@ from viewpass.kernels.chunk.desk import (
     FALL,
     FALLS,
     FAR,
+    GATHER,
     INVERSE,
     LABELS,
     LISTED,
@@ -26,11 +28,13 @@ from viewpass.kernels.chunk.desk import (
     LOOSEN,
     MARGINS,
     MOVED,
+    MOVERS,
     N_CLUSTERS,
     N_ROWS,
     N_VIEWS,
     NARROW,
     NEAR,
+    NOTE,
     OLD,
     OLD_SLACK,
     PAD,
@@ -52,7 +56,7 @@ from viewpass.kernels.chunk.desk import (
     WHICH,
     WIDTHS,
 )
-from viewpass.kernels.chunk.memory import call, flags_at, floats_at, labels_at, whole_at
+from viewpass.kernels.chunk.memory import call, copy, flags_at, floats_at, labels_at, whole_at, wipe
 from viewpass.kernels.compiling import part
 
 FEW = 6  # a part of the clusters so small is sooner looked at one by one,
@@ -60,34 +64,21 @@ MOST_PAIRS = 16  # if it is not more than this
 MOST_OF = 0.85  # of the rows in doubt: look at all of them, so that every distance is known again
 
 
-@part
-def _bounds_of(desk, room, i):
-    """Which line of RISE and FALL holds what may have happened to this row's distances."""
-    n_rows, n_views, n_clusters = desk[N_ROWS], desk[N_VIEWS], desk[N_CLUSTERS]
-    inverse = floats_at(desk[INVERSE] + 8 * i)
-    pattern = 0
-    if n_views <= MOST_VIEWS:
-        for v in range(n_views):
-            pattern |= np.int64(inverse[v * n_rows] > 0.0) << v
-        built = flags_at(room[BUILT])
-        if built[pattern]:
-            return pattern
-        built[pattern] = True
-    rise, fall = (
-        floats_at(room[RISE] + 8 * pattern * n_clusters),
-        floats_at(room[FALL] + 8 * pattern * n_clusters),
-    )
-    for k in range(n_clusters):
-        rise[k] = 0.0
-        fall[k] = 0.0
-    for v in range(n_views):
-        if inverse[v * n_rows] > 0.0:
+def bound(table, room_table, i, line, _c, _d, _e, _f, _g):
+    """What may have happened to distances of rows with the views of this.  OUT a line of RISE and FALL."""
+    desk, room = whole_at(table), whole_at(room_table)
+    n_clusters, inverse = desk[N_CLUSTERS], floats_at(desk[INVERSE] + 8 * i)
+    rise, fall = floats_at(room[RISE] + line), floats_at(room[FALL] + line)
+    wipe(room[RISE] + line, 8 * n_clusters)
+    wipe(room[FALL] + line, 8 * n_clusters)
+    for v in range(desk[N_VIEWS]):
+        if inverse[v * desk[N_ROWS]] > 0.0:
             rises = floats_at(desk[RISES] + 8 * v * n_clusters)
             falls = floats_at(desk[FALLS] + 8 * v * n_clusters)
             for k in range(n_clusters):
                 rise[k] += rises[k]
                 fall[k] += falls[k]
-    return pattern
+    return 0
 
 
 def loosen(table, room_table, begin, end, complete, n_movers, _e, _f, _g):
@@ -100,16 +91,27 @@ def loosen(table, room_table, begin, end, complete, n_movers, _e, _f, _g):
     desk, room = whole_at(table), whole_at(room_table)
     n_clusters, which, movers = desk[N_CLUSTERS], whole_at(room[WHICH]), whole_at(room[CLUSTERS])
     labels, margins, slack = labels_at(desk[LABELS]), floats_at(desk[MARGINS]), floats_at(desk[SLACK])
-    built = flags_at(room[BUILT])
-    for pattern in range(1 << desk[N_VIEWS] if desk[N_VIEWS] <= MOST_VIEWS else 1):
-        built[pattern] = False
+    n_rows, n_views, inverse, built = (
+        desk[N_ROWS],
+        desk[N_VIEWS],
+        floats_at(desk[INVERSE]),
+        flags_at(room[BUILT]),
+    )
+    wipe(room[BUILT], 1 << n_views if n_views <= MOST_VIEWS else 1)
     few = 4 * n_movers <= n_clusters
     n_doubtful = 0
     for i in range(begin, end):
         own = labels[i]
         if own < 0:
             continue
-        line = 8 * n_clusters * _bounds_of(desk, room, i)
+        pattern = 0
+        if n_views <= MOST_VIEWS:
+            for v in range(n_views):
+                pattern |= np.int64(inverse[v * n_rows + i] > 0.0) << v
+        line = 8 * n_clusters * pattern
+        if not built[pattern]:
+            call(desk[BOUND], table, room_table, i, line, 0, 0, 0, 0, 0)
+            built[pattern] = n_views <= MOST_VIEWS
         rise, fall = floats_at(room[RISE] + line), floats_at(room[FALL] + line)
         lowest = np.inf
         if complete:
@@ -199,10 +201,11 @@ def compare(table, room_table, means, n_which, most, begin, span, _f, _g):
     return n_left
 
 
-@part
-def _list_movers(desk, room, stale):
-    """List the clusters that moved just now in CLUSTERS, and mark them in `stale`; gives their number."""
-    n_clusters, clusters, shifts = desk[N_CLUSTERS], whole_at(room[CLUSTERS]), floats_at(desk[SHIFTS])
+def movers(table, room_table, span, _b, _c, _d, _e, _f, _g):
+    """List the clusters that moved just now.  INOUT STALE; OUT CLUSTERS; gives their number."""
+    desk, room = whole_at(table), whole_at(room_table)
+    n_clusters, stale = desk[N_CLUSTERS], flags_at(desk[STALE] + span * desk[N_CLUSTERS])
+    clusters, shifts = whole_at(room[CLUSTERS]), floats_at(desk[SHIFTS])
     n_movers = 0
     for k in range(n_clusters):
         moved = False
@@ -215,9 +218,9 @@ def _list_movers(desk, room, stale):
     return n_movers
 
 
-@part
-def _pick_clusters(desk, room, means, n_picked):
-    """Lay the CLUSTERS' centres out by themselves.  OUT SUBSET, SUBSET_SQUARES."""
+def gather(table, room_table, means, n_picked, _c, _d, _e, _f, _g):
+    """Lay the centres of n_picked CLUSTERS out by themselves.  OUT SUBSET, SUBSET_SQUARES."""
+    desk, room = whole_at(table), whole_at(room_table)
     n_clusters, addresses, ready = desk[N_CLUSTERS], whole_at(desk[ADDRESSES]), flags_at(desk[means + READY])
     starts, widths = whole_at(desk[STARTS]), whole_at(desk[WIDTHS])
     clusters, squares = whole_at(room[CLUSTERS]), floats_at(desk[means + SQUARES])
@@ -231,14 +234,16 @@ def _pick_clusters(desk, room, means, n_picked):
             source = desk[means + NARROW] + 4 * all_padded * starts[v]
             target = room[SUBSET] + 4 * n_padded * starts[v]
             call(desk[PICK], 0, 0, source, widths[v], n_clusters, room[CLUSTERS], n_picked, target, 0)
+    return 0
 
 
-@part
-def _note(desk, room, rows, n_here, n_compared, some):
+def note(table, room_table, place, n_here, n_compared, some, _e, _f, _g):
     """Before rows are chosen for: their labels until now, and what has become of their distances.
 
-    IN FAR, OLD_SLACK, CLUSTERS (the n_compared that were looked at, if only `some`); OUT OLD; INOUT DISTANCE.
+    IN place (where the n_here rows lie), FAR, OLD_SLACK, CLUSTERS (the n_compared that were looked at, if
+    only `some`); OUT OLD; INOUT DISTANCE, SLACK.
     """
+    desk, room, rows = whole_at(table), whole_at(room_table), whole_at(place)
     n_clusters, labels, old = desk[N_CLUSTERS], labels_at(desk[LABELS]), labels_at(desk[OLD])
     slack, old_slack, clusters = floats_at(desk[SLACK]), floats_at(room[OLD_SLACK]), whole_at(room[CLUSTERS])
     for r in range(n_here):
@@ -251,8 +256,8 @@ def _note(desk, room, rows, n_here, n_compared, some):
             for c in range(n_compared):
                 known[clusters[c]] = line[c]
         elif desk[DISTANCE] != 0:
-            for k in range(n_clusters):
-                known[k] = line[k]
+            copy(room[FAR] + 8 * r * n_clusters, desk[DISTANCE] + 8 * i * n_clusters, 8 * n_clusters)
+    return 0
 
 
 def again(table, room_table, means, begin, end, span, _e, _f, _g):
@@ -260,26 +265,26 @@ def again(table, room_table, means, begin, end, span, _e, _f, _g):
 
     INOUT LABELS, MARGINS, SLACK, DISTANCE, and by span STALE (clusters that some row has not been compared
     with since they moved), COMPLETE (whether DISTANCE holds every row); OUT OLD (labels before, of rows
-    looked at), MOVED (rows that changed cluster, from `begin` on), LOOKED (rows times clusters). Gives the
-    number of rows moved.
+    looked at), MOVED (rows that changed cluster, from `begin` on), SPAN_MOVED (their number), LOOKED (rows
+    times clusters).
     """
     desk, room = whole_at(table), whole_at(room_table)
     n_clusters, which, clusters = desk[N_CLUSTERS], whole_at(room[WHICH]), whole_at(room[CLUSTERS])
     stale = flags_at(desk[STALE] + span * n_clusters)
     complete, looked = whole_at(desk[COMPLETE] + 8 * span), whole_at(desk[LOOKED] + 8 * span)
-    n_movers = _list_movers(desk, room, stale)
+    count = whole_at(desk[SPAN_MOVED] + 8 * span)
+    n_movers = call(desk[MOVERS], table, room_table, span, 0, 0, 0, 0, 0, 0)
     n_doubtful = call(desk[LOOSEN], table, room_table, begin, end, complete[0], n_movers, 0, 0, 0)
-    n_moved = looked[0] = 0
+    count[0] = looked[0] = 0
     everyone = n_doubtful > MOST_OF * (end - begin)
     most = min(n_clusters // FEW, MOST_PAIRS)
     if n_doubtful > 0 and complete[0] != 0 and most > 1 and desk[SPARSE] == 0:
         n_left = call(desk[COMPARE], table, room_table, means, n_doubtful, most, begin, span, 0, 0)
-        n_moved = whole_at(desk[SPAN_MOVED])[span]
         everyone &= n_left == n_doubtful
         looked[0] = (n_doubtful - n_left) * most // 2
         n_doubtful = n_left
     if n_doubtful == 0:
-        return n_moved
+        return 0
     if everyone:
         n_doubtful = end - begin
         for r in range(n_doubtful):
@@ -292,27 +297,28 @@ def again(table, room_table, means, begin, end, span, _e, _f, _g):
     some = complete[0] != 0 and 4 * n_compared <= 3 * n_clusters and n_doubtful >= PAD
     narrow, squares = desk[means + NARROW], desk[means + SQUARES]
     if some:
-        _pick_clusters(desk, room, means, n_compared)
+        call(desk[GATHER], table, room_table, means, n_compared, 0, 0, 0, 0, 0)
         narrow, squares = room[SUBSET], room[SUBSET_SQUARES]
     else:
         n_compared = n_clusters
     labels, old, moved = labels_at(desk[LABELS]), labels_at(desk[OLD]), whole_at(desk[MOVED] + 8 * begin)
     slack, old_slack = floats_at(desk[SLACK]), floats_at(room[OLD_SLACK])
+    n_moved = count[0]
     for start in range(0, n_doubtful, room[TILE_ROWS]):
         n_here, place = min(room[TILE_ROWS], n_doubtful - start), room[WHICH] + 8 * start
         rows = whole_at(place)
         for r in range(n_here):
             old_slack[r] = slack[rows[r]]
         call(desk[LOOK_AT], table, room_table, means, place, n_here, narrow, n_compared, squares, room[FAR])
-        _note(desk, room, rows, n_here, n_compared, some)
+        call(desk[NOTE], table, room_table, place, n_here, n_compared, some, 0, 0, 0)
         call(desk[CHOOSE], table, room_table, means, place, n_here, 0, 0, 0, 0)
         for r in range(n_here):
             if labels[rows[r]] != old[rows[r]]:
                 moved[n_moved] = rows[r]
                 n_moved += 1
     if everyone:
-        for k in range(n_clusters):
-            stale[k] = False
+        wipe(desk[STALE] + span * n_clusters, n_clusters)
         complete[0] = desk[DISTANCE] != 0
     looked[0] += n_doubtful * n_compared
-    return n_moved
+    count[0] = n_moved
+    return 0

@@ -24,6 +24,7 @@ from viewpass.kernels.chunk.memory import flags_at, floats_at, narrow_at, number
 from viewpass.kernels.chunk.vector import LANES, sparse_dots
 from viewpass.kernels.compiling import part
 from viewpass.kernels.grid import ABSENT, ROUNDER, ROUNDER_BITS
+from viewpass.kernels.lanes import new_lanes
 from viewpass.kernels.sparse import WIDEST, norm_of
 
 
@@ -45,12 +46,9 @@ def _row(desk, v, i, value, place):
 def functions(value: Any, place: Any) -> dict[str, Any]:
     """The functions for values of float32 or float64 and columns of int32 or int64."""
 
-    def measure(table, lanes, v, first, last, _d, _e, _f, _g):
-        """Norms and kinds of rows first..last; gives the worst kind.
-
-        OUT INVERSE, STATUS, lanes (room to work); INOUT N_SEEN.
-        """
-        desk, room = whole_at(table), floats_at(lanes)
+    def measure(table, _room, v, first, last, _d, _e, _f, _g):
+        """Norms and kinds of rows first..last; gives the worst kind.  OUT INVERSE, STATUS; INOUT N_SEEN."""
+        desk, lanes = whole_at(table), new_lanes()
         data, columns, starts = _view(desk, v, value, place)
         n_rows, width = desk[N_ROWS], whole_at(desk[WIDTHS])[v]
         inverse, status = floats_at(desk[INVERSE] + 8 * v * n_rows), whole_at(desk[STATUS] + 8 * v * n_rows)
@@ -62,7 +60,7 @@ def functions(value: Any, place: Any) -> dict[str, Any]:
             kind = ABSENT
             begin, end = np.int64(starts[i]), np.int64(starts[i + 1])
             if end > begin and (everyone or wanted[i]):
-                scale, kind = norm_of(data, columns, begin, end, width, room)
+                scale, kind = norm_of(data, columns, begin, end, width, lanes)
             inverse[i] = scale
             status[i] = kind
             n_seen[i] += scale > 0.0

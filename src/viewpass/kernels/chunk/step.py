@@ -13,23 +13,11 @@ from viewpass.kernels.compiling import callback, compiled, once
 
 # In the order of the desk, from FIRST on.
 ON_DESK: dict[str, Any] = {
-    "first": deciding,
-    "again": revising,
-    "look_at": deciding,
-    "choose": deciding,
-    "near": deciding,
-    "settle": deciding,
-    "loosen": revising,
-    "compare": revising,
-    "join": summing,
-    "mark": summing,
-    "follow": summing,
-    "trace": renewing,
-    "renew": renewing,
-    "renewed": renewing,
-    "wants_mean": renewing,
-    "weigh": renewing,
-    "crew": crew,
+    **dict.fromkeys(("first", "look_at", "choose", "decide", "near", "settle", "sum_up"), deciding),
+    **dict.fromkeys(("again", "movers", "loosen", "bound", "compare", "gather", "note"), revising),
+    **dict.fromkeys(("join", "mark", "follow"), summing),
+    **dict.fromkeys(("trace", "renew", "make", "lengths", "renewed", "wants_mean", "weigh"), renewing),
+    **dict.fromkeys(("whether", "iterate", "crew"), crew),
 }
 FOR_SPARSE: dict[str, Any] = {"sort": summing, "fold_in": summing, "spread": renewing}  # after them
 BY_NAME: dict[str, Any] = {"measure": deciding, "several": crew}  # which only Python calls

@@ -16,17 +16,23 @@ from viewpass.kernels.chunk.desk import (
     END,
     INVERSE,
     LABELS,
+    LOOKED,
     MOVED,
     N_CLUSTERS,
+    N_LOOKS,
+    N_MOVED,
     N_ROWS,
+    N_SPANS,
     N_VIEWS,
     NEW,
+    NUMBERS,
     OLD,
     ORDER,
     PART_COUNTS,
     PART_STEPS,
     READY,
     ROOMS,
+    SPAN_MOVED,
     STARTS,
     STEPS,
     TOTAL_COUNTS,
@@ -36,7 +42,7 @@ from viewpass.kernels.chunk.desk import (
     VALUES,
     WIDTHS,
 )
-from viewpass.kernels.chunk.memory import call, flags_at, floats_at, labels_at, whole_at
+from viewpass.kernels.chunk.memory import call, copy, flags_at, floats_at, labels_at, whole_at, wipe
 
 
 def join(table, _room, lot, n_lots, n_parts, _d, _e, _f, _g):
@@ -68,8 +74,7 @@ def join(table, _room, lot, n_lots, n_parts, _d, _e, _f, _g):
                         whole[j] = (whole[j] if filled else total[j]) + more[j]
                     filled = True
             if not filled:
-                for j in range(width):
-                    whole[j] = total[j]
+                copy(desk[TOTAL_STEPS] + at, desk[STEPS] + at, 8 * width)
     return 0
 
 
@@ -78,8 +83,7 @@ def sort(table, _room, _a, _b, _c, _d, _e, _f, _g):
     desk = whole_at(table)
     n_clusters, labels = desk[N_CLUSTERS], labels_at(desk[LABELS])
     rows, ends = whole_at(desk[ORDER]), whole_at(desk[BOUNDS])
-    for k in range(n_clusters + 1):
-        ends[k] = 0
+    wipe(desk[BOUNDS], 8 * (n_clusters + 1))
     for i in range(desk[BEGIN], desk[END]):
         if labels[i] >= 0:
             ends[labels[i]] += 1
@@ -116,16 +120,26 @@ def fold_in(table, _room, lot, n_lots, _c, _d, _e, _f, _g):
     return 0
 
 
-def mark(table, _room, n_moved, _b, _c, _d, _e, _f, _g):
-    """The clusters that rows left or came to.  IN MOVED, OLD, LABELS; OUT CHANGED."""
+def mark(table, _room, _a, _b, _c, _d, _e, _f, _g):
+    """Put the rows that moved in all spans behind one another; mark the clusters they left or came to.
+
+    IN SPAN_MOVED, LOOKED, OLD, LABELS; INOUT MOVED, N_LOOKS; OUT N_MOVED, CHANGED.
+    """
     desk = whole_at(table)
-    changed, moved = flags_at(desk[CHANGED]), whole_at(desk[MOVED])
-    old, labels = labels_at(desk[OLD]), labels_at(desk[LABELS])
-    for k in range(desk[N_CLUSTERS]):
-        changed[k] = False
-    for p in range(n_moved):
-        changed[old[moved[p]]] = True
-        changed[labels[moved[p]]] = True
+    moved, by_span, looked = whole_at(desk[MOVED]), whole_at(desk[SPAN_MOVED]), whole_at(desk[LOOKED])
+    changed, old, labels = flags_at(desk[CHANGED]), labels_at(desk[OLD]), labels_at(desk[LABELS])
+    n_rows, n_spans, there = desk[END] - desk[BEGIN], desk[N_SPANS], 0
+    wipe(desk[CHANGED], desk[N_CLUSTERS])
+    for number in range(n_spans):
+        begin = desk[BEGIN] + n_rows * number // n_spans
+        for place in range(begin, begin + by_span[number]):
+            i = moved[place]
+            moved[there] = i
+            changed[old[i]] = True
+            changed[labels[i]] = True
+            there += 1
+        floats_at(desk[NUMBERS])[N_LOOKS] += looked[number] / desk[N_CLUSTERS]
+    desk[N_MOVED] = there
     return 0
 
 
@@ -157,5 +171,5 @@ def follow(table, room_table, lot, n_lots, n_moved, _d, _e, _f, _g):
             if changed[k] and ready[v]:
                 at = 8 * (n_clusters * starts[v] + k * widths[v])
                 centre, out = desk[NEW + VALUES] + at, desk[TRACES_NOW] + 8 * (v * n_clusters + k)
-                call(desk[TRACE], 0, room_table, centre, desk[STEPS] + at, widths[v], out, 0, 0, 0)
+                call(desk[TRACE], 0, 0, centre, desk[STEPS] + at, widths[v], out, 0, 0, 0)
     return 0
