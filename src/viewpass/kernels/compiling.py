@@ -18,9 +18,9 @@ logger = logging.getLogger("viewpass")
 NOTICE_SECONDS = 1.0
 
 # For functions that only compiled ones call, and that allocate nothing: no way in from Python or C, no
-# counting of references. What is left is some half of what there would be to compile.
+# counting of references, no rewriting of expressions. That is some half of what there would be to compile.
 _LEAN: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False} | dict.fromkeys(
-    ("no_cpython_wrapper", "no_cfunc_wrapper"), True
+    ("no_cpython_wrapper", "no_cfunc_wrapper", "no_rewrites"), True
 )
 
 

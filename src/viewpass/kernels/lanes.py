@@ -15,8 +15,7 @@ _POINTER = types.CPointer(types.float64)
 _FOUR = ir.VectorType(ir.DoubleType(), 4)
 
 
-@intrinsic
-def new_lanes(typing: Any) -> Any:
+def _new_lanes(typing: Any) -> Any:
     """Room for the lanes, while the function runs."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -25,8 +24,7 @@ def new_lanes(typing: Any) -> Any:
     return _POINTER(), generate
 
 
-@intrinsic
-def clear(typing: Any, lanes: Any) -> Any:
+def _clear(typing: Any, lanes: Any) -> Any:
     """All lanes at zero.  OUT lanes."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -36,8 +34,7 @@ def clear(typing: Any, lanes: Any) -> Any:
     return types.void(_POINTER), generate
 
 
-@intrinsic
-def fold(typing: Any, lanes: Any) -> Any:
+def _fold(typing: Any, lanes: Any) -> Any:
     """Add the lanes in halves.  IN lanes."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -53,3 +50,8 @@ def fold(typing: Any, lanes: Any) -> Any:
         return builder.fadd(builder.fadd(a, c), builder.fadd(b, d))
 
     return types.float64(_POINTER), generate
+
+
+new_lanes: Any = intrinsic(_new_lanes)
+clear: Any = intrinsic(_clear)
+fold: Any = intrinsic(_fold)

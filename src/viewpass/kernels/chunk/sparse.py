@@ -115,13 +115,16 @@ def functions(value: Any, place: Any) -> dict[str, Any]:
         width = whole_at(desk[WIDTHS])[v]
         one, two = floats_at(matrix + 8 * a * width), floats_at(matrix + 8 * b * width)
         three, four = floats_at(matrix + 8 * c * width), floats_at(matrix + 8 * d * width)
-        sums = (0.0, 0.0, 0.0, 0.0)
+        e = f = g = h = 0.0
         for p in range(first, last):
             x = (np.float64(data[p]) * scale + ROUNDER) - ROUNDER
             j = columns[p]
-            sums = (sums[0] + x * one[j], sums[1] + x * two[j], sums[2] + x * three[j], sums[3] + x * four[j])
+            e += x * one[j]
+            f += x * two[j]
+            g += x * three[j]
+            h += x * four[j]
         out = floats_at(whole_at(room_table)[FOUR])
-        out[0], out[1], out[2], out[3] = sums
+        out[0], out[1], out[2], out[3] = e, f, g, h
         return 0
 
     def add(table, _room, v, i, sign, target, _e, _f, _g):
