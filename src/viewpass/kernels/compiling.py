@@ -16,6 +16,7 @@ from numba import njit
 logger = logging.getLogger("viewpass")
 
 NOTICE_SECONDS = 1.0
+_spent = 0.0  # seconds of compiling in this process
 
 # For functions that only compiled ones call, and that allocate nothing: no way in from Python or C, no
 # counting of references, no rewriting of expressions. That is some half of what there would be to compile.
@@ -55,14 +56,17 @@ def _timed(options: dict[str, Any], function: Callable[..., Any], signature: Any
         if "cache" not in str(problem):
             raise
         kernel = njit(signature, **options)(function)
-    seconds = time.perf_counter() - began
-    if seconds > NOTICE_SECONDS:
-        logger.warning(
-            "compiled %s in %.1f s; the machine code is cached for the next time",
-            name.strip("_"),
-            seconds,
-        )
+    if not kernel.stats.cache_hits:
+        _notice(time.perf_counter() - began)
     return kernel
+
+
+def _notice(seconds: float) -> None:
+    """Say once, when it has taken a second, that kernels are being compiled."""
+    global _spent
+    before, _spent = _spent, _spent + seconds
+    if before <= NOTICE_SECONDS < _spent:
+        logger.warning("compiling, which takes some seconds; the machine code is cached for the next time")
 
 
 class Callback(NamedTuple):
