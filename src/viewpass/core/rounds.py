@@ -1,0 +1,86 @@
+"""A round: one chunk whose rows lie elsewhere, in shares; what `Stream.feed` and `refeed` do, to the bit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+
+from viewpass.core.centres import Centres
+from viewpass.core.loss import loss
+from viewpass.core.shares import Lead, Stage, Tally, mean_of
+from viewpass.core.statistics import Statistics
+from viewpass.core.step import Rules
+from viewpass.core.stream import Model, widened
+from viewpass.kernels.grid import Array, Floats
+from viewpass.views.chunk import Schema
+
+
+class Shares(Protocol):
+    """The shares of one chunk, asked together; each answer is the sum of theirs."""
+
+    def look(self, stage: Stage) -> Tally:
+        """New rows under the centres so far."""
+
+    def measured(self, n_clusters: int) -> Tally:
+        """What the rows are."""
+
+    def follow(self, before: Stage | None, after: Stage) -> Tally:
+        """How rows move from the centres before, or from the labels of the last pass (None)."""
+
+    def row_sums(self) -> Sequence[Statistics]:
+        """The sum of the rows of each share."""
+
+
+def blank(schema: Schema, given: Sequence[Array]) -> Model:
+    """A model of no rows whose centres were given."""
+    centres = Centres.of([np.array(u, dtype=np.float64, order="C") for u in given])
+    widths = tuple(u.shape[1] for u in given)
+    known = schema.merged(replace(schema, widths=widths))
+    return Model(known, Statistics(centres.n_clusters, widths), centres)
+
+
+def advance(shares: Shares, model: Model, rules: Rules, name: str, *, again: bool) -> tuple[Model, Stage]:
+    """Read one round (`again`: in a later pass, from its last labels); gives the model after it.
+
+    The stage returned is the one its labels are decided by. `name` tells rounds apart. The model given
+    stays as it was, but for its loss curve, which goes on.
+    """
+    n_clusters = model.total.n_clusters
+    stage = Stage(f"{name}.0", model.centres)
+    first = shares.measured(n_clusters) if again else shares.look(stage)
+    schema = model.schema.merged(first.schema)
+    total = widened(model.total, schema) + widened(first.change, schema)
+    n_rows, n_unseen = model.n_rows, model.n_unseen
+    if not again:
+        n_rows, n_unseen = n_rows + first.n_rows, n_unseen + first.n_rows - first.n_seen
+    if first.n_seen:
+        lead = Lead(total, model.centres, first.seen, rules)
+        stage = settle(lead, shares, stage, name, again=again)
+        value, n_iter = lead.loss, lead.n_iter
+    else:
+        value, n_iter = loss(model.centres, total, rules.alpha), 0
+    total.check_room()
+    model.loss_curve.append(value / n_rows)
+    counts = n_rows, n_unseen, model.n_iter + n_iter
+    return Model(schema, total, stage.centres, *counts, model.loss_curve), stage
+
+
+def settle(lead: Lead, shares: Shares, stage: Stage, name: str, *, again: bool) -> Stage:
+    """Centres and labels in turn until they stand still; gives the last centres."""
+    mean = _no_mean
+    before = None if again else stage
+    while True:
+        if mean is _no_mean and lead.wants_mean():
+            mean = mean_of(shares.row_sums())
+        moves = lead.update(mean)
+        stage = Stage(f"{name}.{lead.n_iter}", lead.centres, moves)
+        if lead.take(shares.follow(before, stage)):
+            return stage
+        before = stage
+
+
+def _no_mean(v: int) -> Floats:
+    raise AssertionError("a mean was not asked for in time")
