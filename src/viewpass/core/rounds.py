@@ -10,7 +10,7 @@ import numpy as np
 
 from viewpass.core.centres import Centres
 from viewpass.core.loss import loss
-from viewpass.core.shares import Lead, Stage, Tally, mean_of
+from viewpass.core.shares import Lead, Stage, Tally, added, mean_of
 from viewpass.core.statistics import Statistics
 from viewpass.core.step import Rules
 from viewpass.core.stream import Model, widened
@@ -37,9 +37,13 @@ class Shares(Protocol):
 def blank(schema: Schema, given: Sequence[Array]) -> Model:
     """A model of no rows whose centres were given."""
     centres = Centres.of([np.array(u, dtype=np.float64, order="C") for u in given])
-    widths = tuple(u.shape[1] for u in given)
-    known = schema.merged(replace(schema, widths=widths))
-    return Model(known, Statistics(centres.n_clusters, widths), centres)
+    return Model(schema, Statistics(centres.n_clusters, [u.shape[1] for u in given]), centres)
+
+
+def expected(model: Model) -> Schema:
+    """What rows must be like: views that no row has had yet may have centres all the same."""
+    widths = zip(model.schema.widths, model.centres.widths(model.schema.widths), strict=True)
+    return replace(model.schema, widths=tuple(width or other or None for width, other in widths))
 
 
 def advance(shares: Shares, model: Model, rules: Rules, name: str, *, again: bool) -> tuple[Model, Stage]:
@@ -52,7 +56,7 @@ def advance(shares: Shares, model: Model, rules: Rules, name: str, *, again: boo
     stage = Stage(f"{name}.0", model.centres)
     first = shares.measured(n_clusters) if again else shares.look(stage)
     schema = model.schema.merged(first.schema)
-    total = widened(model.total, schema) + widened(first.change, schema)
+    total = added(widened(model.total, schema), first.change)
     n_rows, n_unseen = model.n_rows, model.n_unseen
     if not again:
         n_rows, n_unseen = n_rows + first.n_rows, n_unseen + first.n_rows - first.n_seen
@@ -63,7 +67,8 @@ def advance(shares: Shares, model: Model, rules: Rules, name: str, *, again: boo
     else:
         value, n_iter = loss(model.centres, total, rules.alpha), 0
     total.check_room()
-    model.loss_curve.append(value / n_rows)
+    if n_rows > n_unseen:  # rows without any view before all others are passed over
+        model.loss_curve.append(value / n_rows)
     counts = n_rows, n_unseen, model.n_iter + n_iter
     return Model(schema, total, stage.centres, *counts, model.loss_curve), stage
 

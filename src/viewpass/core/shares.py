@@ -7,7 +7,8 @@ report: `Share` is the half of `step.settle` that needs rows, `Lead` the half th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -46,11 +47,9 @@ class Tally:
     n_moved: int
 
     def __add__(self, other: Tally) -> Tally:
-        schema = self.schema.merged(other.schema)
-        widths = [width or 0 for width in schema.widths]
         return Tally(
-            schema,
-            self.change.widened(widths) + other.change.widened(widths),
+            self.schema.merged(other.schema),
+            added(self.change, other.change),
             self.touched | other.touched,
             self.seen | other.seen,
             self.n_rows + other.n_rows,
@@ -150,13 +149,9 @@ class Share:
 
     def _tally(self, change: Statistics, touched: Mask, n_moved: int) -> Tally:
         rows = self.rows
-        schema = rows.chunk.schema
-        widths = tuple(width or None for width in change.widths)
         n_seen = int((rows.n_seen > 0).sum())
-        return Tally(
-            *(replace(schema, widths=widths), change, touched, rows.inverse.any(axis=1)),
-            *(rows.n_rows, n_seen, n_moved),
-        )
+        seen = rows.inverse.any(axis=1)
+        return Tally(rows.chunk.schema, change, touched, seen, rows.n_rows, n_seen, n_moved)
 
 
 class Lead:
@@ -204,10 +199,13 @@ class Lead:
         return last is not None and abs(self.loss - last) < self._rules.tol * abs(last)
 
 
+def added(one: Statistics, other: Statistics) -> Statistics:
+    """The sum of both; a view that only one of them knows is as wide as there."""
+    widths = [max(pair) for pair in zip(one.widths, other.widths, strict=True)]
+    return one.widened(widths) + other.widened(widths)
+
+
 def mean_of(sums: Sequence[Statistics]) -> Callable[[int], Floats]:
     """The mean of a chunk's observed rows by view, from the sums of its shares."""
-    widths = np.max([part.widths for part in sums], axis=0).tolist()
-    total = Statistics(1, widths)
-    for part in sums:
-        total = total + part.widened(widths)
+    total = reduce(added, sums)
     return lambda v: total.steps[v][0] * STEP / int(total.counts[v][0])

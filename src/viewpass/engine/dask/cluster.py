@@ -1,0 +1,30 @@
+"""A cluster of processes on this machine, for those who bring none."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from distributed import Client, LocalCluster
+
+from viewpass.kernels.threads import available_threads
+
+
+@contextmanager
+def local_client(n_workers: int | None = None) -> Iterator[Client]:
+    """Workers of one thread each, on loopback; nothing of them is left afterwards."""
+    with (
+        tempfile.TemporaryDirectory(prefix="viewpass-dask-") as folder,
+        LocalCluster(
+            n_workers=n_workers or available_threads(),
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+            worker_dashboard_address=None,
+            local_directory=folder,
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
