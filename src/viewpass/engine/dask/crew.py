@@ -45,9 +45,7 @@ class Crew:
         retries: int = 0,
     ) -> Future[Any]:
         """Have a task done, by that worker for as long as it lives; `rows` are those it is about."""
-        self._number += 1
-        about = "" if rows is None else f"-rows-{rows[0]}-{rows[1]}"
-        key = f"viewpass_{function.__name__}-{self._run}-{self._number}{about}"
+        key = self._key(function.__name__, rows)
         with dask.config.set(LARGE):
             return self.client.submit(
                 function,
@@ -59,6 +57,23 @@ class Crew:
                 retries=retries,
                 pure=False,
             )
+
+    def compute(self, made: Any, *, worker: str | None, rows: tuple[int, int]) -> Future[Any]:
+        """Have a delayed value made, by that worker for as long as it lives."""
+        name = self._key("block", rows)
+        with dask.config.set(LARGE):
+            placed = self.client.compute(
+                dask.delayed(tasks.hold, pure=False)(made, dask_key_name=name),
+                workers=None if worker is None else [worker],
+                allow_other_workers=worker is not None,
+                optimize_graph=False,
+            )
+        return placed
+
+    def _key(self, what: str, rows: tuple[int, int] | None) -> str:
+        self._number += 1
+        about = "" if rows is None else f"-rows-{rows[0]}-{rows[1]}"
+        return f"viewpass_{what}-{self._run}-{self._number}{about}"
 
     def hold(self, value: Any) -> Future[Any]:
         """Have a value in the cluster."""

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from distributed import Future
 
 from viewpass.engine.dask import tasks
+from viewpass.engine.dask.collections import CollectionSource
 from viewpass.engine.dask.crew import Crew
 from viewpass.errors import DataError
 from viewpass.sources.source import Source
@@ -85,4 +86,6 @@ class HereRows:
 
 def rows_of(source: Source) -> Rows:
     """How workers get at the rows of a source."""
+    if isinstance(source, CollectionSource):
+        return source
     return FileRows(source) if source.portable else HereRows(source)

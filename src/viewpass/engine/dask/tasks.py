@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,8 +20,9 @@ from distributed import get_worker
 from viewpass.core.assign import Workspace
 from viewpass.core.shares import Share, Stage, Tally
 from viewpass.core.statistics import Statistics
-from viewpass.core.stream import Model, Plan, Stream
+from viewpass.core.stream import Decided, Model, Plan, Stream
 from viewpass.engine.dask.blocks import Block
+from viewpass.engine.resumable import label_rows
 from viewpass.errors import DataError, ViewpassError
 from viewpass.kernels.grid import Labels
 from viewpass.sources.source import Source
@@ -109,6 +111,19 @@ def collect(block: Block, _order: None, stage: Stage, schema: Schema) -> tuple[L
     with at_work(block) as share:
         schema.merged(share.rows.chunk.schema)
         return share.labels(stage), share.rows.chunk.row_ids
+
+
+def write_labels(block: Block, order: tuple[str, int], stage: Stage, schema: Schema) -> Any:
+    """Write what label files hold of the rows; gives a note of the part."""
+    from viewpass.store.parts import write_part
+
+    folder, n_clusters = order
+    with at_work(block) as share:
+        schema.merged(share.rows.chunk.schema)
+        rows = share.rows
+        decided = Decided(block.start, share.labels(stage), np.empty(0), rows, stage.centres)
+        found = label_rows(decided, share.workspace)
+        return write_part(Path(folder), block.start, found, rows.chunk.row_ids, n_clusters)
 
 
 def begin(blocks: Sequence[Block], width: int, plan: Plan, rng: np.random.Generator, whole: bool) -> Begun:
