@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import dask
 from distributed import Client, LocalCluster
 
 from viewpass.kernels.threads import available_threads
@@ -16,6 +17,7 @@ def local_client(n_workers: int | None = None) -> Iterator[Client]:
     """Workers of one thread each, on loopback; nothing of them is left afterwards."""
     with (
         tempfile.TemporaryDirectory(prefix="viewpass-dask-") as folder,
+        dask.config.set({"temporary-directory": folder}),
         LocalCluster(
             n_workers=n_workers or available_threads(),
             threads_per_worker=1,

@@ -139,14 +139,30 @@ class FrameSource(CollectionSource):
         self.n_rows = int(self._ends[-1])
         self._parts = frame.to_delayed()
         self._order: tuple[str, ...] | None = None
-        first = next((number for number, length in enumerate(lengths) if length), None)
-        if first is None:
+        if not self.n_rows:
             raise DataError("the data has no rows (0 samples): at least one is needed.")
-        self.schema = dask.delayed(_schema_of)(self._parts[first], views, id).compute()
+        self._columns = self._found_columns()
+        self.schema = scan(self._columns.empty_table(), views=views, id=id).schema
+
+    def _found_columns(self) -> Any:
+        """The Arrow schema, from the first parts that show the type of every column."""
+        found = None
+        for part, n_rows in zip(self._parts, np.diff(self._ends), strict=True):
+            if n_rows:
+                found = dask.delayed(_columns_of)(part).compute()
+                if not any(str(field.type) == "null" for field in found):
+                    break
+        for field in found or ():
+            if str(field.type) in ("string", "large_string") and field.name in _names(self._views):
+                raise DataError(
+                    f"column {field.name!r} holds text: Dask turns columns of Python objects into it. Make the "
+                    'frame under dask.config.set({"dataframe.convert-string": False}), or with Arrow types.'
+                )
+        return found
 
     def _recipe(self, start: int, stop: int) -> tuple[Callable[..., Chunk], list[Any]]:
         pieces = _cut(self._parts, self._ends, start, stop)
-        return _chunk_of_frames, [start, pieces, self._views, self._id, self._order]
+        return _chunk_of_frames, [start, pieces, self._columns, self._views, self._id, self._order]
 
     def arranged(self, names: tuple[str, ...]) -> FrameSource:
         """The same rows with the views in this order."""
@@ -206,14 +222,27 @@ def _stacked(pieces: Sequence[Piece]) -> Any:
     return scipy.sparse.vstack(parts, format="csr") if scipy.sparse.issparse(parts[0]) else np.concatenate(parts)
 
 
-def _schema_of(frame: Any, views: Any, id: str | None) -> Schema:
-    return scan(frame.iloc[:1], views=views, id=id).schema
+def _columns_of(frame: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.Schema.from_pandas(frame, preserve_index=False).remove_metadata()
 
 
-def _chunk_of_frames(start: int, pieces: Sequence[Piece], views: Any, id: str | None, order: Any) -> Chunk:
+def _names(views: Any) -> set[str]:
+    """Columns that are named as views outright."""
+    given = views.values() if isinstance(views, Mapping) else views or ()
+    return {column for column in ([given] if isinstance(given, str) else given) if isinstance(column, str)}
+
+
+def _chunk_of_frames(
+    start: int, pieces: Sequence[Piece], columns: Any, views: Any, id: str | None, order: Any
+) -> Chunk:
+    import pyarrow as pa
+
     chunks = []
     for frame, first, last in pieces:
-        source = scan(frame.iloc[first:last], views=views, id=id)
+        table = pa.Table.from_pandas(frame.iloc[first:last], schema=columns, preserve_index=False)
+        source = scan(table, views=views, id=id)
         chunks.append((source if order is None else source.arranged(order)).span(0, last - first))
     whole = join(chunks)
     return Chunk(whole.views, whole.names, whole.n_rows, whole.observed, start, whole.row_ids, chunks[0].columns)
