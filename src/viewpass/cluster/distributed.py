@@ -187,7 +187,9 @@ def _labels(crew: Crew, rows: Rows, model: Any, size: int) -> Labels:
 
 
 def _check_count(n_workers: Any) -> None:
-    if n_workers is not None and (isinstance(n_workers, bool) or not isinstance(n_workers, int) or n_workers < 1):
+    if n_workers is not None and (
+        isinstance(n_workers, bool) or not isinstance(n_workers, int) or n_workers < 1
+    ):
         raise SettingError(f"n_workers={n_workers!r}: a number of at least 1 was expected.")
 
 
@@ -227,7 +229,9 @@ class Rates:
 
     def told(self) -> dict[str, float]:
         """By address; what the rows were looked at again counts."""
-        return {worker: self._rows[worker] / max(self._seconds[worker], 1e-9) for worker in sorted(self._rows)}
+        return {
+            worker: self._rows[worker] / max(self._seconds[worker], 1e-9) for worker in sorted(self._rows)
+        }
 
 
 class DaskRun(Run):

@@ -60,9 +60,7 @@ def merge(models: Sequence[OPIMC], match: str = "auto") -> OPIMC:
         _check(model, number, given[0])
     by_price = match == "price" or (match == "auto" and not _same_start(given))
     first = given[0]
-    learnt = merged(
-        [model._fitted_model() for model in given], first.alpha, first.fill, by_price=by_price
-    )
+    learnt = merged([model._fitted_model() for model in given], first.alpha, first.fill, by_price=by_price)
     made = first._blank()
     made.n_features_in_ = sum(width or 0 for width in learnt.schema.widths)
     made.view_names_in_ = first.view_names_in_
@@ -90,7 +88,9 @@ def _check(model: Any, number: int, first: OPIMC) -> None:
     for name in ("n_clusters", "alpha", "fill"):
         mine, theirs = getattr(model, name), getattr(first, name)
         if mine != theirs:
-            raise SettingError(f"model {number} has {name}={mine!r}, the first has {theirs!r}: fit them alike.")
+            raise SettingError(
+                f"model {number} has {name}={mine!r}, the first has {theirs!r}: fit them alike."
+            )
 
 
 def _same_start(models: Sequence[OPIMC]) -> bool:

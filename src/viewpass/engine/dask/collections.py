@@ -84,7 +84,9 @@ class ArraysSource(CollectionSource):
         names = unique_names(views) if isinstance(views, Mapping) else default_names(len(views))
         given = list(views.values()) if isinstance(views, Mapping) else list(views)
         self._named = isinstance(views, Mapping)
-        self._arrays = [None if x is None else _whole_rows(x, name) for x, name in zip(given, names, strict=True)]
+        self._arrays = [
+            None if x is None else _whole_rows(x, name) for x, name in zip(given, names, strict=True)
+        ]
         lengths = [(name, len(x)) for x, name in zip(self._arrays, names, strict=True) if x is not None]
         for name, length in lengths[1:]:
             if length != lengths[0][1]:
@@ -212,14 +214,18 @@ def _cut(parts: Sequence[Any], ends: Array, start: int, stop: int) -> list[Piece
 
 def _chunk_of_arrays(start: int, names: Sequence[str], views: Sequence[Any], observed: Any) -> Chunk:
     made = [None if pieces is None else _stacked(pieces) for pieces in views]
-    return Chunk.of(made, names=names, observed=None if observed is None else np.asarray(observed), start=start)
+    return Chunk.of(
+        made, names=names, observed=None if observed is None else np.asarray(observed), start=start
+    )
 
 
 def _stacked(pieces: Sequence[Piece]) -> Any:
     parts = [part[first:last] for part, first, last in pieces]
     if len(parts) == 1:
         return parts[0]
-    return scipy.sparse.vstack(parts, format="csr") if scipy.sparse.issparse(parts[0]) else np.concatenate(parts)
+    return (
+        scipy.sparse.vstack(parts, format="csr") if scipy.sparse.issparse(parts[0]) else np.concatenate(parts)
+    )
 
 
 def _columns_of(frame: Any) -> Any:
@@ -245,4 +251,6 @@ def _chunk_of_frames(
         source = scan(table, views=views, id=id)
         chunks.append((source if order is None else source.arranged(order)).span(0, last - first))
     whole = join(chunks)
-    return Chunk(whole.views, whole.names, whole.n_rows, whole.observed, start, whole.row_ids, chunks[0].columns)
+    return Chunk(
+        whole.views, whole.names, whole.n_rows, whole.observed, start, whole.row_ids, chunks[0].columns
+    )
