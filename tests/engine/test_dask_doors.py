@@ -110,8 +110,8 @@ def test_what_is_refused(client, files, local, tmp_path):
     model = ours()
     with pytest.raises(vp.DataError, match="one array a view"):
         vp.dask.fit(model, da.zeros((10, 2)), client=client)
+    unknown = da.from_array(VIEWS[0])
     with pytest.raises(vp.DataError, match="compute_chunk_sizes"):
-        unknown = da.from_array(VIEWS[0])
         vp.dask.fit(model, [unknown[unknown[:, 0] > 0]], client=client)
     with pytest.raises(vp.DataError, match="every view as a Dask array"):
         vp.dask.fit(model, [da.zeros((10, 2)), np.zeros((10, 2))], client=client)

@@ -37,18 +37,18 @@ def run(
 
     @contextmanager
     def helped(shown: Display) -> Iterator[Callable[[Progress], None]]:
-        with connected(scheduler) as client:
-            with crew_of(client, n_workers or fitting.width or None, fitting.rows) as crew:
-                shown.say(f"Dask dashboard: {crew.client.dashboard_link}")
-                fitting.use(crew, n_workers)
-                shown.say(f"rounds of {fitting.width} chunks of {estimator.chunk_size:,} rows")
-                watch = Watch(shown)
+        wanted = n_workers or fitting.width or None
+        with connected(scheduler) as client, crew_of(client, wanted, fitting.rows) as crew:
+            shown.say(f"Dask dashboard: {crew.client.dashboard_link}")
+            fitting.use(crew, n_workers)
+            shown.say(f"rounds of {fitting.width} chunks of {estimator.chunk_size:,} rows")
+            watch = Watch(shown)
 
-                def told(progress: Progress) -> None:
-                    shown.workers(fitting.rates.told())
-                    watch(progress)
+            def told(progress: Progress) -> None:
+                shown.workers(fitting.rates.told())
+                watch(progress)
 
-                yield told
+            yield told
 
     go(fitting, folder, resume=resume, every=every, as_json=as_json, helped=helped)
 

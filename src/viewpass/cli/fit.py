@@ -73,6 +73,7 @@ class Watch:
         self._begun, self._number = False, 0
 
     def __call__(self, progress: Progress) -> None:
+        """Show it."""
         number, row = progress.at
         if not row:
             return

@@ -19,6 +19,7 @@ from viewpass.core.shares import added
 from viewpass.core.statistics import Statistics
 from viewpass.core.stream import Model
 from viewpass.kernels.grid import Array, Floats, Integers
+from viewpass.kernels.threads import single_threaded_blas
 
 
 def prices(one: Statistics, other: Statistics, alpha: float) -> Floats:
@@ -42,7 +43,9 @@ def _explained(squares: Floats, counts: Integers, alpha: float) -> Floats:
 def matched(one: Statistics, other: Statistics, alpha: float) -> Integers:
     """For each cluster of one, the cluster of the other that it goes together with."""
     widths = [max(pair) for pair in zip(one.widths, other.widths, strict=True)]
-    rows, columns = linear_sum_assignment(prices(one.widened(widths), other.widened(widths), alpha))
+    with single_threaded_blas():
+        price = prices(one.widened(widths), other.widened(widths), alpha)
+    rows, columns = linear_sum_assignment(price)
     order: Integers = np.empty(len(rows), dtype=np.int64)
     order[rows] = columns
     return order
@@ -72,9 +75,9 @@ def merged(models: Sequence[Model], alpha: float, fill: str | None, *, by_price:
     schema, total = first.schema, first.total
     last = first.centres
     for model in rest:
+        schema = schema.merged(model.schema)
         if by_price:
             model = reordered(model, matched(total, model.total, alpha))
-        schema = schema.merged(model.schema)
         total = added(total, model.total)
         last = _known_first(last, model.centres)
     total.check_room()

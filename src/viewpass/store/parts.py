@@ -37,7 +37,7 @@ MANIFEST = "_manifest.json"
 
 @dataclass(frozen=True)
 class Part:
-    """A part as it was written: its first row, its rows, the rows of each cluster, its bytes and their hash."""
+    """A part as it was written: its first row, its rows, those of each cluster, its bytes and their hash."""
 
     start: int
     n_rows: int

@@ -37,9 +37,9 @@ def source_of(data: Any, observed: Any, views: Any, id: str | None) -> Any:
     if is_frame(data):
         return FrameSource(data, views, id)
     parts = data.values() if isinstance(data, Mapping) else data
-    if isinstance(parts, list | tuple) or isinstance(data, Mapping):
-        if any(is_array(x) for x in parts):
-            return ArraysSource(data, observed)
+    several = isinstance(data, Mapping | list | tuple)
+    if several and any(is_array(x) for x in parts):
+        return ArraysSource(data, observed)
     if is_array(data):
         raise DataError("a single Dask array was given: pass a list or dict with one array a view.")
     return data
@@ -157,7 +157,7 @@ class FrameSource(CollectionSource):
         for field in found or ():
             if str(field.type) in ("string", "large_string") and field.name in _names(self._views):
                 raise DataError(
-                    f"column {field.name!r} holds text: Dask turns columns of Python objects into it. Make the "
+                    f"column {field.name!r} holds text: Dask turns columns of objects into it. Make the "
                     'frame under dask.config.set({"dataframe.convert-string": False}), or with Arrow types.'
                 )
         return found

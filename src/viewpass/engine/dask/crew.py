@@ -62,13 +62,12 @@ class Crew:
         """Have a delayed value made, by that worker for as long as it lives."""
         name = self._key("block", rows)
         with dask.config.set(LARGE):
-            placed = self.client.compute(
+            return self.client.compute(
                 dask.delayed(tasks.hold, pure=False)(made, dask_key_name=name),
                 workers=None if worker is None else [worker],
                 allow_other_workers=worker is not None,
                 optimize_graph=False,
             )
-        return placed
 
     def _key(self, what: str, rows: tuple[int, int] | None) -> str:
         self._number += 1

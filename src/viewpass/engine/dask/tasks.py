@@ -1,4 +1,4 @@
-"""What workers are asked to do. Every task is a pure function of its arguments: it can be done again, anywhere.
+"""What workers are asked to do. A task is a pure function of its arguments: it can be done again, anywhere.
 
 A block remembers what it decided last, which only makes the next task quicker.
 """
