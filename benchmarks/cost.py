@@ -1,4 +1,4 @@
-"""What a fit by W workers costs, from its parts: reading, the first look, looks again, latency and traffic."""
+"""What a fit by W workers costs, from its parts: reading, looks, looks again, latency and traffic."""
 
 from __future__ import annotations
 

@@ -123,9 +123,9 @@ def timed(work: Any) -> tuple[float, Any]:
 def started(client: Any, folder: Path, width: int, size: int) -> tuple[float, int]:
     """Seconds and inner iterations of a fit that ends with its start: reading, start and labels."""
     import viewpass as vp
+    from viewpass.engine.dask.collected import Collected
     from viewpass.engine.dask.crew import Crew
     from viewpass.engine.dask.drive import Drive
-    from viewpass.engine.dask.collected import Collected
     from viewpass.engine.dask.rows import rows_of
     from viewpass.engine.resumable import Position
 
@@ -226,8 +226,8 @@ def text(found: dict[str, Any]) -> str:
     lines = [
         f"{found['rows']:,} rows x {WIDTHS}, {N_CLUSTERS} clusters, from Parquet.",
         "",
-        f"local, 2 threads: {found['local']:.2f} s; 2 workers of 1 thread: {found['runs'][0]['seconds']:.2f} s;"
-        f" ratio {found['ratio']:.2f} (at most {BOUND}).",
+        f"local, 2 threads: {found['local']:.2f} s; 2 workers of 1 thread: "
+        f"{found['runs'][0]['seconds']:.2f} s; ratio {found['ratio']:.2f} (at most {BOUND}).",
         "",
         "| workers x rows of a chunk | measured s | model s | off by |",
         "|---|---:|---:|---:|",

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from viewpass.cluster import distributed as dask  # noqa: F401
     from viewpass.cluster.daimc import DAIMC as DAIMC
     from viewpass.cluster.imc import IMC as IMC
+    from viewpass.cluster.merging import merge as merge
     from viewpass.cluster.mic import MIC as MIC
     from viewpass.cluster.multinmf import MultiNMF as MultiNMF
     from viewpass.cluster.omvc import OMVC as OMVC
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from viewpass.cluster.opimc import OPIMC as OPIMC
     from viewpass.cluster.saving import load as load
     from viewpass.core.statistics import Statistics as Statistics
-    from viewpass.cluster.merging import merge as merge
     from viewpass.errors import DataError as DataError
     from viewpass.errors import EngineError as EngineError
     from viewpass.errors import FileError as FileError

@@ -1,4 +1,4 @@
-"""vp.merge: sums add up exactly, whatever the order; clusters are matched by what putting them together costs."""
+"""vp.merge: sums add up exactly, in any order; clusters are matched by what putting them together costs."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_what_cannot_be_merged():
         vp.merge([])
     with pytest.raises(vp.SettingError, match="match='nearest'"):
         vp.merge([one], match="nearest")
-    with pytest.raises(vp.SettingError, match="model 1 has alpha=0.5"):
+    with pytest.raises(vp.SettingError, match=r"model 1 has alpha=0\.5"):
         vp.merge([one, site(PARTS[1], alpha=0.5)])
     with pytest.raises(vp.DataError, match="model 1 is a IMC"):
         vp.merge([one, vp.IMC(4).fit([x[PARTS[1]] for x in VIEWS])])

@@ -66,9 +66,13 @@ def test_while_one_survives(client, files, expected):
 
 def test_dask_s_own_chaos(client, files, expected):
     client.wait_for_workers(2)
-    client.register_plugin(KillWorker(delay="15 s", mode="sys.exit"), name="chaos")
+    seen = {nanny.pid for nanny in client.cluster.workers.values()}
+    n_before = len(seen)
+    client.register_plugin(KillWorker(delay="5 s", mode="segfault"), name="chaos")
     try:
-        assert_same(fitted(client, files), expected)
+        while len(seen) < n_before + 2:  # until two have been replaced
+            assert_same(fitted(client, files), expected)
+            seen |= {nanny.pid for nanny in client.cluster.workers.values()} - {None}
     finally:
         client.unregister_worker_plugin("chaos")
 

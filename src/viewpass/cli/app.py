@@ -225,8 +225,14 @@ def fit(
     if engine == "dask":
         from viewpass.cli.distributed import run as run_on_dask
 
-        given = {"scheduler": scheduler, "n_workers": workers}
-        run_on_dask(estimator, source, out, resume=resume, every=checkpoint_every, as_json=as_json, **given)
+        run_on_dask(
+            *(estimator, source, out),
+            resume=resume,
+            every=checkpoint_every,
+            as_json=as_json,
+            scheduler=scheduler,
+            n_workers=workers,
+        )
         return
     run(estimator, source, out, resume=resume, every=checkpoint_every, as_json=as_json)
 

@@ -82,8 +82,8 @@ def _check(model: Any, number: int, first: OPIMC) -> None:
     check_is_fitted(model)
     if not model._learnt.started:
         raise DataError(
-            f"model {number} has not begun: it still gathers rows for its start. Fit it to more rows, or with "
-            "a smaller warmup."
+            f"model {number} has not begun: it still gathers rows for its start. Fit it to more rows, or "
+            "with a smaller warmup."
         )
     for name in ("n_clusters", "alpha", "fill"):
         mine, theirs = getattr(model, name), getattr(first, name)

@@ -37,7 +37,8 @@ def prices(one: Statistics, other: Statistics, alpha: float) -> Floats:
 
 def _explained(squares: Floats, counts: Integers, alpha: float) -> Floats:
     weights = counts + alpha
-    return np.divide(squares, weights, out=np.zeros_like(squares), where=counts > 0)
+    explained: Floats = np.divide(squares, weights, out=np.zeros_like(squares), where=counts > 0)
+    return explained
 
 
 def matched(one: Statistics, other: Statistics, alpha: float) -> Integers:

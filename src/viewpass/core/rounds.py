@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -75,7 +75,7 @@ def advance(shares: Shares, model: Model, rules: Rules, name: str, *, again: boo
 
 def settle(lead: Lead, shares: Shares, stage: Stage, name: str, *, again: bool) -> Stage:
     """Centres and labels in turn until they stand still; gives the last centres."""
-    mean = _no_mean
+    mean: Callable[[int], Floats] = _no_mean
     before = None if again else stage
     while True:
         if mean is _no_mean and lead.wants_mean():

@@ -98,7 +98,8 @@ class Share:
         )
         assert change is not None
         self._decision, self._stage = decision, stage.name
-        return self._tally(change, (change.flat_counts > 0).any(axis=0), self.rows.n_rows)
+        touched = np.asarray((change.flat_counts > 0).any(axis=0))
+        return self._tally(change, touched, self.rows.n_rows)
 
     def follow(self, before: Stage | Labels, after: Stage) -> Tally:
         """How the rows move from where the centres (or labels) before had them to where they belong now."""
@@ -150,7 +151,7 @@ class Share:
     def _tally(self, change: Statistics, touched: Mask, n_moved: int) -> Tally:
         rows = self.rows
         n_seen = int((rows.n_seen > 0).sum())
-        seen = rows.inverse.any(axis=1)
+        seen = np.asarray(rows.inverse.any(axis=1))
         return Tally(rows.chunk.schema, change, touched, seen, rows.n_rows, n_seen, n_moved)
 
 

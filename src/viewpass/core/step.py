@@ -145,7 +145,7 @@ def settle(
         on_desk = Step(rows, centres, total.widths, workspace)
         done = on_desk.settle(total, decision, rules, filling, n_done, last_loss)
         return Outcome(total, done.centres, decision, done.loss, done.n_iter)
-    seen = rows.inverse.any(axis=1)
+    seen: Mask = np.asarray(rows.inverse.any(axis=1))
     changed: Mask = np.ones(total.n_clusters, dtype=bool)
     value = 0.0
     n_iter = n_done

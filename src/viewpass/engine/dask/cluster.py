@@ -29,6 +29,7 @@ def local_client(n_workers: int | None = None) -> Iterator[Client]:
             dashboard_address="127.0.0.1:0",
             worker_dashboard_address=None,
             local_directory=folder,
+            preload=["viewpass.engine.dask.tasks"],  # what takes long to import, before there is work
         ) as cluster,
         Client(cluster) as client,
     ):
