@@ -160,19 +160,20 @@ def measure_parts(client: Any, folder: Path, size: int) -> cost.Parts:
 def on_a_worker(folder: str, size: int, number: int) -> list[float]:
     """Seconds a row of reading, looking, looking again and labelling; and of an update of the centres."""
     import viewpass as vp
-    from viewpass.core.rounds import advance, blank
+    from viewpass.core.assign import Workspace
+    from viewpass.core.rounds import advance
     from viewpass.core.shares import Share
+    from viewpass.core.step import Rules
+    from viewpass.core.stream import Plan, Stream
     from viewpass.views.rows import MeasuredRows
 
     source = vp.scan(folder)
     read, chunk = timed(lambda: source.span(number * size, size))
-    rng = np.random.default_rng(0)
-    given = [rng.standard_normal((N_CLUSTERS, width)) / width**0.5 for width in WIDTHS]
+    rules = Rules(0.1, 20, 1e-6, "mean")
+    stream = Stream(Plan(N_CLUSTERS, rules, "random"), np.random.default_rng(0), Workspace(1))
+    stream.feed(chunk.cut(0, chunk.n_rows // 2))  # centres as a later round finds them
     alone = Alone(Share(MeasuredRows(chunk)))
-    model = blank(source.schema, given)
-    whole, (_, stage) = timed(
-        lambda: advance(alone, model, estimator(size)._new_stream(source).plan.rules, "x", again=False)
-    )
+    whole, (_, stage) = timed(lambda: advance(alone, stream.model, rules, "x", again=False))
     look, again = alone.seconds["look"], alone.seconds["follow"]
     end, _ = timed(lambda: alone.share.labels(stage).copy())
     n_rows, n_iter = chunk.n_rows, alone.n_follow
