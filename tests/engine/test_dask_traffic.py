@@ -61,7 +61,8 @@ def test_traffic_is_bounded_whatever_the_rows(client, tmp_path, monkeypatch, n_p
             before = between(client)
             vp.dask.fit(model, files, client=client, n_workers=WIDTH, out=tmp_path / f"run{size}")
             moved = between(client) - before
-        assert len(meter.iterations) >= 4
+        assert len(meter.iterations) >= 2
         most[size] = max(meter.iterations)
         assert most[size] + moved / len(meter.iterations) <= bound
-    assert most[600] <= 1.1 * most[100] + 16 * 1024
+    # Only sums of clusters that rows touched travel, so it varies; the rows' own bytes would show.
+    assert most[600] - most[100] < 0.1 * 4 * 500 * WIDTH * sum(COLUMNS)
