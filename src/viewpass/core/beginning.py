@@ -21,6 +21,7 @@ from viewpass.core.nearness import looked_at
 from viewpass.core.step import Outcome, Rules
 from viewpass.errors import SettingError
 from viewpass.kernels.grid import Integers
+from viewpass.views.chunk import Schema
 from viewpass.views.rows import MeasuredRows
 
 ANCHORS_A_CLUSTER = 20
@@ -127,12 +128,16 @@ def _from_given(
 
 
 def _given_centres(init: Sequence[Any], rows: MeasuredRows, n_clusters: int) -> Centres:
-    schema = rows.chunk.schema
+    check_given(init, rows.chunk.schema, n_clusters)
+    return Centres.of([np.array(u, dtype=np.float64, order="C") for u in init])
+
+
+def check_given(init: Sequence[Any], schema: Schema, n_clusters: int) -> None:
+    """Refuse given centres that do not fit the views."""
     if len(init) != len(schema.names):
-        raise SettingError(f"init has centres of {len(init)} views, the data has {rows.n_views}.")
+        raise SettingError(f"init has centres of {len(init)} views, the data has {len(schema.names)}.")
     for name, width, values in zip(schema.names, schema.widths, init, strict=True):
         if width is not None and values.shape != (n_clusters, width):
             raise SettingError(
                 f"init, view {name!r}: centres of shape {values.shape}, ({n_clusters}, {width}) was expected."
             )
-    return Centres.of([np.array(u, dtype=np.float64, order="C") for u in init])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -149,7 +149,7 @@ class Filling:
 
     fill: str | None
     first: bool
-    mean: ChunkMean
+    mean: Callable[[int], Floats]
 
     def __call__(self, v: int, k: int, before: ViewCentres | None, known: bool) -> Floats | float:
         """The centre of cluster `k` in view `v`."""
@@ -163,7 +163,7 @@ class Filling:
 
 def update(
     total: Statistics,
-    rows: MeasuredRows,
+    seen: Mask,
     last: Centres,
     changed: Mask,
     alpha: float,
@@ -173,7 +173,7 @@ def update(
     """Eq. 13 from the statistics of everything including this chunk, then fill.
 
     `changed`: clusters whose sums or counts may differ from those `last` was made from. A view
-    that no row of the chunk has is left as it was. Also gives how far each centre moved (views x
+    that no row of the chunk has (`seen`) is left as it was. Also gives how far each centre moved (views x
     K; inf where a view had no centres).
     """
     views: list[ViewCentres | None] = list(last.views)
@@ -181,7 +181,7 @@ def update(
     moves = np.zeros((len(views), last.n_clusters))
 
     def renew(v: int, _: int) -> None:
-        if not rows.inverse[v].any():
+        if not seen[v]:
             before = last.views[v]
             if before is not None:  # rows may have moved after these centres were made
                 views[v] = replace(before, traces=centre_terms(before.values, total.steps[v]))
