@@ -12,19 +12,12 @@ import pytest
 from commands import contents, write_table
 
 KILLED = -signal.SIGKILL
+MERGE = ["--consensus", "merge", "--anchors", "30"]
+GRAPH = ["--consensus", "graph", "--anchors", "40", "--scale", "auto"]
 RUNS = {
-    "one pass": ["--chunk-size", "300", "--checkpoint-every", "4"],
-    "three passes": [
-        "--chunk-size",
-        "700",
-        "--checkpoint-every",
-        "3",
-        "--passes",
-        "3",
-        "--scale",
-        "auto",
-    ],
-    "few checkpoints": ["--chunk-size", "300", "--checkpoint-every", "40"],
+    "one pass": ["--chunk-size", "300", "--checkpoint-every", "4", *MERGE],
+    "three passes": ["--chunk-size", "700", "--checkpoint-every", "3", "--passes", "3", *GRAPH],
+    "few checkpoints": ["--chunk-size", "300", "--checkpoint-every", "40", "--anchors", "none"],
 }
 
 
