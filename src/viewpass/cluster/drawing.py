@@ -14,7 +14,7 @@ except ImportError as absent:
     raise missing_extra("matplotlib", "report", "plot_cluster_curve") from absent
 
 TITLES = {
-    GAP: "gap behind the K-th eigenvalue of the graph",
+    GAP: "gap behind the K-th eigenvalue\nof the graph",
     "merge price": "price of the merge below K clusters,\nover that of the merge before",
 }
 LINE, TAKEN = "#0077BB", "#CC3311"
