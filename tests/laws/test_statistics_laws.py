@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import viewpass as vp
 from cases import Case, cases
+from inputs import PUBLISHED
 from viewpass.core.centres import Centres
 from viewpass.core.loss import objective
 
@@ -19,9 +20,7 @@ def summed(case: Case, labels: np.ndarray, rows: np.ndarray | slice = slice(None
 
 @given(cases(), st.integers(1, 70), st.integers(1, 3))
 def test_counts_are_the_observed_rows_whatever_the_chunks_and_passes(case, chunk_size, n_passes):
-    model = vp.OPIMC(
-        case.n_clusters, alpha=case.alpha, chunk_size=chunk_size, n_passes=n_passes, init="random"
-    )
+    model = vp.OPIMC(case.n_clusters, alpha=case.alpha, chunk_size=chunk_size, n_passes=n_passes, **PUBLISHED)
     if case.present.any(axis=1).sum() < case.n_clusters:
         return
     model.fit(case.views, observed=case.observed)

@@ -78,6 +78,11 @@ def _unlike(rows: MeasuredRows, v: int) -> bool:
     view = rows.chunk.views[v]
     if view is None or not isinstance(view, np.ndarray):
         return False
-    spread = view[rows.present(v)].std(axis=0, dtype=np.float64)
+    present = view[rows.present(v)]
+    if len(present) == 0:
+        return False
+    with np.errstate(all="ignore"):  # values may be too large to be squared
+        spread = present.std(axis=0, dtype=np.float64)
+    spread = spread[np.isfinite(spread)]
     low, high = np.quantile(spread[spread > 0], (0.1, 0.9)) if (spread > 0).any() else (1.0, 1.0)
     return bool(high > 10.0 * low)

@@ -123,7 +123,7 @@ def compete(
     `whole`: these rows are all there will be, so settle them; otherwise the stream goes on from here.
     """
     rows.measure(workspace.n_threads)
-    order = rng.permutation(np.flatnonzero(rows.n_seen > 0))
+    order = rng.permutation(_seen(rows))
     effort = max(1.0, LARGE / len(order))
     heat_rules = replace(rules, max_iter=min(rules.max_iter, int(HEAT_UPDATES * effort), 6))
     if kind == "auto" and not whole:
@@ -138,7 +138,7 @@ def compete(
     last: MeasuredRows | None = None
     for share, n_left in HEATS:
         size = min(len(order), max(int(share * len(order)), HEAT_ROWS, HEAT_ROWS_A_CLUSTER * n_clusters))
-        heat = last if last is not None and last.n_rows == size else _part(rows, order[:size])
+        heat = last if last is not None and len(_seen(last)) == size else _part(rows, order[:size])
         if last is None:
             numbers = {of: round(n * min(effort, 2.0)) for of, n in CANDIDATES[kind].items()}
             if size * sum(numbers.values()) > MOST_HEAT_ROWS:  # very many clusters
@@ -172,8 +172,15 @@ def _next_heat(
         yield _go_on(heat, one, rules, workspace, same_rows=same_rows)
 
 
+def _seen(rows: MeasuredRows) -> Integers:
+    """Rows that have a view: the others must not change what is drawn."""
+    seen: Integers = np.flatnonzero(rows.n_seen > 0)
+    return seen
+
+
 def _part(rows: MeasuredRows, which: Integers) -> MeasuredRows:
-    if len(which) == rows.n_rows:
+    """Some of the rows that have a view; all rows, if it is all of those."""
+    if len(which) == len(_seen(rows)):
         return rows
     reference = any(view is not None and view.kind == "reference" for view in rows.views)
     return MeasuredRows(rows.chunk.take(np.sort(which)), reference=reference).measure()
@@ -189,7 +196,8 @@ def _first_heat(
 ) -> Iterator[Outcome]:
     yield from _from_seeds(heat, n_clusters, numbers.get("seeded", 0), rules, workspace, rng)
     for _ in range(numbers.get("hard", 0)):
-        labels = rng.integers(n_clusters, size=heat.n_rows).astype(np.int32)
+        labels = np.zeros(heat.n_rows, dtype=np.int32)
+        labels[_seen(heat)] = rng.integers(n_clusters, size=len(_seen(heat)))
         yield from_labels(heat, labels, n_clusters, rules, workspace)
     for _ in range(numbers.get("merged", 0)):
         one = merged(heat, n_clusters, rules, workspace, rng)
@@ -212,11 +220,12 @@ def _from_seeds(
     if n_sets == 0:
         return
     n_drawn = max(HEAT_ROWS, SEED_ROWS_A_CLUSTER * n_clusters)
-    if heat.n_rows <= n_drawn:
+    seen = _seen(heat)
+    if len(seen) <= n_drawn:
         for labels in seeded_labels(heat, n_clusters, n_sets, rng):
             yield from_labels(heat, labels, n_clusters, rules, workspace)
         return
-    drawn = _part(heat, rng.choice(heat.n_rows, n_drawn, replace=False))
+    drawn = _part(heat, seen[rng.choice(len(seen), n_drawn, replace=False)])
     once = replace(rules, max_iter=1)
     for labels in seeded_labels(drawn, n_clusters, n_sets, rng):
         one = from_labels(drawn, labels, n_clusters, once, workspace)
