@@ -20,6 +20,8 @@ def assert_same(mine, theirs, *, labels=True):
     assert mine.n_iter_ == theirs.n_iter_
     assert mine.n_rows_unseen_ == theirs.n_rows_unseen_
     np.testing.assert_equal(mine.cluster_centers_, theirs.cluster_centers_)
+    np.testing.assert_equal(mine.anchor_centers_, theirs.anchor_centers_)
+    assert (mine.consensus_, mine.scales_) == (theirs.consensus_, theirs.scales_)
     if labels:
         np.testing.assert_array_equal(mine.stream_labels_, theirs.stream_labels_)
 

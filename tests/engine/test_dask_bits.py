@@ -44,7 +44,7 @@ def test_real_data_at_length(client, data_folder, name, width, n_passes):
         {"init": "random"},
         {"init": "auto", "warmup": 700, "fill": None},
         {"init": "k-means++", "warmup": 10_000},
-        {"init": "centres", "tol": 0.0},
+        {"init": "centres", "tol": 0.0, "scale": "unit"},
     ],
     ids=lambda settings: settings["init"],
 )
@@ -58,6 +58,16 @@ def test_every_start(client, settings):
             "init": [x[400:404].copy() * 0 + x[[130, 131, 500, 600]] for x in made_rows(1000, missing=0.0)],
         }
     compared(client, views, 4, 60, 3, 2, max_iter=3, **settings)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"consensus": "graph", "scale": "standard"}, {"consensus": "merge", "n_anchors": 12}],
+    ids=lambda settings: settings["consensus"],
+)
+@pytest.mark.parametrize("n_passes", [1, 2])
+def test_anchors_and_scale(client, settings, n_passes):
+    compared(client, made_rows(1000), 4, 60, 3, n_passes, max_iter=3, warmup=300, **settings)
 
 
 def test_more_blocks_than_are_added_up_at_once(client):

@@ -40,9 +40,11 @@ def test_files_are_read_by_the_workers(client, files, local):
     assert (mine.n_features_in_, mine.view_names_in_) == (19, ("v0", "v1"))
 
 
-def test_labels_in_parts_and_a_manifest(client, files, local, tmp_path):
-    local = vp.OPIMC(4, chunk_size=400, **SETTINGS, n_passes=2).fit(files)
-    mine = vp.dask.fit(ours(n_passes=2), files, client=client, out=tmp_path / "run")
+@pytest.mark.parametrize("consensus", [None, "graph"])
+def test_labels_in_parts_and_a_manifest(client, files, tmp_path, consensus):
+    settings = {"n_passes": 2, "consensus": consensus}
+    local = vp.OPIMC(4, chunk_size=400, **SETTINGS, **settings).fit(files)
+    mine = vp.dask.fit(ours(**settings), files, client=client, out=tmp_path / "run")
     assert_same(mine, local, labels=False)
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
         "labels",
@@ -120,7 +122,9 @@ def test_what_is_refused(client, files, local, tmp_path):
     with pytest.raises(vp.SettingError, match="out= goes with"):
         vp.dask.fit(model, VIEWS, client=client, out=tmp_path / "x")
     with pytest.raises(vp.SettingError, match="centres of shape"):
-        vp.dask.fit(ours(init=[np.zeros((4, 3)), np.zeros((4, 7))]), files, client=client)
+        vp.dask.fit(ours(init=[np.zeros((4, 3)), np.zeros((4, 7))], scale="unit"), files, client=client)
+    with pytest.raises(vp.SettingError, match="scale='unit'"):
+        vp.dask.fit(ours(init=[np.zeros((4, 12)), np.zeros((4, 7))], scale="standard"), files, client=client)
     assert not hasattr(model, "stream_labels_")
 
 
