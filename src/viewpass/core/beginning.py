@@ -59,6 +59,16 @@ def begin(
     return Beginning(outcome, "graph", links)
 
 
+def begin_unweighed(
+    rows: MeasuredRows, plan: Plan, workspace: Workspace, rng: np.random.Generator, *, whole: bool = False
+) -> Outcome:
+    """Centres of clusters while all views count the same: what their weights are learnt from."""
+    rows.measure(workspace.n_threads)
+    supposed = min(SUPPOSED_CLUSTERS, max(1, int((rows.n_seen > 0).sum())))
+    plan = replace(plan, n_clusters=plan.n_clusters or supposed)
+    return begin_plain(rows, plan, workspace, rng, whole=whole)
+
+
 def _plain(
     rows: MeasuredRows, plan: Plan, workspace: Workspace, rng: np.random.Generator, whole: bool
 ) -> Beginning:
@@ -129,4 +139,7 @@ def _given_centres(init: Sequence[Any], rows: MeasuredRows, n_clusters: int) -> 
             raise SettingError(
                 f"init, view {name!r}: centres of shape {values.shape}, ({n_clusters}, {width}) was expected."
             )
-    return Centres.of([np.array(u, dtype=np.float64, order="C") for u in init])
+    lengths = np.sqrt(np.where(rows.squares > 0, rows.squares, 1.0))  # of rows, as their views are weighed
+    return Centres.of(
+        [np.array(u, dtype=np.float64, order="C") * length for u, length in zip(init, lengths, strict=True)]
+    )
