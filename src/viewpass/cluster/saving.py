@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 # Every estimator that can be saved, and where it lives: a name in a file leads here or nowhere.
 HOMES = {"OPIMC": "viewpass.cluster.opimc", "IMC": "viewpass.cluster.imc"}
 MACHINE = ("n_threads",)  # settings that belong to a machine, not to a model
-LATER = {"scale": "unit"}  # settings that files of version 1 do not have, and what those meant
+# Settings that older files do not have, and what those meant.
+LATER = {"scale": "unit", "view_weights": None, "reservoir": 0}
 
 
 def save(estimator: ViewClusterer, path: str | os.PathLike[str]) -> None:
@@ -110,9 +111,10 @@ def _unpacked(stored: Fields) -> ViewClusterer:
     stored.need(name in HOMES, "estimator")
     stored.text("library")
     kind = _class(name)
-    given = LATER | stored.part("settings").values
-    settings = {key: from_plain(value, stored.arrays) for key, value in given.items()}
     wanted = set(kind._get_param_names()) - set(MACHINE)
+    later = {key: value for key, value in LATER.items() if key in wanted}
+    given = later | stored.part("settings").values
+    settings = {key: from_plain(value, stored.arrays) for key, value in given.items()}
     stored.need(set(settings) == wanted, "settings")
     estimator: ViewClusterer = kind(**settings)
     try:

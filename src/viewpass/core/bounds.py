@@ -1,7 +1,7 @@
 """Which rows can have changed cluster after the centres moved.
 
-With |x| = 1 (or less, in a view of less weight) a view's distance |u|^2 - 2 x.u changes by (|u'|^2 - |u|^2) - 2 x.(u' - u), which lies
-within 2 |u' - u| of its first part. A row whose margin exceeds what its own centre can have lost
+With |x| = 1 a view's distance |u|^2 - 2 x.u changes by (|u'|^2 - |u|^2) - 2 x.(u' - u), which lies
+within 2 |u' - u| of its first part (rows of a view that weighs less are shorter). A row whose margin exceeds what its own centre can have lost
 against every other need not be looked at again: its label would be the same.
 """
 

@@ -84,9 +84,7 @@ class Model:
     def unweighed(self, values: Sequence[Floats | None]) -> list[Floats | None]:
         """Centres of rows of unit length, a copy: without the weights of the views."""
         lengths = np.ones(len(values)) if self.weights is None else np.sqrt(self.weights)
-        return [
-            None if u is None else u / (length or 1.0) for u, length in zip(values, lengths, strict=True)
-        ]
+        return [None if u is None else u / (length or 1.0) for u, length in zip(values, lengths, strict=True)]
 
     def labels_of(self, centres: Labels) -> Labels:
         """The clusters of rows whose nearest centres are these: a row follows its anchor."""
@@ -151,9 +149,7 @@ def scaled(chunk: Chunk, model: Model, workspace: Workspace) -> Chunk:
 def seen_rows(chunk: Chunk, model: Model, workspace: Workspace, *, reference: bool = False) -> MeasuredRows:
     """Rows as the model's centres see them: scaled, their views weighed."""
     chunk = scaled(chunk, model, workspace)
-    return MeasuredRows(
-        chunk, reference=reference, n_threads=workspace.n_threads, weights=model.weights
-    )
+    return MeasuredRows(chunk, reference=reference, n_threads=workspace.n_threads, weights=model.weights)
 
 
 def widened(total: Statistics, schema: Schema) -> Statistics:

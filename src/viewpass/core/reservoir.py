@@ -1,7 +1,8 @@
 """A bounded uniform sample of the rows read, which change cluster as the centres settle.
 
 Each row is held with the label it is counted under, so moving it is exact: what was added is
-subtracted, and added elsewhere. The sums stay those of all rows read.
+subtracted, and added elsewhere. The sums stay those of all rows read. Of a row that has left the sample
+its number and that label are kept, for a second pass to subtract: about size x ln(rows / size) of them.
 """
 
 from __future__ import annotations
@@ -32,9 +33,16 @@ class Reservoir:
 
     chunk: Chunk | None = None
     inverse: Floats | None = None  # what scales the rows, as it was when they were added
+    # Of the rows held, then of those that have left: what they are counted under, and where they stand
+    # in the stream.
     labels: Labels = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
-    numbers: Integers = field(default_factory=_no_numbers)  # of the rows in the stream
+    numbers: Integers = field(default_factory=_no_numbers)
     n_met: int = 0  # rows with a view that have come by
+
+    @property
+    def n_held(self) -> int:
+        """Rows held."""
+        return 0 if self.chunk is None else self.chunk.n_rows
 
     def settled(
         self, total: Statistics, centres: Centres, rules: Rules, workspace: Workspace, *, reference: bool
@@ -44,11 +52,12 @@ class Reservoir:
             return None
         rows = MeasuredRows.known(self.chunk, self.inverse, reference=reference)
         few = replace(rules, max_iter=min(rules.max_iter, UPDATES))
-        return step.from_labels(rows, total, centres, self.labels, few, workspace, counted=True)
+        held = self.labels[: self.n_held]
+        return step.from_labels(rows, total, centres, held, few, workspace, counted=True)
 
     def relabelled(self, labels: Labels) -> Reservoir:
-        """The same rows, counted under these labels."""
-        return replace(self, labels=labels)
+        """The same, the rows held counted under these labels."""
+        return replace(self, labels=np.concatenate([labels, self.labels[self.n_held :]]))
 
     def counted(self, start: int, labels: Labels) -> Labels:
         """Labels that rows from `start` on are counted under, given those they were decided by."""
@@ -89,7 +98,8 @@ class Reservoir:
         if not len(left):
             return replace(self, n_met=n_met)
         new = seen[np.sort(taking[firsts])]
-        stay = np.setdiff1d(np.arange(len(self.labels)), left)
+        stay = np.setdiff1d(np.arange(self.n_held), left)
+        gone = np.setdiff1d(np.arange(len(self.labels)), stay)
         chunk, inverse = rows.take(new)
         if self.chunk is not None and self.inverse is not None and len(stay):
             chunk = join([self.chunk.take(stay), chunk])
@@ -97,7 +107,7 @@ class Reservoir:
         return Reservoir(
             chunk,
             inverse,
-            np.concatenate([self.labels[stay], labels[new]]),
-            np.concatenate([self.numbers[stay], start + new]),
+            np.concatenate([self.labels[stay], labels[new], self.labels[gone]]),
+            np.concatenate([self.numbers[stay], start + new, self.numbers[gone]]),
             n_met,
         )

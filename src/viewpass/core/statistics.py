@@ -104,8 +104,8 @@ class Statistics:
         shares = []
         for v, square in enumerate(squares_of(self, weights)):
             norms = (self.sums(v) ** 2).sum(axis=1)
-            weights = self.counts[v] + alpha
-            explained = np.divide(norms, weights, out=np.zeros_like(norms), where=weights > 0)
+            rows = self.counts[v] + alpha
+            explained = np.divide(norms, rows, out=np.zeros_like(norms), where=rows > 0)
             shares.append(square - float(explained.sum()))
         return shares
 
