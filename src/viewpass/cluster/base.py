@@ -242,8 +242,7 @@ class ViewClusterer(ViewReader):
     def view_weights_(self) -> dict[str, float]:
         """What each view's squared distances count for; the largest is 1."""
         model = self._fitted_model()
-        names = model.schema.names
-        return dict(zip(names, model.weights or (1.0,) * len(names), strict=True))
+        return dict(zip(model.schema.names, model.view_weights, strict=True))
 
     @property
     def counts_(self) -> list[Integers]:

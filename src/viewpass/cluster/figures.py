@@ -28,8 +28,7 @@ def figures(model: Model, sizes: Integers) -> dict[str, Any]:
                 "weight": weight,
             }
             for name, width, scale, weight in zip(
-                *(model.schema.names, model.schema.widths, model.scaling.names),
-                model.weights or (1.0,) * len(observed),
+                *(model.schema.names, model.schema.widths, model.scaling.names, model.view_weights),
                 strict=True,
             )
         },

@@ -1,8 +1,9 @@
 """Which rows can have changed cluster after the centres moved.
 
 With |x| = 1 a view's distance |u|^2 - 2 x.u changes by (|u'|^2 - |u|^2) - 2 x.(u' - u), which lies
-within 2 |u' - u| of its first part (rows of a view that weighs less are shorter). A row whose margin exceeds what its own centre can have lost
-against every other need not be looked at again: its label would be the same.
+within 2 |u' - u| of its first part. A row whose margin exceeds what its own centre can have lost
+against every other need not be looked at again: its label would be the same. (Rows of a view that
+weighs less are shorter, which changes nothing.)
 """
 
 from __future__ import annotations

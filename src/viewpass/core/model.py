@@ -81,9 +81,14 @@ class Model:
         """Sums and counts of the clusters."""
         return self.total if self.cut is None else grouped(self.total, self.cut)
 
+    @property
+    def view_weights(self) -> Weights:
+        """What each view's squared distances count for; the largest is 1."""
+        return self.weights or (1.0,) * len(self.schema.names)
+
     def unweighed(self, values: Sequence[Floats | None]) -> list[Floats | None]:
         """Centres of rows of unit length, a copy: without the weights of the views."""
-        lengths = np.ones(len(values)) if self.weights is None else np.sqrt(self.weights)
+        lengths = np.sqrt(self.view_weights)
         return [None if u is None else u / (length or 1.0) for u, length in zip(values, lengths, strict=True)]
 
     def labels_of(self, centres: Labels) -> Labels:
