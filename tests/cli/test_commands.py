@@ -88,7 +88,8 @@ def test_the_report_has_settings_versions_and_figures(run, table):
     report = json.loads((run[0] / "run.json").read_text())
     data = pq.read_table(table)
     assert report["rows"] == 6000
-    assert report["views"]["text"] == {"columns": 7, "missing": data["text"].null_count, "scale": "unit"}
+    told = {"columns": 7, "missing": data["text"].null_count, "scale": "unit", "weight": 1.0}
+    assert report["views"]["text"] == told
     labels = pq.read_table(run[0] / "labels.parquet")["cluster"].to_numpy()
     assert report["clusters"] == np.bincount(labels[labels >= 0], minlength=5).tolist()
     assert report["rows_without_any_view"] == (labels == -1).sum()

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import viewpass as vp
+from cases import workspace
+from viewpass.core.model import Plan
 from viewpass.core.statistics import Statistics
+from viewpass.core.step import Rules
+from viewpass.core.stream import Stream
 from viewpass.core.weighing import LEAST_SHARE, learnt_weights
+from viewpass.views.chunk import Chunk
 
 N, K = 400, 4
 SETTINGS = {"n_clusters": K, "chunk_size": 60, "warmup": 120, "random_state": 0, "scale": "unit"}
@@ -148,6 +156,27 @@ def test_threads_and_storage_do_not_matter(dtype):
     for other in (sparse, mixed):
         np.testing.assert_array_equal(other.labels_, dense.labels_)
         assert other.statistics_ == dense.statistics_
+
+
+@pytest.mark.parametrize("reservoir", [0, 90])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_compiled_kernels_equal_the_reference_to_the_bit(form, reservoir):
+    ends = []
+    for reference in (False, True):
+        rules = Rules(0.1, 20, 1e-6, "mean")
+        plan = Plan(K, rules, np.arange(50) % K, weights=(1.0, 0.3, 0.02), reservoir=reservoir)
+        stream = Stream(replace(plan, reference=reference), np.random.default_rng(0), workspace())
+        labels = np.full(N, -1, dtype=np.int32)
+        for number, start in itertools.product(range(2), range(0, N, 50)):
+            part = slice(start, start + 50)
+            chunk = Chunk.of([form(x[part]) for x in VIEWS], observed=OBSERVED[part], start=start)
+            decided = stream.feed(chunk) if number == 0 else stream.refeed(chunk, labels[part])
+            labels[part] = decided.labels
+        ends.append((labels, stream.model))
+    (compiled, one), (plain, other) = ends
+    np.testing.assert_array_equal(compiled, plain)
+    assert one.total == other.total
+    assert one.loss_curve == other.loss_curve
 
 
 def test_chunks_fed_one_by_one_are_the_fit():
