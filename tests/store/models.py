@@ -63,6 +63,7 @@ MODELS = {
         {"image": IMAGE, "text": TEXT}
     ),
     "gathering, weights": lambda: gathering(view_weights=[1, 0.25]),
+    "gathering, a view left out": lambda: gathering(view_weights=[0, 1]),
     "gathering, learnt weights": lambda: gathering(view_weights="auto", reservoir=5),
     "learnt weights": lambda: small(view_weights="auto").fit([IMAGE, TEXT], observed=GAPS),
     "IMC, weights": lambda: small(vp.IMC, n_init=2, view_weights=[3, 1]).fit([IMAGE, TEXT], observed=GAPS),

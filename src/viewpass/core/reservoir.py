@@ -13,8 +13,6 @@ import numpy as np
 
 from viewpass.core import step
 from viewpass.core.assign import Workspace
-from viewpass.core.centres import Centres
-from viewpass.core.statistics import Statistics
 from viewpass.core.step import Outcome, Rules
 from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.views.chunk import Chunk, join
@@ -44,20 +42,21 @@ class Reservoir:
         """Rows held."""
         return 0 if self.chunk is None else self.chunk.n_rows
 
-    def settled(
-        self, total: Statistics, centres: Centres, rules: Rules, workspace: Workspace, *, reference: bool
-    ) -> Outcome | None:
-        """Label the rows anew, as the centres are now; None if there are none. `total` stays as it was."""
-        if self.chunk is None or self.inverse is None:
-            return None
-        rows = MeasuredRows.known(self.chunk, self.inverse, reference=reference)
-        few = replace(rules, max_iter=min(rules.max_iter, UPDATES))
-        held = self.labels[: self.n_held]
-        return step.from_labels(rows, total, centres, held, few, workspace, counted=True)
+    def follow(
+        self, outcome: Outcome, rules: Rules, workspace: Workspace, *, reference: bool
+    ) -> tuple[Outcome, Reservoir]:
+        """Label the rows held anew, as the centres are after a chunk: what the two leave together.
 
-    def relabelled(self, labels: Labels) -> Reservoir:
-        """The same, the rows held counted under these labels."""
-        return replace(self, labels=np.concatenate([labels, self.labels[self.n_held :]]))
+        The decision is that of the rows held; the chunk's own is not touched.
+        """
+        if self.chunk is None or self.inverse is None:
+            return outcome, self
+        rows = MeasuredRows.known(self.chunk, self.inverse, reference=reference)
+        held, gone = self.labels[: self.n_held], self.labels[self.n_held :]
+        few = replace(rules, max_iter=min(rules.max_iter, UPDATES))
+        after = step.from_labels(*(rows, outcome.total, outcome.centres, held, few, workspace), counted=True)
+        after.n_iter += outcome.n_iter
+        return after, replace(self, labels=np.concatenate([after.decision.labels, gone]))
 
     def counted(self, start: int, labels: Labels) -> Labels:
         """Labels that rows from `start` on are counted under, given those they were decided by."""

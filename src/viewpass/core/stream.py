@@ -276,7 +276,11 @@ class Stream:
     def _commit(
         self, before: Model, outcome: Outcome, rows: MeasuredRows, schema: Schema, *, again: bool = False
     ) -> Decided:
-        settled = outcome if again else self._resettled(outcome)
+        settled, held = outcome, self._reservoir
+        if not again:
+            settled, held = held.follow(
+                outcome, self.plan.rules, self.workspace, reference=self.plan.reference
+            )
         settled.total.check_room()
         n_rows, n_unseen = self._n_rows, self._n_unseen
         if not again:
@@ -294,32 +298,14 @@ class Stream:
         )
         self._model.loss_curve.append(settled.loss / n_rows)
         decision = outcome.decision
-        if self.plan.reservoir:
-            self._sample(rows, decision.labels, settled, again=again)
+        if again:
+            self._reservoir = held.decided(rows.chunk.start, decision.labels)
+        elif self.plan.reservoir:
+            held = held.drawn(rows, decision.labels, self._n_rows, self.plan.reservoir, self.rng)
+            self._reservoir = held
         self._schema, self._n_rows, self._n_unseen = schema, n_rows, n_unseen
         self._gathered, self._n_gathered, self._guess = [], 0, None
         return Decided(rows.chunk.start, decision.labels, decision.margins, rows, outcome.centres)
-
-    def _resettled(self, outcome: Outcome) -> Outcome:
-        """What a chunk leaves after the rows of the reservoir have followed its centres."""
-        rules, reference = self.plan.rules, self.plan.reference
-        kept = self._reservoir.settled(
-            outcome.total, outcome.centres, rules, self.workspace, reference=reference
-        )
-        if kept is None:
-            return outcome
-        kept.n_iter += outcome.n_iter
-        return kept
-
-    def _sample(self, rows: MeasuredRows, labels: Labels, settled: Outcome, *, again: bool) -> None:
-        """Keep the reservoir true: its labels are those its rows are counted under."""
-        if again:
-            self._reservoir = self._reservoir.decided(rows.chunk.start, labels)
-            return
-        held = self._reservoir
-        if held.chunk is not None:
-            held = held.relabelled(settled.decision.labels)
-        self._reservoir = held.drawn(rows, labels, self._n_rows, self.plan.reservoir, self.rng)
 
     def _linked(self, before: Model, outcome: Outcome, rows: MeasuredRows, *, again: bool) -> Integers | None:
         """The links with these rows; every pass counts its own."""

@@ -83,7 +83,7 @@ def unpack_stream(stored: Fields, workspace: Workspace) -> Stream:
         stored.need(plan.n_clusters in (None, model.n_clusters), "n_clusters")
     else:
         stored.need(n_rows == n_unseen, "n_rows")  # rows gathered are counted when decided
-    n_gathered = sum(_n_seen(chunk) for chunk in gathered)
+    n_gathered = sum(_n_seen(chunk, plan) for chunk in gathered)
     reservoir = unpack_reservoir(stored, schema, plan.reservoir, model)
     stream.standing = Standing(schema, model, gathered, n_gathered, n_rows, n_unseen, reservoir)
     return stream
@@ -136,6 +136,7 @@ def _sound_init(init: Any, n_clusters: int | None) -> bool:
     return init.ndim == 2 and init.shape[1] == n_clusters and bool((init >= 0).all())
 
 
-def _n_seen(chunk: Chunk) -> int:
-    rows = MeasuredRows(chunk).measure()
+def _n_seen(chunk: Chunk, plan: Plan) -> int:
+    weights = None if isinstance(plan.weights, str) else plan.weights
+    rows = MeasuredRows(chunk, weights=weights).measure()
     return int((rows.n_seen > 0).sum())
