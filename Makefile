@@ -9,7 +9,7 @@ ARGS ?=
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-kill bench bench-full paper lint format clean distclean FORCE
+.PHONY: help demo test test-long test-kill bench bench-full bench-quality paper lint format clean distclean FORCE
 .NOTPARALLEL: # two pips at once in one .venv would harm each other
 
 help: ## list the targets
@@ -27,7 +27,7 @@ test: .venv/.dev ## run the tests, without those that take minutes
 test-long: .venv/.dev ## run the tests that take minutes
 	.venv/bin/python -m pytest -m "long and not kill" $(ARGS)
 
-test-kill: .venv/.dev ## kill -9 a fit 500 times at random moments
+test-kill: .venv/.dev ## kill -9 a fit 500 times, and Dask workers 200 times, at random moments
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 .venv/bin/python -m pytest -m kill $(ARGS)
 
 bench: .venv/.bench ## measure beside the peers, a tenth of the rows; output in out/bench/
@@ -35,6 +35,9 @@ bench: .venv/.bench ## measure beside the peers, a tenth of the rows; output in 
 
 bench-full: .venv/.bench ## the same with all rows; output in out/bench-full/
 	.venv/bin/python -m benchmarks --full --out out/bench-full $(ARGS)
+
+bench-quality: .venv/.bench ## clusters against classes on the real sets; goes on where it was; output in out/quality/
+	.venv/bin/python -m benchmarks.quality --out out/quality $(ARGS)
 
 paper: .venv/.demo ## measure the paper's tables and figures again; output in out/paper/ (ARGS=--quick: minutes)
 	.venv/bin/viewpass paper --out out/paper $(ARGS)
@@ -58,7 +61,7 @@ clean: ## remove caches and build output, keep .venv
 	    -type d \( -name __pycache__ -o -name '*.egg-info' \) -prune -exec rm -rf {} +
 
 distclean: clean ## remove .venv and the output of demo and bench as well
-	rm -rf .venv viewpass-demo out/bench out/bench-full
+	rm -rf .venv viewpass-demo out/bench out/bench-full out/quality
 
 # ---- the environment --------------------------------------------------------------------------
 # .venv/.made  a sound environment; holds the folder it was made in

@@ -186,7 +186,8 @@ JOBS: dict[str, Callable[[Path], dict[str, Any]]] = {
 def _model() -> Any:
     import viewpass as vp
 
-    return vp.OPIMC(N_CLUSTERS, chunk_size=CHUNK_SIZE, compute_labels=False, random_state=0)
+    plain = {"scale": "unit", "n_anchors": None}
+    return vp.OPIMC(N_CLUSTERS, chunk_size=CHUNK_SIZE, compute_labels=False, random_state=0, **plain)
 
 
 def _tiny(folder: Path) -> None:

@@ -24,6 +24,8 @@ def fit(
         chunk_size=settings["chunk_size"],
         n_passes=settings["n_passes"],
         init=STARTS[method],
+        scale="unit",
+        n_anchors=None,
         compute_labels=labels,
         random_state=0,
         n_threads=n_threads,

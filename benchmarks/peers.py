@@ -34,7 +34,7 @@ class Imml:
     name, takes_sparse, slow = "iMML OPIMC", False, True
 
     def prepare(self, views: list[Any]) -> Any:
-        return [_unit(view) for view in views]
+        return [unit(view) for view in views]
 
     def fit(self, prepared: Any, settings: dict[str, Any], n_threads: int) -> Any:
         from imml.cluster import OPIMC
@@ -58,7 +58,7 @@ class MiniBatch:
     name, takes_sparse, slow = "MiniBatchKMeans", True, False
 
     def prepare(self, views: list[Any]) -> Any:
-        return _side_by_side(views)
+        return side_by_side(views)
 
     def fit(self, prepared: Any, settings: dict[str, Any], n_threads: int) -> Any:
         from sklearn.cluster import MiniBatchKMeans
@@ -82,7 +82,7 @@ class Faiss:
     name, takes_sparse, slow = "FAISS Kmeans", False, False
 
     def prepare(self, views: list[Any]) -> Any:
-        return _side_by_side(views)
+        return side_by_side(views)
 
     def fit(self, prepared: Any, settings: dict[str, Any], n_threads: int) -> Any:
         import faiss
@@ -103,7 +103,7 @@ class Faiss:
 PEERS: dict[str, Peer] = {peer.name: peer for peer in (Imml(), MiniBatch(), Faiss())}
 
 
-def _unit(view: Any) -> Any:
+def unit(view: Any) -> Any:
     """Rows of unit length; absent ones stay NaN, or empty."""
     if scipy.sparse.issparse(view):
         lengths = np.sqrt(np.asarray(view.multiply(view).sum(axis=1)).ravel())
@@ -112,15 +112,15 @@ def _unit(view: Any) -> Any:
     return view / np.sqrt(np.einsum("ij,ij->i", view, view))[:, np.newaxis]
 
 
-def _side_by_side(views: list[Any]) -> Any:
+def side_by_side(views: list[Any]) -> Any:
     """All views as one matrix. Absent rows: the view's mean; zeros in sparse ones, to keep them so."""
     if scipy.sparse.issparse(views[0]):
-        return scipy.sparse.csr_array(scipy.sparse.hstack([_unit(view) for view in views], format="csr"))
+        return scipy.sparse.csr_array(scipy.sparse.hstack([unit(view) for view in views], format="csr"))
     ends = np.cumsum([view.shape[1] for view in views])
     joined = np.empty((len(views[0]), ends[-1]), dtype=np.float32)
     for view, end in zip(views, ends, strict=True):
         there = observed(view)
         place = joined[:, end - view.shape[1] : end]
-        place[:] = _unit(view)
+        place[:] = unit(view)
         place[~there] = place[there].mean(axis=0)
     return joined

@@ -10,6 +10,7 @@ import numpy as np
 from benchmarks.data import Data
 from viewpass import load_bundle
 from viewpass.evaluate import remove_per_view
+from viewpass.sources.bundle import Bundle
 
 BESIDE = Path(__file__).parents[2] / "shared" / "data"
 DIGIT_VIEWS = ("fou", "fac", "kar", "pix", "zer")  # the paper's five
@@ -29,15 +30,16 @@ def digit(n_rows: int, *, missing: float, seed: int) -> Data:
 
 def shuffled(name: str, n_rows: int, *, seed: int, names: tuple[str, ...] | None = None) -> Data:
     """The first rows of the shuffled set: its rows may be sorted by class."""
-    bundle = load_bundle(_folder(name) / f"{name}.npz")
+    bundle = bundle_of(name)
     assert bundle.labels is not None
     order = np.random.default_rng(seed).permutation(bundle.n_rows)[:n_rows]
     views = [bundle.views[view][order] for view in names or bundle.views]
     return Data(views, bundle.labels[order].astype(np.int32))
 
 
-def _folder(name: str) -> Path:
+def bundle_of(name: str) -> Bundle:
+    """The whole set as its file has it."""
     folder = Path(os.environ.get("VIEWPASS_DATA", BESIDE))
     if not (folder / f"{name}.npz").is_file():
         raise NoDataError(f"{name}.npz is absent: set VIEWPASS_DATA to the folder of the real data sets")
-    return folder
+    return load_bundle(folder / f"{name}.npz")

@@ -21,6 +21,11 @@ GAPS = np.column_stack([np.arange(N) % 5 != 1, np.arange(N) % 7 != 2])  # some r
 GAPS[11] = False  # and one lacks both
 
 
+# Every centre a cluster, rows at unit length: the paper but for its start, ...
+PLAIN = {"scale": "unit", "n_anchors": None, "consensus": None}
+PUBLISHED = {**PLAIN, "init": "random", "warmup": 0}  # ... and with it
+
+
 def small(estimator=vp.OPIMC, **settings):
     return estimator(**{"n_clusters": 3, "random_state": 0, "n_threads": 1, **settings})
 
@@ -127,6 +132,8 @@ def learnt(model):
     ):
         seen[name] = getattr(model, name)
     seen["sums"] = model.statistics_.steps
+    for name in ("consensus_", "anchors_", "anchor_centers_", "cluster_curve_"):
+        seen[name] = getattr(model, name, None)
     if model._fitted_model().schema.widths == (4, 5):
         seen["predict"] = model.predict([IMAGE, TEXT])
     seen["params"] = params(model)

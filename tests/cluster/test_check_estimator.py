@@ -31,10 +31,16 @@ print(json.dumps([[repr(result[key]) for key in keys] for result in results]))
 
 
 @pytest.mark.parametrize(
-    ("name", "views"),
-    [("OPIMC", None), ("OPIMC", 2), ("IMC", None), ("IMC", 2), *((name, 2) for name in SHORT)],
+    ("name", "settings"),
+    [
+        *(("OPIMC", {}), ("OPIMC", {"views": 2}), ("OPIMC", {"views": 2, "consensus": "graph"})),
+        ("OPIMC", {"consensus": "merge", "n_anchors": 30}),
+        *(("IMC", {}), ("IMC", {"views": 2})),
+        *((name, {"views": 2, **short}) for name, short in SHORT.items()),
+    ],
+    ids=str,
 )
-def test_every_check_runs_and_passes(name, views):
+def test_every_check_runs_and_passes(name, settings):
     # In a process of its own: the array API check needs the variable set before SciPy is imported.
     environment = {**os.environ, "SCIPY_ARRAY_API": "1"}
     output = subprocess.run(
@@ -45,7 +51,7 @@ def test_every_check_runs_and_passes(name, views):
             "-c",
             SCRIPT,
             name,
-            json.dumps({"views": views, **SHORT.get(name, {})}),
+            json.dumps(settings),
         ],
         env=environment,
         capture_output=True,

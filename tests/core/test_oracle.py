@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import oracle
 import viewpass as vp
 from cases import cases
+from inputs import PUBLISHED
 from viewpass.evaluate import remove_per_view
 
 DIGIT = ("fou", "fac", "kar", "pix", "zer")
@@ -43,7 +44,11 @@ def test_random_data_gives_what_the_oracle_gives(case, chunk_size, n_passes, fil
         fill=fill,
     )
     model = vp.OPIMC(
-        case.n_clusters, alpha=case.alpha, chunk_size=chunk_size, n_passes=n_passes, init=start, fill=fill
+        case.n_clusters,
+        alpha=case.alpha,
+        chunk_size=chunk_size,
+        n_passes=n_passes,
+        **{**PUBLISHED, "init": start, "fill": fill},
     ).fit(case.views, observed=case.observed)
     if expected.min_margin.min() < 1e-7:  # a near tie: either answer is right, and they go apart
         return
@@ -112,7 +117,7 @@ def compare(views, dense, observed, *, n_clusters, alpha, chunk_size, rng):
         n_passes=3,
         start=start,
     )
-    settings = {"alpha": alpha, "chunk_size": chunk_size, "init": start}
+    settings = {**PUBLISHED, "alpha": alpha, "chunk_size": chunk_size, "init": start}
     for n_passes in (1, 3):
         model = vp.OPIMC(n_clusters, n_passes=n_passes, **settings).fit(views, observed=observed)
         labels = expected.labels_per_pass[n_passes - 1]

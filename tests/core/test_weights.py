@@ -242,3 +242,10 @@ def test_bad_weights_are_refused(estimator, given, told):
     with pytest.raises(vp.SettingError, match=told):
         model.fit(VIEWS, observed=OBSERVED)
     assert not hasattr(model, "labels_")
+
+
+def test_models_under_other_weights_are_not_merged():
+    one, same, other = (fitted(weights) for weights in ([1, 0.5, 1], [2, 1, 2], [1, 1, 0.5]))
+    assert vp.merge([one, same]).view_weights_ == one.view_weights_
+    with pytest.raises(vp.SettingError, match="model 1 has other view_weights_"):
+        vp.merge([one, other])

@@ -22,7 +22,10 @@ from viewpass.store.folder import RunFolder
 
 N_MUTATIONS = 20_000
 N_REFRAMED = 1500
-SETS = ("fitted", "gathering", "gathering, sparse", "IMC", "MT19937", "frames", "standard", "a scale a view")
+SETS = (
+    *("fitted", "gathering", "gathering, sparse", "IMC", "MT19937", "frames", "standard", "a scale a view"),
+    *("graph", "plain, its own number"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -252,6 +255,56 @@ def test_names_of_scales_must_fit_what_was_learnt(tmp_path, names):
 
     path.write_bytes(edited(path.read_bytes(), edit))
     with pytest.raises(vp.FileError, match="makes no sense"):
+        vp.load(path)
+
+
+LINKS = {
+    "links of fewer anchors": lambda x: x[:-1, :-1].copy(),
+    "links below zero": lambda x: -x,
+    "one-sided links": lambda x: np.triu(x),
+    "links of more rows than were read": lambda x: x * 1000,
+    "links in float64": lambda x: x.astype(np.float64),
+    "no links": lambda x: None,
+}
+
+
+@pytest.mark.parametrize("what", LINKS)
+def test_links_that_make_no_sense_are_refused(tmp_path, what):
+    path = tmp_path / "model"
+    MODELS["graph"]().save(path)
+    meta, arrays = body.decode(frame.read(path, "model"), "it")
+    changed = LINKS[what](arrays["links"])
+    arrays = {key: part for key, part in arrays.items() if key != "links"}
+    frame.write(path, "model", body.encode(meta, arrays | ({} if changed is None else {"links": changed})))
+    with pytest.raises(vp.FileError, match="links"):
+        vp.load(path)
+
+
+CONSENSUS = [
+    ("model", "consensus", "plain"),
+    ("model", "consensus", "merge"),
+    ("model", "consensus", "auto"),
+    ("model", "asked", 13),
+    ("model", "asked", 0),
+    ("model", "asked", 2),
+    ("model", "alpha", -1.0),
+    ("plan", "consensus", "merge"),
+    ("plan", "consensus", "none"),
+    ("plan", "n_anchors", 0),
+    ("plan", "n_clusters", 4),
+]
+
+
+@pytest.mark.parametrize(("part", "name", "value"), CONSENSUS, ids=str)
+def test_a_consensus_must_fit_what_was_learnt(tmp_path, part, name, value):
+    path = tmp_path / "model"
+    MODELS["graph"]().save(path)
+
+    def edit(meta):
+        meta["learnt"]["stream"][part][name] = value
+
+    path.write_bytes(edited(path.read_bytes(), edit))
+    with pytest.raises(vp.FileError):
         vp.load(path)
 
 

@@ -12,19 +12,12 @@ import pytest
 from commands import contents, write_table
 
 KILLED = -signal.SIGKILL
+MERGE = ["--consensus", "merge", "--anchors", "30"]
+GRAPH = ["--consensus", "graph", "--anchors", "40", "--scale", "auto"]
 RUNS = {
-    "one pass": ["--chunk-size", "300", "--checkpoint-every", "4"],
-    "three passes": [
-        "--chunk-size",
-        "700",
-        "--checkpoint-every",
-        "3",
-        "--passes",
-        "3",
-        "--scale",
-        "auto",
-    ],
-    "few checkpoints": ["--chunk-size", "300", "--checkpoint-every", "40"],
+    "one pass": ["--chunk-size", "300", "--checkpoint-every", "4", *MERGE],
+    "three passes": ["--chunk-size", "700", "--checkpoint-every", "3", "--passes", "3", *GRAPH],
+    "few checkpoints": ["--chunk-size", "300", "--checkpoint-every", "40", "--anchors", "none"],
 }
 
 
@@ -127,12 +120,13 @@ def test_label_files_hold_what_predict_of_the_stream_said(commands, table, tmp_p
 
     out = tmp_path / "run"
     assert commands.run(*fit(table, out, RUNS["three passes"])).code == 0
-    settings = {"chunk_size": 700, "n_passes": 3, "random_state": 0}
+    settings = {"chunk_size": 700, "n_passes": 3, "consensus": "graph", "n_anchors": 40, "random_state": 0}
     source = vp.scan(str(table), id="item")
     model = vp.OPIMC(5, **settings).fit(source)
     labels = pq.read_table(out / "labels.parquet")
     np.testing.assert_array_equal(labels["cluster"].to_numpy(), model.stream_labels_)
     np.testing.assert_array_equal(labels["id"].to_numpy(), model.row_ids_)
     again = vp.load(out / "model.viewpass")
+    np.testing.assert_array_equal(again._learnt.model.links, model._learnt.model.links)
     np.testing.assert_array_equal(again.predict(source), model.labels_)
     np.testing.assert_equal(again.cluster_centers_, model.cluster_centers_)

@@ -7,7 +7,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 import viewpass as vp
-from inputs import GAPS, IMAGE, TEXT, small, with_gaps
+from inputs import GAPS, IMAGE, PLAIN, TEXT, small, with_gaps
 
 FRAME = pd.DataFrame(np.hstack([IMAGE, TEXT]), columns=[f"col{j}" for j in range(9)])
 
@@ -35,8 +35,20 @@ def centres_of_an_unknown_view():
     return started(init=init).partial_fit([IMAGE[:20], None])
 
 
+def anchored(consensus, **settings):
+    return started(n_anchors=12, consensus=consensus, **settings)
+
+
+def noise():
+    rng = np.random.default_rng(0)
+    model = started(n_anchors=20, n_clusters="auto").fit([rng.standard_normal((90, w)) for w in (4, 5)])
+    assert model.consensus_ == "plain"
+    assert model.cluster_curve_.n_clusters == len(model.cluster_centers_[0])
+    return model
+
+
 MODELS = {
-    "fitted": lambda: started(chunk_size=7).fit([IMAGE, TEXT], observed=GAPS),
+    "fitted": lambda: started(chunk_size=7, **PLAIN).fit([IMAGE, TEXT], observed=GAPS),
     "two passes": lambda: started(chunk_size=7, n_passes=2).fit(with_gaps()),
     "default warm-up": lambda: small().fit({"image": IMAGE, "text": TEXT}, observed=GAPS),
     "sparse": lambda: started().fit([sp.csr_array(IMAGE), sp.csr_array(TEXT)]),
@@ -44,7 +56,7 @@ MODELS = {
     "one array": lambda: started(views=[4, -1]).fit(FRAME),
     "partial_fit": lambda: started().partial_fit([IMAGE[:20], TEXT[:20]], observed=GAPS[:20]),
     "a view not seen yet": lambda: started().partial_fit([IMAGE[:20], None]),
-    "gathering": gathering,
+    "gathering": lambda: gathering(**PLAIN),
     "gathering, sparse": gathering_sparse,
     "only rows without a view": unseen_only,
     "given centres": centres_of_an_unknown_view,
@@ -56,6 +68,14 @@ MODELS = {
     "a scale a view": lambda: started(scale={"a": "standard", "b": "idf"}).fit(
         {"a": IMAGE, "b": sp.csr_array(np.abs(TEXT))}
     ),
+    "graph": lambda: anchored("graph", chunk_size=24).fit([IMAGE, TEXT], observed=GAPS),
+    "merge": lambda: anchored("merge", chunk_size=24, n_passes=2).fit(with_gaps()),
+    "graph, cut again": lambda: anchored("graph").fit([IMAGE, TEXT]).cut(5),
+    "plain, cut": lambda: started(n_clusters=6).fit([IMAGE, TEXT]).cut(3),
+    "graph, its own number": lambda: anchored("graph", n_clusters="auto").fit([IMAGE, TEXT]),
+    "merge, its own number": lambda: anchored("merge", n_clusters="auto").fit([IMAGE, TEXT]),
+    "plain, its own number": noise,
+    "gathering, graph": lambda: gathering(n_anchors=12, consensus="graph"),
     "IMC, standard": lambda: small(vp.IMC, n_init=2, scale="auto").fit([IMAGE, TEXT], observed=GAPS),
     "IMC": lambda: small(vp.IMC, n_init=2).fit([IMAGE, TEXT], observed=GAPS),
     "weights": lambda: started(view_weights=[1, 0.25], chunk_size=16).fit([IMAGE, TEXT], observed=GAPS),

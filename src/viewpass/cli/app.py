@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 
 from viewpass import __version__
 from viewpass.cli.stopping import STOPPED
-from viewpass.errors import ViewpassError
+from viewpass.errors import SettingError, ViewpassError
 
 EXAMPLE = "Example:  viewpass fit items.parquet -k 10 --out run"
 CODES = "Exit codes: 0 done, 1 an error (one line says which), 2 wrong usage, 130 stopped by Ctrl-C."
@@ -195,6 +195,26 @@ def fit(
     checkpoint_every: Annotated[
         int, typer.Option(min=1, metavar="N", help="Save the state every N chunks.")
     ] = 50,
+    engine: Annotated[
+        str, typer.Option(metavar="NAME", help="Who works: local (this process), or dask (many).")
+    ] = "local",
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            show_default=False,
+            help="The scheduler of a Dask cluster; without it one is started on this machine.",
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            show_default=False,
+            help="With dask: chunks of a round, one a worker; as many as there are workers.",
+        ),
+    ] = None,
     threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:
@@ -207,7 +227,15 @@ def fit(
     The state is saved on the way. After Ctrl-C, a crash or a power cut, the
     same command with --resume goes on, and the files come out the same, byte
     for byte.
+
+    With --engine dask the workers of a Dask cluster read the data and write the
+    labels, into FOLDER/labels; they must see both under the same names. The
+    result is that of chunks of N times --chunk-size rows.
     """
+    if engine not in ("local", "dask"):
+        raise SettingError(f"--engine {engine}: local or dask was expected.")
+    if engine == "local" and (scheduler is not None or workers is not None):
+        raise SettingError("--scheduler and --workers go with --engine dask.")
     from viewpass.cli.fit import run
     from viewpass.cli.given import open_data, parsed_number, parsed_scale, parsed_weights
     from viewpass.cluster.opimc import OPIMC
@@ -228,6 +256,18 @@ def fit(
         n_threads=threads,
     )
     source = open_data(data, views or [], id)
+    if engine == "dask":
+        from viewpass.cli.distributed import run as run_on_dask
+
+        run_on_dask(
+            *(estimator, source, out),
+            resume=resume,
+            every=checkpoint_every,
+            as_json=as_json,
+            scheduler=scheduler,
+            n_workers=workers,
+        )
+        return
     run(estimator, source, out, resume=resume, every=checkpoint_every, as_json=as_json)
 
 

@@ -87,6 +87,8 @@ def published(trial: Trial, n_passes: int) -> OPIMC:
         N_CLUSTERS,
         chunk_size=CHUNK,
         init="random",
+        scale="unit",
+        n_anchors=None,
         n_passes=n_passes,
         random_state=trial.start,
         n_threads=1,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from typer import BadParameter
+
 from viewpass.errors import SettingError
 from viewpass.sources.scan import scan
 from viewpass.sources.source import Source
@@ -55,7 +57,8 @@ def parsed_number(given: str, option: str) -> int | str | None:
         return given
     if given == "none" and option != "-k":
         return None
-    raise SettingError(f"{option} {given}: a number from 1 on, or auto, was expected.")
+    none = "" if option == "-k" else ", none"
+    raise BadParameter(f"{given!r} is not a number from 1 on, or auto{none}.", param_hint=option)
 
 
 def parsed_scale(given: str) -> Any:

@@ -66,7 +66,7 @@ class ViewReader(
         """The same settings, with nothing learnt."""
         blank = self.__class__.__new__(self.__class__)
         for name, value in self.__dict__.items():
-            if not name.endswith("_") and name not in ("_learnt", "_cut_by_views"):
+            if not name.endswith("_") and name not in ("_learnt", "_cut_by_views", "_by_chunk"):
                 blank.__dict__[name] = value
         return blank
 

@@ -164,7 +164,7 @@ class IMC(ViewClusterer):
             rows.n_rows - n_seen,
             best.n_iter,
             [best.loss / rows.n_rows],
-            n_clusters=self.n_clusters,
+            n_clusters=best.total.n_clusters,
             weights=rows.weights,
         )
         fresh.labels_ = best.decision.labels

@@ -76,9 +76,10 @@ class OPIMC(ViewClusterer):
         kept. "auto": the views vote. By its values counts and marks (whole numbers, mostly 1, of a
         view that is sparse or mostly zero) would suit "idf", other dense views "standard"; that
         is done where the views, each clustered by itself, then agree with each other better than
-        at unit length, and not otherwise. It is learnt from the warm-up (or the first chunk) and
-        then stays; a view first seen later stays at "unit". A missing view stays missing. A row
-        equal to the mean in every column has no direction left and counts as missing in that view.
+        at unit length, and not otherwise (with centres as `init`: "unit"). It is learnt from the
+        warm-up (or the first chunk) and then stays; a view first seen later stays at "unit". A
+        missing view stays missing. A row equal to the mean in every column has no direction left
+        and counts as missing in that view.
     n_anchors : int, "auto" or None, default="auto"
         Small clusters carried through the pass, which form the clusters asked for afterwards.
         "auto": 20 a cluster, but no more than one for ten rows of the warm-up and 1000 in all.
@@ -230,6 +231,7 @@ class OPIMC(ViewClusterer):
 
     stream_labels_: Labels
     anchor_labels_: Labels
+    _by_chunk: bool  # whether the labels are those of partial_fit
     _learnt: Stream
 
     def fit(self, X: Any, y: Any = None, observed: Any = None) -> Self:
@@ -294,7 +296,7 @@ class OPIMC(ViewClusterer):
         for name in LABELS:  # while gathering they are worked out when asked for
             fresh.__dict__.pop(name, None)
         if decided is not None:
-            fresh._take_centres_of_rows(decided.labels[-chunk.n_rows :])
+            fresh._take_centres_of_rows(decided.labels[-chunk.n_rows :], by_chunk=True)
         if not fresh._cut_by_views:  # a view that was absent so far may have shown its columns
             fresh.n_features_in_ = sum(width or 0 for width in stream.schema.widths)
         if chunk.row_ids is not None:
@@ -329,15 +331,21 @@ class OPIMC(ViewClusterer):
         if waiting:
             self.stream_labels_ = self.labels_ = np.concatenate(labels)[-n_rows:]
         else:
-            self._take_centres_of_rows(np.concatenate(labels)[-n_rows:])
+            self._take_centres_of_rows(np.concatenate(labels)[-n_rows:], by_chunk=True)
         return self
 
-    def _take_centres_of_rows(self, centres: Labels) -> None:
-        """Labels follow from the rows' centres; where these are anchors, when they are asked for."""
-        if self._fitted_model().consensus == "plain":
-            self.stream_labels_ = centres
-        else:
+    def _take_centres_of_rows(self, centres: Labels, *, by_chunk: bool = False) -> None:
+        """Labels follow from the rows' centres; where these are anchors, when they are asked for.
+
+        `by_chunk`: nobody will look back at the rows, so these are their `labels_` too.
+        """
+        self._by_chunk = by_chunk
+        if self._fitted_model().consensus != "plain":
             self.anchor_labels_ = centres
+            return
+        self.stream_labels_ = centres
+        if by_chunk:
+            self.labels_ = centres
 
     def cut(self, n_clusters: int | str) -> Self:
         """The same model cut into another number of clusters, or "auto"; no data is needed.
@@ -367,7 +375,7 @@ class OPIMC(ViewClusterer):
         other._learnt = self._learnt.recut(None if n_clusters == "auto" else int(n_clusters))
         centres = self.__dict__.get("anchor_labels_", self.__dict__.get("stream_labels_"))
         if centres is not None:
-            other._take_centres_of_rows(centres)
+            other._take_centres_of_rows(centres, by_chunk=self._by_chunk)
         return other
 
     # ---- anchors
@@ -395,8 +403,29 @@ class OPIMC(ViewClusterer):
     @property
     def cluster_curve_(self) -> Curve | None:
         """What `n_clusters="auto"` was read off; None where the number was given."""
-        cut = self._fitted_model().cut
-        return None if cut is None else cut.curve
+        return self._fitted_model().curve
+
+    def plot_cluster_curve(self, ax: Any = None) -> Any:
+        """Draw `cluster_curve_`, with the number that was taken marked.
+
+        Where the number of clusters was given, the curve it would have been read off is drawn, as of
+        `cut("auto")`.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; without, a new figure is made.
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        from viewpass.cluster.drawing import draw_curve
+
+        check_is_fitted(self)
+        curve = self.cluster_curve_ or self.cut("auto").cluster_curve_
+        assert curve is not None
+        return draw_curve(curve, self._n_features_out, ax)
 
     def fit_predict(self, X: Any, y: Any = None, observed: Any = None) -> Labels:
         """Fit, then give `labels_`, or `stream_labels_` where those are not made."""
@@ -415,6 +444,8 @@ class OPIMC(ViewClusterer):
             )
         rules = Rules(self.alpha, self.max_iter, self.tol, self.fill)
         scale = checked_scale(self.scale, self.view_names_in_)
+        if isinstance(init, list):  # centres are in a scale their maker knew
+            scale = tuple("unit" if name == "auto" else name for name in scale)
         n_anchors = None if self.n_anchors in ("auto", None) else int(self.n_anchors)
         consensus = checked_consensus(self.consensus, self.n_anchors, self.n_clusters, init)
         check_whole(self.reservoir, "reservoir")
@@ -453,9 +484,7 @@ class OPIMC(ViewClusterer):
             waiting = self._learnt.gathering
             if waiting is not None:
                 return label(waiting, self._learnt.model, self._workspace())
-            if "stream_labels_" in self.__dict__:
-                return self.stream_labels_
-            if "anchor_labels_" in self.__dict__:
+            if "anchor_labels_" in self.__dict__ and (name == "stream_labels_" or self._by_chunk):
                 return self._learnt.model.labels_of(self.anchor_labels_)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 HOMES = {"OPIMC": "viewpass.cluster.opimc", "IMC": "viewpass.cluster.imc"}
 MACHINE = ("n_threads",)  # settings that belong to a machine, not to a model
 # Settings that older files do not have, and what those meant.
-LATER = {"scale": "unit", "view_weights": None, "reservoir": 0}
+LATER = {"scale": "unit", "n_anchors": None, "consensus": None, "view_weights": None, "reservoir": 0}
 
 
 def save(estimator: ViewClusterer, path: str | os.PathLike[str]) -> None:

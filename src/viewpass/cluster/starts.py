@@ -23,6 +23,11 @@ def checked_consensus(consensus: str | None, n_anchors: Any, n_clusters: Any, in
             raise SettingError(f"{what} needs anchors, which {none} rules out.")
         return "plain"
     if isinstance(init, str) and init != "random":
+        if "auto" not in (n_anchors, n_clusters) and n_anchors < n_clusters:
+            raise SettingError(
+                f"n_anchors={n_anchors} cannot form n_clusters={n_clusters} clusters: give more anchors "
+                "(some 20 for each cluster), or 'auto'."
+            )
         return consensus
     if wanted:
         raise SettingError(

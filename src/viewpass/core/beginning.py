@@ -12,7 +12,7 @@ from viewpass.core import start, step
 from viewpass.core.assign import Workspace
 from viewpass.core.centres import Centres
 from viewpass.core.consensus.choosing import STABLE, stability
-from viewpass.core.consensus.counting import from_gaps
+from viewpass.core.consensus.counting import Curve, from_gaps
 from viewpass.core.consensus.cutting import cut
 from viewpass.core.consensus.graph import spectrum
 from viewpass.core.links import links_of, mixture
@@ -21,6 +21,7 @@ from viewpass.core.nearness import looked_at
 from viewpass.core.step import Outcome, Rules
 from viewpass.errors import SettingError
 from viewpass.kernels.grid import Integers
+from viewpass.views.chunk import Schema
 from viewpass.views.rows import MeasuredRows
 
 ANCHORS_A_CLUSTER = 20
@@ -35,6 +36,7 @@ class Beginning(NamedTuple):
     outcome: Outcome
     consensus: str  # "plain", "merge" or "graph"
     links: Integers | None
+    curve: Curve | None = None  # what the number of plain clusters was read off
 
 
 def begin(
@@ -53,9 +55,12 @@ def begin(
     if plan.consensus == "auto":
         n_clusters = plan.n_clusters or from_gaps(spectrum(links, n_anchors)[0]).n_clusters
         if stability(distance, rows.n_seen, n_clusters) < STABLE:
+            curve = None
             if plan.n_clusters is None:
-                n_clusters = cut(outcome.total, None, plan.rules.alpha, None).n_clusters
-            return _plain(rows, replace(plan, n_clusters=n_clusters), workspace, rng, whole)
+                curve = cut(outcome.total, None, plan.rules.alpha, None).curve
+                assert curve is not None
+                plan = replace(plan, n_clusters=curve.n_clusters)
+            return _plain(rows, plan, workspace, rng, whole)._replace(curve=curve)
     return Beginning(outcome, "graph", links)
 
 
@@ -78,12 +83,14 @@ def _plain(
 def anchors_for(plan: Plan, n_rows: int) -> int:
     """How many anchors suit the clusters and the warm-up; 0 where there cannot be enough of them."""
     if plan.n_anchors is not None:
-        return min(plan.n_anchors, n_rows)
+        return max(min(plan.n_anchors, n_rows), plan.n_clusters or 1)
     n_clusters = plan.n_clusters or SUPPOSED_CLUSTERS
     suited = min(ANCHORS_A_CLUSTER * n_clusters, n_rows // ROWS_AN_ANCHOR, MOST_ANCHORS)
     if suited >= LEAST_A_CLUSTER * n_clusters:
         return suited
-    return 0 if plan.consensus == "auto" and plan.n_clusters is not None else min(2 * n_clusters, n_rows)
+    if plan.consensus == "auto" and plan.n_clusters is not None:
+        return 0
+    return max(min(2 * n_clusters, n_rows), plan.n_clusters or 1)
 
 
 def begin_plain(
@@ -131,15 +138,19 @@ def _from_given(
 
 
 def _given_centres(init: Sequence[Any], rows: MeasuredRows, n_clusters: int) -> Centres:
-    schema = rows.chunk.schema
+    check_given(init, rows.chunk.schema, n_clusters)
+    lengths = np.sqrt(np.where(rows.squares > 0, rows.squares, 1.0))  # of rows, as their views are weighed
+    return Centres.of(
+        [np.array(u, dtype=np.float64, order="C") * length for u, length in zip(init, lengths, strict=True)]
+    )
+
+
+def check_given(init: Sequence[Any], schema: Schema, n_clusters: int) -> None:
+    """Refuse given centres that do not fit the views."""
     if len(init) != len(schema.names):
-        raise SettingError(f"init has centres of {len(init)} views, the data has {rows.n_views}.")
+        raise SettingError(f"init has centres of {len(init)} views, the data has {len(schema.names)}.")
     for name, width, values in zip(schema.names, schema.widths, init, strict=True):
         if width is not None and values.shape != (n_clusters, width):
             raise SettingError(
                 f"init, view {name!r}: centres of shape {values.shape}, ({n_clusters}, {width}) was expected."
             )
-    lengths = np.sqrt(np.where(rows.squares > 0, rows.squares, 1.0))  # of rows, as their views are weighed
-    return Centres.of(
-        [np.array(u, dtype=np.float64, order="C") * length for u, length in zip(init, lengths, strict=True)]
-    )

@@ -19,7 +19,7 @@ from viewpass.kernels.links import UNIT, kernel
 from viewpass.views.rows import MeasuredRows
 
 NEIGHBOURS = 4  # anchors a row is a mixture of
-MOST_ROWS = 2**33  # z z' of so many rows fit into 63 bits
+MOST_ROWS = 2**32  # z z' of so many rows fit into 63 bits
 
 
 class Mixture(NamedTuple):
@@ -30,7 +30,9 @@ class Mixture(NamedTuple):
 
     def of(self, values: Floats) -> Floats:
         """What each row is if the anchors are these (one row each)."""
-        mixed: Floats = np.einsum("ij,ijk->ik", self.weights / UNIT, values[self.near])
+        mixed = np.zeros((len(self.near), values.shape[1]))
+        for near, weights in zip(self.near.T, self.weights.T, strict=True):
+            mixed += (weights / UNIT)[:, None] * values[near]
         return mixed
 
 
@@ -53,8 +55,11 @@ def mixture_of(rows: MeasuredRows, centres: Centres, workspace: Workspace) -> Mi
 
 
 def first_mixture(rows: MeasuredRows, centres: Centres, decision: Decision, workspace: Workspace) -> Mixture:
-    """The same from a look that has just been taken, where its distances were kept."""
-    if decision.distance is None or not np.isfinite(decision.slack).all():
+    """The same from a look that has just been taken, where its distances were kept.
+
+    Those of views of different kinds are of no use: their last bits depend on the number of threads.
+    """
+    if rows.desk is None or decision.distance is None or not np.isfinite(decision.slack).all():
         return mixture_of(rows, centres, workspace)
     return mixture(decision.distance, rows.n_seen)  # without |x|^2, which weights do not depend on
 

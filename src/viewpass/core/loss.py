@@ -8,8 +8,8 @@ import numpy as np
 
 from viewpass.core.centres import Centres
 from viewpass.core.statistics import Statistics, squares_of
+from viewpass.kernels import means, reference
 from viewpass.kernels.grid import Mask
-from viewpass.kernels.means import centre_terms
 
 
 def loss(centres: Centres, total: Statistics, alpha: float, moved: Mask | None = None) -> float:
@@ -23,11 +23,11 @@ def loss(centres: Centres, total: Statistics, alpha: float, moved: Mask | None =
         if view is None:
             continue
         if moved is None:
-            traces = centre_terms(view.values, total.steps[v])
+            traces = reference.centre_terms(view.values, total.steps[v])
         else:
             which = np.flatnonzero(moved)
             traces = view.traces.copy()
-            traces[which] = centre_terms(view.values, total.steps[v], which)
+            traces[which] = means.centre_terms(view.values, total.steps[v], which)
         for term in view.squares * (total.counts[v] + alpha) - 2.0 * traces:  # in this order
             value += float(term)
     return value

@@ -11,8 +11,9 @@ import numpy as np
 
 from viewpass.core.assign import Workspace, assign, distances
 from viewpass.core.centres import Centres
+from viewpass.core.consensus.counting import Curve
 from viewpass.core.consensus.cutting import Cut, cut, grouped
-from viewpass.core.links import mixture_of
+from viewpass.core.consensus.telling import told
 from viewpass.core.reservoir import Reservoir
 from viewpass.core.statistics import Statistics
 from viewpass.core.step import Rules
@@ -67,6 +68,7 @@ class Model:
     consensus: str = "plain"
     n_clusters: int | None = None  # asked for
     links: Integers | None = None  # of the anchors, for a graph
+    counted: Curve | None = None  # what the number of plain clusters was read off, where it was not given
     weights: Weights | None = None  # of the views, by the largest; None: all count the same
 
     @cached_property
@@ -75,6 +77,11 @@ class Model:
         if self.consensus == "plain":
             return None
         return cut(self.total, self.links, self.alpha, self.n_clusters)
+
+    @property
+    def curve(self) -> Curve | None:
+        """What the number of clusters was read off; None where it was given."""
+        return self.counted if self.cut is None else self.cut.curve
 
     @cached_property
     def clusters(self) -> Statistics:
@@ -132,7 +139,7 @@ def label(chunk: Chunk, model: Model, workspace: Workspace, *, reference: bool =
     if model.links is None or model.cut is None:
         return model.labels_of(decide(chunk, model, workspace, reference=reference).labels)
     rows = seen_rows(chunk, model, workspace, reference=reference)
-    return model.cut.of_mixture(mixture_of(rows, model.centres, workspace))
+    return told(rows, model.cut, model.centres, workspace)
 
 
 def cluster_distances(chunk: Chunk, model: Model, workspace: Workspace) -> Floats:

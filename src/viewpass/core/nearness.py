@@ -76,7 +76,7 @@ def _look(rows: MeasuredRows, centres: Centres, workspace: Workspace) -> Floats 
     if rows.desk is None:
         return None
     decision = Decision(rows.n_rows, centres.n_clusters, keep=True, pool=workspace.pool)
-    if decision.distance is None:
+    if decision.distance is None:  # no room
         return None
     step = Step(rows, centres, centres.widths(rows.chunk.schema.widths), workspace)
     step.look_first(decision, None)

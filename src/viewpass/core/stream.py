@@ -13,7 +13,7 @@ from viewpass.core.agreement import agreed_scaling
 from viewpass.core.assign import Decision, Workspace
 from viewpass.core.beginning import SUPPOSED_CLUSTERS, begin, begin_unweighed
 from viewpass.core.centres import Centres
-from viewpass.core.links import links_of, mixture_of
+from viewpass.core.links import MOST_ROWS, links_of, mixture_of
 from viewpass.core.model import Decided, Model, Plan, Standing, scaled, widened
 from viewpass.core.reservoir import Reservoir
 from viewpass.core.statistics import Statistics
@@ -269,6 +269,7 @@ class Stream:
             consensus=first.consensus,
             n_clusters=asked,
             links=first.links,
+            counted=first.curve,
             weights=rows.weights,
         )
         return self._commit(blank, outcome, rows, schema)
@@ -311,6 +312,11 @@ class Stream:
         """The links with these rows; every pass counts its own."""
         if before.links is None or self._model is None:  # none are wanted, or the start has made them
             return before.links
+        if self._n_rows + rows.n_rows > MOST_ROWS:
+            raise DataError(
+                f"more than {MOST_ROWS:,} rows: the exact links of the anchors could overflow. "
+                "Use consensus='merge', or none."
+            )
         mixture = outcome.mixture or mixture_of(rows, outcome.centres, self.workspace)
         mine = links_of(mixture, outcome.total.n_clusters)
         return mine if again and rows.chunk.start == 0 else before.links + mine

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from viewpass.core.assign import Workspace
-from viewpass.core.links import mixture
+from viewpass.core.consensus.telling import told
 from viewpass.core.model import Decided, Model, decide, seen_rows
 from viewpass.core.nearness import looked_at, nearness
 from viewpass.kernels.grid import Array
@@ -32,7 +32,7 @@ def cluster_rows(chunk: Chunk, model: Model, workspace: Workspace) -> Array:
     rows = seen_rows(chunk, model, workspace)
     found = looked_at(rows, model.centres, workspace)
     if model.links is not None:
-        labels = cut.of_mixture(mixture(found, rows.n_seen))
+        labels = told(rows, cut, model.centres, workspace, found)
     else:
         labels = model.labels_of(decide(chunk, model, workspace).labels)
     nearest = cut.nearest(found)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from viewpass.core.centres import Centres, ViewCentres
+from viewpass.core.consensus.counting import KINDS, Curve
 from viewpass.core.links import NEIGHBOURS
 from viewpass.core.model import Model
 from viewpass.core.statistics import Statistics
@@ -65,12 +66,15 @@ def pack_model(model: Model, arrays: dict[str, Array]) -> dict[str, Any]:
             arrays[f"mean.{v}"] = scale.mean
     if model.links is not None:
         arrays["links"] = model.links
+    if model.counted is not None:
+        arrays["numbers"], arrays["values"] = model.counted.numbers, model.counted.values
     arrays["loss_curve"] = np.array(model.loss_curve, dtype=np.float64)
     return {
         "schema": pack_schema(model.schema, arrays),
         "n_clusters": model.total.n_clusters,
         "consensus": model.consensus,
         "asked": model.n_clusters,
+        "counted": None if model.counted is None else model.counted.kind,
         "alpha": to_plain(float(model.alpha), "alpha", arrays),
         "centred": [view is not None for view in model.centres.views],
         "scales": list(model.scaling.names),
@@ -125,7 +129,20 @@ def unpack_model(stored: Fields) -> Model:
         n_clusters=asked,
         links=links,
         weights=view_weights(stored, len(schema.names)),
+        counted=_curve(stored) if consensus == "plain" else None,
     )
+
+
+def _curve(stored: Fields) -> Curve | None:
+    """What the number of clusters was read off."""
+    if stored.get("counted") is None:
+        return None
+    kind = stored.text("counted")
+    numbers = stored.array("numbers", np.int64, (None,))
+    values = stored.array("values", np.float64, numbers.shape)
+    sound = len(numbers) > 0 and bool((numbers > 0).all() and np.isfinite(values).all())
+    stored.need(sound and kind in KINDS, "counted")
+    return Curve(kind, numbers, values)
 
 
 def view_weights(stored: Fields, n_views: int | None) -> Weights | None:

@@ -81,6 +81,7 @@ def unpack_stream(stored: Fields, workspace: Workspace) -> Stream:
         stored.need(fits and not gathered, "model")
         stored.need(plan.consensus in ("auto", model.consensus), "consensus")
         stored.need(plan.n_clusters in (None, model.n_clusters), "n_clusters")
+        model.alpha = plan.rules.alpha  # which files of version 1 have in the plan alone
     else:
         stored.need(n_rows == n_unseen, "n_rows")  # rows gathered are counted when decided
     n_gathered = sum(_n_seen(chunk, plan) for chunk in gathered)

@@ -25,6 +25,8 @@ def stability(distance: Floats, n_seen: Integers, n_clusters: int) -> float:
     seen = np.flatnonzero(n_seen > 0)[:MOST_ROWS]
     distance, n_seen = distance[seen], n_seen[seen]
     n_anchors = distance.shape[1]
+    if n_anchors < 2 * n_clusters:  # half of them cannot be cut
+        return 0.0
     rng = np.random.default_rng(0)
     agreed = []
     for _ in range(SPLITS):

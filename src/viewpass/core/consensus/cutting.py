@@ -54,12 +54,12 @@ def cut(total: Statistics, links: Integers | None, alpha: float, n_clusters: int
         if n_clusters is None:
             curve = from_gaps(graph.spectrum(links, len(links))[0])
             n_clusters = curve.n_clusters
-        made = graph.cut(links, min(n_clusters, len(links)))
+        made = graph.cut(links, n_clusters)
         return Cut(n_clusters, made.labels.astype(np.int32), made, curve)
     order = merges(total, alpha)
     curve = None
     if n_clusters is None:
-        curve = from_prices(order.prices)
+        curve = from_prices(order.prices[order.n_empty :])
         n_clusters = curve.n_clusters
     return Cut(n_clusters, order.labels(n_clusters).astype(np.int32), None, curve)
 

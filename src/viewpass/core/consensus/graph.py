@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from viewpass.core.links import Mixture
 from viewpass.kernels.grid import Floats, Integers
+from viewpass.kernels.threads import single_threaded_blas
 
 RESTARTS = 20
 
@@ -27,10 +28,25 @@ class GraphCut:
 
     def labels_of(self, rows: Mixture) -> Integers:
         """The cluster of rows: that nearest to the direction of their mixture of anchors."""
-        directions = _directions(rows.of(self.places))
-        squares = np.einsum("ij,ij->i", self.centres, self.centres)
-        nearest: Integers = (squares - 2.0 * directions @ self.centres.T).argmin(axis=1)
+        nearest: Integers = self._farness(_directions(rows.of(self.places))).argmin(axis=1)
         return nearest
+
+    def margins_of(self, rows: Mixture) -> tuple[Floats, Floats]:
+        """By how much that cluster is nearer than any other, and how long the mixture is."""
+        mixed = rows.of(self.places)
+        two = np.partition(self._farness(_directions(mixed)), 1, axis=1)
+        margins: Floats = two[:, 1] - two[:, 0]
+        return margins, np.linalg.norm(mixed, axis=1)
+
+    def _farness(self, directions: Floats) -> Floats:
+        """Squared distances to the clusters but for what they have in common."""
+        squares = np.einsum("ij,ij->i", self.centres, self.centres)
+        # Column after column: a product by BLAS has other bits for other numbers of rows and threads.
+        nearness = np.zeros((len(directions), len(self.centres)))
+        for axis in range(directions.shape[1]):
+            nearness += directions[:, axis, None] * self.centres[:, axis]
+        farness: Floats = squares - 2.0 * nearness
+        return farness
 
 
 def spectrum(links: Integers, n_leading: int) -> tuple[Floats, Floats]:
@@ -38,7 +54,7 @@ def spectrum(links: Integers, n_leading: int) -> tuple[Floats, Floats]:
     scale = _scale(links)
     n_anchors = len(links)
     n_leading = min(n_leading, n_anchors)
-    with threadpool_limits(1):
+    with single_threaded_blas():
         values, vectors = scipy.linalg.eigh(
             links * scale[:, None] * scale, subset_by_index=[n_anchors - n_leading, n_anchors - 1]
         )
@@ -50,7 +66,8 @@ def cut(links: Integers, n_clusters: int, n_restarts: int = RESTARTS) -> GraphCu
     _, vectors = spectrum(links, n_clusters)
     degrees = np.maximum(links.sum(axis=1), 1).astype(np.float64)
     found = KMeans(n_clusters, n_init=n_restarts, random_state=0)
-    with threadpool_limits(1), warnings.catch_warnings():
+    alone = threadpool_limits(1, user_api="openmp")  # threads would add in any order
+    with single_threaded_blas(), alone, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer places than clusters: some stay empty
         found.fit(_directions(vectors), sample_weight=degrees / degrees.max())
     order = _by_first(found.labels_, n_clusters)

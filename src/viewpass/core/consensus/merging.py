@@ -1,8 +1,9 @@
 """Agglomeration by the price in J: what the objective loses when two clusters become one.
 
 With optimal centres J = sum_v [S_v - sum_k E_vk], E_vk = |R_vk|^2 / (T_vk + alpha), so the price of a
-merge is known from the sums alone (Ward's, where alpha is 0 and no view is missing). Clusters that
-share no view have no price: they are not merged directly, unless nothing else is left.
+merge is known from the sums alone (Ward's, where alpha is 0 and no view is missing); with a ridge a
+merge can be a gain. Clusters that share no view have no price: they are not merged directly, unless
+nothing else is left. Clusters without rows are no clusters: they go first, for nothing.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 
 from viewpass.core.statistics import Statistics
 from viewpass.kernels.grid import Floats, Integers
+from viewpass.kernels.threads import single_threaded_blas
 
 
 class Merges(NamedTuple):
@@ -21,11 +23,12 @@ class Merges(NamedTuple):
     n_anchors: int
     pairs: Integers  # (n_anchors - 1, 2)
     prices: Floats
+    n_empty: int  # of the first merges: those of clusters without rows
 
     def labels(self, n_clusters: int) -> Integers:
         """The cluster of each anchor when so many are left; numbered by their lowest anchor."""
         parent = np.arange(self.n_anchors)
-        for kept, gone in self.pairs[: self.n_anchors - n_clusters]:
+        for kept, gone in self.pairs[: max(self.n_anchors - n_clusters, 0)]:
             parent[parent == gone] = kept
         return np.unique(parent, return_inverse=True)[1].astype(np.int64)
 
@@ -45,7 +48,7 @@ def merges(total: Statistics, alpha: float) -> Merges:
         kept, gone, price = board.cheapest()
         board.merge(kept, gone)
         pairs[at], prices[at] = (kept, gone), price
-    return Merges(n_anchors, pairs, prices)
+    return Merges(n_anchors, pairs, prices, board.n_empty)
 
 
 class _Board:
@@ -55,10 +58,14 @@ class _Board:
         self.alpha = alpha
         self.alive = np.ones(total.n_clusters, dtype=bool)
         self.counts = np.array(total.counts, dtype=np.float64)
+        empty = ~self.counts.any(axis=0)
+        self.n_empty = 0 if empty.all() else int(empty.sum())
+        self._waiting = iter(np.flatnonzero(empty).tolist() if self.n_empty else [])
         self.products = []
         for v in range(len(total.widths)):
             sums = total.sums(v)
-            self.products.append(sums @ sums.T)
+            with single_threaded_blas():
+                self.products.append(sums @ sums.T)
         self.prices = np.empty((total.n_clusters, total.n_clusters))
         for k in range(total.n_clusters):
             self.prices[k] = self._row(k)
@@ -76,10 +83,15 @@ class _Board:
             shared |= (counts[k] > 0) & (counts > 0)
         price[~shared | ~self.alive] = np.inf
         price[k] = np.inf
-        return np.maximum(price, 0.0)
+        return price
 
     def cheapest(self) -> tuple[int, int, float]:
         """The next pair, the lower index first."""
+        for gone in self._waiting:
+            sizes = np.where(self.alive, self.counts.sum(axis=0), -1.0)
+            sizes[gone] = -1.0
+            largest = int(sizes.argmax())
+            return min(gone, largest), max(gone, largest), 0.0
         a = int(self.best.argmin())
         if np.isfinite(self.best[a]):
             b = int(self.prices[a].argmin())

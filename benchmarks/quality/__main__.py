@@ -1,0 +1,75 @@
+"""`python -m benchmarks.quality`: run what is not known yet, then write tables, chart and checks."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from benchmarks.quality import report
+from benchmarks.quality.cells import Cells
+from benchmarks.quality.methods import METHODS, chosen
+from benchmarks.quality.page import fill_page
+from benchmarks.quality.run import Wanted, fill
+from benchmarks.quality.sets import SETS
+from benchmarks.quality.summary import Results, results
+
+
+def main() -> int:
+    options = _options()
+    cells = Cells(options.out / "cells.jsonl")
+    wanted = Wanted(tuple(options.only), tuple(options.methods), options.seeds, options.threads)
+    again = set(chosen(options.again))
+    if not options.report:
+        cells.forget(key for key in wanted.all() if key.method in again)
+        fill(cells, wanted, options.jobs)
+    _write(results(cells.known.values(), options.seeds), options.seeds, options.out)
+    if options.page:
+        fill_page(options.page, (options.out / "quality.md").read_text(), options.out / "quality.svg")
+    return 0
+
+
+def _write(found: Results, seeds: int, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "quality.md").write_text(report.text(found, seeds))
+    print(report.brief(found, seeds))
+    try:
+        from benchmarks.quality import chart
+    except ImportError:
+        print("no chart: matplotlib is not installed (extra `bench`)", file=sys.stderr)
+        return
+    chart.draw(found, folder)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.quality", description=__doc__)
+    parser.add_argument("--only", type=_names, default=list(SETS), help="sets, by name")
+    parser.add_argument("--methods", type=_names, default=list(METHODS), help="by name, or how names begin")
+    parser.add_argument("--again", type=_names, default=[], help="methods whose cells are run once more")
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
+    parser.add_argument("--threads", type=int, default=1, help="of each process")
+    parser.add_argument("--report", action="store_true", help="run nothing, only write what is known")
+    parser.add_argument("--out", type=Path, default=Path("out/quality"))
+    parser.add_argument("--page", type=Path, help="a page to put the tables into, such as docs/quality.md")
+    options = parser.parse_args()
+    for what, asked, known in (
+        ("--only", options.only, SETS),
+        ("--methods", options.methods, METHODS),
+        ("--again", options.again, METHODS),
+    ):
+        for each in asked:
+            if each not in known and (known is SETS or not chosen([each])):
+                parser.error(f"{what} knows {', '.join(known)}, not {each}")
+    options.methods = chosen(options.methods)
+    if options.seeds < 1:
+        parser.error("--seeds is 1 or more")
+    return options
+
+
+def _names(text: str) -> list[str]:
+    return [name for name in text.split(",") if name]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,127 @@
+"""The methods: how each is set, and which labels of it count.
+
+One fixed set of settings for all sets; none was chosen with the classes of the reported half.
+"""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+import viewpass as vp
+from benchmarks.data import Data
+from benchmarks.quality import peers
+from benchmarks.quality.sets import RealSet
+from viewpass.cluster.opimc import WARMUP_ROWS, WARMUP_ROWS_A_CLUSTER
+
+ALPHA = 0.1  # the same for all that have one
+CHUNK_SIZE = 2000
+SMALL_ROWS, SMALL_CHUNK = 5000, 50  # the paper's s: 50 below so many rows
+
+# A keyword OPIMC does not know may be left out where its value asks for nothing.
+NOTHING = {"scale": "unit", "n_anchors": None, "consensus": None}
+ANCHORS: dict[str, Any] = {"scale": "auto", "n_anchors": "auto"}
+VIEWPASS: dict[str, dict[str, Any]] = {
+    "viewpass-start": NOTHING,
+    "viewpass-plain": {"scale": "auto", "n_anchors": None, "consensus": None},
+    "viewpass-merge": {**ANCHORS, "consensus": "merge"},
+    "viewpass-graph": {**ANCHORS, "consensus": "graph"},
+    "viewpass-auto": {**ANCHORS, "consensus": "auto"},
+}
+QUARTER = "-quarter"
+
+
+@dataclass(frozen=True)
+class Method:
+    """`labels` names the attribute that counts: the stream's own labels, or those under the final centres."""
+
+    name: str
+    title: str
+    kind: str  # opimc, imc, or the name of a peer
+    labels: str = "labels_"
+    settings: dict[str, Any] = field(default_factory=dict)
+    quarter: bool = False
+
+    def known(self) -> bool:
+        """Whether this viewpass has all that the settings ask for."""
+        return self.kind != "opimc" or self._keywords() is not None
+
+    def refuses(self, real: RealSet) -> str | None:
+        """Why it does not run on this set."""
+        return peers.refuses(self.kind, real) if self.kind in peers.PEERS else None
+
+    def fit(self, data: Data, n_clusters: int, seed: int, n_threads: int) -> Labels:
+        """The labels by all names the method has for them."""
+        if self.kind in peers.PEERS:
+            return {"labels_": peers.PEERS[self.kind](data, n_clusters, seed)}
+        common = {"n_clusters": n_clusters, "alpha": ALPHA, "random_state": seed, "n_threads": n_threads}
+        if self.kind == "imc":
+            return {"labels_": vp.IMC(**common, **self.settings).fit(data.views).labels_}
+        keywords = self._keywords()
+        assert keywords is not None
+        model = vp.OPIMC(**common, **self._sizes(data.n_rows, n_clusters), **keywords).fit(data.views)
+        return {"labels_": model.labels_, "stream_labels_": model.stream_labels_}
+
+    def _keywords(self) -> dict[str, Any] | None:
+        knows = inspect.signature(vp.OPIMC).parameters
+        unknown = {key: value for key, value in self.settings.items() if key not in knows}
+        if any(value != NOTHING.get(key, ...) for key, value in unknown.items()):
+            return None
+        return {key: value for key, value in self.settings.items() if key in knows}
+
+    def _sizes(self, n_rows: int, n_clusters: int) -> dict[str, int]:
+        if self.settings.get("init") == "random":
+            return {"chunk_size": SMALL_CHUNK if n_rows < SMALL_ROWS else CHUNK_SIZE}
+        if not self.quarter or same_as_whole(n_rows, n_clusters):
+            return {"chunk_size": CHUNK_SIZE}
+        # The warm-up is gathered in whole chunks: larger ones would read more than the quarter.
+        rows = max(n_rows // 4, n_clusters)
+        return {"warmup": rows, "chunk_size": min(CHUNK_SIZE, rows)}
+
+
+Labels = dict[str, np.ndarray]
+
+
+def same_as_whole(n_rows: int, n_clusters: int) -> bool:
+    """Whether the default warm-up is no more than a quarter of the rows anyway."""
+    return max(WARMUP_ROWS, WARMUP_ROWS_A_CLUSTER * n_clusters) <= n_rows // 4
+
+
+def _published(n_passes: int) -> Method:
+    title = f"published OPIMC, {n_passes} pass{'es' if n_passes > 1 else ''}"
+    settings = {"init": "random", **NOTHING, "n_passes": n_passes}
+    return Method(f"opimc{n_passes}", title, "opimc", "stream_labels_", settings)
+
+
+METHODS = {
+    method.name: method
+    for method in (
+        Method("kmeans", "MiniBatchKMeans", "kmeans"),
+        _published(1),
+        _published(10),
+        Method("imc5", "IMC, best of 5", "imc", settings={"n_init": 5}),
+        Method("nemo", "NEMO", "nemo"),
+        Method("pimvc", "PIMVC", "pimvc"),
+        Method("nemo-standard", "NEMO, standardised", "nemo-standard"),
+        Method("pimvc-standard", "PIMVC, standardised", "pimvc-standard"),
+        *(Method(name, name.replace("-", " "), "opimc", settings=given) for name, given in VIEWPASS.items()),
+        *(
+            Method(name + QUARTER, name.replace("-", " ") + ", 1/4", "opimc", settings=given, quarter=True)
+            for name, given in VIEWPASS.items()
+        ),
+    )
+}
+
+
+def chosen(patterns: list[str]) -> list[str]:
+    """Methods by name or by the beginning of their names."""
+    found = {
+        name
+        for each in patterns
+        for name in METHODS
+        if name == each or (each not in METHODS and name.startswith(each))
+    }
+    return [name for name in METHODS if name in found]

@@ -1,0 +1,23 @@
+"""The page of the documentation: its words stay, the tables between its two marks are put in anew."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+BEGIN, END = "<!-- tables -->\n", "<!-- end of tables -->"
+
+
+def fill_page(page: Path, tables: str, chart: Path) -> None:
+    """Put the tables into a page, and the chart into `images` beside it."""
+    page.write_text(filled(page.read_text(), tables))
+    if chart.exists():
+        shutil.copyfile(chart, page.parent / "images" / chart.name)
+
+
+def filled(page: str, tables: str) -> str:
+    before, began, rest = page.partition(BEGIN)
+    _, ended, after = rest.partition(END)
+    if not (began and ended):
+        raise ValueError(f"the page lacks the marks {BEGIN.strip()} and {END}")
+    return f"{before}{BEGIN}\n{tables.strip()}\n\n{END}{after}"

@@ -1,0 +1,62 @@
+"""The picture of the curve that K was read off."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import matplotlib
+import numpy as np
+import pytest
+
+import viewpass as vp
+
+matplotlib.use("Agg")
+
+
+def clusters(n_clusters=4, n_rows=600):
+    rng = np.random.default_rng(0)
+    group = rng.integers(n_clusters, size=n_rows)
+    return [5 * np.eye(n_clusters, width)[group] + rng.standard_normal((n_rows, width)) for width in (8, 6)]
+
+
+@pytest.mark.parametrize("consensus", ["graph", "merge"])
+def test_the_curve_and_the_number_taken_are_drawn(consensus):
+    from matplotlib import pyplot
+
+    model = vp.OPIMC("auto", consensus=consensus, random_state=0).fit(clusters())
+    ax = model.plot_cluster_curve()
+    line, taken = ax.get_lines()
+    np.testing.assert_array_equal(line.get_xdata(), model.cluster_curve_.numbers)
+    np.testing.assert_array_equal(line.get_ydata(), model.cluster_curve_.values)
+    assert set(taken.get_xdata()) == {4}
+    assert ax.texts[0].get_text() == "K = 4"
+    ax.figure.canvas.draw()
+    pyplot.close(ax.figure)
+
+
+def test_a_number_that_was_given_is_compared_with_the_curve():
+    from matplotlib.figure import Figure
+
+    model = vp.OPIMC(6, consensus="graph", random_state=0).fit(clusters())
+    given = Figure().add_subplot()
+    assert model.cluster_curve_ is None
+    assert model.plot_cluster_curve(given) is given
+    assert given.texts[0].get_text() == "K = 6 (the curve says 4)"
+    assert model.cluster_curve_ is None
+
+
+def test_without_matplotlib_the_extra_is_named():
+    code = """
+import sys
+sys.modules["matplotlib"] = None
+import numpy as np
+import viewpass as vp
+model = vp.OPIMC(2, random_state=0).fit([np.eye(4)])
+try:
+    model.plot_cluster_curve()
+except ImportError as error:
+    print(error)
+"""
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "viewpass[report]" in said

@@ -1,0 +1,106 @@
+"""The graph of anchors: separated blocks are found, and stability tells them from noise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from viewpass.core.consensus import graph
+from viewpass.core.consensus.choosing import STABLE, stability
+from viewpass.core.consensus.cutting import cut
+from viewpass.core.links import links_of, mixture
+from viewpass.kernels.links import UNIT
+
+
+def blocks(sizes, rng, across=0):
+    """Links of blocks of anchors; `across` of them between all."""
+    n = sum(sizes)
+    group = np.repeat(np.arange(len(sizes)), sizes)
+    inside = group[:, None] == group
+    links = np.where(inside, rng.integers(50, 100, (n, n)), across) * UNIT
+    return np.tril(links) + np.tril(links, -1).T, group
+
+
+def same_partition(a, b):
+    return len(set(zip(a.tolist(), b.tolist(), strict=True))) == len(set(a.tolist())) == len(set(b.tolist()))
+
+
+def squares(points, places):
+    return ((points[:, None] - places) ** 2).sum(axis=2)
+
+
+@pytest.mark.parametrize("across", [0, 2])
+@pytest.mark.parametrize("sizes", [(5, 5, 5), (3, 9, 4, 20), (8, 8)])
+def test_blocks_are_recovered(sizes, across):
+    links, group = blocks(sizes, np.random.default_rng(0), across)
+    mixed = np.random.default_rng(1).permutation(len(group))
+    found = graph.cut(links[np.ix_(mixed, mixed)], len(sizes))
+    assert same_partition(found.labels, group[mixed])
+    firsts = [int(np.flatnonzero(found.labels == k)[0]) for k in range(len(sizes))]
+    assert firsts == sorted(firsts)  # numbered by their lowest anchor
+    assert cut(None, links, 0.1, None).n_clusters == len(sizes)  # and counted
+
+
+def test_anchors_without_links_stop_nothing():
+    links, group = blocks((6, 6, 6), np.random.default_rng(0))
+    lonely = np.zeros((20, 20), dtype=np.int64)
+    lonely[:18, :18] = links
+    found = graph.cut(lonely, 3)
+    assert same_partition(found.labels[:18], group)
+    assert np.isfinite(found.places).all()
+    nobody = graph.cut(np.zeros((7, 7), dtype=np.int64), 3)
+    assert len(nobody.labels) == 7
+
+
+@pytest.mark.parametrize("n_anchors", [1, 2, 5, 30])
+def test_any_number_of_clusters_can_be_asked_for(n_anchors):
+    rng = np.random.default_rng(n_anchors)
+    points, places = rng.standard_normal((200, 3)), rng.standard_normal((n_anchors, 3))
+    rows = mixture(squares(points, places), np.ones(200, dtype=np.int64))
+    links = links_of(rows, n_anchors)
+    for k in {1, min(2, n_anchors), n_anchors}:
+        found = cut(None, links, 0.1, k)
+        assert found.n_clusters == k
+        assert set(found.anchors.tolist()) <= set(range(k))
+        assert set(found.of_mixture(rows).tolist()) <= set(range(k))
+    assert 1 <= cut(None, links, 0.1, None).n_clusters <= n_anchors
+
+
+def test_rows_go_with_their_anchors_in_any_blocks():
+    rng = np.random.default_rng(3)
+    group = np.arange(600) % 3
+    points = 6 * np.eye(3)[group] + rng.standard_normal((600, 3))
+    places = points[rng.choice(600, 40, replace=False)]
+    rows = mixture(squares(points, places), np.ones(600, dtype=np.int64))
+    found = graph.cut(links_of(rows, 40), 3)
+    labels = found.labels_of(rows)
+    assert same_partition(labels, group)
+    for size in (1, 7, 599):
+        parts = [type(rows)(rows.near[i : i + size], rows.weights[i : i + size]) for i in range(0, 600, size)]
+        np.testing.assert_array_equal(np.concatenate([found.labels_of(part) for part in parts]), labels)
+
+
+def test_two_rings_are_two_clusters():
+    rng = np.random.default_rng(0)
+    angle = rng.uniform(0, 2 * np.pi, 1000)
+    ring = np.arange(1000) % 2
+    points = (1 + 2 * ring)[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    points += 0.05 * rng.standard_normal(points.shape)
+    places = points[rng.choice(1000, 60, replace=False)]
+    rows = mixture(squares(points, places), np.ones(1000, dtype=np.int64))
+    assert same_partition(graph.cut(links_of(rows, 60), 2).labels_of(rows), ring)
+
+
+def test_separated_clusters_are_stable_and_noise_is_not():
+    rng = np.random.default_rng(0)
+    n_seen = np.ones(1000, dtype=np.int64)
+    group = np.arange(1000) % 5
+    apart = 10 * np.eye(5)[group] + rng.standard_normal((1000, 5))
+    noise = rng.standard_normal((1000, 30))
+    found = []
+    for points in (apart, noise):
+        places = points[rng.choice(1000, 100, replace=False)]
+        found.append(stability(squares(points, places), n_seen, 5))
+    assert found[0] > 0.95
+    assert found[1] < STABLE - 0.1
+    assert stability(np.ones((50, 9)), n_seen[:50], 5) == 0.0  # halves of 4

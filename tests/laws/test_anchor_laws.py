@@ -1,0 +1,305 @@
+"""Streams with anchors give the same bits however they are fed, stored, read again and asked."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+
+import viewpass as vp
+from viewpass.core.assign import Workspace, distances
+from viewpass.core.consensus import telling
+from viewpass.core.links import mixture
+from viewpass.core.model import scaled
+from viewpass.core.nearness import looked_at
+from viewpass.views.chunk import Chunk
+from viewpass.views.rows import MeasuredRows
+
+N = 900
+CONSENSUS = ("graph", "merge")
+FORMS = ("float64", "float32", "sparse", "mixed", "gaps")
+
+
+def data(form="float64", seed=0, n_rows=N):
+    """Four clusters in two views; some rows lack a view, a few lack both."""
+    rng = np.random.default_rng(seed)
+    group = rng.integers(4, size=n_rows)
+    views = [5 * np.eye(4, width)[group] + rng.standard_normal((n_rows, width)) for width in (8, 6)]
+    observed = rng.random((n_rows, 2)) > (0.5 if form == "gaps" else 0.2)
+    observed[::97] = False
+    if form == "float32":
+        views = [x.astype(np.float32) for x in views]
+    if form == "sparse":
+        views = [sp.csr_array(np.where(abs(x) > 0.8, x, 0.0)) for x in views]
+    if form == "mixed":
+        views = [views[0].astype(np.float32), sp.csr_array(np.where(abs(views[1]) > 0.8, views[1], 0.0))]
+    return views, observed
+
+
+def anchored(consensus, **settings):
+    given = {
+        "n_clusters": 4,
+        "n_anchors": 40,
+        "chunk_size": 150,
+        "warmup": 200,
+        "random_state": 0,
+        "n_threads": 1,
+    }
+    return vp.OPIMC(**{**given, "consensus": consensus, **settings})
+
+
+def bits(model):
+    """All that a model holds, as its file has it: byte by byte what `load` would read."""
+    held = model._learnt.model
+    parts = [held.total.flat, held.total.flat_counts, model.anchors_, np.array(held.loss_curve)]
+    parts += [*model.anchor_centers_, *model.cluster_centers_, *model.counts_]
+    if held.links is not None:
+        parts.append(held.links)
+    return b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
+
+
+def cut_at(views, observed, edges):
+    return [([x[a:b] for x in views], observed[a:b]) for a, b in zip([0, *edges], [*edges, N], strict=True)]
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    made = {}
+
+    def get(consensus, form="float64"):
+        if (consensus, form) not in made:
+            views, observed = data(form)
+            made[consensus, form] = anchored(consensus).fit(views, observed=observed)
+        return made[consensus, form]
+
+    return get
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("consensus", CONSENSUS)
+def test_threads_do_not_matter(fitted, consensus, form):
+    views, observed = data(form)
+    one = fitted(consensus, form)
+    for n_threads in (2, 3):
+        other = anchored(consensus, n_threads=n_threads).fit(views, observed=observed)
+        assert bits(other) == bits(one)
+        np.testing.assert_array_equal(other.labels_, one.labels_)
+        np.testing.assert_array_equal(other.stream_labels_, one.stream_labels_)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_threads_do_not_matter_where_they_are_worth_it(dtype):
+    rng = np.random.default_rng(0)
+    group = rng.integers(5, size=3000)
+    views = [5 * np.eye(5, width)[group] + rng.standard_normal((3000, width)) for width in (50, 30)]
+    views = [x.astype(dtype) for x in views]
+    observed = rng.random((3000, 2)) > 0.3
+    found = []
+    for n_threads in (1, 2, 3):
+        model = vp.OPIMC(
+            5, consensus="graph", chunk_size=1000, warmup=900, random_state=0, n_threads=n_threads
+        )
+        found.append((bits(model.fit(views, observed=observed)), model.labels_.tobytes()))
+    assert found[1] == found[0]
+    assert found[2] == found[0]
+
+
+@pytest.mark.parametrize("form", ["float64", "mixed"])
+@pytest.mark.parametrize("consensus", CONSENSUS)
+@pytest.mark.parametrize("away", ["memory", "file", "pickle"])
+def test_chunks_by_partial_fit_are_a_fit(fitted, tmp_path, consensus, form, away):
+    views, observed = data(form)
+    one = fitted(consensus, form)
+    other = anchored(consensus)
+    labels, anchors = [], []
+    for number, (part, seen) in enumerate(cut_at(views, observed, list(range(150, N, 150)))):
+        other.partial_fit(part, observed=seen)
+        if number:  # the first waits for the warm-up
+            anchors.append(other.anchor_labels_)
+            labels.append(other.stream_labels_)
+        if away == "file":
+            other.save(tmp_path / "model")
+            other = vp.load(tmp_path / "model")
+        elif away == "pickle":
+            other = pickle.loads(pickle.dumps(other))
+    assert bits(other) == bits(one)
+    np.testing.assert_array_equal(np.concatenate(anchors), one.anchor_labels_[150:])
+    np.testing.assert_array_equal(other.predict(views, observed=observed), one.labels_)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("consensus", CONSENSUS)
+def test_predict_in_any_blocks(fitted, consensus, form):
+    views, observed = data(form)
+    model = fitted(consensus, form)
+    np.testing.assert_array_equal(model.predict(views, observed=observed), model.labels_)
+    for edges in ([1, 2, 450], list(range(37, N, 37))):
+        parts = [model.predict(part, observed=seen) for part, seen in cut_at(views, observed, edges)]
+        np.testing.assert_array_equal(np.concatenate(parts), model.labels_)
+    np.testing.assert_array_equal(model.labels_ == -1, ~observed.any(axis=1))
+
+
+def test_predict_of_blocks_without_a_view_and_of_blocks_with_wild_rows(fitted):
+    """Which kernels look at a block depends on all of it; what they say of a row must not."""
+    views, observed = data("mixed")
+    model = fitted("graph", "mixed")
+    observed = observed & [True, False]
+    whole = model.predict(views, observed=observed)
+    np.testing.assert_array_equal(model.predict([views[0], None], observed=observed), whole)
+    views, observed = data("float32")
+    model = fitted("graph", "float32")
+    wild = [x.copy() for x in views]
+    wild[0][0] *= np.float32(1e30)
+    labels = model.predict(wild, observed=observed)
+    np.testing.assert_array_equal(labels, model.labels_)
+
+
+@pytest.mark.parametrize("consensus", CONSENSUS)
+def test_passes_hold_every_row_once(consensus):
+    views, observed = data()
+    model = anchored(consensus, n_passes=3).fit(views, observed=observed)
+    again = anchored(consensus, n_passes=3, n_threads=3).fit(views, observed=observed)
+    assert bits(again) == bits(model)
+    held = model._learnt.model
+    np.testing.assert_array_equal(held.total.flat_counts.sum(axis=1), observed.sum(axis=0))
+    recounted = vp.Statistics(40, [8, 6]).add(views, model.anchor_labels_, observed=observed)
+    assert recounted == held.total or model.scales_ != {"view0": "unit", "view1": "unit"}
+    if consensus == "graph":
+        n_rows = observed.any(axis=1).sum()
+        assert abs(held.links.sum() / 2**30 - n_rows) < 1e-3 * n_rows
+
+
+@pytest.mark.parametrize("consensus", CONSENSUS)
+def test_clusters_are_sums_of_their_anchors(fitted, consensus):
+    model = fitted(consensus)
+    held = model._learnt.model
+    assert model.consensus_ == consensus
+    assert len(model.anchors_) == len(model.anchor_centers_[0]) == 40
+    for v in range(2):
+        counts = np.bincount(model.anchors_, held.total.counts[v], minlength=4)
+        np.testing.assert_array_equal(model.counts_[v], counts)
+    np.testing.assert_array_equal(
+        model.stream_labels_, np.append(model.anchors_, np.int32(-1))[model.anchor_labels_]
+    )
+    np.testing.assert_allclose(model.objective_, model.statistics_.objective(model.alpha))
+
+
+@pytest.mark.parametrize("consensus", CONSENSUS)
+def test_distances_are_those_to_the_nearest_anchor(fitted, consensus):
+    views, observed = data()
+    model = fitted(consensus)
+    distance = model.transform(views, observed=observed)
+    assert distance.shape == (N, 4)
+    assert np.isnan(distance[~observed.any(axis=1)]).all()
+    every = model.cut(40).transform(views, observed=observed)
+    for k in range(4):
+        np.testing.assert_array_equal(distance[:, k], every[:, model.anchors_ == k].min(axis=1))
+    assert model.get_feature_names_out().shape == (4,)
+
+
+@pytest.mark.parametrize("consensus", CONSENSUS)
+def test_another_cut_costs_no_data_and_changes_nothing_else(fitted, consensus, tmp_path):
+    views, observed = data()
+    model = anchored(consensus, scale="unit").fit(views, observed=observed)
+    before = bits(model)
+    for k in (1, 2, 7, 40):
+        other = model.cut(k)
+        assert len(other.cluster_centers_[0]) == k
+        assert other._learnt.model.total == model._learnt.model.total
+        direct = anchored(consensus, scale="unit", n_clusters=k).fit(views, observed=observed)
+        np.testing.assert_array_equal(other.predict(views, observed=observed), direct.labels_)
+        np.testing.assert_array_equal(other.stream_labels_, direct.stream_labels_)
+        other.save(tmp_path / "cut")
+        assert bits(vp.load(tmp_path / "cut")) == bits(other)
+        other.partial_fit(views, observed=observed)
+    assert bits(model) == before
+    assert bits(model.cut("auto").cut(4)) == before
+    with pytest.raises(vp.SettingError, match="from 1 to 40"):
+        model.cut(41)
+    with pytest.raises(vp.SettingError):
+        model.cut(0)
+
+
+def test_plain_clusters_can_be_merged():
+    views, observed = data()
+    model = vp.OPIMC(12, consensus=None, random_state=0, chunk_size=150).fit(views, observed=observed)
+    assert (model.consensus_, model.anchors_, model.anchor_centers_, model.cluster_curve_) == (
+        *("plain", None, None, None),
+    )
+    other = model.cut(4)
+    assert other.consensus_ == "merge"
+    assert sum(other.counts_[0]) == sum(model.counts_[0])
+    assert other.objective_ >= model.objective_ - 12 * 2 * 0.1
+    assert model.consensus_ == "plain"
+
+
+@pytest.mark.parametrize("consensus", ["auto", *CONSENSUS])
+def test_the_provisional_start_and_its_file(tmp_path, consensus):
+    views, observed = data()
+    model = anchored(consensus, warmup=400).partial_fit([x[:200] for x in views], observed=observed[:200])
+    assert len(model.stream_labels_) == 200  # made of the rows so far
+    model.save(tmp_path / "model")
+    again = vp.load(tmp_path / "model")
+    for one in (model, again):
+        one.partial_fit([x[200:] for x in views], observed=observed[200:])
+    assert bits(again) == bits(model)
+    assert clone(model).consensus == consensus
+
+
+def test_rows_without_any_view_change_nothing():
+    views, observed = data()
+    kept = np.flatnonzero(observed.any(axis=1))
+    for consensus in CONSENSUS:
+        bare, padded = anchored(consensus), anchored(consensus)
+        for rows in np.array_split(np.arange(N), 4):
+            padded.partial_fit([x[rows] for x in views], observed=observed[rows])
+            mine = np.intersect1d(rows, kept)
+            bare.partial_fit([x[mine] for x in views], observed=observed[mine])
+        assert bare._learnt.model.total == padded._learnt.model.total
+        np.testing.assert_array_equal(bare._learnt.model.links, padded._learnt.model.links)
+        np.testing.assert_array_equal(bare.anchors_, padded.anchors_)
+
+
+@pytest.mark.parametrize(("n_clusters", "n_anchors"), [(1, 1), (1, 5), (3, 3), (4, 7), (8, 300), ("auto", 2)])
+@pytest.mark.parametrize("consensus", ["auto", *CONSENSUS])
+def test_any_numbers_go_together(consensus, n_clusters, n_anchors):
+    views, observed = data(n_rows=60)
+    model = anchored(consensus, n_clusters=n_clusters, n_anchors=n_anchors, warmup=0, chunk_size=30)
+    model.fit(views, observed=observed)
+    assert set(model.labels_.tolist()) <= set(range(-1, len(model.cluster_centers_[0])))
+    if n_clusters != "auto":
+        assert len(model.cluster_centers_[0]) == n_clusters
+
+
+def test_settings_that_fight_are_refused():
+    views, _ = data(n_rows=60)
+    for settings, said in [
+        ({"n_anchors": 3, "n_clusters": 5}, "n_anchors=3 cannot form n_clusters=5"),
+        ({"n_anchors": None, "consensus": "graph"}, "needs anchors, which n_anchors=None"),
+        ({"consensus": None, "n_clusters": "auto"}, "needs anchors, which consensus=None"),
+        ({"init": "random", "consensus": "merge"}, "starts clusters, not anchors"),
+    ]:
+        with pytest.raises(vp.SettingError, match=said):
+            vp.OPIMC(**settings).fit(views)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_labels_are_those_of_exact_distances(dtype, monkeypatch):
+    """On noise, where many rows lie between clusters."""
+    rng = np.random.default_rng(0)
+    views = [rng.standard_normal((2000, width)).astype(dtype) for width in (5, 3)]
+    held = anchored("graph", chunk_size=4000, compute_labels=False).fit(views)._learnt.model
+    views = [rng.standard_normal((40_000, width)).astype(dtype) for width in (5, 3)]
+    chunk = scaled(Chunk.of(views), held, Workspace(1))
+    rows = MeasuredRows(chunk).measure()
+    exact = mixture(distances(rows, held.centres, Workspace(1)), rows.n_seen)
+    labels = held.cut.of_mixture(exact)
+    looked = looked_at(rows, held.centres, Workspace(1))
+    monkeypatch.setattr(telling, "ERROR", 1e-3)
+    shaken = looked + rng.uniform(-1e-3, 1e-3, looked.shape)  # what far worse kernels would say
+    assert (held.cut.of_mixture(mixture(shaken, rows.n_seen)) != labels).any()
+    for found in (looked, shaken):
+        np.testing.assert_array_equal(telling.told(rows, held.cut, held.centres, Workspace(1), found), labels)
