@@ -48,9 +48,8 @@ def test_traffic_is_bounded_whatever_the_rows(client, tmp_path, monkeypatch, n_p
     bound = 3 * WIDTH * (2 * 8 * N_CLUSTERS * sum(COLUMNS)) + 64 * 1024
     for size in (100, 600):
         files = write_files(tmp_path / str(size), made_rows(3 * WIDTH * size, COLUMNS), ())
-        model = vp.OPIMC(
-            N_CLUSTERS, chunk_size=size, random_state=0, max_iter=4, warmup=0, tol=0.0, n_passes=n_passes
-        )
+        settings = {"n_anchors": None, "scale": "unit", "max_iter": 4, "warmup": 0, "tol": 0.0}
+        model = vp.OPIMC(N_CLUSTERS, chunk_size=size, random_state=0, n_passes=n_passes, **settings)
         with monkeypatch.context() as patches:
             meter = Meter(patches)
             vp.dask.fit(model, files, client=client, n_workers=WIDTH, out=tmp_path / f"run{size}")

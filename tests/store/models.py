@@ -78,6 +78,19 @@ MODELS = {
     "gathering, graph": lambda: gathering(n_anchors=12, consensus="graph"),
     "IMC, standard": lambda: small(vp.IMC, n_init=2, scale="auto").fit([IMAGE, TEXT], observed=GAPS),
     "IMC": lambda: small(vp.IMC, n_init=2).fit([IMAGE, TEXT], observed=GAPS),
+    "weights": lambda: started(view_weights=[1, 0.25], chunk_size=16).fit([IMAGE, TEXT], observed=GAPS),
+    "weights by name": lambda: started(view_weights={"image": 0, "text": 2}).fit(
+        {"image": IMAGE, "text": TEXT}
+    ),
+    "gathering, weights": lambda: gathering(view_weights=[1, 0.25]),
+    "gathering, a view left out": lambda: gathering(view_weights=[0, 1]),
+    "gathering, learnt weights": lambda: gathering(view_weights="auto", reservoir=5),
+    "learnt weights": lambda: small(view_weights="auto").fit([IMAGE, TEXT], observed=GAPS),
+    "IMC, weights": lambda: small(vp.IMC, n_init=2, view_weights=[3, 1]).fit([IMAGE, TEXT], observed=GAPS),
+    "reservoir": lambda: started(reservoir=9, chunk_size=16).fit([IMAGE, TEXT], observed=GAPS),
+    "reservoir, sparse": lambda: started(reservoir=9, view_weights=[1, 0.5], chunk_size=16).fit(
+        [sp.csr_array(IMAGE), sp.csr_array(TEXT)], observed=GAPS
+    ),
     "MT19937": lambda: started(random_state=np.random.RandomState(3)).partial_fit([IMAGE, TEXT]),
     **{
         kind.__name__: lambda kind=kind: small(

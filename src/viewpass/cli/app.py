@@ -175,6 +175,17 @@ def fit(
             metavar="NAME", help="How anchors form clusters: merge, graph, none (no anchors), or auto."
         ),
     ] = "auto",
+    view_weights: Annotated[
+        str,
+        typer.Option(
+            metavar="WEIGHTS",
+            help="What views count for: none (all the same), auto, or VIEW=WEIGHT,VIEW=WEIGHT for each view.",
+        ),
+    ] = "none",
+    reservoir: Annotated[
+        int,
+        typer.Option(min=0, metavar="N", help="Rows kept as a sample and labelled again after every chunk."),
+    ] = 0,
     max_iter: Annotated[int, typer.Option(min=1, metavar="N", help="Most centre updates a chunk.")] = 20,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Decides what is drawn at the start.")] = 0,
     resume: Annotated[
@@ -226,7 +237,7 @@ def fit(
     if engine == "local" and (scheduler is not None or workers is not None):
         raise SettingError("--scheduler and --workers go with --engine dask.")
     from viewpass.cli.fit import run
-    from viewpass.cli.given import open_data, parsed_number, parsed_scale
+    from viewpass.cli.given import open_data, parsed_number, parsed_scale, parsed_weights
     from viewpass.cluster.opimc import OPIMC
 
     estimator = OPIMC(
@@ -239,6 +250,8 @@ def fit(
         scale=parsed_scale(scale),
         n_anchors=parsed_number(anchors, "--anchors"),
         consensus=None if consensus == "none" else consensus,
+        view_weights=parsed_weights(view_weights),
+        reservoir=reservoir,
         random_state=seed,
         n_threads=threads,
     )

@@ -223,10 +223,12 @@ class ViewClusterer(ViewReader):
         They are means of rows in the scale that `scales_` names.
         """
         model = self._fitted_model()
-        means = model.centres.values if model.cut is None else model.clusters.centres(self.alpha)
+        means = model.unweighed(
+            model.centres.values if model.cut is None else model.clusters.centres(self.alpha)
+        )
         shape = [(model.clusters.n_clusters, width or 0) for width in model.schema.widths]
         return [
-            np.full(shape[v], np.nan) if model.centres.values[v] is None or values is None else values.copy()
+            np.full(shape[v], np.nan) if model.centres.values[v] is None or values is None else values
             for v, values in enumerate(means)
         ]
 
@@ -237,13 +239,19 @@ class ViewClusterer(ViewReader):
         return dict(zip(model.schema.names, model.scaling.names, strict=True))
 
     @property
+    def view_weights_(self) -> dict[str, float]:
+        """What each view's squared distances count for; the largest is 1."""
+        model = self._fitted_model()
+        return dict(zip(model.schema.names, model.view_weights, strict=True))
+
+    @property
     def counts_(self) -> list[Integers]:
         """Rows of each cluster that have view v, for each view."""
         return [counts.copy() for counts in self._fitted_model().clusters.counts]
 
     @property
     def statistics_(self) -> Statistics:
-        """The sums and counts themselves (a copy)."""
+        """The sums and counts themselves (a copy); of rows of length sqrt(w) where views are weighed."""
         return self._fitted_model().clusters.copy()
 
     @property
@@ -256,8 +264,8 @@ class ViewClusterer(ViewReader):
         """The objective J over all rows read (Eq. 17)."""
         model = self._fitted_model()
         if model.cut is not None:
-            return model.clusters.objective(self.alpha)
-        return objective(model.centres, model.total, self.alpha)
+            return model.clusters.objective(self.alpha, model.weights)
+        return objective(model.centres, model.total, self.alpha, model.weights)
 
     @property
     def n_iter_(self) -> int:

@@ -112,6 +112,9 @@ def fit(
     source = fresh._read(source, observed, reset=True)
     check_passes(source, model.n_passes)
     stream = fresh._learnt = fresh._new_stream(source)
+    if stream.plan.weights is not None or stream.plan.reservoir:
+        what = "view_weights" if stream.plan.weights is not None else "reservoir"
+        raise SettingError(f"{what}= is not for a cluster: leave it out, or fit on one machine.")
     least = stream.plan.n_clusters or 1
     if source.n_rows is not None and source.n_rows < least:
         raise DataError(too_few(source.n_rows, least))

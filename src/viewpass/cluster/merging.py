@@ -99,6 +99,11 @@ def _check(model: Any, number: int, first: OPIMC) -> None:
             f"model {number} has {_told(learnt)}, the first has {_told(other)}. Fit them with the same "
             "n_anchors and consensus, or with n_anchors=None."
         )
+    if learnt.weights != other.weights:
+        raise SettingError(
+            f"model {number} has other view_weights_ than the first: sums of rows under different weights do "
+            "not add up. Give both the same view_weights."
+        )
     if not learnt.scaling.same(other.scaling):
         raise SettingError(
             f"model {number} has learnt another scale than the first: sums of rows in different scales do "

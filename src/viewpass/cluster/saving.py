@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 # Every estimator that can be saved, and where it lives: a name in a file leads here or nowhere.
 HOMES = {"OPIMC": "viewpass.cluster.opimc", "IMC": "viewpass.cluster.imc"}
 MACHINE = ("n_threads",)  # settings that belong to a machine, not to a model
-# Settings that files of version 1 do not have, and what those meant.
-LATER = {"scale": "unit", "n_anchors": None, "consensus": None}
+# Settings that older files do not have, and what those meant.
+LATER = {"scale": "unit", "n_anchors": None, "consensus": None, "view_weights": None, "reservoir": 0}
 
 
 def save(estimator: ViewClusterer, path: str | os.PathLike[str]) -> None:

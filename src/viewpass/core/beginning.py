@@ -64,6 +64,16 @@ def begin(
     return Beginning(outcome, "graph", links)
 
 
+def begin_unweighed(
+    rows: MeasuredRows, plan: Plan, workspace: Workspace, rng: np.random.Generator, *, whole: bool = False
+) -> Outcome:
+    """Centres of clusters while all views count the same: what their weights are learnt from."""
+    rows.measure(workspace.n_threads)
+    supposed = min(SUPPOSED_CLUSTERS, max(1, int((rows.n_seen > 0).sum())))
+    plan = replace(plan, n_clusters=plan.n_clusters or supposed)
+    return begin_plain(rows, plan, workspace, rng, whole=whole)
+
+
 def _plain(
     rows: MeasuredRows, plan: Plan, workspace: Workspace, rng: np.random.Generator, whole: bool
 ) -> Beginning:
@@ -129,7 +139,10 @@ def _from_given(
 
 def _given_centres(init: Sequence[Any], rows: MeasuredRows, n_clusters: int) -> Centres:
     check_given(init, rows.chunk.schema, n_clusters)
-    return Centres.of([np.array(u, dtype=np.float64, order="C") for u in init])
+    lengths = np.sqrt(np.where(rows.squares > 0, rows.squares, 1.0))  # of rows, as their views are weighed
+    return Centres.of(
+        [np.array(u, dtype=np.float64, order="C") * length for u, length in zip(init, lengths, strict=True)]
+    )
 
 
 def check_given(init: Sequence[Any], schema: Schema, n_clusters: int) -> None:

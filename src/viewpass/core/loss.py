@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from viewpass.core.centres import Centres
-from viewpass.core.statistics import Statistics
+from viewpass.core.statistics import Statistics, squares_of
 from viewpass.kernels import means, reference
 from viewpass.kernels.grid import Mask
 
@@ -31,6 +33,8 @@ def loss(centres: Centres, total: Statistics, alpha: float, moved: Mask | None =
     return value
 
 
-def objective(centres: Centres, total: Statistics, alpha: float) -> float:
+def objective(
+    centres: Centres, total: Statistics, alpha: float, weights: Sequence[float] | None = None
+) -> float:
     """J = sum_v S_v + L (Eq. 17 with its sign put right), for centres and labels of any kind."""
-    return sum(total.squares) + loss(centres, total, alpha)
+    return sum(squares_of(total, weights)) + loss(centres, total, alpha)

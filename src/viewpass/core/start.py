@@ -183,7 +183,8 @@ def _part(rows: MeasuredRows, which: Integers) -> MeasuredRows:
     if len(which) == len(_seen(rows)):
         return rows
     reference = any(view is not None and view.kind == "reference" for view in rows.views)
-    return MeasuredRows(rows.chunk.take(np.sort(which)), reference=reference).measure()
+    taken = rows.chunk.take(np.sort(which))
+    return MeasuredRows(taken, reference=reference, weights=rows.weights).measure()
 
 
 def _first_heat(
