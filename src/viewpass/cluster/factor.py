@@ -93,6 +93,11 @@ class FactorClusterer(ViewReader):
     def _threads(self) -> int:
         return self.n_threads or available_threads()
 
+    @property
+    def _rank(self) -> int:
+        """Columns of the bases and of the consensus."""
+        return self.n_clusters
+
     def _groups(self) -> tuple[Floats, Labels]:
         """Centres of the clusters in the consensus, and labels of the rows that have a view."""
         state = self._state()
@@ -121,16 +126,16 @@ class FactorClusterer(ViewReader):
     def consensus_(self) -> Floats:
         """Coefficients all views agree on, a row each of all rows read; NaN for rows without a view."""
         state = self._state()
-        out = np.full((state.n_rows, self.n_clusters), np.nan)
+        out = np.full((state.n_rows, self._rank), np.nan)
         out[state.where()] = state.consensus()
         return out
 
     @property
     def components_(self) -> list[Floats]:
-        """The basis of each view, (n_clusters, columns); NaN for a view no row has had yet."""
+        """The basis of each view, (rank, columns); NaN for a view no row has had yet."""
         widths = self._fitted_schema().widths
         return [
-            np.full((self.n_clusters, width or 0), np.nan) if basis is None else basis.T.copy()
+            np.full((self._rank, width or 0), np.nan) if basis is None else basis.T.copy()
             for basis, width in zip(self._state().components(), widths, strict=True)
         ]
 
@@ -169,7 +174,7 @@ class FactorClusterer(ViewReader):
             schema.merged(chunk.schema)
             rows = MeasuredRows(chunk).measure()
             kept = np.flatnonzero(rows.n_seen > 0)
-            coefficients = np.full((chunk.n_rows, self.n_clusters), np.nan)
+            coefficients = np.full((chunk.n_rows, self._rank), np.nan)
             residual = np.zeros(chunk.n_rows)
             with single_threaded_blas():
                 coefficients[kept], residual[kept] = self._project(self._prepared(rows, kept), len(kept))

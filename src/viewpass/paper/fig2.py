@@ -23,8 +23,8 @@ def run(plan: Plan) -> Section:
             rate=RATES[data],
             seed=seed,
             n_passes=1,
-            chunk_size=SETS[data].chunk(plan.quick),
-            n_rows=SETS[data].rows(plan.quick),
+            chunk_size=SETS[data].chunk(plan.in_parts),
+            n_rows=SETS[data].rows(plan.in_parts),
             alpha=alpha,
         )
         for data, alpha in keys

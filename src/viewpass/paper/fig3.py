@@ -23,8 +23,8 @@ def cell(plan: Plan, data: str, seed: int, max_iter: int) -> Cell:
         rate=RATES[data],
         seed=seed,
         n_passes=N_PASSES,
-        chunk_size=SETS[data].chunk(plan.quick),
-        n_rows=SETS[data].rows(plan.quick),
+        chunk_size=SETS[data].chunk(plan.in_parts),
+        n_rows=SETS[data].rows(plan.in_parts),
         alpha=BEST_ALPHA[data],
         max_iter=max_iter,
     )

@@ -58,14 +58,20 @@ def run(plan: Plan, only: Sequence[str] = (), tell: Callable[[str], None] = logg
 
 def preface(plan: Plan, seconds: float) -> str:
     """What this page is and how it was made."""
+    clock, work = plan.took()
     libraries = ", ".join(f"{name} {_version(name)}" for name in ("numpy", "scipy", "scikit-learn", "numba"))
     kind = "a quick run: shorter grids, fewer passes, parts of the large sets" if plan.quick else "a full run"
+    if plan.parts and not plan.quick:
+        kind += ", but figures 1 to 3 read only parts of the two large sets"
+    options = "".join(f" --{name}" for name in ("quick", "parts") if getattr(plan, name))
     return (
         "One-Pass Incomplete Multi-view Clustering (Hu and Chen, AAAI 2019): what the paper states beside "
-        f"what viewpass measures, by `viewpass paper`{' --quick' if plan.quick else ''} with {plan.n_seeds} "
+        f"what viewpass measures, by `viewpass paper{options}` with {plan.n_seeds} "
         f"seeds ({kind}). {_processor()}, {available_threads()} processors, Python "
         f"{platform.python_version()}, {libraries}. "
-        f"This run took {seconds / 60:.1f} minutes, not counting cells kept from earlier ones. "
+        f"Its {len(plan.fresh):,} cells took {clock / 60:.0f} minutes one by one ({work / 60:.0f} minutes of "
+        f"processor time); {seconds / 60:.1f} minutes of that in the run that wrote this page, with "
+        f"{plan.n_jobs} processes. "
         "NMI is divided by the geometric mean of the entropies."
     )
 

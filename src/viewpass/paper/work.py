@@ -13,16 +13,14 @@ from sklearn.decomposition import NMF
 
 from viewpass.cluster.daimc import DAIMC
 from viewpass.cluster.factor import OnlineFactorClusterer, grouped, read_pass
-from viewpass.cluster.imc import IMC
 from viewpass.cluster.mic import MIC
 from viewpass.cluster.multinmf import MultiNMF
 from viewpass.cluster.omvc import OMVC
 from viewpass.cluster.onmf import ONMF
-from viewpass.core.assign import Workspace
-from viewpass.core.step import Rules
-from viewpass.core.stream import Plan, Stream
+from viewpass.core.stream import Stream
 from viewpass.evaluate import accuracy, nmi
 from viewpass.kernels.grid import Labels
+from viewpass.paper.published import compared, imc, opimc
 from viewpass.paper.settings import SETS, Trial, trial
 from viewpass.sources.arrays import ArraySource
 
@@ -34,13 +32,14 @@ Result = dict[str, Any]
 
 def opimc_passes(
     data: Trial, *, n_clusters: int, chunk_size: int, n_passes: int, alpha: float, seed: int,
-    n_threads: int, fill: str | None = "mean", max_iter: int = 20,
+    n_threads: int, **more: Any,
 ) -> Iterator[tuple[Labels, float, Stream]]:  # fmt: skip
     """The published procedure: labels and seconds of each pass, and the stream itself."""
-    source = ArraySource(data.views, data.observed)
-    plan = Plan(n_clusters, Rules(alpha, max_iter, 1e-6, fill), "random", 0)
-    stream = Stream(plan, np.random.default_rng([seed, 77]), Workspace(n_threads))
-    labels = np.full(source.n_rows, -1, dtype=np.int32)
+    rng = np.random.default_rng([seed, 77])
+    model = opimc(n_clusters, alpha=alpha, random_state=rng, n_threads=n_threads, **more)
+    source = model._read(data.views, data.observed, reset=True)
+    stream = model._new_stream(source)
+    labels = np.full(len(data.truth), -1, dtype=np.int32)
     for number in range(n_passes):
         began = time.perf_counter()
         for chunk in source.chunks(chunk_size):
@@ -66,19 +65,6 @@ def factor_passes(
         labels[stream.where()] = grouped(stream.consensus(), model.n_clusters, model.n_init, stream.seed)[1]
         yield labels, seconds, time.perf_counter() - began
         began = time.perf_counter()
-
-
-def estimator(method: str, n_clusters: int, chunk_size: int, seed: int, n_threads: int, more: Any) -> Any:
-    """A compared method as the paper runs it."""
-    shared: dict[str, Any] = {"random_state": seed, "n_threads": n_threads}
-    if method == "OMVC":
-        return OMVC(n_clusters, chunk_size=chunk_size, **shared, **more)
-    if method.startswith("ONMF"):
-        hessian = "exact" if method == "ONMF-I" else "diagonal"
-        return ONMF(n_clusters, hessian=hessian, fill="mean", chunk_size=chunk_size, **shared, **more)
-    if method == "IMC":
-        return IMC(n_clusters, init="random", n_init=1, **shared, **more)
-    return MultiNMF(n_clusters, **shared, **more)
 
 
 def passes(
@@ -108,7 +94,7 @@ def passes(
             return out
         if steps:
             more |= {"max_iter": steps}
-        model = estimator(method, n_clusters, chunk_size, seed, n_threads, more)
+        model = compared(method, n_clusters, chunk_size, random_state=seed, n_threads=n_threads, **more)
         if isinstance(model, OnlineFactorClusterer):
             for labels, seconds, kmeans in factor_passes(model, given, n_passes):
                 score(labels, seconds, kmeans)
@@ -145,7 +131,7 @@ def theorem(*, seed: int, alpha: float, folder: str | None, n_threads: int) -> R
     start = np.random.default_rng(seed).integers(10, size=250)
     values = []
     for n_turns in range(1, 21):
-        model = IMC(10, alpha=alpha, init=start, fill=None, max_iter=n_turns, tol=0, n_threads=n_threads)
+        model = imc(10, alpha=alpha, init=start, fill=None, max_iter=n_turns, tol=0, n_threads=n_threads)
         model.fit(given.views, observed=given.observed)
         values.append(model.statistics_.objective(alpha))
     rises = int((np.diff(values) > 1e-9 * abs(values[0])).sum())
@@ -177,8 +163,9 @@ def scaling(
 
 
 def complete(
-    *, method: str, scale: str, two: bool, quick: bool, seed: int, folder: str | None, n_threads: int
-) -> Result:
+    *, method: str, scale: str, two: bool, rank: int, quick: bool, seed: int, folder: str | None,
+    n_threads: int,
+) -> Result:  # fmt: skip
     """A method on Digit with nothing missing; ACC and NMI at the end."""
     given = trial("digit", 0.0, seed, folder)
     views = [x for name, x in given.views.items() if not two or name in ("fou", "pix")]
@@ -187,8 +174,8 @@ def complete(
     short = {"max_iter": 50} if quick else {}
     models: dict[str, Callable[[], Any]] = {
         "OMVC": lambda: OMVC(10, scale=scale, **online),
-        "ONMF-I": lambda: ONMF(10, **online),
-        "ONMF-DA": lambda: ONMF(10, hessian="diagonal", **online),
+        "ONMF-I": lambda: ONMF(10, n_components=rank, **online),
+        "ONMF-DA": lambda: ONMF(10, n_components=rank, hessian="diagonal", **online),
         "MultiNMF": lambda: MultiNMF(10, **short, **shared),
         "MIC": lambda: MIC(10, **shared),
         "DAIMC": lambda: DAIMC(10, **shared),
@@ -200,8 +187,11 @@ def complete(
         else:
             joined = np.hstack([_scaled(x, scale) for x in views])
             if method == "nmf":
-                factors = NMF(10, init="random", random_state=seed, max_iter=500, tol=1e-5)
+                factors = NMF(rank, init="random", random_state=seed, max_iter=500, tol=1e-5)
                 joined = factors.fit_transform(joined) * np.linalg.norm(factors.components_, axis=1)
+            if method == "svd":
+                left, lengths, _ = np.linalg.svd(joined, full_matrices=False)
+                joined = left[:, :rank] * lengths[:rank]
             labels = grouped(joined, 10, 20, seed)[1]
     return {"acc": accuracy(given.truth, labels), "nmi": nmi(given.truth, labels)}
 
