@@ -9,17 +9,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.decomposition import NMF
 
-from viewpass.cluster.daimc import DAIMC
 from viewpass.cluster.factor import OnlineFactorClusterer, grouped, read_pass
-from viewpass.cluster.mic import MIC
-from viewpass.cluster.multinmf import MultiNMF
-from viewpass.cluster.omvc import OMVC
-from viewpass.cluster.onmf import ONMF
 from viewpass.core.stream import Stream
 from viewpass.evaluate import accuracy, nmi
 from viewpass.kernels.grid import Labels
+from viewpass.paper.checks import complete, filled
 from viewpass.paper.published import compared, imc, opimc
 from viewpass.paper.settings import SETS, Trial, trial
 from viewpass.sources.arrays import ArraySource
@@ -162,51 +157,11 @@ def scaling(
     return {"seconds": min(seconds for seconds, _ in runs), "n_iter": runs[0][1], "bytes": peak}
 
 
-def complete(
-    *, method: str, scale: str, two: bool, rank: int, quick: bool, seed: int, folder: str | None,
-    n_threads: int,
-) -> Result:  # fmt: skip
-    """A method on Digit with nothing missing; ACC and NMI at the end."""
-    given = trial("digit", 0.0, seed, folder)
-    views = [x for name, x in given.views.items() if not two or name in ("fou", "pix")]
-    shared: dict[str, Any] = {"random_state": seed, "n_threads": n_threads}
-    online: dict[str, Any] = {"chunk_size": 50, "n_passes": 5 if quick else 10, **shared}
-    short = {"max_iter": 50} if quick else {}
-    models: dict[str, Callable[[], Any]] = {
-        "OMVC": lambda: OMVC(10, scale=scale, **online),
-        "ONMF-I": lambda: ONMF(10, n_components=rank, **online),
-        "ONMF-DA": lambda: ONMF(10, n_components=rank, hessian="diagonal", **online),
-        "MultiNMF": lambda: MultiNMF(10, **short, **shared),
-        "MIC": lambda: MIC(10, **shared),
-        "DAIMC": lambda: DAIMC(10, **shared),
-    }
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        if method in models:
-            labels = models[method]().fit(views).labels_
-        else:
-            joined = np.hstack([_scaled(x, scale) for x in views])
-            if method == "nmf":
-                factors = NMF(rank, init="random", random_state=seed, max_iter=500, tol=1e-5)
-                joined = factors.fit_transform(joined) * np.linalg.norm(factors.components_, axis=1)
-            if method == "svd":
-                left, lengths, _ = np.linalg.svd(joined, full_matrices=False)
-                joined = left[:, :rank] * lengths[:rank]
-            labels = grouped(joined, 10, 20, seed)[1]
-    return {"acc": accuracy(given.truth, labels), "nmi": nmi(given.truth, labels)}
-
-
-def _scaled(x: Any, scale: str) -> Any:
-    if scale == "unit":
-        return x / np.linalg.norm(x, axis=1, keepdims=True)
-    x = np.maximum(x, 0)
-    return x / x.sum() if scale == "sums" else x / np.linalg.norm(x, axis=1, keepdims=True)
-
-
 KINDS: dict[str, Callable[..., Result]] = {
     "passes": passes,
     "timed": timed,
     "theorem": theorem,
     "scaling": scaling,
     "complete": complete,
+    "filled": filled,
 }
