@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from numbers import Integral, Real
 from typing import Any, Protocol, Self
 
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
@@ -25,6 +27,8 @@ from viewpass.views.rows import MeasuredRows
 from viewpass.views.seeds import as_generator
 
 PREDICT_BLOCK = 8192
+COUNT = [Interval(Integral, 1, None, closed="left")]  # kinds of settings
+NOT_NEGATIVE = [Interval(Real, 0, None, closed="left")]
 
 
 class Factored(Protocol):
@@ -60,10 +64,40 @@ class Factored(Protocol):
 
 
 class FactorClusterer(ViewReader):
-    """Base of the factorisations; a subclass learns (`_learnt`) and projects new rows (`_project`)."""
+    """Base of the factorisations; a subclass learns (`_learnt`) and projects new rows (`_project`).
 
-    n_init: int
-    random_state: Any
+    It has the settings all of them share. scikit-learn reads the settings of an estimator off its own
+    `__init__`, so a subclass lists them there again, and adds its own to `_parameter_constraints`.
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
+        "n_clusters": COUNT,
+        "max_iter": COUNT,
+        "n_init": COUNT,
+        "views": "no_validation",  # type: ignore[dict-item]
+        "random_state": "no_validation",  # type: ignore[dict-item]
+        "n_threads": [*COUNT, None],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int,
+        max_iter: int,
+        n_init: int,
+        views: Any,
+        random_state: Any,
+        n_threads: int | None,
+        verbose: int,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.views = views
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.verbose = verbose
+
     assign = "k-means"
     _learnt: Factored
 
@@ -260,8 +294,19 @@ class FactorClusterer(ViewReader):
 class OnlineFactorClusterer(FactorClusterer):
     """A factorisation that reads chunks."""
 
-    chunk_size: int
-    n_passes: int
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
+        **FactorClusterer._parameter_constraints,
+        "chunk_size": COUNT,
+        "n_passes": COUNT,
+        "tol": NOT_NEGATIVE,
+    }
+
+    def __init__(self, chunk_size: int, n_passes: int, tol: float, *shared: Any) -> None:
+        super().__init__(*shared)
+        self.chunk_size = chunk_size
+        self.n_passes = n_passes
+        self.tol = tol
+
     _learnt: FactorStream
 
     @abstractmethod

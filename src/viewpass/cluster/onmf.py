@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
-from viewpass.cluster.factor import OnlineFactorClusterer, not_negative
+from viewpass.cluster.factor import COUNT, OnlineFactorClusterer, not_negative
 from viewpass.core.factors.onmf import ONMFStream, Settings
 from viewpass.core.factors.project import shared
 from viewpass.core.factors.rows import Filled, unit_rows
@@ -73,20 +72,11 @@ class ONMF(OnlineFactorClusterer):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        **OnlineFactorClusterer._parameter_constraints,
+        "n_components": [*COUNT, None],
         "hessian": [StrOptions({"exact", "diagonal"})],
-        "chunk_size": [Interval(Integral, 1, None, closed="left")],
-        "n_passes": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
         "fill": [StrOptions({"running", "mean"})],
         "assign": [StrOptions({"k-means", "argmax"})],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "views": "no_validation",  # type: ignore[dict-item]
-        "random_state": "no_validation",  # type: ignore[dict-item]
-        "n_threads": [Interval(Integral, 1, None, closed="left"), None],
-        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -107,20 +97,12 @@ class ONMF(OnlineFactorClusterer):
         n_threads: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self.n_clusters = n_clusters
+        shared = (n_clusters, max_iter, n_init, views, random_state, n_threads, verbose)
+        super().__init__(chunk_size, n_passes, tol, *shared)
         self.n_components = n_components
         self.hessian = hessian
-        self.chunk_size = chunk_size
-        self.n_passes = n_passes
-        self.max_iter = max_iter
-        self.tol = tol
         self.fill = fill
         self.assign = assign
-        self.n_init = n_init
-        self.views = views
-        self.random_state = random_state
-        self.n_threads = n_threads
-        self.verbose = verbose
 
     _learnt: ONMFStream
 

@@ -30,7 +30,34 @@ class Whole:
     n_last: int
     clipped: set[int] = field(default_factory=set)
     groups: tuple[Floats, Labels] | None = None
-    extra: dict[str, list[Floats]] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        rows: MeasuredRows,
+        kept: Integers,
+        seed: int,
+        bases: list[Floats | None],
+        totals: list[float | None],
+        agreed: Floats,
+        curve: list[float],
+        clipped: set[int],
+    ) -> Whole:
+        """What came of the rows `kept`; the last value of the curve is the one reached."""
+        return cls(
+            schema=rows.chunk.schema,
+            n_rows=rows.n_rows,
+            kept=kept,
+            bases=bases,
+            totals=totals,
+            agreed=agreed,
+            value=curve[-1],
+            curve=curve,
+            n_iter=len(curve),
+            seed=seed,
+            n_last=rows.n_rows,
+            clipped=clipped,
+        )
 
     @property
     def n_unseen(self) -> int:
