@@ -14,17 +14,15 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from viewpass.cluster.base import ViewReader, check_whole, narrated, whole
+from viewpass.cluster.base import ViewReader, check_whole
 from viewpass.core.factors.rows import Filled, clipped, present_rows
-from viewpass.core.factors.stream import FactorStream
 from viewpass.engine.local import too_few
-from viewpass.errors import DataError
+from viewpass.errors import DataError, FileError
 from viewpass.kernels.grid import Floats, Integers, Labels, Matrix
 from viewpass.kernels.threads import available_threads, single_threaded_blas
 from viewpass.sources.source import Source
 from viewpass.views.chunk import Schema
 from viewpass.views.rows import MeasuredRows
-from viewpass.views.seeds import as_generator
 
 PREDICT_BLOCK = 8192
 COUNT = [Interval(Integral, 1, None, closed="left")]  # kinds of settings
@@ -286,94 +284,16 @@ class FactorClusterer(ViewReader):
                 stacklevel=4,
             )
 
+    def _check_unchanged(self, rank: int) -> None:
+        if rank != self._rank:
+            raise FileError(
+                "the number of clusters or components was changed after the fit, from "
+                f"{rank} to {self._rank}: fit again, or change it back, before you save."
+            )
+
     def _check_enough(self, n_seen: int) -> None:
         if n_seen < self.n_clusters:
             raise DataError(too_few(n_seen, self.n_clusters))
-
-
-class OnlineFactorClusterer(FactorClusterer):
-    """A factorisation that reads chunks."""
-
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
-        **FactorClusterer._parameter_constraints,
-        "chunk_size": COUNT,
-        "n_passes": COUNT,
-        "tol": NOT_NEGATIVE,
-    }
-
-    def __init__(self, chunk_size: int, n_passes: int, tol: float, *shared: Any) -> None:
-        super().__init__(*shared)
-        self.chunk_size = chunk_size
-        self.n_passes = n_passes
-        self.tol = tol
-
-    _learnt: FactorStream
-
-    @abstractmethod
-    def _new_stream(self, source: Source | None) -> FactorStream:
-        """Begin; `source` is all the data there will be, None when chunks come one by one."""
-
-    def _seeded(self) -> tuple[np.random.Generator, int]:
-        rng = as_generator(self.random_state)
-        return rng, int(rng.integers(2**31))
-
-    def fit(self, X: Any, y: Any = None, observed: Any = None) -> Self:
-        """Factorise the rows chunk by chunk, then cluster the consensus.
-
-        Parameters
-        ----------
-        X, observed
-            As in `OPIMC.fit`.
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
-        fresh, source = self._begin(X, observed)
-        with narrated(self.verbose):
-            fresh._learnt = stream = fresh._new_stream(source)
-            for number in range(self.n_passes):
-                read_pass(stream, source, self.chunk_size)
-                if number == 0:
-                    self._check_enough(stream.n_rows - stream.n_unseen)
-        stream.n_last = stream.n_rows
-        return self._end(fresh, source)
-
-    def partial_fit(self, X: Any, y: Any = None, observed: Any = None) -> Self:
-        """Read one chunk: all rows of X, in one step.
-
-        The consensus coefficients of all rows read are kept: k-means needs them. It runs when
-        `labels_` (of this chunk) or `predict` is asked for.
-        """
-        self._validate_params()
-        check_whole(self.n_clusters, "n_clusters")
-        begun = hasattr(self, "_learnt")
-        fresh = self if begun else self._blank()
-        source = fresh._read(X, observed, reset=not begun)
-        if source.n_rows == 0:
-            raise DataError("the chunk has no rows (0 samples): at least one is needed.")
-        stream = self._learnt if begun else fresh._new_stream(None)
-        chunk = whole(source)
-        known = set(stream.clipped)
-        stream.feed(chunk)
-        stream.n_last = chunk.n_rows
-        fresh._learnt = stream
-        if not fresh._cut_by_views:
-            fresh.n_features_in_ = sum(width or 0 for width in fresh._fitted_schema().widths)
-        if source.row_ids is not None:
-            fresh.row_ids_ = source.row_ids
-        self._become(fresh)
-        self._tell_clipped(known)
-        return self
-
-
-def read_pass(stream: FactorStream, source: Source, chunk_size: int) -> None:
-    """Read the source once, from its first row on."""
-    if stream.pieces:
-        stream.begin_pass()
-    for chunk in source.chunks(chunk_size):
-        stream.feed(chunk)
 
 
 def grouped(rows: Matrix, n_clusters: int, n_init: int, seed: int) -> tuple[Floats, Labels]:

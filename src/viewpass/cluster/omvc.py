@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from viewpass.cluster.factor import NOT_NEGATIVE, OnlineFactorClusterer, not_negative
+from viewpass.cluster.factor import NOT_NEGATIVE, not_negative
+from viewpass.cluster.online import OnlineFactorClusterer
 from viewpass.core.factors.omvc import OMVCStream, Settings
 from viewpass.core.factors.project import agreed
 from viewpass.core.factors.rows import Filled
@@ -116,6 +117,12 @@ class OMVC(OnlineFactorClusterer):
     _learnt: OMVCStream
 
     def _new_stream(self, source: Source | None) -> OMVCStream:
+        stream: OMVCStream = self._seeded_stream()
+        if source is not None and self.scale == "all":
+            stream.totals = entry_sums(source, self.chunk_size, self._threads())
+        return stream
+
+    def _empty_stream(self, rng: np.random.Generator) -> OMVCStream:
         settings = Settings(
             agreement=self.agreement,
             sparsity=self.sparsity,
@@ -124,13 +131,7 @@ class OMVC(OnlineFactorClusterer):
             dynamic=self.weights == "dynamic",
             scanned=self.accept == "scanned",
         )
-        totals = None
-        if source is not None and self.scale == "all":
-            totals = entry_sums(source, self.chunk_size, self._threads())
-        rng, seed = self._seeded()
-        stream = OMVCStream(self.n_clusters, settings, rng, self._threads(), totals)
-        stream.seed = seed
-        return stream
+        return OMVCStream(self.n_clusters, settings, rng, self._threads())
 
     def _scaled(self, matrix: Any, v: int) -> Any:
         totals = self._learnt.totals

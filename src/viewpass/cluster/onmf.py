@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from viewpass.cluster.factor import COUNT, OnlineFactorClusterer, not_negative
+from viewpass.cluster.factor import COUNT, not_negative
+from viewpass.cluster.online import OnlineFactorClusterer
 from viewpass.core.factors.onmf import ONMFStream, Settings
 from viewpass.core.factors.project import shared
 from viewpass.core.factors.rows import Filled, unit_rows
@@ -116,14 +117,14 @@ class ONMF(OnlineFactorClusterer):
                 f"assign='argmax' makes a cluster of every component, but n_components={self._rank} and "
                 f"n_clusters={self.n_clusters}: leave n_components out, or assign by k-means."
             )
-        settings = Settings(diagonal=self.hessian == "diagonal", max_iter=self.max_iter, tol=self.tol)
-        means = None
+        stream: ONMFStream = self._seeded_stream()
         if source is not None and self.fill == "mean":
-            means = unit_means(source, self.chunk_size, self._threads())
-        rng, seed = self._seeded()
-        stream = ONMFStream(self._rank, settings, rng, self._threads(), means)
-        stream.seed = seed
+            stream.means = unit_means(source, self.chunk_size, self._threads())
         return stream
+
+    def _empty_stream(self, rng: np.random.Generator) -> ONMFStream:
+        settings = Settings(diagonal=self.hessian == "diagonal", max_iter=self.max_iter, tol=self.tol)
+        return ONMFStream(self._rank, settings, rng, self._threads())
 
     def _scaled(self, matrix: Any, v: int) -> Any:
         return None if self._learnt.bases[v] is None else unit_rows(not_negative(matrix))

@@ -12,17 +12,20 @@ from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.views.chunk import Schema
 from viewpass.views.rows import MeasuredRows
 
+WITHOUT_ROWS = "a model from a file does not hold the rows it was fitted to, nor their labels."
+
 
 @dataclass
 class Whole:
-    """What an offline factorisation has learnt."""
+    """What an offline factorisation has learnt; one from a file is without its rows (`kept`, `agreed`)."""
 
     schema: Schema | None
     n_rows: int
-    kept: Integers
+    n_unseen: int  # rows without any view
+    kept: Integers | None
     bases: list[Floats | None]
     totals: list[float | None]
-    agreed: Floats
+    agreed: Floats | None
     value: float
     curve: list[float]
     n_iter: int
@@ -47,6 +50,7 @@ class Whole:
         return cls(
             schema=rows.chunk.schema,
             n_rows=rows.n_rows,
+            n_unseen=rows.n_rows - len(kept),
             kept=kept,
             bases=bases,
             totals=totals,
@@ -59,17 +63,16 @@ class Whole:
             clipped=clipped,
         )
 
-    @property
-    def n_unseen(self) -> int:
-        """Rows without any view."""
-        return self.n_rows - len(self.kept)
-
     def consensus(self) -> Floats:
         """A row of coefficients for every row that has a view."""
+        if self.agreed is None:
+            raise AttributeError(WITHOUT_ROWS)
         return self.agreed
 
     def where(self) -> Integers:
         """Numbers of the rows with a view."""
+        if self.kept is None:
+            raise AttributeError(WITHOUT_ROWS)
         return self.kept
 
     def objective(self) -> float:
