@@ -35,27 +35,32 @@ def centres_of_an_unknown_view():
     return started(init=init).partial_fit([IMAGE[:20], None])
 
 
+PICTURE, WORDS = np.abs(IMAGE), np.abs(TEXT)  # nothing to clip
+
+
 def read_twice(kind, **settings):
     """A factorisation that has read two chunks, the second of them with a view the first had not."""
-    model = kind(3, random_state=0, n_init=2, **settings).partial_fit([IMAGE[:20], None])
-    return model.partial_fit([IMAGE[20:], TEXT[20:]], observed=GAPS[20:])
+    model = kind(3, random_state=0, n_init=2, **settings).partial_fit([PICTURE[:20], None])
+    return model.partial_fit([PICTURE[20:], WORDS[20:]], observed=GAPS[20:])
 
 
 FACTORS = {
     "OMVC": lambda: vp.OMVC(3, chunk_size=20, n_passes=2, n_init=2, random_state=0).fit(
-        [IMAGE, TEXT], observed=GAPS
+        [PICTURE, WORDS], observed=GAPS
     ),
     "OMVC, chunks": lambda: read_twice(vp.OMVC),
     "ONMF": lambda: vp.ONMF(3, n_components=4, fill="mean", n_init=2, random_state=0).fit(
-        [sp.csr_array(IMAGE), TEXT], observed=GAPS
+        [sp.csr_array(PICTURE), WORDS], observed=GAPS
     ),
     "ONMF, chunks": lambda: read_twice(vp.ONMF, hessian="diagonal"),
-    "ONMF, generator": lambda: vp.ONMF(3, n_init=2, random_state=np.random.default_rng(3)).fit([IMAGE, TEXT]),
+    "ONMF, generator": lambda: vp.ONMF(3, n_init=2, random_state=np.random.default_rng(3)).fit(
+        [PICTURE, WORDS]
+    ),
     "MultiNMF": lambda: vp.MultiNMF(3, n_rounds=2, max_iter=20, n_tries=2, n_init=2, random_state=0).fit(
-        [IMAGE, TEXT], observed=GAPS
+        [PICTURE, WORDS], observed=GAPS
     ),
     "MIC": lambda: vp.MIC(3, max_iter=20, n_tries=2, n_init=2, random_state=0).fit(
-        {"image": IMAGE, "text": TEXT}, observed=GAPS
+        {"image": PICTURE, "text": WORDS}, observed=GAPS
     ),
     "DAIMC": lambda: vp.DAIMC(3, n_init=2, random_state=0).fit(vp.frames({"a": FRAME.iloc[:, :4]})),
 }

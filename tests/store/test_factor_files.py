@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 
@@ -16,9 +14,7 @@ ONLINE = ("OMVC", "OMVC, chunks", "ONMF", "ONMF, chunks", "ONMF, generator")
 
 @pytest.fixture(params=FACTORS)
 def model(request):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # negative entries are clipped
-        yield FACTORS[request.param]()
+    return FACTORS[request.param]()
 
 
 @pytest.fixture

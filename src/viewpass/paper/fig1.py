@@ -184,15 +184,16 @@ def _claims(curves: Curves) -> list[Claim]:
             ours = nmi_of(data, rate, "OPIMC", 2)
             theirs = {method: nmi_of(data, rate, method, 2) for method in others}
             found = ", ".join(f"{method} {value:.3f}" for method, value in theirs.items())
-            if (data, rate) != ("webkb", 0.4):
-                claims.append(
-                    Claim.judged(
-                        f"{SETS[data].title} .{rate * 10:.0f}: OPIMC is above OMVC, ONMF-I, ONMF-DA and "
-                        "MultiNMF after two passes.",
-                        ours > max(theirs.values()),
-                        f"NMI after pass 2: OPIMC {ours:.3f}; {found}",
-                    )
+            said = (data, rate) != ("webkb", 0.4)
+            claims.append(
+                Claim.judged(
+                    f"{SETS[data].title} .{rate * 10:.0f}: OPIMC is above OMVC, ONMF-I, ONMF-DA and "
+                    f"MultiNMF after two passes{'' if said else ' (the paper does not say so here)'}.",
+                    ours > max(theirs.values()),
+                    f"NMI after pass 2: OPIMC {ours:.3f}; {found}",
                 )
+            )
+            if said:
                 offline = nmi_of(data, rate, "IMC", 1)
                 claims.append(
                     Claim.judged(

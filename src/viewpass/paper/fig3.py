@@ -44,7 +44,7 @@ def run(plan: Plan) -> Section:
         axis.plot(passes, loss, color="#0077BB", linewidth=1.4)
         axis.set_title(SETS[data].title.split(" (")[0], fontsize=12.5)
         axis.set_xlabel("passes")
-        axis.set_ylabel("average loss")
+        axis.set_ylabel("average loss", color="#0077BB")
         axis.set_xticks([0, 5, 10, 15, 20])
         inner = axis.twinx()
         inner.plot(np.arange(1, N_PASSES + 1), result["nmi"], color="#CC3311", marker="o", markersize=3.5)
