@@ -56,13 +56,19 @@ class OnlineFactorClusterer(FactorClusterer):
         stream = self._learnt
         self._check_unchanged(stream.n_clusters)
         own = stream.rng is self.random_state  # the user's generator: both draw from it
-        kept = {"stream": pack_factor_stream(stream, arrays), "random": generator_state(stream.rng)}
-        return {**kept, "own_generator": own}
+        return {
+            "stream": pack_factor_stream(stream, arrays),
+            "n_clusters": int(self.n_clusters),
+            "random": generator_state(stream.rng),
+            "own_generator": own,
+        }
 
     def _take_packed(self, stored: Fields) -> None:
         rng = generator_from(stored.get("random"))
         if not isinstance(rng, np.random.Generator):
             raise FileError("its field 'random' makes no sense.")
+        stored.need(stored.number("n_clusters", least=1) == self.n_clusters, "n_clusters")
+        stored.array("coefficients.0", np.float64, (None, self._rank))  # before anything of that size is made
         stream = self._empty_stream(rng)
         unpack_factor_stream(stored.part("stream"), stream)
         self._learnt = stream
