@@ -304,6 +304,14 @@ def paper(
         bool,
         typer.Option("--quick", help="Minutes, not hours: shorter grids, fewer passes, parts of large sets."),
     ] = False,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME",
+            help="Only this set in figures 1 to 3 (webkb ...); may be repeated.",
+        ),
+    ] = None,
     parts: Annotated[
         bool,
         typer.Option("--parts", help="All of it, but figures 1 to 3 read only parts of the two large sets."),
@@ -331,6 +339,7 @@ def paper(
         out,
         quick=quick,
         parts=parts,
+        sets=tuple(sets or ()),
         n_seeds=seeds or (2 if quick else 5),
         n_jobs=jobs or available_threads(),
         folder=None if data is None else str(data),

@@ -51,6 +51,7 @@ class Plan:
     out: Path
     quick: bool = False
     parts: bool = False  # of the large sets, not all of their rows
+    sets: tuple[str, ...] = ()  # of figures 1 to 3; none named: all
     n_seeds: int = 5
     n_jobs: int = 1
     folder: str | None = None
@@ -61,6 +62,10 @@ class Plan:
     def in_parts(self) -> bool:
         """Whether only a part of the rows of large sets is read."""
         return self.quick or self.parts
+
+    def takes(self, data: str) -> bool:
+        """Whether figures 1 to 3 have this set."""
+        return not self.sets or data in self.sets
 
     @property
     def seeds(self) -> range:

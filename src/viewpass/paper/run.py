@@ -14,6 +14,7 @@ from viewpass.errors import DataError, SettingError
 from viewpass.kernels.threads import available_threads
 from viewpass.paper.cells import Plan
 from viewpass.paper.page import Section, write
+from viewpass.paper.settings import SETS
 
 logger = logging.getLogger("viewpass")
 
@@ -31,6 +32,9 @@ def chosen(only: Sequence[str]) -> tuple[str, ...]:
 def run(plan: Plan, only: Sequence[str] = (), tell: Callable[[str], None] = logger.info) -> list[Section]:
     """All parts, or some; the page is written anew after each, with what there is so far."""
     names = chosen(only)
+    for data in plan.sets:
+        if data not in SETS:
+            raise SettingError(f"--set {data}: one of {', '.join(SETS)}.")
     plan.out.mkdir(parents=True, exist_ok=True)
     sections: list[Section] = []
     began = time.perf_counter()
@@ -55,7 +59,10 @@ def preface(plan: Plan, seconds: float) -> str:
     kind = "a quick run: shorter grids, fewer passes, parts of the large sets" if plan.quick else "a full run"
     if plan.parts and not plan.quick:
         kind += ", but figures 1 to 3 read only parts of the two large sets"
+    if plan.sets:
+        kind += f"; figures 1 to 3 of {' and '.join(plan.sets)} only"
     options = "".join(f" --{name}" for name in ("quick", "parts") if getattr(plan, name))
+    options += "".join(f" --set {data}" for data in plan.sets)
     return (
         "One-Pass Incomplete Multi-view Clustering (Hu and Chen, AAAI 2019): what the paper states beside "
         f"what viewpass measures, by `viewpass paper{options}` with {plan.n_seeds} "
