@@ -161,10 +161,10 @@ def on_a_worker(folder: str, size: int, number: int) -> list[float]:
     """Seconds a row of reading, looking, looking again and labelling; and of an update of the centres."""
     import viewpass as vp
     from viewpass.core.assign import Workspace
+    from viewpass.core.model import Plan
     from viewpass.core.rounds import advance
     from viewpass.core.shares import Share
     from viewpass.core.step import Rules
-    from viewpass.core.model import Plan
     from viewpass.core.stream import Stream
     from viewpass.views.rows import MeasuredRows
 

@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse
 
 from cases import workspace
-from viewpass.core.step import Rules
 from viewpass.core.model import Plan
+from viewpass.core.step import Rules
 from viewpass.core.stream import Stream
 from viewpass.kernels.bounds import MOST_VIEWS
 from viewpass.kernels.chunk.desk import BUILT, FALL, RISE, new_room

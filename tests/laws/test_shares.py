@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cases import cases, workspace
+from viewpass.core.model import Plan
 from viewpass.core.rounds import advance, blank
 from viewpass.core.shares import Share
 from viewpass.core.step import Rules
-from viewpass.core.model import Plan
 from viewpass.core.stream import Stream
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows

@@ -378,7 +378,21 @@ def paper(
         bool,
         typer.Option("--quick", help="Minutes, not hours: shorter grids, fewer passes, parts of large sets."),
     ] = False,
-    seeds: Annotated[int, typer.Option(min=0, metavar="N", help="Repetitions; 5, or 2 with --quick.")] = 0,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME",
+            help="Only this set in figures 1 to 3 (webkb ...); may be repeated.",
+        ),
+    ] = None,
+    parts: Annotated[
+        bool,
+        typer.Option("--parts", help="All of it, but figures 1 to 3 read only parts of the two large sets."),
+    ] = False,
+    seeds: Annotated[
+        int, typer.Option(min=0, max=1000, metavar="N", help="Repetitions; 5, or 2 with --quick.")
+    ] = 0,
     jobs: Annotated[int, typer.Option(min=0, metavar="N", help="Processes; as many as processors.")] = 0,
     data: Annotated[
         Path | None,
@@ -398,6 +412,8 @@ def paper(
     plan = Plan(
         out,
         quick=quick,
+        parts=parts,
+        sets=tuple(sets or ()),
         n_seeds=seeds or (2 if quick else 5),
         n_jobs=jobs or available_threads(),
         folder=None if data is None else str(data),

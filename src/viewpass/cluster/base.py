@@ -130,6 +130,26 @@ class ViewReader(
             check_passes(X, 2)
         return self.fit(X, observed=observed).transform(X, observed=observed)
 
+    # ---- files
+
+    @abstractmethod
+    def _packed(self, arrays: dict[str, Array]) -> dict[str, Any]:
+        """What was learnt as JSON; its arrays go into `arrays`."""
+
+    @abstractmethod
+    def _take_packed(self, stored: Fields) -> None:
+        """Take over what `_packed` gave; FileError if it makes no sense."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file that `vp.load` reads: whole or not at all, and never executable.
+
+        It holds the centres (or bases), the sums, the settings and the state of the random numbers, so
+        that `predict` gives the same labels and `partial_fit` goes on to the same bits. It does not hold
+        the labels of the rows it was fitted to, nor `n_threads`. (`OMVC` and `ONMF` keep the coefficients
+        of the rows read, which their k-means needs, and so their labels.)
+        """
+        save(self, path)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -148,23 +168,6 @@ class ViewClusterer(ViewReader):
 
     def _fitted_schema(self) -> Schema:
         return self._fitted_model().schema
-
-    @abstractmethod
-    def _packed(self, arrays: dict[str, Array]) -> dict[str, Any]:
-        """What was learnt as JSON; its arrays go into `arrays`."""
-
-    @abstractmethod
-    def _take_packed(self, stored: Fields) -> None:
-        """Take over what `_packed` gave; FileError if it makes no sense."""
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file that `vp.load` reads: whole or not at all, and never executable.
-
-        It holds the centres, the sums, the settings and the state of the random numbers, so that
-        `predict` gives the same labels and `partial_fit` goes on to the same bits. It does not hold
-        `labels_` and `stream_labels_` of the rows it was fitted to, nor `n_threads`.
-        """
-        save(self, path)
 
     def _workspace(self, source: Source | None = None) -> Workspace:
         spare = 0 if source is None or source.in_memory else 1  # for the thread that reads ahead
