@@ -82,7 +82,7 @@ class OPIMC(ViewClusterer):
         and counts as missing in that view.
     n_anchors : int, "auto" or None, default="auto"
         Small clusters carried through the pass, which form the clusters asked for afterwards.
-        "auto": 20 a cluster, but no more than one for ten rows of the warm-up and 1000 in all.
+        "auto": 20 a cluster, but no more than one for five rows of the warm-up and 1000 in all.
         None: no anchors.
     consensus : {"auto", "graph", "merge"} or None, default="auto"
         How anchors form clusters. "graph": rows near the same anchors link them, and the graph is

@@ -25,7 +25,7 @@ from viewpass.views.chunk import Schema
 from viewpass.views.rows import MeasuredRows
 
 ANCHORS_A_CLUSTER = 20
-ROWS_AN_ANCHOR = 10  # of the warm-up, at least
+ROWS_AN_ANCHOR = 5  # of the warm-up, at least
 LEAST_A_CLUSTER = 4  # anchors; with fewer a graph says nothing
 SUPPOSED_CLUSTERS = 10  # where their number is to be found
 
