@@ -27,7 +27,7 @@ test: .venv/.dev ## run the tests, without those that take minutes
 test-long: .venv/.dev ## run the tests that take minutes
 	.venv/bin/python -m pytest -m "long and not kill" $(ARGS)
 
-test-kill: .venv/.dev ## kill -9 a fit 500 times at random moments
+test-kill: .venv/.dev ## kill -9 a fit 500 times, and Dask workers 200 times, at random moments
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 .venv/bin/python -m pytest -m kill $(ARGS)
 
 bench: .venv/.bench ## measure beside the peers, a tenth of the rows; output in out/bench/

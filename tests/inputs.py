@@ -121,7 +121,15 @@ def dense(x):
 def learnt(model):
     """Everything a fitted estimator shows, and what it would say of the two views."""
     seen = {name: value for name, value in vars(model).items() if name.endswith("_")}
-    for name in ("counts_", "loss_curve_", "n_iter_", "n_rows_unseen_", "cluster_centers_", "scales_"):
+    for name in (
+        "counts_",
+        "loss_curve_",
+        "n_iter_",
+        "n_rows_unseen_",
+        "cluster_centers_",
+        "scales_",
+        "view_weights_",
+    ):
         seen[name] = getattr(model, name)
     seen["sums"] = model.statistics_.steps
     for name in ("consensus_", "anchors_", "anchor_centers_", "cluster_curve_"):

@@ -23,18 +23,24 @@ _HOMES = {
     "load": "viewpass.cluster.saving",
     "load_bundle": "viewpass.sources.bundle",
     "scan": "viewpass.sources.scan",
+    "merge": "viewpass.cluster.merging",
     "DataError": "viewpass.errors",
+    "EngineError": "viewpass.errors",
     "FileError": "viewpass.errors",
     "MissingExtraError": "viewpass.errors",
     "SettingError": "viewpass.errors",
     "ViewpassError": "viewpass.errors",
 }
 
+_ROOMS = {"dask": "viewpass.cluster.distributed"}  # names that are modules
+
 __all__ = sorted(_HOMES)
 
 if TYPE_CHECKING:
+    from viewpass.cluster import distributed as dask  # noqa: F401
     from viewpass.cluster.daimc import DAIMC as DAIMC
     from viewpass.cluster.imc import IMC as IMC
+    from viewpass.cluster.merging import merge as merge
     from viewpass.cluster.mic import MIC as MIC
     from viewpass.cluster.multinmf import MultiNMF as MultiNMF
     from viewpass.cluster.omvc import OMVC as OMVC
@@ -43,6 +49,7 @@ if TYPE_CHECKING:
     from viewpass.cluster.saving import load as load
     from viewpass.core.statistics import Statistics as Statistics
     from viewpass.errors import DataError as DataError
+    from viewpass.errors import EngineError as EngineError
     from viewpass.errors import FileError as FileError
     from viewpass.errors import MissingExtraError as MissingExtraError
     from viewpass.errors import SettingError as SettingError
@@ -53,6 +60,8 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(_ROOMS[name])
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)
@@ -61,4 +70,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+    return sorted([*globals(), *_HOMES, *_ROOMS])

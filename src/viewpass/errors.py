@@ -19,6 +19,10 @@ class FileError(ViewpassError):
     """A file of ours is damaged, does not belong here, or could not be written."""
 
 
+class EngineError(ViewpassError):
+    """The machines could not do the work; what was saved is as it was."""
+
+
 class MissingExtraError(ViewpassError, ImportError):
     """An optional library is needed; the message names the extra that brings it."""
 

@@ -88,7 +88,8 @@ def test_the_report_has_settings_versions_and_figures(run, table):
     report = json.loads((run[0] / "run.json").read_text())
     data = pq.read_table(table)
     assert report["rows"] == 6000
-    assert report["views"]["text"] == {"columns": 7, "missing": data["text"].null_count, "scale": "unit"}
+    told = {"columns": 7, "missing": data["text"].null_count, "scale": "unit", "weight": 1.0}
+    assert report["views"]["text"] == told
     labels = pq.read_table(run[0] / "labels.parquet")["cluster"].to_numpy()
     assert report["clusters"] == np.bincount(labels[labels >= 0], minlength=5).tolist()
     assert report["rows_without_any_view"] == (labels == -1).sum()
@@ -453,5 +454,52 @@ def test_the_scale_can_be_chosen_and_is_shown(commands, table, tmp_path, given, 
 )
 def test_a_wrong_scale_is_told_in_one_line(commands, table, tmp_path, given, words):
     ended = commands.run("fit", table, "-k", "5", "--id", "item", "--scale", given, "--out", tmp_path / "run")
+    refused(ended, *words)
+    assert not (tmp_path / "run").exists()
+
+
+# ---- view weights and the reservoir
+
+
+@pytest.mark.parametrize("n_chunks", [5, 8])
+def test_weights_and_a_reservoir_survive_a_stop(commands, table, tmp_path, n_chunks):
+    """Stopped in the first pass or the second, the files are those of the library's own fit."""
+    out = tmp_path / "run"
+    options = ["-k", "5", "--chunk-size", "1000", "--passes", "2", "--anchors", "none", "--out", out]
+    options += ["--view-weights", "auto", "--reservoir", "500", "--checkpoint-every", "3"]
+    fault = {"step": "chunk", "when": "before", "number": n_chunks, "how": "SIGINT"}
+    assert commands.run("fit", table, "--id", "item", *options, fault=fault).code == 130
+    ended = commands.run("fit", table, "--id", "item", *options, "--resume")
+    assert ended.code == 0, ended.err
+    settings = {"chunk_size": 1000, "n_passes": 2, "n_anchors": None, "random_state": 0}
+    model = vp.OPIMC(5, view_weights="auto", reservoir=500, **settings).fit(vp.scan(str(table), id="item"))
+    model.save(tmp_path / "by-library")
+    assert (tmp_path / "by-library").read_bytes() == (out / "model.viewpass").read_bytes()
+    labels = pq.read_table(out / "labels.parquet")["cluster"].to_numpy()
+    np.testing.assert_array_equal(labels, model.stream_labels_)
+    views = json.loads((out / "run.json").read_text())["views"]
+    assert {name: view["weight"] for name, view in views.items()} == model.view_weights_
+    least = min(model.view_weights_.values())
+    assert f", weight {least:.3g}\n" in commands.run("inspect", out / "model.viewpass").out
+    ended = commands.run("predict", out / "model.viewpass", table, "--out", tmp_path / "labels.parquet")
+    assert ended.code == 0, ended.err
+    found = pq.read_table(tmp_path / "labels.parquet")
+    np.testing.assert_array_equal(found["cluster"].to_numpy(), model.labels_)
+    nearest = model.transform(vp.scan(str(table), id="item")).min(axis=1)
+    np.testing.assert_allclose(found["distance"].to_numpy(zero_copy_only=False), nearest, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("much", ["--view-weights much", "VIEW=WEIGHT"]),
+        ("image=2", ["'image'", "'text'"]),
+        ("image=2,image=1", ["VIEW=WEIGHT once"]),
+        ("image=-1,text=1", ["a number from 0 on"]),
+        ("image=0,text=0", ["all 0"]),
+    ],
+)
+def test_wrong_weights_are_told_in_one_line(commands, table, tmp_path, given, words):
+    ended = commands.run("fit", table, "-k", "5", "--view-weights", given, "--out", tmp_path / "run")
     refused(ended, *words)
     assert not (tmp_path / "run").exists()

@@ -274,3 +274,16 @@ def test_a_view_may_come_later_and_a_chunk_may_be_small(name):
     with pytest.raises(vp.DataError, match="view 'view0': 5 columns"):
         model.partial_fit([TEXT, TEXT])
     assert len(model.consensus_) == N + 1
+
+
+def test_onmf_of_another_rank_than_its_clusters():
+    model = vp.ONMF(3, n_components=5, chunk_size=30, random_state=0).fit([IMAGE, TEXT], observed=GAPS)
+    seen = model.labels_ >= 0
+    assert adjusted_rand_score(GROUP[seen], model.labels_[seen]) > 0.9
+    assert model.consensus_.shape == (N, 5)
+    assert [basis.shape for basis in model.components_] == [(5, 6), (5, 5)]
+    assert model.cluster_centers_.shape == (3, 5)
+    assert model.transform([IMAGE, TEXT]).shape == (N, 3)
+    assert np.bincount(model.predict([IMAGE, TEXT]), minlength=3).shape == (3,)
+    with pytest.raises(vp.SettingError, match="n_components=5 and n_clusters=3"):
+        vp.ONMF(3, n_components=5, assign="argmax").fit([IMAGE, TEXT])

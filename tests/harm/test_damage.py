@@ -14,7 +14,7 @@ import pytest
 import viewpass as vp
 from commands import write_table
 from inputs import IMAGE, TEXT, small
-from store.models import MODELS
+from store.models import FACTORS, MODELS
 from viewpass.cluster.runs import Run
 from viewpass.store import body, frame
 from viewpass.store.checkpoint import read_checkpoint
@@ -24,7 +24,7 @@ N_MUTATIONS = 20_000
 N_REFRAMED = 1500
 SETS = (
     *("fitted", "gathering", "gathering, sparse", "IMC", "MT19937", "frames", "standard", "a scale a view"),
-    *("graph", "plain, its own number"),
+    *("graph", "plain, its own number", "OMVC, chunks", "MIC"),
 )
 
 
@@ -33,7 +33,7 @@ def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
     contents = []
     for number, name in enumerate(SETS):
-        MODELS[name]().save(folder / str(number))
+        (MODELS | FACTORS)[name]().save(folder / str(number))
         contents.append((folder / str(number)).read_bytes())
     return contents
 

@@ -14,11 +14,11 @@ from typer.testing import CliRunner
 import viewpass as vp
 from viewpass.cli.app import app
 from viewpass.evaluate import nmi
-from viewpass.paper import work
+from viewpass.paper import fig1, published, work
 from viewpass.paper.cells import Cell, Plan
 from viewpass.paper.page import CANNOT, CONFIRMED, NOT, Claim, Section, hypertext, markdown
-from viewpass.paper.run import PARTS, chosen
-from viewpass.paper.settings import METHODS, SETS, grid, trial
+from viewpass.paper.run import PARTS, chosen, preface
+from viewpass.paper.settings import METHODS, SEARCH_SEED, SETS, grid, told_settings, trial
 
 SMALL = {"data": "made digit", "rate": 0.4, "seed": 0, "n_passes": 2, "chunk_size": 50, "n_rows": 200}
 
@@ -182,3 +182,37 @@ def test_sets_know_their_sizes():
     for chosen_set in SETS.values():
         assert chosen_set.chunk(True) <= chosen_set.chunk(False)
         assert chosen_set.rows(False) == 0
+
+
+def test_settings_are_chosen_on_a_seed_that_is_not_reported(tmp_path, monkeypatch):
+    asked = []
+
+    def results(self, cells, **_):
+        asked.append([dict(cell.settings)["seed"] for cell in cells])
+        return [{"nmi": [0.5], "acc": [0.5]} for _ in cells]
+
+    monkeypatch.setattr(Plan, "results", results)
+    fig1.measured(Plan(tmp_path, quick=True))
+    assert set(asked[0]) == {SEARCH_SEED}
+    assert set(asked[1]) == {0, 1, 2, 3, 4}
+
+
+def test_the_published_settings_do_not_hang_on_defaults():
+    assert published.opimc(3).get_params().items() >= published.OPIMC_AS_PUBLISHED.items()
+    assert published.opimc(3, max_iter=7).max_iter == 7
+    assert published.imc(3).get_params().items() >= published.IMC_AS_PUBLISHED.items()
+    assert published.compared("ONMF-DA", 3, 50, multiple=2).n_components == 6
+    assert told_settings({"multiple": 2}) == "components a cluster 2"
+
+
+def test_the_page_says_what_all_its_cells_took(tmp_path, counted):
+    cells = [Cell.of("count", number=number) for number in range(3)]
+    Plan(tmp_path).results(cells[:2])
+    plan = Plan(tmp_path, parts=True)
+    plan.results(cells)
+    clock, processor = plan.took()
+    assert clock > 0
+    assert processor >= 0
+    told = preface(plan, 60.0)
+    assert "Its 3 cells took" in told
+    assert "viewpass paper --parts" in told

@@ -47,6 +47,35 @@ def noise():
     return model
 
 
+PICTURE, WORDS = np.abs(IMAGE), np.abs(TEXT)  # nothing to clip
+
+
+def read_twice(kind, **settings):
+    """A factorisation that has read two chunks, the second of them with a view the first had not."""
+    model = kind(3, random_state=0, n_init=2, **settings).partial_fit([PICTURE[:20], None])
+    return model.partial_fit([PICTURE[20:], WORDS[20:]], observed=GAPS[20:])
+
+
+FACTORS = {
+    "OMVC": lambda: vp.OMVC(3, chunk_size=20, n_passes=2, n_init=2, random_state=0).fit(
+        [PICTURE, WORDS], observed=GAPS
+    ),
+    "OMVC, chunks": lambda: read_twice(vp.OMVC),
+    "ONMF": lambda: vp.ONMF(3, n_components=4, fill="mean", n_init=2, random_state=0).fit(
+        [sp.csr_array(PICTURE), WORDS], observed=GAPS
+    ),
+    "ONMF, chunks": lambda: read_twice(vp.ONMF, hessian="diagonal"),
+    "ONMF, generator": lambda: vp.ONMF(3, n_init=2, random_state=np.random.default_rng(3)).fit(
+        [PICTURE, WORDS]
+    ),
+    "MultiNMF": lambda: vp.MultiNMF(3, n_rounds=2, max_iter=20, n_tries=2, n_init=2, random_state=0).fit(
+        [PICTURE, WORDS], observed=GAPS
+    ),
+    "MIC": lambda: vp.MIC(3, max_iter=20, n_tries=2, n_init=2, random_state=0).fit(
+        {"image": PICTURE, "text": WORDS}, observed=GAPS
+    ),
+    "DAIMC": lambda: vp.DAIMC(3, n_init=2, random_state=0).fit(vp.frames({"a": FRAME.iloc[:, :4]})),
+}
 MODELS = {
     "fitted": lambda: started(chunk_size=7, **PLAIN).fit([IMAGE, TEXT], observed=GAPS),
     "two passes": lambda: started(chunk_size=7, n_passes=2).fit(with_gaps()),
@@ -78,6 +107,19 @@ MODELS = {
     "gathering, graph": lambda: gathering(n_anchors=12, consensus="graph"),
     "IMC, standard": lambda: small(vp.IMC, n_init=2, scale="auto").fit([IMAGE, TEXT], observed=GAPS),
     "IMC": lambda: small(vp.IMC, n_init=2).fit([IMAGE, TEXT], observed=GAPS),
+    "weights": lambda: started(view_weights=[1, 0.25], chunk_size=16).fit([IMAGE, TEXT], observed=GAPS),
+    "weights by name": lambda: started(view_weights={"image": 0, "text": 2}).fit(
+        {"image": IMAGE, "text": TEXT}
+    ),
+    "gathering, weights": lambda: gathering(view_weights=[1, 0.25]),
+    "gathering, a view left out": lambda: gathering(view_weights=[0, 1]),
+    "gathering, learnt weights": lambda: gathering(view_weights="auto", reservoir=5),
+    "learnt weights": lambda: small(view_weights="auto").fit([IMAGE, TEXT], observed=GAPS),
+    "IMC, weights": lambda: small(vp.IMC, n_init=2, view_weights=[3, 1]).fit([IMAGE, TEXT], observed=GAPS),
+    "reservoir": lambda: started(reservoir=9, chunk_size=16).fit([IMAGE, TEXT], observed=GAPS),
+    "reservoir, sparse": lambda: started(reservoir=9, view_weights=[1, 0.5], chunk_size=16).fit(
+        [sp.csr_array(IMAGE), sp.csr_array(TEXT)], observed=GAPS
+    ),
     "MT19937": lambda: started(random_state=np.random.RandomState(3)).partial_fit([IMAGE, TEXT]),
     **{
         kind.__name__: lambda kind=kind: small(

@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 
 from viewpass import __version__
 from viewpass.cli.stopping import STOPPED
-from viewpass.errors import ViewpassError
+from viewpass.errors import SettingError, ViewpassError
 
 EXAMPLE = "Example:  viewpass fit items.parquet -k 10 --out run"
 CODES = "Exit codes: 0 done, 1 an error (one line says which), 2 wrong usage, 130 stopped by Ctrl-C."
@@ -175,6 +175,17 @@ def fit(
             metavar="NAME", help="How anchors form clusters: merge, graph, none (no anchors), or auto."
         ),
     ] = "auto",
+    view_weights: Annotated[
+        str,
+        typer.Option(
+            metavar="WEIGHTS",
+            help="What views count for: none (all the same), auto, or VIEW=WEIGHT,VIEW=WEIGHT for each view.",
+        ),
+    ] = "none",
+    reservoir: Annotated[
+        int,
+        typer.Option(min=0, metavar="N", help="Rows kept as a sample and labelled again after every chunk."),
+    ] = 0,
     max_iter: Annotated[int, typer.Option(min=1, metavar="N", help="Most centre updates a chunk.")] = 20,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Decides what is drawn at the start.")] = 0,
     resume: Annotated[
@@ -184,6 +195,26 @@ def fit(
     checkpoint_every: Annotated[
         int, typer.Option(min=1, metavar="N", help="Save the state every N chunks.")
     ] = 50,
+    engine: Annotated[
+        str, typer.Option(metavar="NAME", help="Who works: local (this process), or dask (many).")
+    ] = "local",
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            show_default=False,
+            help="The scheduler of a Dask cluster; without it one is started on this machine.",
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            show_default=False,
+            help="With dask: chunks of a round, one a worker; as many as there are workers.",
+        ),
+    ] = None,
     threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:
@@ -196,9 +227,17 @@ def fit(
     The state is saved on the way. After Ctrl-C, a crash or a power cut, the
     same command with --resume goes on, and the files come out the same, byte
     for byte.
+
+    With --engine dask the workers of a Dask cluster read the data and write the
+    labels, into FOLDER/labels; they must see both under the same names. The
+    result is that of chunks of N times --chunk-size rows.
     """
+    if engine not in ("local", "dask"):
+        raise SettingError(f"--engine {engine}: local or dask was expected.")
+    if engine == "local" and (scheduler is not None or workers is not None):
+        raise SettingError("--scheduler and --workers go with --engine dask.")
     from viewpass.cli.fit import run
-    from viewpass.cli.given import open_data, parsed_number, parsed_scale
+    from viewpass.cli.given import open_data, parsed_number, parsed_scale, parsed_weights
     from viewpass.cluster.opimc import OPIMC
 
     estimator = OPIMC(
@@ -211,10 +250,24 @@ def fit(
         scale=parsed_scale(scale),
         n_anchors=parsed_number(anchors, "--anchors"),
         consensus=None if consensus == "none" else consensus,
+        view_weights=parsed_weights(view_weights),
+        reservoir=reservoir,
         random_state=seed,
         n_threads=threads,
     )
     source = open_data(data, views or [], id)
+    if engine == "dask":
+        from viewpass.cli.distributed import run as run_on_dask
+
+        run_on_dask(
+            *(estimator, source, out),
+            resume=resume,
+            every=checkpoint_every,
+            as_json=as_json,
+            scheduler=scheduler,
+            n_workers=workers,
+        )
+        return
     run(estimator, source, out, resume=resume, every=checkpoint_every, as_json=as_json)
 
 
@@ -325,7 +378,21 @@ def paper(
         bool,
         typer.Option("--quick", help="Minutes, not hours: shorter grids, fewer passes, parts of large sets."),
     ] = False,
-    seeds: Annotated[int, typer.Option(min=0, metavar="N", help="Repetitions; 5, or 2 with --quick.")] = 0,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME",
+            help="Only this set in figures 1 to 3 (webkb ...); may be repeated.",
+        ),
+    ] = None,
+    parts: Annotated[
+        bool,
+        typer.Option("--parts", help="All of it, but figures 1 to 3 read only parts of the two large sets."),
+    ] = False,
+    seeds: Annotated[
+        int, typer.Option(min=0, max=1000, metavar="N", help="Repetitions; 5, or 2 with --quick.")
+    ] = 0,
     jobs: Annotated[int, typer.Option(min=0, metavar="N", help="Processes; as many as processors.")] = 0,
     data: Annotated[
         Path | None,
@@ -345,6 +412,8 @@ def paper(
     plan = Plan(
         out,
         quick=quick,
+        parts=parts,
+        sets=tuple(sets or ()),
         n_seeds=seeds or (2 if quick else 5),
         n_jobs=jobs or available_threads(),
         folder=None if data is None else str(data),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,26 @@ from viewpass.store.folder import RunFolder
 def run(estimator: OPIMC, data: Source, out: Path, *, resume: bool, every: int, as_json: bool) -> None:
     """Fit, or go on with a fit; leave model, labels and report."""
     folder = RunFolder(out)
-    fitting = Run(estimator, data, folder)
+    go(Run(estimator, data, folder), folder, resume=resume, every=every, as_json=as_json)
+
+
+@contextmanager
+def by_itself(shown: Display) -> Iterator[Callable[[Progress], None]]:
+    """A run that needs nobody else; gives who shows its progress."""
+    yield Watch(shown)
+
+
+def go(
+    fitting: Run,
+    folder: RunFolder,
+    *,
+    resume: bool,
+    every: int,
+    as_json: bool,
+    helped: Callable[[Display], AbstractContextManager[Callable[[Progress], None]]] = by_itself,
+) -> None:
+    """Take a run to its end; `helped` is entered for the time it works."""
+    out = folder.path
     new = not out.exists()
     folder.open(resume=resume)
     try:
@@ -34,7 +54,8 @@ def run(estimator: OPIMC, data: Source, out: Path, *, resume: bool, every: int, 
                 fitting.resume()
                 shown.say(f"going on with {out}")
             try:
-                report = fitting.go(Orders(every, _Watch(shown), stopping))
+                with helped(shown) as watch:
+                    report = fitting.go(Orders(every, watch, stopping))
             except StoppedError as stop:
                 shown.say(f"{stop} Go on with:\n  {how_to_go_on()}")
                 shown.end("stopped", message=str(stop), resume=how_to_go_on())
@@ -44,7 +65,7 @@ def run(estimator: OPIMC, data: Source, out: Path, *, resume: bool, every: int, 
         _tidy(folder, new=new)
 
 
-class _Watch:
+class Watch:
     """Hands the progress of a run to its display."""
 
     def __init__(self, shown: Display) -> None:
@@ -52,6 +73,7 @@ class _Watch:
         self._begun, self._number = False, 0
 
     def __call__(self, progress: Progress) -> None:
+        """Show it."""
         number, row = progress.at
         if not row:
             return
@@ -86,7 +108,8 @@ def _tell(report: dict[str, Any], folder: RunFolder, shown: Display) -> None:
         shown.say(f"  view {name}: {view['columns']} columns, missing in {share:.1%} of rows")
     if report["rows_without_any_view"]:
         shown.say(f"  {report['rows_without_any_view']:,} rows have no view at all: their cluster is -1")
-    for what, path in (("model", folder.model), ("labels", folder.labels), ("report", folder.report)):
+    labels = folder.labels if folder.labels.exists() else folder.parts
+    for what, path in (("model", folder.model), ("labels", labels), ("report", folder.report)):
         shown.say(f"{what + ':':<8}{path}")
     shown.end("finished", already=False, run=str(folder.path), **report)
 

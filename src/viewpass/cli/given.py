@@ -78,6 +78,31 @@ def parsed_scale(given: str) -> Any:
     return scale
 
 
+def parsed_weights(given: str) -> Any:
+    """None for "none", "auto", or VIEW=WEIGHT for each view.
+
+    >>> parsed_weights("auto"), parsed_weights("image=2,words=0.5")
+    ('auto', {'image': 2.0, 'words': 0.5})
+    """
+    if "=" not in given:
+        if given in ("none", "auto"):
+            return None if given == "none" else given
+        raise SettingError(f"--view-weights {given}: auto, none, or VIEW=WEIGHT for each view was expected.")
+    weights: dict[str, float] = {}
+    for text in given.split(","):
+        view, _, number = text.rpartition("=")
+        try:
+            weight = float(number)
+        except ValueError:
+            weight = -1.0
+        if not view or view in weights or not weight >= 0:
+            raise SettingError(
+                f"--view-weights {given}: VIEW=WEIGHT once for each view, a number from 0 on, was expected."
+            )
+        weights[view] = weight
+    return weights
+
+
 def _columns(text: str) -> Any:
     column, slash, width = text.rpartition("/")
     if slash and column and width.isdigit():

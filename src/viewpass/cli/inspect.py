@@ -44,9 +44,10 @@ def of_model(path: Path) -> dict[str, Any]:
     estimator = load(path)
     model = estimator._fitted_model()
     views = {
-        name: {"columns": width, "missing": model.n_rows - observed, "scale": scale}
-        for name, width, observed, scale in zip(
-            *(model.schema.names, model.schema.widths, model.total.squares, model.scaling.names),
+        name: {"columns": width, "missing": model.n_rows - observed, "scale": scale, "weight": weight}
+        for name, width, observed, scale, weight in zip(
+            *(model.schema.names, model.schema.widths, model.total.squares),
+            *(model.scaling.names, model.view_weights),
             strict=True,
         )
     }
@@ -136,7 +137,8 @@ def lines(told: dict[str, Any]) -> list[str]:
         columns = "not seen yet" if view["columns"] is None else f"{view['columns']:,} columns"
         missing = f"missing in {_share(view['missing'], n_rows)} of rows"
         scale = f", scale {view['scale']}" if "scale" in view else ""
-        out.append(f"  view {name:<{width}}  {columns}, {missing}{scale}")
+        weight = f", weight {view['weight']:.3g}" if view.get("weight", 1.0) != 1.0 else ""
+        out.append(f"  view {name:<{width}}  {columns}, {missing}{scale}{weight}")
     if told["rows_without_any_view"]:
         out.append(f"  rows without any view: {told['rows_without_any_view']:,}")
     if told.get("patterns"):

@@ -18,6 +18,7 @@ from rich.text import Text
 LINE_SECONDS = 5.0  # between lines where there is no terminal
 BARS = " ▁▂▃▄▅▆▇█"
 SHOWN_CLUSTERS = 60
+SHOWN_WORKERS = 8
 
 
 class Display:
@@ -26,6 +27,7 @@ class Display:
     def __init__(self) -> None:
         self._began = self._told = time.perf_counter()
         self._first: int | None = None  # rows behind when this command began
+        self._rates: dict[str, float] = {}
 
     def _speed(self, done: int) -> float:
         """Rows a second since this command began."""
@@ -39,6 +41,9 @@ class Display:
     def show(self, done: int, total: int | None, label: str, loss: float | None, sizes: Any) -> None:
         """`done` of `total` rows; `label` says of what."""
 
+    def workers(self, rates: dict[str, float]) -> None:
+        """Rows a second of each worker, where there are several."""
+
     def say(self, text: str) -> None:
         """A line for people."""
         typer.echo(text)
@@ -47,8 +52,23 @@ class Display:
         """What came out, for machines."""
 
 
+def told_rates(rates: dict[str, float]) -> str:
+    """Rates of the workers in a line.
+
+    >>> told_rates({"tcp://a:1": 5200.4, "tcp://b:2": 900.0})
+    'workers: tcp://a:1 5,200 rows/s, tcp://b:2 900 rows/s'
+    """
+    few = [f"{worker} {rate:,.0f} rows/s" for worker, rate in list(rates.items())[:SHOWN_WORKERS]]
+    more = len(rates) - SHOWN_WORKERS
+    return f"workers: {', '.join(few)}{f' and {more} more' if more > 0 else ''}"
+
+
 class Lines(Display):
     """A line now and then."""
+
+    def workers(self, rates: dict[str, float]) -> None:
+        """With the next line."""
+        self._rates = rates
 
     def show(self, done: int, total: int | None, label: str, loss: float | None, sizes: Any) -> None:
         """Say it if some seconds have passed."""
@@ -65,10 +85,16 @@ class Lines(Display):
         if total and self._speed(done) > 0:
             parts.append(f"{(total - done) / self._speed(done):.0f} s left")
         typer.echo(", ".join(parts))
+        if self._rates:
+            typer.echo(f"  {told_rates(self._rates)}")
 
 
 class Json(Display):
     """One JSON object a line, on standard output; nothing else goes there."""
+
+    def workers(self, rates: dict[str, float]) -> None:
+        """With the next object."""
+        self._rates = rates
 
     def show(self, done: int, total: int | None, label: str, loss: float | None, sizes: Any) -> None:
         """Say it once a second at most."""
@@ -84,6 +110,7 @@ class Json(Display):
             rows_per_second=round(self._speed(done), 1),
             loss=loss,
             clusters=np.asarray(sizes).tolist(),
+            **({"workers": self._rates} if self._rates else {}),
         )
 
     def say(self, text: str) -> None:
@@ -112,6 +139,10 @@ class Terminal(Display):
         self._label = ""
         self.live = Live(Group(self._bar, self._below), console=console, refresh_per_second=4, transient=True)
 
+    def workers(self, rates: dict[str, float]) -> None:
+        """Below the clusters."""
+        self._rates = rates
+
     def show(self, done: int, total: int | None, label: str, loss: float | None, sizes: Any) -> None:
         """Draw it; the display refreshes itself."""
         if label != self._label:
@@ -126,7 +157,8 @@ class Terminal(Display):
             speed=f"{self._speed(done):,.0f}",
         )
         told = "" if loss is None else f"loss {loss:.6f}   "
-        self._below.plain = f"{told}clusters {bars(sizes)}"
+        below = f"\n{told_rates(self._rates)}" if self._rates else ""
+        self._below.plain = f"{told}clusters {bars(sizes)}{below}"
 
 
 def bars(sizes: Any) -> str:

@@ -130,6 +130,26 @@ class ViewReader(
             check_passes(X, 2)
         return self.fit(X, observed=observed).transform(X, observed=observed)
 
+    # ---- files
+
+    @abstractmethod
+    def _packed(self, arrays: dict[str, Array]) -> dict[str, Any]:
+        """What was learnt as JSON; its arrays go into `arrays`."""
+
+    @abstractmethod
+    def _take_packed(self, stored: Fields) -> None:
+        """Take over what `_packed` gave; FileError if it makes no sense."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file that `vp.load` reads: whole or not at all, and never executable.
+
+        It holds the centres (or bases), the sums, the settings and the state of the random numbers, so
+        that `predict` gives the same labels and `partial_fit` goes on to the same bits. It does not hold
+        the labels of the rows it was fitted to, nor `n_threads`. (`OMVC` and `ONMF` keep the coefficients
+        of the rows read, which their k-means needs, and so their labels.)
+        """
+        save(self, path)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -148,23 +168,6 @@ class ViewClusterer(ViewReader):
 
     def _fitted_schema(self) -> Schema:
         return self._fitted_model().schema
-
-    @abstractmethod
-    def _packed(self, arrays: dict[str, Array]) -> dict[str, Any]:
-        """What was learnt as JSON; its arrays go into `arrays`."""
-
-    @abstractmethod
-    def _take_packed(self, stored: Fields) -> None:
-        """Take over what `_packed` gave; FileError if it makes no sense."""
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file that `vp.load` reads: whole or not at all, and never executable.
-
-        It holds the centres, the sums, the settings and the state of the random numbers, so that
-        `predict` gives the same labels and `partial_fit` goes on to the same bits. It does not hold
-        `labels_` and `stream_labels_` of the rows it was fitted to, nor `n_threads`.
-        """
-        save(self, path)
 
     def _workspace(self, source: Source | None = None) -> Workspace:
         spare = 0 if source is None or source.in_memory else 1  # for the thread that reads ahead
@@ -223,10 +226,12 @@ class ViewClusterer(ViewReader):
         They are means of rows in the scale that `scales_` names.
         """
         model = self._fitted_model()
-        means = model.centres.values if model.cut is None else model.clusters.centres(self.alpha)
+        means = model.unweighed(
+            model.centres.values if model.cut is None else model.clusters.centres(self.alpha)
+        )
         shape = [(model.clusters.n_clusters, width or 0) for width in model.schema.widths]
         return [
-            np.full(shape[v], np.nan) if model.centres.values[v] is None or values is None else values.copy()
+            np.full(shape[v], np.nan) if model.centres.values[v] is None or values is None else values
             for v, values in enumerate(means)
         ]
 
@@ -237,13 +242,19 @@ class ViewClusterer(ViewReader):
         return dict(zip(model.schema.names, model.scaling.names, strict=True))
 
     @property
+    def view_weights_(self) -> dict[str, float]:
+        """What each view's squared distances count for; the largest is 1."""
+        model = self._fitted_model()
+        return dict(zip(model.schema.names, model.view_weights, strict=True))
+
+    @property
     def counts_(self) -> list[Integers]:
         """Rows of each cluster that have view v, for each view."""
         return [counts.copy() for counts in self._fitted_model().clusters.counts]
 
     @property
     def statistics_(self) -> Statistics:
-        """The sums and counts themselves (a copy)."""
+        """The sums and counts themselves (a copy); of rows of length sqrt(w) where views are weighed."""
         return self._fitted_model().clusters.copy()
 
     @property
@@ -256,8 +267,8 @@ class ViewClusterer(ViewReader):
         """The objective J over all rows read (Eq. 17)."""
         model = self._fitted_model()
         if model.cut is not None:
-            return model.clusters.objective(self.alpha)
-        return objective(model.centres, model.total, self.alpha)
+            return model.clusters.objective(self.alpha, model.weights)
+        return objective(model.centres, model.total, self.alpha, model.weights)
 
     @property
     def n_iter_(self) -> int:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.utils._param_validation import Interval
 
-from viewpass.cluster.factor import grouped
+from viewpass.cluster.factor import NOT_NEGATIVE, grouped
 from viewpass.cluster.offline import OfflineFactorClusterer
 from viewpass.core.factors.daimc import Settings, factorise
 from viewpass.core.factors.project import shared
@@ -65,16 +65,10 @@ class DAIMC(OfflineFactorClusterer):
     agreement = 0.0
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        **OfflineFactorClusterer._parameter_constraints,
         "alignment": [Interval(Real, 0, None, closed="neither")],
         "sparsity": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "views": "no_validation",  # type: ignore[dict-item]
-        "random_state": "no_validation",  # type: ignore[dict-item]
-        "n_threads": [Interval(Integral, 1, None, closed="left"), None],
-        "verbose": ["verbose"],
+        "tol": NOT_NEGATIVE,
     }
 
     def __init__(
@@ -91,16 +85,10 @@ class DAIMC(OfflineFactorClusterer):
         n_threads: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, max_iter, n_init, views, random_state, n_threads, verbose)
         self.alignment = alignment
         self.sparsity = sparsity
-        self.max_iter = max_iter
         self.tol = tol
-        self.n_init = n_init
-        self.views = views
-        self.random_state = random_state
-        self.n_threads = n_threads
-        self.verbose = verbose
 
     def _learn(self, rows: MeasuredRows, kept: Any, rng: np.random.Generator, seed: int) -> Whole:
         views = unit_views(rows, kept)
@@ -108,19 +96,8 @@ class DAIMC(OfflineFactorClusterer):
         start = self._start(here, len(kept), seed)
         settings = Settings(self.alignment, self.sparsity, self.max_iter, self.tol)
         bases, _, agreed, curve = factorise(here, start, settings)
-        return Whole(
-            schema=rows.chunk.schema,
-            n_rows=rows.n_rows,
-            kept=kept,
-            bases=spread(bases, views),
-            totals=[None if view is None else 1.0 for view in views],
-            agreed=agreed,
-            value=curve[-1],
-            curve=curve,
-            n_iter=len(curve),
-            seed=seed,
-            n_last=rows.n_rows,
-        )
+        totals = [None if view is None else 1.0 for view in views]
+        return Whole.of(rows, kept, seed, spread(bases, views), totals, agreed, curve, set())
 
     def _start(self, views: list[Filled], n_rows: int, seed: int) -> Floats:
         """0.1 and more where the views a row has put it into a cluster."""

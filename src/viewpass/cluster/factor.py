@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from numbers import Integral, Real
 from typing import Any, Protocol, Self
 
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from viewpass.cluster.base import ViewReader, check_whole, narrated, whole
+from viewpass.cluster.base import ViewReader, check_whole
 from viewpass.core.factors.rows import Filled, clipped, present_rows
-from viewpass.core.factors.stream import FactorStream
 from viewpass.engine.local import too_few
-from viewpass.errors import DataError
+from viewpass.errors import DataError, FileError
 from viewpass.kernels.grid import Floats, Integers, Labels, Matrix
 from viewpass.kernels.threads import available_threads, single_threaded_blas
 from viewpass.sources.source import Source
 from viewpass.views.chunk import Schema
 from viewpass.views.rows import MeasuredRows
-from viewpass.views.seeds import as_generator
 
 PREDICT_BLOCK = 8192
+COUNT = [Interval(Integral, 1, None, closed="left")]  # kinds of settings
+NOT_NEGATIVE = [Interval(Real, 0, None, closed="left")]
 
 
 class Factored(Protocol):
@@ -60,10 +62,40 @@ class Factored(Protocol):
 
 
 class FactorClusterer(ViewReader):
-    """Base of the factorisations; a subclass learns (`_learnt`) and projects new rows (`_project`)."""
+    """Base of the factorisations; a subclass learns (`_learnt`) and projects new rows (`_project`).
 
-    n_init: int
-    random_state: Any
+    It has the settings all of them share. scikit-learn reads the settings of an estimator off its own
+    `__init__`, so a subclass lists them there again, and adds its own to `_parameter_constraints`.
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
+        "n_clusters": COUNT,
+        "max_iter": COUNT,
+        "n_init": COUNT,
+        "views": "no_validation",  # type: ignore[dict-item]
+        "random_state": "no_validation",  # type: ignore[dict-item]
+        "n_threads": [*COUNT, None],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int,
+        max_iter: int,
+        n_init: int,
+        views: Any,
+        random_state: Any,
+        n_threads: int | None,
+        verbose: int,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.views = views
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.verbose = verbose
+
     assign = "k-means"
     _learnt: Factored
 
@@ -93,6 +125,11 @@ class FactorClusterer(ViewReader):
     def _threads(self) -> int:
         return self.n_threads or available_threads()
 
+    @property
+    def _rank(self) -> int:
+        """Columns of the bases and of the consensus."""
+        return int(self.n_clusters)
+
     def _groups(self) -> tuple[Floats, Labels]:
         """Centres of the clusters in the consensus, and labels of the rows that have a view."""
         state = self._state()
@@ -121,16 +158,16 @@ class FactorClusterer(ViewReader):
     def consensus_(self) -> Floats:
         """Coefficients all views agree on, a row each of all rows read; NaN for rows without a view."""
         state = self._state()
-        out = np.full((state.n_rows, self.n_clusters), np.nan)
+        out = np.full((state.n_rows, self._rank), np.nan)
         out[state.where()] = state.consensus()
         return out
 
     @property
     def components_(self) -> list[Floats]:
-        """The basis of each view, (n_clusters, columns); NaN for a view no row has had yet."""
+        """The basis of each view, (rank, columns); NaN for a view no row has had yet."""
         widths = self._fitted_schema().widths
         return [
-            np.full((self.n_clusters, width or 0), np.nan) if basis is None else basis.T.copy()
+            np.full((self._rank, width or 0), np.nan) if basis is None else basis.T.copy()
             for basis, width in zip(self._state().components(), widths, strict=True)
         ]
 
@@ -169,7 +206,7 @@ class FactorClusterer(ViewReader):
             schema.merged(chunk.schema)
             rows = MeasuredRows(chunk).measure()
             kept = np.flatnonzero(rows.n_seen > 0)
-            coefficients = np.full((chunk.n_rows, self.n_clusters), np.nan)
+            coefficients = np.full((chunk.n_rows, self._rank), np.nan)
             residual = np.zeros(chunk.n_rows)
             with single_threaded_blas():
                 coefficients[kept], residual[kept] = self._project(self._prepared(rows, kept), len(kept))
@@ -247,83 +284,16 @@ class FactorClusterer(ViewReader):
                 stacklevel=4,
             )
 
+    def _check_unchanged(self, rank: int) -> None:
+        if rank != self._rank:
+            raise FileError(
+                "the number of clusters or components was changed after the fit, from "
+                f"{rank} to {self._rank}: fit again, or change it back, before you save."
+            )
+
     def _check_enough(self, n_seen: int) -> None:
         if n_seen < self.n_clusters:
             raise DataError(too_few(n_seen, self.n_clusters))
-
-
-class OnlineFactorClusterer(FactorClusterer):
-    """A factorisation that reads chunks."""
-
-    chunk_size: int
-    n_passes: int
-    _learnt: FactorStream
-
-    @abstractmethod
-    def _new_stream(self, source: Source | None) -> FactorStream:
-        """Begin; `source` is all the data there will be, None when chunks come one by one."""
-
-    def _seeded(self) -> tuple[np.random.Generator, int]:
-        rng = as_generator(self.random_state)
-        return rng, int(rng.integers(2**31))
-
-    def fit(self, X: Any, y: Any = None, observed: Any = None) -> Self:
-        """Factorise the rows chunk by chunk, then cluster the consensus.
-
-        Parameters
-        ----------
-        X, observed
-            As in `OPIMC.fit`.
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
-        fresh, source = self._begin(X, observed)
-        with narrated(self.verbose):
-            fresh._learnt = stream = fresh._new_stream(source)
-            for number in range(self.n_passes):
-                read_pass(stream, source, self.chunk_size)
-                if number == 0:
-                    self._check_enough(stream.n_rows - stream.n_unseen)
-        stream.n_last = stream.n_rows
-        return self._end(fresh, source)
-
-    def partial_fit(self, X: Any, y: Any = None, observed: Any = None) -> Self:
-        """Read one chunk: all rows of X, in one step.
-
-        The consensus coefficients of all rows read are kept: k-means needs them. It runs when
-        `labels_` (of this chunk) or `predict` is asked for.
-        """
-        self._validate_params()
-        check_whole(self.n_clusters, "n_clusters")
-        begun = hasattr(self, "_learnt")
-        fresh = self if begun else self._blank()
-        source = fresh._read(X, observed, reset=not begun)
-        if source.n_rows == 0:
-            raise DataError("the chunk has no rows (0 samples): at least one is needed.")
-        stream = self._learnt if begun else fresh._new_stream(None)
-        chunk = whole(source)
-        known = set(stream.clipped)
-        stream.feed(chunk)
-        stream.n_last = chunk.n_rows
-        fresh._learnt = stream
-        if not fresh._cut_by_views:
-            fresh.n_features_in_ = sum(width or 0 for width in fresh._fitted_schema().widths)
-        if source.row_ids is not None:
-            fresh.row_ids_ = source.row_ids
-        self._become(fresh)
-        self._tell_clipped(known)
-        return self
-
-
-def read_pass(stream: FactorStream, source: Source, chunk_size: int) -> None:
-    """Read the source once, from its first row on."""
-    if stream.pieces:
-        stream.begin_pass()
-    for chunk in source.chunks(chunk_size):
-        stream.feed(chunk)
 
 
 def grouped(rows: Matrix, n_clusters: int, n_init: int, seed: int) -> tuple[Floats, Labels]:

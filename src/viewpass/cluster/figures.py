@@ -21,9 +21,15 @@ def figures(model: Model, sizes: Integers) -> dict[str, Any]:
         "rows": model.n_rows,
         "rows_without_any_view": model.n_unseen,
         "views": {
-            name: {"columns": width, "missing": model.n_rows - observed[name], "scale": scale}
-            for name, width, scale in zip(
-                model.schema.names, model.schema.widths, model.scaling.names, strict=True
+            name: {
+                "columns": width,
+                "missing": model.n_rows - observed[name],
+                "scale": scale,
+                "weight": weight,
+            }
+            for name, width, scale, weight in zip(
+                *(model.schema.names, model.schema.widths, model.scaling.names, model.view_weights),
+                strict=True,
             )
         },
         "clusters": sizes.tolist(),

@@ -12,9 +12,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from viewpass.cluster.base import ViewClusterer, check_whole, narrated, whole
 from viewpass.cluster.scales import checked_scale
 from viewpass.cluster.starts import checked_init
+from viewpass.cluster.weights import checked_weights
 from viewpass.core.beginning import begin_plain
 from viewpass.core.model import Model, Plan, widened
 from viewpass.core.step import Outcome, Rules
+from viewpass.core.weighing import learnt_weights
 from viewpass.engine.local import too_few
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array
@@ -48,7 +50,7 @@ class IMC(ViewClusterer):
     init : {"auto", "k-means++", "random"}, array or list of arrays, default="auto"
         How a start is made. "k-means++": seeds far apart by distances over shared views;
         "random": the published soft random V; "auto": the two in turn. Arrays as in `OPIMC`.
-    scale
+    scale, view_weights
         As in `OPIMC`, learnt from all rows.
     fill, views, random_state, n_threads, verbose
         As in `OPIMC`.
@@ -59,8 +61,8 @@ class IMC(ViewClusterer):
         -1: a row without any view.
     objectives_ : (n_init,) array
         The objective each start reached.
-    cluster_centers_, scales_, counts_, statistics_, loss_curve_, objective_, n_iter_, n_rows_unseen_,
-    view_names_in_, n_features_in_, row_ids_
+    cluster_centers_, scales_, view_weights_, counts_, statistics_, loss_curve_, objective_, n_iter_,
+    n_rows_unseen_, view_names_in_, n_features_in_, row_ids_
         As in `OPIMC`.
 
     Examples
@@ -82,6 +84,7 @@ class IMC(ViewClusterer):
         "init": "no_validation",  # type: ignore[dict-item]
         "fill": [StrOptions({"mean", "zero-filled-mean"}), None],
         "scale": "no_validation",  # type: ignore[dict-item]
+        "view_weights": "no_validation",  # type: ignore[dict-item]
         "views": "no_validation",  # type: ignore[dict-item]
         "random_state": "no_validation",  # type: ignore[dict-item]
         "n_threads": [Interval(Integral, 1, None, closed="left"), None],
@@ -99,6 +102,7 @@ class IMC(ViewClusterer):
         init: Any = "auto",
         fill: str | None = "mean",
         scale: Any = "unit",
+        view_weights: Any = None,
         views: Any = None,
         random_state: Any = None,
         n_threads: int | None = None,
@@ -112,6 +116,7 @@ class IMC(ViewClusterer):
         self.init = init
         self.fill = fill
         self.scale = scale
+        self.view_weights = view_weights
         self.views = views
         self.random_state = random_state
         self.n_threads = n_threads
@@ -145,6 +150,10 @@ class IMC(ViewClusterer):
             raise DataError(too_few(n_seen, self.n_clusters))
         with narrated(self.verbose):
             best, fresh.objectives_ = fresh._best_start(rows)
+            if isinstance(self.view_weights, str):
+                weights = learnt_weights(best.total, self.alpha)
+                rows = MeasuredRows(rows.chunk, n_threads=self.n_threads or 1, weights=weights)
+                best, fresh.objectives_ = fresh._best_start(rows)
         fresh._learnt = Model(
             chunk.schema,
             widened(best.total, chunk.schema),
@@ -156,6 +165,7 @@ class IMC(ViewClusterer):
             best.n_iter,
             [best.loss / rows.n_rows],
             n_clusters=best.total.n_clusters,
+            weights=rows.weights,
         )
         fresh.labels_ = best.decision.labels
         if not fresh._cut_by_views:
@@ -169,11 +179,14 @@ class IMC(ViewClusterer):
         """All rows in the scale learnt from them."""
         n_threads = self.n_threads or 1
         names = checked_scale(self.scale, self.view_names_in_)
-        rows = MeasuredRows(chunk).measure(n_threads)
+        given = checked_weights(self.view_weights, self.view_names_in_)
+        weights = None if isinstance(given, str) else given
+        rows = MeasuredRows(chunk, weights=weights).measure(n_threads)
         scaling = Scaling.learn(rows, names)
         if scaling.plain:
             return rows, scaling
-        return MeasuredRows(scaling.apply(chunk, n_threads=n_threads)).measure(n_threads), scaling
+        scaled = scaling.apply(rows.chunk, n_threads=n_threads)
+        return MeasuredRows(scaled, weights=weights).measure(n_threads), scaling
 
     def _best_start(self, rows: MeasuredRows) -> tuple[Outcome, Any]:
         init = checked_init(self.init, self.n_clusters, self.view_names_in_)
@@ -187,7 +200,7 @@ class IMC(ViewClusterer):
                 seeded = init == "k-means++" or number % 2 == 0
                 kind = "one seeding" if seeded else "random"
             outcome = begin_plain(rows, Plan(self.n_clusters, rules, kind), workspace, rng)
-            objectives.append(outcome.total.objective(self.alpha))
+            objectives.append(outcome.total.objective(self.alpha, rows.weights))
             if best is None or objectives[-1] < min(objectives[:-1]):
                 best = outcome
             logger.info("start %d (%s): objective %.6g", number + 1, kind, objectives[-1])

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
+from viewpass.cluster.factor import COUNT, NOT_NEGATIVE
 from viewpass.cluster.offline import OfflineFactorClusterer
 from viewpass.core.factors.mic import Settings, factorise
 from viewpass.core.factors.rows import Filled
@@ -57,17 +56,11 @@ class MIC(OfflineFactorClusterer):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "agreement": [Interval(Real, 0, None, closed="left")],
-        "sparsity": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "n_tries": [Interval(Integral, 1, None, closed="left")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "views": "no_validation",  # type: ignore[dict-item]
-        "random_state": "no_validation",  # type: ignore[dict-item]
-        "n_threads": [Interval(Integral, 1, None, closed="left"), None],
-        "verbose": ["verbose"],
+        **OfflineFactorClusterer._parameter_constraints,
+        "agreement": NOT_NEGATIVE,
+        "sparsity": NOT_NEGATIVE,
+        "tol": NOT_NEGATIVE,
+        "n_tries": COUNT,
     }
 
     def __init__(
@@ -85,34 +78,15 @@ class MIC(OfflineFactorClusterer):
         n_threads: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, max_iter, n_init, views, random_state, n_threads, verbose)
         self.agreement = agreement
         self.sparsity = sparsity
-        self.max_iter = max_iter
         self.tol = tol
         self.n_tries = n_tries
-        self.n_init = n_init
-        self.views = views
-        self.random_state = random_state
-        self.n_threads = n_threads
-        self.verbose = verbose
 
     def _learn(self, rows: MeasuredRows, kept: Any, rng: np.random.Generator, seed: int) -> Whole:
         views, totals, negative = read_whole(rows, kept)
         here: list[Filled] = [view for view in views if view is not None]
         settings = Settings(self.agreement, self.sparsity, self.max_iter, self.tol, self.n_tries)
         bases, agreed, curve = factorise(here, self.n_clusters, settings, rng, self._threads())
-        return Whole(
-            schema=rows.chunk.schema,
-            n_rows=rows.n_rows,
-            kept=kept,
-            bases=spread(bases, views),
-            totals=totals,
-            agreed=agreed,
-            value=curve[-1],
-            curve=curve,
-            n_iter=len(curve),
-            seed=seed,
-            n_last=rows.n_rows,
-            clipped=negative,
-        )
+        return Whole.of(rows, kept, seed, spread(bases, views), totals, agreed, curve, negative)

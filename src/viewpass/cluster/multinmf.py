@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import logging
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
+from viewpass.cluster.factor import COUNT, NOT_NEGATIVE
 from viewpass.cluster.offline import OfflineFactorClusterer
 from viewpass.core.factors.multinmf import Settings, factorise
 from viewpass.core.factors.rows import Filled
@@ -60,16 +59,10 @@ class MultiNMF(OfflineFactorClusterer):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "agreement": [Interval(Real, 0, None, closed="left")],
-        "n_rounds": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "n_tries": [Interval(Integral, 1, None, closed="left")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "views": "no_validation",  # type: ignore[dict-item]
-        "random_state": "no_validation",  # type: ignore[dict-item]
-        "n_threads": [Interval(Integral, 1, None, closed="left"), None],
-        "verbose": ["verbose"],
+        **OfflineFactorClusterer._parameter_constraints,
+        "agreement": NOT_NEGATIVE,
+        "n_rounds": COUNT,
+        "n_tries": COUNT,
     }
 
     def __init__(
@@ -86,16 +79,10 @@ class MultiNMF(OfflineFactorClusterer):
         n_threads: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, max_iter, n_init, views, random_state, n_threads, verbose)
         self.agreement = agreement
         self.n_rounds = n_rounds
-        self.max_iter = max_iter
         self.n_tries = n_tries
-        self.n_init = n_init
-        self.views = views
-        self.random_state = random_state
-        self.n_threads = n_threads
-        self.verbose = verbose
 
     def _learn(self, rows: MeasuredRows, kept: Any, rng: np.random.Generator, seed: int) -> Whole:
         views, totals, negative = read_whole(rows, kept)
@@ -105,17 +92,6 @@ class MultiNMF(OfflineFactorClusterer):
             *(here, self.n_clusters, settings, rng, self._threads()),
             tell=lambda number, value: logger.info("round %d: objective %.6g", number, value),
         )
-        return Whole(
-            schema=rows.chunk.schema,
-            n_rows=rows.n_rows,
-            kept=kept,
-            bases=spread(bases, views),
-            totals=totals,
-            agreed=agreed,
-            value=curve[-1],
-            curve=curve,
-            n_iter=max(len(curve) - 1, 1),
-            seed=seed,
-            n_last=rows.n_rows,
-            clipped=negative,
-        )
+        whole = Whole.of(rows, kept, seed, spread(bases, views), totals, agreed, curve, negative)
+        whole.n_iter = max(len(curve) - 1, 1)  # its first value is that of the start
+        return whole

@@ -12,8 +12,10 @@ from viewpass.cluster.factor import FactorClusterer, not_negative
 from viewpass.core.factors.project import agreed
 from viewpass.core.factors.rows import Filled
 from viewpass.core.factors.whole import Whole
-from viewpass.kernels.grid import Floats, Integers
+from viewpass.kernels.grid import Array, Floats, Integers
 from viewpass.kernels.threads import single_threaded_blas
+from viewpass.store.factors import pack_whole, unpack_whole
+from viewpass.store.fields import Fields
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.seeds import as_generator
 
@@ -50,6 +52,13 @@ class OfflineFactorClusterer(FactorClusterer):
         with narrated(self.verbose), single_threaded_blas():
             fresh._learnt = fresh._learn(rows, kept, rng, seed)
         return self._end(fresh, source)
+
+    def _packed(self, arrays: dict[str, Array]) -> dict[str, Any]:
+        self._check_unchanged(len(self._groups()[0]))
+        return {"whole": pack_whole(self._learnt, self._groups()[0], arrays)}
+
+    def _take_packed(self, stored: Fields) -> None:
+        self._learnt = unpack_whole(stored.part("whole"), self.n_clusters)
 
     def _scaled(self, matrix: Any, v: int) -> Any:
         total = self._learnt.totals[v]

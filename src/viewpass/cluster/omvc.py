@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
-from viewpass.cluster.factor import OnlineFactorClusterer, not_negative
+from viewpass.cluster.factor import NOT_NEGATIVE, not_negative
+from viewpass.cluster.online import OnlineFactorClusterer
 from viewpass.core.factors.omvc import OMVCStream, Settings
 from viewpass.core.factors.project import agreed
 from viewpass.core.factors.rows import Filled
@@ -79,21 +79,12 @@ class OMVC(OnlineFactorClusterer):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "agreement": [Interval(Real, 0, None, closed="left")],
-        "sparsity": [Interval(Real, 0, None, closed="left")],
-        "chunk_size": [Interval(Integral, 1, None, closed="left")],
-        "n_passes": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
+        **OnlineFactorClusterer._parameter_constraints,
+        "agreement": NOT_NEGATIVE,
+        "sparsity": NOT_NEGATIVE,
         "weights": [StrOptions({"dynamic", "one"})],
         "accept": [StrOptions({"sums", "scanned"})],
         "scale": [StrOptions({"all", "first"})],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "views": "no_validation",  # type: ignore[dict-item]
-        "random_state": "no_validation",  # type: ignore[dict-item]
-        "n_threads": [Interval(Integral, 1, None, closed="left"), None],
-        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -115,25 +106,23 @@ class OMVC(OnlineFactorClusterer):
         n_threads: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self.n_clusters = n_clusters
+        shared = (n_clusters, max_iter, n_init, views, random_state, n_threads, verbose)
+        super().__init__(chunk_size, n_passes, tol, *shared)
         self.agreement = agreement
         self.sparsity = sparsity
-        self.chunk_size = chunk_size
-        self.n_passes = n_passes
-        self.max_iter = max_iter
-        self.tol = tol
         self.weights = weights
         self.accept = accept
         self.scale = scale
-        self.n_init = n_init
-        self.views = views
-        self.random_state = random_state
-        self.n_threads = n_threads
-        self.verbose = verbose
 
     _learnt: OMVCStream
 
     def _new_stream(self, source: Source | None) -> OMVCStream:
+        stream: OMVCStream = self._seeded_stream()
+        if source is not None and self.scale == "all":
+            stream.totals = entry_sums(source, self.chunk_size, self._threads())
+        return stream
+
+    def _empty_stream(self, rng: np.random.Generator) -> OMVCStream:
         settings = Settings(
             agreement=self.agreement,
             sparsity=self.sparsity,
@@ -142,13 +131,7 @@ class OMVC(OnlineFactorClusterer):
             dynamic=self.weights == "dynamic",
             scanned=self.accept == "scanned",
         )
-        totals = None
-        if source is not None and self.scale == "all":
-            totals = entry_sums(source, self.chunk_size, self._threads())
-        rng, seed = self._seeded()
-        stream = OMVCStream(self.n_clusters, settings, rng, self._threads(), totals)
-        stream.seed = seed
-        return stream
+        return OMVCStream(self.n_clusters, settings, rng, self._threads())
 
     def _scaled(self, matrix: Any, v: int) -> Any:
         totals = self._learnt.totals

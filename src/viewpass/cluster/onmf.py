@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
-from viewpass.cluster.factor import OnlineFactorClusterer, not_negative
+from viewpass.cluster.factor import COUNT, not_negative
+from viewpass.cluster.online import OnlineFactorClusterer
 from viewpass.core.factors.onmf import ONMFStream, Settings
 from viewpass.core.factors.project import shared
 from viewpass.core.factors.rows import Filled, unit_rows
 from viewpass.core.factors.running import Running
+from viewpass.errors import SettingError
 from viewpass.kernels.grid import Floats
 from viewpass.sources.source import Source
 from viewpass.views.rows import MeasuredRows
@@ -27,6 +28,10 @@ class ONMF(OnlineFactorClusterer):
     Parameters
     ----------
     n_clusters : int, default=8
+    n_components : int, optional
+        The rank of the factorisation; by default the number of clusters, as in the paper. K-means in
+        more dimensions than clusters may find what the paper's rank has lost: twice as many are
+        worth a try.
     hessian : {"exact", "diagonal"}, default="exact"
         The second-order step of the basis: with the inverse Hessian (ONMF-I), or with the inverse of
         its diagonal (ONMF-DA).
@@ -42,7 +47,8 @@ class ONMF(OnlineFactorClusterer):
         which `fit` reads once more for it (the comparison of the OPIMC paper). `partial_fit` always
         does the former.
     assign : {"k-means", "argmax"}, default="k-means"
-        How coefficients become clusters; the paper itself takes the largest.
+        How coefficients become clusters; the paper itself takes the largest (with as many
+        components as clusters).
     n_init : int, default=20
         Starts of the k-means.
     views, random_state, n_threads, verbose
@@ -67,25 +73,18 @@ class ONMF(OnlineFactorClusterer):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        **OnlineFactorClusterer._parameter_constraints,
+        "n_components": [*COUNT, None],
         "hessian": [StrOptions({"exact", "diagonal"})],
-        "chunk_size": [Interval(Integral, 1, None, closed="left")],
-        "n_passes": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
         "fill": [StrOptions({"running", "mean"})],
         "assign": [StrOptions({"k-means", "argmax"})],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "views": "no_validation",  # type: ignore[dict-item]
-        "random_state": "no_validation",  # type: ignore[dict-item]
-        "n_threads": [Interval(Integral, 1, None, closed="left"), None],
-        "verbose": ["verbose"],
     }
 
     def __init__(
         self,
         n_clusters: int = 8,
         *,
+        n_components: int | None = None,
         hessian: str = "exact",
         chunk_size: int = 2000,
         n_passes: int = 1,
@@ -99,38 +98,40 @@ class ONMF(OnlineFactorClusterer):
         n_threads: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self.n_clusters = n_clusters
+        shared = (n_clusters, max_iter, n_init, views, random_state, n_threads, verbose)
+        super().__init__(chunk_size, n_passes, tol, *shared)
+        self.n_components = n_components
         self.hessian = hessian
-        self.chunk_size = chunk_size
-        self.n_passes = n_passes
-        self.max_iter = max_iter
-        self.tol = tol
         self.fill = fill
         self.assign = assign
-        self.n_init = n_init
-        self.views = views
-        self.random_state = random_state
-        self.n_threads = n_threads
-        self.verbose = verbose
 
     _learnt: ONMFStream
 
+    @property
+    def _rank(self) -> int:
+        return self.n_components or self.n_clusters
+
     def _new_stream(self, source: Source | None) -> ONMFStream:
-        settings = Settings(diagonal=self.hessian == "diagonal", max_iter=self.max_iter, tol=self.tol)
-        means = None
+        if self.assign == "argmax" and self._rank != self.n_clusters:
+            raise SettingError(
+                f"assign='argmax' makes a cluster of every component, but n_components={self._rank} and "
+                f"n_clusters={self.n_clusters}: leave n_components out, or assign by k-means."
+            )
+        stream: ONMFStream = self._seeded_stream()
         if source is not None and self.fill == "mean":
-            means = unit_means(source, self.chunk_size, self._threads())
-        rng, seed = self._seeded()
-        stream = ONMFStream(self.n_clusters, settings, rng, self._threads(), means)
-        stream.seed = seed
+            stream.means = unit_means(source, self.chunk_size, self._threads())
         return stream
+
+    def _empty_stream(self, rng: np.random.Generator) -> ONMFStream:
+        settings = Settings(diagonal=self.hessian == "diagonal", max_iter=self.max_iter, tol=self.tol)
+        return ONMFStream(self._rank, settings, rng, self._threads())
 
     def _scaled(self, matrix: Any, v: int) -> Any:
         return None if self._learnt.bases[v] is None else unit_rows(not_negative(matrix))
 
     def _project(self, views: list[Filled | None], n_rows: int) -> tuple[Floats, Floats]:
         bases = self._learnt.bases
-        found, residual = shared(views, bases, n_rows, self.n_clusters, self._threads())
+        found, residual = shared(views, bases, n_rows, self._rank, self._threads())
         return found * self._learnt.lengths(), residual
 
 

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from viewpass.cluster.base import ViewClusterer, check_whole, narrated, whole
 from viewpass.cluster.scales import checked_scale
 from viewpass.cluster.starts import checked_consensus, checked_init
+from viewpass.cluster.weights import checked_weights
 from viewpass.core.consensus.counting import Curve
 from viewpass.core.model import Model, Plan, label
 from viewpass.core.step import Rules
@@ -89,6 +90,14 @@ class OPIMC(ViewClusterer):
         by what that costs the objective. None: no anchors, every centre is a cluster.
         "auto": "graph" if the first rows show that its clusters do not depend on which anchors
         were drawn, or else no anchors; `init="random"` and arrays imply no anchors.
+    view_weights : None, "auto", or list or dict of float, default=None
+        What a view's squared distances count for, as against the others: a number for each view,
+        0 to leave it out. Only their ratios matter. "auto": the more, the less of an observed row
+        is left unexplained by the centres of a first start; learnt on the warm-up, then frozen.
+    reservoir : int, default=0
+        Rows kept as a uniform sample of all that were read, and labelled again after every chunk as
+        the centres settle. Their sums move with them; `stream_labels_` stay as they were decided.
+        Needs the memory of so many rows. In the second pass and later it rests.
     views : int or list of int, optional
         How a single 2-D array is cut into views: widths (one may be -1 for the rest), or a number
         of near-equal blocks.
@@ -124,6 +133,8 @@ class OPIMC(ViewClusterer):
         In the scaled space: means of rows that were scaled (`scales_`), then of unit length.
     scales_ : dict of str
         How each view is scaled: "unit", "standard" or "idf".
+    view_weights_ : dict of float
+        What each view's squared distances count for; the largest is 1.
     counts_ : list of (n_clusters,) arrays
     statistics_ : Statistics
     loss_curve_ : array, a value a chunk
@@ -166,6 +177,8 @@ class OPIMC(ViewClusterer):
         "n_anchors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
         "consensus": [StrOptions({"auto", "merge", "graph"}), None],
         "scale": "no_validation",  # type: ignore[dict-item]
+        "view_weights": "no_validation",  # type: ignore[dict-item]
+        "reservoir": [Interval(Integral, 0, None, closed="left")],
         "views": "no_validation",  # type: ignore[dict-item]
         "compute_labels": ["boolean"],
         "random_state": "no_validation",  # type: ignore[dict-item]
@@ -188,6 +201,8 @@ class OPIMC(ViewClusterer):
         n_anchors: int | str | None = "auto",
         consensus: str | None = "auto",
         scale: Any = "auto",
+        view_weights: Any = None,
+        reservoir: int = 0,
         views: Any = None,
         compute_labels: bool = True,
         random_state: Any = None,
@@ -206,6 +221,8 @@ class OPIMC(ViewClusterer):
         self.n_anchors = n_anchors
         self.consensus = consensus
         self.scale = scale
+        self.view_weights = view_weights
+        self.reservoir = reservoir
         self.views = views
         self.compute_labels = compute_labels
         self.random_state = random_state
@@ -380,7 +397,8 @@ class OPIMC(ViewClusterer):
         model = self._fitted_model()
         if model.cut is None:
             return None
-        return [np.empty((0, 0)) if values is None else values.copy() for values in model.centres.values]
+        centres = model.unweighed(model.centres.values)
+        return [np.empty((0, 0)) if values is None else values for values in centres]
 
     @property
     def cluster_curve_(self) -> Curve | None:
@@ -430,7 +448,15 @@ class OPIMC(ViewClusterer):
             scale = tuple("unit" if name == "auto" else name for name in scale)
         n_anchors = None if self.n_anchors in ("auto", None) else int(self.n_anchors)
         consensus = checked_consensus(self.consensus, self.n_anchors, self.n_clusters, init)
-        plan = Plan(*(n_clusters, rules, init, warmup), scale=scale, n_anchors=n_anchors, consensus=consensus)
+        check_whole(self.reservoir, "reservoir")
+        plan = Plan(
+            *(n_clusters, rules, init, warmup),
+            scale=scale,
+            n_anchors=n_anchors,
+            consensus=consensus,
+            weights=checked_weights(self.view_weights, self.view_names_in_),
+            reservoir=int(self.reservoir),
+        )
         return Stream(plan, as_generator(self.random_state), self._workspace(source))
 
     def _fitted_model(self) -> Model:

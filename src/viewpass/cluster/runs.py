@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -118,10 +118,30 @@ class Run:
             raise DataError(too_few(self._source.n_rows, least))
         self.settings = pack(self._estimator, {})["settings"]
         self._identity = json.loads(json.dumps(self._source.identity()))
-        self._staging = Staging(LabelSink(folder.staging, stream.plan.most_centres), None, folder)
+        self._staging = self._new_staging()
         self._at = Position()
         self._seconds = 0.0
         self._sessions = 1
+
+    def _new_staging(self) -> Any:
+        labels = LabelSink(self.folder.staging, self.stream.plan.most_centres)
+        return Staging(labels, None, self.folder)
+
+    def _staging_again(self, stored: Fields) -> Any:
+        return Staging.resumed(self.folder, self.stream.plan.most_centres, stored)
+
+    def _also(self) -> dict[str, Any]:
+        """What else a checkpoint and the report must know."""
+        return {}
+
+    def _steps(self) -> Iterator[Position]:
+        settings = self._estimator
+        return advance(
+            *(self.stream, self._source, self._staging),
+            chunk_size=settings.chunk_size,
+            n_passes=settings.n_passes,
+            at=self._at,
+        )
 
     @property
     def stream(self) -> Stream:
@@ -149,7 +169,7 @@ class Run:
         again._learnt.workspace = self.stream.workspace
         self._estimator = again
         self._at, self._seconds, self._sessions = at, seconds, sessions + 1
-        self._staging = Staging.resumed(self.folder, again._learnt.plan.most_centres, run)
+        self._staging = self._staging_again(run)
 
     def commit(self, began: float) -> None:
         """Write the checkpoint, after all that it vouches for."""
@@ -164,6 +184,7 @@ class Run:
             "seconds": self._seconds + time.perf_counter() - began,
             "sessions": self._sessions,
             **self._staging.packed(),
+            **self._also(),
         }
         write_checkpoint(self.folder, {"run": run, "estimator": estimator}, arrays)
 
@@ -172,13 +193,7 @@ class Run:
         began, first = time.perf_counter(), self._at
         settings = self._estimator
         try:
-            steps = advance(
-                *(self.stream, self._source, self._staging),
-                chunk_size=settings.chunk_size,
-                n_passes=settings.n_passes,
-                at=self._at,
-            )
-            for number, at in enumerate(steps, 1):
+            for number, at in enumerate(self._steps(), 1):
                 self._at = at
                 stopping = orders.stopping() and at.number < settings.n_passes
                 if at.row == 0 or number % orders.every == 0 or stopping:
@@ -221,6 +236,7 @@ class Run:
             **figures(self.stream.model, self._cluster_sizes()),
             "settings": self.settings,
             "source": self._identity,
+            **self._also(),
             "sessions": self._sessions,
             "seconds": round(self._seconds + time.perf_counter() - began, 3),
         }
@@ -243,7 +259,7 @@ class Run:
 
     def _sizes(self) -> Integers:
         """Rows of each centre so far."""
-        sizes = self._staging.labels.sizes
+        sizes: Integers = self._staging.labels.sizes
         return sizes[: self.stream.model.total.n_clusters] if self.stream.started else sizes[:0]
 
     def _cluster_sizes(self) -> Integers:

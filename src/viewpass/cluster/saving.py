@@ -18,16 +18,19 @@ from viewpass.store.fields import Fields
 from viewpass.store.plain import from_plain, to_plain
 
 if TYPE_CHECKING:
-    from viewpass.cluster.base import ViewClusterer
+    from viewpass.cluster.base import ViewReader
 
 # Every estimator that can be saved, and where it lives: a name in a file leads here or nowhere.
-HOMES = {"OPIMC": "viewpass.cluster.opimc", "IMC": "viewpass.cluster.imc"}
+HOMES = {
+    name: f"viewpass.cluster.{name.lower()}"
+    for name in ("OPIMC", "IMC", "OMVC", "ONMF", "MultiNMF", "MIC", "DAIMC")
+}
 MACHINE = ("n_threads",)  # settings that belong to a machine, not to a model
-# Settings that files of version 1 do not have, and what those meant.
-LATER = {"scale": "unit", "n_anchors": None, "consensus": None}
+# Settings that older files do not have, and what those meant.
+LATER = {"scale": "unit", "n_anchors": None, "consensus": None, "view_weights": None, "reservoir": 0}
 
 
-def save(estimator: ViewClusterer, path: str | os.PathLike[str]) -> None:
+def save(estimator: ViewReader, path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator to a file, whole or not at all."""
     arrays: dict[str, Array] = {}
     meta = pack(estimator, arrays)
@@ -47,7 +50,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    OPIMC or IMC
+    OPIMC, IMC, or one of the compared methods
 
     Raises
     ------
@@ -72,7 +75,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     return unpack(meta, arrays, path)
 
 
-def pack(estimator: ViewClusterer, arrays: dict[str, Array]) -> dict[str, Any]:
+def pack(estimator: ViewReader, arrays: dict[str, Array]) -> dict[str, Any]:
     """An estimator as JSON; its arrays go into `arrays`."""
     check_is_fitted(estimator)
     name = type(estimator).__name__
@@ -106,7 +109,7 @@ def unpack(meta: dict[str, Any], arrays: dict[str, Array], path: Path) -> Any:
         raise FileError(f"{path} is damaged: {problem}{told}") from problem
 
 
-def _unpacked(stored: Fields) -> ViewClusterer:
+def _unpacked(stored: Fields) -> ViewReader:
     name = stored.text("estimator")
     stored.need(name in HOMES, "estimator")
     stored.text("library")
@@ -116,7 +119,7 @@ def _unpacked(stored: Fields) -> ViewClusterer:
     given = later | stored.part("settings").values
     settings = {key: from_plain(value, stored.arrays) for key, value in given.items()}
     stored.need(set(settings) == wanted, "settings")
-    estimator: ViewClusterer = kind(**settings)
+    estimator: ViewReader = kind(**settings)
     try:
         estimator._validate_params()
     except (ValueError, TypeError) as problem:

@@ -308,7 +308,7 @@ def distances(rows: MeasuredRows, centres: Centres, workspace: Workspace) -> Flo
                 layout = centres.layout(v, view.kind)
                 scratch = workspace.scratches[worker]
                 view.distances(chosen, rows.inverse[v], layout, out[start:stop], scratch)
-                out[start:stop] += rows.present(v)[start:stop, None]  # |x|^2 = 1
+                out[start:stop] += rows.present(v)[start:stop, None] * rows.squares[v]  # |x|^2
 
     run_blocks(work, rows.n_blocks, workspace.n_threads)
     np.maximum(out, 0.0, out=out)

@@ -21,6 +21,7 @@ from viewpass.core.nearness import looked_at
 from viewpass.core.step import Outcome, Rules
 from viewpass.errors import SettingError
 from viewpass.kernels.grid import Integers
+from viewpass.views.chunk import Schema
 from viewpass.views.rows import MeasuredRows
 
 ANCHORS_A_CLUSTER = 20
@@ -61,6 +62,16 @@ def begin(
                 plan = replace(plan, n_clusters=curve.n_clusters)
             return _plain(rows, plan, workspace, rng, whole)._replace(curve=curve)
     return Beginning(outcome, "graph", links)
+
+
+def begin_unweighed(
+    rows: MeasuredRows, plan: Plan, workspace: Workspace, rng: np.random.Generator, *, whole: bool = False
+) -> Outcome:
+    """Centres of clusters while all views count the same: what their weights are learnt from."""
+    rows.measure(workspace.n_threads)
+    supposed = min(SUPPOSED_CLUSTERS, max(1, int((rows.n_seen > 0).sum())))
+    plan = replace(plan, n_clusters=plan.n_clusters or supposed)
+    return begin_plain(rows, plan, workspace, rng, whole=whole)
 
 
 def _plain(
@@ -127,12 +138,19 @@ def _from_given(
 
 
 def _given_centres(init: Sequence[Any], rows: MeasuredRows, n_clusters: int) -> Centres:
-    schema = rows.chunk.schema
+    check_given(init, rows.chunk.schema, n_clusters)
+    lengths = np.sqrt(np.where(rows.squares > 0, rows.squares, 1.0))  # of rows, as their views are weighed
+    return Centres.of(
+        [np.array(u, dtype=np.float64, order="C") * length for u, length in zip(init, lengths, strict=True)]
+    )
+
+
+def check_given(init: Sequence[Any], schema: Schema, n_clusters: int) -> None:
+    """Refuse given centres that do not fit the views."""
     if len(init) != len(schema.names):
-        raise SettingError(f"init has centres of {len(init)} views, the data has {rows.n_views}.")
+        raise SettingError(f"init has centres of {len(init)} views, the data has {len(schema.names)}.")
     for name, width, values in zip(schema.names, schema.widths, init, strict=True):
         if width is not None and values.shape != (n_clusters, width):
             raise SettingError(
                 f"init, view {name!r}: centres of shape {values.shape}, ({n_clusters}, {width}) was expected."
             )
-    return Centres.of([np.array(u, dtype=np.float64, order="C") for u in init])

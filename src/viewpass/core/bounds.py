@@ -2,7 +2,8 @@
 
 With |x| = 1 a view's distance |u|^2 - 2 x.u changes by (|u'|^2 - |u|^2) - 2 x.(u' - u), which lies
 within 2 |u' - u| of its first part. A row whose margin exceeds what its own centre can have lost
-against every other need not be looked at again: its label would be the same.
+against every other need not be looked at again: its label would be the same. (Rows of a view that
+weighs less are shorter, which changes nothing.)
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,12 +10,14 @@ import numpy as np
 
 from viewpass.core.packed import Packed
 from viewpass.core.statistics import WORTH_THREADS, Statistics
-from viewpass.kernels.grid import STEP, Floats, Integers, Mask
-from viewpass.kernels.means import centre_terms, refresh, squared_norms
+from viewpass.kernels.grid import Floats, Integers, Mask
+from viewpass.kernels.means import refresh
+from viewpass.kernels.reference import centre_terms, squared_norms
 from viewpass.kernels.threads import run_blocks, single_threaded_blas
 from viewpass.kernels.view import View, centres_of
 from viewpass.views.rows import MeasuredRows
 
+MEAN_VALUES = 2**18  # of rows that are added to a chunk's mean at a time
 SOFT_BLOCKS, SOFT_ROWS = 8, 64  # parts a chunk is cut into for its product with a soft V, of so many rows
 
 
@@ -128,14 +130,12 @@ class ChunkMean:
             rows = self._rows
             view = rows.views[v]
             assert view is not None
-            total = Statistics(1, [view.shape[1]])
-            everyone = np.zeros(rows.n_rows, dtype=np.int32)
-            view.add(
-                *(np.arange(rows.n_rows), rows.inverse[v], everyone, 1),
-                *(total.steps[0], total.counts[0]),
-            )
-            number = int((rows.n_seen > 0).sum()) if self._zeros_too else int(total.counts[0][0])
-            self._means[v] = total.steps[0][0] * STEP / number
+            present, total = np.flatnonzero(rows.inverse[v] > 0), np.zeros(view.shape[1])
+            size = max(1, MEAN_VALUES // max(view.shape[1], 1))
+            for first in range(0, len(present), size):  # sums of grid steps: exact, whatever their order
+                total += view.unit_rows(present[first : first + size], rows.inverse[v]).sum(axis=0)
+            number = int((rows.n_seen > 0).sum()) if self._zeros_too else len(present)
+            self._means[v] = total / number
         return self._means[v]
 
 
@@ -149,7 +149,7 @@ class Filling:
 
     fill: str | None
     first: bool
-    mean: ChunkMean
+    mean: Callable[[int], Floats]
 
     def __call__(self, v: int, k: int, before: ViewCentres | None, known: bool) -> Floats | float:
         """The centre of cluster `k` in view `v`."""
@@ -163,7 +163,7 @@ class Filling:
 
 def update(
     total: Statistics,
-    rows: MeasuredRows,
+    seen: Mask,
     last: Centres,
     changed: Mask,
     alpha: float,
@@ -173,7 +173,7 @@ def update(
     """Eq. 13 from the statistics of everything including this chunk, then fill.
 
     `changed`: clusters whose sums or counts may differ from those `last` was made from. A view
-    that no row of the chunk has is left as it was. Also gives how far each centre moved (views x
+    that no row of the chunk has (`seen`) is left as it was. Also gives how far each centre moved (views x
     K; inf where a view had no centres).
     """
     views: list[ViewCentres | None] = list(last.views)
@@ -181,7 +181,7 @@ def update(
     moves = np.zeros((len(views), last.n_clusters))
 
     def renew(v: int, _: int) -> None:
-        if not rows.inverse[v].any():
+        if not seen[v]:
             before = last.views[v]
             if before is not None:  # rows may have moved after these centres were made
                 views[v] = replace(before, traces=centre_terms(before.values, total.steps[v]))

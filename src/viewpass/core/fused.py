@@ -39,7 +39,6 @@ from viewpass.kernels.chunk.desk import (
     ROOMS,
     SEEN,
     SHIFTS,
-    SPREAD,
     STALE,
     STARTS,
     SUMMING,
@@ -50,8 +49,8 @@ from viewpass.kernels.chunk.desk import (
     WORST,
     YIELD,
 )
+from viewpass.kernels.chunk.renewing import LAST_CENTRE, MEAN_OF_CHUNK, ZERO
 from viewpass.kernels.chunk.step import run
-from viewpass.kernels.chunk.updating import LAST_CENTRE, MEAN_OF_CHUNK, ZERO
 from viewpass.kernels.grid import Floats, Integers, Mask
 from viewpass.kernels.threads import run_blocks
 from viewpass.views.rows import MeasuredRows
@@ -124,10 +123,8 @@ class Step:
         table[BEGIN], table[END], table[N_SPANS] = 0, rows.n_rows, self.n_spans
         table[N_ROOMS], table[CENTRES_AT], table[WORST] = self.n_threads, LAST, 0
         desk.put(ROOMS, np.array([room.address for room in self.rooms], dtype=np.int64))
-        table[FIRST:NUMBERS] = step.addresses()
+        table[FIRST:NUMBERS] = step.addresses(sparse=self.sparse)
         table[YIELD] = step.yielding()
-        if self.sparse:
-            table[SPREAD] = step.address_of("spread")
 
     def _lay_decision(self, decision: Decision) -> None:
         self.desk.put_all(LABELS, (decision.labels, decision.margins, decision.slack))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from viewpass.core.centres import Centres
-from viewpass.core.statistics import Statistics
+from viewpass.core.statistics import Statistics, squares_of
+from viewpass.kernels import means, reference
 from viewpass.kernels.grid import Mask
-from viewpass.kernels.means import centre_terms
 
 
 def loss(centres: Centres, total: Statistics, alpha: float, moved: Mask | None = None) -> float:
@@ -21,16 +23,18 @@ def loss(centres: Centres, total: Statistics, alpha: float, moved: Mask | None =
         if view is None:
             continue
         if moved is None:
-            traces = centre_terms(view.values, total.steps[v])
+            traces = reference.centre_terms(view.values, total.steps[v])
         else:
             which = np.flatnonzero(moved)
             traces = view.traces.copy()
-            traces[which] = centre_terms(view.values, total.steps[v], which)
+            traces[which] = means.centre_terms(view.values, total.steps[v], which)
         for term in view.squares * (total.counts[v] + alpha) - 2.0 * traces:  # in this order
             value += float(term)
     return value
 
 
-def objective(centres: Centres, total: Statistics, alpha: float) -> float:
+def objective(
+    centres: Centres, total: Statistics, alpha: float, weights: Sequence[float] | None = None
+) -> float:
     """J = sum_v S_v + L (Eq. 17 with its sign put right), for centres and labels of any kind."""
-    return sum(total.squares) + loss(centres, total, alpha)
+    return sum(squares_of(total, weights)) + loss(centres, total, alpha)

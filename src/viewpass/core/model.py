@@ -14,8 +14,10 @@ from viewpass.core.centres import Centres
 from viewpass.core.consensus.counting import Curve
 from viewpass.core.consensus.cutting import Cut, cut, grouped
 from viewpass.core.consensus.telling import told
+from viewpass.core.reservoir import Reservoir
 from viewpass.core.statistics import Statistics
 from viewpass.core.step import Rules
+from viewpass.core.weighing import Weights
 from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.rows import MeasuredRows
@@ -36,6 +38,8 @@ class Plan:
     scale: tuple[str, ...] = ()  # a name a view (scaling.NAMES); (): unit length for all
     n_anchors: int | None = None  # None: as many as suit the clusters and the warm-up
     consensus: str = "plain"  # "plain", "merge", "graph", or "auto": plain or graph, as the warm-up tells
+    weights: Weights | str | None = None  # of the views, by the largest; "auto": as the warm-up tells
+    reservoir: int = 0  # rows kept and labelled again after every chunk
 
     @property
     def most_centres(self) -> int:
@@ -65,6 +69,7 @@ class Model:
     n_clusters: int | None = None  # asked for
     links: Integers | None = None  # of the anchors, for a graph
     counted: Curve | None = None  # what the number of plain clusters was read off, where it was not given
+    weights: Weights | None = None  # of the views, by the largest; None: all count the same
 
     @cached_property
     def cut(self) -> Cut | None:
@@ -82,6 +87,16 @@ class Model:
     def clusters(self) -> Statistics:
         """Sums and counts of the clusters."""
         return self.total if self.cut is None else grouped(self.total, self.cut)
+
+    @property
+    def view_weights(self) -> Weights:
+        """What each view's squared distances count for; the largest is 1."""
+        return self.weights or (1.0,) * len(self.schema.names)
+
+    def unweighed(self, values: Sequence[Floats | None]) -> list[Floats | None]:
+        """Centres of rows of unit length, a copy: without the weights of the views."""
+        lengths = np.sqrt(self.view_weights)
+        return [None if u is None else u / (length or 1.0) for u, length in zip(values, lengths, strict=True)]
 
     def labels_of(self, centres: Labels) -> Labels:
         """The clusters of rows whose nearest centres are these: a row follows its anchor."""
@@ -109,12 +124,12 @@ class Standing:
     n_gathered: int
     n_rows: int
     n_unseen: int
+    reservoir: Reservoir = field(default_factory=Reservoir)
 
 
 def decide(chunk: Chunk, model: Model, workspace: Workspace, *, reference: bool = False) -> Decided:
     """The nearest centres of rows under a model, which does not change, and what else is known of them."""
-    chunk = scaled(chunk, model, workspace)
-    rows = MeasuredRows(chunk, reference=reference, n_threads=workspace.n_threads)
+    rows = seen_rows(chunk, model, workspace, reference=reference)
     decision = assign(rows, model.centres, workspace)
     return Decided(chunk.start, decision.labels, decision.margins, rows, model.centres)
 
@@ -123,14 +138,13 @@ def label(chunk: Chunk, model: Model, workspace: Workspace, *, reference: bool =
     """The clusters of rows under a model."""
     if model.links is None or model.cut is None:
         return model.labels_of(decide(chunk, model, workspace, reference=reference).labels)
-    chunk = scaled(chunk, model, workspace)
-    rows = MeasuredRows(chunk, reference=reference, n_threads=workspace.n_threads)
+    rows = seen_rows(chunk, model, workspace, reference=reference)
     return told(rows, model.cut, model.centres, workspace)
 
 
 def cluster_distances(chunk: Chunk, model: Model, workspace: Workspace) -> Floats:
     """Squared distances to the clusters over the observed views; NaN for a row without any."""
-    rows = MeasuredRows(scaled(chunk, model, workspace))
+    rows = seen_rows(chunk, model, workspace)
     found = distances(rows, model.centres, workspace)
     if model.cut is not None:
         found = model.cut.nearest(found)
@@ -142,6 +156,12 @@ def scaled(chunk: Chunk, model: Model, workspace: Workspace) -> Chunk:
     """Rows in the scale the model has learnt, after they were found to have its views and columns."""
     model.schema.merged(chunk.schema)
     return model.scaling.apply(chunk, n_threads=workspace.n_threads, pool=workspace.pool)
+
+
+def seen_rows(chunk: Chunk, model: Model, workspace: Workspace, *, reference: bool = False) -> MeasuredRows:
+    """Rows as the model's centres see them: scaled, their views weighed."""
+    chunk = scaled(chunk, model, workspace)
+    return MeasuredRows(chunk, reference=reference, n_threads=workspace.n_threads, weights=model.weights)
 
 
 def widened(total: Statistics, schema: Schema) -> Statistics:

@@ -48,7 +48,7 @@ def nearness(
                 continue
             with np.errstate(all="ignore"):  # float32 rows are multiplied as they are, absent ones too
                 product = raw[part] @ columns
-            kernel("gain")(product, rows.inverse[v, part], of.squares, total)
+            kernel("gain")(product, rows.inverse[v, part], rows.squares[v], of.squares, total)
         _settle(rows, centres, part, labels, total, distance, margin)
 
     with single_threaded_blas():
@@ -83,7 +83,7 @@ def _look(rows: MeasuredRows, centres: Centres, workspace: Workspace) -> Floats 
     looked = decision.distance
     for v, view in enumerate(centres.views):
         if view is not None:
-            looked += (rows.inverse[v] > 0)[:, None]  # |x|^2
+            looked += (rows.present(v) * rows.squares[v])[:, None]  # |x|^2
     looked[~np.isfinite(decision.slack)] = np.nan  # too large or small for float32
     return looked
 
@@ -95,7 +95,7 @@ def _add_exact(rows: MeasuredRows, v: int, centres: Centres, which: Integers, to
         return
     present = np.flatnonzero(rows.inverse[v, which] > 0)
     unit = view.unit_rows(which[present], rows.inverse[v])
-    total[present] += 1.0 + of.squares - 2.0 * np.asarray(unit @ of.values.T)
+    total[present] += rows.squares[v] + of.squares - 2.0 * np.asarray(unit @ of.values.T)
 
 
 def _settle(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from viewpass.kernels.chunk.desk import PAD, narrow_size, padded
-from viewpass.kernels.chunk.updating import error_of
+from viewpass.kernels.chunk.renewing import error_of
 from viewpass.kernels.grid import Array, Floats, Mask
 from viewpass.kernels.pool import Pool
 

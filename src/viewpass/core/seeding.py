@@ -14,17 +14,17 @@ def seeded_labels(rows: MeasuredRows, n_clusters: int, n_sets: int, rng: np.rand
     """Draw `n_sets` sets of seeds side by side; give each row the nearest seed of each set.
 
     A row is drawn in proportion to its distance from the seeds so far times the number of its
-    views. Rows that share no view with any seed count as averagely far from them.
+    views (or their weight). Rows that share no view with any seed count as averagely far from them.
     """
     units = [rows.unit(v) for v in range(rows.n_views)]
     present = (rows.inverse > 0).T.astype(np.float32)
-    weights = present.sum(axis=1).astype(np.float64)
+    weights = (present * rows.squares).sum(axis=1)
     nearest = np.full((rows.n_rows, n_sets), np.inf)
     labels = np.zeros((rows.n_rows, n_sets), dtype=np.int32)
     with single_threaded_blas():
         for k in range(n_clusters):
             seeds = [_draw(nearest[:, c], weights, rng) for c in range(n_sets)]
-            far = _shared_distance(units, present, np.array(seeds))
+            far = _shared_distance(units, present, rows.squares, np.array(seeds))
             closer = far < nearest
             nearest = np.where(closer, far, nearest)
             labels[closer] = k
@@ -42,15 +42,18 @@ def _draw(nearest: Floats, weights: Floats, rng: np.random.Generator) -> int:
     return int(min(np.searchsorted(reach, point * reach[-1], side="right"), len(reach) - 1))
 
 
-def _shared_distance(units: list[Matrix | None], present: Array, seeds: Array) -> Floats:
-    """Mean over shared views of |x_i - x_seed|^2, for each seed; inf where no view is shared."""
+def _shared_distance(units: list[Matrix | None], present: Array, squares: Floats, seeds: Array) -> Floats:
+    """Mean over shared views of |x_i - x_seed|^2, for each seed; inf where no view is shared.
+
+    `squares` are |x|^2 in each view: 1, or the view's weight, by which the mean is taken.
+    """
     total = np.zeros((len(present), len(seeds)))
-    shared = (present @ present[seeds].T).astype(np.float64)
+    shared = ((present * squares.astype(np.float32)) @ present[seeds].T).astype(np.float64)
     for v, unit in enumerate(units):
         if unit is None:
             continue
         chosen = unit[seeds]
         dots = unit @ (chosen.toarray() if scipy.sparse.issparse(chosen) else chosen).T
         both = present[:, v, None] * present[seeds, v]
-        total += both * np.maximum(2.0 - 2.0 * dots, 0.0)
+        total += both * np.maximum(2.0 * squares[v] - 2.0 * dots, 0.0)
     return np.divide(total, shared, out=np.full_like(total, np.inf), where=shared > 0)

@@ -1,7 +1,8 @@
 """The start of a stream, a stage of its own: from the first rows to the first centres.
 
-The published start is one soft random V. The default lets candidates of several kinds compete on
-the warm-up rows by the objective: none of them is best everywhere, and J ranks them rightly.
+The published start is one soft random V. The default finds many small clusters and merges them by
+what that costs the objective. Where the warm-up is all there is, candidates of several kinds compete
+on it: none of them is best everywhere, and the objective ranks them rightly.
 """
 
 from __future__ import annotations
@@ -14,16 +15,22 @@ import numpy as np
 from viewpass.core import step
 from viewpass.core.assign import Workspace
 from viewpass.core.centres import Centres
+from viewpass.core.consensus.merging import merges
 from viewpass.core.seeding import seeded_labels
 from viewpass.core.statistics import Statistics
 from viewpass.core.step import Outcome, Rules
 from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.views.rows import MeasuredRows
 
+# The merged start: ten small clusters for each that is wanted (but no more than LEAST_SMALL, or so many for
+# each, or MOST_SMALL) are found on half of the warm-up rows, and merged by what that costs the objective.
+SMALL_A_CLUSTER, LEAST_SMALL, MOST_SMALL = 3, 300, 600
+ROWS_A_SMALL = 5  # at least
+MERGED_UPDATES = 6
 # Candidates of each kind that compete, by the name of the start; on few rows up to twice as many
 # compete and one more goes on.
 CANDIDATES = {
-    "auto": {"seeded": 3, "hard": 2, "soft": 1},
+    "auto": {"seeded": 3, "hard": 2, "soft": 1, "merged": 1},
     "k-means++": {"seeded": 4},
 }
 # The heats: the share of the warm-up rows that each is run on, and how many candidates go on after it.
@@ -78,6 +85,29 @@ def scattered(
     return outcome
 
 
+def merged(
+    rows: MeasuredRows,
+    n_clusters: int,
+    rules: Rules,
+    workspace: Workspace,
+    rng: np.random.Generator,
+) -> Outcome | None:
+    """Many small clusters from one seeding, merged until as many as wanted are left; None if too few rows.
+
+    Small clusters are where rows really are, and merging looks at all of them at once: on every large
+    set tried the objective comes out lower than by seeds or random partitions, for fewer looks.
+    """
+    n_small = min(
+        10 * n_clusters, max(LEAST_SMALL, SMALL_A_CLUSTER * n_clusters), rows.n_rows // ROWS_A_SMALL
+    )
+    if not n_clusters < n_small <= MOST_SMALL:
+        return None
+    (small,) = _from_seeds(rows, n_small, 1, replace(rules, max_iter=1), workspace, rng)
+    order = merges(small.total, rules.alpha).labels(n_clusters)
+    labels = np.append(order, -1)[small.decision.labels].astype(np.int32)
+    return from_labels(rows, labels, n_clusters, rules, workspace)
+
+
 def compete(
     rows: MeasuredRows,
     n_clusters: int,
@@ -96,6 +126,14 @@ def compete(
     order = rng.permutation(_seen(rows))
     effort = max(1.0, LARGE / len(order))
     heat_rules = replace(rules, max_iter=min(rules.max_iter, int(HEAT_UPDATES * effort), 6))
+    if kind == "auto" and not whole:
+        half = _part(rows, order[: max(len(order) // 2, HEAT_ROWS)])
+        most = replace(rules, max_iter=min(rules.max_iter, MERGED_UPDATES))
+        first = merged(half, n_clusters, most, workspace, rng)
+        if first is not None:
+            n_updates = min(rules.max_iter, int(FINAL_UPDATES * effort))
+            same = half is rows
+            return _go_on(rows, first, replace(rules, max_iter=n_updates), workspace, same_rows=same)
     field: list[Outcome] = []
     last: MeasuredRows | None = None
     for share, n_left in HEATS:
@@ -145,7 +183,8 @@ def _part(rows: MeasuredRows, which: Integers) -> MeasuredRows:
     if len(which) == len(_seen(rows)):
         return rows
     reference = any(view is not None and view.kind == "reference" for view in rows.views)
-    return MeasuredRows(rows.chunk.take(np.sort(which)), reference=reference).measure()
+    taken = rows.chunk.take(np.sort(which))
+    return MeasuredRows(taken, reference=reference, weights=rows.weights).measure()
 
 
 def _first_heat(
@@ -161,6 +200,10 @@ def _first_heat(
         labels = np.zeros(heat.n_rows, dtype=np.int32)
         labels[_seen(heat)] = rng.integers(n_clusters, size=len(_seen(heat)))
         yield from_labels(heat, labels, n_clusters, rules, workspace)
+    for _ in range(numbers.get("merged", 0)):
+        one = merged(heat, n_clusters, rules, workspace, rng)
+        if one is not None:
+            yield one
     for _ in range(numbers.get("soft", 0)):
         memberships = soft_memberships(heat, n_clusters, rng)
         yield step.from_memberships(heat, memberships, rules, workspace)

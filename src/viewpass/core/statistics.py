@@ -77,7 +77,7 @@ class Statistics:
 
     @property
     def squares(self) -> tuple[int, ...]:
-        """S of each view: its observed rows, since every row has unit length."""
+        """S of each view: its observed rows, since every row has unit length (where no view is weighed)."""
         return tuple(self.flat_counts.sum(axis=1).tolist())
 
     def sums(self, view: int) -> Floats:
@@ -92,17 +92,20 @@ class Statistics:
             centres.append(self.steps[v] * factors[:, None])
         return centres
 
-    def objective(self, alpha: float) -> float:
-        """J with the best centres for these labels: sum of S_v - |R_k|^2 / (T_k + alpha)."""
-        return float(sum(self.view_objectives(alpha)))
+    def objective(self, alpha: float, weights: Sequence[float] | None = None) -> float:
+        """J with the best centres for these labels: sum of S_v - |R_k|^2 / (T_k + alpha).
 
-    def view_objectives(self, alpha: float) -> list[float]:
+        `weights`: those of the views, where the rows were shortened by them.
+        """
+        return float(sum(self.view_objectives(alpha, weights)))
+
+    def view_objectives(self, alpha: float, weights: Sequence[float] | None = None) -> list[float]:
         """The objective's share of each view."""
         shares = []
-        for v, square in enumerate(self.squares):
+        for v, square in enumerate(squares_of(self, weights)):
             norms = (self.sums(v) ** 2).sum(axis=1)
-            weights = self.counts[v] + alpha
-            explained = np.divide(norms, weights, out=np.zeros_like(norms), where=weights > 0)
+            rows = self.counts[v] + alpha
+            explained = np.divide(norms, rows, out=np.zeros_like(norms), where=rows > 0)
             shares.append(square - float(explained.sum()))
         return shares
 
@@ -222,3 +225,10 @@ class Statistics:
         rows = MeasuredRows(chunk).measure()
         self.move(rows, np.arange(chunk.n_rows), given, sign)
         return self
+
+
+def squares_of(total: Statistics, weights: Sequence[float] | None) -> tuple[float, ...]:
+    """S of each view: a row that a view has counts 1, or the view's weight."""
+    if weights is None:
+        return total.squares
+    return tuple(n_rows * weight for n_rows, weight in zip(total.squares, weights, strict=True))

@@ -159,6 +159,7 @@ def settle(
         on_desk = Step(rows, centres, total.widths, workspace)
         done = on_desk.settle(total, decision, rules, filling, n_done, last_loss)
         return Outcome(total, done.centres, decision, done.loss, done.n_iter)
+    seen: Mask = np.asarray(rows.inverse.any(axis=1))
     changed: Mask = np.ones(total.n_clusters, dtype=bool)
     value = 0.0
     n_iter = n_done
@@ -166,7 +167,7 @@ def settle(
         n_iter += 1
         before = centres
         centres, moves = centre_rules.update(
-            total, rows, before, changed, rules.alpha, filling, workspace.n_threads
+            total, seen, before, changed, rules.alpha, filling, workspace.n_threads
         )
         doubtful = doubtful_rows(rows, decision, before, centres, moves)
         old = decision.labels.copy()

@@ -11,12 +11,14 @@ import numpy as np
 from viewpass.core import step
 from viewpass.core.agreement import agreed_scaling
 from viewpass.core.assign import Decision, Workspace
-from viewpass.core.beginning import SUPPOSED_CLUSTERS, begin
+from viewpass.core.beginning import SUPPOSED_CLUSTERS, begin, begin_unweighed
 from viewpass.core.centres import Centres
 from viewpass.core.links import MOST_ROWS, links_of, mixture_of
 from viewpass.core.model import Decided, Model, Plan, Standing, scaled, widened
+from viewpass.core.reservoir import Reservoir
 from viewpass.core.statistics import Statistics
 from viewpass.core.step import Outcome
+from viewpass.core.weighing import Weights, learnt_weights
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Integers, Labels
 from viewpass.views.chunk import Chunk, Schema, join
@@ -42,18 +44,20 @@ class Stream:
         self._guess: Stream | None = None
         self._n_rows = 0
         self._n_unseen = 0
+        self._reservoir = Reservoir()
 
     @property
     def standing(self) -> Standing:
         """Where the stream stands; setting it lets a new stream go on from there."""
         counts = self._n_gathered, self._n_rows, self._n_unseen
-        return Standing(self._schema, self._model, tuple(self._gathered), *counts)
+        return Standing(self._schema, self._model, tuple(self._gathered), *counts, self._reservoir)
 
     @standing.setter
     def standing(self, at: Standing) -> None:
         self._schema, self._model, self._guess = at.schema, at.model, None
         self._gathered, self._n_gathered = list(at.gathered), at.n_gathered
         self._n_rows, self._n_unseen = at.n_rows, at.n_unseen
+        self._reservoir = at.reservoir
 
     @property
     def started(self) -> bool:
@@ -134,7 +138,7 @@ class Stream:
         return self._begin(self._rows(join(self._gathered)), self._schema, whole=True)
 
     def refeed(self, chunk: Chunk, labels: Labels) -> Decided:
-        """Read rows again that hold these labels in the statistics (pass 2 and later)."""
+        """Read rows again that were given these labels when they were read last (pass 2 and later)."""
         if self._model is None:
             raise DataError("a second pass needs a first one: no row has been decided yet.")
         return self._refeed_scaled(self._scaled(chunk), labels)
@@ -154,8 +158,9 @@ class Stream:
         assert self._model is not None
         schema = self._model.schema.merged(chunk.schema)
         rows = self._rows(chunk)
+        counted = self._reservoir.counted(chunk.start, labels)
         outcome = step.from_labels(
-            *(rows, self._model.total, self._model.centres, labels),
+            *(rows, self._model.total, self._model.centres, counted),
             *(self.plan.rules, self.workspace),
             counted=True,
         )
@@ -186,7 +191,7 @@ class Stream:
 
     def _feed_several(self, chunk: Chunk, size: int, labels: Labels | None) -> Decided | None:
         """As many small chunks, scaled, as need nothing out of the ordinary; None if there are none."""
-        if self._model is None or self._model.links is not None or self.plan.reference:
+        if self._model is None or self._model.links is not None or self.plan.reference or self.plan.reservoir:
             return None
         schema = self._model.schema.merged(chunk.schema)
         rows = self._rows(chunk)
@@ -227,7 +232,13 @@ class Stream:
         return Decided(chunk.start, *found, rows, several.centres)
 
     def _rows(self, chunk: Chunk) -> MeasuredRows:
-        return MeasuredRows(chunk, reference=self.plan.reference, n_threads=self.workspace.n_threads)
+        """Rows under the weights of their views, as far as these are known."""
+        weights = self.plan.weights if self._model is None else self._model.weights
+        return self._weighed(chunk, None if isinstance(weights, str) else weights)
+
+    def _weighed(self, chunk: Chunk, weights: Weights | None) -> MeasuredRows:
+        reference, n_threads = self.plan.reference, self.workspace.n_threads
+        return MeasuredRows(chunk, reference=reference, n_threads=n_threads, weights=weights)
 
     def _scaled(self, chunk: Chunk) -> Chunk:
         """Rows as the centres see them."""
@@ -235,13 +246,16 @@ class Stream:
         return scaled(chunk, self._model, self.workspace)
 
     def _begin(self, rows: MeasuredRows, schema: Schema, *, whole: bool = False) -> Decided:
-        """Learn the scale of the first rows, then make centres of them."""
+        """Learn the scale and the weights of the first rows' views, then make centres of them."""
         n_threads = self.workspace.n_threads
         wanted = self.plan.scale or ("unit",) * rows.n_views
         n_clusters = self.plan.n_clusters or SUPPOSED_CLUSTERS
         scaling = agreed_scaling(rows.measure(n_threads), wanted, n_clusters, self.workspace)
         if not scaling.plain:
             rows = self._rows(scaling.apply(rows.chunk, n_threads=n_threads))
+        if self.plan.weights == "auto":
+            tried = begin_unweighed(rows, self.plan, self.workspace, self.rng, whole=whole)
+            rows = self._weighed(rows.chunk, learnt_weights(tried.total, self.plan.rules.alpha))
         first = begin(rows, self.plan, self.workspace, self.rng, whole=whole)
         outcome = first.outcome
         outcome.total = widened(outcome.total, schema)
@@ -256,13 +270,19 @@ class Stream:
             n_clusters=asked,
             links=first.links,
             counted=first.curve,
+            weights=rows.weights,
         )
         return self._commit(blank, outcome, rows, schema)
 
     def _commit(
         self, before: Model, outcome: Outcome, rows: MeasuredRows, schema: Schema, *, again: bool = False
     ) -> Decided:
-        outcome.total.check_room()
+        settled, held = outcome, self._reservoir
+        if not again:
+            settled, held = held.follow(
+                outcome, self.plan.rules, self.workspace, reference=self.plan.reference
+            )
+        settled.total.check_room()
         n_rows, n_unseen = self._n_rows, self._n_unseen
         if not again:
             n_rows += rows.n_rows
@@ -270,17 +290,22 @@ class Stream:
         self._model = replace(
             before,
             schema=schema,
-            total=outcome.total,
-            centres=outcome.centres,
+            total=settled.total,
+            centres=settled.centres,
             n_rows=n_rows,
             n_unseen=n_unseen,
-            n_iter=outcome.n_iter + before.n_iter,
+            n_iter=settled.n_iter + before.n_iter,
             links=self._linked(before, outcome, rows, again=again),
         )
-        self._model.loss_curve.append(outcome.loss / n_rows)
+        self._model.loss_curve.append(settled.loss / n_rows)
+        decision = outcome.decision
+        if again:
+            self._reservoir = held.decided(rows.chunk.start, decision.labels)
+        elif self.plan.reservoir:
+            held = held.drawn(rows, decision.labels, self._n_rows, self.plan.reservoir, self.rng)
+            self._reservoir = held
         self._schema, self._n_rows, self._n_unseen = schema, n_rows, n_unseen
         self._gathered, self._n_gathered, self._guess = [], 0, None
-        decision = outcome.decision
         return Decided(rows.chunk.start, decision.labels, decision.margins, rows, outcome.centres)
 
     def _linked(self, before: Model, outcome: Outcome, rows: MeasuredRows, *, again: bool) -> Integers | None:

@@ -6,12 +6,11 @@ import numpy as np
 
 from viewpass.core.assign import Workspace
 from viewpass.core.consensus.telling import told
-from viewpass.core.model import Decided, Model, decide, scaled
+from viewpass.core.model import Decided, Model, decide, seen_rows
 from viewpass.core.nearness import looked_at, nearness
 from viewpass.kernels.grid import Array
 from viewpass.store.labels import records
 from viewpass.views.chunk import Chunk
-from viewpass.views.rows import MeasuredRows
 
 
 def label_rows(decided: Decided, workspace: Workspace) -> Array:
@@ -30,7 +29,7 @@ def cluster_rows(chunk: Chunk, model: Model, workspace: Workspace) -> Array:
     cut = model.cut
     if cut is None:
         return label_rows(decide(chunk, model, workspace), workspace)
-    rows = MeasuredRows(scaled(chunk, model, workspace), n_threads=workspace.n_threads)
+    rows = seen_rows(chunk, model, workspace)
     found = looked_at(rows, model.centres, workspace)
     if model.links is not None:
         labels = told(rows, cut, model.centres, workspace, found)

@@ -7,7 +7,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,35 +16,57 @@ from numba import njit
 logger = logging.getLogger("viewpass")
 
 NOTICE_SECONDS = 1.0
+_spent = 0.0  # seconds of compiling in this process
+
+# For functions that only compiled ones call, and that allocate nothing: no way in from Python or C, no
+# counting of references, no rewriting of expressions. That is some half of what there would be to compile.
+_LEAN: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False} | dict.fromkeys(
+    ("no_cpython_wrapper", "no_cfunc_wrapper", "no_rewrites"), True
+)
+
+
+def part(function: Callable[..., Any]) -> Any:
+    """A part of one compiled function, as if it were written there; what has many callers is `called`."""
+    return njit(inline="always", **_LEAN)(function)
+
+
+def called(function: Callable[..., Any]) -> Any:
+    """A function that compiled ones call."""
+    return njit(**_LEAN)(function)
 
 
 def compiled(function: Callable[..., Any], signature: Any) -> Callable[..., Any]:
     """Compile `function` for one signature: no GIL, no fastmath, cached where a folder allows it."""
-    result: Callable[..., Any] = _timed(partial(njit, nogil=True), function, signature, function.__name__)
+    result: Callable[..., Any] = _timed(
+        {"nogil": True, "error_model": "numpy"}, function, signature, function.__name__
+    )
     return result
 
 
-def _timed(compiler: Any, function: Callable[..., Any], signature: Any, name: str) -> Any:
+def _timed(options: dict[str, Any], function: Callable[..., Any], signature: Any, name: str) -> Any:
     # Numba looks only at the function's own file to tell whether its cache is stale; constants and
     # helpers live in other files, so the name under which the code is cached tells them all.
     if _fingerprint() not in function.__qualname__:
         function.__qualname__ = f"{name}_{_fingerprint()}"
     began = time.perf_counter()
     try:
-        kernel = compiler(signature, cache=True, error_model="numpy")(function)
+        kernel = njit(signature, cache=True, **options)(function)
     except RuntimeError as problem:
         # Numba has no folder to write to (a read-only install without a home): work without a cache.
         if "cache" not in str(problem):
             raise
-        kernel = compiler(signature, error_model="numpy")(function)
-    seconds = time.perf_counter() - began
-    if seconds > NOTICE_SECONDS:
-        logger.warning(
-            "compiled %s in %.1f s; the machine code is cached for the next time",
-            name.strip("_"),
-            seconds,
-        )
+        kernel = njit(signature, **options)(function)
+    if not kernel.stats.cache_hits:
+        _notice(time.perf_counter() - began)
     return kernel
+
+
+def _notice(seconds: float) -> None:
+    """Say once, when it has taken a second, that kernels are being compiled."""
+    global _spent
+    before, _spent = _spent, _spent + seconds
+    if before <= NOTICE_SECONDS < _spent:
+        logger.warning("compiling, which takes some seconds; the machine code is cached for the next time")
 
 
 class Callback(NamedTuple):
@@ -57,11 +79,9 @@ class Callback(NamedTuple):
 def callback(function: Callable[..., Any], signature: Any, what: str) -> Callback:
     """Compile a function for callers that know its address; `what` tells functions of one name apart."""
     name = f"{function.__name__}_{what.rpartition('.')[2]}"
-    kernel = _timed(partial(njit, nogil=True), function, signature, name)
+    kernel = _timed(_LEAN, function, signature, name)
     (made,) = kernel.overloads.values()
-    # The wrapper in C that numba makes of every function; its own `cfunc` would optimise all of it again.
-    address = made.library.get_pointer_to_function(made.fndesc.llvm_cfunc_wrapper_name)
-    return Callback(int(address), kernel)
+    return Callback(int(made.library.get_pointer_to_function(made.fndesc.llvm_func_name)), kernel)
 
 
 def once(make: Callable[..., Any]) -> Callable[..., Any]:

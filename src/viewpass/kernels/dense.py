@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numba import njit, types
 
-from viewpass.kernels.compiling import compiled, once
+from viewpass.kernels.compiling import compiled, once, part
 from viewpass.kernels.grid import (
     ABSENT,
     EXTREME,
@@ -25,29 +25,28 @@ from viewpass.kernels.grid import (
     ROUNDER_BITS,
     SMALLEST_SQUARE,
 )
-from viewpass.kernels.lanes import fold, new_lanes
+from viewpass.kernels.lanes import clear, fold, new_lanes
 
 TILE_ROWS = 256  # rows of one BLAS call: a tile of this height and a few hundred columns stays in L2
 PAD = 8  # clusters are padded to a multiple of this: BLAS is slow on odd numbers of them
 
 
-@njit(nogil=True)
-def _norm(x, i, lanes):  # type: ignore[no-untyped-def]
-    """(1 / |x_i|, what the row is).  IN x; OUT lanes: room to work."""
-    width = x.shape[1]
-    if width and np.isnan(x[i, 0]):  # most often the whole row is NaN: do not square it first
+@part
+def norm_of(row, width, lanes):  # type: ignore[no-untyped-def]
+    """(1 / |x|, what the row is).  IN row; OUT lanes: room to work."""
+    if width and np.isnan(row[0]):  # most often the whole row is NaN: do not square it first
         n_nan = 0
         for j in range(width):
-            n_nan += np.isnan(x[i, j])
+            n_nan += np.isnan(row[j])
         return 0.0, ABSENT if n_nan == width else PARTLY_NAN
     whole = width // LANES * LANES
-    lanes[:] = 0.0
+    clear(lanes)
     for j in range(0, whole, LANES):
         for lane in range(LANES):
-            value = np.float64(x[i, j + lane])
+            value = np.float64(row[j + lane])
             lanes[lane] += value * value
     for j in range(whole, width):
-        value = np.float64(x[i, j])
+        value = np.float64(row[j])
         lanes[j - whole] += value * value
     square = fold(lanes)
     if SMALLEST_SQUARE <= square <= LARGEST_SQUARE:
@@ -56,7 +55,7 @@ def _norm(x, i, lanes):  # type: ignore[no-untyped-def]
     n_inf = 0
     n_zero = 0
     for j in range(width):
-        value = np.float64(x[i, j])
+        value = np.float64(row[j])
         n_nan += np.isnan(value)
         n_inf += np.isinf(value)
         n_zero += value == 0.0
@@ -74,7 +73,7 @@ def _measure(x, start, stop, wanted, inverse, status):  # type: ignore[no-untype
         inverse[i] = 0.0
         status[i] = ABSENT
         if wanted[i]:
-            inverse[i], status[i] = _norm(x, i, lanes)
+            inverse[i], status[i] = norm_of(x[i], x.shape[1], lanes)
 
 
 @njit(nogil=True)
@@ -115,7 +114,7 @@ def _read(  # type: ignore[no-untyped-def]
         status[i] = ABSENT
         if not wanted[i]:
             continue
-        scale, kind = _norm(x, i, lanes)
+        scale, kind = norm_of(x[i], x.shape[1], lanes)
         inverse[i] = scale
         status[i] = kind
         if scale > 0.0:

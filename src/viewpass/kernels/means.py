@@ -11,7 +11,7 @@ from numba import types
 from viewpass.kernels.compiling import compiled, once
 from viewpass.kernels.dense import read_only
 from viewpass.kernels.grid import LANES, STEP, Array, Floats, Integers, Mask
-from viewpass.kernels.lanes import fold, new_lanes
+from viewpass.kernels.lanes import clear, fold, new_lanes
 
 
 def _refresh(steps, counts, alpha, changed, before, centres, squares, traces, shifts):  # type: ignore[no-untyped-def]
@@ -28,8 +28,8 @@ def _refresh(steps, counts, alpha, changed, before, centres, squares, traces, sh
         if not changed[k] or counts[k] == 0:
             continue
         weight = np.float64(counts[k]) + alpha
-        square[:] = 0.0
-        shift[:] = 0.0
+        clear(square)
+        clear(shift)
         factor = STEP / weight
         for j in range(width):
             centres[k, j] = np.float64(steps[k, j]) * factor
@@ -49,21 +49,6 @@ def _refresh(steps, counts, alpha, changed, before, centres, squares, traces, sh
         shifts[k] = fold(shift)
 
 
-def _squares(centres, out):  # type: ignore[no-untyped-def]
-    """|u_k|^2.  IN centres; OUT out."""
-    width = centres.shape[1]
-    whole = width // LANES * LANES
-    lanes = new_lanes()
-    for k in range(centres.shape[0]):
-        lanes[:] = 0.0
-        for j in range(0, whole, LANES):
-            for lane in range(LANES):
-                lanes[lane] += centres[k, j + lane] * centres[k, j + lane]
-        for j in range(whole, width):
-            lanes[j - whole] += centres[k, j] * centres[k, j]
-        out[k] = fold(lanes)
-
-
 def _traces(centres, sums, clusters, out):  # type: ignore[no-untyped-def]
     """u_k.R_k of some clusters.  IN centres, sums, clusters; OUT out."""
     width = centres.shape[1]
@@ -71,7 +56,7 @@ def _traces(centres, sums, clusters, out):  # type: ignore[no-untyped-def]
     lanes = new_lanes()
     for c in range(clusters.shape[0]):
         k = clusters[c]
-        lanes[:] = 0.0
+        clear(lanes)
         for j in range(0, whole, LANES):
             for lane in range(LANES):
                 lanes[lane] += centres[k, j + lane] * (np.float64(sums[k, j + lane]) * STEP)
@@ -98,13 +83,11 @@ _SIGNATURES = {
         *(_F64[:, ::1], _F64[::1], _F64[::1], _F64[::1]),
     ),
     "in_eights": types.void(_MATRIX, types.float32[:, :, ::1]),
-    "squares": types.void(_MATRIX, _F64[::1]),
     "traces": types.void(_MATRIX, _SUMS, read_only(_I64, 1), _F64[::1]),
 }
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "refresh": _refresh,
     "in_eights": _in_eights,
-    "squares": _squares,
     "traces": _traces,
 }
 
@@ -134,16 +117,8 @@ def in_eights(values: Floats, out: Array) -> None:
     _kernel("in_eights")(values, out)
 
 
-def squared_norms(centres: Floats) -> Floats:
-    """|u_k|^2 of every centre."""
-    out = np.empty(len(centres))
-    _kernel("squares")(centres, out)
-    return out
-
-
-def centre_terms(centres: Floats, steps: Integers, clusters: Integers | None = None) -> Floats:
-    """u_k.R_k of every cluster, or of some."""
-    clusters = np.arange(len(centres)) if clusters is None else clusters
+def centre_terms(centres: Floats, steps: Integers, clusters: Integers) -> Floats:
+    """u_k.R_k of some clusters."""
     out = np.empty(len(clusters))
     _kernel("traces")(centres, steps, clusters, out)
     return out

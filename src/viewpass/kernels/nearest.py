@@ -12,16 +12,17 @@ from viewpass.kernels.compiling import compiled, once
 from viewpass.kernels.dense import read_only
 
 
-def _gain(product, inverse, squares, total):  # type: ignore[no-untyped-def]
-    """Add |x - u_k|^2 = 1 + |u_k|^2 - 2 x.u_k of rows that have the view.
+def _gain(product, inverse, square, squares, total):  # type: ignore[no-untyped-def]
+    """Add |x - u_k|^2 = |x|^2 + |u_k|^2 - 2 x.u_k of rows that have the view.
 
-    IN product (of the rows as they are), inverse (what scales them; 0: absent), squares; INOUT total.
+    IN product (of the rows as they are), inverse (what scales them; 0: absent), square (|x|^2 of all of
+    them), squares; INOUT total.
     """
     for i in range(product.shape[0]):
         if inverse[i] > 0.0:
             twice = 2.0 * inverse[i]
             for k in range(product.shape[1]):
-                total[i, k] += 1.0 + squares[k] - twice * np.float64(product[i, k])
+                total[i, k] += square + squares[k] - twice * np.float64(product[i, k])
 
 
 def _nearest(total, labels, n_seen, distance, margin):  # type: ignore[no-untyped-def]
@@ -50,7 +51,7 @@ def _nearest(total, labels, n_seen, distance, margin):  # type: ignore[no-untype
 _F32, _F64 = types.float32, types.float64
 _ROWS, _LABELS, _SEEN = read_only(_F64, 1), read_only(types.int32, 1), read_only(types.int64, 1)
 _SIGNATURES = {
-    "gain": types.void(read_only(_F32, 2), _ROWS, _ROWS, _F64[:, ::1]),
+    "gain": types.void(read_only(_F32, 2), _ROWS, _F64, _ROWS, _F64[:, ::1]),
     "nearest": types.int64(read_only(_F64, 2), _LABELS, _SEEN, _F32[::1], _F32[::1]),
 }
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numba import njit, types
 
-from viewpass.kernels.compiling import compiled, once
+from viewpass.kernels.compiling import compiled, once, part
 from viewpass.kernels.dense import read_only
 from viewpass.kernels.grid import (
     ABSENT,
@@ -28,16 +28,16 @@ from viewpass.kernels.grid import (
     SMALLEST_SQUARE,
     UNSORTED,
 )
-from viewpass.kernels.lanes import fold, new_lanes
+from viewpass.kernels.lanes import clear, fold, new_lanes
 
 WIDEST = 100_000  # values a row; beyond, errors of float32 no longer just add up
 FLOAT32_ERROR = 2.0 * 1.01 * 2.0**-24  # what each value of a row may add to the error of a distance
 
 
-@njit(nogil=True)
-def _norm(data, indices, first, last, width, lanes):  # type: ignore[no-untyped-def]
+@part
+def norm_of(data, indices, first, last, width, lanes):  # type: ignore[no-untyped-def]
     """(1 / |x|, what the row is) of the row data[first:last].  OUT lanes: room to work."""
-    lanes[:] = 0.0
+    clear(lanes)
     before = -1
     kind = PRESENT
     for p in range(first, last):
@@ -75,7 +75,7 @@ def _measure(data, indices, indptr, width, start, stop, wanted, inverse, status)
         inverse[i] = 0.0
         status[i] = ABSENT
         if wanted[i] and indptr[i + 1] > indptr[i]:
-            inverse[i], status[i] = _norm(data, indices, indptr[i], indptr[i + 1], width, lanes)
+            inverse[i], status[i] = norm_of(data, indices, indptr[i], indptr[i + 1], width, lanes)
 
 
 @njit(nogil=True)
@@ -130,7 +130,7 @@ def _read(  # type: ignore[no-untyped-def]
         first, last = indptr[i], indptr[i + 1]
         if not wanted[i] or first == last:
             continue
-        scale, kind = _norm(data, indices, first, last, width, lanes)
+        scale, kind = norm_of(data, indices, first, last, width, lanes)
         inverse[i] = scale
         status[i] = kind
         if scale > 0.0:

@@ -50,11 +50,22 @@ class Plan:
 
     out: Path
     quick: bool = False
+    parts: bool = False  # of the large sets, not all of their rows
+    sets: tuple[str, ...] = ()  # of figures 1 to 3; none named: all
     n_seeds: int = 5
     n_jobs: int = 1
     folder: str | None = None
     n_done: int = 0
     fresh: dict[str, Result] = field(default_factory=dict)
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether only a part of the rows of large sets is read."""
+        return self.quick or self.parts
+
+    def takes(self, data: str) -> bool:
+        """Whether figures 1 to 3 have this set."""
+        return not self.sets or data in self.sets
 
     @property
     def seeds(self) -> range:
@@ -82,6 +93,13 @@ class Plan:
                 for done in as_completed(running):
                     self._keep(running[done], done.result())
         logger.info("%d cells (%s ...) in %.0f s", len(todo), todo[0].name, time.perf_counter() - began)
+
+    def took(self) -> tuple[float, float]:
+        """Seconds of all cells asked for, in this run or an earlier one: by the clock, of processors."""
+        costs = [result.get("took", {}) for result in self.fresh.values()]
+        return sum(cost.get("seconds", 0.0) for cost in costs), sum(
+            cost.get("processor", 0.0) for cost in costs
+        )
 
     def _path(self, cell: Cell) -> Path:
         return self.out / "cells" / f"{cell.name}.json"
@@ -111,8 +129,11 @@ class Plan:
 
 
 def do(cell: Cell, folder: str | None, n_threads: int) -> Result:
-    """Measure a cell, in whatever process this is."""
+    """Measure a cell, in whatever process this is; `took` has its seconds, and those of the processors."""
     from viewpass.paper import work
 
     measure = work.KINDS[cell.kind]
-    return measure(**dict(cell.settings), folder=folder, n_threads=n_threads)
+    began, worked = time.perf_counter(), time.process_time()
+    result = measure(**dict(cell.settings), folder=folder, n_threads=n_threads)
+    took = {"seconds": time.perf_counter() - began, "processor": time.process_time() - worked}
+    return {**result, "took": took}

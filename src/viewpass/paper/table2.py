@@ -61,6 +61,7 @@ def run(plan: Plan) -> Section:
         warm = Cell.of("passes", **small, chunk_size=50, n_rows=100, alpha=0.1)
         do(warm, plan.folder, available_threads())
     seconds: dict[tuple[str, str], float] = {}
+    processor: dict[tuple[str, str], float] = {}
     rows: list[list[Any]] = []
     kmeans: dict[tuple[str, str], float] = {}
     for title, method, more in LINES:
@@ -71,18 +72,25 @@ def run(plan: Plan) -> Section:
             else:
                 (result,) = plan.results([cell(plan, data, method, more)], alone=True)
                 seconds[title, data], kmeans[title, data] = result["seconds"], result["kmeans"]
+                processor[title, data] = result["processor"]
                 row.append(round(seconds[title, data], 4))
             paper = PAPER[method][place]
             row.append("/" if paper is None else paper)
         rows.append(row)
-    for title in (LINES[1][0], LINES[2][0]):
-        row = [f"OPIMC's share of {title}"]
-        for place, data in enumerate(COLUMNS):
-            row += [
-                f"{seconds['OPIMC', data] / seconds[title, data]:.2%}",
-                f"{(PAPER['OPIMC'][place] or 0) / (PAPER['OMVC'][place] or 1):.2%}",
-            ]
+    for title, _, _ in LINES:
+        row = [f"{title}, processor time"]
+        for data in COLUMNS:
+            row += [round(processor[title, data], 4) if (title, data) in processor else "/", "-"]
         rows.append(row)
+    for title in (LINES[1][0], LINES[2][0]):
+        for found, by in ((seconds, ""), (processor, ", processor time")):
+            row = [f"OPIMC's share of {title}{by}"]
+            for place, data in enumerate(COLUMNS):
+                row += [
+                    f"{found['OPIMC', data] / found[title, data]:.2%}",
+                    f"{(PAPER['OPIMC'][place] or 0) / (PAPER['OMVC'][place] or 1):.2%}",
+                ]
+            rows.append(row)
     header = ["seconds"]
     for data in COLUMNS:
         header += [data, "paper"]
@@ -98,44 +106,49 @@ def run(plan: Plan) -> Section:
         "Table 2: run time",
         "Seconds a pass (a run for IMC and MultiNMF), 0.4 missing, chunks of 50 and 2,000 rows, all on this "
         "machine, one after the other; k-means on the coefficients is not counted. Reuters and YouTube are "
-        f"made data of their shape. {short}What takes little is done three times, and the best is told.",
+        f"made data of their shape. {short}What takes little is done three times, and the least is told. "
+        "Claims are judged by processor time (all threads), which other work on the machine disturbs less.",
         header,
         rows,
-        claims=_claims(plan, seconds, kmeans),
+        claims=_claims(plan, seconds, processor, kmeans),
     )
 
 
 def _claims(
-    plan: Plan, seconds: dict[tuple[str, str], float], kmeans: dict[tuple[str, str], float]
+    plan: Plan,
+    seconds: dict[tuple[str, str], float],
+    took: dict[tuple[str, str], float],
+    kmeans: dict[tuple[str, str], float],
 ) -> list[Claim]:
+    """Judged by what each `took` of the processors; k-means beside the seconds of its pass."""
     sums, scanned = LINES[1][0], LINES[2][0]
-    shares = {data: seconds["OPIMC", data] / seconds[scanned, data] for data in COLUMNS}
-    fast = {data: seconds["OPIMC", data] / seconds[sums, data] for data in COLUMNS}
+    shares = {data: took["OPIMC", data] / took[scanned, data] for data in COLUMNS}
+    fast = {data: took["OPIMC", data] / took[sums, data] for data in COLUMNS}
     told = "; ".join(f"{data} {shares[data]:.2%} / {fast[data]:.2%}" for data in COLUMNS)
     small = ("webkb", "digit")
-    imc = {data: seconds["IMC, a run", data] for data in small}
+    imc = {data: took["IMC, a run", data] for data in small}
     others = {
         data: min(
             value
-            for (title, there), value in seconds.items()
+            for (title, there), value in took.items()
             if there == data and title[:3] not in ("OPI", "IMC")
         )
         for data in small
     }
-    slower = {data: seconds[scanned, data] > seconds["ONMF-I", data] for data in COLUMNS}
+    slower = {data: took[scanned, data] > took["ONMF-I", data] for data in COLUMNS}
     rows_read = "quick sizes" if plan.quick else "full sizes"
     return [
         Claim.judged(
             "OPIMC takes only 1 to 2 % of OMVC's time.",
             max(shares.values()) <= 0.02,
-            f"share with the published test / with the sums ({rows_read}): {told}",
+            f"share of the processor time with the published test / with the sums ({rows_read}): {told}",
         ),
         Claim.judged(
             "OMVC is slower than ONMF.",
             all(slower.values()),
             "; ".join(
-                f"{data}: OMVC {seconds[scanned, data]:.2f} s (published test), {seconds[sums, data]:.2f} s "
-                f"(sums), ONMF-I {seconds['ONMF-I', data]:.2f} s, ONMF-DA {seconds['ONMF-DA', data]:.2f} s"
+                f"{data}: OMVC {took[scanned, data]:.2f} s (published test), {took[sums, data]:.2f} s "
+                f"(sums), ONMF-I {took['ONMF-I', data]:.2f} s, ONMF-DA {took['ONMF-DA', data]:.2f} s"
                 for data in COLUMNS
             ),
         ),
@@ -152,10 +165,8 @@ def _claims(
         ),
         Claim.judged(
             "OMVC's fault 4: it ends its loops by looking at all scanned rows, which takes long.",
-            all(seconds[scanned, data] > 1.2 * seconds[sums, data] for data in COLUMNS),
+            all(took[scanned, data] > 1.2 * took[sums, data] for data in COLUMNS),
             "published test / the same from the sums: "
-            + "; ".join(
-                f"{data} {seconds[scanned, data] / seconds[sums, data]:.1f} times" for data in COLUMNS
-            ),
+            + "; ".join(f"{data} {took[scanned, data] / took[sums, data]:.1f} times" for data in COLUMNS),
         ),
     ]

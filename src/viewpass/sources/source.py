@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 from viewpass.errors import DataError
@@ -28,10 +28,27 @@ class Source(metaclass=ABCMeta):
     """Whether the rows can be read more than once, in the same order."""
     in_memory: bool = True
     """Whether the rows are at hand; otherwise they are decoded, which keeps a processor busy."""
+    portable: bool = False
+    """Whether the source can go to another process or machine and be read there: files can."""
 
     @abstractmethod
     def chunks(self, size: int, start: int = 0) -> Iterator[Chunk]:
         """Read the rows from row `start` on, in chunks cut at multiples of `size` from row 0."""
+
+    def span(self, start: int, size: int) -> Chunk:
+        """The one chunk of `size` rows (fewer at the end) that begins at row `start`, a multiple of it."""
+        chunks = self.chunks(size, start)
+        try:
+            return next(iter(chunks))
+        except StopIteration:
+            raise DataError(f"there is no row {start}: the data has become shorter.") from None
+        finally:
+            if isinstance(chunks, Generator):
+                chunks.close()
+
+    def place(self, start: int, stop: int) -> str:
+        """Name consecutive rows for an error message."""
+        return f"rows {start} to {stop - 1}"
 
     @abstractmethod
     def arranged(self, names: tuple[str, ...]) -> Source:

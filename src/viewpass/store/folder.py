@@ -18,6 +18,7 @@ class RunFolder:
         self.path = path
         self.model = path / "model.viewpass"
         self.labels = path / "labels.parquet"
+        self.parts = path / "labels"  # of a run by many machines
         self.report = path / "run.json"
         self.staging = path / "staging"
         self.checkpoint = self.staging / "checkpoint.viewpass"
@@ -42,8 +43,10 @@ class RunFolder:
             self.staging.mkdir(parents=True, exist_ok=True)
         self._take()
         if not self.begun and not self.finished:  # what is there was never vouched for
-            for leftover in self.staging.iterdir():
-                if leftover.name != "lock":
+            for leftover in [*self.staging.iterdir(), self.parts]:
+                if leftover.is_dir():
+                    shutil.rmtree(leftover)
+                elif leftover.name not in ("lock", self.parts.name):
                     leftover.unlink()
         with naming(self.path):
             sync_folder(self.path)

@@ -77,14 +77,21 @@ class LabelFile:
 
 
 def _table(rows: Array, ids: Any) -> Any:
-    columns = [ids.combine_chunks()]
+    columns, fields = label_columns(rows)
+    return pa.Table.from_arrays(
+        [ids.combine_chunks(), *columns],
+        schema=pa.schema([pa.field("id", ids.type, nullable=False), *fields]),
+    )
+
+
+def label_columns(rows: Array) -> tuple[list[Any], list[Any]]:
+    """What is known of rows, as Arrow arrays, and their fields."""
+    columns = []
     for field in COLUMNS:
         values = np.ascontiguousarray(rows[field.name])
         absent = np.isnan(values) if values.dtype.kind == "f" else None
         columns.append(pa.array(values, type=field.type, mask=absent))
-    return pa.Table.from_arrays(
-        columns, schema=pa.schema([pa.field("id", ids.type, nullable=False), *COLUMNS])
-    )
+    return columns, COLUMNS
 
 
 def as_ids(ids: Array, type: Any = None) -> Any:

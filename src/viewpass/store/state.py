@@ -15,6 +15,7 @@ from viewpass.core.consensus.counting import KINDS, Curve
 from viewpass.core.links import NEIGHBOURS
 from viewpass.core.model import Model
 from viewpass.core.statistics import Statistics
+from viewpass.core.weighing import Weights
 from viewpass.errors import FileError
 from viewpass.kernels.grid import GRID, MOST_ROWS, Array, Integers
 from viewpass.kernels.links import UNIT
@@ -77,6 +78,7 @@ def pack_model(model: Model, arrays: dict[str, Array]) -> dict[str, Any]:
         "alpha": to_plain(float(model.alpha), "alpha", arrays),
         "centred": [view is not None for view in model.centres.views],
         "scales": list(model.scaling.names),
+        "view_weights": None if model.weights is None else list(model.weights),
         "n_rows": model.n_rows,
         "n_unseen": model.n_unseen,
         "n_iter": model.n_iter,
@@ -126,6 +128,7 @@ def unpack_model(stored: Fields) -> Model:
         consensus=consensus,
         n_clusters=asked,
         links=links,
+        weights=view_weights(stored, len(schema.names)),
         counted=_curve(stored) if consensus == "plain" else None,
     )
 
@@ -140,6 +143,16 @@ def _curve(stored: Fields) -> Curve | None:
     sound = len(numbers) > 0 and bool((numbers > 0).all() and np.isfinite(values).all())
     stored.need(sound and kind in KINDS, "counted")
     return Curve(kind, numbers, values)
+
+
+def view_weights(stored: Fields, n_views: int | None) -> Weights | None:
+    """What views count for, the largest 1; older files know of no weights."""
+    if stored.values.get("view_weights") is None:
+        return None
+    weights = tuple(float(weight) for weight in stored.list("view_weights", float, int))
+    stored.need(n_views in (None, len(weights)), "view_weights")
+    stored.need(max(weights, default=0.0) == 1.0 and min(weights) >= 0.0, "view_weights")
+    return weights
 
 
 def _links(stored: Fields, n_anchors: int, n_rows: int) -> Integers:

@@ -5,19 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 
 from viewpass.core.assign import Workspace
 from viewpass.core.model import Plan, Standing
 from viewpass.core.step import Rules
 from viewpass.core.stream import Stream
-from viewpass.errors import DataError, FileError
 from viewpass.kernels.grid import Array
 from viewpass.store.fields import Fields
 from viewpass.store.generators import generator_from, generator_state
 from viewpass.store.plain import from_plain, to_plain
-from viewpass.store.state import CONSENSUS, pack_model, pack_schema, unpack_model, unpack_schema
-from viewpass.views.chunk import Chunk, Schema
+from viewpass.store.rows import pack_chunk, unpack_chunk
+from viewpass.store.sample import pack_reservoir, unpack_reservoir
+from viewpass.store.state import (
+    CONSENSUS,
+    pack_model,
+    pack_schema,
+    unpack_model,
+    unpack_schema,
+    view_weights,
+)
+from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import NAMES
 
@@ -41,6 +48,8 @@ def pack_stream(stream: Stream, arrays: dict[str, Array]) -> dict[str, Any]:
             "init": to_plain(init, "init of the stream", arrays),
             "warmup": int(plan.warmup),
             "scale": list(plan.scale),
+            "view_weights": list(plan.weights) if isinstance(plan.weights, tuple) else plan.weights,
+            "reservoir": plan.reservoir,
         },
         "random": generator_state(stream.rng),
         "schema": None if at.schema is None else pack_schema(at.schema, arrays),
@@ -48,6 +57,7 @@ def pack_stream(stream: Stream, arrays: dict[str, Array]) -> dict[str, Any]:
         "gathered": [pack_chunk(chunk, f"gathered.{c}", arrays) for c, chunk in enumerate(at.gathered)],
         "n_rows": at.n_rows,
         "n_unseen": at.n_unseen,
+        "reservoir": pack_reservoir(at.reservoir, arrays),
     }
 
 
@@ -74,8 +84,9 @@ def unpack_stream(stored: Fields, workspace: Workspace) -> Stream:
         model.alpha = plan.rules.alpha  # which files of version 1 have in the plan alone
     else:
         stored.need(n_rows == n_unseen, "n_rows")  # rows gathered are counted when decided
-    n_gathered = sum(_n_seen(chunk) for chunk in gathered)
-    stream.standing = Standing(schema, model, gathered, n_gathered, n_rows, n_unseen)
+    n_gathered = sum(_n_seen(chunk, plan) for chunk in gathered)
+    reservoir = unpack_reservoir(stored, schema, plan.reservoir, model)
+    stream.standing = Standing(schema, model, gathered, n_gathered, n_rows, n_unseen, reservoir)
     return stream
 
 
@@ -96,8 +107,15 @@ def _plan(stored: Fields) -> Plan:
     rules = Rules(alpha, stored.number("max_iter", least=1), tol, fill)
     scale = tuple(stored.list("scale", str) if "scale" in stored.values else [])  # version 1 has none
     stored.need(all(name in NAMES for name in scale), "scale")
-    warmup = stored.number("warmup")
-    return Plan(*(n_clusters, rules, init, warmup), scale=scale, n_anchors=n_anchors, consensus=consensus)
+    weights = "auto" if stored.values.get("view_weights") == "auto" else view_weights(stored, None)
+    return Plan(
+        *(n_clusters, rules, init, stored.number("warmup")),
+        scale=scale,
+        n_anchors=n_anchors,
+        consensus=consensus,
+        weights=weights,
+        reservoir=stored.number("reservoir") if "reservoir" in stored.values else 0,
+    )
 
 
 def _number(stored: Fields, name: str) -> int | None:
@@ -119,75 +137,7 @@ def _sound_init(init: Any, n_clusters: int | None) -> bool:
     return init.ndim == 2 and init.shape[1] == n_clusters and bool((init >= 0).all())
 
 
-def pack_chunk(chunk: Chunk, name: str, arrays: dict[str, Array]) -> dict[str, Any]:
-    """Rows that wait for the start. Their ids are not kept: nothing asks for them again."""
-    kinds: list[str | None] = []
-    for v, view in enumerate(chunk.views):
-        if view is None:
-            kinds.append(None)
-        elif scipy.sparse.issparse(view):
-            kinds.append("sparse")
-            arrays[f"{name}.{v}.data"] = view.data
-            arrays[f"{name}.{v}.indices"] = view.indices
-            arrays[f"{name}.{v}.indptr"] = view.indptr
-        else:
-            kinds.append("dense")
-            arrays[f"{name}.{v}"] = view
-    if chunk.observed is not None:
-        arrays[f"{name}.observed"] = chunk.observed
-    return {
-        "kinds": kinds,
-        "widths": list(chunk.schema.widths),
-        "n_rows": chunk.n_rows,
-        "start": chunk.start,
-        "masked": chunk.observed is not None,
-    }
-
-
-def unpack_chunk(stored: Fields, name: str, schema: Schema | None) -> Chunk:
-    """The rows again; refused if a stream would refuse them."""
-    kinds, widths = stored.list("kinds", str, None), stored.list("widths", int, None)
-    stored.need(schema is not None and len(kinds) == len(widths) == len(schema.names), "kinds")
-    assert schema is not None
-    n_rows = stored.number("n_rows", least=1)
-    observed = None
-    if stored.truth("masked"):
-        observed = stored.array(f"{name}.observed", np.bool_, (n_rows, len(kinds)))
-    try:
-        views = [_view(stored, f"{name}.{v}", kinds[v], (n_rows, widths[v])) for v in range(len(kinds))]
-        chunk = Chunk.of(views, names=schema.names, observed=observed, start=stored.number("start"))
-        schema.merged(chunk.schema)
-        MeasuredRows(chunk).measure()
-    except (DataError, ValueError, TypeError, IndexError, OverflowError) as problem:
-        raise FileError(f"the rows it gathers cannot be read ({problem}).") from problem
-    return chunk
-
-
-def _view(stored: Fields, name: str, kind: str | None, shape: tuple[int, int | None]) -> Any:
-    stored.need(kind in ("dense", "sparse", None) and (kind is None) == (shape[1] is None), name)
-    if kind is None:
-        return None
-    if kind == "dense":
-        return stored.array(name, _float_type(stored, name), shape)
-    data = stored.array(f"{name}.data", _float_type(stored, f"{name}.data"), (None,))
-    indices, indptr = stored.arrays.get(f"{name}.indices"), stored.arrays.get(f"{name}.indptr")
-    stored.need(indices is not None and indptr is not None, name)
-    assert indices is not None
-    assert indptr is not None
-    whole = all(part.dtype.kind == "i" and part.ndim == 1 for part in (indices, indptr))
-    stored.need(whole and len(indptr) == shape[0] + 1, name)
-    stored.need(bool((np.diff(indptr) >= 0).all() and indptr[0] == 0), name)
-    stored.need(len(data) == len(indices) == indptr[-1], name)
-    return scipy.sparse.csr_array((data, indices, indptr), shape=shape)
-
-
-def _float_type(stored: Fields, name: str) -> Any:
-    array = stored.arrays.get(name)
-    stored.need(array is not None and array.dtype.kind == "f", name)
-    assert array is not None
-    return array.dtype
-
-
-def _n_seen(chunk: Chunk) -> int:
-    rows = MeasuredRows(chunk).measure()
+def _n_seen(chunk: Chunk, plan: Plan) -> int:
+    weights = None if isinstance(plan.weights, str) else plan.weights
+    rows = MeasuredRows(chunk, weights=weights).measure()
     return int((rows.n_seen > 0).sum())

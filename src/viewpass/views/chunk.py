@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -167,6 +167,13 @@ class Chunk:
             None if self.row_ids is None else self.row_ids[first:last],
             self.columns,
         )
+
+    def without(self, hidden: Sequence[bool]) -> Chunk:
+        """The same rows as if they lacked some views."""
+        if not any(hidden):
+            return self
+        views = (None if hide else view for view, hide in zip(self.views, hidden, strict=True))
+        return replace(self, views=tuple(views))
 
     def copy(self) -> Chunk:
         """Own the memory: the caller may write over his arrays."""

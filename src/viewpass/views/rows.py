@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -52,20 +53,52 @@ class MeasuredRows:
 
     Rows are measured block by block, by whoever reads them first; `finish` then names what is
     wrong with them, or mends what can be mended.
+
+    `weights` (at most 1, a number a view) make a view's rows shorter, so that their distances count for
+    as much less. Such rows are measured at once: nobody may look at them before they are shortened.
+    A view of weight 0 is absent.
     """
 
-    def __init__(self, chunk: Chunk, *, reference: bool = False, n_threads: int = 1) -> None:
-        self.chunk = chunk
+    def __init__(
+        self,
+        chunk: Chunk,
+        *,
+        reference: bool = False,
+        n_threads: int = 1,
+        weights: Sequence[float] | None = None,
+    ) -> None:
+        self.weights = None if weights is None else tuple(weights)
+        self.chunk = chunk if self.weights is None else chunk.without([not weight for weight in self.weights])
         self.n_rows = chunk.n_rows
         self.n_views = len(chunk.names)
         self._reference = reference
-        self._matrices = list(chunk.views)  # as the kernels read them: mended where need be
+        self._matrices = list(self.chunk.views)  # as the kernels read them: mended where need be
         self.inverse = np.zeros((self.n_views, self.n_rows))
         self._status = np.zeros((self.n_views, self.n_rows), dtype=np.int64)
         self.n_seen: Integers = np.zeros(self.n_rows, dtype=np.int64)
         self.measured = False
-        self.numbers = None if reference else _numbers(chunk.views)
+        self.numbers = None if reference else _numbers(self._matrices)
         self._n_threads = n_threads
+        self.squares = np.ones(self.n_views)  # |x|^2 of the rows that a view has
+        if self.weights is not None:
+            self.measure(n_threads)
+            self.squares[:] = self.weights
+            self.inverse *= np.sqrt(self.squares)[:, None]
+            self.count_views(0, self.n_rows)
+
+    @classmethod
+    def known(cls, chunk: Chunk, inverse: Floats, *, reference: bool = False) -> MeasuredRows:
+        """Rows that were measured before, whatever form they had then: what scales them stays the same."""
+        made = cls(chunk, reference=reference)
+        made.inverse[:] = inverse
+        made.count_views(0, made.n_rows)
+        made.measured = True
+        return made
+
+    def take(self, which: Integers) -> tuple[Chunk, Floats]:
+        """Some of the measured rows, mended, in memory of their own; and what scales them."""
+        mended = replace(self.chunk, views=tuple(self._matrices))
+        return mended.take(which), self.inverse[:, which]
 
     @cached_property
     def views(self) -> list[View | None]:

@@ -79,6 +79,16 @@ class Scaling:
         """What was learnt, a name a view."""
         return tuple("unit" if scale is None else scale.name for scale in self.views)
 
+    def same(self, other: Scaling) -> bool:
+        """Whether both do the same to every row."""
+        pairs = zip(self.views, other.views, strict=True)
+        return self.names == other.names and all(
+            mine is None
+            or theirs is None
+            or (np.array_equal(mine.weights, theirs.weights) and _equal(mine.mean, theirs.mean))
+            for mine, theirs in pairs
+        )
+
     @property
     def plain(self) -> bool:
         """Whether nothing is done to any view."""
@@ -105,6 +115,10 @@ class Scaling:
                 view = view.toarray()
             views[v], present[v] = worker.standardised(view, chunk.wanted(v), scale.mean, scale.weights)
         return replace(chunk, views=tuple(views), observed=_observed(chunk, present))
+
+
+def _equal(one: Floats | None, other: Floats | None) -> bool:
+    return one is other if one is None or other is None else np.array_equal(one, other)
 
 
 def _observed(chunk: Chunk, present: dict[int, Mask]) -> Mask | None:

@@ -121,6 +121,26 @@ def omvc(chunks, V, a, b, max_iter, tol, n_passes):
     return V, np.concatenate([agreed(t) for t in everything]), objective(everything)
 
 
+def _settled(F, rows, facs, value, tol):
+    """Projected steps with the diagonal of the Hessian."""
+    H = facs.T @ facs
+    last = value(F)
+    for _ in range(200):
+        F = projected(
+            F,
+            value,
+            lambda y: y @ H - rows.T @ facs,
+            np.diag(1 / np.diag(H)),
+            np.linalg.eigvalsh(H)[-1],
+        )
+        reached = value(F)
+        settled = abs(last - reached) <= tol * abs(last)
+        last = reached
+        if settled:
+            break
+    return F
+
+
 def onmf(chunks, F, max_iter, tol, n_passes, *, diagonal):
     """ONMF on written-out chunks, set side by side. F: start of the basis, all views stacked."""
     F = F.copy()
@@ -134,29 +154,15 @@ def onmf(chunks, F, max_iter, tol, n_passes, *, diagonal):
                 G[t] = np.array([nnls(F, x)[0] for x in X[t]])
                 rows = np.concatenate([X[j] for j in upto])
                 facs = np.concatenate([G[j] for j in upto])
-                H = facs.T @ facs
-                K = len(H)
-                inverse = np.linalg.inv(H + 1e-12 * np.trace(H) / K * np.eye(K))
-                if diagonal:
-                    inverse = np.diag(1 / np.diag(H))
 
                 def value(y, rows=rows, facs=facs):
                     return ((rows - facs @ y.T) ** 2).sum() - (rows**2).sum()
 
+                if diagonal:
+                    F = _settled(F, rows, facs, value, tol)
+                else:
+                    F = np.array([nnls(facs, column)[0] for column in rows.T])
                 last = value(F)
-                for _ in range(200):
-                    F = projected(
-                        F,
-                        value,
-                        lambda y, rows=rows, facs=facs: y @ facs.T @ facs - rows.T @ facs,
-                        inverse,
-                        np.linalg.eigvalsh(H)[-1],
-                    )
-                    reached = value(F)
-                    settled = abs(last - reached) <= tol * abs(last)
-                    last = reached
-                    if settled:
-                        break
                 total = last + (rows**2).sum()
                 if abs(before - total) < tol * abs(before):
                     break

@@ -32,7 +32,7 @@ def told(
         return labels
     close = np.flatnonzero(_close(mixed, found, cut) & (rows.n_seen > 0))
     if len(close):
-        again = MeasuredRows(rows.chunk.take(close)).measure(workspace.n_threads)
+        again = MeasuredRows(rows.chunk.take(close), weights=rows.weights).measure(workspace.n_threads)
         labels[close] = cut.of_mixture(mixture(distances(again, centres, workspace), again.n_seen))
     return labels
 

@@ -50,6 +50,13 @@ class Basis:
         self.gauge = np.ones(n_clusters)
         self.new = True
 
+    @classmethod
+    def restored(cls, V: Floats, A: Floats, B: Floats, gauge: Floats, squares: float, new: bool) -> Basis:
+        """A basis as it was put away."""
+        basis = cls.__new__(cls)
+        basis.V, basis.A, basis.B, basis.gauge, basis.squares, basis.new = V, A, B, gauge, squares, new
+        return basis
+
     def fit(self, A: Floats, B: Floats) -> float:
         """|W(X - UV')|^2 without the constant |WX|^2."""
         return quadratic(self.V, B, A)
@@ -71,7 +78,8 @@ class OMVCStream(FactorStream):
         self.totals = totals
         self.bases: list[Basis | None] = []
         self.scanned: list[Scanned] = []
-        self._agreeing = np.zeros(0)
+        self._agreeing = np.zeros((0, 0, n_clusters))
+        self._lengths = np.zeros((0, n_clusters))
 
     def begin_pass(self) -> None:
         """Go back to the first chunk."""

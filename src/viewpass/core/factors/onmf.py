@@ -127,22 +127,36 @@ class ONMFStream(FactorStream):
             self.sums[v] = self.sums[v] + sign * sums
 
     def _improve(self, here: list[int], own: list[Floats], H: Floats) -> float:
-        """Projected Newton steps on all bases together; gives tr(F'F H) - 2 tr(F'V)."""
+        """Newton steps on all bases together; gives tr(F'F H) - 2 tr(F'V).
+
+        With the exact Hessian: Newton on the entries that are free, by active sets, to the best F. The
+        published step, clipped as a whole, stalls some percent above it, at points that are no minimum
+        (Digit at rank 20: NMI .68 in place of .77). With the diagonal: projected steps, as published.
+        """
         known = [v for v, basis in enumerate(self.bases) if basis is not None]
         added = dict(zip(here, own, strict=True))
         V = np.concatenate([self.sums[v] + added[v] if v in added else self.sums[v] for v in known])
         F = np.concatenate([basis for basis in self.bases if basis is not None])
+        if self.settings.diagonal:
+            F, reached = self._descended(F, H, V)
+        else:
+            F = nnls(H, V, F, n_threads=self.n_threads)
+            reached = quadratic(F, H, V)
+        widths = [len(self.sums[v]) for v in known]
+        for v, part in zip(known, np.split(F, np.cumsum(widths)[:-1]), strict=True):
+            self.bases[v] = part
+        return reached
+
+    def _descended(self, F: Floats, H: Floats, V: Floats) -> tuple[Floats, float]:
+        """Projected steps with the inverse of the diagonal until the value settles."""
         before = quadratic(F, H, V)
         for _ in range(self.settings.max_basis_iter):
-            F, value = newton_step(F, H, V, diagonal=self.settings.diagonal)
+            F, value = newton_step(F, H, V, diagonal=True)
             settled = abs(before - value) <= self.settings.tol * abs(before)
             before = value
             if settled:
                 break
-        widths = [len(self.sums[v]) for v in known]
-        for v, part in zip(known, np.split(F, np.cumsum(widths)[:-1]), strict=True):
-            self.bases[v] = part
-        return before
+        return F, before
 
     def objective(self) -> float:
         """|X - G F'|^2 over all rows read, from the sums alone."""

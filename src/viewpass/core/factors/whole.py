@@ -12,17 +12,20 @@ from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.views.chunk import Schema
 from viewpass.views.rows import MeasuredRows
 
+WITHOUT_ROWS = "a model from a file does not hold the rows it was fitted to, nor their labels."
+
 
 @dataclass
 class Whole:
-    """What an offline factorisation has learnt."""
+    """What an offline factorisation has learnt; one from a file is without its rows (`kept`, `agreed`)."""
 
     schema: Schema | None
     n_rows: int
-    kept: Integers
+    n_unseen: int  # rows without any view
+    kept: Integers | None
     bases: list[Floats | None]
     totals: list[float | None]
-    agreed: Floats
+    agreed: Floats | None
     value: float
     curve: list[float]
     n_iter: int
@@ -30,19 +33,46 @@ class Whole:
     n_last: int
     clipped: set[int] = field(default_factory=set)
     groups: tuple[Floats, Labels] | None = None
-    extra: dict[str, list[Floats]] = field(default_factory=dict)
 
-    @property
-    def n_unseen(self) -> int:
-        """Rows without any view."""
-        return self.n_rows - len(self.kept)
+    @classmethod
+    def of(
+        cls,
+        rows: MeasuredRows,
+        kept: Integers,
+        seed: int,
+        bases: list[Floats | None],
+        totals: list[float | None],
+        agreed: Floats,
+        curve: list[float],
+        clipped: set[int],
+    ) -> Whole:
+        """What came of the rows `kept`; the last value of the curve is the one reached."""
+        return cls(
+            schema=rows.chunk.schema,
+            n_rows=rows.n_rows,
+            n_unseen=rows.n_rows - len(kept),
+            kept=kept,
+            bases=bases,
+            totals=totals,
+            agreed=agreed,
+            value=curve[-1],
+            curve=curve,
+            n_iter=len(curve),
+            seed=seed,
+            n_last=rows.n_rows,
+            clipped=clipped,
+        )
 
     def consensus(self) -> Floats:
         """A row of coefficients for every row that has a view."""
+        if self.agreed is None:
+            raise AttributeError(WITHOUT_ROWS)
         return self.agreed
 
     def where(self) -> Integers:
         """Numbers of the rows with a view."""
+        if self.kept is None:
+            raise AttributeError(WITHOUT_ROWS)
         return self.kept
 
     def objective(self) -> float:

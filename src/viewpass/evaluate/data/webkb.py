@@ -23,8 +23,12 @@ def load_webkb(folder: Folder = None) -> Bundle:
     Parameters
     ----------
     folder : path, optional
-        As in `load_digit`. The MATLAB file is any `*webkb*.mat` there that holds a matrix of 3,000
-        columns (page), one of 1,840 (anchor), and a label a row.
+        As in `load_digit`. The MATLAB file is the first `*webkb*.mat` there, in MATLAB's format 5
+        (`save -v7` or older; not -v7.3). What its arrays are called does not matter: the view
+        "page" is the first one with a side of 3,000 and "anchor" the first with a side of 1,840
+        (dense or sparse, rows or columns as items), and the labels are the first vector with a
+        value a row and exactly two different values. No copy of that file was at hand: this is
+        tested on files made in this layout.
 
     Returns
     -------

@@ -7,7 +7,6 @@ not waited for: whoever was there shares the rest. What they find does not depen
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from viewpass.kernels.chunk.desk import (
     AGAIN,
@@ -24,20 +23,18 @@ from viewpass.kernels.chunk.desk import (
     FIRST,
     FOLD_IN,
     FOLLOW,
-    FRESH,
     GO,
     INVERSE,
+    ITERATE,
     JOIN,
     JOINED,
     LAST,
-    LOOKED,
     LOSS,
     LOSSES,
     MARGINS,
     MARK,
     MAX_ITER,
     MEAN,
-    MOVED,
     N_CLUSTERS,
     N_ITER,
     N_LOOKS,
@@ -53,13 +50,10 @@ from viewpass.kernels.chunk.desk import (
     PART_COUNTS,
     RENEW,
     RENEWED,
-    ROOM_SLOTS,
     ROOMS,
     ROUND,
     SEEN,
-    SLOTS,
     SORT,
-    SPAN_MOVED,
     SPARSE,
     SPREAD,
     STALE,
@@ -73,6 +67,7 @@ from viewpass.kernels.chunk.desk import (
     WANTS,
     WANTS_MEAN,
     WEIGH,
+    WHETHER,
     WORST,
     YIELD,
 )
@@ -83,10 +78,11 @@ from viewpass.kernels.chunk.memory import (
     floats_at,
     shared,
     shared_add,
-    shared_max,
     shared_set,
     whole_at,
+    wipe,
 )
+from viewpass.kernels.compiling import called, part
 from viewpass.kernels.grid import PRESENT
 
 NOT_AT_ALL, WITHOUT_ROWS, WITH_ROWS = range(3)  # how the sums before this chunk are taken over
@@ -94,7 +90,7 @@ CLOSED = 2**32  # added to JOINED when nobody else may join
 PATIENCE = 4096  # looks at a shared number before others are let run
 
 
-@njit(nogil=True)
+@called
 def _wait_while(desk, address, value):
     """Until a shared number is another."""
     n_looks = 0
@@ -104,7 +100,7 @@ def _wait_while(desk, address, value):
             call_nothing(desk[YIELD])
 
 
-@njit(nogil=True)
+@called
 def _meet(desk, n_team):
     """Go on when everybody is here."""
     if n_team == 1:
@@ -118,100 +114,63 @@ def _meet(desk, n_team):
         _wait_while(desk, sync + ROUND, now)
 
 
-@njit(nogil=True)
-def _span(desk, number):
-    """First row of a span and the row after its last."""
-    begin, n_rows, n_spans = desk[BEGIN], desk[END] - desk[BEGIN], desk[N_SPANS]
-    return begin + n_rows * number // n_spans, begin + n_rows * (number + 1) // n_spans
-
-
-@njit(nogil=True)
-def _look_first(table, desk, room_table):
-    """The first look, span by span, until none is left."""
-    room = whole_at(room_table, ROOM_SLOTS)
-    counts = whole_at(room[PART_COUNTS], desk[N_VIEWS] * desk[N_CLUSTERS])
-    for line in range(counts.shape[0]):
-        counts[line] = 0
-    last, fresh, summing = desk[CENTRES_AT], desk[FRESH], desk[SUMMING]
-    while True:
+@called
+def _share(table, room_table, phase, means):
+    """Have a phase done span by span, until none is left."""
+    desk = whole_at(table)
+    n_spans, n_rows = desk[N_SPANS], desk[END] - desk[BEGIN]
+    number = shared_add(desk[SYNC] + NEXT, 1)
+    while number < n_spans:
+        begin = desk[BEGIN] + n_rows * number // n_spans
+        end = desk[BEGIN] + n_rows * (number + 1) // n_spans
+        call(phase, table, room_table, means, begin, end, number, 0, 0, 0)
         number = shared_add(desk[SYNC] + NEXT, 1)
-        if number >= desk[N_SPANS]:
-            return
-        begin, end = _span(desk, number)
-        worst = call(desk[FIRST], table, room_table, last, begin, end, fresh, summing, 0, 0)
-        shared_max(table + 8 * WORST, worst)
 
 
-@njit(nogil=True)
-def _look_again(table, desk, room_table):
-    """Looks again, span by span, until none is left."""
-    moved = whole_at(desk[SPAN_MOVED], desk[N_SPANS])
-    while True:
-        number = shared_add(desk[SYNC] + NEXT, 1)
-        if number >= desk[N_SPANS]:
-            return
-        begin, end = _span(desk, number)
-        moved[number] = call(desk[AGAIN], table, room_table, NEW, begin, end, number, 0, 0, 0)
-
-
-@njit(nogil=True)
-def _gather_moved(desk):
-    """Put the rows that moved in all spans behind one another.  INOUT MOVED; OUT N_MOVED."""
-    moved, by_span = whole_at(desk[MOVED], desk[N_ROWS]), whole_at(desk[SPAN_MOVED], desk[N_SPANS])
-    looked, numbers = whole_at(desk[LOOKED], desk[N_SPANS]), floats_at(desk[NUMBERS], N_LOOKS + 1)
-    there = 0
-    for number in range(desk[N_SPANS]):
-        begin, _ = _span(desk, number)
-        for place in range(by_span[number]):
-            moved[there] = moved[begin + place]
-            there += 1
-        numbers[N_LOOKS] += looked[number] / desk[N_CLUSTERS]
-    desk[N_MOVED] = there
-
-
-@njit(nogil=True)
-def _before_settling(desk):
+@part
+def _begin(desk):
     """Views with a row here; every cluster may have changed.  OUT SEEN, CHANGED; says whether any row is."""
-    n_rows, n_views = desk[N_ROWS], desk[N_VIEWS]
-    seen, changed = flags_at(desk[SEEN], n_views), flags_at(desk[CHANGED], desk[N_CLUSTERS])
-    for v in range(n_views):
-        inverse = floats_at(desk[INVERSE] + 8 * v * n_rows, n_rows)
-        seen[v] = False
-        for i in range(desk[BEGIN], desk[END]):
-            if inverse[i] > 0.0:
-                seen[v] = True
-                break
-    for k in range(changed.shape[0]):
-        changed[k] = True
+    seen, changed = flags_at(desk[SEEN]), flags_at(desk[CHANGED])
     anyone = False
-    for v in range(n_views):
-        anyone |= seen[v]
+    for v in range(desk[N_VIEWS]):
+        inverse = floats_at(desk[INVERSE] + 8 * v * desk[N_ROWS])
+        i, end = desk[BEGIN], desk[END]
+        while i < end and not inverse[i] > 0.0:
+            i += 1
+        seen[v] = i < end
+        anyone |= i < end
+    for k in range(desk[N_CLUSTERS]):
+        changed[k] = True
     return anyone
 
 
-@njit(nogil=True)
-def _whether_to_go(table, desk):
-    """OUT GO, WANTS."""
+def whether(table, _room, begins, last, fill, _d, _e, _f, _g):
+    """Whether there is to be another update, or the chunk's mean is wanted for it.  OUT GO, WANTS."""
+    desk = whole_at(table)
+    if begins:
+        desk[GO] = _begin(desk)
     desk[WANTS] = 0
-    desk[GO] = desk[N_ITER] < desk[MAX_ITER]
+    if desk[GO]:
+        desk[GO] = desk[N_ITER] < desk[MAX_ITER]
     if desk[GO] and desk[MEAN] == 0:
-        desk[WANTS] = call(desk[WANTS_MEAN], table, 0, desk[CENTRES_AT], desk[FILL], 0, 0, 0, 0, 0)
+        desk[WANTS] = call(desk[WANTS_MEAN], table, 0, last, fill, 0, 0, 0, 0, 0)
         desk[GO] = desk[WANTS] == 0
     shared_set(desk[SYNC] + NEXT, 0)
+    return 0
 
 
-@njit(nogil=True)
-def _settle(table, desk, room_table, me, n_team):
+def iterate(table, room_table, me, n_team, _c, _d, _e, _f, _g):
     """Eq. 13 and Eq. 15-16 in turn until no label moves, the loss stands still, or MAX_ITER."""
-    numbers, fill = floats_at(desk[NUMBERS], N_LOOKS + 1), desk[FILL]
-    if me == 0:
-        if _before_settling(desk):
-            _whether_to_go(table, desk)
-        else:
-            desk[GO] = desk[WANTS] = 0
-    _meet(desk, n_team)
-    while desk[GO]:
+    desk = whole_at(table)
+    numbers, fill, begins = floats_at(desk[NUMBERS]), desk[FILL], 1
+    while True:
         last, before = desk[CENTRES_AT], numbers[LOSS]
+        if me == 0:
+            call(desk[WHETHER], table, 0, begins, last, fill, 0, 0, 0, 0)
+        begins = 0
+        _meet(desk, n_team)
+        if not desk[GO]:
+            return 0
         call(desk[RENEW], table, room_table, me, n_team, last, fill, 0, 0, 0)
         _meet(desk, n_team)
         if desk[SPARSE]:
@@ -221,24 +180,21 @@ def _settle(table, desk, room_table, me, n_team):
             desk[CENTRES_AT] = NEW
             desk[N_ITER] += 1
         _meet(desk, n_team)
-        _look_again(table, desk, room_table)
+        _share(table, room_table, desk[AGAIN], np.int64(NEW))
         _meet(desk, n_team)
         if me == 0:
-            _gather_moved(desk)
-            call(desk[MARK], table, 0, desk[N_MOVED], 0, 0, 0, 0, 0, 0)
+            call(desk[MARK], table, 0, 0, 0, 0, 0, 0, 0, 0)
         _meet(desk, n_team)
         if desk[N_MOVED] > 0:
             call(desk[FOLLOW], table, room_table, me, n_team, desk[N_MOVED], 0, 0, 0, 0)
             _meet(desk, n_team)
         if me == 0:
             call(desk[WEIGH], table, 0, 0, 0, 0, 0, 0, 0, 0)
-            _whether_to_go(table, desk)
             if desk[N_MOVED] == 0 or abs(numbers[LOSS] - before) < numbers[TOL] * abs(before):
-                desk[GO] = desk[WANTS] = 0
-        _meet(desk, n_team)
+                desk[GO] = 0
 
 
-@njit(nogil=True)
+@part
 def _swap(desk, a, b):
     desk[a], desk[b] = desk[b], desk[a]
 
@@ -250,12 +206,12 @@ def several(table, _room, size, again, _c, _d, _e, _f, _g):
     LAST centres (which change places with the others); OUT MARGINS, LOSSES (of each chunk, then its
     updates). Gives the number of chunks done: a chunk without rows, or whose mean is wanted, is left.
     """
-    desk = whole_at(table, SLOTS)
+    desk = whole_at(table)
     n_rows, n_clusters = desk[N_ROWS], desk[N_CLUSTERS]
     n_chunks = (n_rows + size - 1) // size
-    losses, numbers = floats_at(desk[LOSSES], 2 * n_chunks), floats_at(desk[NUMBERS], N_LOOKS + 1)
-    stale, margins = flags_at(desk[STALE], n_clusters), floats_at(desk[MARGINS], n_rows)
-    n_seen = whole_at(desk[N_SEEN], n_rows)
+    losses, numbers = floats_at(desk[LOSSES]), floats_at(desk[NUMBERS])
+    stale, margins = flags_at(desk[STALE]), floats_at(desk[MARGINS])
+    n_seen = whole_at(desk[N_SEEN])
     desk[N_SPANS] = 1
     for number in range(n_chunks):
         begin, end = number * size, min((number + 1) * size, n_rows)
@@ -271,7 +227,7 @@ def several(table, _room, size, again, _c, _d, _e, _f, _g):
             shared_set(desk[SYNC] + word, 0)
         for k in range(n_clusters):
             stale[k] = again != 0
-        whole_at(desk[COMPLETE], 1)[0] = 0 if again else desk[DISTANCE] != 0
+        whole_at(desk[COMPLETE])[0] = 0 if again else desk[DISTANCE] != 0
         numbers[LOSS] = np.nan
         numbers[N_LOOKS] += 0 if again else end - begin
         call(desk[CREW], table, 0, not again, WITHOUT_ROWS if again else WITH_ROWS, 1, 0, 0, 0, 0)
@@ -291,18 +247,19 @@ def crew(table, _room, looking, joining, settling, _d, _e, _f, _g):
     INOUT everything the phases change; OUT WORST, N_ITER, CENTRES_AT, WANTS. Nothing may be believed if
     WORST is a fault.
     """
-    desk = whole_at(table, SLOTS)
+    desk = whole_at(table)
     sync = desk[SYNC]
     me = shared_add(sync + JOINED, 1)
     if me >= desk[N_ROOMS]:
         return 0
-    room_table = whole_at(desk[ROOMS], desk[N_ROOMS])[me]
+    room_table = whole_at(desk[ROOMS])[me]
     if looking:
-        _look_first(table, desk, room_table)
+        wipe(whole_at(room_table)[PART_COUNTS], 8 * desk[N_VIEWS] * desk[N_CLUSTERS])
+        _share(table, room_table, desk[FIRST], desk[CENTRES_AT])
     if me == 0:
         shared_set(sync + TEAM, shared_add(sync + JOINED, CLOSED))
     else:
-        _wait_while(desk, sync + TEAM, 0)
+        _wait_while(desk, sync + TEAM, np.int64(0))
     n_team = min(shared(sync + TEAM), desk[N_ROOMS])
     if looking:
         _meet(desk, n_team)
@@ -318,7 +275,7 @@ def crew(table, _room, looking, joining, settling, _d, _e, _f, _g):
             call(desk[FOLD_IN], table, 0, me, n_team, 0, 0, 0, 0, 0)
         _meet(desk, n_team)
     if settling:
-        _settle(table, desk, room_table, me, n_team)
+        call(desk[ITERATE], table, room_table, me, n_team, 0, 0, 0, 0, 0)
     return 0
 
 

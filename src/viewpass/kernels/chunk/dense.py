@@ -13,61 +13,63 @@ from viewpass.kernels.chunk.desk import (
     ERRORS,
     FOUR,
     INVERSE,
-    LANES_ROOM,
     N_ROWS,
     N_SEEN,
-    N_VIEWS,
     PAD,
     PLACES,
     PRODUCT,
-    ROOM_SLOTS,
     ROW_AT,
     SLACK,
-    SLOTS,
     STATUS,
     TILE,
     WANTED,
     WIDTHS,
 )
-from viewpass.kernels.chunk.memory import flags_at, floats_at, matrix_at, narrow_at, vector_at, whole_at
+from viewpass.kernels.chunk.memory import flags_at, floats_at, narrow_at, numbers_at, whole_at
 from viewpass.kernels.chunk.vector import ROWS, dots_with_eight, dots_with_sixteen, take_sixteen
-from viewpass.kernels.dense import _norm
-from viewpass.kernels.grid import ABSENT, LANES, ROUNDER, ROUNDER_BITS
+from viewpass.kernels.compiling import part
+from viewpass.kernels.dense import norm_of
+from viewpass.kernels.grid import ABSENT, ROUNDER, ROUNDER_BITS
+from viewpass.kernels.lanes import new_lanes
 
 SAFE = 1e18  # lengths beyond it, or their inverse, may take float32 products out of its range
 
 
 @njit(nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def dot(row, centre):
+def dot(row, centre, width):
     """A product whose order of adding does not matter, since a bound covers it."""
     total = 0.0
-    for j in range(centre.shape[0]):
+    for j in range(width):
         total += np.float64(row[j]) * centre[j]
     return total
+
+
+@part
+def _row(desk, v, i, value, item):
+    """A row's values, how many they are, and what scales them to unit length."""
+    width = whole_at(desk[WIDTHS])[v]
+    row = numbers_at(whole_at(desk[ADDRESSES])[3 * v] + item * i * width, value)
+    return row, width, floats_at(desk[INVERSE])[v * desk[N_ROWS] + i]
 
 
 def functions(value: Any) -> dict[str, Any]:
     """The functions for rows of float32 or float64."""
     item = np.dtype(value).itemsize
 
-    def measure(table, room_table, v, first, last, _d, _e, _f, _g):
+    def measure(table, _room, v, first, last, _d, _e, _f, _g):
         """Norms and kinds of rows first..last; gives the worst kind.  OUT INVERSE, STATUS; INOUT N_SEEN."""
-        desk, room = whole_at(table, SLOTS), whole_at(room_table, ROOM_SLOTS)
-        n_rows, n_views = desk[N_ROWS], desk[N_VIEWS]
-        width = whole_at(desk[WIDTHS], n_views)[v]
-        x = matrix_at(whole_at(desk[ADDRESSES], 3 * n_views)[3 * v], n_rows, width, value)
-        inverse = floats_at(desk[INVERSE] + 8 * v * n_rows, n_rows)
-        status = whole_at(desk[STATUS] + 8 * v * n_rows, n_rows)
-        n_seen = whole_at(desk[N_SEEN], n_rows)
+        desk, lanes = whole_at(table), new_lanes()
+        n_rows, width = desk[N_ROWS], whole_at(desk[WIDTHS])[v]
+        x = whole_at(desk[ADDRESSES])[3 * v]
+        inverse, status = floats_at(desk[INVERSE] + 8 * v * n_rows), whole_at(desk[STATUS] + 8 * v * n_rows)
+        n_seen, wanted = whole_at(desk[N_SEEN]), flags_at(desk[WANTED] + v * n_rows)
         everyone = desk[WANTED] == 0
-        wanted = flags_at(desk[WANTED] + v * n_rows, n_rows)
-        lanes = floats_at(room[LANES_ROOM], LANES)
         worst = ABSENT
         for i in range(first, last):
             scale = 0.0
             kind = ABSENT
             if everyone or wanted[i]:
-                scale, kind = _norm(x, i, lanes)
+                scale, kind = norm_of(numbers_at(x + item * i * width, value), width, lanes)
             inverse[i] = scale
             status[i] = kind
             n_seen[i] += scale > 0.0
@@ -80,14 +82,11 @@ def functions(value: Any) -> dict[str, Any]:
         IN rows (n_which of them), centres (a view's, in panels); INOUT far (n_clusters for each of the
         rows), SLACK (by row of the chunk).
         """
-        desk, room = whole_at(table, SLOTS), whole_at(room_table, ROOM_SLOTS)
-        n_rows, n_views = desk[N_ROWS], desk[N_VIEWS]
-        width = whole_at(desk[WIDTHS], n_views)[v]
-        x = whole_at(desk[ADDRESSES], 3 * n_views)[3 * v]
-        inverse = floats_at(desk[INVERSE] + 8 * v * n_rows, n_rows)
-        error = floats_at(desk[means + ERRORS], n_views)[v]
-        slack, which = floats_at(desk[SLACK], n_rows), whole_at(rows, n_which)
-        places, row_at = whole_at(room[PLACES], n_which), whole_at(room[ROW_AT], n_which + ROWS)
+        desk, room = whole_at(table), whole_at(room_table)
+        width, x = whole_at(desk[WIDTHS])[v], whole_at(desk[ADDRESSES])[3 * v]
+        inverse, error = floats_at(desk[INVERSE] + 8 * v * desk[N_ROWS]), floats_at(desk[means + ERRORS])[v]
+        slack, which = floats_at(desk[SLACK]), whole_at(rows)
+        places, row_at = whole_at(room[PLACES]), whole_at(room[ROW_AT])
         height = 0
         for r in range(n_which):
             scale = inverse[which[r]]
@@ -101,9 +100,9 @@ def functions(value: Any) -> dict[str, Any]:
                 i = which[places[h]]
                 row_at[h] = x + item * (i * width + column)
                 if item == 8:  # float32 rows are read where they lie
-                    row, scale = vector_at(row_at[h], n_columns, value), inverse[i]
+                    row, scale = numbers_at(row_at[h], value), inverse[i]
                     row_at[h] = room[TILE] + 4 * h * n_columns
-                    target = narrow_at(row_at[h], n_columns)
+                    target = narrow_at(row_at[h])
                     for j in range(n_columns):
                         target[j] = np.float32(np.float64(row[j]) * scale)
             for h in range(height, height + ROWS):
@@ -123,7 +122,7 @@ def functions(value: Any) -> dict[str, Any]:
                         if n_dots == PAD:
                             take_sixteen(products, twice, there)
                         else:
-                            distance, dots = floats_at(there, n_dots), narrow_at(products, n_dots)
+                            distance, dots = floats_at(there), narrow_at(products)
                             for one in range(n_dots):
                                 distance[one] -= twice * np.float64(dots[one])
         return height
@@ -133,15 +132,11 @@ def functions(value: Any) -> dict[str, Any]:
 
         IN clusters, matrix (a view's centres); INOUT out.
         """
-        desk = whole_at(table, SLOTS)
-        n_rows, n_views = desk[N_ROWS], desk[N_VIEWS]
-        width = whole_at(desk[WIDTHS], n_views)[v]
-        row = vector_at(whole_at(desk[ADDRESSES], 3 * n_views)[3 * v] + item * i * width, width, value)
-        scale = floats_at(desk[INVERSE] + 8 * v * n_rows, n_rows)[i]
-        listed, distance = whole_at(clusters, n_listed), floats_at(out, n_listed)
+        row, width, scale = _row(whole_at(table), v, i, value, item)
+        listed, distance = whole_at(clusters), floats_at(out)
         for p in range(n_listed):
-            centre = floats_at(matrix + 8 * listed[p] * width, width)
-            distance[p] -= 2.0 * scale * dot(row, centre)
+            centre = floats_at(matrix + 8 * listed[p] * width)
+            distance[p] -= 2.0 * scale * dot(row, centre, width)
         return 0
 
     def dots(table, room_table, v, i, matrix, a, b, c, d):
@@ -149,34 +144,24 @@ def functions(value: Any) -> dict[str, Any]:
 
         IN matrix (a view's centres); OUT FOUR.
         """
-        desk, room = whole_at(table, SLOTS), whole_at(room_table, ROOM_SLOTS)
-        n_rows, n_views = desk[N_ROWS], desk[N_VIEWS]
-        width = whole_at(desk[WIDTHS], n_views)[v]
-        row = vector_at(whole_at(desk[ADDRESSES], 3 * n_views)[3 * v] + item * i * width, width, value)
-        scale = floats_at(desk[INVERSE] + 8 * v * n_rows, n_rows)[i]
-        first, second = floats_at(matrix + 8 * a * width, width), floats_at(matrix + 8 * b * width, width)
-        third, fourth = floats_at(matrix + 8 * c * width, width), floats_at(matrix + 8 * d * width, width)
-        four = (0.0, 0.0, 0.0, 0.0)
+        row, width, scale = _row(whole_at(table), v, i, value, item)
+        one, two = floats_at(matrix + 8 * a * width), floats_at(matrix + 8 * b * width)
+        three, four = floats_at(matrix + 8 * c * width), floats_at(matrix + 8 * d * width)
+        e = f = g = h = 0.0
         for j in range(width):
-            one = (np.float64(row[j]) * scale + ROUNDER) - ROUNDER
-            four = (
-                four[0] + one * first[j],
-                four[1] + one * second[j],
-                four[2] + one * third[j],
-                four[3] + one * fourth[j],
-            )
-        out = floats_at(room[FOUR], 4)
-        out[0], out[1], out[2], out[3] = four
+            x = (np.float64(row[j]) * scale + ROUNDER) - ROUNDER
+            e += x * one[j]
+            f += x * two[j]
+            g += x * three[j]
+            h += x * four[j]
+        out = floats_at(whole_at(room_table)[FOUR])
+        out[0], out[1], out[2], out[3] = e, f, g, h
         return 0
 
     def add(table, _room, v, i, sign, target, _e, _f, _g):
         """Add (1) or take away (-1) a row in grid steps.  INOUT target: a cluster's sums."""
-        desk = whole_at(table, SLOTS)
-        n_rows, n_views = desk[N_ROWS], desk[N_VIEWS]
-        width = whole_at(desk[WIDTHS], n_views)[v]
-        row = vector_at(whole_at(desk[ADDRESSES], 3 * n_views)[3 * v] + item * i * width, width, value)
-        scale = floats_at(desk[INVERSE] + 8 * v * n_rows, n_rows)[i]
-        sums = whole_at(target, width)
+        row, width, scale = _row(whole_at(table), v, i, value, item)
+        sums = whole_at(target)
         if sign > 0:
             for j in range(width):
                 rounded = np.float64(np.float64(row[j]) * scale + ROUNDER)
@@ -190,27 +175,21 @@ def functions(value: Any) -> dict[str, Any]:
     return {"measure": measure, "look": look, "pair": pair, "dots": dots, "add": add}
 
 
-def lay_out(_table, _room, centre, width, k, n_clusters, target, _f, _g):
-    """Centre k in float32, where the look wants it.  IN centre; OUT target: a view's."""
-    values = floats_at(centre, width)
-    panel = narrow_at(target + 4 * (k // PAD) * PAD * width, PAD * width)
-    place = np.uintp(k % PAD)
-    for j in range(width):
-        panel[place] = np.float32(values[j])
-        place += np.uintp(PAD)
+def pick(_table, _room, source, width, n_clusters, clusters, n_picked, target, _g):
+    """Some clusters' centres of a view as if they were all there are.  IN source, clusters; OUT target."""
+    picked = whole_at(clusters)
+    for c in range(n_picked):
+        k = picked[c]
+        whole = narrow_at(source + 4 * (k // PAD * PAD * width + k % PAD))
+        panel = narrow_at(target + 4 * (c // PAD * PAD * width + c % PAD))
+        for j in range(width):
+            panel[PAD * j] = whole[PAD * j]
     return 0
 
 
-def pick(_table, _room, source, width, n_clusters, clusters, n_picked, target, _g):
-    """Some clusters' centres of a view as if they were all there are.  IN source, clusters; OUT target."""
-    picked = whole_at(clusters, n_picked)
-    for c in range(n_picked):
-        k = picked[c]
-        whole = narrow_at(source + 4 * (k // PAD) * PAD * width, PAD * width)
-        panel = narrow_at(target + 4 * (c // PAD) * PAD * width, PAD * width)
-        there, place = np.uintp(k % PAD), np.uintp(c % PAD)
-        for _ in range(width):
-            panel[place] = whole[there]
-            place += np.uintp(PAD)
-            there += np.uintp(PAD)
+def lay_out(_table, _room, centre, width, k, target, _e, _f, _g):
+    """Centre k in float32, where the look wants it.  IN centre; OUT target: a view's."""
+    values, panel = floats_at(centre), narrow_at(target + 4 * (k // PAD * PAD * width + k % PAD))
+    for j in range(width):
+        panel[PAD * j] = np.float32(values[j])
     return 0

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from viewpass.kernels.bounds import MOST_VIEWS
 from viewpass.kernels.chunk.vector import ROWS
-from viewpass.kernels.grid import LANES, Array, Integers
+from viewpass.kernels.grid import Array, Integers
 
 BLOCK = 256  # columns of one product: the shorter, the less float32 can be off by
 PAD = 16  # clusters are padded to a multiple of this in float32: two vectors of eight side by side
 LINE = 64  # bytes that a processor takes at once
-MOST_PATTERNS = 256  # of presence, for which the bounds of all clusters are tabulated
 
 # Sizes, in place of an address.
 N_ROWS, N_VIEWS, N_CLUSTERS, N_COLUMNS = range(4)
@@ -38,35 +38,35 @@ SEEN, CHANGED, MEAN = range(26, 29)
 READY, VALUES, NARROW, SQUARES, TRACES, ERRORS = range(6)
 LAST, NEW = 29, 35
 # What is done to the rows of one view, by functions for their kind (kinds.py).
-MEASURE, LOOK, PAIR, DOTS, ADD, LAY_OUT, PICK = range(41, 48)
-# Phases that the crew calls.
-FIRST, AGAIN, JOIN, SORT, FOLD_IN, MARK, FOLLOW, WANTS_MEAN, RENEW, RENEWED, WEIGH, CREW = range(48, 60)
+MEASURE, LOOK, PAIR, DOTS, ADD, PICK, LAY_OUT = range(41, 48)
+# Phases that call each other (step.py); the last three are for CSR only.
+FIRST, LOOK_AT, CHOOSE, DECIDE, NEAR, SETTLE, SUM_UP = range(48, 55)
+AGAIN, MOVERS, LOOSEN, BOUND, COMPARE, GATHER, NOTE = range(55, 62)
+JOIN, MARK, FOLLOW, TRACE, RENEW, MAKE, LENGTHS, RENEWED, WANTS_MEAN, WEIGH = range(62, 72)
+WHETHER, ITERATE, CREW, SORT, FOLD_IN, SPREAD = range(72, 78)
 # Numbers with a fraction (a vector of them).
-NUMBERS = 60
+NUMBERS = 78
 ALPHA, TOL, LOSS, N_LOOKS = range(4)
 # By span of rows: clusters that some row has not been compared with since they moved (spans x K),
 # whether DISTANCE holds all its rows, rows looked at times clusters, rows that changed cluster.
-STALE, COMPLETE, LOOKED, SPAN_MOVED = range(61, 65)
+STALE, COMPLETE, LOOKED, SPAN_MOVED = range(79, 83)
 # What the crew is to do: on rows BEGIN..END, in N_SPANS spans; rooms for at most N_ROOMS threads.
-BEGIN, END, N_SPANS, ROOMS, N_ROOMS, FRESH, SUMMING, FILL, MAX_ITER = range(65, 74)
+BEGIN, END, N_SPANS, ROOMS, N_ROOMS, FRESH, SUMMING, FILL, MAX_ITER = range(83, 92)
 # Where it stands: updates done, which centres are the last (LAST or NEW), the worst kind of row met,
 # whether the chunk's mean is wanted to go on, whether to go on, rows that moved.
-N_ITER, CENTRES_AT, WORST, WANTS, GO, N_MOVED = range(74, 80)
-ORDER, BOUNDS = 80, 81  # rows by cluster
-SYNC, YIELD = 82, 83  # numbers that threads share; the system's function that lets others run (or 0)
+N_ITER, CENTRES_AT, WORST, WANTS, GO, N_MOVED = range(92, 98)
+ORDER, BOUNDS = 98, 99  # rows by cluster
+SYNC, YIELD = 100, 101  # numbers that threads share; the system's function that lets others run (or 0)
 JOINED, TEAM, ARRIVED, ROUND, NEXT = (64 * n for n in range(5))  # a cache line each, from SYNC on
-LOSSES = 84  # of chunks that are worked on one after another
-SPARSE = 85  # whether views are CSR
-SPREAD = 86  # the phase that lays centres out for these
-HERE = 87  # this table itself
-SLOTS = 88
+LOSSES = 102  # of chunks that are worked on one after another
+SPARSE = 103  # whether views are CSR
+SLOTS = 104
 
 # A thread's own table: room to work, and sums of its own.
 TILE_ROWS, TILE, PRODUCT, PLACES, WHICH, FAR, LISTED, EXACT = range(8)
-LANES_ROOM, MORE_LANES, RISE, FALL, BUILT, SUBSET, CLUSTERS, OLD_SLACK, ROW_AT = range(8, 17)
-PART_STEPS, PART_COUNTS, CENTRE, SUBSET_SQUARES, FOUR = range(17, 22)
-ROOM_HERE = 22  # this table itself
-ROOM_SLOTS = 23
+RISE, FALL, BUILT, SUBSET, CLUSTERS, OLD_SLACK, ROW_AT = range(8, 15)
+PART_STEPS, PART_COUNTS, CENTRE, SUBSET_SQUARES, FOUR = range(15, 20)
+ROOM_SLOTS = 20
 
 
 class Desk:
@@ -76,7 +76,6 @@ class Desk:
         self.table: Integers = np.zeros(n_slots, dtype=np.int64)
         self.address: int = self.table.__array_interface__["data"][0]
         self._held: list[Any] = [None] * n_slots
-        self.table[-1] = self.address  # HERE, ROOM_HERE
 
     def put(self, slot: int, array: Array) -> None:
         """Lay an array down, whole and in C order."""
@@ -108,7 +107,7 @@ def narrow_size(n_clusters: int, n_columns: int) -> int:
 
 def new_room(n_views: int, n_clusters: int, n_columns: int, n_rows: int, tile_rows: int) -> Desk:
     """Room for a thread whose share is at most `n_rows` rows, looked at `tile_rows` at a time."""
-    n_patterns = min(2**n_views, MOST_PATTERNS)
+    n_patterns = 2**n_views if n_views <= MOST_VIEWS else 1
     most = 3 * n_clusters // 4  # clusters looked at by themselves
     wanted = (
         (TILE, tile_rows * min(BLOCK, max(n_columns, 1)), np.float32),
@@ -119,8 +118,6 @@ def new_room(n_views: int, n_clusters: int, n_columns: int, n_rows: int, tile_ro
         (FAR, tile_rows * n_clusters, np.float64),
         (LISTED, n_clusters, np.int64),
         (EXACT, n_clusters, np.float64),
-        (LANES_ROOM, LANES, np.float64),
-        (MORE_LANES, LANES, np.float64),
         (RISE, n_patterns * n_clusters, np.float64),
         (FALL, n_patterns * n_clusters, np.float64),
         (BUILT, n_patterns, np.bool_),

@@ -1,6 +1,7 @@
-"""Arrays by address, so that one compiled function serves any number of views and few arguments do.
+"""Memory by address, so that one compiled function serves any number of views and few arguments do.
 
-The caller keeps the memory alive; all arrays are in C order.
+The caller keeps the memory alive and knows how much of it there is. Pointers know neither length nor
+negative places, which leaves a fraction of the code that arrays make: the phases compile in less time.
 """
 
 from __future__ import annotations
@@ -9,89 +10,103 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
-from numba.np.arrayobj import populate_array
 
 
-def _array_at(dtype: Any, n_dimensions: int) -> Any:
-    """(type of the array, code for it), given an address and then the lengths of its sides."""
-    array = types.Array(dtype, n_dimensions, "C")
+def _pointer_to(dtype: Any) -> Any:
+    """(type of the pointer, code for it), given an address."""
+    pointer = types.CPointer(dtype)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        sides = list(arguments[1 : 1 + n_dimensions])
-        item = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(dtype)))
-        strides = [item]
-        for side in reversed(sides[1:]):
-            strides.insert(0, builder.mul(strides[0], side))
-        made = context.make_array(array)(context, builder)
-        pointer = builder.inttoptr(arguments[0], context.get_data_type(dtype).as_pointer())
-        populate_array(made, data=pointer, shape=sides, strides=strides, itemsize=item, meminfo=None)
-        return made._getvalue()
+        return builder.inttoptr(arguments[0], context.get_value_type(pointer))
 
-    return array, generate
+    return pointer, generate
 
 
 @intrinsic
-def matrix_at(typing: Any, address: Any, n_rows: Any, width: Any, like: Any) -> Any:
-    """The matrix of numbers of the type `like` that lies there."""
-    array, generate = _array_at(like.dtype, 2)
-    return array(types.int64, types.int64, types.int64, like), generate
+def numbers_at(typing: Any, address: Any, like: Any) -> Any:
+    """Numbers of the type `like` that lie there."""
+    pointer, generate = _pointer_to(like.dtype)
+    return pointer(types.int64, like), generate
 
 
 @intrinsic
-def vector_at(typing: Any, address: Any, length: Any, like: Any) -> Any:
-    """The vector of numbers of the type `like` that lies there."""
-    array, generate = _array_at(like.dtype, 1)
-    return array(types.int64, types.int64, like), generate
+def floats_at(typing: Any, address: Any) -> Any:
+    """Numbers of float64."""
+    pointer, generate = _pointer_to(types.float64)
+    return pointer(types.int64), generate
 
 
 @intrinsic
-def floats_at(typing: Any, address: Any, length: Any) -> Any:
-    """A vector of float64."""
-    array, generate = _array_at(types.float64, 1)
-    return array(types.int64, types.int64), generate
+def narrow_at(typing: Any, address: Any) -> Any:
+    """Numbers of float32."""
+    pointer, generate = _pointer_to(types.float32)
+    return pointer(types.int64), generate
 
 
 @intrinsic
-def narrow_at(typing: Any, address: Any, length: Any) -> Any:
-    """A vector of float32."""
-    array, generate = _array_at(types.float32, 1)
-    return array(types.int64, types.int64), generate
+def whole_at(typing: Any, address: Any) -> Any:
+    """Numbers of int64."""
+    pointer, generate = _pointer_to(types.int64)
+    return pointer(types.int64), generate
 
 
 @intrinsic
-def whole_at(typing: Any, address: Any, length: Any) -> Any:
-    """A vector of int64."""
-    array, generate = _array_at(types.int64, 1)
-    return array(types.int64, types.int64), generate
+def labels_at(typing: Any, address: Any) -> Any:
+    """Numbers of int32."""
+    pointer, generate = _pointer_to(types.int32)
+    return pointer(types.int64), generate
 
 
 @intrinsic
-def labels_at(typing: Any, address: Any, length: Any) -> Any:
-    """A vector of int32."""
-    array, generate = _array_at(types.int32, 1)
-    return array(types.int64, types.int64), generate
+def flags_at(typing: Any, address: Any) -> Any:
+    """Truth values, a byte each."""
+    pointer, generate = _pointer_to(types.uint8)
+    return pointer(types.int64), generate
 
 
 @intrinsic
-def flags_at(typing: Any, address: Any, length: Any) -> Any:
-    """A vector of bool."""
-    array, generate = _array_at(types.boolean, 1)
-    return array(types.int64, types.int64), generate
+def copy(typing: Any, source: Any, target: Any, n_bytes: Any) -> Any:
+    """Copy bytes from an address to another."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        there, here = (builder.inttoptr(arguments[n], ir.IntType(8).as_pointer()) for n in (1, 0))
+        cgutils.raw_memcpy(builder, there, here, arguments[2], 1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64), generate
+
+
+@intrinsic
+def wipe(typing: Any, address: Any, n_bytes: Any) -> Any:
+    """Set bytes to zero, which is 0 in every type."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        there = builder.inttoptr(arguments[0], ir.IntType(8).as_pointer())
+        cgutils.memset(builder, there, arguments[1], 0)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), generate
 
 
 @intrinsic
 def call(
     typing: Any, address: Any, desk: Any, room: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any
 ) -> Any:
-    """Call the function that lies there (kinds.py): tables and whole numbers in, a whole number out."""
+    """Call the function that lies there (kinds.py): tables and whole numbers in, a whole number out.
+
+    It is called as compiled functions call each other, and raises nothing.
+    """
+    kinds = [types.int64] * 9
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        whole = ir.IntType(64)
-        kind = ir.FunctionType(whole, [whole] * (len(arguments) - 1))
-        return builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), arguments[1:])
+        convention = context.call_conv
+        kind = convention.get_function_type(types.int64, kinds)
+        function = builder.inttoptr(arguments[0], kind.as_pointer())
+        return convention.call_function(builder, function, types.int64, kinds, arguments[1:])[1]
 
-    return types.int64(*[types.int64] * 10), generate
+    return types.int64(types.int64, *kinds), generate
 
 
 def _atomic(operation: str) -> Any:

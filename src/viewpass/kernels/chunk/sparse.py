@@ -12,50 +12,55 @@ from viewpass.kernels.chunk.desk import (
     ERRORS,
     FOUR,
     INVERSE,
-    LANES_ROOM,
     N_ROWS,
     N_SEEN,
-    N_VIEWS,
     PRODUCT,
-    ROOM_SLOTS,
     SLACK,
-    SLOTS,
     STATUS,
     WANTED,
     WIDTHS,
 )
-from viewpass.kernels.chunk.memory import flags_at, floats_at, narrow_at, vector_at, whole_at
+from viewpass.kernels.chunk.memory import flags_at, floats_at, narrow_at, numbers_at, whole_at
 from viewpass.kernels.chunk.vector import LANES, sparse_dots
+from viewpass.kernels.compiling import part
 from viewpass.kernels.grid import ABSENT, ROUNDER, ROUNDER_BITS
-from viewpass.kernels.grid import LANES as NORM_LANES
-from viewpass.kernels.sparse import WIDEST, _norm
+from viewpass.kernels.lanes import new_lanes
+from viewpass.kernels.sparse import WIDEST, norm_of
+
+
+@part
+def _view(desk, v, value, place):
+    """A view's values, their columns, and where each row begins."""
+    parts = whole_at(desk[ADDRESSES] + 24 * v)
+    return numbers_at(parts[0], value), numbers_at(parts[1], place), numbers_at(parts[2], place)
+
+
+@part
+def _row(desk, v, i, value, place):
+    """A view's values and columns, where those of a row begin and end, and what scales it to unit length."""
+    data, columns, starts = _view(desk, v, value, place)
+    scale = floats_at(desk[INVERSE])[v * desk[N_ROWS] + i]
+    return data, columns, np.int64(starts[i]), np.int64(starts[i + 1]), scale
 
 
 def functions(value: Any, place: Any) -> dict[str, Any]:
     """The functions for values of float32 or float64 and columns of int32 or int64."""
 
-    def measure(table, room_table, v, first, last, _d, _e, _f, _g):
+    def measure(table, _room, v, first, last, _d, _e, _f, _g):
         """Norms and kinds of rows first..last; gives the worst kind.  OUT INVERSE, STATUS; INOUT N_SEEN."""
-        desk, room = whole_at(table, SLOTS), whole_at(room_table, ROOM_SLOTS)
-        n_rows, n_views = desk[N_ROWS], desk[N_VIEWS]
-        addresses = whole_at(desk[ADDRESSES], 3 * n_views)
-        indptr = vector_at(addresses[3 * v + 2], n_rows + 1, place)
-        n_values = np.int64(indptr[n_rows])
-        data = vector_at(addresses[3 * v], n_values, value)
-        indices = vector_at(addresses[3 * v + 1], n_values, place)
-        width = whole_at(desk[WIDTHS], n_views)[v]
-        inverse = floats_at(desk[INVERSE] + 8 * v * n_rows, n_rows)
-        status = whole_at(desk[STATUS] + 8 * v * n_rows, n_rows)
-        n_seen = whole_at(desk[N_SEEN], n_rows)
+        desk, lanes = whole_at(table), new_lanes()
+        data, columns, starts = _view(desk, v, value, place)
+        n_rows, width = desk[N_ROWS], whole_at(desk[WIDTHS])[v]
+        inverse, status = floats_at(desk[INVERSE] + 8 * v * n_rows), whole_at(desk[STATUS] + 8 * v * n_rows)
+        n_seen, wanted = whole_at(desk[N_SEEN]), flags_at(desk[WANTED] + v * n_rows)
         everyone = desk[WANTED] == 0
-        wanted = flags_at(desk[WANTED] + v * n_rows, n_rows)
-        lanes = floats_at(room[LANES_ROOM], NORM_LANES)
         worst = ABSENT
         for i in range(first, last):
             scale = 0.0
             kind = ABSENT
-            if indptr[i + 1] > indptr[i] and (everyone or wanted[i]):
-                scale, kind = _norm(data, indices, indptr[i], indptr[i + 1], width, lanes)
+            begin, end = np.int64(starts[i]), np.int64(starts[i + 1])
+            if end > begin and (everyone or wanted[i]):
+                scale, kind = norm_of(data, columns, begin, end, width, lanes)
             inverse[i] = scale
             status[i] = kind
             n_seen[i] += scale > 0.0
@@ -68,32 +73,22 @@ def functions(value: Any, place: Any) -> dict[str, Any]:
         IN rows (n_which of them), centres (a view's, column by column); INOUT far (n_clusters for each
         of the rows), SLACK (by row of the chunk).
         """
-        desk, room = whole_at(table, SLOTS), whole_at(room_table, ROOM_SLOTS)
-        n_rows, n_views = desk[N_ROWS], desk[N_VIEWS]
-        addresses = whole_at(desk[ADDRESSES], 3 * n_views)
-        indptr = vector_at(addresses[3 * v + 2], n_rows + 1, place)
-        n_values = np.int64(indptr[n_rows])
-        data = vector_at(addresses[3 * v], n_values, value)
-        indices = vector_at(addresses[3 * v + 1], n_values, place)
-        inverse = floats_at(desk[INVERSE] + 8 * v * n_rows, n_rows)
-        error = floats_at(desk[means + ERRORS], n_views)[v]
-        slack = floats_at(desk[SLACK], n_rows)
-        which = whole_at(rows, n_which)
-        eight = narrow_at(room[PRODUCT], LANES)
+        desk, out = whole_at(table), whole_at(room_table)[PRODUCT]
+        data, columns, starts = _view(desk, v, value, place)
+        inverse, error = floats_at(desk[INVERSE] + 8 * v * desk[N_ROWS]), floats_at(desk[means + ERRORS])[v]
+        slack, which, eight = floats_at(desk[SLACK]), whole_at(rows), narrow_at(out)
         for r in range(n_which):
             i = which[r]
             scale = inverse[i]
             if not scale > 0.0:
                 continue
-            first, last = np.int64(indptr[i]), np.int64(indptr[i + 1])
+            first, last = np.int64(starts[i]), np.int64(starts[i + 1])
             safe = last - first < WIDEST and 1.0 / SAFE < scale < SAFE
             slack[i] += error * (last - first + 6) if safe else np.inf
             for k in range(0, n_clusters, LANES):
-                at, out = centres + 4 * k, room[PRODUCT]
-                sparse_dots(data, indices, first, last, np.float32(scale), at, n_clusters, out)
-                n_dots = min(LANES, n_clusters - k)
-                distance = floats_at(far + 8 * (r * n_clusters + k), n_dots)
-                for one in range(n_dots):
+                sparse_dots(data, columns, first, last, np.float32(scale), centres + 4 * k, n_clusters, out)
+                distance = floats_at(far + 8 * (r * n_clusters + k))
+                for one in range(min(LANES, n_clusters - k)):
                     distance[one] -= 2.0 * np.float64(eight[one])
         return 0
 
@@ -102,84 +97,51 @@ def functions(value: Any, place: Any) -> dict[str, Any]:
 
         IN clusters, matrix (a view's centres); INOUT out.
         """
-        desk = whole_at(table, SLOTS)
-        n_rows, n_views = desk[N_ROWS], desk[N_VIEWS]
-        addresses = whole_at(desk[ADDRESSES], 3 * n_views)
-        indptr = vector_at(addresses[3 * v + 2], n_rows + 1, place)
-        n_values = np.int64(indptr[n_rows])
-        data = vector_at(addresses[3 * v], n_values, value)
-        indices = vector_at(addresses[3 * v + 1], n_values, place)
-        width = whole_at(desk[WIDTHS], n_views)[v]
-        scale = floats_at(desk[INVERSE] + 8 * v * n_rows, n_rows)[i]
-        listed, distance = whole_at(clusters, n_listed), floats_at(out, n_listed)
+        desk = whole_at(table)
+        data, columns, first, last, scale = _row(desk, v, i, value, place)
+        listed, distance, width = whole_at(clusters), floats_at(out), whole_at(desk[WIDTHS])[v]
         for p in range(n_listed):
-            centre = floats_at(matrix + 8 * listed[p] * width, width)
+            centre = floats_at(matrix + 8 * listed[p] * width)
             total = 0.0
-            for q in range(indptr[i], indptr[i + 1]):
-                total += np.float64(data[q]) * centre[np.uintp(indices[q])]
+            for q in range(first, last):
+                total += np.float64(data[q]) * centre[columns[q]]
             distance[p] -= 2.0 * scale * total
         return 0
 
     def dots(table, room_table, v, i, matrix, a, b, c, d):
         """x_i.u of four clusters in float64, column after column.  IN matrix (a view's centres); OUT FOUR."""
-        desk, room = whole_at(table, SLOTS), whole_at(room_table, ROOM_SLOTS)
-        n_rows, n_views = desk[N_ROWS], desk[N_VIEWS]
-        addresses = whole_at(desk[ADDRESSES], 3 * n_views)
-        indptr = vector_at(addresses[3 * v + 2], n_rows + 1, place)
-        n_values = np.int64(indptr[n_rows])
-        data = vector_at(addresses[3 * v], n_values, value)
-        indices = vector_at(addresses[3 * v + 1], n_values, place)
-        width = whole_at(desk[WIDTHS], n_views)[v]
-        scale = floats_at(desk[INVERSE] + 8 * v * n_rows, n_rows)[i]
-        first, second = floats_at(matrix + 8 * a * width, width), floats_at(matrix + 8 * b * width, width)
-        third, fourth = floats_at(matrix + 8 * c * width, width), floats_at(matrix + 8 * d * width, width)
-        four = (0.0, 0.0, 0.0, 0.0)
-        for p in range(indptr[i], indptr[i + 1]):
-            one = (np.float64(data[p]) * scale + ROUNDER) - ROUNDER
-            j = np.uintp(indices[p])
-            four = (
-                four[0] + one * first[j],
-                four[1] + one * second[j],
-                four[2] + one * third[j],
-                four[3] + one * fourth[j],
-            )
-        out = floats_at(room[FOUR], 4)
-        out[0], out[1], out[2], out[3] = four
+        desk = whole_at(table)
+        data, columns, first, last, scale = _row(desk, v, i, value, place)
+        width = whole_at(desk[WIDTHS])[v]
+        one, two = floats_at(matrix + 8 * a * width), floats_at(matrix + 8 * b * width)
+        three, four = floats_at(matrix + 8 * c * width), floats_at(matrix + 8 * d * width)
+        e = f = g = h = 0.0
+        for p in range(first, last):
+            x = (np.float64(data[p]) * scale + ROUNDER) - ROUNDER
+            j = columns[p]
+            e += x * one[j]
+            f += x * two[j]
+            g += x * three[j]
+            h += x * four[j]
+        out = floats_at(whole_at(room_table)[FOUR])
+        out[0], out[1], out[2], out[3] = e, f, g, h
         return 0
 
     def add(table, _room, v, i, sign, target, _e, _f, _g):
         """Add (1) or take away (-1) a row in grid steps.  INOUT target: a cluster's sums."""
-        desk = whole_at(table, SLOTS)
-        n_rows, n_views = desk[N_ROWS], desk[N_VIEWS]
-        addresses = whole_at(desk[ADDRESSES], 3 * n_views)
-        indptr = vector_at(addresses[3 * v + 2], n_rows + 1, place)
-        n_values = np.int64(indptr[n_rows])
-        data = vector_at(addresses[3 * v], n_values, value)
-        indices = vector_at(addresses[3 * v + 1], n_values, place)
-        scale = floats_at(desk[INVERSE] + 8 * v * n_rows, n_rows)[i]
-        sums = whole_at(target, whole_at(desk[WIDTHS], n_views)[v])
-        for p in range(np.uintp(indptr[i]), np.uintp(indptr[i + 1])):
+        data, columns, first, last, scale = _row(whole_at(table), v, i, value, place)
+        sums = whole_at(target)
+        for p in range(first, last):
             rounded = np.float64(np.float64(data[p]) * scale + ROUNDER)
-            sums[np.uintp(indices[p])] += sign * (rounded.view(np.int64) - ROUNDER_BITS)
+            sums[columns[p]] += sign * (rounded.view(np.int64) - ROUNDER_BITS)
         return 0
 
     return {"measure": measure, "look": look, "pair": pair, "dots": dots, "add": add}
 
 
-def lay_out(_table, _room, centre, width, k, n_clusters, target, _f, _g):
-    """Centre k in float32, where the look wants it.  IN centre; OUT target: a view's."""
-    values, narrow = floats_at(centre, width), narrow_at(target, width * n_clusters)
-    at = np.uintp(k)
-    for j in range(width):
-        narrow[at] = np.float32(values[j])
-        at += np.uintp(n_clusters)
-    return 0
-
-
 def pick(_table, _room, source, width, n_clusters, clusters, n_picked, target, _g):
     """Some clusters' centres of a view as if they were all there are.  IN source, clusters; OUT target."""
-    narrow, subset = narrow_at(source, width * n_clusters), narrow_at(target, width * n_picked)
-    picked = whole_at(clusters, n_picked)
+    narrow, subset, picked = narrow_at(source), narrow_at(target), whole_at(clusters)
     for j in range(width):
         for c in range(n_picked):
             subset[j * n_picked + c] = narrow[j * n_clusters + picked[c]]

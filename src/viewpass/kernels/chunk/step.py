@@ -8,53 +8,37 @@ from typing import Any
 
 from numba import types
 
-from viewpass.kernels.chunk import assigning, updating
-from viewpass.kernels.chunk import crew as crews
+from viewpass.kernels.chunk import crew, deciding, renewing, revising, summing
 from viewpass.kernels.compiling import callback, compiled, once
 
-# In the order of the desk, from FIRST on; the crew's own after them.
-ON_DESK = (
-    *("first", "again", "join", "sort", "fold_in", "mark"),
-    *("follow", "wants_mean", "renew", "renewed", "weigh", "crew"),
-)
-_PHASES: dict[str, Any] = {
-    "measure": assigning.measure,
-    "first": assigning.first,
-    "again": assigning.again,
-    "join": updating.join,
-    "sort": updating.sort,
-    "fold_in": updating.fold_in,
-    "mark": updating.mark,
-    "follow": updating.follow,
-    "wants_mean": updating.wants_mean,
-    "renew": updating.renew,
-    "renewed": updating.renewed,
-    "spread": updating.spread,
-    "weigh": updating.weigh,
-    "crew": crews.crew,
-    "several": crews.several,
+# In the order of the desk, from FIRST on.
+ON_DESK: dict[str, Any] = {
+    **dict.fromkeys(("first", "look_at", "choose", "decide", "near", "settle", "sum_up"), deciding),
+    **dict.fromkeys(("again", "movers", "loosen", "bound", "compare", "gather", "note"), revising),
+    **dict.fromkeys(("join", "mark", "follow"), summing),
+    **dict.fromkeys(("trace", "renew", "make", "lengths", "renewed", "wants_mean", "weigh"), renewing),
+    **dict.fromkeys(("whether", "iterate", "crew"), crew),
 }
+FOR_SPARSE: dict[str, Any] = {"sort": summing, "fold_in": summing, "spread": renewing}  # after them
+BY_NAME: dict[str, Any] = {"measure": deciding, "several": crew}  # which only Python calls
 
 
 @once
 def _compiled(name: str) -> Any:
-    return callback(_PHASES[name], types.int64(*[types.int64] * 9), "phase")
+    where = (ON_DESK | FOR_SPARSE | BY_NAME)[name]
+    return callback(getattr(where, name), types.int64(*[types.int64] * 9), "phase")
 
 
 @once
 def _caller() -> Any:
-    return compiled(crews.run_at, types.int64(*[types.int64] * 6))
+    return compiled(crew.run_at, types.int64(*[types.int64] * 6))
 
 
 @cache
-def addresses() -> tuple[int, ...]:
-    """Where the phases lie that the crew calls."""
-    return tuple(address_of(name) for name in ON_DESK)
-
-
-def address_of(name: str) -> int:
-    """Where a phase lies."""
-    return int(_compiled(name).address)
+def addresses(*, sparse: bool) -> tuple[int, ...]:
+    """Where the phases on the desk lie; 0 for those that only CSR needs, if it is not."""
+    found = [int(_compiled(name).address) for name in (*ON_DESK, *(FOR_SPARSE if sparse else ()))]
+    return (*found, *[0] * (len(ON_DESK) + len(FOR_SPARSE) - len(found)))
 
 
 @cache

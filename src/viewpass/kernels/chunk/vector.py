@@ -78,10 +78,7 @@ def sparse_dots(
     signature = types.void(data, columns, whole, whole, types.float32, whole, whole, whole)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        values, places = (
-            context.make_array(signature.args[n])(context, builder, arguments[n]).data for n in (0, 1)
-        )
-        low, high, scale = arguments[2:5]
+        values, places, low, high, scale = arguments[:5]
         centres, step, target = _floats(builder, arguments[5]), arguments[6], _floats(builder, arguments[7])
         sums = _sums(builder, N_SUMS)
 

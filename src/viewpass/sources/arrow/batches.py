@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -48,10 +48,17 @@ class Reader(Protocol):
         """Whether the rows can be read more than once, in the same order."""
 
     @property
+    def portable(self) -> bool:
+        """Whether the reader can be sent elsewhere and read there."""
+
+    def place(self, start: int, stop: int) -> str:
+        """The files that hold these rows, for an error message; "" if there are none."""
+
+    @property
     def row_bytes(self) -> int | None:
         """About how many bytes a row takes, if that is known."""
 
-    def batches(self, columns: Sequence[str], size: int, start: int) -> Iterator[Batch]:
+    def batches(self, columns: Sequence[str], size: int, start: int) -> Generator[Batch]:
         """Read these columns from row `start` on, in batches of about `size` rows."""
 
     def check(self, columns: Sequence[str]) -> None:

@@ -42,6 +42,11 @@ class File:
     system: Any = None
     keys: dict[str, str | None] = field(default_factory=dict)  # of folders such as year=2026
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What goes to another process, which may work in another folder."""
+        path = os.path.abspath(self.path) if self.system is None else self.path
+        return {**self.__dict__, "path": path}
+
     def source(self) -> Any:
         """What PyArrow opens."""
         return self.path if self.system is None else self.open()

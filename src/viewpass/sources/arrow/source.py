@@ -38,7 +38,7 @@ class ArrowSource(Source):
             raise DataError(f"{reader.where}: {problem}" if reader.where else str(problem)) from None
         self._views: tuple[ViewColumns | None, ...] = found
         self.n_rows = reader.n_rows
-        self.rereadable = reader.rereadable
+        self.rereadable, self.portable = reader.rereadable, reader.portable
         self.schema = _schema([view.name for view in found], found)
         reader.check(self._columns())
 
@@ -51,6 +51,26 @@ class ArrowSource(Source):
         for group in ahead(self._groups(size, start)):
             yield from group
 
+    def span(self, start: int, size: int) -> Chunk:
+        """One chunk, and nothing read ahead of it."""
+        widths = dict(zip(self.schema.names, self.schema.widths, strict=True))
+        found: list[Batch] = []
+        stop = start + size
+        batches = self._reader.batches(self._columns(), size, start)
+        for batch in batches:
+            found.append(batch.cut(0, min(len(batch), stop - batch.row)))
+            if batch.row + len(batch) >= stop:
+                batches.close()
+                break
+        if not found:
+            raise DataError(f"there is no row {start}: the data has become shorter.")
+        return self._chunk(found, widths)
+
+    def place(self, start: int, stop: int) -> str:
+        """Name rows by their numbers and files."""
+        files = self._reader.place(start, stop)
+        return f"{super().place(start, stop)}{f' ({files})' if files else ''}"
+
     def arranged(self, names: tuple[str, ...]) -> ArrowSource:
         """The same rows with the views in this order; views the table lacks are absent."""
         check_known(self.schema.names, names)
@@ -59,7 +79,7 @@ class ArrowSource(Source):
         mine = {view.name: view for view in self._views if view is not None}
         made = object.__new__(ArrowSource)
         made._reader, made._id = self._reader, self._id
-        made.n_rows, made.rereadable = self.n_rows, self.rereadable
+        made.n_rows, made.rereadable, made.portable = self.n_rows, self.rereadable, self.portable
         made._views = tuple(mine.get(name) for name in names)
         made.schema = _schema(names, made._views)
         return made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -17,7 +17,7 @@ Begin = Callable[[list[str], int], Iterator[Any]]  # columns and rows at a time,
 class MemoryReader:
     """A table in memory."""
 
-    rereadable = True
+    rereadable, portable = True, False
     where = ""
 
     def __init__(self, data: Any) -> None:
@@ -34,13 +34,17 @@ class MemoryReader:
     def check(self, columns: Sequence[str]) -> None:
         """A table has one schema."""
 
-    def batches(self, columns: Sequence[str], size: int, start: int) -> Iterator[Batch]:
+    def batches(self, columns: Sequence[str], size: int, start: int) -> Generator[Batch]:
         """Cut the table; nothing is copied."""
         row = start
         wanted = self._table.select(list(columns)).slice(start)
         for rows in wanted.to_batches(max_chunksize=size):
             yield Batch(rows, row)
             row += rows.num_rows
+
+    def place(self, start: int, stop: int) -> str:
+        """A table is in no file."""
+        return ""
 
     def identity(self) -> dict[str, Any]:
         """The length, the columns, and a look at the first and last rows."""
@@ -53,7 +57,7 @@ class MemoryReader:
 class StreamReader:
     """A stream that runs when it is read, once: a query may give its rows in another order the next time."""
 
-    rereadable = False
+    rereadable, portable = False, False
     where = ""
     n_rows: int | None = None
     row_bytes: int | None = None
@@ -66,7 +70,7 @@ class StreamReader:
     def check(self, columns: Sequence[str]) -> None:
         """A stream has one schema."""
 
-    def batches(self, columns: Sequence[str], size: int, start: int) -> Iterator[Batch]:
+    def batches(self, columns: Sequence[str], size: int, start: int) -> Generator[Batch]:
         """Read the stream; rows before `start` are passed over."""
         if self._begun:
             raise DataError(
@@ -89,6 +93,10 @@ class StreamReader:
                 row += rows.num_rows
         except Exception as problem:  # whatever the library behind the stream raises
             raise DataError(f"the {self._what} broke off at row {row}: {told(problem)}.") from problem
+
+    def place(self, start: int, stop: int) -> str:
+        """A stream is in no file."""
+        return ""
 
     def identity(self) -> dict[str, Any]:
         """The columns are all that is known of a stream."""

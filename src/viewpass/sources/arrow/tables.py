@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -41,6 +41,7 @@ class TableReader:
     """Looks at every file when made; reads when asked."""
 
     rereadable = True
+    portable = True
 
     def __init__(self, files: Sequence[File], format: Format) -> None:
         self._files, self._format = list(files), format
@@ -81,7 +82,7 @@ class TableReader:
             if not same_type(found, expected):
                 raise DataError(f"{file.name}, column {column!r}: {found} values where {whose} {expected}.")
 
-    def batches(self, columns: Sequence[str], size: int, start: int) -> Iterator[Batch]:
+    def batches(self, columns: Sequence[str], size: int, start: int) -> Generator[Batch]:
         """Read these columns from row `start` on."""
         first = 0
         for file, contents in zip(self._files, self._contents, strict=True):
@@ -123,6 +124,18 @@ class TableReader:
             raise DataError(
                 f"{file.name}, from row {row} on: it cannot be read ({told(problem)})."
             ) from problem
+
+    def place(self, start: int, stop: int) -> str:
+        """The files that hold these rows, and which of their rows they are."""
+        told, first = [], 0
+        for file, contents in zip(self._files, self._contents, strict=True):
+            if contents.n_rows is None:
+                return f"from {self._files[0].name} on"
+            last = first + contents.n_rows
+            if first < stop and start < last:
+                told.append(f"{file.name}, rows {max(start, first) - first} to {min(stop, last) - first - 1}")
+            first = last
+        return "; ".join(told)
 
     def _constant(self, file: File, key: str, n_rows: int) -> pa.Array:
         scalar = pa.scalar(file.keys.get(key), pa.string()).cast(self._keys[key])

@@ -1,0 +1,331 @@
+"""`vp.dask`: the same fit and the same labels on a Dask cluster."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from viewpass.cluster.base import check_whole, narrated
+from viewpass.cluster.opimc import OPIMC
+from viewpass.cluster.runs import Orders, Run
+from viewpass.engine.local import check_passes, too_few
+from viewpass.engine.resumable import Position
+from viewpass.errors import DataError, SettingError, missing_extra
+from viewpass.kernels.grid import Labels
+from viewpass.sources.source import Source
+from viewpass.store.fields import Fields
+from viewpass.store.files import naming
+from viewpass.store.folder import RunFolder
+
+try:
+    import distributed  # noqa: F401
+except ImportError:
+    raise missing_extra("distributed", "dask", "vp.dask") from None
+
+from viewpass.engine.dask import tasks
+from viewpass.engine.dask.cluster import local_client
+from viewpass.engine.dask.collected import Collected
+from viewpass.engine.dask.collections import source_of
+from viewpass.engine.dask.crew import Crew
+from viewpass.engine.dask.drive import Drive
+from viewpass.engine.dask.predict import label_blocks
+from viewpass.engine.dask.rows import Rows, rows_of
+
+logger = logging.getLogger("viewpass")
+
+__all__ = ["fit", "predict"]
+
+
+def fit(
+    model: OPIMC,
+    data: Any,
+    *,
+    client: Any = None,
+    n_workers: int | None = None,
+    observed: Any = None,
+    views: Any = None,
+    id: str | None = None,
+    out: Any = None,
+    resume: bool = False,
+    checkpoint_every: int = 10,
+) -> OPIMC:
+    """Fit a model on the workers of a Dask cluster.
+
+    A round takes a chunk of `chunk_size` rows for each of `n_workers` workers. The result is that of
+    `model.fit` with chunks of `n_workers * chunk_size` rows, to the bit, whatever the workers do.
+
+    Parameters
+    ----------
+    model : OPIMC
+        Its settings; it becomes the fitted model. `chunk_size` is what one worker holds.
+    data : source, list or dict of Dask arrays, Dask DataFrame, or as for `OPIMC.fit`
+        Files of `vp.scan` are read by the workers, which must see them under the same names. Arrays
+        in this process's memory are sent to the workers.
+    client : distributed.Client, optional
+        By default a cluster of processes is started on this machine for the time of the fit.
+    n_workers : int, optional
+        Chunks of a round, and processes of that cluster. By default as many as the cluster has workers
+        when the fit begins. It is part of the result, as the chunk size is, and is not changed by
+        workers that come or go.
+    observed : (n, n_views) array of bool, optional
+        With arrays: which views a row has.
+    views, id : optional
+        With a Dask DataFrame: as for `vp.scan`.
+    out : path, optional
+        A folder that every worker can write to. It gets model.viewpass, labels (Parquet parts and
+        their manifest) and run.json as `viewpass fit` writes them, and no label travels. Without it
+        `stream_labels_` (and `labels_`) are brought here, four bytes a row.
+    resume : bool, default=False
+        Go on with the run in `out`, if there is one.
+    checkpoint_every : int, default=10
+        Rounds between checkpoints in `out`.
+
+    Returns
+    -------
+    OPIMC
+        The model.
+
+    Examples
+    --------
+    >>> import viewpass as vp                                            # doctest: +SKIP
+    >>> items = vp.scan("items/*.parquet", id="item_id")                 # doctest: +SKIP
+    >>> model = vp.OPIMC(n_clusters=10, chunk_size=50_000)               # doctest: +SKIP
+    >>> vp.dask.fit(model, items, n_workers=4, out="run")                # doctest: +SKIP
+    """
+    _check_count(n_workers)
+    source = source_of(data, observed, views, id)
+    if source is not data:
+        observed = None
+    if out is not None:
+        if observed is not None or not isinstance(source, Source):
+            raise SettingError("out= goes with files or Dask collections: give vp.scan(...) or Dask arrays.")
+        return _fit_into(Path(out), model, source, client, n_workers, resume, checkpoint_every)
+    model._validate_params()
+    check_whole(model.n_clusters, "n_clusters")
+    fresh = model._blank()
+    source = fresh._read(source, observed, reset=True)
+    check_passes(source, model.n_passes)
+    stream = fresh._learnt = fresh._new_stream(source)
+    if stream.plan.weights is not None or stream.plan.reservoir:
+        what = "view_weights" if stream.plan.weights is not None else "reservoir"
+        raise SettingError(f"{what}= is not for a cluster: leave it out, or fit on one machine.")
+    least = stream.plan.n_clusters or 1
+    if source.n_rows is not None and source.n_rows < least:
+        raise DataError(too_few(source.n_rows, least))
+    rows = rows_of(source)
+    with narrated(model.verbose), crew_of(client, n_workers, rows) as crew:
+        sink = Collected(rows.n_rows)
+        width = n_workers or width_of(crew)
+        drive = Drive(crew, rows, source.schema, stream, sink, model.chunk_size, width, model.n_passes)
+        for at in drive.steps(Position()):
+            logger.info("pass %d, row %d: average loss %.6g", *at, stream.model.loss_curve[-1])
+        fresh._take_centres_of_rows(sink.labels)
+        if model.compute_labels:
+            fresh.labels_ = _labels(crew, rows, fresh, model.chunk_size)
+    if not fresh._cut_by_views:  # lists show their length in reading
+        fresh.n_features_in_ = sum(width or 0 for width in stream.schema.widths)
+    ids = source.row_ids if sink.row_ids is None else sink.row_ids
+    if ids is not None:
+        fresh.row_ids_ = ids
+    model._become(fresh)
+    return model
+
+
+def predict(
+    model: Any,
+    data: Any,
+    *,
+    client: Any = None,
+    n_workers: int | None = None,
+    observed: Any = None,
+    views: Any = None,
+    id: str | None = None,
+    chunk_size: int = 50_000,
+    out: Any = None,
+) -> Labels | None:
+    """Label rows on the workers of a Dask cluster; the labels are those of `model.predict`.
+
+    Parameters
+    ----------
+    model : a fitted OPIMC or IMC
+    data, client, n_workers, observed, views, id
+        As for `fit`.
+    chunk_size : int, default=50000
+        Rows of a task.
+    out : path, optional
+        A new folder that every worker can write to: it gets the labels as Parquet parts, and their
+        manifest when all are written. No label travels.
+
+    Returns
+    -------
+    labels : (n,) array of int32, or None with `out`
+    """
+    check_is_fitted(model)
+    _check_count(n_workers)
+    source = source_of(data, observed, views, id)
+    source = model._read(source, None if source is not data else observed, reset=False)
+    rows = rows_of(source)
+    with crew_of(client, n_workers, rows) as crew:
+        if out is None:
+            return _labels(crew, rows, model, chunk_size)
+        from viewpass.store.parts import write_manifest
+
+        home = Path(out).absolute()
+        if home.exists() and any(home.iterdir()):
+            raise SettingError(f"out={str(out)!r}: the folder is not empty. Name another one.")
+        home.mkdir(parents=True, exist_ok=True)
+        learnt = model._fitted_model()
+        order = (str(home), learnt.clusters.n_clusters)
+        blocks = label_blocks(crew, rows, learnt, chunk_size, tasks.write_clusters, order)
+        write_manifest(home, [part for _, part in blocks])
+    return None
+
+
+def _labels(crew: Crew, rows: Rows, model: Any, size: int) -> Labels:
+    blocks = label_blocks(crew, rows, model._fitted_model(), size, tasks.label_block, None)
+    return np.concatenate([np.empty(0, dtype=np.int32), *(found for _, found in blocks)])
+
+
+def _check_count(n_workers: Any) -> None:
+    if n_workers is not None and (
+        isinstance(n_workers, bool) or not isinstance(n_workers, int) or n_workers < 1
+    ):
+        raise SettingError(f"n_workers={n_workers!r}: a number of at least 1 was expected.")
+
+
+@contextmanager
+def crew_of(client: Any, n_workers: int | None, rows: Rows) -> Iterator[Crew]:
+    """The workers of a client, or of a cluster on this machine for the time being."""
+    if client is None:
+        with local_client(n_workers) as own, crew_of(own, n_workers, rows) as crew:
+            yield crew
+        return
+    crew = Crew(client)
+    crew.place = rows.place
+    logger.info("the Dask dashboard is at %s", client.dashboard_link)
+    yield crew
+
+
+def width_of(crew: Crew) -> int:
+    """Chunks of a round where nobody says how many: one for each worker there is."""
+    width = len(crew.workers())
+    if not width:
+        raise SettingError("the cluster has no worker yet: start some, or say how many with n_workers=.")
+    return width
+
+
+class Rates:
+    """Rows a second of each worker."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, int] = {}
+        self._seconds: dict[str, float] = {}
+
+    def __call__(self, worked: Sequence[tasks.Worked]) -> None:
+        """Take in who worked."""
+        for one in worked:
+            self._rows[one.worker] = self._rows.get(one.worker, 0) + one.n_rows
+            self._seconds[one.worker] = self._seconds.get(one.worker, 0.0) + one.seconds
+
+    def told(self) -> dict[str, float]:
+        """By address; what the rows were looked at again counts."""
+        return {
+            worker: self._rows[worker] / max(self._seconds[worker], 1e-9) for worker in sorted(self._rows)
+        }
+
+
+class DaskRun(Run):
+    """A run in a folder whose rows are read, and whose labels are written, by workers."""
+
+    crew: Crew | None = None
+    width = 0
+
+    def __init__(self, estimator: OPIMC, data: Source, folder: RunFolder) -> None:
+        super().__init__(estimator, data, folder)
+        self.rows = rows_of(self._source)
+        self.rates = Rates()
+
+    def use(self, crew: Crew, n_workers: int | None) -> None:
+        """Work with these workers; a run that goes on keeps the width it was begun with."""
+        self.crew = crew
+        crew.place = self.rows.place
+        self.width = self.width or n_workers or width_of(crew)
+
+    def _new_staging(self) -> Any:
+        from viewpass.engine.dask.written import Written
+
+        plan = self.stream.plan
+        staged = plan.consensus != "plain"
+        return Written(self.folder, plan.most_centres, self._estimator.n_passes, staged=staged)
+
+    def _staging_again(self, stored: Fields) -> Any:
+        from viewpass.engine.dask.written import Written
+
+        self.width = stored.number("width", least=1)
+        plan, n_passes = self.stream.plan, self._estimator.n_passes
+        staged = plan.consensus != "plain"
+        labels = stored.part("labels")
+        return Written.resumed(self.folder, plan.most_centres, n_passes, labels, staged=staged)
+
+    def _also(self) -> dict[str, Any]:
+        return {"width": self.width}
+
+    def _steps(self) -> Iterator[Position]:
+        assert self.crew is not None
+        settings = self._estimator
+        drive = Drive(
+            *(self.crew, self.rows, self._source.schema, self.stream, self._staging),
+            *(settings.chunk_size, self.width, settings.n_passes, self.rates),
+        )
+        return drive.steps(self._at)
+
+    def _write_labels(self) -> None:
+        if self.stream.plan.consensus == "plain":
+            self._staging.commit()
+            return
+        assert self.crew is not None
+        model, home = self.stream.model, self.folder.parts
+        with naming(home):
+            home.mkdir(exist_ok=True)
+        clusters = model.labels_of(np.arange(model.total.n_clusters, dtype=np.int32))
+        given = (str(home.absolute()), clusters, model.clusters.n_clusters)
+        asked = [self.crew.submit(tasks.cluster_part, part, *given) for part in self._staging.ended()]
+        self._staging.commit(self.crew.gather(asked))
+
+    @property
+    def estimator(self) -> OPIMC:
+        """The model."""
+        return self._estimator
+
+
+def _fit_into(
+    path: Path,
+    model: OPIMC,
+    source: Source,
+    client: Any,
+    n_workers: int | None,
+    resume: bool,
+    every: int,
+) -> OPIMC:
+    folder = RunFolder(path)
+    run = DaskRun(model, source, folder)
+    folder.open(resume=resume)
+    try:
+        if folder.finished:
+            raise SettingError(f"out={str(path)!r}: the run is finished already. vp.load reads its model.")
+        if folder.begun:
+            run.resume()
+        with narrated(model.verbose), crew_of(client, n_workers or run.width or None, run.rows) as crew:
+            run.use(crew, n_workers)
+            run.go(Orders(every))
+    finally:
+        folder.close()
+    fresh = run.estimator
+    model._become(fresh)
+    return model

@@ -1,0 +1,256 @@
+"""Dask's own collections as rows: arrays, one a view, and frames with columns of lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import dask
+import numpy as np
+import scipy.sparse
+from distributed import Future
+
+from viewpass.engine.dask import tasks
+from viewpass.engine.dask.blocks import Block
+from viewpass.engine.dask.crew import Crew
+from viewpass.errors import DataError
+from viewpass.kernels.grid import Array
+from viewpass.sources.scan import scan
+from viewpass.sources.source import Source, check_known, spans
+from viewpass.views.chunk import Chunk, Schema, default_names, join, unique_names
+
+Piece = tuple[Any, int, int]  # a delayed part of the data, and which of its rows
+
+
+def is_array(x: Any) -> bool:
+    """Whether something is a Dask array; nothing is imported to find out."""
+    return type(x).__module__.startswith("dask.array")
+
+
+def is_frame(x: Any) -> bool:
+    """Whether something is a Dask DataFrame."""
+    return type(x).__module__.startswith("dask.dataframe")
+
+
+def source_of(data: Any, observed: Any, views: Any, id: str | None) -> Any:
+    """A source of Dask's collections; other data is left to others."""
+    if is_frame(data):
+        return FrameSource(data, views, id)
+    parts = data.values() if isinstance(data, Mapping) else data
+    several = isinstance(data, Mapping | list | tuple)
+    if several and any(is_array(x) for x in parts):
+        return ArraysSource(data, observed)
+    if is_array(data):
+        raise DataError("a single Dask array was given: pass a list or dict with one array a view.")
+    return data
+
+
+class CollectionSource(Source):
+    """Rows in parts of known length, which Dask makes when they are needed.
+
+    A subclass says how parts become a chunk (`_build`, a function of start, names and what it needs).
+    """
+
+    row_ids = None
+    in_memory = False
+    n_rows: int
+
+    def _recipe(self, start: int, stop: int) -> tuple[Callable[..., Chunk], list[Any]]:
+        """A function that makes these rows into a chunk, and its arguments, delayed where they are parts."""
+        raise NotImplementedError
+
+    def block(self, crew: Crew, start: int, size: int, worker: str | None) -> Future[Any]:
+        """Have the rows at a worker; Dask moves what it must between workers."""
+        stop = min(start + size, self.n_rows)
+        build, given = self._recipe(start, stop)
+        made = dask.delayed(_as_block, pure=True)(start, build, *given)
+        return crew.compute(made, worker=worker, rows=(start, stop))
+
+    def chunks(self, size: int, start: int = 0) -> Iterator[Chunk]:
+        """Read the rows here, chunk by chunk."""
+        for first, stop in spans(self.n_rows, size, start):
+            build, given = self._recipe(first, stop)
+            yield dask.delayed(build, pure=True)(*given).compute()
+
+
+def _as_block(start: int, build: Callable[..., Chunk], *given: Any) -> Block:
+    return tasks.take_block(start, build(*given))
+
+
+class ArraysSource(CollectionSource):
+    """One Dask array a view, of dense blocks or of sparse ones; row i of every view is item i."""
+
+    def __init__(self, views: Any, observed: Any = None) -> None:
+        names = unique_names(views) if isinstance(views, Mapping) else default_names(len(views))
+        given = list(views.values()) if isinstance(views, Mapping) else list(views)
+        self._named = isinstance(views, Mapping)
+        self._arrays = [
+            None if x is None else _whole_rows(x, name) for x, name in zip(given, names, strict=True)
+        ]
+        lengths = [(name, len(x)) for x, name in zip(self._arrays, names, strict=True) if x is not None]
+        for name, length in lengths[1:]:
+            if length != lengths[0][1]:
+                raise DataError(
+                    f"view {name!r} has {length} rows, view {lengths[0][0]!r} has {lengths[0][1]}. Row i of "
+                    "every view must be the same item; mark absent ones with NaN or observed=."
+                )
+        self.n_rows = lengths[0][1]
+        self._observed = observed
+        if observed is not None and tuple(observed.shape) != (self.n_rows, len(names)):
+            raise DataError(
+                f"observed has shape {tuple(observed.shape)}, ({self.n_rows}, {len(names)}) was expected."
+            )
+        widths = tuple(None if x is None else int(x.shape[1]) for x in self._arrays)
+        self.schema = Schema(names, widths)
+
+    def _recipe(self, start: int, stop: int) -> tuple[Callable[..., Chunk], list[Any]]:
+        views = [None if x is None else _pieces(x, start, stop) for x in self._arrays]
+        observed = None if self._observed is None else self._observed[start:stop]
+        return _chunk_of_arrays, [start, self.schema.names, views, observed]
+
+    def arranged(self, names: tuple[str, ...]) -> ArraysSource:
+        """The same rows with the views in this order; views that are lacking are absent."""
+        if not self._named:
+            if len(names) != len(self._arrays):
+                raise DataError(f"{len(self._arrays)} views were given, the model has {len(names)}.")
+            return ArraysSource(dict(zip(names, self._arrays, strict=True)), self._observed)
+        check_known(self.schema.names, names)
+        mine = dict(zip(self.schema.names, self._arrays, strict=True))
+        observed = self._observed
+        if observed is not None:
+            place = [self.schema.names.index(name) if name in mine else 0 for name in names]
+            observed = observed[:, place]
+        return ArraysSource({name: mine.get(name) for name in names}, observed)
+
+    def identity(self) -> dict[str, Any]:
+        """Shapes and the names Dask gives arrays by how they are made."""
+        views = {
+            name: None if x is None else [x.shape[1], str(x.dtype), str(x.name)]
+            for name, x in zip(self.schema.names, self._arrays, strict=True)
+        }
+        return {"kind": "Dask arrays", "rows": self.n_rows, "views": views}
+
+
+class FrameSource(CollectionSource):
+    """A Dask DataFrame, whose columns are read as `vp.scan` reads those of a frame."""
+
+    def __init__(self, frame: Any, views: Any = None, id: str | None = None) -> None:
+        self._frame, self._views, self._id = frame, views, id
+        lengths = frame.map_partitions(len, meta=("rows", "int64")).compute()
+        self._ends = np.cumsum([0, *lengths])
+        self.n_rows = int(self._ends[-1])
+        self._parts = frame.to_delayed()
+        self._order: tuple[str, ...] | None = None
+        if not self.n_rows:
+            raise DataError("the data has no rows (0 samples): at least one is needed.")
+        self._columns = self._found_columns()
+        self.schema = scan(self._columns.empty_table(), views=views, id=id).schema
+
+    def _found_columns(self) -> Any:
+        """The Arrow schema, from the first parts that show the type of every column."""
+        found = None
+        for part, n_rows in zip(self._parts, np.diff(self._ends), strict=True):
+            if n_rows:
+                found = dask.delayed(_columns_of)(part).compute()
+                if not any(str(field.type) == "null" for field in found):
+                    break
+        for field in found or ():
+            if str(field.type) in ("string", "large_string") and field.name in _names(self._views):
+                raise DataError(
+                    f"column {field.name!r} holds text: Dask turns columns of objects into it. Make the "
+                    'frame under dask.config.set({"dataframe.convert-string": False}), or with Arrow types.'
+                )
+        return found
+
+    def _recipe(self, start: int, stop: int) -> tuple[Callable[..., Chunk], list[Any]]:
+        pieces = _cut(self._parts, self._ends, start, stop)
+        return _chunk_of_frames, [start, pieces, self._columns, self._views, self._id, self._order]
+
+    def arranged(self, names: tuple[str, ...]) -> FrameSource:
+        """The same rows with the views in this order."""
+        check_known(self.schema.names, names)
+        made = object.__new__(FrameSource)
+        made.__dict__.update(self.__dict__)
+        mine = dict(zip(self.schema.names, self.schema.widths, strict=True))
+        made._order = names
+        made.schema = Schema(names, tuple(mine.get(name) for name in names))
+        return made
+
+    def identity(self) -> dict[str, Any]:
+        """The length and the name Dask gives it by how it is made."""
+        return {"kind": "Dask frame", "rows": self.n_rows, "name": str(self._frame._name)}
+
+
+def _whole_rows(x: Any, name: str) -> Any:
+    """An array whose blocks hold whole rows, of known number."""
+    if not is_array(x):
+        raise DataError(f"view {name!r} is a {type(x).__name__}: give every view as a Dask array, or none.")
+    if x.ndim != 2:
+        raise DataError(f"view {name!r} has {x.ndim} dimension(s), 2 (rows x columns) were expected.")
+    if np.isnan(np.array(x.chunks[0], dtype=float)).any():
+        raise DataError(
+            f"view {name!r}: the lengths of the blocks are not known. Call `.compute_chunk_sizes()` first."
+        )
+    return x if len(x.chunks[1]) == 1 else x.rechunk({1: -1})
+
+
+def _pieces(x: Any, start: int, stop: int) -> list[Piece]:
+    ends = np.cumsum([0, *x.chunks[0]])
+    return _cut(x.to_delayed()[:, 0], ends, start, stop)
+
+
+def _cut(parts: Sequence[Any], ends: Array, start: int, stop: int) -> list[Piece]:
+    """The parts that hold some rows, and which of their own rows these are."""
+    first = int(np.searchsorted(ends, start, side="right")) - 1
+    found = []
+    for number in range(first, len(parts)):
+        begin, end = int(ends[number]), int(ends[number + 1])
+        if begin >= stop:
+            break
+        if end > max(begin, start):
+            found.append((parts[number], max(start, begin) - begin, min(stop, end) - begin))
+    return found
+
+
+def _chunk_of_arrays(start: int, names: Sequence[str], views: Sequence[Any], observed: Any) -> Chunk:
+    made = [None if pieces is None else _stacked(pieces) for pieces in views]
+    return Chunk.of(
+        made, names=names, observed=None if observed is None else np.asarray(observed), start=start
+    )
+
+
+def _stacked(pieces: Sequence[Piece]) -> Any:
+    parts = [part[first:last] for part, first, last in pieces]
+    if len(parts) == 1:
+        return parts[0]
+    return (
+        scipy.sparse.vstack(parts, format="csr") if scipy.sparse.issparse(parts[0]) else np.concatenate(parts)
+    )
+
+
+def _columns_of(frame: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.Schema.from_pandas(frame, preserve_index=False).remove_metadata()
+
+
+def _names(views: Any) -> set[str]:
+    """Columns that are named as views outright."""
+    given = views.values() if isinstance(views, Mapping) else views or ()
+    return {column for column in ([given] if isinstance(given, str) else given) if isinstance(column, str)}
+
+
+def _chunk_of_frames(
+    start: int, pieces: Sequence[Piece], columns: Any, views: Any, id: str | None, order: Any
+) -> Chunk:
+    import pyarrow as pa
+
+    chunks = []
+    for frame, first, last in pieces:
+        table = pa.Table.from_pandas(frame.iloc[first:last], schema=columns, preserve_index=False)
+        source = scan(table, views=views, id=id)
+        chunks.append((source if order is None else source.arranged(order)).span(0, last - first))
+    whole = join(chunks)
+    return Chunk(
+        whole.views, whole.names, whole.n_rows, whole.observed, start, whole.row_ids, chunks[0].columns
+    )

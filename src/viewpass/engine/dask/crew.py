@@ -1,0 +1,147 @@
+"""The workers as the driver sees them: tasks go out to where their rows are, answers and errors come in."""
+
+from __future__ import annotations
+
+import re
+import time
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import dask
+from distributed import Client, Future, wait
+from distributed.scheduler import KilledWorker
+
+from viewpass.engine.dask import tasks
+from viewpass.errors import EngineError
+
+FAN_IN = 8  # reports that are added up at a time: the driver takes in no more than these
+CHANCES = 3  # given to work whose workers died, beyond those the scheduler gives
+LOST_SECONDS = 120.0  # without any worker, until it is given up
+LOOK_SECONDS = 5.0  # between looks whether there still is a worker
+LARGE = {"distributed.admin.large-graph-warning-threshold": "100 GB"}  # centres are part of the graph
+
+
+class Crew:
+    """A client, and names for its tasks that no other run has."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self._run = uuid.uuid4().hex[:12]
+        self._number = 0
+        self.place: Callable[[int, int], str] = lambda start, stop: f"rows {start} to {stop - 1}"
+
+    def workers(self) -> list[str]:
+        """Addresses of the workers there are now."""
+        return sorted(self.client.nthreads())
+
+    def submit(
+        self,
+        function: Callable[..., Any],
+        *given: Any,
+        worker: str | None = None,
+        rows: tuple[int, int] | None = None,
+        priority: int = 0,
+        retries: int = 0,
+    ) -> Future[Any]:
+        """Have a task done, by that worker for as long as it lives; `rows` are those it is about."""
+        key = self._key(function.__name__, rows)
+        with dask.config.set(LARGE):
+            return self.client.submit(
+                function,
+                *given,
+                key=key,
+                workers=None if worker is None else [worker],
+                allow_other_workers=worker is not None,
+                priority=priority,
+                retries=retries,
+                pure=False,
+            )
+
+    def compute(self, made: Any, *, worker: str | None, rows: tuple[int, int]) -> Future[Any]:
+        """Have a delayed value made, by that worker for as long as it lives."""
+        name = self._key("block", rows)
+        with dask.config.set(LARGE):
+            return self.client.compute(
+                dask.delayed(tasks.hold, pure=False)(made, dask_key_name=name),
+                workers=None if worker is None else [worker],
+                allow_other_workers=worker is not None,
+                optimize_graph=False,
+            )
+
+    def _key(self, what: str, rows: tuple[int, int] | None) -> str:
+        self._number += 1
+        about = "" if rows is None else f"-rows-{rows[0]}-{rows[1]}"
+        return f"viewpass_{what}-{self._run}-{self._number}{about}"
+
+    def hold(self, value: Any) -> Future[Any]:
+        """Have a value in the cluster."""
+        return self.submit(tasks.hold, value)
+
+    def total(self, reports: Sequence[Future[Any]]) -> tasks.Report:
+        """Reports added up: by workers where there are many, so that the driver takes in few."""
+        level = list(reports)
+        while len(level) > FAN_IN:
+            level = [
+                self.submit(tasks.combine, level[first : first + FAN_IN])
+                for first in range(0, len(level), FAN_IN)
+            ]
+        return tasks.combine(self.gather(level))
+
+    def gather(self, futures: Iterable[Future[Any]]) -> list[Any]:
+        """Wait for results; one clear error if they cannot be had."""
+        waiting = list(futures)
+        chances = CHANCES
+        while True:
+            self._wait(waiting)
+            failed = [future for future in waiting if future.status != "finished"]
+            if not failed:
+                try:
+                    found: list[Any] = self.client.gather(waiting)
+                    return found
+                except (KilledWorker, OSError, TimeoutError):  # lost between the waiting and the fetching
+                    chances -= 1
+                    if chances < 0:
+                        raise
+                    continue
+            problem = failed[0].exception() if failed[0].status == "error" else None
+            if isinstance(problem, KilledWorker) and chances:
+                chances -= 1
+                self.client.retry(failed)
+                time.sleep(0.1)
+                continue
+            raise self._error(failed[0], problem)
+
+    def _wait(self, futures: list[Future[Any]]) -> None:
+        """Until all are finished or one has failed."""
+        lost: float | None = None
+        while True:
+            try:
+                wait(futures, timeout=LOOK_SECONDS)
+                return
+            except TimeoutError:
+                if self.workers():
+                    lost = None
+                    continue
+                lost = lost or time.monotonic()
+                if time.monotonic() - lost > LOST_SECONDS:
+                    raise EngineError(
+                        f"the cluster has had no worker for {LOST_SECONDS:.0f} s. Start workers and go on "
+                        "from the checkpoint, or begin again."
+                    ) from None
+
+    def _error(self, future: Future[Any], problem: BaseException | None) -> BaseException:
+        if isinstance(problem, KilledWorker):
+            about = re.search(r"-rows-(\d+)-(\d+)", str(problem.task))
+            where = f"{self.place(int(about[1]), int(about[2]))}: " if about else ""
+            return EngineError(
+                f"{where}every worker that was given these rows died, the last one at "
+                f"{problem.last_worker.address}. They may need more memory than a worker has: use a smaller "
+                "chunk_size, or workers with more memory; or see the workers' logs."
+            )
+        if problem is None:
+            return EngineError(
+                f"the cluster has forgotten a task ({future.key}, {future.status}): the scheduler was "
+                "restarted or the client closed. Go on from the checkpoint, or begin again."
+            )
+        return problem

@@ -1,0 +1,324 @@
+"""The phases that look again, at the rows whose label the centres' moves may have changed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from viewpass.kernels.bounds import MOST_VIEWS
+from viewpass.kernels.chunk.deciding import close_ones, exactness
+from viewpass.kernels.chunk.desk import (
+    ADDRESSES,
+    BOUND,
+    BUILT,
+    CHOOSE,
+    CLUSTERS,
+    COMPARE,
+    COMPLETE,
+    DISTANCE,
+    EXACT,
+    FALL,
+    FALLS,
+    FAR,
+    GATHER,
+    INVERSE,
+    LABELS,
+    LISTED,
+    LOOK_AT,
+    LOOKED,
+    LOOSEN,
+    MARGINS,
+    MOVED,
+    MOVERS,
+    N_CLUSTERS,
+    N_ROWS,
+    N_VIEWS,
+    NARROW,
+    NEAR,
+    NOTE,
+    OLD,
+    OLD_SLACK,
+    PAD,
+    PICK,
+    READY,
+    RISE,
+    RISES,
+    SETTLE,
+    SHIFTS,
+    SLACK,
+    SPAN_MOVED,
+    SPARSE,
+    SQUARES,
+    STALE,
+    STARTS,
+    SUBSET,
+    SUBSET_SQUARES,
+    TILE_ROWS,
+    WHICH,
+    WIDTHS,
+)
+from viewpass.kernels.chunk.memory import call, copy, flags_at, floats_at, labels_at, whole_at, wipe
+from viewpass.kernels.compiling import part
+
+FEW = 6  # a part of the clusters so small is sooner looked at one by one,
+MOST_PAIRS = 16  # if it is not more than this
+MOST_OF = 0.85  # of the rows in doubt: look at all of them, so that every distance is known again
+
+
+def bound(table, room_table, i, line, _c, _d, _e, _f, _g):
+    """What may have happened to distances of rows with the views of this.  OUT a line of RISE and FALL."""
+    desk, room = whole_at(table), whole_at(room_table)
+    n_clusters, inverse = desk[N_CLUSTERS], floats_at(desk[INVERSE] + 8 * i)
+    rise, fall = floats_at(room[RISE] + line), floats_at(room[FALL] + line)
+    wipe(room[RISE] + line, 8 * n_clusters)
+    wipe(room[FALL] + line, 8 * n_clusters)
+    for v in range(desk[N_VIEWS]):
+        if inverse[v * desk[N_ROWS]] > 0.0:
+            rises = floats_at(desk[RISES] + 8 * v * n_clusters)
+            falls = floats_at(desk[FALLS] + 8 * v * n_clusters)
+            for k in range(n_clusters):
+                rise[k] += rises[k]
+                fall[k] += falls[k]
+    return 0
+
+
+def loosen(table, room_table, begin, end, complete, n_movers, _e, _f, _g):
+    """Lower margins by what the centres' moves may have cost; list the rows it may have overturned.
+
+    IN CLUSTERS: the n_movers that moved; INOUT MARGINS, DISTANCE: with all distances at hand every
+    cluster is held to what it moved itself, and the own distance becomes the most it can be now, the
+    others the least. OUT WHICH; gives the number of rows in it.
+    """
+    desk, room = whole_at(table), whole_at(room_table)
+    n_clusters, which, movers = desk[N_CLUSTERS], whole_at(room[WHICH]), whole_at(room[CLUSTERS])
+    labels, margins, slack = labels_at(desk[LABELS]), floats_at(desk[MARGINS]), floats_at(desk[SLACK])
+    n_rows, n_views, inverse, built = (
+        desk[N_ROWS],
+        desk[N_VIEWS],
+        floats_at(desk[INVERSE]),
+        flags_at(room[BUILT]),
+    )
+    wipe(room[BUILT], 1 << n_views if n_views <= MOST_VIEWS else 1)
+    few = 4 * n_movers <= n_clusters
+    n_doubtful = 0
+    for i in range(begin, end):
+        own = labels[i]
+        if own < 0:
+            continue
+        pattern = 0
+        if n_views <= MOST_VIEWS:
+            for v in range(n_views):
+                pattern |= np.int64(inverse[v * n_rows + i] > 0.0) << v
+        line = 8 * n_clusters * pattern
+        if not built[pattern]:
+            call(desk[BOUND], table, room_table, i, line, 0, 0, 0, 0, 0)
+            built[pattern] = n_views <= MOST_VIEWS
+        rise, fall = floats_at(room[RISE] + line), floats_at(room[FALL] + line)
+        lowest = np.inf
+        if complete:
+            distance = floats_at(desk[DISTANCE] + 8 * i * n_clusters)
+            mine = distance[own] + rise[own]
+            distance[own] = np.inf
+            if few:  # the clusters that stayed are as far ahead as they were
+                margin = margins[i] - rise[own]
+                for m in range(n_movers):
+                    value = distance[movers[m]] + fall[movers[m]]
+                    distance[movers[m]] = value
+                    lowest = min(lowest, value)
+                margins[i] = min(margin, lowest - mine - 2.0 * slack[i])
+            else:
+                for k in range(n_clusters):
+                    value = distance[k] + fall[k]
+                    distance[k] = value
+                    lowest = min(lowest, value)
+                margins[i] = lowest - mine - 2.0 * slack[i]
+            distance[own] = mine
+        else:
+            for k in range(n_clusters):
+                lowest = min(lowest, fall[k] if k != own else np.inf)
+            margins[i] += lowest - rise[own]
+        if not margins[i] > 0.0:
+            which[n_doubtful] = i
+            n_doubtful += 1
+    return n_doubtful
+
+
+@part
+def _list_near(known, n_clusters, reach, most, listed):
+    """(how many clusters are within reach, -1 if more than `most`; the nearest beyond it).  OUT listed."""
+    n_listed = 0
+    rest = np.inf
+    for k in range(n_clusters):
+        if known[k] > reach:
+            rest = min(rest, known[k])
+        elif n_listed < most:
+            listed[n_listed] = k
+            n_listed += 1
+        else:
+            return -1, rest
+    return n_listed, rest
+
+
+def compare(table, room_table, means, n_which, most, begin, span, _f, _g):
+    """Decide rows by their distances from the few clusters that can be nearest.
+
+    INOUT WHICH (n_which rows; those are left of which more than `most` clusters can be nearest), DISTANCE
+    (bounds become distances), LABELS, MARGINS; OUT OLD, MOVED (from `begin` on), SPAN_MOVED. Gives the
+    number of rows left.
+    """
+    desk, room = whole_at(table), whole_at(room_table)
+    n_clusters, which, old = desk[N_CLUSTERS], whole_at(room[WHICH]), labels_at(desk[OLD])
+    labels, margins, slack = labels_at(desk[LABELS]), floats_at(desk[MARGINS]), floats_at(desk[SLACK])
+    listed, far, moved = whole_at(room[LISTED]), floats_at(room[EXACT]), whole_at(desk[MOVED] + 8 * begin)
+    off = exactness(desk, means)
+    n_left = n_moved = 0
+    for r in range(n_which):
+        i = which[r]
+        old[i] = labels[i]
+        known = floats_at(desk[DISTANCE] + 8 * i * n_clusters)
+        n_listed, rest = _list_near(known, n_clusters, known[labels[i]] + 2.0 * slack[i], most, listed)
+        if n_listed < 0:
+            which[n_left] = i
+            n_left += 1
+            continue
+        call(desk[NEAR], table, room_table, means, i, n_listed, 0, 0, 0, 0)
+        best, least, second = 0, np.inf, np.inf
+        for p in range(n_listed):
+            known[listed[p]] = far[p]
+            second = min(second, max(least, far[p]))
+            best = p if far[p] < least else best
+            least = min(least, far[p])
+        if second - least > 2.0 * off:
+            labels[i] = listed[best]
+            margins[i] = min(second - least - 2.0 * off, rest - least - 2.0 * slack[i] - off)
+        else:
+            n_close = close_ones(room, n_listed, least, off)
+            labels[i] = call(desk[SETTLE], table, room_table, means, i, n_close, 0, 0, 0, 0)
+            margins[i] = 0.0
+        if labels[i] != old[i]:
+            moved[n_moved] = i
+            n_moved += 1
+    whole_at(desk[SPAN_MOVED])[span] = n_moved
+    return n_left
+
+
+def movers(table, room_table, span, _b, _c, _d, _e, _f, _g):
+    """List the clusters that moved just now.  INOUT STALE; OUT CLUSTERS; gives their number."""
+    desk, room = whole_at(table), whole_at(room_table)
+    n_clusters, stale = desk[N_CLUSTERS], flags_at(desk[STALE] + span * desk[N_CLUSTERS])
+    clusters, shifts = whole_at(room[CLUSTERS]), floats_at(desk[SHIFTS])
+    n_movers = 0
+    for k in range(n_clusters):
+        moved = False
+        for v in range(desk[N_VIEWS]):
+            moved |= shifts[v * n_clusters + k] > 0.0
+        if moved:
+            stale[k] = True
+            clusters[n_movers] = k
+            n_movers += 1
+    return n_movers
+
+
+def gather(table, room_table, means, n_picked, _c, _d, _e, _f, _g):
+    """Lay the centres of n_picked CLUSTERS out by themselves.  OUT SUBSET, SUBSET_SQUARES."""
+    desk, room = whole_at(table), whole_at(room_table)
+    n_clusters, addresses, ready = desk[N_CLUSTERS], whole_at(desk[ADDRESSES]), flags_at(desk[means + READY])
+    starts, widths = whole_at(desk[STARTS]), whole_at(desk[WIDTHS])
+    clusters, squares = whole_at(room[CLUSTERS]), floats_at(desk[means + SQUARES])
+    some_squares = floats_at(room[SUBSET_SQUARES])
+    n_padded = (n_picked + PAD - 1) // PAD * PAD
+    all_padded = (n_clusters + PAD - 1) // PAD * PAD
+    for v in range(desk[N_VIEWS]):
+        for c in range(n_picked):
+            some_squares[v * n_picked + c] = squares[v * n_clusters + clusters[c]]
+        if addresses[3 * v] != 0 and ready[v]:
+            source = desk[means + NARROW] + 4 * all_padded * starts[v]
+            target = room[SUBSET] + 4 * n_padded * starts[v]
+            call(desk[PICK], 0, 0, source, widths[v], n_clusters, room[CLUSTERS], n_picked, target, 0)
+    return 0
+
+
+def note(table, room_table, place, n_here, n_compared, some, _e, _f, _g):
+    """Before rows are chosen for: their labels until now, and what has become of their distances.
+
+    IN place (where the n_here rows lie), FAR, OLD_SLACK, CLUSTERS (the n_compared that were looked at, if
+    only `some`); OUT OLD; INOUT DISTANCE, SLACK.
+    """
+    desk, room, rows = whole_at(table), whole_at(room_table), whole_at(place)
+    n_clusters, labels, old = desk[N_CLUSTERS], labels_at(desk[LABELS]), labels_at(desk[OLD])
+    slack, old_slack, clusters = floats_at(desk[SLACK]), floats_at(room[OLD_SLACK]), whole_at(room[CLUSTERS])
+    for r in range(n_here):
+        i = rows[r]
+        old[i] = labels[i]
+        line = floats_at(room[FAR] + 8 * r * n_compared)
+        known = floats_at(desk[DISTANCE] + 8 * i * n_clusters)
+        if some:  # the other clusters' distances are those of an earlier look
+            slack[i] = max(slack[i], old_slack[r])
+            for c in range(n_compared):
+                known[clusters[c]] = line[c]
+        elif desk[DISTANCE] != 0:
+            copy(room[FAR] + 8 * r * n_clusters, desk[DISTANCE] + 8 * i * n_clusters, 8 * n_clusters)
+    return 0
+
+
+def again(table, room_table, means, begin, end, span, _e, _f, _g):
+    """Decide those of rows begin..end anew whose label the centres' moves may have changed.
+
+    INOUT LABELS, MARGINS, SLACK, DISTANCE, and by span STALE (clusters that some row has not been compared
+    with since they moved), COMPLETE (whether DISTANCE holds every row); OUT OLD (labels before, of rows
+    looked at), MOVED (rows that changed cluster, from `begin` on), SPAN_MOVED (their number), LOOKED (rows
+    times clusters).
+    """
+    desk, room = whole_at(table), whole_at(room_table)
+    n_clusters, which, clusters = desk[N_CLUSTERS], whole_at(room[WHICH]), whole_at(room[CLUSTERS])
+    stale = flags_at(desk[STALE] + span * n_clusters)
+    complete, looked = whole_at(desk[COMPLETE] + 8 * span), whole_at(desk[LOOKED] + 8 * span)
+    count = whole_at(desk[SPAN_MOVED] + 8 * span)
+    n_movers = call(desk[MOVERS], table, room_table, span, 0, 0, 0, 0, 0, 0)
+    n_doubtful = call(desk[LOOSEN], table, room_table, begin, end, complete[0], n_movers, 0, 0, 0)
+    count[0] = looked[0] = 0
+    everyone = n_doubtful > MOST_OF * (end - begin)
+    most = min(n_clusters // FEW, MOST_PAIRS)
+    if n_doubtful > 0 and complete[0] != 0 and most > 1 and desk[SPARSE] == 0:
+        n_left = call(desk[COMPARE], table, room_table, means, n_doubtful, most, begin, span, 0, 0)
+        everyone &= n_left == n_doubtful
+        looked[0] = (n_doubtful - n_left) * most // 2
+        n_doubtful = n_left
+    if n_doubtful == 0:
+        return 0
+    if everyone:
+        n_doubtful = end - begin
+        for r in range(n_doubtful):
+            which[r] = begin + r
+    n_compared = 0
+    for k in range(n_clusters):
+        if stale[k]:
+            clusters[n_compared] = k
+            n_compared += 1
+    some = complete[0] != 0 and 4 * n_compared <= 3 * n_clusters and n_doubtful >= PAD
+    narrow, squares = desk[means + NARROW], desk[means + SQUARES]
+    if some:
+        call(desk[GATHER], table, room_table, means, n_compared, 0, 0, 0, 0, 0)
+        narrow, squares = room[SUBSET], room[SUBSET_SQUARES]
+    else:
+        n_compared = n_clusters
+    labels, old, moved = labels_at(desk[LABELS]), labels_at(desk[OLD]), whole_at(desk[MOVED] + 8 * begin)
+    slack, old_slack = floats_at(desk[SLACK]), floats_at(room[OLD_SLACK])
+    n_moved = count[0]
+    for start in range(0, n_doubtful, room[TILE_ROWS]):
+        n_here, place = min(room[TILE_ROWS], n_doubtful - start), room[WHICH] + 8 * start
+        rows = whole_at(place)
+        for r in range(n_here):
+            old_slack[r] = slack[rows[r]]
+        call(desk[LOOK_AT], table, room_table, means, place, n_here, narrow, n_compared, squares, room[FAR])
+        call(desk[NOTE], table, room_table, place, n_here, n_compared, some, 0, 0, 0)
+        call(desk[CHOOSE], table, room_table, means, place, n_here, 0, 0, 0, 0)
+        for r in range(n_here):
+            if labels[rows[r]] != old[rows[r]]:
+                moved[n_moved] = rows[r]
+                n_moved += 1
+    if everyone:
+        wipe(desk[STALE] + span * n_clusters, n_clusters)
+        complete[0] = desk[DISTANCE] != 0
+    looked[0] += n_doubtful * n_compared
+    count[0] = n_moved
+    return 0

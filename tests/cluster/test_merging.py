@@ -1,0 +1,92 @@
+"""vp.merge: sums add up exactly, in any order; clusters are matched by what putting them together costs."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import viewpass as vp
+from clusters import made_rows
+
+VIEWS = made_rows(900, seed=3)
+PARTS = [slice(0, 250), slice(250, 600), slice(600, 900)]
+
+
+def site(part, seed=0, **settings):
+    settings = {"chunk_size": 100, "random_state": seed, "compute_labels": False, **settings}
+    return vp.OPIMC(4, **settings).fit([x[part] for x in VIEWS])
+
+
+def statistics_of(labels):
+    views = [np.nan_to_num(x) for x in VIEWS]
+    return vp.Statistics(4, [x.shape[1] for x in VIEWS]).add(views, labels)
+
+
+def test_the_same_centres_merge_exactly_in_any_order():
+    start = [np.random.default_rng(0).standard_normal((4, x.shape[1])) for x in VIEWS]
+    models = [site(part, init=start) for part in PARTS]
+    merged = vp.merge(models)
+    labels = np.concatenate([model.stream_labels_ for model in models])
+    assert merged.statistics_ == statistics_of(labels)
+    for order in itertools.permutations(models):
+        other = vp.merge(order)
+        assert other.statistics_ == merged.statistics_
+        np.testing.assert_equal(other.cluster_centers_, merged.cluster_centers_)
+    assert merged._fitted_model().n_rows == 900
+    assert merged.n_rows_unseen_ == sum(model.n_rows_unseen_ for model in models)
+
+
+def test_different_centres_are_matched_by_the_price_of_merging():
+    whole = site(slice(0, 900))
+    models = [site(part, seed) for seed, part in enumerate(PARTS)]
+    merged = vp.merge(models)
+    apart = sum(model.objective_ for model in models)
+    assert merged.objective_ >= apart - 1e-9  # merging never explains more
+    by_index = vp.merge(models, match="index")
+    assert merged.objective_ <= by_index.objective_
+    assert merged.score([x.copy() for x in VIEWS]) >= 1.1 * whole.score([x.copy() for x in VIEWS])
+
+
+def test_renamed_clusters_are_found_again():
+    from viewpass.core.merging import matched, reordered
+
+    model = site(PARTS[0])._fitted_model()
+    order = np.array([2, 0, 3, 1])
+    renamed = reordered(model, order)
+    np.testing.assert_array_equal(matched(model.total, renamed.total, 0.1), np.argsort(order))
+
+
+def test_a_merged_model_is_saved_and_goes_on(tmp_path):
+    merged = vp.merge([site(PARTS[0]), site(PARTS[1], 1)])
+    merged.save(tmp_path / "model.viewpass")
+    again = vp.load(tmp_path / "model.viewpass")
+    more = [x[PARTS[2]] for x in VIEWS]
+    np.testing.assert_array_equal(again.predict(more), merged.predict(more))
+    assert again.partial_fit(more).statistics_ == merged.partial_fit(more).statistics_
+    assert merged._fitted_model().n_rows == 900
+
+
+def test_the_models_stay_as_they_were():
+    models = [site(PARTS[0]), site(PARTS[1], 1)]
+    before = [model.statistics_ for model in models]
+    vp.merge(models).partial_fit([x[PARTS[2]] for x in VIEWS])
+    assert [model.statistics_ for model in models] == before
+
+
+def test_what_cannot_be_merged():
+    one = site(PARTS[0])
+    with pytest.raises(vp.DataError, match="no model"):
+        vp.merge([])
+    with pytest.raises(vp.SettingError, match="match='nearest'"):
+        vp.merge([one], match="nearest")
+    with pytest.raises(vp.SettingError, match=r"model 1 has alpha=0\.5"):
+        vp.merge([one, site(PARTS[1], alpha=0.5)])
+    with pytest.raises(vp.DataError, match="model 1 is a IMC"):
+        vp.merge([one, vp.IMC(4).fit([x[PARTS[1]] for x in VIEWS])])
+    with pytest.raises(vp.DataError, match="columns where"):
+        vp.merge([one, vp.OPIMC(4).fit([x[PARTS[1]][:, :3] for x in VIEWS])])
+    waiting = vp.OPIMC(4).partial_fit([x[:50] for x in VIEWS])
+    with pytest.raises(vp.DataError, match="model 1 has not begun"):
+        vp.merge([one, waiting])

@@ -1,0 +1,92 @@
+"""Models to compare to the bit, tables in files, and workers to be killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import viewpass as vp
+
+
+def assert_same(mine, theirs, *, labels=True):
+    assert mine.statistics_ == theirs.statistics_
+    np.testing.assert_array_equal(mine.loss_curve_, theirs.loss_curve_)
+    assert mine.n_iter_ == theirs.n_iter_
+    assert mine.n_rows_unseen_ == theirs.n_rows_unseen_
+    np.testing.assert_equal(mine.cluster_centers_, theirs.cluster_centers_)
+    np.testing.assert_equal(mine.anchor_centers_, theirs.anchor_centers_)
+    assert (mine.consensus_, mine.scales_) == (theirs.consensus_, theirs.scales_)
+    if labels:
+        np.testing.assert_array_equal(mine.stream_labels_, theirs.stream_labels_)
+
+
+def made_rows(n_rows, widths=(12, 7), seed=0, missing=0.25):
+    """Rows around four centres; NaN where a view is missing, a few rows lack all."""
+    rng = np.random.default_rng(seed)
+    group = rng.integers(4, size=n_rows)
+    views = []
+    for width in widths:
+        x = (rng.standard_normal((4, width))[group] + rng.standard_normal((n_rows, width))).astype(np.float32)
+        x[rng.random(n_rows) < missing] = np.nan
+        views.append(x)
+    return views
+
+
+def write_files(folder, views, cuts, group_rows=137):
+    """Parquet files that end where no chunk does, with an id column."""
+    folder.mkdir(parents=True, exist_ok=True)
+    n_rows = len(views[0])
+    columns = {"item": np.arange(n_rows) * 2 + 5}
+    for v, x in enumerate(views):
+        lists = pa.FixedSizeListArray.from_arrays(
+            pa.array(np.nan_to_num(x).ravel()), x.shape[1], mask=pa.array(np.isnan(x[:, 0]))
+        )
+        columns[f"v{v}"] = lists
+    table = pa.table(columns)
+    for number, (first, stop) in enumerate(zip([0, *cuts], [*cuts, n_rows], strict=True)):
+        pq.write_table(
+            table.slice(first, stop - first), folder / f"{number}.parquet", row_group_size=group_rows
+        )
+    return vp.scan(str(folder), id="item")
+
+
+class Killer(threading.Thread):
+    """Kills a worker at random moments (SIGKILL), until so many are dead or it is told to stop."""
+
+    def __init__(self, cluster, n_kills, seconds, seed=0, spared=None):
+        super().__init__(daemon=True)
+        self.cluster, self.left, self.seconds, self.spared = cluster, n_kills, seconds, spared
+        self.rng = np.random.default_rng(seed)
+        self.n_killed = 0
+        self.over = threading.Event()
+
+    def run(self):
+        while self.left and not self.over.is_set():
+            time.sleep(self.rng.uniform(0, self.seconds))
+            alive = [
+                nanny.pid
+                for name, nanny in list(self.cluster.workers.items())
+                if nanny.pid is not None and nanny.status.name == "running" and name != self.spared
+            ]
+            if not alive or self.over.is_set():
+                continue
+            try:
+                os.kill(int(self.rng.choice(alive)), signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+            self.n_killed += 1
+            self.left -= 1
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.join()

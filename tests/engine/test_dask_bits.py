@@ -1,0 +1,74 @@
+"""W workers of s rows are one local chunk of W * s rows: labels, R, T and U, to the bit."""
+
+from __future__ import annotations
+
+import pytest
+
+import viewpass as vp
+from clusters import assert_same, made_rows
+
+REAL = {"mfeat": (10, 40), "debian_l10n": (12, 2700), "mnist70k_3v": (10, 3500)}  # clusters, rows of s
+QUICK = [("mfeat", 1, 1), ("mfeat", 2, 3), ("mfeat", 4, 1), ("debian_l10n", 4, 1), ("mnist70k_3v", 2, 1)]
+ALL = [(name, width, n_passes) for name in REAL for width in (1, 2, 4) for n_passes in (1, 3)]
+
+
+def compared(client, bundle, n_clusters, size, width, n_passes, **settings):
+    settings = {"n_passes": n_passes, "random_state": 0, "compute_labels": False, **settings}
+    theirs = vp.OPIMC(n_clusters, chunk_size=width * size, **settings).fit(bundle)
+    mine = vp.OPIMC(n_clusters, chunk_size=size, **settings)
+    assert vp.dask.fit(mine, bundle, client=client, n_workers=width) is mine
+    assert_same(mine, theirs)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(("name", "width", "n_passes"), QUICK)
+def test_real_data(client, data_folder, name, width, n_passes):
+    n_clusters, size = REAL[name]
+    size *= 12 // width  # the same rounds for each width, and few of them
+    bundle = vp.load_bundle(data_folder / f"{name}.npz")
+    compared(client, bundle, n_clusters, size, width, n_passes, max_iter=3, warmup=0)
+
+
+@pytest.mark.data
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "width", "n_passes"), ALL)
+def test_real_data_at_length(client, data_folder, name, width, n_passes):
+    n_clusters, size = REAL[name]
+    bundle = vp.load_bundle(data_folder / f"{name}.npz")
+    compared(client, bundle, n_clusters, size, width, n_passes)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"init": "random"},
+        {"init": "auto", "warmup": 700, "fill": None},
+        {"init": "k-means++", "warmup": 10_000},
+        {"init": "centres", "tol": 0.0, "scale": "unit"},
+    ],
+    ids=lambda settings: settings["init"],
+)
+def test_every_start(client, settings):
+    views = made_rows(1000)
+    views[1][:350] = float("nan")  # a view that shows only later
+    views[0][:120], views[1][:120] = float("nan"), float("nan")
+    if settings["init"] == "centres":
+        settings = {
+            **settings,
+            "init": [x[400:404].copy() * 0 + x[[130, 131, 500, 600]] for x in made_rows(1000, missing=0.0)],
+        }
+    compared(client, views, 4, 60, 3, 2, max_iter=3, **settings)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"consensus": "graph", "scale": "standard"}, {"consensus": "merge", "n_anchors": 12}],
+    ids=lambda settings: settings["consensus"],
+)
+@pytest.mark.parametrize("n_passes", [1, 2])
+def test_anchors_and_scale(client, settings, n_passes):
+    compared(client, made_rows(1000), 4, 60, 3, n_passes, max_iter=3, warmup=300, **settings)
+
+
+def test_more_blocks_than_are_added_up_at_once(client):
+    compared(client, made_rows(900), 4, 20, 20, 1, max_iter=2, warmup=0)

@@ -1,0 +1,210 @@
+"""Workers killed at any moment, the driver killed and resumed: the same bits, and nothing left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+from distributed.chaos import KillWorker
+
+import viewpass as vp
+from clusters import Killer, assert_same, made_rows, write_files
+from viewpass.engine.dask.cluster import local_client
+
+SETTINGS = {"random_state": 0, "n_passes": 2, "max_iter": 3, "warmup": 0, "compute_labels": False}
+WIDTH, SIZE = 3, 200
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    return write_files(tmp_path_factory.mktemp("table") / "parts", made_rows(3000), (700, 1650))
+
+
+@pytest.fixture(scope="module")
+def expected(files):
+    return vp.OPIMC(4, chunk_size=WIDTH * SIZE, **SETTINGS).fit(files)
+
+
+@pytest.fixture(scope="module")
+def client():
+    with local_client(2) as client:
+        yield client
+
+
+def fitted(client, files, **more):
+    model = vp.OPIMC(4, chunk_size=SIZE, **SETTINGS)
+    return vp.dask.fit(model, files, client=client, n_workers=WIDTH, **more)
+
+
+def kill_workers(client, files, expected, n_kills, seed, spared=None):
+    """Fit again and again until so many workers have been killed, each time to the same bits."""
+    with Killer(client.cluster, n_kills, 1.5, seed, spared) as killer:
+        while killer.left:
+            assert_same(fitted(client, files), expected)
+    assert killer.n_killed == n_kills
+    assert_same(fitted(client, files), expected)
+
+
+def test_killed_workers_leave_no_trace(client, files, expected):
+    kill_workers(client, files, expected, 8, seed=1)
+
+
+def test_while_one_survives(client, files, expected):
+    client.wait_for_workers(2)
+    spared = next(iter(client.cluster.workers))
+    kill_workers(client, files, expected, 3, seed=2, spared=spared)
+
+
+def test_dask_s_own_chaos(client, files, expected):
+    client.wait_for_workers(2)
+    seen = {nanny.pid for nanny in client.cluster.workers.values()}
+    n_before = len(seen)
+    client.register_plugin(KillWorker(delay="5 s", mode="segfault"), name="chaos")
+    try:
+        while len(seen) < n_before + 2:  # until two have been replaced
+            assert_same(fitted(client, files), expected)
+            seen |= {nanny.pid for nanny in client.cluster.workers.values()} - {None}
+    finally:
+        client.unregister_worker_plugin("chaos")
+
+
+@pytest.mark.long
+@pytest.mark.kill
+@pytest.mark.parametrize("seed", range(4))
+def test_many_killed_workers_leave_no_trace(client, files, expected, seed):
+    kill_workers(client, files, expected, 50, seed)
+
+
+def test_a_task_that_always_fails_names_the_file_and_rows(client, files, tmp_path):
+    source = write_files(tmp_path / "broken", made_rows(900), (500,))
+    path = tmp_path / "broken" / "1.parquet"
+    content = bytearray(path.read_bytes())
+    content[len(content) // 4 : len(content) // 2] = bytes(len(content) // 2 - len(content) // 4)
+    path.write_bytes(content)
+    with pytest.raises(vp.DataError, match=r"1\.parquet, from row \d+ on: it cannot be read"):
+        fitted(client, source)
+
+
+def test_rows_that_kill_every_worker_are_named(client, files, monkeypatch):
+    """No more chances than the scheduler gives, and rows that no worker survives."""
+    from viewpass.engine.dask import crew, rows
+
+    client.wait_for_workers(2)
+    monkeypatch.setattr(crew, "CHANCES", 0)
+    monkeypatch.setattr(rows.tasks, "open_block", fatal)
+    named = r"rows 200 to 399 \(.*0\.parquet, rows 200 to 399\): every worker"
+    with pytest.raises(vp.EngineError, match=named):
+        fitted(client, files)
+
+
+def fatal(source, start, size):
+    if start == 200:
+        os._exit(3)
+    from viewpass.engine.dask.tasks import open_block
+
+    return open_block(source, start, size)
+
+
+def everything(folder):
+    """All files but the times in the report."""
+    found = {}
+    for path in sorted(Path(folder).rglob("*")):
+        if path.is_file() and path.name != "run.json":
+            found[str(path.relative_to(folder))] = path.read_bytes()
+    return found
+
+
+DRIVER = """
+import sys
+from viewpass.cli import main
+if __name__ == "__main__":
+    sys.argv = ["viewpass", *sys.argv[1:]]
+    main()
+"""
+
+
+def driver(script, files, out, scheduler, *more):
+    script.write_text(DRIVER)
+    table = Path(files._reader._files[0].path).parent
+    options = ["-k", "4", "--id", "item", "--passes", "2", "--max-iter", "3", "--init", "random"]
+    dask = ["--engine", "dask", "--scheduler", scheduler, "--workers", WIDTH, "--chunk-size", SIZE]
+    words = [sys.executable, script, "fit", table, "--out", out, *options, *dask, *more]
+    words += ["--checkpoint-every", 2]
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.Popen(
+        list(map(str, words)), env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def test_the_driver_killed_and_resumed(client, files, tmp_path):
+    client.wait_for_workers(2)
+    address = client.scheduler.address
+    plain = driver(tmp_path / "go.py", files, tmp_path / "plain", address)
+    out, err = plain.communicate()
+    assert plain.returncode == 0, err
+    assert "Dask dashboard: http://127.0.0.1:" in out
+    run = tmp_path / "run"
+    seen = set()
+    for _ in range(2):
+        killed = driver(tmp_path / "go.py", files, run, address, "--resume")
+        checkpoint = run / "staging" / "checkpoint.viewpass"
+        while killed.poll() is None:
+            now = checkpoint.stat().st_mtime_ns if checkpoint.exists() else None
+            if now is not None and now not in seen:  # a new checkpoint: some work is saved, some is not
+                seen.add(now)
+                killed.send_signal(signal.SIGKILL)
+            time.sleep(0.002)
+        killed.communicate()
+    ended = driver(tmp_path / "go.py", files, run, address, "--resume")
+    _, err = ended.communicate()
+    assert ended.returncode == 0, err
+    assert everything(run) == everything(tmp_path / "plain")
+
+
+def children(process):
+    """Processes below one, but for the one that Python keeps to watch over shared memory."""
+    found = set()
+    for child in process.children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if child.status() != "zombie" and "resource_tracker" not in " ".join(child.cmdline()):
+                found.add(child.pid)
+    return found
+
+
+def test_nothing_is_left_behind(files, expected):
+    """Neither processes, nor ports, nor files."""
+    me = psutil.Process()
+    before = children(me)
+    temporary = set(os.listdir(tempfile.gettempdir()))
+    ports = {one.laddr for one in me.net_connections() if one.status == psutil.CONN_LISTEN}
+    assert_same(fitted(None, files), expected)
+    for _ in range(100):
+        if children(me) <= before:
+            break
+        time.sleep(0.1)
+    assert children(me) <= before
+    left = {one.laddr for one in me.net_connections() if one.status == psutil.CONN_LISTEN}
+    assert left <= ports
+    assert not [name for name in set(os.listdir(tempfile.gettempdir())) - temporary if "dask" in name]
+    assert all(address.ip == "127.0.0.1" for address in left)
+
+
+def test_labels_of_lost_workers_are_whole(client, files, expected, tmp_path):
+    import pyarrow.parquet as pq
+
+    with Killer(client.cluster, 3, 2.0, seed=4) as killer:
+        fitted(client, files, out=tmp_path / "run")
+    assert killer.n_killed >= 0
+    rows = pq.read_table(tmp_path / "run" / "labels").sort_by("row")
+    np.testing.assert_array_equal(rows["cluster"].to_numpy(), expected.stream_labels_)
+    names = {path.name for path in (tmp_path / "run" / "labels").iterdir()}
+    assert not [name for name in names if name.endswith(".new")]

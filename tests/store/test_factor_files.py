@@ -1,0 +1,82 @@
+"""Model files of the compared factorisations: the same answers, further learning to the same bits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import viewpass as vp
+from inputs import GAPS, IMAGE, TEXT
+from store.models import FACTORS, FRAME
+
+ONLINE = ("OMVC", "OMVC, chunks", "ONMF", "ONMF, chunks", "ONMF, generator")
+
+
+@pytest.fixture(params=FACTORS)
+def model(request):
+    return FACTORS[request.param]()
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.viewpass"
+
+
+def shown(model):
+    names = ("components_", "cluster_centers_", "objective_", "objective_curve_", "n_iter_", "n_rows_unseen_")
+    return [getattr(model, name) for name in (*names, "view_names_in_", "n_features_in_")]
+
+
+def rows(model):
+    if model.view_names_in_ == ("a",):
+        return vp.frames({"a": FRAME.iloc[:, :4]})
+    return [IMAGE, TEXT]
+
+
+def test_load_gives_back_what_was_saved(model, path, tmp_path):
+    model.save(path)
+    again = vp.load(path)
+    assert type(again) is type(model)
+    np.testing.assert_equal(shown(again), shown(model))
+    np.testing.assert_array_equal(again.transform(rows(model)), model.transform(rows(model)))
+    np.testing.assert_array_equal(again.predict(rows(model)), model.predict(rows(model)))
+    again.save(tmp_path / "again")
+    assert path.read_bytes() == (tmp_path / "again").read_bytes()
+
+
+def test_rows_of_the_fit_are_kept_only_where_learning_goes_on(model, path):
+    model.save(path)
+    again = vp.load(path)
+    if isinstance(model, vp.OMVC | vp.ONMF):
+        np.testing.assert_array_equal(again.labels_, model.labels_)
+        np.testing.assert_array_equal(again.consensus_, model.consensus_)
+        return
+    with pytest.raises(AttributeError, match="does not hold the rows"):
+        again.labels_  # noqa: B018
+    with pytest.raises(AttributeError, match="does not hold the rows"):
+        again.consensus_  # noqa: B018
+
+
+@pytest.mark.filterwarnings("ignore:view")
+@pytest.mark.parametrize("name", ONLINE)
+def test_learning_goes_on_to_the_same_bits(name, path):
+    model = FACTORS[name]()
+    model.save(path)
+    again = vp.load(path)
+    for each in (model, again):
+        each.partial_fit([IMAGE, TEXT], observed=GAPS).partial_fit([IMAGE[::-1], None])
+    np.testing.assert_equal(shown(again), shown(model))
+    np.testing.assert_array_equal(again.labels_, model.labels_)
+
+
+@pytest.mark.filterwarnings("ignore:view")
+def test_what_cannot_be_saved_is_refused_and_nothing_written(path):
+    scanned = vp.OMVC(3, accept="scanned", random_state=0).fit([IMAGE, TEXT])
+    with pytest.raises(vp.FileError, match="accept='sums'"):
+        scanned.save(path)
+    for name in ("ONMF", "MIC"):
+        model = FACTORS[name]()
+        changed = model.set_params(**({"n_components": 7} if name == "ONMF" else {"n_clusters": 7}))
+        with pytest.raises(vp.FileError, match="was changed after the fit"):
+            changed.save(path)
+    assert list(path.parent.iterdir()) == []
