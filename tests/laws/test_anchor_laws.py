@@ -303,3 +303,29 @@ def test_labels_are_those_of_exact_distances(dtype, monkeypatch):
     assert (held.cut.of_mixture(mixture(shaken, rows.n_seen)) != labels).any()
     for found in (looked, shaken):
         np.testing.assert_array_equal(telling.told(rows, held.cut, held.centres, Workspace(1), found), labels)
+
+
+@pytest.mark.parametrize("consensus", CONSENSUS)
+def test_labels_are_there_where_somebody_looked(consensus):
+    views, observed = data()
+    model = anchored(consensus, compute_labels=False).fit(views, observed=observed)
+    assert len(model.stream_labels_) == N
+    assert not hasattr(model, "labels_")  # nobody looked back
+    assert not hasattr(model.cut(3), "labels_")
+    assert len(model.cut(3).stream_labels_) == N
+    model.partial_fit([x[:50] for x in views], observed=observed[:50])
+    np.testing.assert_array_equal(model.labels_, model.stream_labels_)
+    assert len(model.labels_) == 50
+    assert not hasattr(anchored(consensus, compute_labels=False).fit(views), "labels_")
+
+
+def test_given_centres_are_at_unit_length():
+    """Views that would vote to be standardised; whoever gives centres cannot know."""
+    rng = np.random.default_rng(0)
+    group = rng.integers(4, size=N)
+    spread = np.geomspace(1e-3, 1e3, 12)
+    views = [4 * rng.standard_normal((4, 12))[group] + rng.standard_normal((N, 12)) for _ in range(2)]
+    views = [(x + 20) * spread for x in views]
+    assert set(vp.OPIMC(4, random_state=0).fit(views).scales_.values()) == {"standard"}
+    given = vp.OPIMC(4, init=[x[:4] / np.linalg.norm(x[:4], axis=1, keepdims=True) for x in views])
+    assert set(given.fit(views).scales_.values()) == {"unit"}

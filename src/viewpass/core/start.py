@@ -98,7 +98,7 @@ def merged(
     set tried the objective comes out lower than by seeds or random partitions, for fewer looks.
     """
     n_small = min(
-        10 * n_clusters, max(LEAST_SMALL, SMALL_A_CLUSTER * n_clusters), rows.n_rows // ROWS_A_SMALL
+        10 * n_clusters, max(LEAST_SMALL, SMALL_A_CLUSTER * n_clusters), len(_seen(rows)) // ROWS_A_SMALL
     )
     if not n_clusters < n_small <= MOST_SMALL:
         return None

@@ -39,7 +39,7 @@ def test_a_curve_has_an_end():
 def test_planted_clusters_are_counted(consensus, n_clusters):
     rng = np.random.default_rng(n_clusters)
     group = rng.integers(n_clusters, size=1500)
-    views = [4 * rng.standard_normal((n_clusters, width))[group] for width in (12, 9)]
+    views = [6 * np.eye(n_clusters, width)[group] for width in (12, 9)]
     views = [x + rng.standard_normal(x.shape) for x in views]
     observed = rng.random((1500, 2)) > 0.3
     model = vp.OPIMC("auto", consensus=consensus, chunk_size=500, random_state=0, compute_labels=False)
