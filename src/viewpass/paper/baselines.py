@@ -152,7 +152,7 @@ def _webkb(nmi: dict[str, float], found: dict[str, dict[str, float]]) -> list[Cl
                 ours >= same - 0.05,
                 f"NMI {ours:.3f}; k-means on its input {same:.3f}, on filled unit rows {unit:.3f}. Dividing "
                 "views by their sums gives the anchor texts (4 words a row against 67) 12 times the squares "
-                "of the pages, and the filled rows pull the consensus to the mean",
+                "of the pages",
             )
         )
     return claims

@@ -56,6 +56,7 @@ class Plan:
     n_jobs: int = 1
     folder: str | None = None
     n_done: int = 0
+    began: float = field(default_factory=time.time)
     fresh: dict[str, Result] = field(default_factory=dict)
 
     @property
@@ -100,6 +101,20 @@ class Plan:
         return sum(cost.get("seconds", 0.0) for cost in costs), sum(
             cost.get("processor", 0.0) for cost in costs
         )
+
+    def runs(self, seconds: float) -> list[dict[str, float]]:
+        """The runs that have measured cells in this folder, with this one, which is noted there."""
+        path = self.out / "runs.json"
+        try:
+            known = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            known = []
+        runs = [run for run in known if run["began"] != self.began]
+        if self.n_done:
+            here = {"began": self.began, "seconds": seconds, "processes": self.n_jobs, "cells": self.n_done}
+            runs.append(here)
+            path.write_text(json.dumps(runs, indent=1), encoding="utf-8")
+        return runs
 
     def _path(self, cell: Cell) -> Path:
         return self.out / "cells" / f"{cell.name}.json"

@@ -55,6 +55,12 @@ def run(plan: Plan, only: Sequence[str] = (), tell: Callable[[str], None] = logg
 def preface(plan: Plan, seconds: float) -> str:
     """What this page is and how it was made."""
     clock, work = plan.took()
+    busy = ", on a machine that had much other work" if work < 0.5 * clock else ""
+    runs = "; ".join(
+        f"a run of {run['seconds'] / 60:.1f} minutes with {run['processes']:.0f} processes measured "
+        f"{run['cells']:,.0f} of them"
+        for run in plan.runs(seconds)
+    )
     libraries = ", ".join(f"{name} {_version(name)}" for name in ("numpy", "scipy", "scikit-learn", "numba"))
     kind = "a quick run: shorter grids, fewer passes, parts of the large sets" if plan.quick else "a full run"
     if plan.parts and not plan.quick:
@@ -68,9 +74,8 @@ def preface(plan: Plan, seconds: float) -> str:
         f"what viewpass measures, by `viewpass paper{options}` with {plan.n_seeds} "
         f"seeds ({kind}). {_processor()}, {available_threads()} processors, Python "
         f"{platform.python_version()}, {libraries}. "
-        f"Its {len(plan.fresh):,} cells took {clock / 60:.0f} minutes one by one ({work / 60:.0f} minutes of "
-        f"processor time); {seconds / 60:.1f} minutes of that in the run that wrote this page, with "
-        f"{plan.n_jobs} processes. "
+        f"Its {len(plan.fresh):,} cells took {work / 60:.0f} minutes of processor time "
+        f"({clock / 60:.0f} by the clock, added up{busy}); {runs}. "
         "NMI is divided by the geometric mean of the entropies."
     )
 
