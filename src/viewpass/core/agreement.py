@@ -40,7 +40,9 @@ def agreed_scaling(
     if len(seen) > ROWS:
         seen = np.sort(np.random.default_rng(0).choice(seen, ROWS, replace=False))
     sample = rows.chunk.take(seen)
-    kept, changed = (agreement(scaling.apply(sample), n_clusters, workspace) for scaling in (plain, suited))
+    alone = Workspace(workspace.n_threads)
+    kept, changed = (agreement(scaling.apply(sample), n_clusters, alone) for scaling in (plain, suited))
+    workspace.n_looks += alone.n_looks / rows.n_views  # each was at one view only
     if kept is None or changed is None:  # no two views to compare
         return suited if all(_unlike(rows, v) for v in range(rows.n_views)) else plain
     return suited if changed > kept + CLEARLY else plain

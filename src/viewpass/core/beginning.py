@@ -27,6 +27,7 @@ from viewpass.views.rows import MeasuredRows
 ANCHORS_A_CLUSTER = 20
 ROWS_AN_ANCHOR = 5  # of the warm-up, at least
 LEAST_A_CLUSTER = 4  # anchors; with fewer a graph says nothing
+ANCHOR_SUMS = 2**23  # kept of them, columns x anchors, where that leaves enough of them
 SUPPOSED_CLUSTERS = 10  # where their number is to be found
 
 
@@ -44,7 +45,7 @@ def begin(
 ) -> Beginning:
     """Make the first centres, of clusters or of anchors; `whole` if there are no rows but these."""
     rows.measure(workspace.n_threads)
-    n_anchors = anchors_for(plan, int((rows.n_seen > 0).sum()))
+    n_anchors = anchors_for(plan, int((rows.n_seen > 0).sum()), rows.n_columns)
     if plan.consensus == "plain" or n_anchors == 0:
         return _plain(rows, plan, workspace, rng, whole)
     outcome = start.scattered(rows, n_anchors, plan.rules, workspace, rng, whole=whole)
@@ -80,13 +81,15 @@ def _plain(
     return Beginning(begin_plain(rows, plan, workspace, rng, whole=whole), "plain", None)
 
 
-def anchors_for(plan: Plan, n_rows: int) -> int:
-    """How many anchors suit the clusters and the warm-up; 0 where there cannot be enough of them."""
+def anchors_for(plan: Plan, n_rows: int, n_columns: int) -> int:
+    """How many anchors suit the clusters, the warm-up and memory; 0 where there cannot be enough of them."""
     if plan.n_anchors is not None:
         return max(min(plan.n_anchors, n_rows), plan.n_clusters or 1)
     n_clusters = plan.n_clusters or SUPPOSED_CLUSTERS
-    suited = min(ANCHORS_A_CLUSTER * n_clusters, n_rows // ROWS_AN_ANCHOR, MOST_ANCHORS)
-    if suited >= LEAST_A_CLUSTER * n_clusters:
+    least = LEAST_A_CLUSTER * n_clusters
+    fitting = max(ANCHOR_SUMS // n_columns, least)
+    suited = min(ANCHORS_A_CLUSTER * n_clusters, n_rows // ROWS_AN_ANCHOR, fitting, MOST_ANCHORS)
+    if suited >= least:
         return suited
     if plan.consensus == "auto" and plan.n_clusters is not None:
         return 0

@@ -26,6 +26,7 @@ from viewpass.views.rows import MeasuredRows
 # each, or MOST_SMALL) are found on half of the warm-up rows, and merged by what that costs the objective.
 SMALL_A_CLUSTER, LEAST_SMALL, MOST_SMALL = 3, 300, 600
 ROWS_A_SMALL = 5  # at least
+SMALL_SUMS = 2**22  # kept of them, columns x clusters, where that leaves enough of them
 MERGED_UPDATES = 6
 # Candidates of each kind that compete, by the name of the start; on few rows up to twice as many
 # compete and one more goes on.
@@ -97,9 +98,9 @@ def merged(
     Small clusters are where rows really are, and merging looks at all of them at once: on every large
     set tried the objective comes out lower than by seeds or random partitions, for fewer looks.
     """
-    n_small = min(
-        10 * n_clusters, max(LEAST_SMALL, SMALL_A_CLUSTER * n_clusters), len(_seen(rows)) // ROWS_A_SMALL
-    )
+    suited = max(LEAST_SMALL, SMALL_A_CLUSTER * n_clusters)
+    fitting = max(SMALL_SUMS // rows.n_columns, SMALL_A_CLUSTER * n_clusters)
+    n_small = min(10 * n_clusters, suited, fitting, len(_seen(rows)) // ROWS_A_SMALL)
     if not n_clusters < n_small <= MOST_SMALL:
         return None
     (small,) = _from_seeds(rows, n_small, 1, replace(rules, max_iter=1), workspace, rng)

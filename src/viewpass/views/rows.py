@@ -173,6 +173,11 @@ class MeasuredRows:
         unit[present] = matrix[present] * inverse[present, None]
         return unit
 
+    @property
+    def n_columns(self) -> int:
+        """Columns of all views, at least 1."""
+        return max(1, sum(0 if x is None else x.shape[1] for x in self.chunk.views))
+
     def measure_view(self, v: int, start: int, stop: int) -> None:
         """Read rows of one view: norms, absences, faults."""
         view = self.views[v]
