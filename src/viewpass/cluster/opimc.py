@@ -54,9 +54,9 @@ class OPIMC(ViewClusterer):
     tol : float, default=1e-6
         A chunk is settled when its loss changes by less than this share; 0: when no label moves.
     init : {"auto", "k-means++", "random"}, array or list of arrays, default="auto"
-        How the first centres are made. "auto": candidates of several kinds compete by the
-        objective on the warm-up. "k-means++": the same with seeds far apart only, by distances
-        over shared views. "random": the published start, one soft random V on the first chunk.
+        How the first centres are made. "auto": many small clusters of the warm-up are merged by
+        what that costs the objective. "k-means++": seeds far apart, by distances over shared
+        views; several sets compete. "random": the published start, one soft random V on the first chunk.
         An array of (rows of the first chunk, n_clusters) is that V, a 1-D array the labels of
         those rows; a list (or dict) of (n_clusters, columns) arrays are centres, in the scale of
         the rows (`scale`).
