@@ -9,6 +9,7 @@ import pytest
 
 import viewpass as vp
 from clusters import made_rows
+from inputs import PLAIN
 
 VIEWS = made_rows(900, seed=3)
 PARTS = [slice(0, 250), slice(250, 600), slice(600, 900)]
@@ -16,7 +17,7 @@ PARTS = [slice(0, 250), slice(250, 600), slice(600, 900)]
 
 def site(part, seed=0, **settings):
     settings = {"chunk_size": 100, "random_state": seed, "compute_labels": False, **settings}
-    return vp.OPIMC(4, **settings).fit([x[part] for x in VIEWS])
+    return vp.OPIMC(4, **{**PLAIN, **settings}).fit([x[part] for x in VIEWS])
 
 
 def statistics_of(labels):
@@ -86,7 +87,23 @@ def test_what_cannot_be_merged():
     with pytest.raises(vp.DataError, match="model 1 is a IMC"):
         vp.merge([one, vp.IMC(4).fit([x[PARTS[1]] for x in VIEWS])])
     with pytest.raises(vp.DataError, match="columns where"):
-        vp.merge([one, vp.OPIMC(4).fit([x[PARTS[1]][:, :3] for x in VIEWS])])
-    waiting = vp.OPIMC(4).partial_fit([x[:50] for x in VIEWS])
+        vp.merge([one, vp.OPIMC(4, **PLAIN).fit([x[PARTS[1]][:, :3] for x in VIEWS])])
+    waiting = vp.OPIMC(4, **PLAIN).partial_fit([x[:50] for x in VIEWS])
     with pytest.raises(vp.DataError, match="model 1 has not begun"):
         vp.merge([one, waiting])
+
+
+def test_anchors_are_merged_like_clusters():
+    init = {"n_anchors": 12, "consensus": "graph", "scale": "unit"}
+    parts = [site(part, seed, **init) for seed, part in enumerate(PARTS)]
+    both = vp.merge(parts)
+    assert (both.consensus_, len(both.anchors_)) == ("graph", 12)
+    links = sum(int(part._learnt.model.links.sum()) for part in parts)
+    assert int(both._learnt.model.links.sum()) == links
+    assert sum(both.counts_[0]) == sum(sum(part.counts_[0]) for part in parts)
+
+
+def test_scales_that_differ_do_not_add_up():
+    parts = [site(part, scale="standard") for part in PARTS[:2]]
+    with pytest.raises(vp.SettingError, match="another scale"):
+        vp.merge(parts)

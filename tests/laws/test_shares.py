@@ -20,6 +20,7 @@ from viewpass.core.step import Rules
 from viewpass.core.stream import Stream
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
+from viewpass.views.scaling import Scaling
 
 
 class Around:
@@ -92,7 +93,8 @@ def in_shares(case, init, rules, size, n_passes, n_shares, sparse):
         model = stream.model
     else:
         names = cut(case, 0, case.n_rows).schema
-        model = blank(replace(names, widths=tuple(None for _ in init)), init)
+        unknown = replace(names, widths=tuple(None for _ in init))
+        model = blank(unknown, init, Scaling.none(len(init)), rules.alpha)
     for number in range(n_passes):
         for start in range(0, case.n_rows, size):
             if isinstance(init, str) and (number, start) == (0, 0):
