@@ -82,9 +82,9 @@ def _frame(axes: Any, names: list[str]) -> None:
         axes.spines[side].set_visible(False)
 
 
-def _write(figure: Any, found: dict[str, Any]) -> None:
-    height = figure.get_figheight()
-    title = "Time to cluster, in looks: one look = every row times the centres, once"
+def head(figure: Any, title: str) -> float:
+    """Title and legend above all panels; gives the figure's height."""
+    height: float = figure.get_figheight()
     figure.text(0.02, 1 - 0.42 / height, title, fontsize=23, weight="bold", va="center")
     figure.legend(
         *figure.axes[0].get_legend_handles_labels(),
@@ -96,6 +96,11 @@ def _write(figure: Any, found: dict[str, Any]) -> None:
         handletextpad=0.2,
         columnspacing=1.5,
     )
+    return height
+
+
+def _write(figure: Any, found: dict[str, Any]) -> None:
+    height = head(figure, "Time to cluster, in looks: one look = every row times the centres, once")
     size = "full size" if found["share"] == 1 else f"{found['share']:g} of the rows"
     facts = found["machine"]
     about = (

@@ -8,6 +8,7 @@ from typing import Any
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
+from benchmarks.chart import head
 from benchmarks.quality.methods import METHODS
 from benchmarks.quality.sets import REPORTED, SETS, TUNED
 from benchmarks.quality.summary import Result, Results
@@ -100,19 +101,7 @@ def _title(name: str) -> str:
 
 
 def _write(figure: Any, measured: list[Result]) -> None:
-    height = figure.get_figheight()
-    title = "How well clusters agree with the classes (NMI), real data, views missing"
-    figure.text(0.02, 1 - 0.42 / height, title, fontsize=23, weight="bold", va="center")
-    figure.legend(
-        *figure.axes[0].get_legend_handles_labels(),
-        loc="upper left",
-        bbox_to_anchor=(0.01, 1 - 0.7 / height),
-        ncols=3,
-        frameon=False,
-        fontsize=16.5,
-        handletextpad=0.2,
-        columnspacing=1.5,
-    )
+    height = head(figure, "How well clusters agree with the classes (NMI), real data, views missing")
     seeds = max(each.figures["nmi"].seeds for each in measured)
     about = (
         f"Mean of at most {seeds} seeds; 0.3 of each view removed (not bdgp, debian_l10n, emoji_l10n). "

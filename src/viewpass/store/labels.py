@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from viewpass.errors import FileError
 from viewpass.kernels.grid import Array, Integers, Labels
 from viewpass.store.appended import Appended, Extent, verified
 from viewpass.store.fields import Fields
+from viewpass.store.passes import PassFiles
 
 RECORD = np.dtype([("cluster", "<i4"), ("distance", "<f4"), ("margin", "<f4"), ("views_seen", "<i2")])
 BLOCK_ROWS = 2**16
@@ -29,18 +29,15 @@ def records(labels: Labels, distance: Array, margin: Array, n_seen: Integers) ->
     return made
 
 
-class LabelSink:
+class LabelSink(PassFiles):
     """Labels of one run, pass by pass.
 
     `begin` a pass, `put` its rows in order, `end` it; `last` gives the labels of the pass before.
     """
 
     def __init__(self, folder: Path, n_clusters: int) -> None:
+        super().__init__(n_clusters)
         self._folder = folder
-        self._now: Appended | None = None
-        self._before: Extent | None = None
-        self.number = 0  # passes that have ended
-        self.sizes: Integers = np.zeros(n_clusters, dtype=np.int64)  # of the clusters, in the last pass
 
     def part(self, number: int) -> Path:
         """The file of a pass."""
@@ -51,14 +48,6 @@ class LabelSink:
         if self._now is None:
             self.number, self._now = number, Appended(self.part(number))
             self.sizes[:] = 0
-
-    def end(self) -> None:
-        """The pass is complete, and on the disk."""
-        assert self._now is not None
-        self._now.sync()
-        self._now.close()
-        self._before, self._now = self._now.extent, None
-        self.number += 1
 
     def put(self, start: int, rows: Array) -> None:
         """Write the next rows."""
@@ -83,22 +72,6 @@ class LabelSink:
         """The rows of the pass that ended last, in order."""
         assert self._before is not None
         yield from _blocks(self.part(self.number - 1), self._before)
-
-    def sync(self) -> None:
-        """Have this pass's rows on the disk."""
-        if self._now is not None:
-            self._now.sync()
-
-    def close(self) -> None:
-        """Let go of the file."""
-        if self._now is not None:
-            self._now.close()
-
-    def packed(self) -> dict[str, Any]:
-        """What a checkpoint must know of it."""
-        parts = {"now": None if self._now is None else self._now.extent, "before": self._before}
-        told = {name: None if extent is None else extent.packed() for name, extent in parts.items()}
-        return {"pass": self.number, **told}
 
     @classmethod
     def resumed(cls, folder: Path, n_clusters: int, stored: Fields) -> LabelSink:

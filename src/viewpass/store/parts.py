@@ -18,11 +18,12 @@ from typing import Any
 import numpy as np
 
 from viewpass.errors import FileError, missing_extra
-from viewpass.kernels.grid import Array, Integers, Labels
+from viewpass.kernels.grid import Array, Labels
 from viewpass.store.appended import Appended, Extent, verified
 from viewpass.store.fields import Fields
 from viewpass.store.files import naming, replacing, sync_folder
 from viewpass.store.folder import RunFolder
+from viewpass.store.passes import PassFiles
 
 try:
     import pyarrow as pa
@@ -109,17 +110,14 @@ def _written(folder: Path, start: int, table: Any, labels: Labels, n_clusters: i
     return part
 
 
-class PartSink:
+class PartSink(PassFiles):
     """The parts of one run, pass by pass: what was written is noted in a file that only grows."""
 
     def __init__(self, folder: RunFolder, n_clusters: int, n_passes: int, *, staged: bool = False) -> None:
+        super().__init__(n_clusters)
         self._folder, self._n_passes = folder, n_passes
         self._staged = staged  # what rows are given to may be anchors: clusters are known at the end
-        self._now: Appended | None = None
-        self._before: Extent | None = None
         self._last: dict[int, Part] = {}
-        self.number = 0
-        self.sizes: Integers = np.zeros(n_clusters, dtype=np.int64)
 
     def home(self, number: int) -> Path:
         """Where the parts of a pass lie: those of the last one are there to stay."""
@@ -153,36 +151,12 @@ class PartSink:
         """Where the labels of a block in the pass before are."""
         return PartLabels(str(self.home(self.number - 1).absolute()), self._last[start])
 
-    def end(self) -> None:
-        """The pass is complete."""
-        assert self._now is not None
-        self._now.sync()
-        self._now.close()
-        self._before, self._now = self._now.extent, None
-        self.number += 1
-
     def _parts(self, number: int) -> Iterator[Part]:
         """What is noted of a pass that ended."""
         with self._notes(number).open("rb") as file:
             for line in file:
                 noted = json.loads(line)
                 yield Part(**{**noted, "clusters": tuple(noted["clusters"])})
-
-    def sync(self) -> None:
-        """Have the notes on the disk; the parts are."""
-        if self._now is not None:
-            self._now.sync()
-
-    def close(self) -> None:
-        """Let go of the notes."""
-        if self._now is not None:
-            self._now.close()
-
-    def packed(self) -> dict[str, Any]:
-        """What a checkpoint must know."""
-        extents = {"now": None if self._now is None else self._now.extent, "before": self._before}
-        told = {name: None if extent is None else extent.packed() for name, extent in extents.items()}
-        return {"pass": self.number, **told}
 
     @classmethod
     def resumed(
