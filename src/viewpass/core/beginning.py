@@ -48,6 +48,7 @@ def begin(
     n_anchors = anchors_for(plan, int((rows.n_seen > 0).sum()), rows.n_columns)
     if plan.consensus == "plain" or n_anchors == 0:
         return _plain(rows, plan, workspace, rng, whole)
+    before = rng.bit_generator.state
     outcome = start.scattered(rows, n_anchors, plan.rules, workspace, rng, whole=whole)
     if plan.consensus == "merge":
         return Beginning(outcome, "merge", None)
@@ -56,6 +57,7 @@ def begin(
     if plan.consensus == "auto":
         n_clusters = plan.n_clusters or from_gaps(spectrum(links, n_anchors)[0]).n_clusters
         if stability(distance, rows.n_seen, n_clusters) < STABLE:
+            rng.bit_generator.state = before  # as if anchors had never been tried
             curve = None
             if plan.n_clusters is None:
                 curve = cut(outcome.total, None, plan.rules.alpha, None).curve
