@@ -277,3 +277,14 @@ def test_one_description_of_debian_has_no_language(data_folder):
     bundle = vp.load_bundle(data_folder / "debian_l10n.npz")
     assert bundle.n_rows == 53_896
     assert (~bundle.observed.any(axis=1)).sum() == 1
+
+
+def test_a_bundle_marked_as_encrypted_is_refused(tmp_path):
+    path = tmp_path / "x.npz"
+    np.savez(path, view_a=np.eye(3))
+    content = bytearray(path.read_bytes())
+    for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        content[content.index(mark) + offset] |= 1
+    path.write_bytes(bytes(content))
+    with pytest.raises(vp.DataError, match="cannot be read as an npz bundle"):
+        vp.load_bundle(path)

@@ -19,6 +19,8 @@ from viewpass.sources.arrays import ArraySource
 from viewpass.views.checks import check_observed
 
 _PARTS = ("data", "indices", "indptr", "shape")
+# What reading a damaged zip may raise; RuntimeError (and NotImplementedError): parts marked as encrypted.
+UNREADABLE = (ValueError, OSError, EOFError, KeyError, RuntimeError, BadZipFile, zlib.error)
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ def _arrays(path: Path, mapped: bool) -> dict[str, Array]:
                 raise ValueError(f"its `{key}` is not an array.")
     except FileNotFoundError:
         raise DataError(f"{path}: there is no such file.") from None
-    except (ValueError, OSError, EOFError, KeyError, NotImplementedError, BadZipFile, zlib.error) as problem:
+    except UNREADABLE as problem:
         raise DataError(f"{path} cannot be read as an npz bundle: {problem}") from problem
     return members
 
