@@ -24,7 +24,7 @@ from viewpass.views.rows import MeasuredRows
 
 # The merged start: ten small clusters for each that is wanted (but no more than LEAST_SMALL, or so many for
 # each, or MOST_SMALL) are found on half of the warm-up rows, and merged by what that costs the objective.
-SMALL_A_CLUSTER, LEAST_SMALL, MOST_SMALL = 3, 300, 600
+SMALL_A_CLUSTER, LEAST_SMALL, MOST_SMALL = 3, 100, 600
 ROWS_A_SMALL = 5  # at least
 SMALL_SUMS = 2**22  # kept of them, columns x clusters, where that leaves enough of them
 MERGED_UPDATES = 6
