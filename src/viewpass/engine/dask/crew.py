@@ -94,6 +94,9 @@ class Crew:
         chances = CHANCES
         while True:
             self._wait(waiting)
+            if any(future.status in ("pending", "lost") for future in waiting):  # being made anew elsewhere
+                time.sleep(0.05)
+                continue
             failed = [future for future in waiting if future.status != "finished"]
             if not failed:
                 try:
