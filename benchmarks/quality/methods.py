@@ -15,7 +15,7 @@ import viewpass as vp
 from benchmarks.data import Data
 from benchmarks.quality import peers
 from benchmarks.quality.sets import RealSet
-from viewpass.cluster.opimc import WARMUP_ROWS, WARMUP_ROWS_A_CLUSTER
+from viewpass.cluster.plans import warmup_rows
 
 ALPHA = 0.1  # the same for all that have one
 CHUNK_SIZE = 2000
@@ -87,7 +87,7 @@ Labels = dict[str, np.ndarray]
 
 def same_as_whole(n_rows: int, n_clusters: int) -> bool:
     """Whether the default warm-up is no more than a quarter of the rows anyway."""
-    return max(WARMUP_ROWS, WARMUP_ROWS_A_CLUSTER * n_clusters) <= n_rows // 4
+    return warmup_rows(n_clusters) <= n_rows // 4
 
 
 def _published(n_passes: int) -> Method:

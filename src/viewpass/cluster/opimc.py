@@ -7,31 +7,23 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
-from viewpass.cluster.base import ViewClusterer, check_whole, narrated, whole
-from viewpass.cluster.scales import checked_scale
-from viewpass.cluster.starts import checked_consensus, checked_init
-from viewpass.cluster.weights import checked_weights
-from viewpass.core.consensus.counting import Curve
-from viewpass.core.model import Model, Plan, label
-from viewpass.core.step import Rules
+from viewpass.cluster.anchored import LABELS, AnchoredClusterer
+from viewpass.cluster.base import check_whole, narrated, whole
+from viewpass.cluster.plans import plan_of
+from viewpass.core.model import label
 from viewpass.core.stream import Stream
 from viewpass.engine.local import run, too_few
-from viewpass.errors import DataError, SettingError
-from viewpass.kernels.grid import Array, Floats, Labels
+from viewpass.errors import DataError
+from viewpass.kernels.grid import Array, Labels
 from viewpass.sources.source import Source
 from viewpass.store.fields import Fields
 from viewpass.store.streams import pack_stream, unpack_stream
 from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.seeds import as_generator
 
-LABELS = ("labels_", "stream_labels_", "anchor_labels_")
-WARMUP_ROWS = 4000
-WARMUP_ROWS_A_CLUSTER = 50
 
-
-class OPIMC(ViewClusterer):
+class OPIMC(AnchoredClusterer):
     """One-pass incomplete multi-view clustering.
 
     Rows are read once, in chunks. Each is scaled to unit length in every view it has and goes to
@@ -229,11 +221,6 @@ class OPIMC(ViewClusterer):
         self.n_threads = n_threads
         self.verbose = verbose
 
-    stream_labels_: Labels
-    anchor_labels_: Labels
-    _by_chunk: bool  # whether the labels are those of partial_fit
-    _learnt: Stream
-
     def fit(self, X: Any, y: Any = None, observed: Any = None) -> Self:
         """Cluster the rows, from nothing.
 
@@ -334,135 +321,14 @@ class OPIMC(ViewClusterer):
             self._take_centres_of_rows(np.concatenate(labels)[-n_rows:], by_chunk=True)
         return self
 
-    def _take_centres_of_rows(self, centres: Labels, *, by_chunk: bool = False) -> None:
-        """Labels follow from the rows' centres; where these are anchors, when they are asked for.
-
-        `by_chunk`: nobody will look back at the rows, so these are their `labels_` too.
-        """
-        self._by_chunk = by_chunk
-        if self._fitted_model().consensus != "plain":
-            self.anchor_labels_ = centres
-            return
-        self.stream_labels_ = centres
-        if by_chunk:
-            self.labels_ = centres
-
-    def cut(self, n_clusters: int | str) -> Self:
-        """The same model cut into another number of clusters, or "auto"; no data is needed.
-
-        Anchors are cut anew (`consensus_` says how); without anchors the clusters themselves are
-        merged, by the price in the objective. `stream_labels_` of the rows it was fitted to are
-        there as well; for `labels_` use `predict`.
-
-        Returns
-        -------
-        OPIMC
-            A new estimator; this one stays as it is.
-        """
-        check_is_fitted(self)
-        model = self._fitted_model()
-        if n_clusters != "auto":
-            check_whole(n_clusters, "n_clusters")
-            if not isinstance(n_clusters, Integral) or not 1 <= n_clusters <= model.total.n_clusters:
-                raise SettingError(
-                    f"n_clusters={n_clusters!r}: a number from 1 to {model.total.n_clusters} was expected: "
-                    "a model cannot be cut into more clusters than it has centres."
-                )
-        other = self._blank()
-        kept = {name: value for name, value in self.__dict__.items() if name not in (*LABELS, "_learnt")}
-        other.__dict__.update(kept)
-        other.n_clusters = n_clusters
-        other._learnt = self._learnt.recut(None if n_clusters == "auto" else int(n_clusters))
-        centres = self.__dict__.get("anchor_labels_", self.__dict__.get("stream_labels_"))
-        if centres is not None:
-            other._take_centres_of_rows(centres, by_chunk=self._by_chunk)
-        return other
-
-    # ---- anchors
-
-    @property
-    def consensus_(self) -> str:
-        """What the clusters are: "plain" (centres of their own), "merge" or "graph" (of anchors)."""
-        return self._fitted_model().consensus
-
-    @property
-    def anchors_(self) -> Labels | None:
-        """The cluster of each anchor; None without anchors."""
-        cut = self._fitted_model().cut
-        return None if cut is None else cut.anchors.copy()
-
-    @property
-    def anchor_centers_(self) -> list[Floats] | None:
-        """The anchors themselves, (n_anchors, columns) for each view; None without anchors."""
-        model = self._fitted_model()
-        if model.cut is None:
-            return None
-        centres = model.unweighed(model.centres.values)
-        return [np.empty((0, 0)) if values is None else values for values in centres]
-
-    @property
-    def cluster_curve_(self) -> Curve | None:
-        """What `n_clusters="auto"` was read off; None where the number was given."""
-        return self._fitted_model().curve
-
-    def plot_cluster_curve(self, ax: Any = None) -> Any:
-        """Draw `cluster_curve_`, with the number that was taken marked.
-
-        Where the number of clusters was given, the curve it would have been read off is drawn, as of
-        `cut("auto")`.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; without, a new figure is made.
-
-        Returns
-        -------
-        matplotlib axes
-        """
-        from viewpass.cluster.drawing import draw_curve
-
-        check_is_fitted(self)
-        curve = self.cluster_curve_ or self.cut("auto").cluster_curve_
-        assert curve is not None
-        return draw_curve(curve, self._n_features_out, ax)
-
     def fit_predict(self, X: Any, y: Any = None, observed: Any = None) -> Labels:
         """Fit, then give `labels_`, or `stream_labels_` where those are not made."""
         self.fit(X, observed=observed)
         return self.labels_ if "labels_" in self.__dict__ else self.stream_labels_
 
     def _new_stream(self, source: Source) -> Stream:
-        n_clusters = None if self.n_clusters == "auto" else int(self.n_clusters)
-        init = checked_init(self.init, n_clusters, self.view_names_in_)
-        warmup = 0
-        if isinstance(init, str) and init != "random":
-            warmup = (
-                max(WARMUP_ROWS, WARMUP_ROWS_A_CLUSTER * (n_clusters or 0))
-                if self.warmup == "auto"
-                else int(self.warmup)
-            )
-        rules = Rules(self.alpha, self.max_iter, self.tol, self.fill)
-        scale = checked_scale(self.scale, self.view_names_in_)
-        if isinstance(init, list):  # centres are in a scale their maker knew
-            scale = tuple("unit" if name == "auto" else name for name in scale)
-        n_anchors = None if self.n_anchors in ("auto", None) else int(self.n_anchors)
-        consensus = checked_consensus(self.consensus, self.n_anchors, self.n_clusters, init)
-        check_whole(self.reservoir, "reservoir")
-        plan = Plan(
-            *(n_clusters, rules, init, warmup),
-            scale=scale,
-            n_anchors=n_anchors,
-            consensus=consensus,
-            weights=checked_weights(self.view_weights, self.view_names_in_),
-            reservoir=int(self.reservoir),
-        )
+        plan = plan_of(self, self.view_names_in_)
         return Stream(plan, as_generator(self.random_state), self._workspace(source))
-
-    def _fitted_model(self) -> Model:
-        if "_learnt" not in self.__dict__:
-            raise AttributeError(f"this {type(self).__name__} is not fitted yet.")
-        return self._learnt.model
 
     def _fitted_schema(self) -> Schema:
         return self._learnt.schema
@@ -476,17 +342,6 @@ class OPIMC(ViewClusterer):
         self._learnt = unpack_stream(stored.part("stream"), self._workspace())
         if stored.truth("own_generator"):
             self.random_state = self._learnt.rng
-
-    def __getattr__(self, name: str) -> Any:
-        # Labels that are worked out when asked for: of anchors, and of the last chunk while a
-        # warm-up gathers (from a provisional start).
-        if name in ("labels_", "stream_labels_") and "_learnt" in self.__dict__:
-            waiting = self._learnt.gathering
-            if waiting is not None:
-                return label(waiting, self._learnt.model, self._workspace())
-            if "anchor_labels_" in self.__dict__ and (name == "stream_labels_" or self._by_chunk):
-                return self._learnt.model.labels_of(self.anchor_labels_)
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_learnt")
