@@ -54,8 +54,10 @@ def anchored(consensus, **settings):
 def bits(model):
     """All that a model holds, as its file has it: byte by byte what `load` would read."""
     held = model._learnt.model
-    parts = [held.total.flat, held.total.flat_counts, model.anchors_, np.array(held.loss_curve)]
-    parts += [*model.anchor_centers_, *model.cluster_centers_, *model.counts_]
+    parts = [held.total.flat, held.total.flat_counts, np.array(held.loss_curve)]
+    parts += [*model.cluster_centers_, *model.counts_]
+    if model.anchors_ is not None:
+        parts += [model.anchors_, *model.anchor_centers_]
     if held.links is not None:
         parts.append(held.links)
     return b"".join(np.ascontiguousarray(part).tobytes() for part in parts)

@@ -36,10 +36,7 @@ def agreed_scaling(
     plain = Scaling.learn(rows, ["unit" if name == "auto" else name for name in names])
     if suited.names == plain.names:
         return plain
-    seen = np.flatnonzero(rows.n_seen > 0)
-    if len(seen) > ROWS:
-        seen = np.sort(np.random.default_rng(0).choice(seen, ROWS, replace=False))
-    sample = rows.chunk.take(seen)
+    sample = sample_of(rows, ROWS)
     alone = Workspace(workspace.n_threads)
     kept, changed = (agreement(scaling.apply(sample), n_clusters, alone) for scaling in (plain, suited))
     workspace.n_looks += alone.n_looks / rows.n_views  # each was at one view only
@@ -48,9 +45,30 @@ def agreed_scaling(
     return suited if changed > kept + CLEARLY else plain
 
 
+def sample_of(rows: MeasuredRows, n_rows: int) -> Chunk:
+    """So many of the rows that have a view, the same ones each time."""
+    seen = np.flatnonzero(rows.n_seen > 0)
+    if len(seen) > n_rows:
+        seen = np.sort(np.random.default_rng(0).choice(seen, n_rows, replace=False))
+    return rows.chunk.take(seen)
+
+
+def by_one_view(chunk: Chunk, v: int) -> MeasuredRows | None:
+    """The rows as if there were no other view."""
+    view = chunk.views[v]
+    if view is None:
+        return None
+    observed = None if chunk.observed is None else chunk.observed[:, [v]]
+    return MeasuredRows(Chunk((view,), (chunk.names[v],), chunk.n_rows, observed)).measure()
+
+
 def agreement(chunk: Chunk, n_clusters: int, workspace: Workspace) -> float | None:
-    """What the clusters of each two views have in common (adjusted mutual information), on average."""
-    alone = [_clusters(chunk, v, n_clusters, workspace) for v in range(len(chunk.names))]
+    """What the clusters of each two views have in common, on average."""
+    return in_common([_clusters(chunk, v, n_clusters, workspace) for v in range(len(chunk.names))])
+
+
+def in_common(alone: Sequence[Sequence[Labels]]) -> float | None:
+    """Adjusted mutual information of labels by different views, on average; None if there are no two."""
     shared = []
     for v, mine in enumerate(alone):
         for theirs in alone[:v]:
@@ -63,11 +81,9 @@ def agreement(chunk: Chunk, n_clusters: int, workspace: Workspace) -> float | No
 
 def _clusters(chunk: Chunk, v: int, n_clusters: int, workspace: Workspace) -> list[Labels]:
     """Labels of rows by one view alone, from a few starts; -1 without it."""
-    view = chunk.views[v]
-    if view is None:
+    rows = by_one_view(chunk, v)
+    if rows is None:
         return []
-    observed = None if chunk.observed is None else chunk.observed[:, [v]]
-    rows = MeasuredRows(Chunk((view,), (chunk.names[v],), chunk.n_rows, observed)).measure()
     n_clusters = min(n_clusters, CLUSTERS, int((rows.n_seen > 0).sum()) // ROWS_A_CLUSTER)
     if n_clusters < 2:
         return []

@@ -11,7 +11,7 @@ import numpy as np
 from viewpass.core import start, step
 from viewpass.core.assign import Workspace
 from viewpass.core.centres import Centres
-from viewpass.core.consensus.choosing import STABLE, stability
+from viewpass.core.consensus.choosing import STABLE, STABLE_ENOUGH, stability
 from viewpass.core.consensus.counting import Curve, from_gaps
 from viewpass.core.consensus.cutting import cut
 from viewpass.core.consensus.graph import spectrum
@@ -19,8 +19,9 @@ from viewpass.core.links import links_of, mixture
 from viewpass.core.model import MOST_ANCHORS, Plan
 from viewpass.core.nearness import looked_at
 from viewpass.core.step import Outcome, Rules
+from viewpass.core.voting import prefer_graph
 from viewpass.errors import SettingError
-from viewpass.kernels.grid import Integers
+from viewpass.kernels.grid import Floats, Integers
 from viewpass.views.chunk import Schema
 from viewpass.views.rows import MeasuredRows
 
@@ -56,7 +57,7 @@ def begin(
     links = links_of(mixture(distance, rows.n_seen), n_anchors)
     if plan.consensus == "auto":
         n_clusters = plan.n_clusters or from_gaps(spectrum(links, n_anchors)[0]).n_clusters
-        if stability(distance, rows.n_seen, n_clusters) < STABLE:
+        if not _trusted(distance, rows, n_clusters, workspace):
             rng.bit_generator.state = before  # as if anchors had never been tried
             curve = None
             if plan.n_clusters is None:
@@ -65,6 +66,15 @@ def begin(
                 plan = replace(plan, n_clusters=curve.n_clusters)
             return _plain(rows, plan, workspace, rng, whole)._replace(curve=curve)
     return Beginning(outcome, "graph", links)
+
+
+def _trusted(distance: Floats, rows: MeasuredRows, n_clusters: int, workspace: Workspace) -> bool:
+    """Whether the graph is followed: it is stable, and the views, if there are several, agree on it."""
+    stable = stability(distance, rows.n_seen, n_clusters)
+    if stable < STABLE_ENOUGH:
+        return False
+    asked = prefer_graph(rows, n_clusters, workspace)
+    return stable >= STABLE if asked is None else asked
 
 
 def begin_unweighed(

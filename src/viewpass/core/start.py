@@ -23,11 +23,12 @@ from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.views.rows import MeasuredRows
 
 # The merged start: ten small clusters for each that is wanted (but no more than LEAST_SMALL, or so many for
-# each, or MOST_SMALL) are found on half of the warm-up rows, and merged by what that costs the objective.
-SMALL_A_CLUSTER, LEAST_SMALL, MOST_SMALL = 3, 100, 600
+# each, or MOST_SMALL) are found on the warm-up rows (on half of a large one), and merged by what that
+# costs the objective.
+SMALL_A_CLUSTER, LEAST_SMALL, MOST_SMALL = 4, 100, 600
 ROWS_A_SMALL = 5  # at least
 SMALL_SUMS = 2**22  # kept of them, columns x clusters, where that leaves enough of them
-MERGED_UPDATES = 6
+MERGED_UPDATES = 7
 # Candidates of each kind that compete, by the name of the start; on few rows up to twice as many
 # compete and one more goes on.
 CANDIDATES = {
@@ -128,13 +129,14 @@ def compete(
     effort = max(1.0, LARGE / len(order))
     heat_rules = replace(rules, max_iter=min(rules.max_iter, int(HEAT_UPDATES * effort), 6))
     if kind == "auto" and not whole:
-        half = _part(rows, order[: max(len(order) // 2, HEAT_ROWS)])
-        most = replace(rules, max_iter=min(rules.max_iter, MERGED_UPDATES))
-        first = merged(half, n_clusters, most, workspace, rng)
+        some = _part(rows, order[: max(len(order) // 2, LARGE)])
+        most = replace(rules, max_iter=min(rules.max_iter, int(MERGED_UPDATES * effort)))
+        first = merged(some, n_clusters, most, workspace, rng)
+        if first is not None and some is not rows:
+            few = replace(rules, max_iter=min(rules.max_iter, FINAL_UPDATES))
+            return _go_on(rows, first, few, workspace, same_rows=False)
         if first is not None:
-            n_updates = min(rules.max_iter, int(FINAL_UPDATES * effort))
-            same = half is rows
-            return _go_on(rows, first, replace(rules, max_iter=n_updates), workspace, same_rows=same)
+            return first
     field: list[Outcome] = []
     last: MeasuredRows | None = None
     for share, n_left in HEATS:

@@ -14,7 +14,8 @@ from viewpass.core.consensus.graph import cut
 from viewpass.core.links import links_of, mixture
 from viewpass.kernels.grid import Floats, Integers
 
-STABLE = 0.45  # the graph is taken from here on
+STABLE = 0.45  # the graph is taken from here on,
+STABLE_ENOUGH = 0.35  # or from here on where the views ask for it
 SPLITS = 3
 RESTARTS = 5
 MOST_ROWS = 2000

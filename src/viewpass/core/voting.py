@@ -1,0 +1,61 @@
+"""Round clusters, or clusters of any shape? The views are asked: a vote without labels.
+
+A sample of the first rows is clustered in each view by itself, by centres and by a graph of anchors. What
+is there in the data shows in every view; what one way of clustering makes up does not. So the way in which
+the views' clusters have more in common is the better one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from viewpass.core import start
+from viewpass.core.agreement import CLEARLY, by_one_view, in_common, sample_of
+from viewpass.core.assign import Workspace
+from viewpass.core.consensus.graph import cut
+from viewpass.core.links import links_of, mixture
+from viewpass.core.nearness import looked_at
+from viewpass.core.step import Rules
+from viewpass.kernels.grid import Labels
+from viewpass.views.rows import MeasuredRows
+
+ROWS = 2000
+ANCHORS_A_CLUSTER, LEAST_A_CLUSTER = 20, 2
+ROWS_AN_ANCHOR = 5  # at least
+ANCHOR_SUMS = 2**22  # kept of a view's anchors, at most
+RESTARTS = 5
+RULES = Rules(alpha=0.1, max_iter=6, tol=1e-3, fill="mean")
+
+
+def prefer_graph(rows: MeasuredRows, n_clusters: int, workspace: Workspace) -> bool | None:
+    """Whether the views agree better on the clusters of a graph; None where no two can be compared."""
+    sample = sample_of(rows, ROWS)
+    alone = Workspace(workspace.n_threads)
+    round_ones, linked = [], []
+    for v in range(rows.n_views):
+        view = by_one_view(sample, v)
+        n_anchors = 0 if view is None else _n_anchors(view, n_clusters)
+        if view is None or n_anchors < LEAST_A_CLUSTER * n_clusters:
+            continue
+        rng = np.random.default_rng(0)
+        round_ones.append([start.seeded(view, n_clusters, RULES, alone, rng).decision.labels])
+        linked.append([_of_graph(view, n_anchors, n_clusters, alone, rng)])
+    workspace.n_looks += alone.n_looks / rows.n_views  # each was at one view only
+    by_centres, by_graph = in_common(round_ones), in_common(linked)
+    if by_centres is None or by_graph is None:
+        return None
+    return by_graph > by_centres + CLEARLY
+
+
+def _n_anchors(view: MeasuredRows, n_clusters: int) -> int:
+    n_seen = int((view.n_seen > 0).sum())
+    return min(ANCHORS_A_CLUSTER * n_clusters, n_seen // ROWS_AN_ANCHOR, ANCHOR_SUMS // view.n_columns)
+
+
+def _of_graph(
+    view: MeasuredRows, n_anchors: int, n_clusters: int, workspace: Workspace, rng: np.random.Generator
+) -> Labels:
+    anchors = start.scattered(view, n_anchors, RULES, workspace, rng, whole=False)
+    mixtures = mixture(looked_at(view, anchors.centres, workspace), view.n_seen)
+    labels = cut(links_of(mixtures, n_anchors), n_clusters, RESTARTS).labels_of(mixtures)
+    return np.where(view.n_seen > 0, labels, -1).astype(np.int32)
