@@ -167,7 +167,7 @@ WRONG = {
     "a name": ("standrad", r"scale='standrad': one of 'auto', 'unit', 'standard', 'idf'"),
     "a number": (3, "scale=3: one of 'auto'"),
     "nothing": (None, "scale=None: one of"),
-    "a list too short": (["unit"], "scale has 1 names, the data has 2 views"),
+    "a list too short": (["unit"], "scale has 1 entries, the data has 2 views"),
     "a name in a list": (["unit", "log"], "scale of view 'view1': 'log'"),
     "a number in a list": (["unit", 1], "scale of view 'view1': 1"),
     "a view too few": ({"view0": "unit"}, "scale is given for 'view0'; the views are 'view0', 'view1'"),

@@ -226,7 +226,7 @@ def test_imc_under_weights_is_the_same_problem():
     [
         ("more", "None, 'auto', or a list or dict"),
         (2.0, "None, 'auto', or a list or dict"),
-        ([1, 2], "2 numbers, the data has 3 views"),
+        ([1, 2], "2 entries, the data has 3 views"),
         ([1, -1, 1], "view 'view1': -1: a number from 0 on"),
         ([1, np.nan, 1], "view 'view1': nan: a number from 0 on"),
         ([1, True, 1], "view 'view1': True: a number from 0 on"),

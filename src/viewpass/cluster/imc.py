@@ -125,18 +125,7 @@ class IMC(ViewClusterer):
     _learnt: Model
 
     def fit(self, X: Any, y: Any = None, observed: Any = None) -> Self:
-        """Cluster the rows.
-
-        Parameters
-        ----------
-        X, observed
-            As in `OPIMC.fit`.
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
+        """Cluster the rows. `X` and `observed` are as in `OPIMC.fit`."""
         self._validate_params()
         check_whole(self.n_clusters, "n_clusters")
         fresh = self._blank()

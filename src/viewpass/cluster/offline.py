@@ -31,18 +31,7 @@ class OfflineFactorClusterer(FactorClusterer):
         """Factorise the rows `kept`, those that have a view."""
 
     def fit(self, X: Any, y: Any = None, observed: Any = None) -> Self:
-        """Factorise the rows, then cluster the consensus.
-
-        Parameters
-        ----------
-        X, observed
-            As in `OPIMC.fit`.
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
+        """Factorise the rows, then cluster the consensus. `X` and `observed` are as in `OPIMC.fit`."""
         fresh, source = self._begin(X, observed)
         rows = MeasuredRows(whole(source)).measure()
         kept = np.flatnonzero(rows.n_seen > 0)

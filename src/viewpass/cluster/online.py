@@ -76,18 +76,7 @@ class OnlineFactorClusterer(FactorClusterer):
             self.random_state = rng
 
     def fit(self, X: Any, y: Any = None, observed: Any = None) -> Self:
-        """Factorise the rows chunk by chunk, then cluster the consensus.
-
-        Parameters
-        ----------
-        X, observed
-            As in `OPIMC.fit`.
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
+        """Factorise the rows chunk by chunk, then cluster the consensus. `X`, `observed`: see `OPIMC.fit`."""
         fresh, source = self._begin(X, observed)
         with narrated(self.verbose):
             fresh._learnt = stream = fresh._new_stream(source)

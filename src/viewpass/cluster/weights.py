@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from viewpass.cluster.each import for_each_view
 from viewpass.core.weighing import LEAST, Weights, relative
 from viewpass.errors import SettingError
 
@@ -19,21 +19,12 @@ def checked_weights(given: Any, names: tuple[str, ...]) -> Weights | str | None:
         return given
     if isinstance(given, np.ndarray) and given.ndim == 1:
         given = given.tolist()
-    if isinstance(given, Mapping):
-        by_name = {str(name): value for name, value in given.items()}
-        if set(by_name) != set(names):
-            raise SettingError(
-                f"view_weights are given for {', '.join(map(repr, by_name)) or 'no view'}; "
-                f"the views are {', '.join(map(repr, names))}."
-            )
-        given = [by_name[name] for name in names]
-    elif not isinstance(given, list | tuple):
+    each = for_each_view(given, names, "view_weights")
+    if each is None:
         raise SettingError(
             f"view_weights={given!r}: None, 'auto', or a list or dict with a number for each view."
         )
-    if len(given) != len(names):
-        raise SettingError(f"view_weights has {len(given)} numbers, the data has {len(names)} views.")
-    weights = [_checked(value, name) for value, name in zip(given, names, strict=True)]
+    weights = [_checked(value, name) for value, name in zip(each, names, strict=True)]
     largest = max(weights)
     if largest == 0:
         raise SettingError("view_weights are all 0: at least one view must count.")
