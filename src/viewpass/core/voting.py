@@ -24,7 +24,7 @@ ANCHORS_A_CLUSTER, LEAST_A_CLUSTER = 20, 2
 ROWS_AN_ANCHOR = 5  # at least
 ANCHOR_SUMS = 2**22  # kept of a view's anchors, at most
 RESTARTS = 5
-RULES = Rules(alpha=0.1, max_iter=6, tol=1e-3, fill="mean")
+RULES = Rules(alpha=0.1, max_iter=5, tol=1e-3, fill="mean")
 
 
 def prefer_graph(rows: MeasuredRows, n_clusters: int, workspace: Workspace) -> bool | None:
