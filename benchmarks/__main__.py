@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import machine, run, table
+from benchmarks.drawing import draw_if_possible
 from benchmarks.workloads import FAMILIES, QUICK_SHARE, WORKLOADS
 
 SECTIONS = ("scaling", "first")
@@ -45,12 +46,7 @@ def _write(found: dict[str, Any], folder: Path) -> None:
     print(words)
     (folder / "bench.md").write_text(words)
     (folder / "bench.json").write_text(json.dumps(found, indent=1) + "\n")
-    try:
-        from benchmarks import chart
-    except ImportError:
-        print("no chart: matplotlib is not installed (extra `bench`)", file=sys.stderr)
-        return
-    chart.draw(found, folder)
+    draw_if_possible("benchmarks.chart", found, folder)
 
 
 def _options() -> argparse.Namespace:

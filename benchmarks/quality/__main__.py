@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from benchmarks.drawing import draw_if_possible
 from benchmarks.quality import report
 from benchmarks.quality.cells import Cells
 from benchmarks.quality.methods import METHODS, chosen
@@ -33,12 +34,7 @@ def _write(found: Results, seeds: int, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "quality.md").write_text(report.text(found, seeds))
     print(report.brief(found, seeds))
-    try:
-        from benchmarks.quality import chart
-    except ImportError:
-        print("no chart: matplotlib is not installed (extra `bench`)", file=sys.stderr)
-        return
-    chart.draw(found, folder)
+    draw_if_possible("benchmarks.quality.chart", found, folder)
 
 
 def _options() -> argparse.Namespace:

@@ -81,7 +81,8 @@ class OPIMC(AnchoredClusterer):
         cut by its leading eigenvectors; finds clusters of any shape. "merge": pairs are merged
         by what that costs the objective. None: no anchors, every centre is a cluster.
         "auto": "graph" if the first rows show that its clusters do not depend on which anchors
-        were drawn, or else no anchors; `init="random"` and arrays imply no anchors.
+        were drawn and that the views, each by itself, agree on them better than on round ones, or
+        else no anchors; `init="random"` and arrays imply no anchors.
     view_weights : None, "auto", or list or dict of float, default=None
         What a view's squared distances count for, as against the others: a number for each view,
         0 to leave it out. Only their ratios matter. "auto": the more, the less of an observed row

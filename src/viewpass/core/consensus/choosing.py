@@ -1,4 +1,4 @@
-"""Plain, or anchors and their graph? A rule without labels, asked once, of the first rows.
+"""Can the graph of anchors be trusted? Told without labels, once, from the first rows.
 
 A graph is worth following where its clusters do not depend on which anchors were drawn: the anchors
 are split in two at random, each half makes a graph of its own of the same rows, and the two
