@@ -80,3 +80,21 @@ def test_absent_rows_may_hold_anything_and_large_ones_do_not_overflow():
 def test_one_cluster_has_no_margin():
     centres = Centres.of([np.ones((1, 2)) / 2])
     check(*parts([np.eye(2)], None, centres), centres, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_distances_kept_by_the_look_that_decided_give_the_same_bits(dtype, sparse):
+    rng = np.random.default_rng(3)
+    x = [rng.standard_normal((1000, d)).astype(dtype) for d in (17, 64)]
+    x[0][:9] *= dtype(1e30)  # float32 looks cannot tell
+    x[1][20:40] = np.nan
+    views = [sp.csr_array(np.nan_to_num(part)) for part in x] if sparse else x
+    centres = Centres.of([rng.standard_normal((7, part.shape[1])) for part in x])
+    observed = rng.random((1000, 2)) > 0.3
+    rows = MeasuredRows(Chunk.of(views, observed=observed))
+    decision = assign(rows, centres, workspace(), keep=True)
+    kept = nearness(rows, centres, decision.labels, workspace(), decision)
+    again = MeasuredRows(Chunk.of(views, observed=observed)).measure()
+    for mine, theirs in zip(kept, nearness(again, centres, decision.labels, workspace()), strict=True):
+        np.testing.assert_array_equal(mine, theirs)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from viewpass.core.assign import Workspace, assign, distances
+from viewpass.core.assign import Decision, Workspace, assign, distances
 from viewpass.core.centres import Centres
 from viewpass.core.consensus.counting import Curve
 from viewpass.core.consensus.cutting import Cut, cut, grouped
@@ -112,6 +112,7 @@ class Decided:
     margins: Floats
     rows: MeasuredRows
     centres: Centres  # those the labels were decided by
+    decision: Decision | None = None  # with the distances from these centres, where they were kept
 
 
 @dataclass(frozen=True)
@@ -127,11 +128,17 @@ class Standing:
     reservoir: Reservoir = field(default_factory=Reservoir)
 
 
-def decide(chunk: Chunk, model: Model, workspace: Workspace, *, reference: bool = False) -> Decided:
-    """The nearest centres of rows under a model, which does not change, and what else is known of them."""
+def decide(
+    chunk: Chunk, model: Model, workspace: Workspace, *, reference: bool = False, keep: bool = False
+) -> Decided:
+    """The nearest centres of rows under a model, which does not change, and what else is known of them.
+
+    `keep`: their distances, too, where there is room.
+    """
     rows = seen_rows(chunk, model, workspace, reference=reference)
-    decision = assign(rows, model.centres, workspace)
-    return Decided(chunk.start, decision.labels, decision.margins, rows, model.centres)
+    decision = assign(rows, model.centres, workspace, keep=keep)
+    kept = decision if keep else None
+    return Decided(chunk.start, decision.labels, decision.margins, rows, model.centres, kept)
 
 
 def label(chunk: Chunk, model: Model, workspace: Workspace, *, reference: bool = False) -> Labels:

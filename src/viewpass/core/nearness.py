@@ -22,15 +22,23 @@ TILE = 512  # rows of a BLAS call: few enough for the room to be taken from what
 
 
 def nearness(
-    rows: MeasuredRows, centres: Centres, labels: Labels, workspace: Workspace
+    rows: MeasuredRows,
+    centres: Centres,
+    labels: Labels,
+    workspace: Workspace,
+    decision: Decision | None = None,
 ) -> tuple[Array, Array]:
     """Squared distance to the own centre, and what is missing to the second nearest (Eq. 15), in float32.
 
-    NaN for a row without any view; a margin is also NaN if there is one cluster only.
+    NaN for a row without any view; a margin is also NaN if there is one cluster only. `decision`: what a
+    look at all rows with these centres left, which is used up; nobody need look again then.
     """
     distance = np.full(rows.n_rows, np.nan, dtype=np.float32)
     margin = np.full(rows.n_rows, np.nan, dtype=np.float32)
-    looked = _look(rows, centres, workspace)
+    if decision is not None and decision.distance is not None and rows.desk is not None:
+        looked: Floats | None = _lifted(rows, centres, decision)
+    else:
+        looked = _look(rows, centres, workspace)
     if looked is not None:
         _settle(rows, centres, slice(0, rows.n_rows), labels, looked, distance, margin)
         return distance, margin
@@ -80,12 +88,15 @@ def _look(rows: MeasuredRows, centres: Centres, workspace: Workspace) -> Floats 
         return None
     step = Step(rows, centres, centres.widths(rows.chunk.schema.widths), workspace)
     step.look_first(decision, None)
-    looked = decision.distance
-    for v, view in enumerate(centres.views):
-        if view is not None:
-            looked += (rows.present(v) * rows.squares[v])[:, None]  # |x|^2
-    looked[~np.isfinite(decision.slack)] = np.nan  # too large or small for float32
-    return looked
+    return _lifted(rows, centres, decision)
+
+
+def _lifted(rows: MeasuredRows, centres: Centres, decision: Decision) -> Floats:
+    """The whole distances: a look leaves out |x|^2, which is the same for all centres."""
+    assert decision.distance is not None
+    squares = np.where([view is not None for view in centres.views], rows.squares, 0.0)
+    kernel("lift")(decision.distance, decision.slack, rows.inverse, squares)
+    return decision.distance
 
 
 def _add_exact(rows: MeasuredRows, v: int, centres: Centres, which: Integers, total: Floats) -> None:

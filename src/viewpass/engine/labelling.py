@@ -15,7 +15,8 @@ from viewpass.views.chunk import Chunk
 
 def label_rows(decided: Decided, workspace: Workspace) -> Array:
     """Rows by their nearest centre, as the stream decided them."""
-    distance, margin = nearness(decided.rows, decided.centres, decided.labels, workspace)
+    known = decided.rows, decided.centres, decided.labels
+    distance, margin = nearness(*known, workspace, decided.decision)
     return records(decided.labels, distance, margin, decided.rows.n_seen)
 
 
@@ -28,7 +29,7 @@ def cluster_rows(chunk: Chunk, model: Model, workspace: Workspace) -> Array:
     """
     cut = model.cut
     if cut is None:
-        return label_rows(decide(chunk, model, workspace), workspace)
+        return label_rows(decide(chunk, model, workspace, keep=True), workspace)
     rows = seen_rows(chunk, model, workspace)
     found = looked_at(rows, model.centres, workspace)
     if model.links is not None:

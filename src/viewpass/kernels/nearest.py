@@ -25,6 +25,22 @@ def _gain(product, inverse, square, squares, total):  # type: ignore[no-untyped-
                 total[i, k] += square + squares[k] - twice * np.float64(product[i, k])
 
 
+def _lift(distance, slack, inverse, squares):  # type: ignore[no-untyped-def]
+    """Add |x|^2 to distances that lack it, view after view; NaN where float32 was too narrow for a row.
+
+    IN slack (not finite: too narrow), inverse (0: absent), squares (|x|^2 in a view; 0: not looked at);
+    INOUT distance.
+    """
+    for i in range(distance.shape[0]):
+        if not np.isfinite(slack[i]):
+            distance[i] = np.nan
+            continue
+        for v in range(len(squares)):
+            if inverse[v, i] > 0.0 and squares[v] > 0.0:
+                for k in range(distance.shape[1]):
+                    distance[i, k] += squares[v]
+
+
 def _nearest(total, labels, n_seen, distance, margin):  # type: ignore[no-untyped-def]
     """The own distance, and the least of the others less that.
 
@@ -52,11 +68,13 @@ _F32, _F64 = types.float32, types.float64
 _ROWS, _LABELS, _SEEN = read_only(_F64, 1), read_only(types.int32, 1), read_only(types.int64, 1)
 _SIGNATURES = {
     "gain": types.void(read_only(_F32, 2), _ROWS, _F64, _ROWS, _F64[:, ::1]),
+    "lift": types.void(_F64[:, ::1], _ROWS, read_only(_F64, 2), _ROWS),
     "nearest": types.int64(read_only(_F64, 2), _LABELS, _SEEN, _F32[::1], _F32[::1]),
 }
 
 
 @once
 def kernel(name: str) -> Callable[..., Any]:
-    """`gain` or `nearest`, compiled."""
-    return compiled(_nearest if name == "nearest" else _gain, _SIGNATURES[name])
+    """`gain`, `lift` or `nearest`, compiled."""
+    kernels: dict[str, Callable[..., Any]] = {"gain": _gain, "lift": _lift, "nearest": _nearest}
+    return compiled(kernels[name], _SIGNATURES[name])

@@ -72,8 +72,20 @@ class LabelFile:
         self._waiting -= n_rows
         with naming(self._path):
             if self._writer is None:
-                self._writer = pq.ParquetWriter(self._file, table.schema)
+                self._writer = pq.ParquetWriter(self._file, table.schema, **layout(table.schema))
             self._writer.write_table(table, row_group_size=GROUP_ROWS)
+
+
+def layout(schema: Any) -> dict[str, Any]:
+    """How the columns are laid out: a dictionary only where there are few values, whole numbers as steps.
+
+    A dictionary of distances or ids is given up when it is full, after most of the time went into it.
+    """
+    few = [name for name in ("cluster", "views_seen") if name in schema.names]
+    steps = [
+        name for name in schema.names if name not in few and pa.types.is_integer(schema.field(name).type)
+    ]
+    return {"use_dictionary": few, "column_encoding": dict.fromkeys(steps, "DELTA_BINARY_PACKED")}
 
 
 def _table(rows: Array, ids: Any) -> Any:

@@ -29,7 +29,7 @@ try:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from viewpass.store.parquet import as_ids, label_columns
+    from viewpass.store.parquet import as_ids, label_columns, layout
 except ImportError:
     raise missing_extra("pyarrow", "arrow", "writing labels as Parquet") from None
 
@@ -100,7 +100,7 @@ def _clusters(table: Any) -> Labels:
 
 def _written(folder: Path, start: int, table: Any, labels: Labels, n_clusters: int) -> Part:
     content = BytesIO()
-    pq.write_table(table, content)
+    pq.write_table(table, content, **layout(table.schema))
     written = content.getvalue()
     sizes = tuple(np.bincount(labels[labels >= 0], minlength=n_clusters).tolist())
     part = Part(start, len(labels), sizes, len(written), hashlib.sha256(written).hexdigest())

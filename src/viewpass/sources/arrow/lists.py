@@ -11,6 +11,7 @@ from pyarrow import types
 
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array, Integers, Mask
+from viewpass.kernels.pool import Pool
 from viewpass.sources.arrow.batches import Batch
 from viewpass.sources.arrow.columns import ViewColumns, flat
 
@@ -24,9 +25,12 @@ class Rows(NamedTuple):
 
 
 def read_lists(
-    batches: Sequence[Batch], view: ViewColumns, width: int | None
+    batches: Sequence[Batch], view: ViewColumns, width: int | None, pool: Pool
 ) -> tuple[Array | None, Mask | None]:
-    """The matrix of a view and which rows have it; None for a view that none of them has."""
+    """The matrix of a view and which rows have it; None for a view that none of them has.
+
+    Where lists cannot stay where they are, the matrix is of memory that `pool` lends.
+    """
     parts = []
     for batch in batches:
         rows = _rows(batch, view.columns[0], width)
@@ -37,13 +41,13 @@ def read_lists(
         return None, None
     if len(parts) == 1 and parts[0].places is None:
         return np.asarray(parts[0].values, dtype=view.dtype), parts[0].present
-    return _joined(parts, list(map(len, batches)), width, view)
+    return _joined(parts, list(map(len, batches)), width, view, pool)
 
 
 def _joined(
-    parts: Sequence[Rows], lengths: Sequence[int], width: int, view: ViewColumns
+    parts: Sequence[Rows], lengths: Sequence[int], width: int, view: ViewColumns, pool: Pool
 ) -> tuple[Array, Mask | None]:
-    matrix = np.empty((sum(lengths), width), dtype=view.dtype)
+    matrix = pool.lend(sum(lengths) * width, view.dtype).reshape(sum(lengths), width)
     mask = None if all(part.present is None for part in parts) else np.ones(len(matrix), dtype=bool)
     start = 0
     for part, length in zip(parts, lengths, strict=True):

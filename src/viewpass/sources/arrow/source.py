@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array, Mask, Matrix
+from viewpass.kernels.pool import Pool
 from viewpass.sources.ahead import ahead
 from viewpass.sources.arrow.batches import Batch, Reader
 from viewpass.sources.arrow.columns import ViewColumns, find_views
@@ -64,7 +65,7 @@ class ArrowSource(Source):
                 break
         if not found:
             raise DataError(f"there is no row {start}: the data has become shorter.")
-        return self._chunk(found, widths)
+        return self._chunk(found, widths, Pool())
 
     def place(self, start: int, stop: int) -> str:
         """Name rows by their numbers and files."""
@@ -93,10 +94,11 @@ class ArrowSource(Source):
         return {**self._reader.identity(), "views": views, "id": self._id}
 
     def _groups(self, size: int, start: int) -> Iterator[list[Chunk]]:
-        """Chunks as they come out of one batch."""
+        """Chunks as they come out of one batch; while they are made, the next one is decoded."""
         widths = dict(zip(self.schema.names, self.schema.widths, strict=True))
         waiting: list[Batch] = []
-        for batch in self._reader.batches(self._columns(), self._read_rows(size), start):
+        pool = Pool()
+        for batch in ahead(self._reader.batches(self._columns(), self._read_rows(size), start)):
             made, place = [], 0
             while place < len(batch):
                 row = batch.row + place
@@ -104,24 +106,24 @@ class ArrowSource(Source):
                 waiting.append(piece)
                 place += len(piece)
                 if (row + len(piece)) % size == 0:
-                    made.append(self._chunk(waiting, widths))
+                    made.append(self._chunk(waiting, widths, pool))
                     waiting = []
             if made:
                 yield made
         if waiting:
-            yield [self._chunk(waiting, widths)]
+            yield [self._chunk(waiting, widths, pool)]
 
     def _read_rows(self, size: int) -> int:
         """Rows to read at a time: whole chunks, for then none has to be put together from two batches."""
         fitting = READ_BYTES // max(self._reader.row_bytes or 512, 1)
         return min(size * max(1, fitting // size), max(MOST_ROWS, fitting))
 
-    def _chunk(self, batches: Sequence[Batch], widths: dict[str, int | None]) -> Chunk:
+    def _chunk(self, batches: Sequence[Batch], widths: dict[str, int | None], pool: Pool) -> Chunk:
         n_rows = sum(map(len, batches))
         matrices: list[Matrix | None] = []
         masks: list[Mask | None] = []
         for name, view in zip(self.schema.names, self._views, strict=True):
-            matrix, mask = _read(batches, view, widths[name])
+            matrix, mask = _read(batches, view, widths[name], pool)
             if matrix is not None:
                 widths[name] = matrix.shape[1]
             matrices.append(matrix)
@@ -145,13 +147,13 @@ class ArrowSource(Source):
 
 
 def _read(
-    batches: Sequence[Batch], view: ViewColumns | None, width: int | None
+    batches: Sequence[Batch], view: ViewColumns | None, width: int | None, pool: Pool
 ) -> tuple[Matrix | None, Mask | None]:
     if view is None:
         return None, None
     if view.form == "numbers":
         return read_numbers(batches, view), None
-    return read_sparse(batches, view) if view.form == "sparse" else read_lists(batches, view, width)
+    return read_sparse(batches, view) if view.form == "sparse" else read_lists(batches, view, width, pool)
 
 
 def _schema(names: Sequence[str], views: Sequence[ViewColumns | None]) -> Schema:
