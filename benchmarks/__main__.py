@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks import machine, run, table
 from benchmarks.workloads import FAMILIES, QUICK_SHARE, WORKLOADS
 
-SECTIONS = ("scaling", "first")
+SECTIONS = ("scaling", "first", "anchors")
 
 
 def main() -> int:
@@ -34,6 +34,8 @@ def main() -> int:
         found["scaling"] = run.measure_scaling(effort)
     if "first" in options.only:
         found["first_call"] = run.measure_first_call(effort)
+    if "anchors" in options.only:
+        found["anchors"] = run.measure_anchors(effort)
     _write(found, options.out)
     failed = [row for row in found["rows"] if "failed" in row and row["method"].startswith("viewpass")]
     return 1 if failed else 0
