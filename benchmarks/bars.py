@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from benchmarks.anchors import GRAPH, NUMBERS
 from benchmarks.ours import DEFAULT, PUBLISHED
 
 MEBIBYTE = 1 << 20
@@ -17,6 +18,7 @@ FASTER_THAN_IMML = 20.0  # on digit
 THREADS_GAIN = 1.7
 GROWTH = {"10 x the rows": 10.5, "2 x the clusters": 2.0, "2 x the columns": 2.0}
 COMPILE_SECONDS = 10.0
+ANCHORS_COST = 2.0  # looks with as many centres: 20 anchors a cluster, their graph included
 WARM_FIT_SECONDS = 0.05
 
 
@@ -70,6 +72,9 @@ def _sections(found: dict[str, Any]) -> Iterator[Bar]:
             yield Bar(f"{row['workload']}: gain of a second thread", row["gain"], THREADS_GAIN, at_least=True)
     for what, growth in found.get("scaling", {}).get("growth", {}).items():
         yield Bar(f"{what}: times the time", growth["ours"], GROWTH[what])
+    for row in found.get("anchors", ()):
+        if row.get("what") == GRAPH and row["anchors"] == NUMBERS[0]:
+            yield Bar(f"{row['anchors']} anchors and their graph: times one look", row["ratio"], ANCHORS_COST)
     for row in found.get("first_call", ()):
         cold, warm = row["nothing cached"], row["cache warm"]
         if "failed" not in cold and "failed" not in warm:

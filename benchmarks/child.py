@@ -55,6 +55,10 @@ def _work(kind: str) -> Any:
         from benchmarks.first import first
 
         return first
+    if kind == "anchors":
+        from benchmarks.anchors import anchors
+
+        return anchors
     if kind == "scaling":
         from benchmarks.scaling import scaling
 

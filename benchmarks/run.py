@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import first, scaling
+from benchmarks import anchors, first, scaling
 from benchmarks.child import FailedError, start
 from benchmarks.data import Data, save
 from benchmarks.ours import STARTS, warmup_rows
@@ -93,6 +93,22 @@ def measure_first_call(effort: Effort) -> list[Row]:
         with tempfile.TemporaryDirectory(prefix="viewpass-bench-") as cache:
             cold, warm = (ask(job, effort, {"NUMBA_CACHE_DIR": cache}) for _ in range(2))
         rows.append({"data": kind, "nothing cached": cold, "cache warm": warm})
+    return rows
+
+
+def measure_anchors(effort: Effort) -> list[Row]:
+    """For each number of anchors: one look with so many centres, and fits beside it."""
+    rows = []
+    for number in anchors.NUMBERS:
+        job = {"kind": "anchors", "method": f"{number:,} anchors", "anchors": number}
+        found = ask({**job, "rows": round(anchors.ROWS * effort.share)}, effort)
+        if "failed" in found:
+            rows.append({"anchors": number, **found})
+            continue
+        for name, numbers in found["found"].items():
+            least = min(numbers["fits"])
+            row = {"anchors": number, "what": name, "look": found["look"], "seconds": least, **numbers}
+            rows.append({**row, "ratio": least / found["look"], "cut_seconds": min(numbers["cuts"])})
     return rows
 
 

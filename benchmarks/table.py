@@ -30,6 +30,8 @@ def text(found: dict[str, Any]) -> str:
         parts.append(_scaling(found["scaling"]))
     if found.get("first_call"):
         parts.append(_first_call(found["first_call"]))
+    if found.get("anchors"):
+        parts.append(_anchors(found["anchors"]))
     parts.append(_bars(found))
     return "\n\n".join(parts) + "\n"
 
@@ -130,6 +132,18 @@ def _first_call(rows: list[dict[str, Any]]) -> str:
             later = short(min(said["later_fits"]))
             lines.append((f"{row['data']}, {state}", short(said["import"]), short(said["first_fit"]), later))
     return grid(("1,000 rows", "import s", "first fit s", "later fits s"), lines)
+
+
+def _anchors(rows: list[dict[str, Any]]) -> str:
+    lines = []
+    for row in rows:
+        if "failed" in row:
+            lines.append((f"{row['anchors']:,}: {row['failed'][:60]}", *[""] * 6))
+            continue
+        times = (row["look"], row["seconds"], row["ratio"], row["cut_seconds"])
+        lines.append((f"{row['anchors']:,}", row["what"], *map(short, times), f"{row['nmi']:.3f}"))
+    head = ("mnist70k_3v, anchors", "fit", "one look s", "seconds", "x look", "cut s", "NMI")
+    return grid(head, lines, left=2)
 
 
 def _bars(found: dict[str, Any]) -> str:

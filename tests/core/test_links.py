@@ -7,8 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from viewpass.core.links import NEIGHBOURS, links_of, mixture
+from viewpass.core import assign
+from viewpass.core.assign import Workspace, assign_and_add
+from viewpass.core.centres import Centres
+from viewpass.core.links import NEIGHBOURS, first_mixture, links_of, mixture
 from viewpass.kernels.links import UNIT
+from viewpass.views.chunk import Chunk
+from viewpass.views.rows import MeasuredRows
 
 
 def plain_mixture(distance, n_seen, n_near):
@@ -33,7 +38,7 @@ def plain_links(rows, n_anchors):
 @st.composite
 def looks(draw):
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    n_rows, n_anchors = draw(st.integers(1, 40)), draw(st.integers(2, 12))
+    n_rows, n_anchors = draw(st.integers(1, 40)), draw(st.integers(2, 60))
     if draw(st.booleans()):  # many ties
         distance = rng.integers(0, 4, size=(n_rows, n_anchors)).astype(np.float64)
     else:
@@ -96,3 +101,24 @@ def test_few_anchors(n_anchors):
     assert rows.near.shape == (5, max(1, n_anchors - 1))
     assert links_of(rows, n_anchors).sum() > 0
     np.testing.assert_allclose(rows.of(np.ones((n_anchors, 2)))[[0, 1, 3, 4]], 1.0, atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_anchors", [1, 3, 40])
+def test_a_first_look_mixes_as_its_distances_do_whether_they_are_kept_or_not(dtype, n_anchors, monkeypatch):
+    rng = np.random.default_rng(n_anchors)
+    views = [rng.standard_normal((300, width)).astype(dtype) for width in (9, 5)]
+    for view in views:
+        view[rng.random(300) < 0.4] = np.nan
+    centres = Centres.of([rng.standard_normal((n_anchors, view.shape[1])) for view in views])
+    found = []
+    for kept_bytes, n_threads in ((2**26, 1), (2**26, 2), (0, 2)):
+        monkeypatch.setattr(assign, "KEPT_BYTES", kept_bytes)
+        rows, workspace = MeasuredRows(Chunk.of(views)), Workspace(n_threads)
+        decision, _ = assign_and_add(rows, centres, None, workspace, keep=True, mixed=True)
+        if kept_bytes:
+            found.append(mixture(decision.distance, rows.n_seen))
+        found.append(first_mixture(rows, centres, decision, workspace))
+    for one in found[1:]:
+        np.testing.assert_array_equal(one.weights, found[0].weights)
+        np.testing.assert_array_equal(one.near, found[0].near)

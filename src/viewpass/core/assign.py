@@ -16,7 +16,8 @@ from viewpass.core.fused import Step
 from viewpass.core.statistics import Statistics
 from viewpass.kernels import choose
 from viewpass.kernels.chunk.desk import Desk, new_room
-from viewpass.kernels.grid import Floats, Integers, Labels, Mask
+from viewpass.kernels.grid import Array, Floats, Integers, Labels, Mask
+from viewpass.kernels.links import MOST_NEAR
 from viewpass.kernels.pool import Pool
 from viewpass.kernels.scratch import Scratch
 from viewpass.kernels.threads import run_blocks, single_threaded_blas
@@ -32,10 +33,18 @@ class Decision:
 
     Where they fit, the distances of the last look are kept too (`distance`), so that a later look
     need only be at the clusters that moved: `stale` are those some rows have not been compared with
-    since.
+    since. `mixed`: a first look by the compiled phases also tells the rows' nearest centres (`mixture`).
     """
 
-    def __init__(self, n_rows: int, n_clusters: int, *, keep: bool = False, pool: Pool | None = None) -> None:
+    def __init__(
+        self,
+        n_rows: int,
+        n_clusters: int,
+        *,
+        keep: bool = False,
+        mixed: bool = False,
+        pool: Pool | None = None,
+    ) -> None:
         self.labels: Labels = np.full(n_rows, -1, dtype=np.int32)
         self.margins: Floats = np.full(n_rows, np.inf)
         self.slack: Floats = np.zeros(n_rows)
@@ -45,6 +54,10 @@ class Decision:
             self.distance = flat.reshape(n_rows, n_clusters)
         self.stale: Mask = np.ones(n_clusters, dtype=bool)
         self.complete = False  # whether `distance` holds every row, or a bound of it
+        self.mixture: tuple[Array, Integers] | None = None  # which, and with what weight (links.Mixture)
+        if mixed and n_clusters > 1:
+            shape = (n_rows, min(MOST_NEAR, n_clusters - 1))
+            self.mixture = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=np.int64)
 
 
 @dataclass
@@ -116,18 +129,19 @@ def assign_and_add(
     workspace: Workspace,
     *,
     keep: bool = False,
+    mixed: bool = False,
 ) -> tuple[Decision, Statistics | None]:
     """Decide all rows; give the statistics with them as well, which leaves `total` as it was."""
     if rows.desk is None:
         collect = None if total is None else total.copy(workspace.n_threads)
         return _assign(rows, centres, workspace, collect=collect, keep=keep), collect
     widths = centres.widths(rows.chunk.schema.widths) if total is None else total.widths
-    decision = Decision(rows.n_rows, centres.n_clusters, keep=keep, pool=workspace.pool)
+    decision = Decision(rows.n_rows, centres.n_clusters, keep=keep, mixed=mixed, pool=workspace.pool)
     step = Step(rows, centres, widths, workspace)
     sound, after = step.look_first(decision, total)
     if not sound:  # rows had to be mended: look at all of them again
         rows.measure(workspace.n_threads)
-        return assign_and_add(rows, centres, total, workspace, keep=keep)
+        return assign_and_add(rows, centres, total, workspace, keep=keep, mixed=mixed)
     decision.stale[:] = False
     decision.complete = decision.distance is not None
     workspace.n_looks += rows.n_rows

@@ -25,10 +25,13 @@ from viewpass.kernels.chunk.desk import (
     LOSSES,
     MAX_ITER,
     MEAN,
+    MIX,
+    MIXED_NEAR,
     N_CLUSTERS,
     N_COLUMNS,
     N_ITER,
     N_LOOKS,
+    N_MIXED,
     N_ROOMS,
     N_SPANS,
     NEW,
@@ -131,6 +134,10 @@ class Step:
         self.desk.table[DISTANCE] = 0
         if decision.distance is not None:
             self.desk.put(DISTANCE, decision.distance)
+        self.desk.table[MIX] = 0
+        if decision.mixture is not None:
+            self.desk.put_all(MIXED_NEAR, decision.mixture)
+            self.desk.table[MIX], self.desk.table[N_MIXED] = step.address("mix"), decision.mixture[0].shape[1]
 
     def _lay_sums(self, total: Statistics, after: Statistics) -> None:
         sums = (total.flat, total.flat_counts, after.flat, after.flat_counts)

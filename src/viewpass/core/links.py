@@ -15,10 +15,10 @@ from viewpass.core.assign import Decision, Workspace
 from viewpass.core.centres import Centres
 from viewpass.core.nearness import looked_at
 from viewpass.kernels.grid import Array, Floats, Integers
-from viewpass.kernels.links import UNIT, kernel
+from viewpass.kernels.links import MOST_NEAR, UNIT, kernel
 from viewpass.views.rows import MeasuredRows
 
-NEIGHBOURS = 4  # anchors a row is a mixture of
+NEIGHBOURS = MOST_NEAR  # anchors a row is a mixture of
 MOST_ROWS = 2**32  # z z' of so many rows fit into 63 bits
 
 
@@ -36,17 +36,24 @@ class Mixture(NamedTuple):
         return mixed
 
 
-def mixture(distance: Floats, n_seen: Integers, n_near: int = NEIGHBOURS) -> Mixture:
+def mixture(distance: Floats, n_seen: Integers) -> Mixture:
     """Rows as mixtures of anchors, from the distances to all of them."""
     n_rows, n_anchors = distance.shape
-    n_near = max(1, min(n_near, n_anchors - 1))
+    n_near = max(1, min(NEIGHBOURS, n_anchors - 1))
     near = np.zeros((n_rows, n_near), dtype=np.int32)
     weights = np.zeros((n_rows, n_near), dtype=np.int64)
     if n_anchors == 1:
         weights[n_seen > 0] = UNIT
     else:
-        kernel("mix")(np.ascontiguousarray(distance), n_seen, near, weights)
+        distance, n_seen = np.ascontiguousarray(distance), np.ascontiguousarray(n_seen, dtype=np.int64)
+        there = (_address(each) for each in (n_seen, near, weights))
+        kernel("mix")(_address(distance), n_rows, n_anchors, *there, n_near)
     return Mixture(near, weights)
+
+
+def _address(array: Array) -> int:
+    where: int = array.__array_interface__["data"][0]
+    return where
 
 
 def mixture_of(rows: MeasuredRows, centres: Centres, workspace: Workspace) -> Mixture:
@@ -55,13 +62,14 @@ def mixture_of(rows: MeasuredRows, centres: Centres, workspace: Workspace) -> Mi
 
 
 def first_mixture(rows: MeasuredRows, centres: Centres, decision: Decision, workspace: Workspace) -> Mixture:
-    """The same from a look that has just been taken, where its distances were kept.
+    """The same from the first look, if it was told to mix and all rows were in its range.
 
-    Those of views of different kinds are of no use: their last bits depend on the number of threads.
+    Its distances are without |x|^2, which weights do not depend on. Those of views of different kinds
+    would be of no use: their last bits depend on the number of threads.
     """
-    if rows.desk is None or decision.distance is None or not np.isfinite(decision.slack).all():
+    if decision.mixture is None or not np.isfinite(decision.slack).all():
         return mixture_of(rows, centres, workspace)
-    return mixture(decision.distance, rows.n_seen)  # without |x|^2, which weights do not depend on
+    return Mixture(*decision.mixture)
 
 
 def links_of(rows: Mixture, n_anchors: int) -> Integers:

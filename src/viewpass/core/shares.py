@@ -99,6 +99,7 @@ class Share:
             *(self.rows, stage.centres, self._nothing(stage.centres.n_clusters, stage.centres)),
             self.workspace,
             keep=True,
+            mixed=stage.mixed,
         )
         assert change is not None
         self._decision, self._stage = decision, stage.name

@@ -54,14 +54,15 @@ def from_centres(
     `mixed`: give its rows as mixtures of these centres, too.
     """
     total = total.widened(centres.widths(total.widths))
-    if rows.desk is not None and not mixed:
-        decision = Decision(rows.n_rows, total.n_clusters, keep=True, pool=workspace.pool)
+    if rows.desk is not None:
+        decision = Decision(rows.n_rows, total.n_clusters, keep=True, mixed=mixed, pool=workspace.pool)
         on_desk = Step(rows, centres, total.widths, workspace)
         done = on_desk.read(total, decision, rules, _filling(rows, rules, first=False))
         if done is not None and done.n_iter > 0:
-            return Outcome(done.total, done.centres, decision, done.loss, done.n_iter)
+            mixture = first_mixture(rows, centres, decision, workspace) if mixed else None
+            return Outcome(done.total, done.centres, decision, done.loss, done.n_iter, mixture)
         rows.measure(workspace.n_threads)
-    decision, after = assign_and_add(rows, centres, total, workspace, keep=True)
+    decision, after = assign_and_add(rows, centres, total, workspace, keep=True, mixed=mixed)
     assert after is not None
     mixture = first_mixture(rows, centres, decision, workspace) if mixed else None
     outcome = settle(rows, after, centres, decision, rules, workspace)

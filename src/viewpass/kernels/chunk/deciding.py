@@ -22,6 +22,7 @@ from viewpass.kernels.chunk.desk import (
     LOOK_AT,
     MARGINS,
     MEASURE,
+    MIX,
     N_CLUSTERS,
     N_ROWS,
     N_SEEN,
@@ -215,8 +216,8 @@ def look_at(table, room_table, means, rows, n_which, narrow, n_clusters, line, f
 def first(table, room_table, means, begin, end, _span, _e, _f, _g):
     """Measure rows begin..end (if FRESH), look at them, choose, and add them to the PART sums (if SUMMING).
 
-    OUT INVERSE, STATUS, N_SEEN, LABELS, MARGINS, SLACK, DISTANCE, PART_STEPS (of clusters that have a
-    count); INOUT PART_COUNTS, WORST: nothing may be believed if a row is at fault.
+    OUT INVERSE, STATUS, N_SEEN, LABELS, MARGINS, SLACK, DISTANCE, the mixtures (if MIX), PART_STEPS (of
+    clusters that have a count); INOUT PART_COUNTS, WORST: nothing may be believed if a row is at fault.
     """
     desk, room = whole_at(table), whole_at(room_table)
     n_clusters, n_views, addresses = desk[N_CLUSTERS], desk[N_VIEWS], whole_at(desk[ADDRESSES])
@@ -239,6 +240,8 @@ def first(table, room_table, means, begin, end, _span, _e, _f, _g):
             far = desk[DISTANCE] + 8 * start * n_clusters
         call(desk[LOOK_AT], table, room_table, means, rows, n_here, narrow, n_clusters, squares, far)
         call(desk[CHOOSE], table, room_table, means, rows, n_here, 0, 0, 0, 0)
+        if desk[MIX] != 0:
+            call(desk[MIX], table, room_table, start, n_here, far, 0, 0, 0, 0)
         if desk[SUMMING]:
             for v in range(n_views):
                 call(desk[SUM_UP], table, room_table, v, start, start + n_here, 0, 0, 0, 0)

@@ -60,7 +60,10 @@ SYNC, YIELD = 100, 101  # numbers that threads share; the system's function that
 JOINED, TEAM, ARRIVED, ROUND, NEXT = (64 * n for n in range(5))  # a cache line each, from SYNC on
 LOSSES = 102  # of chunks that are worked on one after another
 SPARSE = 103  # whether views are CSR
-SLOTS = 104
+# Rows as mixtures of the anchors they are near when first looked at (kernels/links.py): the phase that
+# makes them (0: they are not wanted), anchors and weights of each row, how many.
+MIX, MIXED_NEAR, MIXED_WEIGHTS, N_MIXED = range(104, 108)
+SLOTS = 108
 
 # A thread's own table: room to work, and sums of its own.
 TILE_ROWS, TILE, PRODUCT, PLACES, WHICH, FAR, LISTED, EXACT = range(8)

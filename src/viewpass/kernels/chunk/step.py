@@ -8,6 +8,7 @@ from typing import Any
 
 from numba import types
 
+from viewpass.kernels import links
 from viewpass.kernels.chunk import crew, deciding, renewing, revising, summing
 from viewpass.kernels.compiling import callback, compiled, once
 
@@ -20,7 +21,11 @@ ON_DESK: dict[str, Any] = {
     **dict.fromkeys(("whether", "iterate", "crew"), crew),
 }
 FOR_SPARSE: dict[str, Any] = {"sort": summing, "fold_in": summing, "spread": renewing}  # after them
-BY_NAME: dict[str, Any] = {"measure": deciding, "several": crew}  # which only Python calls
+BY_NAME: dict[str, Any] = {
+    "measure": deciding,
+    "several": crew,
+    "mix": links,
+}  # not always on it
 
 
 @once
@@ -39,6 +44,11 @@ def addresses(*, sparse: bool) -> tuple[int, ...]:
     """Where the phases on the desk lie; 0 for those that only CSR needs, if it is not."""
     found = [int(_compiled(name).address) for name in (*ON_DESK, *(FOR_SPARSE if sparse else ()))]
     return (*found, *[0] * (len(ON_DESK) + len(FOR_SPARSE) - len(found)))
+
+
+def address(name: str) -> int:
+    """Where one phase lies."""
+    return int(_compiled(name).address)
 
 
 @cache
