@@ -65,6 +65,21 @@ def _traces(centres, sums, clusters, out):  # type: ignore[no-untyped-def]
         out[c] = fold(lanes)
 
 
+def _squares(centres, out):  # type: ignore[no-untyped-def]
+    """|u_k|^2 of every centre.  IN centres; OUT out."""
+    width = centres.shape[1]
+    whole = width // LANES * LANES
+    lanes = new_lanes()
+    for k in range(centres.shape[0]):
+        clear(lanes)
+        for j in range(0, whole, LANES):
+            for lane in range(LANES):
+                lanes[lane] += centres[k, j + lane] * centres[k, j + lane]
+        for j in range(whole, width):
+            lanes[j - whole] += centres[k, j] * centres[k, j]
+        out[k] = fold(lanes)
+
+
 def _in_eights(values, out):  # type: ignore[no-untyped-def]
     """IN values (K x d); OUT out (K / 8 x d x 8, float32, what is over zero)."""
     n_clusters = values.shape[0]
@@ -82,11 +97,13 @@ _SIGNATURES = {
         *(_SUMS, read_only(_I64, 1), _F64, read_only(types.boolean, 1), _MATRIX),
         *(_F64[:, ::1], _F64[::1], _F64[::1], _F64[::1]),
     ),
+    "squares": types.void(_MATRIX, _F64[::1]),
     "in_eights": types.void(_MATRIX, types.float32[:, :, ::1]),
     "traces": types.void(_MATRIX, _SUMS, read_only(_I64, 1), _F64[::1]),
 }
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "refresh": _refresh,
+    "squares": _squares,
     "in_eights": _in_eights,
     "traces": _traces,
 }
@@ -110,6 +127,13 @@ def refresh(
 ) -> None:
     """Eq. 13 for clusters that changed and have rows, into `centres`; and their norms, traces, moves."""
     _kernel("refresh")(steps, counts, alpha, changed, before, centres, squares, traces, shifts)
+
+
+def squared_norms(centres: Floats) -> Floats:
+    """|u_k|^2 of every centre."""
+    out = np.empty(len(centres))
+    _kernel("squares")(np.ascontiguousarray(centres), out)
+    return out
 
 
 def in_eights(values: Floats, out: Array) -> None:
