@@ -11,8 +11,8 @@ import numpy as np
 from viewpass.core.packed import Packed
 from viewpass.core.statistics import WORTH_THREADS, Statistics
 from viewpass.kernels.grid import Floats, Integers, Mask
-from viewpass.kernels.means import refresh
-from viewpass.kernels.reference import centre_terms, squared_norms
+from viewpass.kernels.means import refresh, squared_norms
+from viewpass.kernels.reference import centre_terms
 from viewpass.kernels.threads import run_blocks, single_threaded_blas
 from viewpass.kernels.view import View, centres_of
 from viewpass.views.rows import MeasuredRows
@@ -234,23 +234,27 @@ def from_memberships(
     n_clusters = memberships.shape[1]
     views: list[ViewCentres | None] = [None] * rows.n_views
     known = [np.zeros(n_clusters, dtype=bool) for _ in range(rows.n_views)]
+
+    def solve(v: int, _: int) -> None:
+        view, present = rows.views[v], np.flatnonzero(rows.inverse[v] > 0)
+        if view is None or not len(present):
+            return
+        taken = memberships[present]
+        sums, weights = soft_sums(view, present, rows.inverse[v], taken, 1 if by_view else n_threads)
+        if alpha > 0:
+            solved = np.linalg.solve(weights + alpha * np.eye(n_clusters), sums)
+        else:
+            solved = np.linalg.lstsq(weights, sums, rcond=None)[0]
+        values: Floats = np.array(solved, dtype=np.float64, order="C")
+        empty = taken.sum(axis=0) == 0
+        for k in np.flatnonzero(empty):
+            values[k] = filling(v, int(k), None, False)
+        views[v] = ViewCentres.of(values)
+        known[v] = ~empty | (filling.fill is not None)
+
+    by_view = all(view is None or view.kind == "sparse" for view in rows.views)
     with single_threaded_blas():
-        for v, view in enumerate(rows.views):
-            present = np.flatnonzero(rows.inverse[v] > 0)
-            if view is None or not len(present):
-                continue
-            taken = memberships[present]
-            sums, weights = soft_sums(view, present, rows.inverse[v], taken, n_threads)
-            if alpha > 0:
-                solved = np.linalg.solve(weights + alpha * np.eye(n_clusters), sums)
-            else:
-                solved = np.linalg.lstsq(weights, sums, rcond=None)[0]
-            values: Floats = np.array(solved, dtype=np.float64, order="C")
-            empty = taken.sum(axis=0) == 0
-            for k in np.flatnonzero(empty):
-                values[k] = filling(v, int(k), None, False)
-            views[v] = ViewCentres.of(values)
-            known[v] = ~empty | (filling.fill is not None)
+        run_blocks(solve, rows.n_views, n_threads if by_view else 1)
     return Centres(views, known)
 
 
@@ -260,16 +264,23 @@ def soft_sums(
     """Eq. 12 for a soft V: X'V as a K x d matrix, and V'V; sums of parts that do not depend on threads."""
     n_blocks = max(1, min(SOFT_BLOCKS, len(present) // SOFT_ROWS))
     cuts = [len(present) * block // n_blocks for block in range(n_blocks + 1)]
-    parts: list[Any] = [None] * (2 * n_blocks)
 
-    def multiply(block: int, _: int) -> None:
-        part = slice(cuts[block // 2], cuts[block // 2 + 1])
+    def multiply(block: int) -> tuple[Floats, Floats]:
+        part = slice(cuts[block], cuts[block + 1])
         mine = memberships[part]
-        if block % 2:
-            parts[block] = mine.T @ mine
-        else:
-            parts[block] = view.unit_rows(present[part], inverse).T @ mine
+        return view.weighed_sums(present[part], inverse, mine), mine.T @ mine
 
-    run_blocks(multiply, 2 * n_blocks, n_threads if n_blocks > 1 else 1)
-    sums, weights = sum(parts[2::2], parts[0]), sum(parts[3::2], parts[1])
+    if n_threads == 1:  # wide sums: no more of them at a time than need be
+        sums, weights = multiply(0)
+        for block in range(1, n_blocks):
+            for whole, more in zip((sums, weights), multiply(block), strict=True):
+                whole += more
+    else:
+        parts: list[Any] = [None] * n_blocks
+
+        def work(block: int, _: int) -> None:
+            parts[block] = multiply(block)
+
+        run_blocks(work, n_blocks, n_threads)
+        sums, weights = (sum(more[1:], more[0]) for more in zip(*parts, strict=True))
     return np.ascontiguousarray(sums.T), weights

@@ -65,6 +65,7 @@ if TYPE_CHECKING:
 SMALL = 2**21  # multiplications of a look that one thread does sooner than two
 TILE_BYTES = 2**18  # of a tile of rows that is looked at and summed while it is in cache
 LEAST_TILE, MOST_TILE = 48, 192
+SPARSE_TILE = 256  # rows looked at in one view after another: its centres stay in cache meanwhile
 SPANS = 4  # parts of a chunk for each thread: whoever is quicker takes more
 LEAST_SPAN = 96  # rows
 
@@ -328,6 +329,8 @@ class Step:
 
 
 def _tile_rows(n_columns: int, rows: MeasuredRows) -> int:
+    if rows.numbers and len(rows.numbers) > 1:
+        return SPARSE_TILE
     size = 4 if rows.numbers and rows.numbers[0] == "float32" else 8
     fitting = TILE_BYTES // max(size * n_columns, 1)
     return min(max(LEAST_TILE, fitting), MOST_TILE)

@@ -8,7 +8,7 @@ import numpy as np
 
 from viewpass.core.centres import Centres
 from viewpass.core.statistics import Statistics, squares_of
-from viewpass.kernels import means, reference
+from viewpass.kernels import means
 from viewpass.kernels.grid import Mask
 
 
@@ -22,12 +22,9 @@ def loss(centres: Centres, total: Statistics, alpha: float, moved: Mask | None =
     for v, view in enumerate(centres.views):
         if view is None:
             continue
-        if moved is None:
-            traces = reference.centre_terms(view.values, total.steps[v])
-        else:
-            which = np.flatnonzero(moved)
-            traces = view.traces.copy()
-            traces[which] = means.centre_terms(view.values, total.steps[v], which)
+        which = np.arange(total.n_clusters) if moved is None else np.flatnonzero(moved)
+        traces = view.traces.copy()
+        traces[which] = means.centre_terms(view.values, total.steps[v], which)
         for term in view.squares * (total.counts[v] + alpha) - 2.0 * traces:  # in this order
             value += float(term)
     return value

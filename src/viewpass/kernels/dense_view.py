@@ -120,3 +120,7 @@ class DenseView:
         out = np.empty((len(rows), self.shape[1]))
         kernel("unit", self._dtype)(self.values, rows, inverse, out)
         return out
+
+    def weighed_sums(self, rows: Integers, inverse: Floats, memberships: Floats) -> Floats:
+        sums: Floats = self.unit_rows(rows, inverse).T @ memberships
+        return sums

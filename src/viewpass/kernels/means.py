@@ -49,8 +49,8 @@ def _refresh(steps, counts, alpha, changed, before, centres, squares, traces, sh
         shifts[k] = fold(shift)
 
 
-def _traces(centres, sums, clusters, out):  # type: ignore[no-untyped-def]
-    """u_k.R_k of some clusters.  IN centres, sums, clusters; OUT out."""
+def _dots(centres, others, clusters, out):  # type: ignore[no-untyped-def]
+    """u_k.y of some clusters, whose y follow one another.  IN centres, others, clusters; OUT out."""
     width = centres.shape[1]
     whole = width // LANES * LANES
     lanes = new_lanes()
@@ -59,9 +59,9 @@ def _traces(centres, sums, clusters, out):  # type: ignore[no-untyped-def]
         clear(lanes)
         for j in range(0, whole, LANES):
             for lane in range(LANES):
-                lanes[lane] += centres[k, j + lane] * (np.float64(sums[k, j + lane]) * STEP)
+                lanes[lane] += centres[k, j + lane] * others[c, j + lane]
         for j in range(whole, width):
-            lanes[j - whole] += centres[k, j] * (np.float64(sums[k, j]) * STEP)
+            lanes[j - whole] += centres[k, j] * others[c, j]
         out[c] = fold(lanes)
 
 
@@ -83,12 +83,12 @@ _SIGNATURES = {
         *(_F64[:, ::1], _F64[::1], _F64[::1], _F64[::1]),
     ),
     "in_eights": types.void(_MATRIX, types.float32[:, :, ::1]),
-    "traces": types.void(_MATRIX, _SUMS, read_only(_I64, 1), _F64[::1]),
+    "dots": types.void(_MATRIX, _MATRIX, read_only(_I64, 1), _F64[::1]),
 }
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "refresh": _refresh,
     "in_eights": _in_eights,
-    "traces": _traces,
+    "dots": _dots,
 }
 
 
@@ -112,6 +112,13 @@ def refresh(
     _kernel("refresh")(steps, counts, alpha, changed, before, centres, squares, traces, shifts)
 
 
+def squared_norms(centres: Floats) -> Floats:
+    """|u_k|^2 of every centre."""
+    out, values = np.empty(len(centres)), np.ascontiguousarray(centres)
+    _kernel("dots")(values, values, np.arange(len(values)), out)
+    return out
+
+
 def in_eights(values: Floats, out: Array) -> None:
     """Lay centres (K x d) out as float32, eight clusters side by side in each column."""
     _kernel("in_eights")(values, out)
@@ -120,5 +127,6 @@ def in_eights(values: Floats, out: Array) -> None:
 def centre_terms(centres: Floats, steps: Integers, clusters: Integers) -> Floats:
     """u_k.R_k of some clusters."""
     out = np.empty(len(clusters))
-    _kernel("traces")(centres, steps, clusters, out)
+    sums = np.multiply(steps[clusters], STEP, dtype=np.float64)
+    _kernel("dots")(np.ascontiguousarray(centres), sums, clusters, out)
     return out

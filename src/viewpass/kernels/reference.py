@@ -218,6 +218,10 @@ class ReferenceView:
     def unit_rows(self, rows: Integers, inverse: Floats) -> Floats:
         return np.multiply(self._steps(rows, inverse)[0], STEP, dtype=np.float64)
 
+    def weighed_sums(self, rows: Integers, inverse: Floats, memberships: Floats) -> Floats:
+        sums: Floats = self.unit_rows(rows, inverse).T @ memberships
+        return sums
+
     def _steps(self, rows: Integers, inverse: Floats) -> tuple[Integers, Mask]:
         chosen = inverse[rows]
         return unit_rows(self.values[rows], chosen), chosen > 0

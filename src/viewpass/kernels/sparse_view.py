@@ -104,3 +104,8 @@ class SparseView:
         unit.data *= np.repeat(inverse[rows], np.diff(unit.indptr))
         unit.data[:] = (unit.data + ROUNDER) - ROUNDER
         return unit
+
+    def weighed_sums(self, rows: Integers, inverse: Floats, memberships: Floats) -> Floats:
+        out = np.zeros((self.shape[1], memberships.shape[1]))
+        kernel("weigh", *self._types)(*self._arrays, rows, inverse, memberships, out)
+        return out

@@ -67,6 +67,9 @@ class View(Protocol):
     def unit_rows(self, rows: Integers, inverse: Floats) -> Matrix:
         """Rows that are present, scaled to unit length and on the grid, in float64."""
 
+    def weighed_sums(self, rows: Integers, inverse: Floats, memberships: Floats) -> Floats:
+        """X'V of such rows (d x K) for a soft V, which has a line for each of `rows`."""
+
 
 _CENTRES: dict[str, Any] = {
     "dense": DenseCentres,

@@ -266,9 +266,10 @@ def crew(table, _room, looking, joining, settling, _d, _e, _f, _g):
         if desk[WORST] > PRESENT:
             return 0
     if joining != NOT_AT_ALL:
-        n_parts = n_team if desk[SUMMING] and joining == WITH_ROWS else 0
-        call(desk[JOIN], table, room_table, me, n_team, n_parts, 0, 0, 0, 0)
-        if not desk[SUMMING] and joining == WITH_ROWS:
+        if desk[SUMMING] or joining != WITH_ROWS:
+            n_parts = n_team if joining == WITH_ROWS else 0
+            call(desk[JOIN], table, room_table, me, n_team, n_parts, 0, 0, 0, 0)
+        else:
             if me == 0:
                 call(desk[SORT], table, 0, 0, 0, 0, 0, 0, 0, 0)
             _meet(desk, n_team)

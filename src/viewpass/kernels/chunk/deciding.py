@@ -47,6 +47,8 @@ from viewpass.kernels.chunk.desk import (
     WORST,
 )
 from viewpass.kernels.chunk.memory import call, flags_at, floats_at, labels_at, shared_max, whole_at, wipe
+from viewpass.kernels.chunk.scanning import LANES as EIGHT
+from viewpass.kernels.chunk.scanning import least_two_of_eights
 from viewpass.kernels.compiling import part
 from viewpass.kernels.grid import ABSENT
 
@@ -157,8 +159,8 @@ def choose(table, room_table, means, rows, n_which, _d, _e, _f, _g):
     IN rows (n_which of them), their distances (in DISTANCE, or in FAR one after another where these are
     not kept), SLACK; OUT LABELS, MARGINS.
     """
-    desk, which = whole_at(table), whole_at(rows)
-    n_clusters, n_seen = desk[N_CLUSTERS], whole_at(desk[N_SEEN])
+    desk, room, which = whole_at(table), whole_at(room_table), whole_at(rows)
+    n_clusters, n_seen, found = desk[N_CLUSTERS], whole_at(desk[N_SEEN]), floats_at(room[FOUR])
     labels, margins, slack = labels_at(desk[LABELS]), floats_at(desk[MARGINS]), floats_at(desk[SLACK])
     for r in range(n_which):
         i = which[r]
@@ -168,10 +170,11 @@ def choose(table, room_table, means, rows, n_which, _d, _e, _f, _g):
             continue
         line = desk[DISTANCE] + 8 * i * n_clusters
         if desk[DISTANCE] == 0:
-            line = whole_at(room_table)[FAR] + 8 * r * n_clusters
+            line = room[FAR] + 8 * r * n_clusters
         distance = floats_at(line)
-        best, least, second = 0, distance[0], np.inf
-        for k in range(1, n_clusters):
+        least_two_of_eights(line, n_clusters, room[FOUR])
+        least, second, best = found[0], found[1], np.int64(found[2])
+        for k in range(n_clusters // EIGHT * EIGHT, n_clusters):
             value = distance[k]
             # Without branches: which is nearest is anyone's guess to the processor.
             second = min(second, max(least, value))
@@ -196,20 +199,29 @@ def look_at(table, room_table, means, rows, n_which, narrow, n_clusters, line, f
     n_rows, addresses, starts = desk[N_ROWS], whole_at(desk[ADDRESSES]), whole_at(desk[STARTS])
     ready, slack = flags_at(desk[means + READY]), floats_at(desk[SLACK])
     n_padded = (n_clusters + PAD - 1) // PAD * PAD
-    wipe(far, 8 * n_which * n_clusters)
     for r in range(n_which):
-        slack[which[r]] = 0.0
+        slack[which[r]] = -1.0  # until a view of the row has been met
     for v in range(desk[N_VIEWS]):
         if addresses[3 * v] == 0 or not ready[v]:
             continue
         inverse, squares = floats_at(desk[INVERSE] + 8 * v * n_rows), floats_at(line + 8 * v * n_clusters)
         for r in range(n_which):
-            if inverse[which[r]] > 0.0:
+            i = which[r]
+            if inverse[i] > 0.0:
                 distance = floats_at(far + 8 * r * n_clusters)
-                for k in range(n_clusters):
-                    distance[k] += squares[k]
+                if slack[i] < 0.0:
+                    slack[i] = 0.0
+                    for k in range(n_clusters):
+                        distance[k] = squares[k]
+                else:
+                    for k in range(n_clusters):
+                        distance[k] += squares[k]
         centres = narrow + 4 * n_padded * starts[v]
         call(desk[LOOK], table, room_table, v, means, rows, n_which, centres, n_clusters, far)
+    for r in range(n_which):
+        if slack[which[r]] < 0.0:
+            slack[which[r]] = 0.0
+            wipe(far + 8 * r * n_clusters, 8 * n_clusters)
     return 0
 
 

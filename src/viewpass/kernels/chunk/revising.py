@@ -30,6 +30,7 @@ from viewpass.kernels.chunk.desk import (
     MOVED,
     MOVERS,
     N_CLUSTERS,
+    N_COLUMNS,
     N_ROWS,
     N_VIEWS,
     NARROW,
@@ -57,10 +58,15 @@ from viewpass.kernels.chunk.desk import (
     WIDTHS,
 )
 from viewpass.kernels.chunk.memory import call, copy, flags_at, floats_at, labels_at, whole_at, wipe
+from viewpass.kernels.chunk.scanning import LANES as EIGHT
+from viewpass.kernels.chunk.scanning import eight_within, lower_eights, lowest_bit
+from viewpass.kernels.chunk.vector import LANES
 from viewpass.kernels.compiling import part
+from viewpass.kernels.lanes import new_lanes
 
 FEW = 6  # a part of the clusters so small is sooner looked at one by one,
 MOST_PAIRS = 16  # if it is not more than this
+NONZEROS = 32  # of a sparse row, supposed
 MOST_OF = 0.85  # of the rows in doubt: look at all of them, so that every distance is known again
 
 
@@ -126,7 +132,8 @@ def loosen(table, room_table, begin, end, complete, n_movers, _e, _f, _g):
                     lowest = min(lowest, value)
                 margins[i] = min(margin, lowest - mine - 2.0 * slack[i])
             else:
-                for k in range(n_clusters):
+                lowest = lower_eights(desk[DISTANCE] + 8 * i * n_clusters, room[FALL] + line, n_clusters)
+                for k in range(n_clusters // EIGHT * EIGHT, n_clusters):
                     value = distance[k] + fall[k]
                     distance[k] = value
                     lowest = min(lowest, value)
@@ -143,11 +150,26 @@ def loosen(table, room_table, begin, end, complete, n_movers, _e, _f, _g):
 
 
 @part
-def _list_near(known, n_clusters, reach, most, listed):
-    """(how many clusters are within reach, -1 if more than `most`; the nearest beyond it).  OUT listed."""
-    n_listed = 0
+def _list_near(line, n_clusters, reach, most, listed, lanes):
+    """(how many clusters are within reach, -1 if more than `most`; the nearest beyond it).
+
+    IN line: where the distances lie; OUT listed; lanes: room to work.
+    """
+    known, n_listed, n_whole = floats_at(line), 0, n_clusters // EIGHT * EIGHT
+    for lane in range(EIGHT):
+        lanes[lane] = np.inf
+    for k in range(0, n_whole, EIGHT):
+        within = eight_within(line + 8 * k, reach, lanes)
+        while within != 0:
+            if n_listed == most:
+                return -1, np.inf
+            listed[n_listed] = k + lowest_bit(within)
+            n_listed += 1
+            within &= within - 1
     rest = np.inf
-    for k in range(n_clusters):
+    for lane in range(EIGHT):
+        rest = min(rest, lanes[lane])
+    for k in range(n_whole, n_clusters):
         if known[k] > reach:
             rest = min(rest, known[k])
         elif n_listed < most:
@@ -169,13 +191,15 @@ def compare(table, room_table, means, n_which, most, begin, span, _f, _g):
     n_clusters, which, old = desk[N_CLUSTERS], whole_at(room[WHICH]), labels_at(desk[OLD])
     labels, margins, slack = labels_at(desk[LABELS]), floats_at(desk[MARGINS]), floats_at(desk[SLACK])
     listed, far, moved = whole_at(room[LISTED]), floats_at(room[EXACT]), whole_at(desk[MOVED] + 8 * begin)
-    off = exactness(desk, means)
+    off, lanes = exactness(desk, means), new_lanes()
     n_left = n_moved = 0
     for r in range(n_which):
         i = which[r]
         old[i] = labels[i]
-        known = floats_at(desk[DISTANCE] + 8 * i * n_clusters)
-        n_listed, rest = _list_near(known, n_clusters, known[labels[i]] + 2.0 * slack[i], most, listed)
+        line = desk[DISTANCE] + 8 * i * n_clusters
+        known = floats_at(line)
+        reach = known[labels[i]] + 2.0 * slack[i]
+        n_listed, rest = _list_near(line, n_clusters, reach, most, listed, lanes)
         if n_listed < 0:
             which[n_left] = i
             n_left += 1
@@ -295,6 +319,9 @@ def again(table, room_table, means, begin, end, span, _e, _f, _g):
             clusters[n_compared] = k
             n_compared += 1
     some = complete[0] != 0 and 4 * n_compared <= 3 * n_clusters and n_doubtful >= PAD
+    if desk[SPARSE] != 0:  # wide centres may be more to pick from than there is to look at
+        fewer = (n_compared + LANES - 1) // LANES < (n_clusters + LANES - 1) // LANES
+        some = some and fewer and NONZEROS * n_doubtful > desk[N_COLUMNS]
     narrow, squares = desk[means + NARROW], desk[means + SQUARES]
     if some:
         call(desk[GATHER], table, room_table, means, n_compared, 0, 0, 0, 0, 0)

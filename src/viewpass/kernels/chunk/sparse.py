@@ -131,9 +131,14 @@ def functions(value: Any, place: Any) -> dict[str, Any]:
         """Add (1) or take away (-1) a row in grid steps.  INOUT target: a cluster's sums."""
         data, columns, first, last, scale = _row(whole_at(table), v, i, value, place)
         sums = whole_at(target)
-        for p in range(first, last):
-            rounded = np.float64(np.float64(data[p]) * scale + ROUNDER)
-            sums[columns[p]] += sign * (rounded.view(np.int64) - ROUNDER_BITS)
+        if sign > 0:
+            for p in range(first, last):
+                rounded = np.float64(np.float64(data[p]) * scale + ROUNDER)
+                sums[columns[p]] += rounded.view(np.int64) - ROUNDER_BITS
+        else:
+            for p in range(first, last):
+                rounded = np.float64(np.float64(data[p]) * scale + ROUNDER)
+                sums[columns[p]] -= rounded.view(np.int64) - ROUNDER_BITS
         return 0
 
     return {"measure": measure, "look": look, "pair": pair, "dots": dots, "add": add}

@@ -100,19 +100,22 @@ def sort(table, _room, _a, _b, _c, _d, _e, _f, _g):
 
 
 def fold_in(table, _room, lot, n_lots, _c, _d, _e, _f, _g):
-    """Add rows cluster by cluster and view by view, each sum while it is in cache.
+    """The sums with this chunk's rows, cluster by cluster and view by view, each while it is in cache.
 
-    IN ORDER, BOUNDS: rows by cluster; INOUT STEPS, COUNTS.
+    IN TOTAL_STEPS, TOTAL_COUNTS, ORDER, BOUNDS: rows by cluster; OUT STEPS, COUNTS.
     """
     desk = whole_at(table)
     n_rows, n_views, n_clusters = desk[N_ROWS], desk[N_VIEWS], desk[N_CLUSTERS]
     starts, widths = whole_at(desk[STARTS]), whole_at(desk[WIDTHS])
-    counts = whole_at(desk[COUNTS])
+    before, counts = whole_at(desk[TOTAL_COUNTS]), whole_at(desk[COUNTS])
     rows, ends = whole_at(desk[ORDER]), whole_at(desk[BOUNDS])
     for unit in range(lot, n_views * n_clusters, n_lots):
         v, k = unit // n_clusters, unit % n_clusters
         inverse = floats_at(desk[INVERSE] + 8 * v * n_rows)
-        sums = desk[STEPS] + 8 * (n_clusters * starts[v] + k * widths[v])
+        at = 8 * (n_clusters * starts[v] + k * widths[v])
+        sums = desk[STEPS] + at
+        copy(desk[TOTAL_STEPS] + at, sums, 8 * widths[v])
+        counts[unit] = before[unit]
         for p in range(ends[k], ends[k + 1]):
             if inverse[rows[p]] > 0.0:
                 counts[unit] += 1
