@@ -8,7 +8,8 @@ import scipy.sparse
 from numba import njit
 
 from viewpass.kernels import means, reference
-from viewpass.kernels.chunk.scanning import LANES, least_two_of_eights, lower_eights
+from viewpass.kernels.chunk.eights import LANES
+from viewpass.kernels.chunk.scanning import least_two_of_eights, lower_eights
 from viewpass.kernels.sparse_view import SparseView
 
 

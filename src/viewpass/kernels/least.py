@@ -10,19 +10,21 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from viewpass.kernels.chunk.eights import (
+    EIGHT,
+    LANES,
+    WHOLE,
+    constant,
+    eight_at,
+    first_of,
+    less,
+    load,
+    spread,
+)
 from viewpass.kernels.chunk.memory import floats_at
 from viewpass.kernels.compiling import part
 
-LANES = 8
 WORD = 64  # numbers that a word has a bit for each of
-_EIGHT = ir.VectorType(ir.DoubleType(), LANES)
-_WHOLE = ir.IntType(64)
-
-
-def _load(builder: Any, address: Any) -> Any:
-    vector = builder.load(builder.inttoptr(address, _EIGHT.as_pointer()))
-    vector.align = 8
-    return vector
 
 
 @intrinsic
@@ -30,7 +32,7 @@ def new_eight(typing: Any) -> Any:
     """The address of room for eight numbers, while the function runs."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.ptrtoint(cgutils.alloca_once(builder, ir.DoubleType(), size=LANES), _WHOLE)
+        return builder.ptrtoint(cgutils.alloca_once(builder, ir.DoubleType(), size=LANES), WHOLE)
 
     return types.int64(), generate
 
@@ -41,14 +43,11 @@ def least_in_lanes(typing: Any, line: Any, n_eights: Any, out: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         line, n_eights, out = arguments
-        infinite = ir.Constant(_EIGHT, [float("inf")] * LANES)
-        least = cgutils.alloca_once_value(builder, infinite)
+        least = cgutils.alloca_once_value(builder, constant([float("inf")] * LANES))
         with cgutils.for_range(builder, n_eights) as loop:
-            here = builder.add(line, builder.mul(loop.index, ir.Constant(_WHOLE, 8 * LANES)))
-            values, before = _load(builder, here), builder.load(least)
-            lower = builder.fcmp_ordered("<", values, before)
-            builder.store(builder.select(lower, values, before), least)
-        builder.store(builder.load(least), builder.inttoptr(out, _EIGHT.as_pointer())).align = 8
+            values = load(builder, eight_at(builder, line, first_of(builder, loop)))
+            builder.store(less(builder, builder.load(least), values), least)
+        builder.store(builder.load(least), builder.inttoptr(out, EIGHT.as_pointer())).align = 8
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64, types.int64), generate
@@ -59,24 +58,11 @@ def _within(typing: Any, eight: Any, limit: Any) -> Any:
     """Which of eight numbers (at an address) are at most `limit`: a bit each, the first the lowest."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        nothing = ir.Constant(_EIGHT, ir.Undefined)
-        single = builder.insert_element(nothing, arguments[1], ir.Constant(ir.IntType(32), 0))
-        zeros = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-        limits = builder.shuffle_vector(single, nothing, zeros)
-        found = builder.fcmp_ordered("<=", _load(builder, arguments[0]), limits)
-        return builder.zext(builder.bitcast(found, ir.IntType(LANES)), _WHOLE)
+        values = load(builder, eight_at(builder, arguments[0], ir.Constant(WHOLE, 0)))
+        found = builder.fcmp_ordered("<=", values, spread(builder, arguments[1]))
+        return builder.zext(builder.bitcast(found, ir.IntType(LANES)), WHOLE)
 
     return types.int64(types.int64, types.float64), generate
-
-
-@intrinsic
-def lowest_bit(typing: Any, bits: Any) -> Any:
-    """The place of the lowest bit that is set; there must be one."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
-
-    return types.int64(types.int64), generate
 
 
 @part

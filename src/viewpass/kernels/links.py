@@ -12,10 +12,11 @@ import numpy as np
 from numba import types
 
 from viewpass.kernels.chunk.desk import MIXED_NEAR, MIXED_WEIGHTS, N_CLUSTERS, N_MIXED, N_SEEN
+from viewpass.kernels.chunk.eights import lowest_bit
 from viewpass.kernels.chunk.memory import floats_at, labels_at, whole_at
 from viewpass.kernels.compiling import called, compiled, once
 from viewpass.kernels.dense import read_only
-from viewpass.kernels.least import WORD, fifth_at_most, lowest_bit, new_eight, within
+from viewpass.kernels.least import WORD, fifth_at_most, new_eight, within
 
 UNIT = 2**15
 MOST_NEAR = 4  # anchors of a mixture

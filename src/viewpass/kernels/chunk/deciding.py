@@ -46,8 +46,8 @@ from viewpass.kernels.chunk.desk import (
     WIDTHS,
     WORST,
 )
+from viewpass.kernels.chunk.eights import LANES as EIGHT
 from viewpass.kernels.chunk.memory import call, flags_at, floats_at, labels_at, shared_max, whole_at, wipe
-from viewpass.kernels.chunk.scanning import LANES as EIGHT
 from viewpass.kernels.chunk.scanning import least_two_of_eights
 from viewpass.kernels.compiling import part
 from viewpass.kernels.grid import ABSENT

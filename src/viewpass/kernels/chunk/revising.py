@@ -57,9 +57,10 @@ from viewpass.kernels.chunk.desk import (
     WHICH,
     WIDTHS,
 )
+from viewpass.kernels.chunk.eights import LANES as EIGHT
+from viewpass.kernels.chunk.eights import lowest_bit
 from viewpass.kernels.chunk.memory import call, copy, flags_at, floats_at, labels_at, whole_at, wipe
-from viewpass.kernels.chunk.scanning import LANES as EIGHT
-from viewpass.kernels.chunk.scanning import eight_within, lower_eights, lowest_bit
+from viewpass.kernels.chunk.scanning import eight_within, lower_eights
 from viewpass.kernels.chunk.vector import LANES
 from viewpass.kernels.compiling import part
 from viewpass.kernels.lanes import new_lanes
