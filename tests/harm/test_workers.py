@@ -101,13 +101,13 @@ def test_rows_that_kill_every_worker_are_named(client, files, monkeypatch):
     client.wait_for_workers(2)
     monkeypatch.setattr(crew, "CHANCES", 0)
     monkeypatch.setattr(rows.tasks, "open_block", fatal)
-    named = r"rows 200 to 399 \(.*0\.parquet, rows 200 to 399\): every worker"
+    named = r"rows 800 to 999 \(.*1\.parquet, rows 100 to 299\): every worker"
     with pytest.raises(vp.EngineError, match=named):
         fitted(client, files)
 
 
 def fatal(source, start, size):
-    if start == 200:
+    if start == 800:
         os._exit(3)
     from viewpass.engine.dask.tasks import open_block
 

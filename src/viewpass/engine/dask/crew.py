@@ -10,6 +10,7 @@ from typing import Any
 
 import dask
 from distributed import Client, Future, wait
+from distributed.comm import get_address_host
 from distributed.scheduler import KilledWorker
 
 from viewpass.engine.dask import tasks
@@ -34,6 +35,12 @@ class Crew:
     def workers(self) -> list[str]:
         """Addresses of the workers there are now."""
         return sorted(self.client.nthreads())
+
+    def threads_beside(self, worker: str) -> int:
+        """Threads of all workers on the machine of one, which wait while it works for all."""
+        host = get_address_host(worker)
+        threads = self.client.nthreads()
+        return sum(number for one, number in threads.items() if get_address_host(one) == host) or 1
 
     def submit(
         self,
