@@ -95,8 +95,8 @@ class Crew:
             ]
         return tasks.combine(self.gather(level))
 
-    def gather(self, futures: Iterable[Future[Any]]) -> list[Any]:
-        """Wait for results; one clear error if they cannot be had."""
+    def gather(self, futures: Iterable[Future[Any]], beside: Sequence[Future[Any]] = ()) -> list[Any]:
+        """Wait for results; one clear error if they cannot be had (`beside`: what else may be to blame)."""
         waiting = list(futures)
         chances = CHANCES
         while True:
@@ -120,7 +120,7 @@ class Crew:
                 self.client.retry(failed)
                 time.sleep(0.1)
                 continue
-            raise self._error(failed[0], problem)
+            raise self._error([*failed, *beside], problem)
 
     def _wait(self, futures: list[Future[Any]]) -> None:
         """Until all are finished or one has failed."""
@@ -140,18 +140,28 @@ class Crew:
                         "from the checkpoint, or begin again."
                     ) from None
 
-    def _error(self, future: Future[Any], problem: BaseException | None) -> BaseException:
+    def _places(self, failed: Sequence[Future[Any]]) -> str:
+        """Rows whose workers died; which of those read side by side is to blame, nobody can tell."""
+        found = {}
+        for future in failed:
+            problem = future.exception() if future.status == "error" else None
+            if isinstance(problem, KilledWorker):
+                about = re.search(r"-rows-(\d+)-(\d+)", str(problem.task))
+                if about:
+                    found[int(about[1])] = self.place(int(about[1]), int(about[2]))
+        return " or ".join(found[start] for start in sorted(found))
+
+    def _error(self, failed: Sequence[Future[Any]], problem: BaseException | None) -> BaseException:
         if isinstance(problem, KilledWorker):
-            about = re.search(r"-rows-(\d+)-(\d+)", str(problem.task))
-            where = f"{self.place(int(about[1]), int(about[2]))}: " if about else ""
+            where = self._places(failed)
             return EngineError(
-                f"{where}every worker that was given these rows died, the last one at "
-                f"{problem.last_worker.address}. They may need more memory than a worker has: use a smaller "
-                "chunk_size, or workers with more memory; or see the workers' logs."
+                f"{f'{where}: ' if where else ''}every worker that was given these rows died, the last one "
+                f"at {problem.last_worker.address}. They may need more memory than a worker has: use a "
+                "smaller chunk_size, or workers with more memory; or see the workers' logs."
             )
         if problem is None:
             return EngineError(
-                f"the cluster has forgotten a task ({future.key}, {future.status}): the scheduler was "
+                f"the cluster has forgotten a task ({failed[0].key}, {failed[0].status}): the scheduler was "
                 "restarted or the client closed. Go on from the checkpoint, or begin again."
             )
         return problem

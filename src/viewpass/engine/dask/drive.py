@@ -163,10 +163,11 @@ class Drive:
             stop = rounds[-1].stop
             whole = stop == self.rows.n_rows
             given = ([each.whole for each in rounds], self.stream.plan, self.stream.rng, whole, n_threads)
-            asked = self.crew.submit(tasks.begin, *given, worker=one[0] if one else None)
+            home = one[0] if one else None
+            asked = self.crew.submit(tasks.begin, *given, worker=home, rows=(0, stop))
             if not whole:  # while one makes the start, the others read on
                 self._coming = self._round_at(stop, workers=others)
-            (begun,) = self.crew.gather([asked])
+            (begun,) = self.crew.gather([asked], [] if self._coming is None else self._coming.blocks)
             if begun.model is not None or whole:
                 break
             n_rounds *= 2
