@@ -215,7 +215,11 @@ def crew_of(client: Any, n_workers: int | None, rows: Rows) -> Iterator[Crew]:
     crew = Crew(client)
     crew.place = rows.place
     logger.info("the Dask dashboard is at %s", client.dashboard_link)
-    yield crew
+    try:
+        yield crew
+    except BaseException:
+        crew.drop()
+        raise
 
 
 def width_of(crew: Crew) -> int:

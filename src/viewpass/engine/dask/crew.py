@@ -6,7 +6,9 @@ import re
 import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import Any
+from weakref import WeakSet
 
 import dask
 from distributed import Client, Future, wait
@@ -30,6 +32,7 @@ class Crew:
         self.client = client
         self._run = uuid.uuid4().hex[:12]
         self._number = 0
+        self._asked: WeakSet[Future[Any]] = WeakSet()
         self.place: Callable[[int, int], str] = lambda start, stop: f"rows {start} to {stop - 1}"
 
     def workers(self) -> list[str]:
@@ -54,7 +57,7 @@ class Crew:
         """Have a task done, by that worker for as long as it lives; `rows` are those it is about."""
         key = self._key(function.__name__, rows)
         with dask.config.set(LARGE):
-            return self.client.submit(
+            future = self.client.submit(
                 function,
                 *given,
                 key=key,
@@ -64,6 +67,13 @@ class Crew:
                 retries=retries,
                 pure=False,
             )
+        self._asked.add(future)
+        return future
+
+    def drop(self) -> None:
+        """Nothing that was asked for is wanted any more: rows that kill workers would go on killing them."""
+        with suppress(Exception):
+            self.client.cancel(list(self._asked), force=True)
 
     def compute(self, made: Any, *, worker: str | None, rows: tuple[int, int]) -> Future[Any]:
         """Have a delayed value made, by that worker for as long as it lives."""
