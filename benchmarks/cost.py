@@ -35,6 +35,7 @@ class Shape:
     n_columns: int
     n_iter: float
     cores: float = 1.0  # processors for each worker: below 1 they take turns
+    n_read: int | None = None  # rows still to be read: others than these were read during the start
 
     @property
     def n_rounds(self) -> int:
@@ -42,8 +43,12 @@ class Shape:
 
 
 def seconds(shape: Shape, parts: Parts) -> dict[str, float]:
-    """By part; their sum is the time of the fit, without its start."""
+    """By part; their sum is the time of the fit, without its start.
+
+    A worker reads ahead while it waits for centres, so reading costs what it takes beyond those waits.
+    """
     mine = shape.n_rows / shape.width / shape.cores  # rows that one worker sees
+    read = (shape.n_rows if shape.n_read is None else shape.n_read) / shape.width / shape.cores
     asked = shape.n_rounds * (shape.n_iter + 2)  # the first look and the labels are asked for, too
     n_tasks = shape.width + (shape.width / (FAN_IN - 1) if shape.width > FAN_IN else 0)
     state = 8 * shape.n_clusters * shape.n_columns
@@ -51,14 +56,17 @@ def seconds(shape: Shape, parts: Parts) -> dict[str, float]:
     hops = 2 + ceil(log(max(shape.width, 2), 2)) + min(shape.width, FAN_IN)
     if shape.width > FAN_IN:
         hops += FAN_IN * (ceil(log(shape.width, FAN_IN)) - 1)
-    return {
-        "reading": mine * parts.read,
-        "first look": mine * parts.look,
-        "looks again": mine * parts.again * shape.n_iter,
-        "labels": mine * parts.end,
+    waits = {
         "driver": shape.n_rounds * shape.n_iter * parts.update,
         "latency": asked * (parts.latency + parts.task * (n_tasks - 1)),
         "traffic": shape.n_rounds * (shape.n_iter + 1) * hops * state * parts.byte,
+    }
+    return {
+        "reading": max(read * parts.read - sum(waits.values()), 0.0),
+        "first look": mine * parts.look,
+        "looks again": mine * parts.again * shape.n_iter,
+        "labels": mine * parts.end,
+        **waits,
     }
 
 

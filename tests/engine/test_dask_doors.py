@@ -128,6 +128,17 @@ def test_what_is_refused(client, files, local, tmp_path):
     assert not hasattr(model, "stream_labels_")
 
 
+@pytest.mark.parametrize("settings", [{"view_weights": "auto"}, {"view_weights": [1, 2]}, {"reservoir": 50}])
+def test_what_needs_rows_of_other_chunks_is_refused_before_anything_starts(files, tmp_path, settings):
+    (name,) = settings
+    model = ours(**settings)
+    for out in (None, tmp_path / "run"):  # without a client: a cluster would be started
+        with pytest.raises(vp.SettingError, match=f"^{name}= is not for a cluster"):
+            vp.dask.fit(model, files, n_workers=2, out=out)
+    assert not (tmp_path / "run").exists()
+    assert not hasattr(model, "stream_labels_")
+
+
 def test_a_faulty_row_is_named_and_the_model_as_it_was(client):
     views = [x.copy() for x in VIEWS]
     views[1][777] = 1.0

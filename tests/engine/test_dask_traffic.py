@@ -1,13 +1,18 @@
-"""What travels for an inner iteration: centres out, sums in, whatever the number of rows."""
+"""What travels for an inner iteration: centres out, sums in, whatever the rows; among workers, too."""
 
 from __future__ import annotations
 
+import pickle
+import sys
+
 import distributed.comm.tcp as tcp
+import numpy as np
 import pytest
 
 import viewpass as vp
 from clusters import made_rows, write_files
 from viewpass.engine.dask.round import Round
+from viewpass.engine.dask.tasks import open_block
 
 WIDTH, N_CLUSTERS, COLUMNS = 2, 10, (1200, 900)
 
@@ -40,6 +45,50 @@ class Meter:
         monkeypatch.setattr(tcp.TCP, "write", writing)
         monkeypatch.setattr(tcp, "read_bytes_rw", reading)
         monkeypatch.setattr(Round, "follow", following)
+
+
+def forget_transfers(dask_worker):
+    dask_worker.transfer_incoming_log.clear()
+
+
+def transfers(dask_worker):
+    """What a worker had from others: bytes by key."""
+    return [dict(one["keys"]) for one in dask_worker.transfer_incoming_log]
+
+
+@pytest.mark.parametrize("n_passes", [1, 2])
+def test_workers_pass_centres_on_and_no_rows(client, tmp_path, n_passes):
+    files = write_files(tmp_path / "rows", made_rows(1200, COLUMNS), ())
+    settings = {"n_anchors": None, "scale": "unit", "max_iter": 4, "warmup": 0, "tol": 0.0}
+    model = vp.OPIMC(N_CLUSTERS, chunk_size=200, random_state=0, n_passes=n_passes, **settings)
+    client.run(forget_transfers)
+    vp.dask.fit(model, files, client=client, n_workers=WIDTH, out=tmp_path / "run")
+    stages = {}
+    for worker, found in client.run(transfers).items():
+        for key, n_bytes in (pair for one in found for pair in one.items()):
+            if "viewpass_open_block" in key:  # without its rows, see below
+                continue
+            assert "viewpass_hold" in key  # centres, and where the files are: neither rows nor labels
+            if n_bytes > 10_000:
+                stages.setdefault(key, []).append((worker, n_bytes))
+    assert stages
+    one = 8 * N_CLUSTERS * sum(COLUMNS)
+    for had in stages.values():  # by each of the others, once
+        assert len(had) <= WIDTH - 1
+        assert all(one <= n_bytes <= one + 2000 for _, n_bytes in had)
+
+
+def test_a_block_that_is_sent_leaves_its_rows_behind(tmp_path):
+    block = open_block(write_files(tmp_path / "rows", made_rows(1200, COLUMNS), ()), 400, 200)
+    assert sys.getsizeof(block) > 4 * 200 * sum(COLUMNS)
+    assert len(pickle.dumps(block)) < 20_000
+    again = pickle.loads(pickle.dumps(block))
+    assert sys.getsizeof(again) < 20_000
+    for mine, theirs in zip(again.chunk().views, block.chunk().views, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    part = block.cut(450, 50)
+    assert (part.chunk().start, part.chunk().n_rows) == (450, 50)
+    assert len(pickle.dumps(part)) < 20_000
 
 
 @pytest.mark.parametrize("n_passes", [1, 2])

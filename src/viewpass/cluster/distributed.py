@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from viewpass.cluster.base import check_whole, narrated
 from viewpass.cluster.opimc import OPIMC
 from viewpass.cluster.runs import Orders, Run
+from viewpass.core.stream import Stream
 from viewpass.engine.local import check_passes, too_few
 from viewpass.engine.resumable import Position
 from viewpass.errors import DataError, SettingError, missing_extra
@@ -112,9 +113,7 @@ def fit(
     source = fresh._read(source, observed, reset=True)
     check_passes(source, model.n_passes)
     stream = fresh._learnt = fresh._new_stream(source)
-    if stream.plan.weights is not None or stream.plan.reservoir:
-        what = "view_weights" if stream.plan.weights is not None else "reservoir"
-        raise SettingError(f"{what}= is not for a cluster: leave it out, or fit on one machine.")
+    _check_plan(stream)
     least = stream.plan.n_clusters or 1
     if source.n_rows is not None and source.n_rows < least:
         raise DataError(too_few(source.n_rows, least))
@@ -199,6 +198,13 @@ def _check_count(n_workers: Any) -> None:
         raise SettingError(f"n_workers={n_workers!r}: a number of at least 1 was expected.")
 
 
+def _check_plan(stream: Stream) -> None:
+    """Refuse what needs rows of other chunks at hand, before anything starts."""
+    if stream.plan.weights is not None or stream.plan.reservoir:
+        what = "view_weights" if stream.plan.weights is not None else "reservoir"
+        raise SettingError(f"{what}= is not for a cluster: leave it out, or fit on one machine.")
+
+
 @contextmanager
 def crew_of(client: Any, n_workers: int | None, rows: Rows) -> Iterator[Crew]:
     """The workers of a client, or of a cluster on this machine for the time being."""
@@ -209,7 +215,11 @@ def crew_of(client: Any, n_workers: int | None, rows: Rows) -> Iterator[Crew]:
     crew = Crew(client)
     crew.place = rows.place
     logger.info("the Dask dashboard is at %s", client.dashboard_link)
-    yield crew
+    try:
+        yield crew
+    except BaseException:
+        crew.drop()
+        raise
 
 
 def width_of(crew: Crew) -> int:
@@ -248,6 +258,7 @@ class DaskRun(Run):
 
     def __init__(self, estimator: OPIMC, data: Source, folder: RunFolder) -> None:
         super().__init__(estimator, data, folder)
+        _check_plan(self.stream)
         self.rows = rows_of(self._source)
         self.rates = Rates()
 

@@ -39,6 +39,15 @@ class Block:
         other._at_hand = self.chunk()
         return other
 
+    def cut(self, start: int, size: int) -> Block:
+        """Some of the rows as a block of their own, without copying."""
+        first = start - self.start
+        part = self.chunk().cut(first, min(first + size, self.chunk().n_rows))
+        given = None if self._chunk is None else part
+        other = Block(start, size, self._source, given, self._scaling)
+        other._at_hand = part
+        return other
+
     def _forget(self) -> None:
         self.lock = threading.RLock()
         self._share: Share | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -48,16 +49,16 @@ def source_of(data: Any, observed: Any, views: Any, id: str | None) -> Any:
 class CollectionSource(Source):
     """Rows in parts of known length, which Dask makes when they are needed.
 
-    A subclass says how parts become a chunk (`_build`, a function of start, names and what it needs).
+    A subclass says how parts become a chunk (`_recipe`).
     """
 
     row_ids = None
     in_memory = False
     n_rows: int
 
+    @abstractmethod
     def _recipe(self, start: int, stop: int) -> tuple[Callable[..., Chunk], list[Any]]:
         """A function that makes these rows into a chunk, and its arguments, delayed where they are parts."""
-        raise NotImplementedError
 
     def block(self, crew: Crew, start: int, size: int, worker: str | None) -> Future[Any]:
         """Have the rows at a worker; Dask moves what it must between workers."""

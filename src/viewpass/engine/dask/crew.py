@@ -6,10 +6,13 @@ import re
 import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import Any
+from weakref import WeakSet
 
 import dask
 from distributed import Client, Future, wait
+from distributed.comm import get_address_host
 from distributed.scheduler import KilledWorker
 
 from viewpass.engine.dask import tasks
@@ -29,11 +32,18 @@ class Crew:
         self.client = client
         self._run = uuid.uuid4().hex[:12]
         self._number = 0
+        self._asked: WeakSet[Future[Any]] = WeakSet()
         self.place: Callable[[int, int], str] = lambda start, stop: f"rows {start} to {stop - 1}"
 
     def workers(self) -> list[str]:
         """Addresses of the workers there are now."""
         return sorted(self.client.nthreads())
+
+    def threads_beside(self, worker: str) -> int:
+        """Threads of all workers on the machine of one, which wait while it works for all."""
+        host = get_address_host(worker)
+        threads = self.client.nthreads()
+        return sum(number for one, number in threads.items() if get_address_host(one) == host) or 1
 
     def submit(
         self,
@@ -47,7 +57,7 @@ class Crew:
         """Have a task done, by that worker for as long as it lives; `rows` are those it is about."""
         key = self._key(function.__name__, rows)
         with dask.config.set(LARGE):
-            return self.client.submit(
+            future = self.client.submit(
                 function,
                 *given,
                 key=key,
@@ -57,6 +67,13 @@ class Crew:
                 retries=retries,
                 pure=False,
             )
+        self._asked.add(future)
+        return future
+
+    def drop(self) -> None:
+        """Nothing that was asked for is wanted any more: rows that kill workers would go on killing them."""
+        with suppress(Exception):
+            self.client.cancel(list(self._asked), force=True)
 
     def compute(self, made: Any, *, worker: str | None, rows: tuple[int, int]) -> Future[Any]:
         """Have a delayed value made, by that worker for as long as it lives."""
@@ -88,8 +105,8 @@ class Crew:
             ]
         return tasks.combine(self.gather(level))
 
-    def gather(self, futures: Iterable[Future[Any]]) -> list[Any]:
-        """Wait for results; one clear error if they cannot be had."""
+    def gather(self, futures: Iterable[Future[Any]], beside: Sequence[Future[Any]] = ()) -> list[Any]:
+        """Wait for results; one clear error if they cannot be had (`beside`: what else may be to blame)."""
         waiting = list(futures)
         chances = CHANCES
         while True:
@@ -113,7 +130,7 @@ class Crew:
                 self.client.retry(failed)
                 time.sleep(0.1)
                 continue
-            raise self._error(failed[0], problem)
+            raise self._error([*failed, *beside], problem)
 
     def _wait(self, futures: list[Future[Any]]) -> None:
         """Until all are finished or one has failed."""
@@ -133,18 +150,28 @@ class Crew:
                         "from the checkpoint, or begin again."
                     ) from None
 
-    def _error(self, future: Future[Any], problem: BaseException | None) -> BaseException:
+    def _places(self, failed: Sequence[Future[Any]]) -> str:
+        """Rows whose workers died; which of those read side by side is to blame, nobody can tell."""
+        found = {}
+        for future in failed:
+            problem = future.exception() if future.status == "error" else None
+            if isinstance(problem, KilledWorker):
+                about = re.search(r"-rows-(\d+)-(\d+)", str(problem.task))
+                if about:
+                    found[int(about[1])] = self.place(int(about[1]), int(about[2]))
+        return " or ".join(found[start] for start in sorted(found))
+
+    def _error(self, failed: Sequence[Future[Any]], problem: BaseException | None) -> BaseException:
         if isinstance(problem, KilledWorker):
-            about = re.search(r"-rows-(\d+)-(\d+)", str(problem.task))
-            where = f"{self.place(int(about[1]), int(about[2]))}: " if about else ""
+            where = self._places(failed)
             return EngineError(
-                f"{where}every worker that was given these rows died, the last one at "
-                f"{problem.last_worker.address}. They may need more memory than a worker has: use a smaller "
-                "chunk_size, or workers with more memory; or see the workers' logs."
+                f"{f'{where}: ' if where else ''}every worker that was given these rows died, the last one "
+                f"at {problem.last_worker.address}. They may need more memory than a worker has: use a "
+                "smaller chunk_size, or workers with more memory; or see the workers' logs."
             )
         if problem is None:
             return EngineError(
-                f"the cluster has forgotten a task ({future.key}, {future.status}): the scheduler was "
+                f"the cluster has forgotten a task ({failed[0].key}, {failed[0].status}): the scheduler was "
                 "restarted or the client closed. Go on from the checkpoint, or begin again."
             )
         return problem

@@ -91,8 +91,11 @@ class Drive:
         """The blocks of a round: those opened ahead, if it is the one."""
         coming, self._coming = self._coming, None
         if coming is None or coming.start != row:
-            coming = self._scaled(Round(self.crew, self.rows, row, self.size, self.width))
+            coming = self._scaled(self._round_at(row))
         return coming
+
+    def _round_at(self, row: int, **how: Any) -> Round:
+        return Round(self.crew, self.rows, row, self.size, self.width, **how)
 
     def _scaled(self, one: Round) -> Round:
         """A round whose rows are as the centres see them."""
@@ -112,7 +115,7 @@ class Drive:
             here.labels = [self.sink.last(*edge) for edge in here.edges]
         following = here.stop if here.stop < self.rows.n_rows else 0
         if following or number + 1 < self.n_passes:
-            self._coming = self._scaled(Round(self.crew, self.rows, following, self.size, self.width))
+            self._coming = self._scaled(self._round_at(following))
         rules, name = self.stream.plan.rules, f"{number}.{row}"
         model, stage = advance(here, model, rules, name, again=number > 0, first=row == 0)
         self._stand(model)
@@ -150,13 +153,21 @@ class Drive:
             return 0
         span = self.size * self.width
         n_rounds = max(1, -(-self.stream.plan.warmup // span))
+        workers = self.crew.workers()
+        one, others = workers[:1], workers[1:]
+        n_threads = self.crew.threads_beside(one[0]) if one else 1
+        rounds: list[Round] = []
         while True:
-            starts = range(0, min(n_rounds * span, self.rows.n_rows), span)
-            rounds = [Round(self.crew, self.rows, row, self.size, self.width) for row in starts]
-            whole = rounds[-1].stop == self.rows.n_rows
-            blocks = [block for one in rounds for block in one.blocks]
-            given = (blocks, self.width, self.stream.plan, self.stream.rng, whole)
-            (begun,) = self.crew.gather([self.crew.submit(tasks.begin, *given)])
+            for row in range(len(rounds) * span, min(n_rounds * span, self.rows.n_rows), span):
+                rounds.append(self._round_at(row, workers=one, together=True))
+            stop = rounds[-1].stop
+            whole = stop == self.rows.n_rows
+            given = ([each.whole for each in rounds], self.stream.plan, self.stream.rng, whole, n_threads)
+            home = one[0] if one else None
+            asked = self.crew.submit(tasks.begin, *given, worker=home, rows=(0, stop))
+            if not whole:  # while one makes the start, the others read on
+                self._coming = self._round_at(stop, workers=others)
+            (begun,) = self.crew.gather([asked], [] if self._coming is None else self._coming.blocks)
             if begun.model is not None or whole:
                 break
             n_rounds *= 2
@@ -164,6 +175,11 @@ class Drive:
         if begun.model is None:
             raise DataError("no row has a view: there is nothing to cluster.")
         self._stand(begun.model)
-        used = [self._scaled(one) for one in rounds if one.stop <= begun.model.n_rows]
+        used = [each for each in rounds if each.stop <= begun.model.n_rows]
+        for each in used:
+            each.cut()
+            self._scaled(each)
+        if self._coming is not None:
+            self._scaled(self._coming)
         self._settle_labels(used, Stage("start", begun.model.centres), 0)
         return int(begun.model.n_rows)

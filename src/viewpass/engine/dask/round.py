@@ -23,7 +23,17 @@ Watch = Callable[[Sequence[tasks.Worked]], None]
 class Round:
     """Blocks of consecutive rows, one a worker; they stay where they are until the round is over."""
 
-    def __init__(self, crew: Crew, rows: Rows, start: int, size: int, width: int) -> None:
+    def __init__(
+        self,
+        crew: Crew,
+        rows: Rows,
+        start: int,
+        size: int,
+        width: int,
+        *,
+        workers: Sequence[str] = (),  # those that are to read it, by default all
+        together: bool = False,  # the first of them reads all of it
+    ) -> None:
         self.start = start
         self.stop = min(start + size * width, rows.n_rows)
         self.edges = [(first, min(first + size, self.stop)) for first in range(start, self.stop, size)]
@@ -31,13 +41,24 @@ class Round:
         self.watch: Watch = lambda worked: None
         self.labels: Sequence[Any] = ()  # of the last pass, by block: arrays, or what gives them
         self._crew = crew
-        there: list[str | None] = [*crew.workers()] or [None]
+        there: list[str | None] = [*(workers or crew.workers())] or [None]
+        if together:
+            there = there[:1]
+            self.whole = rows.block(crew, start, size * width, there[0])
         self._homes = [there[number % len(there)] for number in range(len(self.edges))]
-        self.blocks = [
-            rows.block(crew, first, size, home)
-            for (first, _), home in zip(self.edges, self._homes, strict=True)
-        ]
+        self.blocks: list[Future[Any]] = []
+        if not together:
+            self.blocks = [
+                rows.block(crew, first, size, home)
+                for (first, _), home in zip(self.edges, self._homes, strict=True)
+            ]
         self._stages: dict[str, Future[Any]] = {}
+
+    def cut(self) -> None:
+        """Blocks of rows that were read together; they stay where they are."""
+        for edge, home in zip(self.edges, self._homes, strict=True):
+            given = (tasks.cut_block, self.whole, edge[0], edge[1] - edge[0])
+            self.blocks.append(self._crew.submit(*given, worker=home, rows=edge))
 
     def ask(self, function: Callable[..., Any], *given: Any, each: Sequence[Any] = ()) -> list[Future[Any]]:
         """A task for every block, where it is; `each` has an argument of its own for each."""

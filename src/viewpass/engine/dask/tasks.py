@@ -5,9 +5,10 @@ A block remembers what it decided last, which only makes the next task quicker.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-from distributed import get_worker
+from distributed import get_worker, secede
 
 from viewpass.core.assign import Workspace
 from viewpass.core.model import Decided, Model, Plan, label
@@ -27,10 +28,12 @@ from viewpass.engine.labelling import cluster_rows, label_rows
 from viewpass.errors import DataError, ViewpassError
 from viewpass.kernels.grid import Integers, Labels
 from viewpass.sources.source import Source
-from viewpass.views.chunk import Chunk, Schema, join
+from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.scaling import Scaling
 
 T = TypeVar("T")
+
+_one_reads = threading.Lock()  # of a worker's tasks at a time: more would not be quicker
 
 
 @dataclass(frozen=True)
@@ -68,11 +71,18 @@ def hold(value: T) -> T:
 
 
 def open_block(source: Source, start: int, size: int) -> Block:
-    """Read rows; they stay with the worker."""
+    """Read rows; they stay with the worker, which goes on answering meanwhile."""
+    with suppress(ValueError):  # not on a worker
+        secede()
     block = Block(start, size, source)
-    with at_work(block):
+    with _one_reads, at_work(block):
         pass
     return block
+
+
+def cut_block(whole: Block, start: int, size: int) -> Block:
+    """Some of the rows that a worker has."""
+    return whole.cut(start, size)
 
 
 def take_block(start: int, chunk: Chunk) -> Block:
@@ -164,11 +174,13 @@ def cluster_part(labels: Any, folder: str, clusters: Labels, n_clusters: int) ->
     return labels.clustered(Path(folder), clusters, n_clusters)
 
 
-def begin(blocks: Sequence[Block], width: int, plan: Plan, rng: np.random.Generator, whole: bool) -> Begun:
+def begin(
+    rounds: Sequence[Block], plan: Plan, rng: np.random.Generator, whole: bool, n_threads: int
+) -> Begun:
     """Start a stream with the first rounds, each of them one chunk; `whole`: there are no more rows."""
-    stream = Stream(plan, rng, Workspace(n_threads()))
-    for first in range(0, len(blocks), width):
-        stream.feed(join([block.chunk() for block in blocks[first : first + width]]))
+    stream = Stream(plan, rng, Workspace(n_threads))
+    for block in rounds:
+        stream.feed(block.chunk())
         if stream.started:
             break
     if whole:
