@@ -83,8 +83,10 @@ def draw(found: dict[str, Any], path: Path) -> None:
     left.bar([p - 0.2 for p in places], [run["seconds"] for run in found["runs"]], 0.4, label="measured")
     left.bar([p + 0.2 for p in places], [run["model"] for run in found["runs"]], 0.4, label="from its parts")
     left.set_xticks(list(places), names)
+    highest = max(max(run["seconds"], run["model"]) for run in found["runs"])
     left.set(xlabel="workers x rows of a chunk", ylabel="seconds", title=f"{found['rows']:,} rows")
-    left.legend(frameon=False)
+    left.set_ylim(0, 1.2 * highest)  # room for the legend
+    left.legend(frameon=False, loc="upper center", ncols=2)
     bottom = [0.0] * len(found["far"])
     across = [f"{one['width']:,} x {one['size'] // 1000:,}k" for one in found["far"]]
     for part in found["far"][0]["parts"]:

@@ -27,7 +27,7 @@ from viewpass.views.rows import MeasuredRows
 # costs the objective.
 SMALL_A_CLUSTER, LEAST_SMALL, MOST_SMALL = 4, 100, 600
 ROWS_A_SMALL = 5  # at least
-SMALL_SUMS = 2**22  # kept of them, columns x clusters, where that leaves enough of them
+SMALL_SUMS = 2**21  # kept of them, columns x clusters, where that leaves enough of them
 MERGED_UPDATES = 6
 # Candidates of each kind that compete, by the name of the start; on few rows up to twice as many
 # compete and one more goes on.
