@@ -87,3 +87,11 @@ def write_table(path, n_rows, *, seed=0, widths=(12, 7), gaps=0.3, start=0):
 def contents(folder):
     """The files that must not depend on what happened on the way."""
     return {name: (folder / name).read_bytes() for name in ("model.viewpass", "labels.parquet")}
+
+
+def refused(ended, *words, code=1):
+    """The command ended with one line that says all the words."""
+    assert ended.code == code, ended
+    assert ended.err.count("\n") == 1, ended.err
+    assert ended.err.startswith("viewpass: ")
+    assert not [word for word in words if word not in ended.err], ended.err

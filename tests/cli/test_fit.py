@@ -1,0 +1,211 @@
+"""What people see of fit: files, words, exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import viewpass as vp
+from commands import contents, refused
+
+
+def test_fit_leaves_three_files_and_says_where(run):
+    out, said = run
+    assert sorted(path.name for path in out.iterdir()) == ["labels.parquet", "model.viewpass", "run.json"]
+    for path in out.iterdir():
+        assert str(path) in said
+    assert "6,000 rows in 5 clusters" in said
+    assert "view image: 12 columns, missing in" in said
+
+
+def test_fit_is_the_fit_of_the_library(run, table):
+    model = vp.OPIMC(5, chunk_size=1000, random_state=0).fit(vp.scan(str(table), id="item"))
+    labels = pq.read_table(run[0] / "labels.parquet")
+    assert labels.column_names == ["id", "cluster", "distance", "margin", "views_seen"]
+    np.testing.assert_array_equal(labels["id"].to_numpy(), model.row_ids_)
+    np.testing.assert_array_equal(labels["cluster"].to_numpy(), model.stream_labels_)
+    again = vp.load(run[0] / "model.viewpass")
+    np.testing.assert_equal(again.cluster_centers_, model.cluster_centers_)
+    model.save(run[0].parent / "by-library")
+    assert (run[0].parent / "by-library").read_bytes() == (run[0] / "model.viewpass").read_bytes()
+
+
+def test_rows_without_a_view_have_no_distance(run, table):
+    labels = pq.read_table(run[0] / "labels.parquet")
+    data = pq.read_table(table)
+    n_seen = data["image"].is_valid().to_numpy().astype(int) + data["text"].is_valid().to_numpy()
+    np.testing.assert_array_equal(labels["views_seen"].to_numpy(), n_seen)
+    unseen = n_seen == 0
+    assert unseen.any()
+    assert (labels["cluster"].to_numpy()[unseen] == -1).all()
+    for name in ("distance", "margin"):
+        np.testing.assert_array_equal(labels[name].is_null().to_numpy(), unseen)
+        values = labels[name].to_numpy()[~unseen]
+        assert ((values >= 0) & (values <= 8)).all()
+
+
+def test_the_report_has_settings_versions_and_figures(run, table):
+    report = json.loads((run[0] / "run.json").read_text())
+    data = pq.read_table(table)
+    assert report["rows"] == 6000
+    told = {"columns": 7, "missing": data["text"].null_count, "scale": "unit", "weight": 1.0}
+    assert report["views"]["text"] == told
+    labels = pq.read_table(run[0] / "labels.parquet")["cluster"].to_numpy()
+    assert report["clusters"] == np.bincount(labels[labels >= 0], minlength=5).tolist()
+    assert report["rows_without_any_view"] == (labels == -1).sum()
+    assert report["settings"]["chunk_size"] == 1000
+    assert report["versions"]["viewpass"] == vp.__version__
+    assert len(report["loss_curve"]) == 2  # the warm-up, 4000 rows that have a view, and a chunk
+    assert report["seconds"] > 0
+    assert report["peak_memory"] > 1e7
+
+
+def test_without_an_id_rows_are_numbered(commands, table, tmp_path):
+    assert commands.run("fit", table, "-k", "3", "--out", tmp_path / "run").code == 0
+    ids = pq.read_table(tmp_path / "run" / "labels.parquet")["id"]
+    np.testing.assert_array_equal(ids.to_numpy(), np.arange(6000))
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pa.int64(), pa.int32(), pa.string(), pa.large_string(), pa.timestamp("us"), pa.float64()],
+    ids=str,
+)
+def test_ids_of_every_kind_come_back(commands, table, tmp_path, kind):
+    data = pq.read_table(table)
+    numbers = pa.array(np.arange(6000)[::-1].copy())
+    data = data.set_column(0, "item", numbers.cast(kind))
+    pq.write_table(data, tmp_path / "items.parquet")
+    argv = ["fit", tmp_path / "items.parquet", "-k", "3", "--id", "item", "--out", tmp_path / "run"]
+    ended = commands.run(*argv, "--chunk-size", "700")
+    assert ended.code == 0, ended.err
+    ids = pq.read_table(tmp_path / "run" / "labels.parquet")["id"]
+    assert ids.to_pylist() == data["item"].to_pylist()
+
+
+def test_a_folder_in_use_is_refused(commands, table, run, tmp_path):
+    argv = ["fit", table, "-k", "5", "--id", "item", "--chunk-size", "1000"]
+    before = contents(run[0])
+    refused(commands.run(*argv, "--out", run[0]), str(run[0]), "a finished run", "another folder")
+    ended = commands.run(*argv, "--out", run[0], "--resume")
+    assert ended.code == 0
+    assert "finished already" in ended.out
+    refused(commands.run(*argv, "--alpha", "2", "--out", run[0], "--resume"), "alpha was 0.1, now it is 2.0")
+    assert contents(run[0]) == before
+    (tmp_path / "mine.txt").write_text("mine")
+    refused(commands.run(*argv, "--out", tmp_path), "'mine.txt'")
+    refused(commands.run(*argv, "--out", tmp_path, "--resume"), "no run to go on with", "'mine.txt'")
+    refused(commands.run(*argv, "--out", tmp_path / "mine.txt"), "a file is in the way")
+    refused(commands.run(*argv, "--out", tmp_path / "mine.txt" / "below"), str(tmp_path / "mine.txt"))
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_resume_before_anything_begins(commands, table, run, tmp_path):
+    argv = [
+        "fit",
+        table,
+        "-k",
+        "5",
+        "--id",
+        "item",
+        "--chunk-size",
+        "1000",
+        "--out",
+        tmp_path / "run",
+        "--resume",
+    ]
+    (tmp_path / "run" / "staging").mkdir(parents=True)
+    (tmp_path / "run" / "staging" / "labels.0").write_bytes(b"left by a crash before the first checkpoint")
+    assert commands.run(*argv).code == 0
+    assert contents(tmp_path / "run") == contents(run[0])
+
+
+def test_json_is_all_there_is_on_standard_output(commands, table, tmp_path):
+    argv = ["fit", table, "-k", "5", "--out", tmp_path / "run", "--json"]
+    ended = commands.run(*argv)
+    events = [json.loads(line) for line in ended.out.splitlines()]
+    assert events[-1]["event"] == "finished"
+    assert events[-1]["rows"] == 6000
+    assert sum(events[-1]["clusters"]) + events[-1]["rows_without_any_view"] == 6000
+    again = json.loads(commands.run(*argv, "--resume").out)
+    assert (again["event"], again["already"]) == ("finished", True)
+
+
+def test_bad_input_leaves_no_folder(commands, table, tmp_path):
+    out = tmp_path / "run"
+    base = ["fit", table, "--out", out]
+    refused(commands.run("fit", tmp_path / "none.parquet", "-k", "3", "--out", out), "none.parquet")
+    refused(commands.run(*base, "-k", "3", "--id", "nobody"), "'nobody'")
+    refused(commands.run(*base, "-k", "3", "--views", "image=nothing"), "'nothing'")
+    refused(commands.run(*base, "-k", "3", "--views", "=x"), "--views =x")
+    refused(commands.run(*base, "-k", "3", "--init", "best"), "init='best'")
+    refused(commands.run(*base, "-k", "9999"), "9999 clusters")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("argv", [["fit"], ["fit", "x", "--out", "y"], ["fit", "x", "-k", "0", "--out", "y"]])
+def test_wrong_usage_exits_with_2(commands, argv):
+    ended = commands.run(*argv)
+    assert ended.code == 2
+    assert "Traceback" not in ended.err
+
+
+@pytest.mark.parametrize("command", ["fit", "predict", "inspect", "update"])
+def test_help_has_an_example(commands, command):
+    ended = commands.run(command, "--help")
+    assert ended.code == 0
+    assert f"Example:  viewpass {command} " in ended.out
+    assert ended.err == ""
+
+
+def test_exit_codes_are_in_the_help(commands):
+    said = commands.run("--help").out
+    assert "Exit codes: 0" in said
+    assert "130" in said
+    assert "--install-completion" in said
+
+
+def test_debug_shows_the_traceback_wherever_it_stands(commands, tmp_path):
+    ended = commands.run("inspect", tmp_path / "none.parquet", "--debug")
+    assert ended.code == 1
+    assert "Traceback" in ended.err
+
+
+def test_completion_can_be_shown(commands):
+    environment = {**os.environ, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    ask = [sys.executable, "-c", "from viewpass.cli import main; main()", "--show-completion", "bash"]
+    said = subprocess.run(ask, capture_output=True, text=True, env=environment, check=False)
+    assert said.returncode == 0, said.stderr
+    assert "complete" in said.stdout
+
+
+def test_a_terminal_sees_a_live_display(table, tmp_path):
+    """A real (pseudo-)terminal; the display is gone when the command ends."""
+    code = "import sys; from viewpass.cli import main; main()"
+    argv = [sys.executable, "-c", code, "fit", table, "-k", "5", "--out", tmp_path / "run", "--passes", "2"]
+    parent, child = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "120"}
+    process = subprocess.Popen(list(map(str, argv)), stdout=child, stderr=child, env=environment)
+    os.close(child)
+    said = b""
+    while True:
+        try:
+            said += os.read(parent, 65536)
+        except OSError:  # the terminal is gone with the process
+            break
+    os.close(parent)
+    assert process.wait() == 0, said
+    text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", said.decode())
+    assert "pass 2 of 2" in text
+    assert "rows/s" in text
+    assert "clusters " in text
+    assert "6,000 rows in 5 clusters" in text

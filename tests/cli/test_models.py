@@ -1,0 +1,156 @@
+"""What people see of predict, update and inspect: files, words, exit codes."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import viewpass as vp
+from commands import refused, write_table
+
+# ---- predict
+
+
+def test_predict_labels_new_rows(commands, run, table, tmp_path):
+    out = tmp_path / "labels.parquet"
+    argv = ["predict", run[0] / "model.viewpass", table, "--id", "item", "--out", out]
+    ended = commands.run(*argv)
+    assert ended.code == 0, ended.err
+    labels = pq.read_table(out)
+    model = vp.load(run[0] / "model.viewpass")
+    source = vp.scan(str(table), id="item")
+    np.testing.assert_array_equal(labels["cluster"].to_numpy(), model.predict(source))
+    exact = model.transform(source)
+    seen = np.flatnonzero(labels["views_seen"].to_numpy() > 0)
+    own = labels["cluster"].to_numpy()[seen]
+    mine = exact[seen, own]
+    exact[seen, own] = np.inf  # rows go where most of their anchors lead: a margin may be negative
+    np.testing.assert_allclose(labels["distance"].to_numpy()[seen], mine, atol=1e-5)
+    np.testing.assert_allclose(labels["margin"].to_numpy()[seen], exact[seen].min(axis=1) - mine, atol=1e-5)
+    assert model.consensus_ == "graph"
+    assert labels["id"].to_pylist() == pq.read_table(table)["item"].to_pylist()
+    first = out.read_bytes()
+    refused(commands.run(*argv), str(out), "--force")
+    assert commands.run(*argv, "--force", "--threads", "3").code == 0
+    assert out.read_bytes() == first
+
+
+def test_label_files_do_not_depend_on_the_chunks(commands, run, table, tmp_path):
+    for size in (500, 8192):
+        argv = [
+            "predict",
+            run[0] / "model.viewpass",
+            table,
+            "--chunk-size",
+            size,
+            "--out",
+            tmp_path / str(size),
+        ]
+        assert commands.run(*argv).code == 0
+    few, many = pq.read_table(tmp_path / "500"), pq.read_table(tmp_path / "8192")
+    assert few["cluster"] == many["cluster"]
+    for name in ("distance", "margin"):
+        np.testing.assert_allclose(
+            few[name].fill_null(0).to_numpy(), many[name].fill_null(0).to_numpy(), atol=1e-5
+        )
+
+
+def test_predict_refuses_other_data_by_name(commands, run, tmp_path):
+    model = run[0] / "model.viewpass"
+    wide = write_table(tmp_path / "wide.parquet", 100, widths=(12, 9))
+    refused(commands.run("predict", model, wide, "--out", tmp_path / "out"), "view 'text'", "9", "7")
+    other = commands.run("predict", model, wide, "--views", "sound=text", "--out", tmp_path / "out")
+    refused(other, "view 'sound' is unknown")
+    refused(commands.run("predict", wide, wide, "--out", tmp_path / "out"), "not a file of viewpass")
+    refused(commands.run("predict", tmp_path / "no", wide, "--out", tmp_path / "out"), "no")
+    assert [path.name for path in tmp_path.iterdir()] == ["wide.parquet"]
+
+
+# ---- update
+
+
+def test_update_goes_on_learning(commands, model, table, tmp_path):
+    more = write_table(tmp_path / "more.parquet", 2500, seed=9)
+    out = tmp_path / "updated"
+    before = model.read_bytes()
+    ended = commands.run("update", model, more, "--out", out)
+    assert ended.code == 0, ended.err
+    assert "2,500 rows read, 8,500 in all" in ended.out
+    assert model.read_bytes() == before
+    expected = vp.load(model)
+    for start in range(0, 2500, 1000):
+        rows = pq.read_table(more).slice(start, 1000)
+        expected.partial_fit(vp.scan(rows, id="item"))
+    np.testing.assert_equal(vp.load(out).cluster_centers_, expected.cluster_centers_)
+    assert commands.run("update", model, more).code == 0  # in place
+    assert model.read_bytes() == out.read_bytes()
+
+
+def test_update_refuses_what_cannot_learn(commands, table, tmp_path):
+    rng = np.random.default_rng(0)
+    vp.IMC(3, n_init=1).fit({"image": rng.random((50, 12))}).save(tmp_path / "imc")
+    refused(commands.run("update", tmp_path / "imc", table), "IMC", "cannot go on learning")
+
+
+@pytest.mark.parametrize("command", ["predict", "update"])
+def test_a_stop_changes_nothing(commands, model, table, tmp_path, command):
+    before = model.read_bytes()
+    more = ["--out", tmp_path / "labels.parquet"] if command == "predict" else []
+    fault = {"step": "chunk", "when": "before", "number": 2, "how": "SIGINT"}
+    ended = commands.run(command, model, table, "--chunk-size", "1000", *more, fault=fault)
+    assert (ended.code, ended.out) == (130, "")
+    assert ended.err == "viewpass: stopped; nothing was changed.\n"
+    assert model.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["model.viewpass"]
+
+
+# ---- inspect
+
+
+def test_inspect_of_data(commands, table):
+    ended = commands.run("inspect", table)
+    assert ended.code == 0, ended.err
+    assert "data: 6,000 rows" in ended.out
+    assert "image + text" in ended.out
+    told = json.loads(commands.run("inspect", table, "--json").out)
+    data = pq.read_table(table)
+    assert told["views"]["image"] == {"columns": 12, "missing": data["image"].null_count}
+    assert sum(pattern["rows"] for pattern in told["patterns"]) == 6000
+    both = data["image"].is_valid().to_numpy() & data["text"].is_valid().to_numpy()
+    assert told["patterns"][0] == {"views": ["image", "text"], "rows": both.sum()}
+    assert json.loads(commands.run("inspect", table, "--rows", "10", "--json").out)["rows"] <= 8192
+
+
+def test_inspect_of_a_model(commands, run):
+    told = json.loads(commands.run("inspect", run[0] / "model.viewpass", "--json").out)
+    assert (told["kind"], told["estimator"], told["rows"]) == ("model", "OPIMC", 6000)
+    assert sum(told["cluster_rows_by_view"]["text"]) == 6000 - told["views"]["text"]["missing"]
+    said = commands.run("inspect", run[0] / "model.viewpass").out
+    assert "OPIMC model of 6,000 rows" in said
+    assert "chunk_size=1000" in said
+
+
+def test_inspect_of_runs(commands, run, table, tmp_path):
+    told = json.loads(commands.run("inspect", run[0], "--json").out)
+    assert told["finished"]
+    assert sum(told["clusters"]) + told["rows_without_any_view"] == 6000
+    assert "a finished run over 6,000 rows" in commands.run("inspect", run[0]).out
+    argv = [
+        "fit",
+        table,
+        "-k",
+        "5",
+        "--out",
+        tmp_path / "run",
+        "--chunk-size",
+        "1000",
+        "--checkpoint-every",
+        "2",
+    ]
+    commands.run(*argv, fault={"step": "rename", "when": "after", "number": 2, "how": "SIGKILL"})
+    told = json.loads(commands.run("inspect", tmp_path / "run", "--json").out)
+    assert (told["finished"], told["pass"], told["row"]) == (False, 1, 4000)
+    assert "pass 1, after row 4,000" in commands.run("inspect", tmp_path / "run").out
