@@ -57,7 +57,8 @@ def preface(plan: Plan, seconds: float) -> str:
     clock, work = plan.took()
     busy = ", on a machine that had much other work" if work < 0.5 * clock else ""
     runs = "; ".join(
-        f"a run of {run['seconds'] / 60:.1f} minutes with {run['processes']:.0f} processes measured "
+        f"a run of {run['seconds'] / 60:.1f} minutes with "
+        f"{run['processes']:.0f} process{'es' if run['processes'] > 1 else ''} measured "
         f"{run['cells']:,.0f} of them"
         for run in plan.runs(seconds)
     )
