@@ -16,7 +16,7 @@ from viewpass.core.consensus.counting import Curve, from_gaps
 from viewpass.core.consensus.cutting import cut
 from viewpass.core.consensus.graph import spectrum
 from viewpass.core.links import links_of, mixture
-from viewpass.core.model import MOST_ANCHORS, Plan
+from viewpass.core.model import ANCHORS_A_CLUSTER, MOST_ANCHORS, ROWS_AN_ANCHOR, Plan
 from viewpass.core.nearness import looked_at
 from viewpass.core.step import Outcome, Rules
 from viewpass.core.voting import prefer_graph
@@ -25,8 +25,6 @@ from viewpass.kernels.grid import Floats, Integers
 from viewpass.views.chunk import Schema
 from viewpass.views.rows import MeasuredRows
 
-ANCHORS_A_CLUSTER = 20
-ROWS_AN_ANCHOR = 5  # of the warm-up, at least
 LEAST_A_CLUSTER = 4  # anchors; with fewer a graph says nothing
 ANCHOR_SUMS = 2**23  # kept of them, columns x anchors, where that leaves enough of them
 SUPPOSED_CLUSTERS = 10  # where their number is to be found

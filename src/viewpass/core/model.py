@@ -24,6 +24,8 @@ from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling
 
 MOST_ANCHORS = 1000  # unless more are asked for
+ANCHORS_A_CLUSTER = 20
+ROWS_AN_ANCHOR = 5  # of those they are made from, at least
 
 
 @dataclass(frozen=True)

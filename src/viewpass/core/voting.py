@@ -14,14 +14,14 @@ from viewpass.core.agreement import CLEARLY, by_one_view, in_common, sample_of
 from viewpass.core.assign import Workspace
 from viewpass.core.consensus.graph import cut
 from viewpass.core.links import links_of, mixture
+from viewpass.core.model import ANCHORS_A_CLUSTER, ROWS_AN_ANCHOR
 from viewpass.core.nearness import looked_at
 from viewpass.core.step import Rules
 from viewpass.kernels.grid import Labels
 from viewpass.views.rows import MeasuredRows
 
 ROWS = 2000
-ANCHORS_A_CLUSTER, LEAST_A_CLUSTER = 20, 2
-ROWS_AN_ANCHOR = 5  # at least
+LEAST_A_CLUSTER = 2  # anchors
 ANCHOR_SUMS = 2**22  # kept of a view's anchors, at most
 RESTARTS = 5
 RULES = Rules(alpha=0.1, max_iter=5, tol=1e-3, fill="mean")

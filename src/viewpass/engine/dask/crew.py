@@ -72,19 +72,21 @@ class Crew:
 
     def drop(self) -> None:
         """Nothing that was asked for is wanted any more: rows that kill workers would go on killing them."""
-        with suppress(Exception):
+        with suppress(Exception):  # what made the fit fail is to be told, not this
             self.client.cancel(list(self._asked), force=True)
 
     def compute(self, made: Any, *, worker: str | None, rows: tuple[int, int]) -> Future[Any]:
         """Have a delayed value made, by that worker for as long as it lives."""
         name = self._key("block", rows)
         with dask.config.set(LARGE):
-            return self.client.compute(
+            future = self.client.compute(
                 dask.delayed(tasks.hold, pure=False)(made, dask_key_name=name),
                 workers=None if worker is None else [worker],
                 allow_other_workers=worker is not None,
                 optimize_graph=False,
             )
+        self._asked.add(future)
+        return future
 
     def _key(self, what: str, rows: tuple[int, int] | None) -> str:
         self._number += 1
