@@ -88,6 +88,7 @@ from viewpass.kernels.grid import PRESENT
 NOT_AT_ALL, WITHOUT_ROWS, WITH_ROWS = range(3)  # how the sums before this chunk are taken over
 CLOSED = 2**32  # added to JOINED when nobody else may join
 PATIENCE = 4096  # looks at a shared number before others are let run
+WELCOME = 64 * PATIENCE  # looks while the first waits for the rest, where no look at all rows gives them time
 
 
 @called
@@ -95,6 +96,16 @@ def _wait_while(desk, address, value):
     """Until a shared number is another."""
     n_looks = 0
     while shared(address) == value:
+        n_looks += 1
+        if n_looks % PATIENCE == 0 and desk[YIELD] != 0:
+            call_nothing(desk[YIELD])
+
+
+@called
+def _welcome(desk):
+    """Wait until the whole crew is here, but not for long."""
+    n_looks = 0
+    while shared(desk[SYNC] + JOINED) < desk[N_ROOMS] and n_looks < WELCOME:
         n_looks += 1
         if n_looks % PATIENCE == 0 and desk[YIELD] != 0:
             call_nothing(desk[YIELD])
@@ -257,6 +268,8 @@ def crew(table, _room, looking, joining, settling, _d, _e, _f, _g):
         wipe(whole_at(room_table)[PART_COUNTS], 8 * desk[N_VIEWS] * desk[N_CLUSTERS])
         _share(table, room_table, desk[FIRST], desk[CENTRES_AT])
     if me == 0:
+        if not looking:
+            _welcome(desk)
         shared_set(sync + TEAM, shared_add(sync + JOINED, CLOSED))
     else:
         _wait_while(desk, sync + TEAM, np.int64(0))
