@@ -12,6 +12,8 @@ from viewpass.core.statistics import Statistics
 from viewpass.kernels.chunk import step
 from viewpass.kernels.chunk.crew import NOT_AT_ALL, WITH_ROWS
 from viewpass.kernels.chunk.desk import (
+    AGE,
+    APPLIED,
     BEGIN,
     CENTRES_AT,
     DISTANCE,
@@ -27,6 +29,7 @@ from viewpass.kernels.chunk.desk import (
     MEAN,
     MIX,
     MIXED_NEAR,
+    MOST_AGE,
     N_CLUSTERS,
     N_COLUMNS,
     N_ITER,
@@ -68,6 +71,7 @@ LEAST_TILE, MOST_TILE = 48, 192
 SPARSE_TILE = 256  # rows looked at in one view after another: its centres stay in cache meanwhile
 SPANS = 4  # parts of a chunk for each thread: whoever is quicker takes more
 LEAST_SPAN = 96  # rows
+MOST_UPDATES = 31  # whose moves are remembered: then every row's bounds are brought up to date
 
 
 class Settled(NamedTuple):
@@ -219,11 +223,16 @@ class Step:
         new = Packed.room(self.n_clusters, self.widths, sparse=self.sparse, pool=self.workspace.pool)
         new.known[:] = self.last.known
         both = np.empty((4, n_views, self.n_clusters))
-        numbers = np.array([rules.alpha, rules.tol, last_loss, 0.0])
+        numbers = np.array([rules.alpha, rules.tol, last_loss, 0.0, 0.0])
         n_rows = self.rows.n_rows
         desk.put_all(NEW, new.on_desk)
         desk.put_all(OLD, (np.empty(n_rows, dtype=np.int32), np.empty(n_rows, dtype=np.int64)))
         desk.put_all(SHIFTS, (both[0], both[1], both[2], new.known, both[3]))
+        most = min(rules.max_iter, MOST_UPDATES)
+        sums = self.workspace.pool.lend(2 * (most + 1) * both[0].size, np.float64).reshape(2, -1)
+        sums[:, : both[0].size] = 0.0
+        desk.table[AGE], desk.table[MOST_AGE] = 0, most
+        desk.put_all(APPLIED, (np.zeros(n_rows, dtype=np.int32), sums[0], sums[1]))
         desk.put_all(SEEN, (np.empty(n_views, dtype=bool), np.empty(self.n_clusters, dtype=bool)))
         desk.put(NUMBERS, numbers)
         fill = LAST_CENTRE

@@ -10,6 +10,8 @@ import numpy as np
 
 from viewpass.kernels.chunk.desk import (
     AGAIN,
+    AGE,
+    APPLIED,
     ARRIVED,
     BEGIN,
     CENTRES_AT,
@@ -23,6 +25,7 @@ from viewpass.kernels.chunk.desk import (
     FIRST,
     FOLD_IN,
     FOLLOW,
+    GATHERED,
     GO,
     INVERSE,
     ITERATE,
@@ -54,7 +57,6 @@ from viewpass.kernels.chunk.desk import (
     ROUND,
     SEEN,
     SORT,
-    SPARSE,
     SPREAD,
     STALE,
     STEPS,
@@ -68,6 +70,7 @@ from viewpass.kernels.chunk.desk import (
     WANTS_MEAN,
     WEIGH,
     WHETHER,
+    WIDEST,
     WORST,
     YIELD,
 )
@@ -184,8 +187,7 @@ def iterate(table, room_table, me, n_team, _c, _d, _e, _f, _g):
             return 0
         call(desk[RENEW], table, room_table, me, n_team, last, fill, 0, 0, 0)
         _meet(desk, n_team)
-        if desk[SPARSE]:
-            call(desk[SPREAD], table, room_table, me, n_team, last, 0, 0, 0, 0)
+        call(desk[SPREAD], table, room_table, me, n_team, last, 0, 0, 0, 0)
         if me == 0:
             call(desk[RENEWED], table, 0, last, fill, 0, 0, 0, 0, 0)
             desk[CENTRES_AT] = NEW
@@ -236,6 +238,8 @@ def several(table, _room, size, again, _c, _d, _e, _f, _g):
         desk[BEGIN], desk[END], desk[N_ITER], desk[CENTRES_AT], desk[WORST] = begin, end, 0, LAST, 0
         for word in (JOINED, TEAM, ARRIVED, ROUND, NEXT):
             shared_set(desk[SYNC] + word, 0)
+        desk[AGE], numbers[WIDEST] = 0, 0.0
+        wipe(desk[APPLIED] + 4 * begin, 4 * (end - begin))
         for k in range(n_clusters):
             stale[k] = again != 0
         whole_at(desk[COMPLETE])[0] = 0 if again else desk[DISTANCE] != 0
@@ -264,6 +268,7 @@ def crew(table, _room, looking, joining, settling, _d, _e, _f, _g):
     if me >= desk[N_ROOMS]:
         return 0
     room_table = whole_at(desk[ROOMS])[me]
+    whole_at(whole_at(room_table)[GATHERED])[0] = -1
     if looking:
         wipe(whole_at(room_table)[PART_COUNTS], 8 * desk[N_VIEWS] * desk[N_CLUSTERS])
         _share(table, room_table, desk[FIRST], desk[CENTRES_AT])

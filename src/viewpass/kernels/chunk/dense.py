@@ -201,11 +201,3 @@ def pick(_table, _room, source, width, n_clusters, clusters, n_picked, target, _
         for j in range(width):
             panel[PAD * j] = whole[PAD * j]
     return 0
-
-
-def lay_out(_table, _room, centre, width, k, target, _e, _f, _g):
-    """Centre k in float32, where the look wants it.  IN centre; OUT target: a view's."""
-    values, panel = floats_at(centre), narrow_at(target + 4 * (k // PAD * PAD * width + k % PAD))
-    for j in range(width):
-        panel[PAD * j] = np.float32(values[j])
-    return 0

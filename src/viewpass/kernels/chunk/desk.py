@@ -38,38 +38,45 @@ SEEN, CHANGED, MEAN = range(26, 29)
 READY, VALUES, NARROW, SQUARES, TRACES, ERRORS = range(6)
 LAST, NEW = 29, 35
 # What is done to the rows of one view, by functions for their kind (kinds.py).
-MEASURE, LOOK, PAIR, DOTS, ADD, PICK, LAY_OUT = range(41, 48)
-# Phases that call each other (step.py); the last three are for CSR only.
-FIRST, LOOK_AT, CHOOSE, DECIDE, NEAR, SETTLE, SUM_UP = range(48, 55)
-AGAIN, MOVERS, LOOSEN, BOUND, COMPARE, GATHER, NOTE = range(55, 62)
-JOIN, MARK, FOLLOW, TRACE, RENEW, MAKE, LENGTHS, RENEWED, WANTS_MEAN, WEIGH = range(62, 72)
-WHETHER, ITERATE, CREW, SORT, FOLD_IN, SPREAD = range(72, 78)
+MEASURE, LOOK, PAIR, DOTS, ADD, PICK = range(41, 47)
+# Phases that call each other (step.py); the last two are for CSR only.
+FIRST, LOOK_AT, CHOOSE, DECIDE, NEAR, SETTLE, SUM_UP = range(47, 54)
+LOOSEN, BOUND, AGAIN, COMPARE, GATHER, NOTE = range(54, 60)
+JOIN, MARK, FOLLOW, TRACE, RENEW, MAKE, LENGTHS, RENEWED, WANTS_MEAN, WEIGH = range(60, 70)
+SPREAD, WHETHER, ITERATE, CREW, SORT, FOLD_IN = range(70, 76)
 # Numbers with a fraction (a vector of them).
-NUMBERS = 78
-ALPHA, TOL, LOSS, N_LOOKS = range(4)
+NUMBERS = 76
+ALPHA, TOL, LOSS, N_LOOKS, WIDEST = range(5)
 # By span of rows: clusters that some row has not been compared with since they moved (spans x K),
 # whether DISTANCE holds all its rows, rows looked at times clusters, rows that changed cluster.
-STALE, COMPLETE, LOOKED, SPAN_MOVED = range(79, 83)
+STALE, COMPLETE, LOOKED, SPAN_MOVED = range(77, 81)
 # What the crew is to do: on rows BEGIN..END, in N_SPANS spans; rooms for at most N_ROOMS threads.
-BEGIN, END, N_SPANS, ROOMS, N_ROOMS, FRESH, SUMMING, FILL, MAX_ITER = range(83, 92)
+BEGIN, END, N_SPANS, ROOMS, N_ROOMS, FRESH, SUMMING, FILL, MAX_ITER = range(81, 90)
 # Where it stands: updates done, which centres are the last (LAST or NEW), the worst kind of row met,
 # whether the chunk's mean is wanted to go on, whether to go on, rows that moved.
-N_ITER, CENTRES_AT, WORST, WANTS, GO, N_MOVED = range(92, 98)
-ORDER, BOUNDS = 98, 99  # rows by cluster
-SYNC, YIELD = 100, 101  # numbers that threads share; the system's function that lets others run (or 0)
+N_ITER, CENTRES_AT, WORST, WANTS, GO, N_MOVED = range(90, 96)
+ORDER, BOUNDS = 96, 97  # rows by cluster
+SYNC, YIELD = 98, 99  # numbers that threads share; the system's function that lets others run (or 0)
 JOINED, TEAM, ARRIVED, ROUND, NEXT = (64 * n for n in range(5))  # a cache line each, from SYNC on
-LOSSES = 102  # of chunks that are worked on one after another
-SPARSE = 103  # whether views are CSR
+LOSSES = 100  # of chunks that are worked on one after another
+SPARSE = 101  # whether views are CSR
 # Rows as mixtures of the anchors they are near when first looked at (kernels/links.py): the phase that
 # makes them (0: they are not wanted), anchors and weights of each row, how many.
-MIX, MIXED_NEAR, MIXED_WEIGHTS, N_MIXED = range(104, 108)
-SLOTS = 108
+MIX, MIXED_NEAR, MIXED_WEIGHTS, N_MIXED = range(102, 106)
+# How far the bounds on each row's distances have been brought: a row's state is as of update APPLIED[i] of
+# those counted by AGE, from 0 to at most MOST_AGE; RISEN and FALLEN hold the sums of RISES and FALLS up to
+# each (AGE + 1 times views x K), WIDEST their greatest value.
+AGE, MOST_AGE, APPLIED, RISEN, FALLEN = range(106, 111)
+SLOTS = 111
 
 # A thread's own table: room to work, and sums of its own.
 TILE_ROWS, TILE, PRODUCT, PLACES, WHICH, FAR, LISTED, EXACT = range(8)
 RISE, FALL, BUILT, SUBSET, CLUSTERS, OLD_SLACK, ROW_AT = range(8, 15)
 PART_STEPS, PART_COUNTS, CENTRE, SUBSET_SQUARES, FOUR = range(15, 20)
-ROOM_SLOTS = 20
+# Of each pattern's FALL: the least, the least of the others, which the least is. What SUBSET was made of:
+# the update, the number of clusters, and which.
+LOWEST, GATHERED = 20, 21
+ROOM_SLOTS = 22
 
 
 class Desk:
@@ -124,6 +131,8 @@ def new_room(n_views: int, n_clusters: int, n_columns: int, n_rows: int, tile_ro
         (RISE, n_patterns * n_clusters, np.float64),
         (FALL, n_patterns * n_clusters, np.float64),
         (BUILT, n_patterns, np.bool_),
+        (LOWEST, 3 * n_patterns, np.float64),
+        (GATHERED, 2 + n_clusters, np.int64),
         (SUBSET, narrow_size(most, n_columns), np.float32),
         (CLUSTERS, n_clusters, np.int64),
         (OLD_SLACK, tile_rows, np.float64),

@@ -14,7 +14,6 @@ from viewpass.kernels.chunk import dense, sparse
 from viewpass.kernels.compiling import callback, once
 
 NAMES = ("measure", "look", "pair", "dots", "add", "pick")  # in the order of the desk
-DENSE = "lay_out"  # after them; a phase of its own lays centres out for CSR rows
 
 _SIGNATURE = types.int64(*[types.int64] * 9)
 _TYPES = {"float32": np.float32, "float64": np.float64, "int32": np.int32, "int64": np.int64}
@@ -23,7 +22,7 @@ _TYPES = {"float32": np.float32, "float64": np.float64, "int32": np.int32, "int6
 @once
 def _compiled(name: str, *numbers: str) -> Any:
     kind: Any = dense if len(numbers) == 1 else sparse
-    if name in ("pick", DENSE):
+    if name == "pick":
         return callback(getattr(kind, name), _SIGNATURE, kind.__name__)
     made = kind.functions(*(_TYPES[one] for one in numbers))
     return callback(made[name], _SIGNATURE, "_".join(numbers))
@@ -31,6 +30,4 @@ def _compiled(name: str, *numbers: str) -> Any:
 
 def addresses(*numbers: str) -> list[int]:
     """Where the functions lie, for dense rows of a type or CSR rows of (values, columns)."""
-    names = (*NAMES, DENSE) if len(numbers) == 1 else NAMES
-    found = [_compiled(name, *numbers).address for name in names]
-    return found + [0] * (len(NAMES) + 1 - len(found))
+    return [_compiled(name, *numbers).address for name in NAMES]

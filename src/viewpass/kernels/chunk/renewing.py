@@ -8,20 +8,22 @@ from __future__ import annotations
 import numpy as np
 
 from viewpass.kernels.chunk.desk import (
+    AGE,
     ALPHA,
     BLOCK,
     CENTRE,
     CHANGED,
     COUNTS,
     ERRORS,
+    FALLEN,
     FALLS,
     FOUR,
     KNOWN,
-    LAY_OUT,
     LENGTHS,
     LOSS,
     MAKE,
     MEAN,
+    MOST_AGE,
     N_CLUSTERS,
     N_VIEWS,
     NARROW,
@@ -29,6 +31,7 @@ from viewpass.kernels.chunk.desk import (
     NUMBERS,
     PAD,
     READY,
+    RISEN,
     RISES,
     SEEN,
     SHIFTS,
@@ -40,6 +43,7 @@ from viewpass.kernels.chunk.desk import (
     TRACES,
     TRACES_NOW,
     VALUES,
+    WIDEST,
     WIDTHS,
 )
 from viewpass.kernels.chunk.memory import call, copy, flags_at, floats_at, narrow_at, whole_at, wipe
@@ -50,7 +54,7 @@ from viewpass.kernels.sparse import FLOAT32_ERROR
 
 LENGTH_ALLOWANCE = 1.0 + 1e-5  # rows rounded to the grid may be a little longer than 1
 ROUNDING = 2.0**-51  # what each column may add to the rounding of a distance
-SPREAD_COLUMNS = 1024  # laid out together for sparse rows: they stay in cache
+DENSE_COLUMNS, SPARSE_COLUMNS = 128, 1024  # laid out together for rows of a kind: they stay in cache
 ZERO, MEAN_OF_CHUNK, LAST_CENTRE = range(3)  # what an empty cluster's centre becomes
 
 
@@ -123,7 +127,6 @@ def renew(table, room_table, lot, n_lots, last, fill, _e, _f, _g):
     shifts, rises, falls = floats_at(desk[SHIFTS]), floats_at(desk[RISES]), floats_at(desk[FALLS])
     before, squares = floats_at(desk[last + SQUARES]), floats_at(desk[NEW + SQUARES])
     counts, traces = whole_at(desk[COUNTS]), desk[NEW + TRACES]
-    n_padded = (n_clusters + PAD - 1) // PAD * PAD
     for v in range(desk[N_VIEWS]):
         width, fresh = widths[v], seen[v] and not ready[v]
         for k in range(lot, n_clusters, n_lots):
@@ -155,35 +158,31 @@ def renew(table, room_table, lot, n_lots, last, fill, _e, _f, _g):
                 squares[line] = before[line]
                 # Rows may have moved after these centres were made.
                 call(desk[TRACE], 0, 0, new, desk[STEPS] + at, width, traces + 8 * line, 0, 0, 0)
-            else:
-                continue
-            if desk[SPARSE] == 0:  # `spread` lays the others out
-                narrow = desk[NEW + NARROW] + 4 * n_padded * starts[v]
-                call(desk[LAY_OUT], 0, 0, new, width, k, narrow, 0, 0, 0)
     return 0
 
 
 def spread(table, _room, lot, n_lots, last, _d, _e, _f, _g):
-    """Lay renewed centres out for sparse rows, some columns at a time: all clusters share them.
+    """Lay renewed centres out for the look, some columns of all clusters at a time: these share cache lines.
 
     IN the centres from `last` on (as for `renew`), CHANGED; OUT NARROW of NEW.
     """
     desk = whole_at(table)
-    n_views, n_clusters = desk[N_VIEWS], desk[N_CLUSTERS]
-    starts, widths = whole_at(desk[STARTS]), whole_at(desk[WIDTHS])
-    changed = flags_at(desk[CHANGED])
+    n_clusters, starts, widths = desk[N_CLUSTERS], whole_at(desk[STARTS]), whole_at(desk[WIDTHS])
+    sparse, changed = desk[SPARSE] != 0, flags_at(desk[CHANGED])
     n_padded = (n_clusters + PAD - 1) // PAD * PAD
-    for v in range(n_views):
+    n_together, stride = (SPARSE_COLUMNS, n_clusters) if sparse else (DENSE_COLUMNS, np.int64(PAD))
+    for v in range(desk[N_VIEWS]):
         width = widths[v]
-        for first in range(lot * SPREAD_COLUMNS, width, n_lots * SPREAD_COLUMNS):
-            n_columns = min(SPREAD_COLUMNS, width - first)
-            there = desk[NEW + NARROW] + 4 * (n_padded * starts[v] + first * n_clusters)
+        for first in range(lot * n_together, width, n_lots * n_together):
+            n_columns = min(n_together, width - first)
             for k in range(n_clusters):
                 if changed[k] or last != NEW:
-                    at = n_clusters * starts[v] + k * width + first
-                    values, narrow = floats_at(desk[NEW + VALUES] + 8 * at), narrow_at(there + 4 * k)
+                    values = floats_at(desk[NEW + VALUES] + 8 * (n_clusters * starts[v] + k * width + first))
+                    place = k if sparse else k // PAD * PAD * width + k % PAD
+                    there = n_padded * starts[v] + first * stride + place
+                    narrow = narrow_at(desk[NEW + NARROW] + 4 * there)
                     for j in range(n_columns):
-                        narrow[n_clusters * j] = np.float32(values[j])
+                        narrow[stride * j] = np.float32(values[j])
     return 0
 
 
@@ -203,8 +202,33 @@ def error_of(sparse: bool, width: int, longest: float) -> float:
 _error_of = part(error_of)
 
 
+@part
+def _remember(desk):
+    """Another update's RISES and FALLS into the sums of them; every row is brought up to MOST_AGE."""
+    n_lines, numbers = desk[N_VIEWS] * desk[N_CLUSTERS], floats_at(desk[NUMBERS])
+    rises, falls = floats_at(desk[RISES]), floats_at(desk[FALLS])
+    if desk[AGE] == desk[MOST_AGE]:
+        desk[AGE] = 0
+        numbers[WIDEST] = 0.0
+    then, now = 8 * n_lines * desk[AGE], 8 * n_lines * (desk[AGE] + 1)
+    risen, fallen = floats_at(desk[RISEN] + then), floats_at(desk[FALLEN] + then)
+    rising, falling = floats_at(desk[RISEN] + now), floats_at(desk[FALLEN] + now)
+    widest = numbers[WIDEST]
+    for line in range(n_lines):
+        # Where a view is new, every row that has it is looked at: nobody asks for what was before.
+        known = rises[line] < np.inf
+        rising[line] = risen[line] + rises[line] if known else 0.0
+        falling[line] = fallen[line] + falls[line] if known else 0.0
+        widest = max(widest, max(abs(rising[line]), abs(falling[line])))
+    numbers[WIDEST] = widest
+    desk[AGE] += 1
+
+
 def renewed(table, _room, last, fill, _c, _d, _e, _f, _g):
-    """What is known once all clusters are renewed.  OUT READY and ERRORS of NEW, TRACES_NOW; INOUT KNOWN."""
+    """What is known once all clusters are renewed.
+
+    OUT READY and ERRORS of NEW, TRACES_NOW; INOUT KNOWN, AGE, RISEN, FALLEN.
+    """
     desk = whole_at(table)
     n_views, n_clusters = desk[N_VIEWS], desk[N_CLUSTERS]
     widths, seen = whole_at(desk[WIDTHS]), flags_at(desk[SEEN])
@@ -220,6 +244,7 @@ def renewed(table, _room, last, fill, _c, _d, _e, _f, _g):
                 known[line] = True
         errors[v] = _error_of(desk[SPARSE] != 0, widths[v], np.sqrt(longest))
     copy(desk[NEW + TRACES], desk[TRACES_NOW], 8 * n_views * n_clusters)
+    _remember(desk)
     return 0
 
 

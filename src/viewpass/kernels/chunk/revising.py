@@ -4,34 +4,31 @@ from __future__ import annotations
 
 import numpy as np
 
-from viewpass.kernels.bounds import MOST_VIEWS
 from viewpass.kernels.chunk.deciding import close_ones, exactness
 from viewpass.kernels.chunk.desk import (
     ADDRESSES,
-    BOUND,
-    BUILT,
+    AGE,
+    APPLIED,
     CHOOSE,
     CLUSTERS,
     COMPARE,
     COMPLETE,
     DISTANCE,
     EXACT,
-    FALL,
-    FALLS,
     FAR,
     GATHER,
-    INVERSE,
+    GATHERED,
     LABELS,
     LISTED,
     LOOK_AT,
     LOOKED,
     LOOSEN,
     MARGINS,
+    MOST_AGE,
     MOVED,
-    MOVERS,
     N_CLUSTERS,
     N_COLUMNS,
-    N_ROWS,
+    N_ITER,
     N_VIEWS,
     NARROW,
     NEAR,
@@ -41,8 +38,6 @@ from viewpass.kernels.chunk.desk import (
     PAD,
     PICK,
     READY,
-    RISE,
-    RISES,
     SETTLE,
     SHIFTS,
     SLACK,
@@ -60,7 +55,7 @@ from viewpass.kernels.chunk.desk import (
 from viewpass.kernels.chunk.eights import LANES as EIGHT
 from viewpass.kernels.chunk.eights import lowest_bit
 from viewpass.kernels.chunk.memory import call, copy, flags_at, floats_at, labels_at, whole_at, wipe
-from viewpass.kernels.chunk.scanning import eight_within, lower_eights
+from viewpass.kernels.chunk.scanning import eight_within
 from viewpass.kernels.chunk.vector import LANES
 from viewpass.kernels.compiling import part
 from viewpass.kernels.lanes import new_lanes
@@ -69,85 +64,6 @@ FEW = 6  # a part of the clusters so small is sooner looked at one by one,
 MOST_PAIRS = 16  # if it is not more than this
 NONZEROS = 32  # of a sparse row, supposed
 MOST_OF = 0.85  # of the rows in doubt: look at all of them, so that every distance is known again
-
-
-def bound(table, room_table, i, line, _c, _d, _e, _f, _g):
-    """What may have happened to distances of rows with the views of this.  OUT a line of RISE and FALL."""
-    desk, room = whole_at(table), whole_at(room_table)
-    n_clusters, inverse = desk[N_CLUSTERS], floats_at(desk[INVERSE] + 8 * i)
-    rise, fall = floats_at(room[RISE] + line), floats_at(room[FALL] + line)
-    wipe(room[RISE] + line, 8 * n_clusters)
-    wipe(room[FALL] + line, 8 * n_clusters)
-    for v in range(desk[N_VIEWS]):
-        if inverse[v * desk[N_ROWS]] > 0.0:
-            rises = floats_at(desk[RISES] + 8 * v * n_clusters)
-            falls = floats_at(desk[FALLS] + 8 * v * n_clusters)
-            for k in range(n_clusters):
-                rise[k] += rises[k]
-                fall[k] += falls[k]
-    return 0
-
-
-def loosen(table, room_table, begin, end, complete, n_movers, _e, _f, _g):
-    """Lower margins by what the centres' moves may have cost; list the rows it may have overturned.
-
-    IN CLUSTERS: the n_movers that moved; INOUT MARGINS, DISTANCE: with all distances at hand every
-    cluster is held to what it moved itself, and the own distance becomes the most it can be now, the
-    others the least. OUT WHICH; gives the number of rows in it.
-    """
-    desk, room = whole_at(table), whole_at(room_table)
-    n_clusters, which, movers = desk[N_CLUSTERS], whole_at(room[WHICH]), whole_at(room[CLUSTERS])
-    labels, margins, slack = labels_at(desk[LABELS]), floats_at(desk[MARGINS]), floats_at(desk[SLACK])
-    n_rows, n_views, inverse, built = (
-        desk[N_ROWS],
-        desk[N_VIEWS],
-        floats_at(desk[INVERSE]),
-        flags_at(room[BUILT]),
-    )
-    wipe(room[BUILT], 1 << n_views if n_views <= MOST_VIEWS else 1)
-    few = 4 * n_movers <= n_clusters
-    n_doubtful = 0
-    for i in range(begin, end):
-        own = labels[i]
-        if own < 0:
-            continue
-        pattern = 0
-        if n_views <= MOST_VIEWS:
-            for v in range(n_views):
-                pattern |= np.int64(inverse[v * n_rows + i] > 0.0) << v
-        line = 8 * n_clusters * pattern
-        if not built[pattern]:
-            call(desk[BOUND], table, room_table, i, line, 0, 0, 0, 0, 0)
-            built[pattern] = n_views <= MOST_VIEWS
-        rise, fall = floats_at(room[RISE] + line), floats_at(room[FALL] + line)
-        lowest = np.inf
-        if complete:
-            distance = floats_at(desk[DISTANCE] + 8 * i * n_clusters)
-            mine = distance[own] + rise[own]
-            distance[own] = np.inf
-            if few:  # the clusters that stayed are as far ahead as they were
-                margin = margins[i] - rise[own]
-                for m in range(n_movers):
-                    value = distance[movers[m]] + fall[movers[m]]
-                    distance[movers[m]] = value
-                    lowest = min(lowest, value)
-                margins[i] = min(margin, lowest - mine - 2.0 * slack[i])
-            else:
-                lowest = lower_eights(desk[DISTANCE] + 8 * i * n_clusters, room[FALL] + line, n_clusters)
-                for k in range(n_clusters // EIGHT * EIGHT, n_clusters):
-                    value = distance[k] + fall[k]
-                    distance[k] = value
-                    lowest = min(lowest, value)
-                margins[i] = lowest - mine - 2.0 * slack[i]
-            distance[own] = mine
-        else:
-            for k in range(n_clusters):
-                lowest = min(lowest, fall[k] if k != own else np.inf)
-            margins[i] += lowest - rise[own]
-        if not margins[i] > 0.0:
-            which[n_doubtful] = i
-            n_doubtful += 1
-    return n_doubtful
 
 
 @part
@@ -226,26 +142,34 @@ def compare(table, room_table, means, n_which, most, begin, span, _f, _g):
     return n_left
 
 
-def movers(table, room_table, span, _b, _c, _d, _e, _f, _g):
-    """List the clusters that moved just now.  INOUT STALE; OUT CLUSTERS; gives their number."""
-    desk, room = whole_at(table), whole_at(room_table)
-    n_clusters, stale = desk[N_CLUSTERS], flags_at(desk[STALE] + span * desk[N_CLUSTERS])
-    clusters, shifts = whole_at(room[CLUSTERS]), floats_at(desk[SHIFTS])
-    n_movers = 0
-    for k in range(n_clusters):
-        moved = False
-        for v in range(desk[N_VIEWS]):
-            moved |= shifts[v * n_clusters + k] > 0.0
-        if moved:
-            stale[k] = True
-            clusters[n_movers] = k
-            n_movers += 1
-    return n_movers
+@part
+def _movers(desk, span):
+    """Mark the clusters that moved just now.  INOUT STALE."""
+    n_clusters, shifts = desk[N_CLUSTERS], floats_at(desk[SHIFTS])
+    stale = flags_at(desk[STALE] + span * n_clusters)
+    for v in range(desk[N_VIEWS]):
+        for k in range(n_clusters):
+            if shifts[v * n_clusters + k] > 0.0:
+                stale[k] = True
+
+
+@part
+def _gathered(desk, room, n_picked):
+    """Whether SUBSET is of these CLUSTERS as they are now.  INOUT GATHERED."""
+    clusters, known = whole_at(room[CLUSTERS]), whole_at(room[GATHERED])
+    same = known[0] == desk[N_ITER] and known[1] == n_picked
+    known[0], known[1] = desk[N_ITER], n_picked
+    for c in range(n_picked):
+        same = same and known[2 + c] == clusters[c]
+        known[2 + c] = clusters[c]
+    return same
 
 
 def gather(table, room_table, means, n_picked, _c, _d, _e, _f, _g):
-    """Lay the centres of n_picked CLUSTERS out by themselves.  OUT SUBSET, SUBSET_SQUARES."""
+    """Lay the centres of n_picked CLUSTERS out by themselves, if they do not lie so.  OUT the SUBSET."""
     desk, room = whole_at(table), whole_at(room_table)
+    if _gathered(desk, room, n_picked):
+        return 0
     n_clusters, addresses, ready = desk[N_CLUSTERS], whole_at(desk[ADDRESSES]), flags_at(desk[means + READY])
     starts, widths = whole_at(desk[STARTS]), whole_at(desk[WIDTHS])
     clusters, squares = whole_at(room[CLUSTERS]), floats_at(desk[means + SQUARES])
@@ -298,8 +222,8 @@ def again(table, room_table, means, begin, end, span, _e, _f, _g):
     stale = flags_at(desk[STALE] + span * n_clusters)
     complete, looked = whole_at(desk[COMPLETE] + 8 * span), whole_at(desk[LOOKED] + 8 * span)
     count = whole_at(desk[SPAN_MOVED] + 8 * span)
-    n_movers = call(desk[MOVERS], table, room_table, span, 0, 0, 0, 0, 0, 0)
-    n_doubtful = call(desk[LOOSEN], table, room_table, begin, end, complete[0], n_movers, 0, 0, 0)
+    _movers(desk, span)
+    n_doubtful = call(desk[LOOSEN], table, room_table, begin, end, complete[0], 0, 0, 0, 0)
     count[0] = looked[0] = 0
     everyone = n_doubtful > MOST_OF * (end - begin)
     most = min(n_clusters // FEW, MOST_PAIRS)
@@ -312,8 +236,10 @@ def again(table, room_table, means, begin, end, span, _e, _f, _g):
         return 0
     if everyone:
         n_doubtful = end - begin
+        applied, age = labels_at(desk[APPLIED]), 0 if desk[AGE] == desk[MOST_AGE] else desk[AGE]
         for r in range(n_doubtful):
             which[r] = begin + r
+            applied[begin + r] = age
     n_compared = 0
     for k in range(n_clusters):
         if stale[k]:

@@ -9,18 +9,21 @@ from typing import Any
 from numba import types
 
 from viewpass.kernels import links
-from viewpass.kernels.chunk import crew, deciding, renewing, revising, summing
+from viewpass.kernels.chunk import crew, deciding, loosening, renewing, revising, summing
 from viewpass.kernels.compiling import callback, compiled, once
 
 # In the order of the desk, from FIRST on.
 ON_DESK: dict[str, Any] = {
     **dict.fromkeys(("first", "look_at", "choose", "decide", "near", "settle", "sum_up"), deciding),
-    **dict.fromkeys(("again", "movers", "loosen", "bound", "compare", "gather", "note"), revising),
+    **dict.fromkeys(("loosen", "bound"), loosening),
+    **dict.fromkeys(("again", "compare", "gather", "note"), revising),
     **dict.fromkeys(("join", "mark", "follow"), summing),
-    **dict.fromkeys(("trace", "renew", "make", "lengths", "renewed", "wants_mean", "weigh"), renewing),
+    **dict.fromkeys(
+        ("trace", "renew", "make", "lengths", "renewed", "wants_mean", "weigh", "spread"), renewing
+    ),
     **dict.fromkeys(("whether", "iterate", "crew"), crew),
 }
-FOR_SPARSE: dict[str, Any] = {"sort": summing, "fold_in": summing, "spread": renewing}  # after them
+FOR_SPARSE: dict[str, Any] = {"sort": summing, "fold_in": summing}  # after them
 BY_NAME: dict[str, Any] = {
     "measure": deciding,
     "several": crew,
