@@ -13,6 +13,7 @@ import numpy as np
 
 from viewpass.core.centres import Centres
 from viewpass.core.fused import Step
+from viewpass.core.shelf import Shelf
 from viewpass.core.statistics import Statistics
 from viewpass.kernels import choose
 from viewpass.kernels.chunk.desk import Desk, new_room
@@ -69,6 +70,7 @@ class Workspace:
     _rooms: list[Desk] = field(init=False, default_factory=list)
     _shape: tuple[int, ...] = field(init=False, default=())
     _capacity: int = field(init=False, default=0)
+    _shelf: tuple[tuple[object, ...], Shelf] | None = field(init=False, default=None)
     pool: Pool = field(init=False, default_factory=Pool)
     n_looks: float = field(init=False, default=0.0)  # rows looked at, in parts where not at all centres
 
@@ -97,14 +99,28 @@ class Workspace:
             self._rooms = [new_room(*sizes, n_rows, tile_rows) for _ in range(n_threads)]
         return self._rooms[:n_threads]
 
-    def part(self, worker: int, size: int) -> Integers:
-        """Room for one thread's sums."""
-        return self.scratches[worker].room("part", (size,), np.int64)
+    def shelf(
+        self,
+        n_rows: int,
+        widths: tuple[int, ...],
+        n_clusters: int,
+        n_spans: int,
+        n_threads: int,
+        *,
+        sparse: bool,
+        tile_rows: int,
+    ) -> Shelf:
+        """What chunks of one shape need besides their rows; it serves one at a time."""
+        rooms = self.rooms((len(widths), n_clusters, sum(widths)), n_rows, n_threads, tile_rows)
+        key = (n_rows, widths, n_clusters, n_spans, sparse, *map(id, rooms))
+        if self._shelf is None or self._shelf[0] != key:
+            self._shelf = key, Shelf(n_rows, widths, n_clusters, n_spans, rooms, sparse=sparse)
+        return self._shelf[1]
 
     def release(self) -> None:
         """Give the room back as well; it is made anew when needed."""
         self.__post_init__()
-        self._rooms, self._shape = [], ()
+        self._rooms, self._shape, self._shelf = [], (), None
         self.pool.clear()
 
     def __deepcopy__(self, memo: object) -> Workspace:

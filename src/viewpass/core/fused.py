@@ -8,19 +8,17 @@ import numpy as np
 
 from viewpass.core.centres import Centres, ChunkMean, Filling
 from viewpass.core.packed import Packed
+from viewpass.core.shelf import MOST_UPDATES
 from viewpass.core.statistics import Statistics
 from viewpass.kernels.chunk import step
 from viewpass.kernels.chunk.crew import NOT_AT_ALL, WITH_ROWS
 from viewpass.kernels.chunk.desk import (
     AGE,
-    APPLIED,
-    BEGIN,
     CENTRES_AT,
     DISTANCE,
-    END,
     FILL,
-    FIRST,
     FRESH,
+    KNOWN,
     LABELS,
     LAST,
     LOSS,
@@ -30,34 +28,18 @@ from viewpass.kernels.chunk.desk import (
     MIX,
     MIXED_NEAR,
     MOST_AGE,
-    N_CLUSTERS,
-    N_COLUMNS,
     N_ITER,
     N_LOOKS,
     N_MIXED,
-    N_ROOMS,
-    N_SPANS,
     NEW,
-    NUMBERS,
-    OLD,
-    ORDER,
-    PART_STEPS,
-    ROOMS,
-    SEEN,
-    SHIFTS,
-    STALE,
-    STARTS,
     SUMMING,
-    SYNC,
     TOTAL_STEPS,
     WANTS,
-    WIDTHS,
     WORST,
-    YIELD,
 )
 from viewpass.kernels.chunk.renewing import LAST_CENTRE, MEAN_OF_CHUNK, ZERO
 from viewpass.kernels.chunk.step import run
-from viewpass.kernels.grid import Floats, Integers, Mask
+from viewpass.kernels.grid import Floats
 from viewpass.kernels.threads import run_blocks
 from viewpass.views.rows import MeasuredRows
 
@@ -71,7 +53,6 @@ LEAST_TILE, MOST_TILE = 48, 192
 SPARSE_TILE = 256  # rows looked at in one view after another: its centres stay in cache meanwhile
 SPANS = 4  # parts of a chunk for each thread: whoever is quicker takes more
 LEAST_SPAN = 96  # rows
-MOST_UPDATES = 31  # whose moves are remembered: then every row's bounds are brought up to date
 
 
 class Settled(NamedTuple):
@@ -111,28 +92,21 @@ class Step:
         self.n_clusters = centres.n_clusters
         self.sparse = len(rows.numbers) > 1
         self.desk = desk = rows.desk
-        table = desk.table
         n_columns = sum(widths)
-        table[N_CLUSTERS], table[N_COLUMNS] = self.n_clusters, n_columns
-        starts = np.zeros(len(widths), dtype=np.int64)
-        np.cumsum(widths[:-1], out=starts[1:])
-        desk.put(WIDTHS, np.array(widths, dtype=np.int64))
-        desk.put(STARTS, starts)
-        self.last = centres.packed(widths, sparse=self.sparse)
-        desk.put_all(LAST, self.last.on_desk)
         many = rows.n_rows * n_columns * self.n_clusters > SMALL
         worth = many or (self.sparse and rows.n_rows > MOST_TILE)
         self.n_threads = workspace.n_threads if worth and not alone else 1
-        sizes = (len(widths), self.n_clusters, n_columns)
-        self.rooms = workspace.rooms(sizes, rows.n_rows, self.n_threads, _tile_rows(n_columns, rows))
         self.n_spans = 1
         if self.n_threads > 1:
             self.n_spans = min(SPANS * self.n_threads, -(-rows.n_rows // LEAST_SPAN))
-        table[BEGIN], table[END], table[N_SPANS] = 0, rows.n_rows, self.n_spans
-        table[N_ROOMS], table[CENTRES_AT], table[WORST] = self.n_threads, LAST, 0
-        desk.put(ROOMS, np.array([room.address for room in self.rooms], dtype=np.int64))
-        table[FIRST:NUMBERS] = step.addresses(sparse=self.sparse)
-        table[YIELD] = step.yielding()
+        self.shelf = workspace.shelf(
+            *(rows.n_rows, tuple(widths), self.n_clusters, self.n_spans, self.n_threads),
+            sparse=self.sparse,
+            tile_rows=_tile_rows(n_columns, rows),
+        )
+        self.shelf.lay(desk)
+        self.last = centres.packed(widths, sparse=self.sparse)
+        desk.put_all(LAST, self.last.on_desk)
 
     def _lay_decision(self, decision: Decision) -> None:
         self.desk.put_all(LABELS, (decision.labels, decision.margins, decision.slack))
@@ -148,21 +122,8 @@ class Step:
         sums = (total.flat, total.flat_counts, after.flat, after.flat_counts)
         self.desk.put_all(TOTAL_STEPS, sums)
 
-    def _lay_parts(self) -> None:
-        """Room for sums of each thread's own."""
-        size = self.n_clusters * sum(self.widths)
-        for number, room in enumerate(self.rooms):
-            room.put(PART_STEPS, self.workspace.part(number, size))
-
-    def _lay_order(self) -> None:
-        """Room for rows in the order of their clusters."""
-        n_rows = self.rows.n_rows
-        self.desk.put_all(
-            ORDER, (np.empty(n_rows, dtype=np.int64), np.empty(self.n_clusters + 1, dtype=np.int64))
-        )
-
     def _go(self, looking: bool, joining: int, settling: bool) -> None:
-        self.desk.put(SYNC, np.zeros(40, dtype=np.int64))
+        self.shelf.sync[:] = 0
         table = self.desk.address
 
         def work(_number: int, _worker: int) -> None:
@@ -189,10 +150,8 @@ class Step:
         flat = self.workspace.pool.lend(total.flat.size, np.int64)
         after = Statistics.of(self.n_clusters, self.widths, flat, np.empty_like(total.flat_counts))
         self._lay_sums(total, after)
-        if self.sparse:
-            self._lay_order()
-        else:
-            self._lay_parts()
+        if not self.sparse:
+            self.shelf.part(self.workspace.scratches)
         return fresh, after
 
     def _accepted(self, fresh: bool) -> bool:
@@ -208,40 +167,32 @@ class Step:
         assert after is not None
         decision.stale[:] = False
         decision.complete = decision.distance is not None
-        bounds = self._lay_bounds(decision)
+        self._lay_bounds(decision)
         self._go(True, WITH_ROWS, True)
         if not self._accepted(fresh):
             return None
         self.workspace.n_looks += self.rows.n_rows
-        return self._finish(after, decision, filling, new, numbers, bounds)
+        return self._finish(after, decision, filling, new, numbers)
 
     def _lay_loop(
         self, rules: Rules, filling: Filling, n_done: int, last_loss: float
     ) -> tuple[Packed, Floats]:
         """What the inner iterations need; gives the new centres and the numbers with a fraction."""
-        desk, n_views = self.desk, len(self.widths)
+        desk, table, numbers = self.desk, self.desk.table, self.shelf.numbers
         new = Packed.room(self.n_clusters, self.widths, sparse=self.sparse, pool=self.workspace.pool)
         new.known[:] = self.last.known
-        both = np.empty((4, n_views, self.n_clusters))
-        numbers = np.array([rules.alpha, rules.tol, last_loss, 0.0, 0.0])
-        n_rows = self.rows.n_rows
+        numbers[:] = rules.alpha, rules.tol, last_loss, 0.0, 0.0
+        self.shelf.applied[:] = 0
         desk.put_all(NEW, new.on_desk)
-        desk.put_all(OLD, (np.empty(n_rows, dtype=np.int32), np.empty(n_rows, dtype=np.int64)))
-        desk.put_all(SHIFTS, (both[0], both[1], both[2], new.known, both[3]))
-        most = min(rules.max_iter, MOST_UPDATES)
-        sums = self.workspace.pool.lend(2 * (most + 1) * both[0].size, np.float64).reshape(2, -1)
-        sums[:, : both[0].size] = 0.0
-        desk.table[AGE], desk.table[MOST_AGE] = 0, most
-        desk.put_all(APPLIED, (np.zeros(n_rows, dtype=np.int32), sums[0], sums[1]))
-        desk.put_all(SEEN, (np.empty(n_views, dtype=bool), np.empty(self.n_clusters, dtype=bool)))
-        desk.put(NUMBERS, numbers)
+        desk.put(KNOWN, new.known)
+        table[AGE], table[MOST_AGE] = 0, min(rules.max_iter, MOST_UPDATES)
         fill = LAST_CENTRE
         if filling.fill is None:
             fill = ZERO
         elif filling.first:
             fill = MEAN_OF_CHUNK
-        desk.table[MEAN], desk.table[FILL] = 0, fill
-        desk.table[N_ITER], desk.table[MAX_ITER] = n_done, rules.max_iter
+        table[MEAN], table[FILL] = 0, fill
+        table[N_ITER], table[MAX_ITER] = n_done, rules.max_iter
         return new, numbers
 
     def settle(
@@ -257,16 +208,14 @@ class Step:
         new, numbers = self._lay_loop(rules, filling, n_done, np.nan if last_loss is None else last_loss)
         self._lay_decision(decision)
         self._lay_sums(total, total)
-        bounds = self._lay_bounds(decision)
+        self._lay_bounds(decision)
         self._go(False, NOT_AT_ALL, True)
-        return self._finish(total, decision, filling, new, numbers, bounds)
+        return self._finish(total, decision, filling, new, numbers)
 
-    def _lay_bounds(self, decision: Decision) -> tuple[Mask, Integers]:
-        stale = np.tile(decision.stale, (self.n_spans, 1))
-        complete = np.full(self.n_spans, decision.complete, dtype=np.int64)
-        looked = np.zeros((2, self.n_spans), dtype=np.int64)
-        self.desk.put_all(STALE, (stale, complete, looked[0], looked[1]))
-        return stale, complete
+    def _lay_bounds(self, decision: Decision) -> None:
+        self.shelf.stale[:] = decision.stale
+        self.shelf.by_span[:] = 0
+        self.shelf.by_span[0] = decision.complete
 
     def _finish(
         self,
@@ -275,17 +224,15 @@ class Step:
         filling: Filling,
         new: Packed,
         numbers: Floats,
-        bounds: tuple[Mask, Integers],
     ) -> Settled:
         """Go on where the chunk's mean was wanted; then tell how the chunk was left."""
         table = self.desk.table
         while table[WANTS]:
             self._lay_mean(filling)
             self._go(False, NOT_AT_ALL, True)
-        stale, complete = bounds
-        self.workspace.n_looks += numbers[N_LOOKS]
-        decision.complete = bool(complete.all())
-        decision.stale = np.logical_or.reduce(stale)
+        self.workspace.n_looks += float(numbers[N_LOOKS])
+        decision.complete = bool(self.shelf.by_span[0].all())
+        decision.stale = np.logical_or.reduce(self.shelf.stale)
         centres = self.centres if table[CENTRES_AT] == LAST else Centres.of_packed(new)
         return Settled(total, centres, float(numbers[LOSS]), int(table[N_ITER]))
 
@@ -307,22 +254,17 @@ class Step:
         sums = [total.copy(), total.copy()]
         self._lay_sums(*sums)
         self._lay_decision(decision)
-        if self.sparse:
-            self._lay_order()
-        else:
-            self._lay_parts()
+        if not self.sparse:
+            self.shelf.part(self.workspace.scratches)
         table[FRESH], table[SUMMING] = False, not self.sparse
         n_chunks = -(-self.rows.n_rows // size)
         losses = np.empty((2, n_chunks))
-        words = np.zeros((3, 1), dtype=np.int64)
-        desk.put_all(STALE, (np.empty((1, self.n_clusters), dtype=bool), words[0], words[1], words[2]))
         desk.put(LOSSES, losses)
-        desk.put(SYNC, np.zeros(40, dtype=np.int64))
         n_done = run("several", desk.address, size, again)
         swapped = n_done % 2
         made = last if not swapped else new
         made.known[:] = new.known
-        self.workspace.n_looks += numbers[N_LOOKS]
+        self.workspace.n_looks += float(numbers[N_LOOKS])
         n_iter = int(losses[1, :n_done].sum())
         return Several(n_done, sums[swapped], Centres.of_packed(made), losses[0, :n_done], n_iter)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -303,15 +303,21 @@ def _numbers(matrices: Sequence[Matrix | None]) -> tuple[str, ...] | None:
         if x is not None:
             numbers: tuple[str, ...]
             if scipy.sparse.issparse(x):
-                numbers = (x.data.dtype.name, x.indices.dtype.name)
+                numbers = (_name(x.data.dtype), _name(x.indices.dtype))
                 if x.indptr.dtype != x.indices.dtype:
                     return None
             else:
-                numbers = (x.dtype.name,)
+                numbers = (_name(x.dtype),)
             if found is not None and numbers != found:
                 return None
             found = numbers
     return found
+
+
+@cache
+def _name(dtype: Any) -> str:
+    """A type's name, which NumPy puts together anew each time."""
+    return str(dtype.name)
 
 
 def _row_bytes(x: Matrix) -> int:
