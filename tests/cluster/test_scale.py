@@ -144,7 +144,7 @@ def test_small_chunks_together_equal_one_after_another():
         return Stream(plan, np.random.default_rng(0), Workspace(1))
 
     together, apart = stream(), stream()
-    list(together.feed_small(Chunk.of([IMAGE, TEXT], observed=GAPS), 6))
+    list(together.feed_several(Chunk.of([IMAGE, TEXT], observed=GAPS), 6))
     for start in range(0, N, 6):
         rows = slice(start, start + 6)
         apart.feed(Chunk.of([IMAGE[rows], TEXT[rows]], observed=GAPS[rows], start=start))
@@ -153,7 +153,7 @@ def test_small_chunks_together_equal_one_after_another():
     bad = IMAGE.copy()
     bad[40, 1] = np.nan
     with pytest.raises(vp.DataError, match="row 40: 1 of 4 values are NaN"):
-        list(stream().feed_small(Chunk.of([bad, TEXT]), 6))
+        list(stream().feed_several(Chunk.of([bad, TEXT]), 6))
 
 
 def test_data_of_another_width_is_refused_before_it_is_scaled():

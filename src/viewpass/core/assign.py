@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from viewpass.core.centres import Centres
-from viewpass.core.fused import Step
+from viewpass.core.fused import KEPT_BYTES, Step
 from viewpass.core.shelf import Shelf
 from viewpass.core.statistics import Statistics
 from viewpass.kernels import choose
@@ -24,7 +24,6 @@ from viewpass.kernels.scratch import Scratch
 from viewpass.kernels.threads import run_blocks, single_threaded_blas
 from viewpass.views.rows import MeasuredRows
 
-KEPT_BYTES = 2**26  # a chunk's distances are kept between looks where they fit
 SMALLEST_PART = 128  # rows looked at again that are worth a thread of their own
 MOST_OF = 0.6  # of a chunk's rows in doubt: look at all of them, which needs no gathering
 

@@ -18,6 +18,7 @@ from viewpass.kernels.chunk.desk import (
     DISTANCE,
     FILL,
     FRESH,
+    KEPT,
     KNOWN,
     LABELS,
     LAST,
@@ -28,10 +29,14 @@ from viewpass.kernels.chunk.desk import (
     MIX,
     MIXED_NEAR,
     MOST_AGE,
+    N_DONE,
     N_ITER,
     N_LOOKS,
     N_MIXED,
     NEW,
+    SPARE,
+    SPARE_STEPS,
+    STOP,
     SUMMING,
     TOTAL_STEPS,
     WANTS,
@@ -53,6 +58,7 @@ LEAST_TILE, MOST_TILE = 48, 192
 SPARSE_TILE = 256  # rows looked at in one view after another: its centres stay in cache meanwhile
 SPANS = 4  # parts of a chunk for each thread: whoever is quicker takes more
 LEAST_SPAN = 96  # rows
+KEPT_BYTES = 2**26  # a chunk's distances are kept between looks where they fit
 
 
 class Settled(NamedTuple):
@@ -84,7 +90,7 @@ class Step:
         widths: tuple[int, ...],
         workspace: Workspace,
         *,
-        alone: bool = False,
+        chunk_rows: int | None = None,
     ) -> None:
         assert rows.desk is not None
         assert rows.numbers is not None
@@ -93,12 +99,13 @@ class Step:
         self.sparse = len(rows.numbers) > 1
         self.desk = desk = rows.desk
         n_columns = sum(widths)
-        many = rows.n_rows * n_columns * self.n_clusters > SMALL
-        worth = many or (self.sparse and rows.n_rows > MOST_TILE)
-        self.n_threads = workspace.n_threads if worth and not alone else 1
+        n_rows = rows.n_rows if chunk_rows is None else chunk_rows
+        many = n_rows * n_columns * self.n_clusters > SMALL
+        worth = many or (self.sparse and n_rows > MOST_TILE)
+        self.n_threads = workspace.n_threads if worth else 1
         self.n_spans = 1
         if self.n_threads > 1:
-            self.n_spans = min(SPANS * self.n_threads, -(-rows.n_rows // LEAST_SPAN))
+            self.n_spans = min(SPANS * self.n_threads, -(-n_rows // LEAST_SPAN))
         self.shelf = workspace.shelf(
             *(rows.n_rows, tuple(widths), self.n_clusters, self.n_spans, self.n_threads),
             sparse=self.sparse,
@@ -123,11 +130,14 @@ class Step:
         self.desk.put_all(TOTAL_STEPS, sums)
 
     def _go(self, looking: bool, joining: int, settling: bool) -> None:
+        self._run("crew", looking, joining, settling)
+
+    def _run(self, phase: str, *arguments: int) -> None:
         self.shelf.sync[:] = 0
         table = self.desk.address
 
         def work(_number: int, _worker: int) -> None:
-            run("crew", table, looking, joining, settling)
+            run(phase, table, *arguments)
 
         run_blocks(work, self.n_threads, self.n_threads)
 
@@ -147,12 +157,15 @@ class Step:
         self._lay_decision(decision)
         if total is None:
             return fresh, None
-        flat = self.workspace.pool.lend(total.flat.size, np.int64)
-        after = Statistics.of(self.n_clusters, self.widths, flat, np.empty_like(total.flat_counts))
+        after = self._new_sums(total)
         self._lay_sums(total, after)
         if not self.sparse:
             self.shelf.part(self.workspace.scratches)
         return fresh, after
+
+    def _new_sums(self, like: Statistics) -> Statistics:
+        flat = self.workspace.pool.lend(like.flat.size, np.int64)
+        return Statistics.of(self.n_clusters, self.widths, flat, np.empty_like(like.flat_counts))
 
     def _accepted(self, fresh: bool) -> bool:
         return self.rows.accept(int(self.desk.table[WORST])) if fresh else True
@@ -239,7 +252,7 @@ class Step:
     def settle_several(
         self, size: int, total: Statistics, decision: Decision, rules: Rules, *, again: bool
     ) -> Several:
-        """Small chunks of `size` measured rows, one after another; `again`: they are in `total`.
+        """Chunks of `size` rows, one after another; `again`: they are in `total`.
 
         INOUT decision: a chunk that is not done may have lost its labels.
         """
@@ -247,26 +260,25 @@ class Step:
         new, numbers = self._lay_loop(
             rules, Filling(rules.fill, False, ChunkMean(self.rows, zeros_too=False)), 0, np.nan
         )
-        last = Packed.room(self.n_clusters, self.widths, sparse=self.sparse, pool=pool)
-        for mine, theirs in zip(last.on_desk, self.last.on_desk, strict=True):
-            mine[:] = theirs
-        desk.put_all(LAST, last.on_desk)
-        sums = [total.copy(), total.copy()]
-        self._lay_sums(*sums)
-        self._lay_decision(decision)
-        if not self.sparse:
-            self.shelf.part(self.workspace.scratches)
-        table[FRESH], table[SUMMING] = False, not self.sparse
-        n_chunks = -(-self.rows.n_rows // size)
-        losses = np.empty((2, n_chunks))
+        spare = Packed.room(self.n_clusters, self.widths, sparse=self.sparse, pool=pool)
+        desk.put_all(SPARE, spare.on_desk)
+        fresh, after = self._lay_look(decision, total)
+        assert after is not None
+        other = self._new_sums(total)
+        desk.put_all(SPARE_STEPS, (other.flat, other.flat_counts))
+        table[KEPT] = table[N_DONE] = table[STOP] = 0
+        if size * self.n_clusters * 8 <= KEPT_BYTES:
+            desk.put(KEPT, pool.lend(size * self.n_clusters, np.float64))
+        losses = np.empty((2, -(-self.rows.n_rows // size)))
         desk.put(LOSSES, losses)
-        n_done = run("several", desk.address, size, again)
-        swapped = n_done % 2
-        made = last if not swapped else new
+        self._run("several", size, again)
+        n_done = int(table[N_DONE])
+        self.rows.measured |= fresh and n_done * size >= self.rows.n_rows
+        made, sums = (new, after) if n_done % 2 else (spare, other)
         made.known[:] = new.known
         self.workspace.n_looks += float(numbers[N_LOOKS])
         n_iter = int(losses[1, :n_done].sum())
-        return Several(n_done, sums[swapped], Centres.of_packed(made), losses[0, :n_done], n_iter)
+        return Several(n_done, sums, Centres.of_packed(made), losses[0, :n_done], n_iter)
 
     def _lay_mean(self, filling: Filling) -> None:
         """Work out the chunk's mean, since an empty cluster wants it."""

@@ -119,14 +119,14 @@ def several(
     rules: Rules,
     workspace: Workspace,
 ) -> tuple[Several, Decision]:
-    """As many of the small chunks the measured rows are made of as need nothing out of the ordinary.
+    """As many of the chunks the rows are made of as need nothing out of the ordinary.
 
     With `labels` they are in the statistics already (pass 2 and later).
     """
-    decision = Decision(rows.n_rows, total.n_clusters, keep=True, pool=workspace.pool)
+    decision = Decision(rows.n_rows, total.n_clusters)
     if labels is not None:
         decision.labels[:] = np.where(rows.n_seen > 0, labels, -1)
-    on_desk = Step(rows, centres, total.widths, workspace, alone=True)
+    on_desk = Step(rows, centres, total.widths, workspace, chunk_rows=size)
     return on_desk.settle_several(size, total, decision, rules, again=labels is not None), decision
 
 

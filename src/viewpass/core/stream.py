@@ -25,6 +25,8 @@ from viewpass.views.chunk import Chunk, Schema, join
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling
 
+MOST_COPIED = 4096  # rows that are scaled at once
+
 
 class Stream:
     """Reads each row once and keeps two sums a view.
@@ -166,22 +168,23 @@ class Stream:
         )
         return self._commit(self._model, outcome, rows, schema, again=True)
 
-    def feed_small(self, chunk: Chunk, size: int, labels: Labels | None = None) -> Iterator[Decided | None]:
-        """Read small chunks of `size` rows that come together; the same as one after another.
+    def feed_several(self, chunk: Chunk, size: int, labels: Labels | None = None) -> Iterator[Decided | None]:
+        """Read chunks of `size` rows that come together; the same as one after another.
 
         With `labels` they are read again. If one is refused, those before it count.
         """
         n_done, scaled = 0, False
         while n_done < chunk.n_rows:
-            if self._model is not None and not scaled:
+            if self._model is not None and not scaled and self._scalable(chunk):
                 chunk, scaled = self._scaled(chunk), True
             rest = chunk if n_done == 0 else chunk.cut(n_done, chunk.n_rows)
             mine = None if labels is None else labels[n_done:]
-            decided = self._feed_several(rest, size, mine) if rest.n_rows > size else None
+            decided = self._feed_several(rest, size, mine) if scaled and rest.n_rows > size else None
             if decided is None:
                 one = rest.cut(0, min(size, rest.n_rows))
                 if mine is not None:
-                    yield self._refeed_scaled(one, mine[: one.n_rows])
+                    again = self._refeed_scaled if scaled else self.refeed
+                    yield again(one, mine[: one.n_rows])
                 else:
                     yield self._feed_scaled(one) if scaled else self.feed(one)
                 n_done += one.n_rows
@@ -189,15 +192,19 @@ class Stream:
                 yield decided
                 n_done += len(decided.labels)
 
+    def _scalable(self, chunk: Chunk) -> bool:
+        """Whether all the rows may be scaled at once: where that copies them, not if they are many."""
+        assert self._model is not None
+        return self._model.scaling.plain or chunk.n_rows <= MOST_COPIED
+
     def _feed_several(self, chunk: Chunk, size: int, labels: Labels | None) -> Decided | None:
-        """As many small chunks, scaled, as need nothing out of the ordinary; None if there are none."""
+        """As many chunks, scaled, as need nothing out of the ordinary; None if there are none."""
         if self._model is None or self._model.links is not None or self.plan.reference or self.plan.reservoir:
             return None
         schema = self._model.schema.merged(chunk.schema)
         rows = self._rows(chunk)
-        if rows.desk is None:
-            return None
-        rows.measure(self.workspace.n_threads)
+        if labels is not None:
+            rows.measure(self.workspace.n_threads)
         if rows.desk is None:
             return None
         total = widened(self._model.total, schema)

@@ -19,6 +19,7 @@ logger = logging.getLogger("viewpass")
 
 SMALL_WORK = 2**21  # multiplications of a chunk's look, below which calling costs more than working
 TOGETHER = 4096  # rows of such chunks that are handed over together
+CHUNKS_TOGETHER = 8  # of those that are larger, where rows are read in place
 
 
 class Read(NamedTuple):
@@ -38,7 +39,7 @@ def run(stream: Stream, source: Source, *, chunk_size: int, n_passes: int) -> Re
         for chunk in source.chunks(size):
             labels = None if number == 0 else sheet.cut(chunk.start, chunk.n_rows)
             if size > chunk_size:
-                for decided in stream.feed_small(chunk, chunk_size, labels):
+                for decided in stream.feed_several(chunk, chunk_size, labels):
                     sheet.put(decided)
             else:
                 sheet.put(stream.feed(chunk) if labels is None else stream.refeed(chunk, labels))
@@ -55,12 +56,12 @@ def run(stream: Stream, source: Source, *, chunk_size: int, n_passes: int) -> Re
 
 
 def _rows_together(source: Source, stream: Stream, chunk_size: int) -> int:
-    """Rows read at a time: many small chunks of data in memory, or one."""
+    """Rows read at a time: several chunks of data in memory, many small ones, or one."""
     widths = [width or 0 for width in source.schema.widths]
     work = chunk_size * sum(widths) * (stream.plan.n_clusters or 1)
-    if not source.in_memory or work > SMALL_WORK:
-        return chunk_size
-    return max(1, TOGETHER // chunk_size) * chunk_size
+    if source.in_memory and work <= SMALL_WORK:
+        return max(1, TOGETHER // chunk_size) * chunk_size
+    return chunk_size * (CHUNKS_TOGETHER if source.in_place else 1)
 
 
 class Sheet:

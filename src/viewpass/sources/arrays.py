@@ -56,6 +56,7 @@ class ArraySource(Source):
             for x, name in zip(self._views, self._names, strict=True):
                 if scipy.sparse.issparse(x):
                     check_columns(x, f"view {name!r}")
+        self.in_place = all(x is None or _in_place(x) for x in self._views)
         self.row_ids = row_ids
         self.schema = Schema(
             self._names, tuple(None if x is None else x.shape[1] or None for x in self._views)
@@ -130,6 +131,13 @@ def _readable(x: Any, name: str) -> Any:
         raise DataError(f"view {name!r} has {x.ndim} dimension(s), 2 (rows x columns) were expected.")
     number_type(x.dtype, name)
     return x
+
+
+def _in_place(x: Any) -> bool:
+    """Whether `_cut` copies no values."""
+    if scipy.sparse.issparse(x):
+        return True
+    return bool(x.flags.c_contiguous and x.dtype in (np.float32, np.float64))
 
 
 def _check_indexes(views: Sequence[Any], names: Sequence[str]) -> None:

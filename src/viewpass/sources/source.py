@@ -28,6 +28,8 @@ class Source(metaclass=ABCMeta):
     """Whether the rows can be read more than once, in the same order."""
     in_memory: bool = True
     """Whether the rows are at hand; otherwise they are decoded, which keeps a processor busy."""
+    in_place: bool = False
+    """Whether chunks are read where the rows lie, so that many cost no more memory than one."""
     portable: bool = False
     """Whether the source can go to another process or machine and be read there: files can."""
 

@@ -10,16 +10,10 @@ import numpy as np
 
 from viewpass.kernels.chunk.desk import (
     AGAIN,
-    AGE,
-    APPLIED,
     ARRIVED,
     BEGIN,
     CENTRES_AT,
     CHANGED,
-    COMPLETE,
-    COUNTS,
-    CREW,
-    DISTANCE,
     END,
     FILL,
     FIRST,
@@ -31,20 +25,15 @@ from viewpass.kernels.chunk.desk import (
     ITERATE,
     JOIN,
     JOINED,
-    LAST,
     LOSS,
-    LOSSES,
-    MARGINS,
     MARK,
     MAX_ITER,
     MEAN,
     N_CLUSTERS,
     N_ITER,
-    N_LOOKS,
     N_MOVED,
     N_ROOMS,
     N_ROWS,
-    N_SEEN,
     N_SPANS,
     N_VIEWS,
     NEW,
@@ -53,24 +42,20 @@ from viewpass.kernels.chunk.desk import (
     PART_COUNTS,
     RENEW,
     RENEWED,
+    REST,
     ROOMS,
     ROUND,
     SEEN,
     SORT,
     SPREAD,
-    STALE,
-    STEPS,
     SUMMING,
     SYNC,
     TEAM,
     TOL,
-    TOTAL_COUNTS,
-    TOTAL_STEPS,
     WANTS,
     WANTS_MEAN,
     WEIGH,
     WHETHER,
-    WIDEST,
     WORST,
     YIELD,
 )
@@ -105,7 +90,7 @@ def _wait_while(desk, address, value):
 
 
 @called
-def _welcome(desk):
+def welcome(desk):
     """Wait until the whole crew is here, but not for long."""
     n_looks = 0
     while shared(desk[SYNC] + JOINED) < desk[N_ROOMS] and n_looks < WELCOME:
@@ -115,7 +100,7 @@ def _welcome(desk):
 
 
 @called
-def _meet(desk, n_team):
+def meet(desk, n_team):
     """Go on when everybody is here."""
     if n_team == 1:
         return
@@ -182,105 +167,36 @@ def iterate(table, room_table, me, n_team, _c, _d, _e, _f, _g):
         if me == 0:
             call(desk[WHETHER], table, 0, begins, last, fill, 0, 0, 0, 0)
         begins = 0
-        _meet(desk, n_team)
+        meet(desk, n_team)
         if not desk[GO]:
             return 0
         call(desk[RENEW], table, room_table, me, n_team, last, fill, 0, 0, 0)
-        _meet(desk, n_team)
+        meet(desk, n_team)
         call(desk[SPREAD], table, room_table, me, n_team, last, 0, 0, 0, 0)
         if me == 0:
             call(desk[RENEWED], table, 0, last, fill, 0, 0, 0, 0, 0)
             desk[CENTRES_AT] = NEW
             desk[N_ITER] += 1
-        _meet(desk, n_team)
+        meet(desk, n_team)
         _share(table, room_table, desk[AGAIN], np.int64(NEW))
-        _meet(desk, n_team)
+        meet(desk, n_team)
         if me == 0:
             call(desk[MARK], table, 0, 0, 0, 0, 0, 0, 0, 0)
-        _meet(desk, n_team)
+        meet(desk, n_team)
         if desk[N_MOVED] > 0:
             call(desk[FOLLOW], table, room_table, me, n_team, desk[N_MOVED], 0, 0, 0, 0)
-            _meet(desk, n_team)
+            meet(desk, n_team)
         if me == 0:
             call(desk[WEIGH], table, 0, 0, 0, 0, 0, 0, 0, 0)
             if desk[N_MOVED] == 0 or abs(numbers[LOSS] - before) < numbers[TOL] * abs(before):
                 desk[GO] = 0
 
 
-@part
-def _swap(desk, a, b):
-    desk[a], desk[b] = desk[b], desk[a]
-
-
-def several(table, _room, size, again, _c, _d, _e, _f, _g):
-    """Small chunks of `size` measured rows, one after another, by one thread.
-
-    `again`: their rows are in the sums, with the labels they have. INOUT LABELS, the TOTAL sums and the
-    LAST centres (which change places with the others); OUT MARGINS, LOSSES (of each chunk, then its
-    updates). Gives the number of chunks done: a chunk without rows, or whose mean is wanted, is left.
-    """
+def rest(table, room_table, me, n_team, looking, joining, settling, _f, _g):
+    """What is done to a chunk after the first look: the sums with it, the inner iterations."""
     desk = whole_at(table)
-    n_rows, n_clusters = desk[N_ROWS], desk[N_CLUSTERS]
-    n_chunks = (n_rows + size - 1) // size
-    losses, numbers = floats_at(desk[LOSSES]), floats_at(desk[NUMBERS])
-    stale, margins = flags_at(desk[STALE]), floats_at(desk[MARGINS])
-    n_seen = whole_at(desk[N_SEEN])
-    desk[N_SPANS] = 1
-    for number in range(n_chunks):
-        begin, end = number * size, min((number + 1) * size, n_rows)
-        anyone = False
-        for i in range(begin, end):
-            anyone |= n_seen[i] > 0
-            if again:
-                margins[i] = -np.inf
-        if not anyone:
-            return number
-        desk[BEGIN], desk[END], desk[N_ITER], desk[CENTRES_AT], desk[WORST] = begin, end, 0, LAST, 0
-        for word in (JOINED, TEAM, ARRIVED, ROUND, NEXT):
-            shared_set(desk[SYNC] + word, 0)
-        desk[AGE], numbers[WIDEST] = 0, 0.0
-        wipe(desk[APPLIED] + 4 * begin, 4 * (end - begin))
-        for k in range(n_clusters):
-            stale[k] = again != 0
-        whole_at(desk[COMPLETE])[0] = 0 if again else desk[DISTANCE] != 0
-        numbers[LOSS] = np.nan
-        numbers[N_LOOKS] += 0 if again else end - begin
-        call(desk[CREW], table, 0, not again, WITHOUT_ROWS if again else WITH_ROWS, 1, 0, 0, 0, 0)
-        if desk[WANTS]:
-            return number
-        losses[number], losses[n_chunks + number] = numbers[LOSS], desk[N_ITER]
-        _swap(desk, TOTAL_STEPS, STEPS)
-        _swap(desk, TOTAL_COUNTS, COUNTS)
-        for slot in range(NEW - LAST):
-            _swap(desk, LAST + slot, NEW + slot)
-    return n_chunks
-
-
-def crew(table, _room, looking, joining, settling, _d, _e, _f, _g):
-    """One thread's part of a chunk: the first look, the sums with it, the inner iterations.
-
-    INOUT everything the phases change; OUT WORST, N_ITER, CENTRES_AT, WANTS. Nothing may be believed if
-    WORST is a fault.
-    """
-    desk = whole_at(table)
-    sync = desk[SYNC]
-    me = shared_add(sync + JOINED, 1)
-    if me >= desk[N_ROOMS]:
-        return 0
-    room_table = whole_at(desk[ROOMS])[me]
-    whole_at(whole_at(room_table)[GATHERED])[0] = -1
     if looking:
-        wipe(whole_at(room_table)[PART_COUNTS], 8 * desk[N_VIEWS] * desk[N_CLUSTERS])
-        _share(table, room_table, desk[FIRST], desk[CENTRES_AT])
-    if me == 0:
-        if not looking:
-            _welcome(desk)
-        shared_set(sync + TEAM, shared_add(sync + JOINED, CLOSED))
-    else:
-        _wait_while(desk, sync + TEAM, np.int64(0))
-    n_team = min(shared(sync + TEAM), desk[N_ROOMS])
-    if looking:
-        _meet(desk, n_team)
+        meet(desk, n_team)
         if desk[WORST] > PRESENT:
             return 0
     if joining != NOT_AT_ALL:
@@ -290,12 +206,51 @@ def crew(table, _room, looking, joining, settling, _d, _e, _f, _g):
         else:
             if me == 0:
                 call(desk[SORT], table, 0, 0, 0, 0, 0, 0, 0, 0)
-            _meet(desk, n_team)
+            meet(desk, n_team)
             call(desk[FOLD_IN], table, 0, me, n_team, 0, 0, 0, 0, 0)
-        _meet(desk, n_team)
+        meet(desk, n_team)
     if settling:
         call(desk[ITERATE], table, room_table, me, n_team, 0, 0, 0, 0, 0)
     return 0
+
+
+@called
+def look_first(table, room_table):
+    """A thread's part of the first look at a chunk."""
+    desk = whole_at(table)
+    wipe(whole_at(room_table)[PART_COUNTS], 8 * desk[N_VIEWS] * desk[N_CLUSTERS])
+    _share(table, room_table, desk[FIRST], desk[CENTRES_AT])
+
+
+@called
+def close(desk, me):
+    """Nobody else may join now; gives how many have."""
+    sync = desk[SYNC]
+    if me == 0:
+        shared_set(sync + TEAM, shared_add(sync + JOINED, CLOSED))
+    else:
+        _wait_while(desk, sync + TEAM, np.int64(0))
+    return min(shared(sync + TEAM), desk[N_ROOMS])
+
+
+def crew(table, _room, looking, joining, settling, _d, _e, _f, _g):
+    """One thread's part of a chunk: the first look, the sums with it, the inner iterations.
+
+    INOUT everything the phases change; OUT WORST, N_ITER, CENTRES_AT, WANTS. Nothing may be believed if
+    WORST is a fault.
+    """
+    desk = whole_at(table)
+    me = shared_add(desk[SYNC] + JOINED, 1)
+    if me >= desk[N_ROOMS]:
+        return 0
+    room_table = whole_at(desk[ROOMS])[me]
+    whole_at(whole_at(room_table)[GATHERED])[0] = -1
+    if looking:
+        look_first(table, room_table)
+    elif me == 0:
+        welcome(desk)
+    n_team = close(desk, me)
+    return call(desk[REST], table, room_table, me, n_team, looking, joining, settling, 0, 0)
 
 
 def run_at(address, table, room, a, b, c):

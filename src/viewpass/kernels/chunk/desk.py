@@ -43,7 +43,7 @@ MEASURE, LOOK, PAIR, DOTS, ADD, PICK = range(41, 47)
 FIRST, LOOK_AT, CHOOSE, DECIDE, NEAR, SETTLE, SUM_UP = range(47, 54)
 LOOSEN, BOUND, AGAIN, COMPARE, GATHER, NOTE = range(54, 60)
 JOIN, MARK, FOLLOW, TRACE, RENEW, MAKE, LENGTHS, RENEWED, WANTS_MEAN, WEIGH = range(60, 70)
-SPREAD, WHETHER, ITERATE, CREW, SORT, FOLD_IN = range(70, 76)
+SPREAD, WHETHER, ITERATE, REST, SORT, FOLD_IN = range(70, 76)
 # Numbers with a fraction (a vector of them).
 NUMBERS = 76
 ALPHA, TOL, LOSS, N_LOOKS, WIDEST = range(5)
@@ -67,7 +67,10 @@ MIX, MIXED_NEAR, MIXED_WEIGHTS, N_MIXED = range(102, 106)
 # those counted by AGE, from 0 to at most MOST_AGE; RISEN and FALLEN hold the sums of RISES and FALLS up to
 # each (AGE + 1 times views x K), WIDEST their greatest value.
 AGE, MOST_AGE, APPLIED, RISEN, FALLEN = range(106, 111)
-SLOTS = 111
+# Chunks that come one after another: distances of one of them (0: not kept), other sums and centres to
+# write to in turn, how many have been done, whether to stop there.
+KEPT, SPARE_STEPS, SPARE_COUNTS, SPARE, N_DONE, STOP = 111, 112, 113, 114, 120, 121
+SLOTS = 122
 
 # A thread's own table: room to work, and sums of its own.
 TILE_ROWS, TILE, PRODUCT, PLACES, WHICH, FAR, LISTED, EXACT = range(8)

@@ -9,7 +9,7 @@ from typing import Any
 from numba import types
 
 from viewpass.kernels import links
-from viewpass.kernels.chunk import crew, deciding, loosening, renewing, revising, summing
+from viewpass.kernels.chunk import crew, deciding, loosening, relay, renewing, revising, summing
 from viewpass.kernels.compiling import callback, compiled, once
 
 # In the order of the desk, from FIRST on.
@@ -21,14 +21,10 @@ ON_DESK: dict[str, Any] = {
     **dict.fromkeys(
         ("trace", "renew", "make", "lengths", "renewed", "wants_mean", "weigh", "spread"), renewing
     ),
-    **dict.fromkeys(("whether", "iterate", "crew"), crew),
+    **dict.fromkeys(("whether", "iterate", "rest"), crew),
 }
 FOR_SPARSE: dict[str, Any] = {"sort": summing, "fold_in": summing}  # after them
-BY_NAME: dict[str, Any] = {
-    "measure": deciding,
-    "several": crew,
-    "mix": links,
-}  # not always on it
+BY_NAME: dict[str, Any] = {"measure": deciding, "crew": crew, "several": relay, "mix": links}  # not on it
 
 
 @once
