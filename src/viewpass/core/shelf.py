@@ -18,6 +18,7 @@ from viewpass.kernels.chunk.desk import (
     FALLEN,
     FALLS,
     FIRST,
+    FLAT,
     LAST,
     LOOKED,
     MOVED,
@@ -94,6 +95,7 @@ class Shelf:
             MOVED: np.empty(n_rows, dtype=np.int64),
             SEEN: np.empty(n_views, dtype=bool),
             CHANGED: np.empty(n_clusters, dtype=bool),
+            FLAT: np.empty(0 if sparse else n_clusters * sum(widths), dtype=np.float32),
         }
         if sparse:
             lying[ORDER] = np.empty(n_rows, dtype=np.int64)

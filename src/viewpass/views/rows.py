@@ -20,6 +20,7 @@ from viewpass.kernels.chunk.desk import (
     N_ROWS,
     N_SEEN,
     N_VIEWS,
+    NARROW_PAIR,
     SLOTS,
     SPARSE,
     STATUS,
@@ -127,6 +128,7 @@ class MeasuredRows:
         table[N_ROWS], table[N_VIEWS] = self.n_rows, self.n_views
         table[SPARSE] = len(self.numbers) > 1
         table[MEASURE:FIRST] = kinds.addresses(*self.numbers)
+        table[NARROW_PAIR] = kinds.narrow_address(*self.numbers)
         addresses = np.zeros((self.n_views, 3), dtype=np.int64)
         widths = np.zeros(self.n_views, dtype=np.int64)
         for v, x in enumerate(self._matrices):

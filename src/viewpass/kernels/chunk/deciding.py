@@ -13,6 +13,7 @@ from viewpass.kernels.chunk.desk import (
     DOTS,
     EXACT,
     FAR,
+    FLAT,
     FOUR,
     FRESH,
     INVERSE,
@@ -28,6 +29,7 @@ from viewpass.kernels.chunk.desk import (
     N_SEEN,
     N_VIEWS,
     NARROW,
+    NARROW_PAIR,
     NEAR,
     PAD,
     PAIR,
@@ -77,8 +79,8 @@ def exactness(desk, means):
     return off
 
 
-def near(table, room_table, means, i, n_listed, _d, _e, _f, _g):
-    """Distances of a row from the LISTED clusters, by PAIR.  OUT EXACT."""
+def near(table, room_table, means, i, n_listed, narrow, _e, _f, _g):
+    """Distances of a row from the LISTED clusters, by PAIR, or NARROW_PAIR of the NEW ones.  OUT EXACT."""
     desk, room = whole_at(table), whole_at(room_table)
     n_clusters, starts = desk[N_CLUSTERS], whole_at(desk[STARTS])
     inverse, ready = floats_at(desk[INVERSE] + 8 * i), flags_at(desk[means + READY])
@@ -89,8 +91,10 @@ def near(table, room_table, means, i, n_listed, _d, _e, _f, _g):
             squares = floats_at(desk[means + SQUARES] + 8 * v * n_clusters)
             for p in range(n_listed):
                 far[p] += squares[listed[p]]
-            values = desk[means + VALUES] + 8 * n_clusters * starts[v]
-            call(desk[PAIR], table, 0, v, i, room[LISTED], n_listed, values, room[EXACT], 0)
+            function, values = desk[PAIR], desk[means + VALUES] + 8 * n_clusters * starts[v]
+            if narrow:
+                function, values = desk[NARROW_PAIR], desk[FLAT] + 4 * n_clusters * starts[v]
+            call(function, table, 0, v, i, room[LISTED], n_listed, values, room[EXACT], 0)
     return 0
 
 

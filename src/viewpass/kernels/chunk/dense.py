@@ -55,6 +55,16 @@ def two_dots(row, one, two, width):
     return a, b
 
 
+@njit(nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def two_narrow_dots(row, one, two, width):
+    """Float32 products with two centres of some columns."""
+    a = b = np.float32(0.0)
+    for j in range(width):
+        a += row[j] * one[j]
+        b += row[j] * two[j]
+    return np.float64(a), np.float64(b)
+
+
 @part
 def _row(desk, v, i, value, item):
     """A row's values, how many they are, and what scales them to unit length."""
@@ -155,6 +165,26 @@ def functions(value: Any) -> dict[str, Any]:
             distance[n_listed - 1] -= 2.0 * scale * dot(row, centre, width)
         return 0
 
+    def narrow_pair(table, _room, v, i, clusters, n_listed, matrix, out, _g):
+        """The same in float32, a block of columns after another, as the look does it."""
+        desk, listed, distance = whole_at(table), whole_at(clusters), floats_at(out)
+        _values, width, scale = _row(desk, v, i, value, item)
+        x = whole_at(desk[ADDRESSES])[3 * v] + item * i * width
+        for p in range(0, n_listed, 2):
+            q = min(p + 1, n_listed - 1)  # the last one, twice, if their number is odd
+            a = b = 0.0
+            for column in range(0, width, BLOCK):
+                row = numbers_at(x + item * column, value)
+                one = narrow_at(matrix + 4 * (listed[p] * width + column))
+                two = narrow_at(matrix + 4 * (listed[q] * width + column))
+                more = two_narrow_dots(row, one, two, min(BLOCK, width - column))
+                a += more[0]
+                b += more[1]
+            distance[p] -= 2.0 * scale * a
+            if q > p:
+                distance[q] -= 2.0 * scale * b
+        return 0
+
     def dots(table, room_table, v, i, matrix, a, b, c, d):
         """x_i.u of four clusters in float64, column after column: each sum must wait for its last addition.
 
@@ -188,7 +218,8 @@ def functions(value: Any) -> dict[str, Any]:
                 sums[j] -= rounded.view(np.int64) - ROUNDER_BITS
         return 0
 
-    return {"measure": measure, "look": look, "pair": pair, "dots": dots, "add": add}
+    made = {"measure": measure, "look": look, "pair": pair, "dots": dots, "add": add}
+    return made | {"narrow_pair": narrow_pair}
 
 
 def pick(_table, _room, source, width, n_clusters, clusters, n_picked, target, _g):

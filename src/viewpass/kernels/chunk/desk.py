@@ -39,6 +39,7 @@ READY, VALUES, NARROW, SQUARES, TRACES, ERRORS = range(6)
 LAST, NEW = 29, 35
 # What is done to the rows of one view, by functions for their kind (kinds.py).
 MEASURE, LOOK, PAIR, DOTS, ADD, PICK = range(41, 47)
+NARROW_PAIR, FLAT = 122, 123  # 0 if rows are not float32; the NEW centres in float32, K x d a view
 # Phases that call each other (step.py); the last two are for CSR only.
 FIRST, LOOK_AT, CHOOSE, DECIDE, NEAR, SETTLE, SUM_UP = range(47, 54)
 LOOSEN, BOUND, AGAIN, COMPARE, GATHER, NOTE = range(54, 60)
@@ -70,7 +71,7 @@ AGE, MOST_AGE, APPLIED, RISEN, FALLEN = range(106, 111)
 # Chunks that come one after another: distances of one of them (0: not kept), other sums and centres to
 # write to in turn, how many have been done, whether to stop there.
 KEPT, SPARE_STEPS, SPARE_COUNTS, SPARE, N_DONE, STOP = 111, 112, 113, 114, 120, 121
-SLOTS = 122
+SLOTS = 124
 
 # A thread's own table: room to work, and sums of its own.
 TILE_ROWS, TILE, PRODUCT, PLACES, WHICH, FAR, LISTED, EXACT = range(8)

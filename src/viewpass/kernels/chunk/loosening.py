@@ -27,7 +27,6 @@ from viewpass.kernels.chunk.desk import (
     RISEN,
     RISES,
     SLACK,
-    WHICH,
     WIDEST,
 )
 from viewpass.kernels.chunk.eights import LANES as EIGHT
@@ -85,16 +84,16 @@ def _catch_up(desk, i, own, then):
     return risen
 
 
-def loosen(table, room_table, begin, end, complete, _d, _e, _f, _g):
+def loosen(table, room_table, begin, end, complete, place, _e, _f, _g):
     """Lower margins by what the centres' moves may have cost; list the rows it may have overturned.
 
     INOUT MARGINS, DISTANCE, APPLIED: first a margin is lowered by the most any cluster can have come
     nearer. If that uses it up and all distances are at hand, every cluster is held to what it moved
-    itself: the own distance becomes the most it can be now, the others the least. OUT WHICH; gives the
-    number of rows in it.
+    itself: the own distance becomes the most it can be now, the others the least. OUT place: where
+    those rows are listed; gives their number.
     """
     desk, room = whole_at(table), whole_at(room_table)
-    n_clusters, which, applied = desk[N_CLUSTERS], whole_at(room[WHICH]), labels_at(desk[APPLIED])
+    n_clusters, which, applied = desk[N_CLUSTERS], whole_at(place), labels_at(desk[APPLIED])
     labels, margins, slack = labels_at(desk[LABELS]), floats_at(desk[MARGINS]), floats_at(desk[SLACK])
     n_rows, n_views, inverse, built = (
         desk[N_ROWS],
@@ -102,7 +101,6 @@ def loosen(table, room_table, begin, end, complete, _d, _e, _f, _g):
         floats_at(desk[INVERSE]),
         flags_at(room[BUILT]),
     )
-    wipe(room[BUILT], 1 << n_views if n_views <= MOST_VIEWS else 1)
     age, forced = desk[AGE], desk[AGE] == desk[MOST_AGE]
     n_doubtful = 0
     for i in range(begin, end):

@@ -17,6 +17,7 @@ from viewpass.kernels.chunk.desk import (
     ERRORS,
     FALLEN,
     FALLS,
+    FLAT,
     FOUR,
     KNOWN,
     LENGTHS,
@@ -27,6 +28,7 @@ from viewpass.kernels.chunk.desk import (
     N_CLUSTERS,
     N_VIEWS,
     NARROW,
+    NARROW_PAIR,
     NEW,
     NUMBERS,
     PAD,
@@ -164,7 +166,7 @@ def renew(table, room_table, lot, n_lots, last, fill, _e, _f, _g):
 def spread(table, _room, lot, n_lots, last, _d, _e, _f, _g):
     """Lay renewed centres out for the look, some columns of all clusters at a time: these share cache lines.
 
-    IN the centres from `last` on (as for `renew`), CHANGED; OUT NARROW of NEW.
+    IN the centres from `last` on (as for `renew`), CHANGED; OUT NARROW of NEW, FLAT.
     """
     desk = whole_at(table)
     n_clusters, starts, widths = desk[N_CLUSTERS], whole_at(desk[STARTS]), whole_at(desk[WIDTHS])
@@ -177,10 +179,14 @@ def spread(table, _room, lot, n_lots, last, _d, _e, _f, _g):
             n_columns = min(n_together, width - first)
             for k in range(n_clusters):
                 if changed[k] or last != NEW:
-                    values = floats_at(desk[NEW + VALUES] + 8 * (n_clusters * starts[v] + k * width + first))
+                    at = n_clusters * starts[v] + k * width + first
+                    values, flat = floats_at(desk[NEW + VALUES] + 8 * at), narrow_at(desk[FLAT] + 4 * at)
                     place = k if sparse else k // PAD * PAD * width + k % PAD
                     there = n_padded * starts[v] + first * stride + place
                     narrow = narrow_at(desk[NEW + NARROW] + 4 * there)
+                    if desk[NARROW_PAIR] != 0:
+                        for j in range(n_columns):
+                            flat[j] = np.float32(values[j])
                     for j in range(n_columns):
                         narrow[stride * j] = np.float32(values[j])
     return 0

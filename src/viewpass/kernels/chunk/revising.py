@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import numpy as np
 
+from viewpass.kernels.bounds import MOST_VIEWS
 from viewpass.kernels.chunk.deciding import close_ones, exactness
+from viewpass.kernels.chunk.dense import SAFE
 from viewpass.kernels.chunk.desk import (
     ADDRESSES,
     AGE,
     APPLIED,
+    BUILT,
     CHOOSE,
     CLUSTERS,
     COMPARE,
     COMPLETE,
     DISTANCE,
+    ERRORS,
     EXACT,
     FAR,
     GATHER,
     GATHERED,
+    INVERSE,
     LABELS,
     LISTED,
     LOOK_AT,
@@ -29,8 +34,10 @@ from viewpass.kernels.chunk.desk import (
     N_CLUSTERS,
     N_COLUMNS,
     N_ITER,
+    N_ROWS,
     N_VIEWS,
     NARROW,
+    NARROW_PAIR,
     NEAR,
     NOTE,
     OLD,
@@ -62,6 +69,7 @@ from viewpass.kernels.lanes import new_lanes
 
 FEW = 6  # a part of the clusters so small is sooner looked at one by one,
 MOST_PAIRS = 16  # if it is not more than this
+TOGETHER = 64  # rows whose bounds are lowered, and which are compared, in turn
 NONZEROS = 32  # of a sparse row, supposed
 MOST_OF = 0.85  # of the rows in doubt: look at all of them, so that every distance is known again
 
@@ -97,48 +105,76 @@ def _list_near(line, n_clusters, reach, most, listed, lanes):
     return n_listed, rest
 
 
-def compare(table, room_table, means, n_which, most, begin, span, _f, _g):
+@part
+def _narrow_error(desk, means, i):
+    """What distances by NARROW_PAIR may be off by; inf where float32 will not do."""
+    inverse, errors = floats_at(desk[INVERSE] + 8 * i), floats_at(desk[means + ERRORS])
+    off = 0.0 if desk[NARROW_PAIR] != 0 else np.inf
+    for v in range(desk[N_VIEWS]):
+        scale = inverse[v * desk[N_ROWS]]
+        if scale > 0.0:
+            off += errors[v] if 1.0 / SAFE < scale < SAFE else np.inf
+    return off
+
+
+@part
+def _least_two(far, n_listed):
+    """(place of the least, the least, the second)."""
+    best, least, second = 0, np.inf, np.inf
+    for p in range(n_listed):
+        second = min(second, max(least, far[p]))
+        best = p if far[p] < least else best
+        least = min(least, far[p])
+    return best, least, second
+
+
+def compare(table, room_table, means, place, n_which, most, begin, span, _g):
     """Decide rows by their distances from the few clusters that can be nearest.
 
-    INOUT WHICH (n_which rows; those are left of which more than `most` clusters can be nearest), DISTANCE
-    (bounds become distances), LABELS, MARGINS; OUT OLD, MOVED (from `begin` on), SPAN_MOVED. Gives the
-    number of rows left.
+    INOUT place (where n_which rows lie; those are left of which more than `most` clusters can be
+    nearest), DISTANCE (bounds become distances), LABELS, MARGINS, SLACK, MOVED (from `begin` on),
+    SPAN_MOVED; OUT OLD. Gives the number of rows left.
     """
     desk, room = whole_at(table), whole_at(room_table)
-    n_clusters, which, old = desk[N_CLUSTERS], whole_at(room[WHICH]), labels_at(desk[OLD])
+    n_clusters, which, old = desk[N_CLUSTERS], whole_at(place), labels_at(desk[OLD])
     labels, margins, slack = labels_at(desk[LABELS]), floats_at(desk[MARGINS]), floats_at(desk[SLACK])
     listed, far, moved = whole_at(room[LISTED]), floats_at(room[EXACT]), whole_at(desk[MOVED] + 8 * begin)
-    off, lanes = exactness(desk, means), new_lanes()
-    n_left = n_moved = 0
+    exact, lanes, count = exactness(desk, means), new_lanes(), whole_at(desk[SPAN_MOVED] + 8 * span)
+    n_left = 0
     for r in range(n_which):
         i = which[r]
         old[i] = labels[i]
         line = desk[DISTANCE] + 8 * i * n_clusters
         known = floats_at(line)
         reach = known[labels[i]] + 2.0 * slack[i]
-        n_listed, rest = _list_near(line, n_clusters, reach, most, listed, lanes)
+        n_listed, beyond = _list_near(line, n_clusters, reach, most, listed, lanes)
         if n_listed < 0:
             which[n_left] = i
             n_left += 1
             continue
-        call(desk[NEAR], table, room_table, means, i, n_listed, 0, 0, 0, 0)
+        off = _narrow_error(desk, means, i)
         best, least, second = 0, np.inf, np.inf
+        if off < np.inf:
+            call(desk[NEAR], table, room_table, means, i, n_listed, 1, 0, 0, 0)
+            best, least, second = _least_two(far, n_listed)
+        if off < np.inf and second - least > 2.0 * off:
+            slack[i] = max(slack[i], off)
+        else:
+            off = exact
+            call(desk[NEAR], table, room_table, means, i, n_listed, 0, 0, 0, 0)
+            best, least, second = _least_two(far, n_listed)
         for p in range(n_listed):
             known[listed[p]] = far[p]
-            second = min(second, max(least, far[p]))
-            best = p if far[p] < least else best
-            least = min(least, far[p])
         if second - least > 2.0 * off:
             labels[i] = listed[best]
-            margins[i] = min(second - least - 2.0 * off, rest - least - 2.0 * slack[i] - off)
+            margins[i] = min(second - least - 2.0 * off, beyond - least - 2.0 * slack[i] - off)
         else:
             n_close = close_ones(room, n_listed, least, off)
             labels[i] = call(desk[SETTLE], table, room_table, means, i, n_close, 0, 0, 0, 0)
             margins[i] = 0.0
         if labels[i] != old[i]:
-            moved[n_moved] = i
-            n_moved += 1
-    whole_at(desk[SPAN_MOVED])[span] = n_moved
+            moved[count[0]] = i
+            count[0] += 1
     return n_left
 
 
@@ -223,15 +259,21 @@ def again(table, room_table, means, begin, end, span, _e, _f, _g):
     complete, looked = whole_at(desk[COMPLETE] + 8 * span), whole_at(desk[LOOKED] + 8 * span)
     count = whole_at(desk[SPAN_MOVED] + 8 * span)
     _movers(desk, span)
-    n_doubtful = call(desk[LOOSEN], table, room_table, begin, end, complete[0], 0, 0, 0, 0)
+    wipe(room[BUILT], 1 << desk[N_VIEWS] if desk[N_VIEWS] <= MOST_VIEWS else 1)
     count[0] = looked[0] = 0
-    everyone = n_doubtful > MOST_OF * (end - begin)
     most = min(n_clusters // FEW, MOST_PAIRS)
-    if n_doubtful > 0 and complete[0] != 0 and most > 1 and desk[SPARSE] == 0:
-        n_left = call(desk[COMPARE], table, room_table, means, n_doubtful, most, begin, span, 0, 0)
-        everyone &= n_left == n_doubtful
-        looked[0] = (n_doubtful - n_left) * most // 2
-        n_doubtful = n_left
+    comparing = complete[0] != 0 and most > 1 and desk[SPARSE] == 0
+    n_doubtful = n_compared = 0
+    for first in range(begin, end, TOGETHER):  # while their distances are in cache
+        place, stop = room[WHICH] + 8 * n_doubtful, min(first + TOGETHER, end)
+        n_here = call(desk[LOOSEN], table, room_table, first, stop, complete[0], place, 0, 0, 0)
+        if comparing and n_here > 0:
+            n_left = call(desk[COMPARE], table, room_table, means, place, n_here, most, begin, span, 0)
+            n_compared += n_here - n_left
+            n_here = n_left
+        n_doubtful += n_here
+    looked[0] = n_compared * most // 2
+    everyone = n_compared == 0 and n_doubtful > MOST_OF * (end - begin)
     if n_doubtful == 0:
         return 0
     if everyone:
