@@ -91,6 +91,22 @@ def wipe(typing: Any, address: Any, n_bytes: Any) -> Any:
 
 
 @intrinsic
+def fetch(typing: Any, address: Any) -> Any:
+    """Have the cache line there brought near, since it will be read soon."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        builder.call(
+            function, [builder.inttoptr(arguments[0], byte), *(ir.Constant(number, n) for n in (0, 3, 1))]
+        )
+        return context.get_dummy_value()
+
+    return types.void(types.int64), generate
+
+
+@intrinsic
 def call(
     typing: Any, address: Any, desk: Any, room: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any
 ) -> Any:

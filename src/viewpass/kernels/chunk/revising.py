@@ -24,6 +24,7 @@ from viewpass.kernels.chunk.desk import (
     GATHERED,
     INVERSE,
     LABELS,
+    LINE,
     LISTED,
     LOOK_AT,
     LOOKED,
@@ -61,7 +62,7 @@ from viewpass.kernels.chunk.desk import (
 )
 from viewpass.kernels.chunk.eights import LANES as EIGHT
 from viewpass.kernels.chunk.eights import lowest_bit
-from viewpass.kernels.chunk.memory import call, copy, flags_at, floats_at, labels_at, whole_at, wipe
+from viewpass.kernels.chunk.memory import call, copy, fetch, flags_at, floats_at, labels_at, whole_at, wipe
 from viewpass.kernels.chunk.scanning import eight_within
 from viewpass.kernels.chunk.vector import LANES
 from viewpass.kernels.compiling import part
@@ -118,6 +119,18 @@ def _narrow_error(desk, means, i):
 
 
 @part
+def _fetch(desk, i):
+    """Have a row of float32 views brought near."""
+    inverse, addresses = floats_at(desk[INVERSE] + 8 * i), whole_at(desk[ADDRESSES])
+    for v in range(desk[N_VIEWS]):
+        if inverse[v * desk[N_ROWS]] > 0.0:
+            n_bytes = 4 * whole_at(desk[WIDTHS])[v]
+            row = addresses[3 * v] + i * n_bytes
+            for at in range(row, row + n_bytes, LINE):
+                fetch(at)
+
+
+@part
 def _least_two(far, n_listed):
     """(place of the least, the least, the second)."""
     best, least, second = 0, np.inf, np.inf
@@ -143,6 +156,8 @@ def compare(table, room_table, means, place, n_which, most, begin, span, _g):
     n_left = 0
     for r in range(n_which):
         i = which[r]
+        if r + 1 < n_which and desk[NARROW_PAIR] != 0:
+            _fetch(desk, which[r + 1])
         old[i] = labels[i]
         line = desk[DISTANCE] + 8 * i * n_clusters
         known = floats_at(line)
