@@ -19,12 +19,15 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import cost, machine, made
+from benchmarks import cost, machine, made, parts
+from benchmarks.parts import timed
 
 WIDTHS, N_CLUSTERS, ROWS = (512, 2000, 1000), 31, 92_457
 FULL_SIZE = 15_410  # rows of a chunk: three rounds of two workers
 BOUND = 1.25  # most times the seconds of the local engine
 FAR_ROWS = 10_000_000_000
+PROCESSORS = 2  # which the two workers and the driver share
+SETTLED = 0.5  # seconds
 
 
 # Memory that a process once had is kept by it: where the host of a virtual machine takes back what is
@@ -82,13 +85,15 @@ def estimator(size: int, **more: Any) -> Any:
 
 
 def measure(folder: Path, n_rows: int, size: int, n_runs: int) -> dict[str, Any]:
-    """Least of several, taking turns."""
+    """Least of several, runs and parts taking turns: both see the machine when it is quick."""
     import viewpass as vp
     from viewpass.engine.dask.cluster import local_client
 
     plans = [(2, size), (2, size // 2), (1, size)]
     took: dict[Any, list[float]] = {"local": [], **{plan: [] for plan in plans}}
-    iterations: dict[Any, int] = {}
+    starts: dict[Any, list[float]] = {plan: [] for plan in plans}
+    iterations: dict[Any, tuple[int, int]] = {}
+    measured = []
     with local_client(2) as client:
         vp.dask.fit(estimator(size), vp.scan(folder), client=client, n_workers=2)  # compile, import
         estimator(2 * size, n_threads=2).fit(vp.scan(folder))
@@ -101,42 +106,50 @@ def measure(folder: Path, n_rows: int, size: int, n_runs: int) -> dict[str, Any]
                     )
                 )
                 took[width, rows].append(seconds)
-                iterations[width, rows] = model.n_iter_
-        start = {plan: started(client, folder, *plan) for plan in plans}
-        parts = measure_parts(client, folder, size)
+                seconds, n_iter = started(client, folder, width, rows)
+                starts[width, rows].append(seconds)
+                iterations[width, rows] = model.n_iter_, n_iter
+            measured.append(parts.measure(client, folder, size, N_CLUSTERS))
+    least = cost.Parts(*np.min(measured, axis=0))
     runs = []
-    for width, rows in plans:
-        n_rounds = -(-n_rows // (width * rows))
-        first = min(width * rows, n_rows)  # the start is one worker's: measured as a whole
-        n_iter = max(iterations[width, rows] - start[width, rows][1], 0) / max(n_rounds - 1, 1)
-        rest = n_rows - first
-        n_read = max(rest - first, 0)  # the round after the start is read during the start
-        shape = cost.Shape(rest, rows, width, N_CLUSTERS, sum(WIDTHS), n_iter, n_read=n_read)
-        told = cost.seconds(shape, parts)
-        seconds = min(took[width, rows])
-        model = sum(told.values()) + start[width, rows][0]
-        run = {"width": width, "size": rows, "seconds": seconds, "model": model, "parts": told}
-        runs.append({**run, "start": start[width, rows][0], "n_iter": n_iter})
+    for plan in plans:
+        shape = shaped(n_rows, *plan, *iterations[plan], min(starts[plan]), least)
+        told = {"start": min(starts[plan]), **cost.seconds(shape, least)}
+        run = {"width": plan[0], "size": plan[1], "seconds": min(took[plan]), "model": sum(told.values())}
+        runs.append({**run, "parts": told, "n_iter": shape.n_iter, "all": took[plan]})
     return {
         "rows": n_rows,
         "local": min(took["local"]),
+        "all local": took["local"],
         "ratio": min(took[2, size]) / min(took["local"]),
-        "measured": parts.__dict__,
+        "measured": least.__dict__,
         "runs": runs,
-        "far": [far(width, rows, parts) for width in (100, 1000) for rows in (50_000, 500_000)],
+        "far": [far(width, rows, least) for width in (100, 1000) for rows in (50_000, 500_000)],
     }
 
 
-def far(width: int, size: int, parts: cost.Parts) -> dict[str, Any]:
+def shaped(
+    n_rows: int, width: int, size: int, n_iter: int, n_first: int, start: float, measured: cost.Parts
+) -> cost.Shape:
+    """What is left of a run of ours after its start, which one of two workers makes."""
+    first = min(width * size, n_rows)
+    rest = n_rows - first
+    n_rounds = max(-(-rest // (width * size)), 1)
+    # Meanwhile the other reads the round that follows and its own chunk of the one after, if it has one.
+    spare = max(start - first * measured.read / PROCESSORS, 0.0) / measured.read
+    ahead = min(rest, int(spare), (2 * width - 1) * size)
+    return cost.Shape(
+        *(rest, size, width, N_CLUSTERS, sum(WIDTHS), max(n_iter - n_first, 0) / n_rounds),
+        n_read=rest - ahead,
+        late=size if width > 1 else 0,  # both chunks of the round that follows are the other's
+        processors=PROCESSORS,
+    )
+
+
+def far(width: int, size: int, measured: cost.Parts) -> dict[str, Any]:
     """What the model says of ten billion rows; a round has six inner iterations."""
     shape = cost.Shape(FAR_ROWS, size, width, N_CLUSTERS, sum(WIDTHS), 6.0)
-    return {"width": width, "size": size, "rounds": shape.n_rounds, "parts": cost.seconds(shape, parts)}
-
-
-def timed(work: Any) -> tuple[float, Any]:
-    began = time.perf_counter()
-    result = work()
-    return time.perf_counter() - began, result
+    return {"width": width, "size": size, "rounds": shape.n_rounds, "parts": cost.seconds(shape, measured)}
 
 
 def started(client: Any, folder: Path, width: int, size: int) -> tuple[float, int]:
@@ -148,99 +161,15 @@ def started(client: Any, folder: Path, width: int, size: int) -> tuple[float, in
     from viewpass.engine.dask.rows import rows_of
     from viewpass.engine.resumable import Position
 
-    best, n_iter = float("inf"), 0
-    for _ in range(2):
-        model = estimator(size)
-        source = model._read(vp.scan(folder), None, reset=True)
-        rows, stream = rows_of(source), model._new_stream(source)
-        drive = Drive(Crew(client), rows, source.schema, stream, Collected(rows.n_rows), size, width, 1)
-        seconds, _ = timed(lambda drive=drive: next(drive.steps(Position())))
-        best, n_iter = min(best, seconds), stream.model.n_iter
-    return best, n_iter
-
-
-def measure_parts(client: Any, folder: Path, size: int) -> cost.Parts:
-    """Each part alone: those on rows by one worker, while the other does the same."""
-    from viewpass.engine.dask.crew import Crew
-
-    crew = Crew(client)
-    workers = crew.workers()
-    found = []
-    for _ in range(2):
-        asked = [crew.submit(on_a_worker, str(folder), size, n, worker=w) for n, w in enumerate(workers)]
-        found.append(np.max(crew.gather(asked), axis=0))  # a round waits for the slower
-    read, look, again, end, update = np.min(found, axis=0)
-    few, many = asking(crew, workers, 1, 0), asking(crew, workers, 40, 0)
-    loaded = asking(crew, workers, 1, 4_000_000)
-    task = max((many - few) / 39, 0.0)
-    return cost.Parts(read, look, again, end, update, few, task, max(loaded - few, 0.0) / (3 * 4_000_000))
-
-
-def on_a_worker(folder: str, size: int, number: int) -> list[float]:
-    """Seconds a row of reading, looking, looking again and labelling; and of an update of the centres."""
-    import viewpass as vp
-    from viewpass.core.assign import Workspace
-    from viewpass.core.model import Plan
-    from viewpass.core.rounds import advance
-    from viewpass.core.shares import Share
-    from viewpass.core.step import Rules
-    from viewpass.core.stream import Stream
-    from viewpass.views.rows import MeasuredRows
-
-    source = vp.scan(folder)
-    read, chunk = timed(lambda: source.span(number * size, size))
-    rules = Rules(0.1, 20, 1e-6, "mean")
-    stream = Stream(Plan(N_CLUSTERS, rules, "random"), np.random.default_rng(0), Workspace(1))
-    stream.feed(chunk.cut(0, chunk.n_rows // 2))  # centres as a later round finds them
-    alone = Alone(Share(MeasuredRows(chunk)))
-    whole, (_, stage) = timed(lambda: advance(alone, stream.model, rules, "x", again=False))
-    look, again = alone.seconds["look"], alone.seconds["follow"]
-    end, _ = timed(lambda: alone.share.labels(stage).copy())
-    n_rows, n_iter = chunk.n_rows, alone.n_follow
-    update = max(whole - look - again, 0.0) / n_iter
-    return [read / n_rows, look / n_rows, again / n_rows / n_iter, end / n_rows, update]
-
-
-class Alone:
-    """One share that asks itself, with a watch in hand."""
-
-    def __init__(self, share: Any) -> None:
-        self.share, self.n_follow = share, 0
-        self.seconds = {"look": 0.0, "follow": 0.0}
-
-    def look(self, stage: Any) -> Any:
-        seconds, tally = timed(lambda: self.share.look(stage))
-        self.seconds["look"] += seconds
-        return tally
-
-    def follow(self, before: Any, after: Any) -> Any:
-        seconds, tally = timed(lambda: self.share.follow(before, after))
-        self.seconds["follow"] += seconds
-        self.n_follow += 1
-        return tally
-
-    def row_sums(self) -> Any:
-        return [self.share.row_sums()]
-
-
-def nothing(held: Any, number: int) -> int:
-    return number
-
-
-def asking(crew: Any, workers: list[str], n_tasks: int, n_bytes: int) -> float:
-    """Seconds of an inner iteration in which nobody has anything to do."""
-    best = float("inf")
-    for _ in range(8):
-        payload = np.zeros(n_bytes // 8)
-
-        def work(payload: Any = payload) -> None:
-            held = crew.hold(payload)
-            crew.gather(
-                [crew.submit(nothing, held, n, worker=workers[n % len(workers)]) for n in range(n_tasks)]
-            )
-
-        best = min(best, timed(work)[0])
-    return best
+    model, crew = estimator(size), Crew(client)
+    source = model._read(vp.scan(folder), None, reset=True)
+    rows, stream = rows_of(source), model._new_stream(source)
+    drive = Drive(crew, rows, source.schema, stream, Collected(rows.n_rows), size, width, 1)
+    seconds, _ = timed(lambda: next(drive.steps(Position())))
+    n_iter = stream.model.n_iter
+    crew.drop()
+    time.sleep(SETTLED)  # what was asked ahead runs out
+    return seconds, n_iter
 
 
 def text(found: dict[str, Any]) -> str:
@@ -261,14 +190,19 @@ def text(found: dict[str, Any]) -> str:
     lines += ["", "| 10 billion rows: workers x chunk | rounds | hours | of it on rows | latency | traffic |"]
     lines += ["|---|---:|---:|---:|---:|---:|"]
     for one in found["far"]:
-        parts = one["parts"]
-        whole = sum(parts.values())
-        rows = sum(parts[name] for name in ("reading", "first look", "looks again", "labels"))
-        shares = [rows / whole, parts["latency"] / whole, parts["traffic"] / whole]
-        told = " | ".join(f"{share:.1%}" for share in shares)
+        told = one["parts"]
+        whole = sum(told.values())
+        rows = sum(told[name] for name in ("reading", "first look", "looks again", "labels"))
+        shares = [rows / whole, told["latency"] / whole, told["traffic"] / whole]
+        across = " | ".join(f"{share:.0%}" for share in shares)
         lines.append(
-            f"| {one['width']:,} x {one['size']:,} | {one['rounds']:,} | {whole / 3600:.1f} | {told} |"
+            f"| {one['width']:,} x {one['size']:,} | {one['rounds']:,} | {whole / 3600:.1f} | {across} |"
         )
+    lines += ["", "| of it, s | " + " | ".join(found["runs"][0]["parts"]) + " |"]
+    lines += ["|---|" + "---:|" * len(found["runs"][0]["parts"])]
+    for run in found["runs"]:
+        across = " | ".join(f"{value:.2f}" for value in run["parts"].values())
+        lines.append(f"| {run['width']} x {run['size']:,} | {across} |")
     names = {name: f"{value:.3g}" for name, value in found["measured"].items()}
     return "\n".join([*lines, "", f"Parts (seconds): {names}", ""])
 
