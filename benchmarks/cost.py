@@ -16,7 +16,8 @@ class Parts:
 
     read: float  # a row, from Parquet
     look: float  # a row, at all centres, with its sums
-    again: float  # a row and inner iteration
+    again: float  # a row, in the first inner iteration
+    more: float  # a row, in each of the others
     end: float  # a row, its label to where it goes
     update: float  # an inner iteration, at the driver
     latency: float  # of asking two workers, and their answers
@@ -61,7 +62,7 @@ def seconds(shape: Shape, parts: Parts) -> dict[str, float]:
     n_tasks = shape.width + (shape.width / (FAN_IN - 1) if shape.width > FAN_IN else 0)
     rows = {
         "first look": mine * parts.look,
-        "looks again": mine * parts.again * shape.n_iter,
+        "looks again": mine * (parts.again + parts.more * max(shape.n_iter - 1, 0)),
         "labels": mine * parts.end,
     }
     waits = {

@@ -1,9 +1,9 @@
 """`python -m benchmarks.distributed`: a fit by Dask workers beside the local engine, and what it is made of.
 
 Makes Parquet files of 92,457 x (512, 2000, 1000) in a temporary folder (a tenth of the rows without
---full). The local engine with 2 threads and 2 workers of 1 thread take turns on them; the parts of the
-cost model are measured alone, and the model is asked for the runs that were measured, and for runs that
-nobody could measure here.
+--full). The local engine with 2 threads, 2 workers of 1 thread and the parts of the cost model take
+turns on them; the model is asked for the runs that were measured, and for runs that nobody could
+measure here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,6 @@ FULL_SIZE = 15_410  # rows of a chunk: three rounds of two workers
 BOUND = 1.25  # most times the seconds of the local engine
 FAR_ROWS = 10_000_000_000
 PROCESSORS = 2  # which the two workers and the driver share
-SETTLED = 0.5  # seconds
 
 
 # Memory that a process once had is kept by it: where the host of a virtual machine takes back what is
@@ -90,56 +89,79 @@ def measure(folder: Path, n_rows: int, size: int, n_runs: int) -> dict[str, Any]
     from viewpass.engine.dask.cluster import local_client
 
     plans = [(2, size), (2, size // 2), (1, size)]
-    took: dict[Any, list[float]] = {"local": [], **{plan: [] for plan in plans}}
-    starts: dict[Any, list[float]] = {plan: [] for plan in plans}
-    iterations: dict[Any, tuple[int, int]] = {}
+    local: list[float] = []
+    took: dict[Any, list[Run]] = {plan: [] for plan in plans}
     measured = []
     with local_client(2) as client:
         vp.dask.fit(estimator(size), vp.scan(folder), client=client, n_workers=2)  # compile, import
         estimator(2 * size, n_threads=2).fit(vp.scan(folder))
         for _ in range(n_runs):
-            took["local"].append(timed(lambda: estimator(2 * size, n_threads=2).fit(vp.scan(folder)))[0])
-            for width, rows in plans:
-                seconds, model = timed(
-                    lambda width=width, rows=rows: vp.dask.fit(
-                        estimator(rows), vp.scan(folder), client=client, n_workers=width
-                    )
-                )
-                took[width, rows].append(seconds)
-                seconds, n_iter = started(client, folder, width, rows)
-                starts[width, rows].append(seconds)
-                iterations[width, rows] = model.n_iter_, n_iter
+            local.append(timed(lambda: estimator(2 * size, n_threads=2).fit(vp.scan(folder)))[0])
+            for plan in plans:
+                took[plan].append(run(client, folder, *plan))
             measured.append(parts.measure(client, folder, size, N_CLUSTERS))
     least = cost.Parts(*np.min(measured, axis=0))
     runs = []
     for plan in plans:
-        shape = shaped(n_rows, *plan, *iterations[plan], min(starts[plan]), least)
-        told = {"start": min(starts[plan]), **cost.seconds(shape, least)}
-        run = {"width": plan[0], "size": plan[1], "seconds": min(took[plan]), "model": sum(told.values())}
-        runs.append({**run, "parts": told, "n_iter": shape.n_iter, "all": took[plan]})
+        best = min(took[plan])
+        shape = shaped(n_rows, *plan, best, least)
+        told = {"start": best.start, **cost.seconds(shape, least)}
+        one = {"width": plan[0], "size": plan[1], "seconds": best.seconds, "model": sum(told.values())}
+        runs.append(
+            {**one, "parts": told, "n_iter": shape.n_iter, "all": [each.seconds for each in took[plan]]}
+        )
     return {
         "rows": n_rows,
-        "local": min(took["local"]),
-        "all local": took["local"],
-        "ratio": min(took[2, size]) / min(took["local"]),
+        "local": min(local),
+        "all local": local,
+        "ratio": min(took[2, size]).seconds / min(local),
         "measured": least.__dict__,
         "runs": runs,
         "far": [far(width, rows, least) for width in (100, 1000) for rows in (50_000, 500_000)],
     }
 
 
-def shaped(
-    n_rows: int, width: int, size: int, n_iter: int, n_first: int, start: float, measured: cost.Parts
-) -> cost.Shape:
-    """What is left of a run of ours after its start, which one of two workers makes."""
+class Run(NamedTuple):
+    """A fit by workers: its seconds, and inner iterations; and those of its start alone."""
+
+    seconds: float
+    start: float
+    n_iter: int
+    n_first: int
+
+
+def run(client: Any, folder: Path, width: int, size: int) -> Run:
+    """A fit, with a look at the watch when its start is made."""
+    import viewpass as vp
+    from viewpass.engine.dask.drive import Drive
+
+    steps, seen = Drive.steps, []
+
+    def watched(drive: Any, at: Any) -> Any:
+        for position in steps(drive, at):
+            seen.append((time.perf_counter(), drive.stream.model.n_iter))
+            yield position
+
+    Drive.steps = watched
+    try:
+        began = time.perf_counter()
+        model = vp.dask.fit(estimator(size), vp.scan(folder), client=client, n_workers=width)
+        seconds = time.perf_counter() - began
+    finally:
+        Drive.steps = steps
+    return Run(seconds, seen[0][0] - began, model.n_iter_, seen[0][1])
+
+
+def shaped(n_rows: int, width: int, size: int, done: Run, measured: cost.Parts) -> cost.Shape:
+    """What is left of a run after its start, which one of two workers makes."""
     first = min(width * size, n_rows)
     rest = n_rows - first
     n_rounds = max(-(-rest // (width * size)), 1)
     # Meanwhile the other reads the round that follows and its own chunk of the one after, if it has one.
-    spare = max(start - first * measured.read / PROCESSORS, 0.0) / measured.read
+    spare = max(done.start - first * measured.read / PROCESSORS, 0.0) / measured.read
     ahead = min(rest, int(spare), (2 * width - 1) * size)
     return cost.Shape(
-        *(rest, size, width, N_CLUSTERS, sum(WIDTHS), max(n_iter - n_first, 0) / n_rounds),
+        *(rest, size, width, N_CLUSTERS, sum(WIDTHS), (done.n_iter - done.n_first) / n_rounds),
         n_read=rest - ahead,
         late=size if width > 1 else 0,  # both chunks of the round that follows are the other's
         processors=PROCESSORS,
@@ -150,26 +172,6 @@ def far(width: int, size: int, measured: cost.Parts) -> dict[str, Any]:
     """What the model says of ten billion rows; a round has six inner iterations."""
     shape = cost.Shape(FAR_ROWS, size, width, N_CLUSTERS, sum(WIDTHS), 6.0)
     return {"width": width, "size": size, "rounds": shape.n_rounds, "parts": cost.seconds(shape, measured)}
-
-
-def started(client: Any, folder: Path, width: int, size: int) -> tuple[float, int]:
-    """Seconds and inner iterations of a fit that ends with its start: reading, start and labels."""
-    import viewpass as vp
-    from viewpass.engine.dask.collected import Collected
-    from viewpass.engine.dask.crew import Crew
-    from viewpass.engine.dask.drive import Drive
-    from viewpass.engine.dask.rows import rows_of
-    from viewpass.engine.resumable import Position
-
-    model, crew = estimator(size), Crew(client)
-    source = model._read(vp.scan(folder), None, reset=True)
-    rows, stream = rows_of(source), model._new_stream(source)
-    drive = Drive(crew, rows, source.schema, stream, Collected(rows.n_rows), size, width, 1)
-    seconds, _ = timed(lambda: next(drive.steps(Position())))
-    n_iter = stream.model.n_iter
-    crew.drop()
-    time.sleep(SETTLED)  # what was asked ahead runs out
-    return seconds, n_iter
 
 
 def text(found: dict[str, Any]) -> str:

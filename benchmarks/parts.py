@@ -40,7 +40,7 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def on_a_worker(folder: str, size: int, n_clusters: int, number: int) -> list[float]:
-    """Seconds a row of reading, looking, looking again and labelling; and of an update of the centres."""
+    """Seconds a row of reading, looks and labels; and of an update of the centres."""
     import viewpass as vp
     from viewpass.core.assign import Workspace
     from viewpass.core.model import Plan
@@ -58,29 +58,26 @@ def on_a_worker(folder: str, size: int, n_clusters: int, number: int) -> list[fl
     stream.feed(begun)  # centres as a later round finds them
     alone = Alone(Share(MeasuredRows(chunk)))
     whole, (_, stage) = timed(lambda: advance(alone, stream.model, plan.rules, "x", again=False))
-    look, again = alone.seconds["look"], alone.seconds["follow"]
+    look, (again, *more) = alone.looking, alone.following
     end, _ = timed(lambda: alone.share.labels(stage).copy())
-    n_rows, n_iter = chunk.n_rows, alone.n_follow
-    update = max(whole - look - again, 0.0) / n_iter
-    return [read / n_rows, look / n_rows, again / n_rows / n_iter, end / n_rows, update]
+    update = max(whole - look - sum(alone.following), 0.0) / len(alone.following)
+    return [*(np.array([read, look, again, np.mean(more or 0.0), end]) / chunk.n_rows), update]
 
 
 class Alone:
     """One share that asks itself, with a watch in hand."""
 
     def __init__(self, share: Any) -> None:
-        self.share, self.n_follow = share, 0
-        self.seconds = {"look": 0.0, "follow": 0.0}
+        self.share = share
+        self.looking, self.following = 0.0, []
 
     def look(self, stage: Any) -> Any:
-        seconds, tally = timed(lambda: self.share.look(stage))
-        self.seconds["look"] += seconds
+        self.looking, tally = timed(lambda: self.share.look(stage))
         return tally
 
     def follow(self, before: Any, after: Any) -> Any:
         seconds, tally = timed(lambda: self.share.follow(before, after))
-        self.seconds["follow"] += seconds
-        self.n_follow += 1
+        self.following.append(seconds)
         return tally
 
     def row_sums(self) -> Any:
