@@ -38,6 +38,7 @@ class Shape:
     n_iter: float
     n_read: int | None = None  # rows still to be read: others than these were read during the start
     late: int = 0  # rows that one worker has beyond its share
+    decoded: float = 1.0  # rows for each that is wanted, where chunks end within row groups
     processors: float | None = None  # shared by workers and driver; None: one for each of them
 
     @property
@@ -71,7 +72,7 @@ def seconds(shape: Shape, parts: Parts) -> dict[str, float]:
         "traffic": n_rounds * (shape.n_iter + 1) * hops(shape) * shape.state * parts.byte,
     }
     # A round that is read, while another is worked on.
-    reading = shape.n_rows / n_rounds / shape.width * parts.read
+    reading = shape.n_rows / n_rounds / shape.width * shape.decoded * parts.read
     on_rows, waiting = sum(rows.values()) / n_rounds, sum(waits.values()) / n_rounds
     if shape.processors is None:
         busy = reading + on_rows

@@ -100,11 +100,13 @@ def measure(folder: Path, n_rows: int, size: int, n_runs: int) -> dict[str, Any]
             for plan in plans:
                 took[plan].append(run(client, folder, *plan))
             measured.append(parts.measure(client, folder, size, N_CLUSTERS))
-    least = cost.Parts(*np.min(measured, axis=0))
+    # Of differences between askings the least would be nothing.
+    on_rows, asking = np.split(np.array(measured), [parts.ON_ROWS], axis=1)
+    least = cost.Parts(*np.min(on_rows, axis=0), *np.median(asking, axis=0))
     runs = []
     for plan in plans:
         best = min(took[plan])
-        shape = shaped(n_rows, *plan, best, least)
+        shape = shaped(n_rows, size, *plan, best, least)
         told = {"start": best.start, **cost.seconds(shape, least)}
         one = {"width": plan[0], "size": plan[1], "seconds": best.seconds, "model": sum(told.values())}
         runs.append(
@@ -152,17 +154,19 @@ def run(client: Any, folder: Path, width: int, size: int) -> Run:
     return Run(seconds, seen[0][0] - began, model.n_iter_, seen[0][1])
 
 
-def shaped(n_rows: int, width: int, size: int, done: Run, measured: cost.Parts) -> cost.Shape:
+def shaped(n_rows: int, n_group: int, width: int, size: int, done: Run, measured: cost.Parts) -> cost.Shape:
     """What is left of a run after its start, which one of two workers makes."""
     first = min(width * size, n_rows)
     rest = n_rows - first
     n_rounds = max(-(-rest // (width * size)), 1)
     # Meanwhile the other reads the round that follows and its own chunk of the one after, if it has one.
-    spare = max(done.start - first * measured.read / PROCESSORS, 0.0) / measured.read
+    decoded = (n_group // size + 1) / 2  # a chunk is found by decoding its row group from the beginning
+    spare = max(done.start - first * measured.read / PROCESSORS, 0.0) / measured.read / decoded
     ahead = min(rest, int(spare), (2 * width - 1) * size)
     return cost.Shape(
         *(rest, size, width, N_CLUSTERS, sum(WIDTHS), (done.n_iter - done.n_first) / n_rounds),
         n_read=rest - ahead,
+        decoded=decoded,
         late=size if width > 1 else 0,  # both chunks of the round that follows are the other's
         processors=PROCESSORS,
     )

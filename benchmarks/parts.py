@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import psutil
 
+ON_ROWS = 6  # parts, before those of asking
 ASKED = 16  # times, of which the middle one counts
 BYTES = 2_000_000  # told to each worker, and answered by it
 MANY = 40  # tasks of an asking
