@@ -16,12 +16,14 @@ class Parts:
 
     read: float  # a row, from Parquet
     look: float  # a row, at all centres, with its sums
-    again: float  # a row and inner iteration
+    again: float  # a row, in the first inner iteration
+    more: float  # a row, in each of the others
     end: float  # a row, its label to where it goes
     update: float  # an inner iteration, at the driver
-    latency: float  # of asking one worker, and its answer
+    latency: float  # of asking two workers, and their answers
     task: float  # more, for each further task of an iteration
     byte: float  # between processes
+    busy: float  # of all processors, while one worker each is asked
 
 
 @dataclass(frozen=True)
@@ -34,40 +36,60 @@ class Shape:
     n_clusters: int
     n_columns: int
     n_iter: float
-    cores: float = 1.0  # processors for each worker: below 1 they take turns
     n_read: int | None = None  # rows still to be read: others than these were read during the start
+    late: int = 0  # rows that one worker has beyond its share
+    decoded: float = 1.0  # rows for each that is wanted, where chunks end within row groups
+    processors: float | None = None  # shared by workers and driver; None: one for each of them
 
     @property
     def n_rounds(self) -> int:
         return ceil(self.n_rows / (self.size * self.width))
 
+    @property
+    def state(self) -> int:
+        """Bytes of centres, or of sums."""
+        return 8 * self.n_clusters * self.n_columns
+
 
 def seconds(shape: Shape, parts: Parts) -> dict[str, float]:
     """By part; their sum is the time of the fit, without its start.
 
-    A worker reads ahead while it waits for centres, so reading costs what it takes beyond those waits.
+    A worker reads ahead while it waits for centres, so reading costs what it takes beyond those waits:
+    of its own processor's time, or of that which all share.
     """
-    mine = shape.n_rows / shape.width / shape.cores  # rows that one worker sees
-    read = (shape.n_rows if shape.n_read is None else shape.n_read) / shape.width / shape.cores
-    asked = shape.n_rounds * (shape.n_iter + 2)  # the first look and the labels are asked for, too
+    n_rounds = shape.n_rounds
+    mine = shape.n_rows / shape.width + shape.late  # rows that one worker sees
+    asked = n_rounds * (shape.n_iter + 1) + 1  # labels are asked for with the next first look
     n_tasks = shape.width + (shape.width / (FAN_IN - 1) if shape.width > FAN_IN else 0)
-    state = 8 * shape.n_clusters * shape.n_columns
-    # Centres go from worker to worker, twice as many having them each time; sums come up a tree.
-    hops = 2 + ceil(log(max(shape.width, 2), 2)) + min(shape.width, FAN_IN)
-    if shape.width > FAN_IN:
-        hops += FAN_IN * (ceil(log(shape.width, FAN_IN)) - 1)
-    waits = {
-        "driver": shape.n_rounds * shape.n_iter * parts.update,
-        "latency": asked * (parts.latency + parts.task * (n_tasks - 1)),
-        "traffic": shape.n_rounds * (shape.n_iter + 1) * hops * state * parts.byte,
-    }
-    return {
-        "reading": max(read * parts.read - sum(waits.values()), 0.0),
+    rows = {
         "first look": mine * parts.look,
-        "looks again": mine * parts.again * shape.n_iter,
+        "looks again": mine * (parts.again + parts.more * max(shape.n_iter - 1, 0)),
         "labels": mine * parts.end,
-        **waits,
     }
+    waits = {
+        "driver": n_rounds * shape.n_iter * parts.update,
+        "latency": asked * (parts.latency + parts.task * max(n_tasks - 2, 0)),
+        "traffic": n_rounds * (shape.n_iter + 1) * hops(shape) * shape.state * parts.byte,
+    }
+    # A round that is read, while another is worked on.
+    reading = shape.n_rows / n_rounds / shape.width * shape.decoded * parts.read
+    on_rows, waiting = sum(rows.values()) / n_rounds, sum(waits.values()) / n_rounds
+    if shape.processors is None:
+        busy = reading + on_rows
+    else:
+        others = waits["driver"] + asked * parts.busy
+        busy = (shape.width * (reading + on_rows) + others / n_rounds) / shape.processors
+    n_read = shape.n_rows if shape.n_read is None else shape.n_read
+    beyond = max(reading, busy, on_rows + waiting) - on_rows - waiting
+    return {"reading": n_rounds * n_read / shape.n_rows * beyond, **rows, **waits}
+
+
+def hops(shape: Shape) -> float:
+    """How often the bytes of centres or sums are sent one after the other in an inner iteration."""
+    if shape.width <= FAN_IN:  # two stages to the scheduler and to each worker, sums from each
+        return 2 * (1 + shape.width) + shape.width
+    # Centres go from worker to worker, twice as many having them each time; sums come up a tree.
+    return 2 + ceil(log(shape.width, 2)) + FAN_IN * ceil(log(shape.width, FAN_IN))
 
 
 def draw(found: dict[str, Any], path: Path) -> None:

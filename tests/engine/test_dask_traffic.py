@@ -11,7 +11,7 @@ import pytest
 
 import viewpass as vp
 from clusters import made_rows, write_files
-from viewpass.engine.dask.round import Round
+from viewpass.engine.dask.round import FEW, Round
 from viewpass.engine.dask.tasks import open_block
 
 WIDTH, N_CLUSTERS, COLUMNS = 2, 10, (1200, 900)
@@ -56,25 +56,27 @@ def transfers(dask_worker):
     return [dict(one["keys"]) for one in dask_worker.transfer_incoming_log]
 
 
-@pytest.mark.parametrize("n_passes", [1, 2])
-def test_workers_pass_centres_on_and_no_rows(client, tmp_path, n_passes):
+@pytest.mark.parametrize(("width", "n_passes"), [(WIDTH, 1), (FEW + 1, 1), (FEW + 1, 2)])
+def test_workers_pass_centres_on_and_no_rows(client, tmp_path, width, n_passes):
     files = write_files(tmp_path / "rows", made_rows(1200, COLUMNS), ())
     settings = {"n_anchors": None, "scale": "unit", "max_iter": 4, "warmup": 0, "tol": 0.0}
-    model = vp.OPIMC(N_CLUSTERS, chunk_size=200, random_state=0, n_passes=n_passes, **settings)
+    model = vp.OPIMC(N_CLUSTERS, chunk_size=400 // width, random_state=0, n_passes=n_passes, **settings)
     client.run(forget_transfers)
-    vp.dask.fit(model, files, client=client, n_workers=WIDTH, out=tmp_path / "run")
-    stages = {}
+    vp.dask.fit(model, files, client=client, n_workers=width, out=tmp_path / "run")
+    stages, one = {}, 8 * N_CLUSTERS * sum(COLUMNS)
     for worker, found in client.run(transfers).items():
         for key, n_bytes in (pair for one in found for pair in one.items()):
-            if "viewpass_open_block" in key:  # without its rows, see below
+            if "_block-" in key:  # without its rows, see below
+                continue
+            if width > FEW and any(f"viewpass_{task}-" in key for task in ("look", "measured", "follow")):
+                assert n_bytes <= one + 4000  # sums, where workers add them up
                 continue
             assert "viewpass_hold" in key  # centres, and where the files are: neither rows nor labels
             if n_bytes > 10_000:
                 stages.setdefault(key, []).append((worker, n_bytes))
-    assert stages
-    one = 8 * N_CLUSTERS * sum(COLUMNS)
-    for had in stages.values():  # by each of the others, once
-        assert len(had) <= WIDTH - 1
+    assert bool(stages) == (width > FEW)  # few are told by the driver
+    for had in stages.values():  # by a worker no more than once
+        assert len(had) == len({worker for worker, _ in had})
         assert all(one <= n_bytes <= one + 2000 for _, n_bytes in had)
 
 

@@ -116,12 +116,12 @@ def test_rows_that_kill_every_worker_are_named(client, files, monkeypatch):
         fitted(client, files)
 
 
-def fatal(source, start, size):
+def fatal(source, start, size, n_threads):
     if start == 800:
         os._exit(3)
     from viewpass.engine.dask.tasks import open_block
 
-    return open_block(source, start, size)
+    return open_block(source, start, size, n_threads)
 
 
 def everything(folder):

@@ -51,6 +51,11 @@ def expected(model: Model) -> Schema:
     return replace(model.schema, widths=tuple(width or other or None for width, other in widths))
 
 
+def first_stage(model: Model, name: str) -> Stage:
+    """The centres that new rows of the round of this name are first looked at by."""
+    return Stage(f"{name}.0", model.centres, mixed=model.links is not None)
+
+
 def advance(
     shares: Shares, model: Model, rules: Rules, name: str, *, again: bool, first: bool = False
 ) -> tuple[Model, Stage]:
@@ -62,7 +67,7 @@ def advance(
     stays as it was, but for its loss curve, which goes on.
     """
     n_clusters = model.total.n_clusters
-    stage = Stage(f"{name}.0", model.centres, mixed=model.links is not None)
+    stage = first_stage(model, name)
     tally = shares.measured(n_clusters) if again else shares.look(stage)
     schema = model.schema.merged(tally.schema)
     total = added(widened(model.total, schema), tally.change)

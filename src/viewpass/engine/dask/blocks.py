@@ -8,6 +8,7 @@ from typing import Any
 import scipy.sparse
 
 from viewpass.core.shares import Share
+from viewpass.kernels.grid import Labels
 from viewpass.sources.source import Source
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
@@ -20,6 +21,8 @@ class Block:
     Sent to another worker, or put on disk by Dask for want of memory, it leaves its rows behind (if
     there is a source to read them from again) and what it has decided of them: both are made anew.
     """
+
+    _known: tuple[str, Labels] | None  # the name of centres, and the labels by them
 
     def __init__(
         self,
@@ -36,7 +39,7 @@ class Block:
     def in_scale(self, scaling: Scaling) -> Block:
         """The same rows in a scale; this block stays as it is."""
         other = Block(self.start, self.size, self._source, self._chunk, scaling)
-        other._at_hand = self.chunk()
+        other._at_hand, other._known = self.chunk(), self._known
         return other
 
     def cut(self, start: int, size: int) -> Block:
@@ -46,10 +49,24 @@ class Block:
         given = None if self._chunk is None else part
         other = Block(start, size, self._source, given, self._scaling)
         other._at_hand = part
+        if self._known is not None:
+            name, labels = self._known
+            other._known = name, labels[first : first + part.n_rows]
         return other
+
+    def know(self, stage: str, start: int, labels: Labels) -> None:
+        """Remember where these rows belong under some centres, from labels of the rows from `start` on."""
+        first, n_rows = self.start - start, self.chunk().n_rows
+        if first >= 0 and first + n_rows <= len(labels):
+            self._known = stage, labels[first : first + n_rows]
+
+    def known(self, stage: str) -> Labels | None:
+        """Where the rows belong under these centres, if that was found here."""
+        return self._known[1] if self._known is not None and self._known[0] == stage else None
 
     def _forget(self) -> None:
         self.lock = threading.RLock()
+        self._known = None
         self._share: Share | None = None
         self._at_hand: Chunk | None = None  # rows that were read for another, until they are scaled
 

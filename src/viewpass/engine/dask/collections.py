@@ -60,7 +60,7 @@ class CollectionSource(Source):
     def _recipe(self, start: int, stop: int) -> tuple[Callable[..., Chunk], list[Any]]:
         """A function that makes these rows into a chunk, and its arguments, delayed where they are parts."""
 
-    def block(self, crew: Crew, start: int, size: int, worker: str | None) -> Future[Any]:
+    def block(self, crew: Crew, start: int, size: int, worker: str | None, n_threads: int = 1) -> Future[Any]:
         """Have the rows at a worker; Dask moves what it must between workers."""
         stop = min(start + size, self.n_rows)
         build, given = self._recipe(start, stop)

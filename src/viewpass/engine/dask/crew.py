@@ -11,6 +11,7 @@ from typing import Any
 from weakref import WeakSet
 
 import dask
+from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 from distributed import Client, Future, wait
 from distributed.comm import get_address_host
 from distributed.scheduler import KilledWorker
@@ -39,11 +40,11 @@ class Crew:
         """Addresses of the workers there are now."""
         return sorted(self.client.nthreads())
 
-    def threads_beside(self, worker: str) -> int:
-        """Threads of all workers on the machine of one, which wait while it works for all."""
+    def beside(self, worker: str) -> dict[str, int]:
+        """All workers on the machine of one, it among them, and their threads."""
         host = get_address_host(worker)
         threads = self.client.nthreads()
-        return sum(number for one, number in threads.items() if get_address_host(one) == host) or 1
+        return {one: number for one, number in threads.items() if get_address_host(one) == host}
 
     def submit(
         self,
@@ -69,6 +70,31 @@ class Crew:
             )
         self._asked.add(future)
         return future
+
+    def ask(
+        self,
+        function: Callable[..., Any],
+        asked: Sequence[tuple[Any, ...]],
+        workers: Sequence[str | None],
+        rows: Sequence[tuple[int, int]],
+    ) -> list[Future[Any]]:
+        """Have a task done for each of several arguments, by those workers for as long as they live.
+
+        They go out as one message: a client sends no second one for a hundredth of a second.
+        """
+        layers, keys = {}, []
+        for given, worker, about in zip(asked, workers, rows, strict=True):
+            key = self._key(function.__name__, about)
+            where = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
+            futures = [one for one in given if isinstance(one, Future)]
+            task = (tasks.Question(function, given), *futures)
+            layers[key] = MaterializedLayer({key: task}, annotations=where or None)
+            keys.append(key)
+        graph = HighLevelGraph(layers, {key: set() for key in keys})
+        with dask.config.set(LARGE):
+            found: list[Future[Any]] = self.client.get(graph, keys, sync=False, fifo_timeout=0)
+        self._asked.update(found)
+        return found
 
     def drop(self) -> None:
         """Nothing that was asked for is wanted any more: rows that kill workers would go on killing them."""
@@ -112,7 +138,7 @@ class Crew:
         waiting = list(futures)
         chances = CHANCES
         while True:
-            self._wait(waiting)
+            self.wait(waiting)
             if any(future.status in ("pending", "lost") for future in waiting):  # being made anew elsewhere
                 time.sleep(0.05)
                 continue
@@ -134,7 +160,7 @@ class Crew:
                 continue
             raise self._error([*failed, *beside], problem)
 
-    def _wait(self, futures: list[Future[Any]]) -> None:
+    def wait(self, futures: Sequence[Future[Any]]) -> None:
         """Until all are finished or one has failed."""
         lost: float | None = None
         while True:

@@ -10,7 +10,7 @@ from distributed import Future
 
 from viewpass.core.beginning import check_given
 from viewpass.core.model import Model, Standing
-from viewpass.core.rounds import advance, blank, expected
+from viewpass.core.rounds import advance, blank, expected, first_stage
 from viewpass.core.shares import Stage
 from viewpass.core.stream import Stream
 from viewpass.engine.dask import tasks
@@ -63,7 +63,7 @@ class Drive:
     width: int
     n_passes: int
     watch: Callable[[Sequence[tasks.Worked]], None] = lambda worked: None
-    _coming: Round | None = field(default=None, init=False)
+    _coming: list[Round] = field(default_factory=list, init=False)  # opened ahead
     _scaling: Future[Any] | None = field(default=None, init=False)
 
     def steps(self, at: Position) -> Iterator[Position]:
@@ -89,10 +89,11 @@ class Drive:
 
     def _open(self, row: int) -> Round:
         """The blocks of a round: those opened ahead, if it is the one."""
-        coming, self._coming = self._coming, None
-        if coming is None or coming.start != row:
-            coming = self._scaled(self._round_at(row))
-        return coming
+        while self._coming:
+            coming = self._coming.pop(0)
+            if coming.start == row:
+                return coming
+        return self._scaled(self._round_at(row).open())
 
     def _round_at(self, row: int, **how: Any) -> Round:
         return Round(self.crew, self.rows, row, self.size, self.width, **how)
@@ -114,9 +115,9 @@ class Drive:
         if number > 0:
             here.labels = [self.sink.last(*edge) for edge in here.edges]
         following = here.stop if here.stop < self.rows.n_rows else 0
-        if following or number + 1 < self.n_passes:
-            self._coming = self._scaled(self._round_at(following))
-        rules, name = self.stream.plan.rules, f"{number}.{row}"
+        if not self._coming and (following or number + 1 < self.n_passes):
+            self._coming.append(self._scaled(self._round_at(following).open()))
+        rules, name = self.stream.plan.rules, _name(number, row)
         model, stage = advance(here, model, rules, name, again=number > 0, first=row == 0)
         self._stand(model)
         self._settle_labels([here], stage, number)
@@ -138,6 +139,10 @@ class Drive:
             orders = [self.sink.order(number, first) for first, _ in one.edges]
             futures = one.ask(self.sink.task, one.stage(stage), schema, each=orders)
             asked += zip([first for first, _ in one.edges], futures, strict=True)
+        if number == 0 and self._coming:  # what is asked next does not depend on the labels
+            coming = self._coming[0]
+            if coming.start == rounds[-1].stop:
+                coming.look_ahead(first_stage(self._model(), _name(0, coming.start)), schema)
         for (start, _), found in zip(asked, self.crew.gather([one for _, one in asked]), strict=True):
             self.sink.put(start, found)
 
@@ -155,19 +160,29 @@ class Drive:
         n_rounds = max(1, -(-self.stream.plan.warmup // span))
         workers = self.crew.workers()
         one, others = workers[:1], workers[1:]
-        n_threads = self.crew.threads_beside(one[0]) if one else 1
+        beside = self.crew.beside(one[0]) if one else {}
+        n_threads = sum(beside.values()) or 1
         rounds: list[Round] = []
         while True:
             for row in range(len(rounds) * span, min(n_rounds * span, self.rows.n_rows), span):
-                rounds.append(self._round_at(row, workers=one, together=True))
+                rounds.append(self._round_at(row, workers=one, together=n_threads))
             stop = rounds[-1].stop
             whole = stop == self.rows.n_rows
             given = ([each.whole for each in rounds], self.stream.plan, self.stream.rng, whole, n_threads)
             home = one[0] if one else None
             asked = self.crew.submit(tasks.begin, *given, worker=home, rows=(0, stop))
-            if not whole:  # while one makes the start, the others read on
-                self._coming = self._round_at(stop, workers=others)
-            (begun,) = self.crew.gather([asked], [] if self._coming is None else self._coming.blocks)
+            # While one makes the start, the others read on; those beside it once it need not read.
+            self._coming = [] if whole else [self._round_at(stop, workers=others)]
+            if self._coming and self._coming[0].stop < self.rows.n_rows:
+                self._coming.append(self._round_at(self._coming[0].stop))
+            for coming in self._coming:
+                coming.open(set(others) - set(beside))
+            self.crew.wait([each.whole for each in rounds])
+            for coming in self._coming:
+                coming.open(others or None)
+            (begun,) = self.crew.gather(
+                [asked], [block for coming in self._coming for block in coming.opened]
+            )
             if begun.model is not None or whole:
                 break
             n_rounds *= 2
@@ -179,7 +194,12 @@ class Drive:
         for each in used:
             each.cut()
             self._scaled(each)
-        if self._coming is not None:
-            self._scaled(self._coming)
-        self._settle_labels(used, Stage("start", begun.model.centres), 0)
+        for coming in self._coming:
+            self._scaled(coming.open())
+        self._settle_labels(used, Stage(tasks.STARTED, begun.model.centres), 0)
         return int(begun.model.n_rows)
+
+
+def _name(number: int, row: int) -> str:
+    """Of the round that begins with a row, in a pass."""
+    return f"{number}.{row}"

@@ -20,8 +20,8 @@ class Rows(Protocol):
 
     n_rows: int
 
-    def block(self, crew: Crew, start: int, size: int, worker: str | None) -> Future[Any]:
-        """Have the rows from `start` on at a worker."""
+    def block(self, crew: Crew, start: int, size: int, worker: str | None, n_threads: int = 1) -> Future[Any]:
+        """Have the rows from `start` on at a worker, which may use so many threads to read them."""
 
     def place(self, start: int, stop: int) -> str:
         """Name rows for an error message."""
@@ -40,12 +40,12 @@ class FileRows:
         self._source = source
         self._held: Future[Any] | None = None
 
-    def block(self, crew: Crew, start: int, size: int, worker: str | None) -> Future[Any]:
+    def block(self, crew: Crew, start: int, size: int, worker: str | None, n_threads: int = 1) -> Future[Any]:
         """Have a worker read its rows."""
         if self._held is None:
             self._held = crew.hold(self._source)
         return crew.submit(
-            *(tasks.open_block, self._held, start, size),
+            *(tasks.open_block, self._held, start, size, n_threads),
             worker=worker,
             rows=(start, min(start + size, self.n_rows)),
             priority=READING,
@@ -69,7 +69,7 @@ class HereRows:
         self.n_rows = source.n_rows
         self._source = source
 
-    def block(self, crew: Crew, start: int, size: int, worker: str | None) -> Future[Any]:
+    def block(self, crew: Crew, start: int, size: int, worker: str | None, n_threads: int = 1) -> Future[Any]:
         """Send the rows."""
         chunk = self._source.span(start, size)
         return crew.submit(

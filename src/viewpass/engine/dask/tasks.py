@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-from distributed import get_worker, secede
+from distributed import Future, get_worker, secede
 
 from viewpass.core.assign import Workspace
 from viewpass.core.model import Decided, Model, Plan, label
@@ -32,6 +32,8 @@ from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.scaling import Scaling
 
 T = TypeVar("T")
+
+STARTED = "start"  # the name of the first centres
 
 _one_reads = threading.Lock()  # of a worker's tasks at a time: more would not be quicker
 
@@ -65,19 +67,54 @@ class Begun:
     rng: np.random.Generator
 
 
+class Question:
+    """A function with all of its arguments but those that are in the cluster."""
+
+    def __init__(self, function: Callable[..., Any], given: Sequence[Any]) -> None:
+        self.function = function
+        self.given = [None if isinstance(one, Future) else one for one in given]
+        self.places = [place for place, one in enumerate(given) if isinstance(one, Future)]
+
+    def __call__(self, *found: Any) -> Any:
+        """Ask, with what was in the cluster."""
+        given = list(self.given)
+        for place, one in zip(self.places, found, strict=True):
+            given[place] = one
+        return self.function(*given)
+
+
 def hold(value: T) -> T:
     """Have a value in the cluster: made anew from the graph if the worker that holds it is lost."""
     return value
 
 
-def open_block(source: Source, start: int, size: int) -> Block:
+def open_block(source: Source, start: int, size: int, n_threads: int = 1) -> Block:
     """Read rows; they stay with the worker, which goes on answering meanwhile."""
     with suppress(ValueError):  # not on a worker
         secede()
     block = Block(start, size, source)
-    with _one_reads, at_work(block):
+    with _one_reads, decoding(n_threads), at_work(block):
         pass
     return block
+
+
+@contextmanager
+def decoding(n_threads: int) -> Iterator[None]:
+    """So many threads for decoding, if this worker has fewer."""
+    try:
+        import pyarrow as pa
+    except ImportError:
+        yield
+        return
+    before = pa.cpu_count()
+    if before >= n_threads:
+        yield
+        return
+    pa.set_cpu_count(n_threads)
+    try:
+        yield
+    finally:
+        pa.set_cpu_count(before)
 
 
 def cut_block(whole: Block, start: int, size: int) -> Block:
@@ -134,6 +171,9 @@ def combine(reports: Sequence[Report]) -> Report:
 
 def collect(block: Block, _order: None, stage: Stage, schema: Schema) -> tuple[Labels, Any]:
     """Labels and ids of the rows, for the driver."""
+    known = block.known(stage.name)
+    if known is not None:
+        return known, block.chunk().row_ids
     with at_work(block) as share:
         schema.merged(share.rows.chunk.schema)
         return share.labels(stage), share.rows.chunk.row_ids
@@ -179,12 +219,16 @@ def begin(
 ) -> Begun:
     """Start a stream with the first rounds, each of them one chunk; `whole`: there are no more rows."""
     stream = Stream(plan, rng, Workspace(n_threads))
+    decided = None
     for block in rounds:
-        stream.feed(block.chunk())
+        decided = stream.feed(block.chunk())
         if stream.started:
             break
-    if whole:
-        stream.finish()
+    if whole and not stream.started:
+        decided = stream.finish()
+    if decided is not None:
+        for block in rounds:
+            block.know(STARTED, decided.start, decided.labels)
     return Begun(stream.schema, stream.standing.model, stream.rng)
 
 
