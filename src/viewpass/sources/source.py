@@ -28,6 +28,8 @@ class Source(metaclass=ABCMeta):
     """Whether the rows can be read more than once, in the same order."""
     in_memory: bool = True
     """Whether the rows are at hand; otherwise they are decoded, which keeps a processor busy."""
+    row_bytes: int | None = None
+    """About how many bytes a row takes that is read from elsewhere, if that is known."""
     portable: bool = False
     """Whether the source can go to another process or machine and be read there: files can."""
 

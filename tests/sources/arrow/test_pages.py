@@ -9,6 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import viewpass as vp
+from viewpass.cluster import base
+from viewpass.engine import local
 from viewpass.sources.arrow import pages, parquet
 from viewpass.sources.arrow.files import find_files
 from viewpass.sources.arrow.headers import read_header
@@ -167,3 +169,13 @@ def test_large_pages_are_left_to_pyarrow(tmp_path, monkeypatch):
     pq.write_table(table, tmp_path / "a.parquet")
     found = pa.Table.from_batches([rows for _, rows in batches(tmp_path, list(WIDTHS))])
     assert found.to_pylist() == table.select(list(WIDTHS)).to_pylist()
+
+
+def test_rows_labelled_together_get_the_same_labels(tmp_path, monkeypatch):
+    for number in range(2):
+        pq.write_table(made(seed=number), tmp_path / f"{number}.parquet")
+    model = vp.OPIMC(4, chunk_size=300, random_state=0).fit(vp.scan(tmp_path))
+    monkeypatch.setattr(base, "PREDICT_BLOCK", 300)
+    together = model.predict(vp.scan(tmp_path))
+    monkeypatch.setattr(local, "READ_TOGETHER", 0)
+    assert (together == model.predict(vp.scan(tmp_path))).all()
