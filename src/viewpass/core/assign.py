@@ -28,6 +28,11 @@ SMALLEST_PART = 128  # rows looked at again that are worth a thread of their own
 MOST_OF = 0.6  # of a chunk's rows in doubt: look at all of them, which needs no gathering
 
 
+def keeps(n_rows: int, n_clusters: int) -> bool:
+    """Whether there is room for the distances of so many rows."""
+    return n_rows * n_clusters * 8 <= KEPT_BYTES
+
+
 class Decision:
     """Labels of a chunk's rows, and by how much each was nearest (a lower bound).
 
@@ -49,7 +54,7 @@ class Decision:
         self.margins: Floats = np.full(n_rows, np.inf)
         self.slack: Floats = np.zeros(n_rows)
         self.distance: Floats | None = None
-        if keep and n_rows * n_clusters * 8 <= KEPT_BYTES:
+        if keep and keeps(n_rows, n_clusters):
             flat = (pool or Pool()).lend(n_rows * n_clusters, np.float64)
             self.distance = flat.reshape(n_rows, n_clusters)
         self.stale: Mask = np.ones(n_clusters, dtype=bool)

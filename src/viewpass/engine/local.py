@@ -20,6 +20,7 @@ logger = logging.getLogger("viewpass")
 SMALL_WORK = 2**21  # multiplications of a chunk's look, below which calling costs more than working
 TOGETHER = 4096  # rows of such chunks that are handed over together
 CHUNKS_TOGETHER = 8  # of those that are larger, where rows are read in place
+READ_TOGETHER, READ_BYTES = 2**14, 2**23  # rows, and bytes of them, of what is read from elsewhere
 
 
 class Read(NamedTuple):
@@ -62,6 +63,14 @@ def _rows_together(source: Source, stream: Stream, chunk_size: int) -> int:
     if source.in_memory and work <= SMALL_WORK:
         return max(1, TOGETHER // chunk_size) * chunk_size
     return chunk_size * (CHUNKS_TOGETHER if source.in_place else 1)
+
+
+def read_together(source: Source, chunk_size: int) -> int:
+    """Rows of whole chunks that are better read and labelled together, as far as is known."""
+    if source.row_bytes is None:
+        return chunk_size
+    fitting = min(READ_TOGETHER, READ_BYTES // max(source.row_bytes, 1))
+    return max(1, fitting // chunk_size) * chunk_size
 
 
 class Sheet:
@@ -116,5 +125,5 @@ def too_few(n_seen: int, n_clusters: int) -> str:
 
 def labels_of(model: Model, source: Source, workspace: Workspace, *, block: int) -> Iterator[Labels]:
     """Labels of the source's rows under the model, a block at a time."""
-    for chunk in source.chunks(block):
+    for chunk in source.chunks(read_together(source, block)):
         yield label(chunk, model, workspace)

@@ -30,6 +30,8 @@ class Source(metaclass=ABCMeta):
     """Whether the rows are at hand; otherwise they are decoded, which keeps a processor busy."""
     in_place: bool = False
     """Whether chunks are read where the rows lie, so that many cost no more memory than one."""
+    row_bytes: int | None = None
+    """About how many bytes a row takes that is read from elsewhere, if that is known."""
     portable: bool = False
     """Whether the source can go to another process or machine and be read there: files can."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
@@ -30,7 +31,10 @@ COLUMNS = [
 
 
 class LabelFile:
-    """Rows of labels on their way into a Parquet file; the same rows give the same bytes."""
+    """Rows of labels on their way into a Parquet file; the same rows give the same bytes.
+
+    A row group is written by a thread of its own while the rows of the next one come.
+    """
 
     def __init__(self, file: BinaryIO, path: Path) -> None:
         self._file, self._path = file, path
@@ -38,38 +42,56 @@ class LabelFile:
         self._rows: list[Array] = []
         self._ids: list[Any] = []
         self._waiting = 0
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="viewpass-writer")
+        self._writing: Future[None] | None = None
         self.n_rows = 0
 
     def __enter__(self) -> LabelFile:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: BaseException | TracebackType | None) -> None:
-        if kind is None:
-            self._write(self._waiting)
-        if self._writer is not None:
-            with naming(self._path):
-                self._writer.close()
+        try:
+            if kind is None:
+                self._hand_over()
+                self._written()
+        finally:
+            self._thread.shutdown(wait=True)
+            if self._writer is not None:
+                with naming(self._path):
+                    self._writer.close()
 
     def add(self, rows: Array, ids: Any = None) -> None:
-        """Take the next rows; `ids` an Arrow array, or None for row numbers."""
-        if ids is None:
-            first = self.n_rows
-            ids = pa.array(np.arange(first, first + len(rows), dtype=np.int64))
-        self._rows.append(rows)
-        self._ids.append(ids)
-        self._waiting += len(rows)
-        self.n_rows += len(rows)
-        while self._waiting >= GROUP_ROWS:
-            self._write(GROUP_ROWS)
+        """Take the next rows, which stay as they are; `ids` an Arrow array, or None for row numbers."""
+        at = 0
+        while at < len(rows):
+            n_more = min(GROUP_ROWS - self._waiting, len(rows) - at)
+            self._rows.append(rows[at : at + n_more])
+            if ids is not None:
+                self._ids.append(ids.slice(at, n_more))
+            self._waiting += n_more
+            self.n_rows += n_more
+            at += n_more
+            if self._waiting == GROUP_ROWS:
+                self._hand_over()
 
-    def _write(self, n_rows: int) -> None:
-        if not n_rows:
-            return
-        rows = np.concatenate(self._rows)
-        ids = pa.chunked_array(self._ids)
-        table = _table(rows[:n_rows], ids.slice(0, n_rows))
-        self._rows, self._ids = [rows[n_rows:]], [ids.slice(n_rows).combine_chunks()]
-        self._waiting -= n_rows
+    def _hand_over(self) -> None:
+        """Have what waits written, after what was handed over before."""
+        self._written()
+        if self._waiting:
+            first = self.n_rows - self._waiting
+            self._writing = self._thread.submit(self._write, self._rows, self._ids, first)
+            self._rows, self._ids, self._waiting = [], [], 0
+
+    def _written(self) -> None:
+        if self._writing is not None:
+            writing, self._writing = self._writing, None
+            writing.result()
+
+    def _write(self, parts: list[Array], ids: list[Any], first: int) -> None:
+        rows = np.concatenate(parts)
+        if not ids:
+            ids = [pa.array(np.arange(first, first + len(rows), dtype=np.int64))]
+        table = _table(rows, pa.chunked_array(ids))
         with naming(self._path):
             if self._writer is None:
                 self._writer = pq.ParquetWriter(self._file, table.schema, **layout(table.schema))

@@ -166,6 +166,7 @@ class Chunk:
             self.start + first,
             None if self.row_ids is None else self.row_ids[first:last],
             self.columns,
+            self.files,
         )
 
     def without(self, hidden: Sequence[bool]) -> Chunk:

@@ -30,7 +30,7 @@ class Csv:
             return Contents(pa.schema([self._wide(field) for field in reader.schema]))
 
     def read(
-        self, file: File, columns: Sequence[str], size: int, start: int
+        self, file: File, columns: Sequence[str], size: int, start: int, first: int = 0
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Read from the beginning, for nothing tells where a row stands."""
         kinds = {field.name: field.type for field in self.look(file).schema}

@@ -26,7 +26,7 @@ class Ipc:
             return Contents(pa.ipc.open_file(opened).schema, fragment.count_rows(), opened.size())
 
     def read(
-        self, file: File, columns: Sequence[str], size: int, start: int
+        self, file: File, columns: Sequence[str], size: int, start: int, first: int = 0
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Read batch by batch, as they were written."""
         with _input(file) as opened:

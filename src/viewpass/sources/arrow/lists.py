@@ -80,10 +80,15 @@ def _fixed(array: pa.FixedSizeListArray, batch: Batch, column: str) -> Rows:
     width = array.type.list_size
     present = valid(array)
     values = array.values.slice(array.offset * width, len(array) * width)
+    return _in_place(values, present, width, batch, column)
+
+
+def _in_place(values: pa.Array, present: Mask | None, width: int, batch: Batch, column: str) -> Rows:
+    """Rows of values of which each has its place, whether it is present or not."""
     if values.null_count:
         faulty = _torn(values, width)
         _refuse_nulls(faulty if present is None else faulty & present, batch, column)
-    return Rows(flat(values).reshape(len(array), width), present)
+    return Rows(flat(values).reshape(-1, width), present)
 
 
 def _varying(array: pa.ListArray, batch: Batch, column: str, width: int | None) -> Rows:
@@ -91,6 +96,9 @@ def _varying(array: pa.ListArray, batch: Batch, column: str, width: int | None) 
     lengths = np.diff(offsets)
     if width is None:
         width = _first_length(lengths, present)
+    if width and present is not None and (lengths == width).all():  # null lists hold room for values, too
+        values = array.values.slice(int(offsets[0]), len(lengths) * width)
+        return _in_place(values, present, width, batch, column)
     counted = _counted(present, len(lengths))
     if not _in_order(offsets, counted, width):
         held = lengths > 0 if present is None else present & (lengths > 0)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain, repeat
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from viewpass.sources.arrow.files import File
+from viewpass.sources.arrow.pages import OddError, PlainRows, plain_lists
 from viewpass.sources.arrow.tables import Contents
 
 BUFFER = 2**20  # bytes of a column read at a time: a whole row group may be larger than memory
@@ -29,20 +31,67 @@ class Parquet:
             opened.close(force=True)
 
     def read(
-        self, file: File, columns: Sequence[str], size: int, start: int
+        self, file: File, columns: Sequence[str], size: int, start: int, first: int = 0
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Read row groups from the one that holds row `start` on."""
         opened = _open(file)
         try:
-            row, groups = 0, list(range(opened.metadata.num_row_groups))
-            while groups and row + (n_rows := opened.metadata.row_group(groups[0]).num_rows) <= start:
-                row += n_rows
-                groups.pop(0)
+            row, groups = _after(opened, 0, list(range(opened.metadata.num_row_groups)), start)
+            done = row
+            try:
+                for rows in _plain(file, opened, columns, groups, size, first + row):
+                    yield done, rows
+                    done += rows.num_rows
+                if done > row:
+                    return
+            except (OddError, pa.ArrowException, OSError):  # PyArrow reads on, or says what is wrong
+                row, groups = _after(opened, row, groups, done)
             for rows in opened.iter_batches(batch_size=size, row_groups=groups, columns=list(columns)):
-                yield row, rows
+                if row + rows.num_rows > done:
+                    yield max(row, done), rows.slice(max(0, done - row))
                 row += rows.num_rows
         finally:
             opened.close(force=True)
+
+
+def _after(opened: pq.ParquetFile, row: int, groups: list[int], start: int) -> tuple[int, list[int]]:
+    """The row groups (whose first row is `row`) from the one that holds row `start` on."""
+    groups = list(groups)
+    while groups and row + (n_rows := opened.metadata.row_group(groups[0]).num_rows) <= start:
+        row += n_rows
+        groups.pop(0)
+    return row, groups
+
+
+def _plain(
+    file: File, opened: pq.ParquetFile, columns: Sequence[str], groups: list[int], size: int, row: int
+) -> Iterator[pa.RecordBatch]:
+    """Batches whose lists are read here, where they can be; they end at multiples of `size` from row 0 on."""
+    lists = plain_lists(opened, columns) if groups and file.system is None else []
+    if not lists:
+        return
+    names = {column.name for column in lists}
+    others = [name for name in columns if name not in names]
+    schema = pa.schema([opened.schema_arrow.field(name) for name in columns])
+    lengths = chain([size - row % size], repeat(size))
+    with PlainRows(file.path, opened, lists, groups) as plain:
+        rest = opened.iter_batches(batch_size=size, row_groups=groups, columns=others) if others else None
+        waiting: list[pa.RecordBatch] = []
+        for rows in plain.batches(lengths):
+            arrays = dict(zip(rows.schema.names, rows.columns, strict=True))
+            if rest is not None:
+                found = _taken(rest, waiting, rows.num_rows)
+                arrays |= {name: found.column(name).combine_chunks() for name in others}
+            yield pa.RecordBatch.from_arrays([arrays[name] for name in columns], schema=schema)
+
+
+def _taken(rest: Iterator[pa.RecordBatch], waiting: list[pa.RecordBatch], n_rows: int) -> pa.Table:
+    """The next rows of batches that were cut elsewhere.  INOUT waiting: what is over."""
+    while sum(rows.num_rows for rows in waiting) < n_rows:
+        waiting.append(next(rest))
+    table = pa.Table.from_batches(waiting)
+    waiting[:] = table.slice(n_rows).to_batches()
+    return table.slice(0, n_rows)
 
 
 def _open(file: File) -> pq.ParquetFile:

@@ -40,6 +40,7 @@ class ArrowSource(Source):
         self._views: tuple[ViewColumns | None, ...] = found
         self.n_rows = reader.n_rows
         self.rereadable, self.portable = reader.rereadable, reader.portable
+        self.row_bytes = reader.row_bytes
         self.schema = _schema([view.name for view in found], found)
         reader.check(self._columns())
 
@@ -81,6 +82,7 @@ class ArrowSource(Source):
         made = object.__new__(ArrowSource)
         made._reader, made._id = self._reader, self._id
         made.n_rows, made.rereadable, made.portable = self.n_rows, self.rereadable, self.portable
+        made.row_bytes = self.row_bytes
         made._views = tuple(mine.get(name) for name in names)
         made.schema = _schema(names, made._views)
         return made

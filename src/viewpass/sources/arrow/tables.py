@@ -32,9 +32,13 @@ class Format(Protocol):
         """Read what describes the file."""
 
     def read(
-        self, file: File, columns: Sequence[str], size: int, start: int
+        self, file: File, columns: Sequence[str], size: int, start: int, first: int = 0
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """Batches with the number of their first row; rows before `start` may be left out."""
+        """Batches with the number of their first row; rows before `start` may be left out.
+
+        The file begins at row `first` of the data: batches that end at multiples of `size` from there on
+        need not be put together again.
+        """
 
 
 class TableReader:
@@ -108,7 +112,7 @@ class TableReader:
         held = [column for column in columns if column not in self._keys]
         skip = max(0, start - first) if contents.n_rows is not None else 0
         try:
-            for number, (row, rows) in enumerate(self._format.read(file, held, size, skip)):
+            for number, (row, rows) in enumerate(self._format.read(file, held, size, skip, first)):
                 if number == 0:  # it may have been replaced since it was looked at
                     self._check(file, rows.schema, held, "it had")
                 for key in columns:
