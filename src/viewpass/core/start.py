@@ -28,7 +28,7 @@ from viewpass.views.rows import MeasuredRows
 # the objective.
 SMALL_A_CLUSTER, LEAST_SMALL, MOST_SMALL = 4, 100, 600
 ROWS_A_SMALL = 2  # at least
-SEED_ROWS_A_SMALL = 10  # their seeds are drawn from so many rows: no second set of seeds competes
+WIDE_SEED_ROWS = 10  # their seeds are drawn from so many rows each where there are more columns than rows
 SMALL_SUMS = 2**21  # kept of them, columns x clusters, where that leaves enough of them
 MERGED_UPDATES = 6
 # Candidates of each kind that compete, by the name of the start; on few rows up to twice as many
@@ -108,7 +108,8 @@ def merged(
     if not n_clusters < n_small <= MOST_SMALL:
         return None
     once = replace(rules, max_iter=1)
-    (small,) = _from_seeds(rows, n_small, 1, once, workspace, rng, rows_a_seed=SEED_ROWS_A_SMALL)
+    rows_a_seed = WIDE_SEED_ROWS if rows.n_columns > n_seen else SEED_ROWS_A_CLUSTER
+    (small,) = _from_seeds(rows, n_small, 1, once, workspace, rng, rows_a_seed=rows_a_seed)
     ridge = start_ridge(n_seen, n_clusters, rules.alpha)
     order = merges(small.total, ridge, to_mean=True).labels(n_clusters)
     labels = np.append(order, -1)[small.decision.labels].astype(np.int32)

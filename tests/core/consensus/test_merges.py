@@ -109,14 +109,6 @@ def test_few_anchors(n_clusters):
 
 @settings(max_examples=40, deadline=None)
 @given(cases())
-def test_a_ridge_to_the_mean_changes_nothing_where_it_is_nothing(case):
-    total = statistics(case, 12)
-    plain, centred = merges(total, 0.0), merges(total, 0.0, to_mean=True)
-    np.testing.assert_allclose(centred.prices, plain.prices, rtol=0, atol=1e-9)
-
-
-@settings(max_examples=40, deadline=None)
-@given(cases())
 def test_a_price_under_a_ridge_to_the_mean_is_what_the_ridged_objective_loses(case):
     total = statistics(case, 12)
     order = merges(total, 3.0, to_mean=True)
