@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import viewpass as vp
+from viewpass.core import step
 from viewpass.core.assign import Workspace
-from viewpass.core.start import CANDIDATES, compete
+from viewpass.core.ridge import ridged_objective
+from viewpass.core.start import CANDIDATES, compete, empty_statistics, from_labels
 from viewpass.core.step import Rules
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
@@ -51,3 +53,51 @@ def test_a_stream_does_not_hold_on_to_its_last_chunk():
     gc.collect()
     assert held() is None
     assert model.labels_.shape == (600,)
+
+
+@pytest.mark.parametrize("fill", ["mean", "zero-filled-mean", None])
+@pytest.mark.parametrize("reference", [False, True])
+def test_centres_of_labels_are_those_of_a_step_without_its_look(fill, reference):
+    rng = np.random.default_rng(2)
+    views, observed = made(300, rng)
+    observed[:5] = False
+    rows = MeasuredRows(Chunk.of(views, observed=observed), reference=reference)
+    labels = rng.integers(9, size=300).astype(np.int32)  # the tenth cluster is empty
+    rules, workspace = Rules(0.1, 1, 1e-6, fill), Workspace(1)
+    found = step.centres_of(rows, empty_statistics(rows, 10), labels, rules, workspace)
+    assert workspace.n_looks == 0
+    wanted = from_labels(rows, labels, 10, rules, workspace).centres
+    for mine, theirs in zip(found.views, wanted.views, strict=True):
+        assert np.array_equal(mine.values, theirs.values)
+    assert np.array_equal(found.known, wanted.known)
+
+
+def test_a_few_equal_rows_win_no_cluster_though_that_lowers_the_objective():
+    rng = np.random.default_rng(3)
+    centres = rng.standard_normal((2, 60))
+    views = [centres[rng.integers(2, size=600)] + 6.0 * rng.standard_normal((600, 60))]
+    views[0][:24] = rng.standard_normal(60)
+    rows = MeasuredRows(Chunk.of(views)).measure()
+    rules, workspace = Rules(0.1, 20, 1e-6, "mean"), Workspace(1)
+    apart = from_labels(rows, (np.arange(600) < 24).astype(np.int32), 2, rules, workspace)
+    found = compete(rows, 2, "auto", rules, workspace, rng, whole=True)
+    assert apart.total.objective(0.1) < found.total.objective(0.1)
+    assert found.total.counts[0].min() > 200
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.1, 7.0])
+def test_the_ridged_objective_is_that_of_the_best_centres(ridge):
+    rng = np.random.default_rng(4)
+    views, observed = made(200, rng)
+    labels = rng.integers(9, size=200)  # the tenth cluster is empty
+    total = vp.Statistics(10, [25, 15]).add(views, labels, observed=observed)
+    wanted = 0.0
+    for x, seen in zip(views, observed.T, strict=True):
+        unit = x[seen] / np.linalg.norm(x[seen], axis=1, keepdims=True)
+        unit -= unit.mean(axis=0)
+        for k in range(9):
+            mine = unit[labels[seen] == k]
+            centre = mine.sum(axis=0) / (len(mine) + ridge)
+            wanted += np.square(mine - centre).sum() + ridge * np.square(centre).sum()
+        wanted -= np.square(unit).sum()
+    assert ridged_objective(total, ridge) == pytest.approx(wanted, abs=1e-6)

@@ -2,7 +2,7 @@
 
 The published start is one soft random V. The default finds many small clusters and merges them by
 what that costs the objective. Where the warm-up is all there is, candidates of several kinds compete
-on it: none of them is best everywhere, and the objective ranks them rightly.
+on it: none of them is best everywhere, and the objective, with a ridge, ranks them rightly.
 """
 
 from __future__ import annotations
@@ -16,17 +16,19 @@ from viewpass.core import step
 from viewpass.core.assign import Workspace
 from viewpass.core.centres import Centres
 from viewpass.core.consensus.merging import merges
+from viewpass.core.ridge import ridged_objective, start_ridge
 from viewpass.core.seeding import seeded_labels
 from viewpass.core.statistics import Statistics
 from viewpass.core.step import Outcome, Rules
 from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.views.rows import MeasuredRows
 
-# The merged start: ten small clusters for each that is wanted (but no more than LEAST_SMALL, or so many for
-# each, or MOST_SMALL) are found on the warm-up rows (on half of a large one), and merged by what that
-# costs the objective.
+# The merged start: LEAST_SMALL small clusters, or so many for each that is wanted (but no more than
+# MOST_SMALL), are found on the warm-up rows (on half of a large one), and merged by what that costs
+# the objective.
 SMALL_A_CLUSTER, LEAST_SMALL, MOST_SMALL = 4, 100, 600
-ROWS_A_SMALL = 5  # at least
+ROWS_A_SMALL = 2  # at least
+WIDE_SEED_ROWS = 10  # their seeds are drawn from so many rows each where there are more columns than rows
 SMALL_SUMS = 2**21  # kept of them, columns x clusters, where that leaves enough of them
 MERGED_UPDATES = 6
 # Candidates of each kind that compete, by the name of the start; on few rows up to twice as many
@@ -99,13 +101,17 @@ def merged(
     Small clusters are where rows really are, and merging looks at all of them at once: on every large
     set tried the objective comes out lower than by seeds or random partitions, for fewer looks.
     """
+    n_seen = len(_seen(rows))
     suited = max(LEAST_SMALL, SMALL_A_CLUSTER * n_clusters)
     fitting = max(SMALL_SUMS // rows.n_columns, SMALL_A_CLUSTER * n_clusters)
-    n_small = min(10 * n_clusters, suited, fitting, len(_seen(rows)) // ROWS_A_SMALL)
+    n_small = min(suited, fitting, n_seen // ROWS_A_SMALL)
     if not n_clusters < n_small <= MOST_SMALL:
         return None
-    (small,) = _from_seeds(rows, n_small, 1, replace(rules, max_iter=1), workspace, rng)
-    order = merges(small.total, rules.alpha).labels(n_clusters)
+    once = replace(rules, max_iter=1)
+    rows_a_seed = WIDE_SEED_ROWS if rows.n_columns > n_seen else SEED_ROWS_A_CLUSTER
+    (small,) = _from_seeds(rows, n_small, 1, once, workspace, rng, rows_a_seed=rows_a_seed)
+    ridge = start_ridge(n_seen, n_clusters, rules.alpha)
+    order = merges(small.total, ridge, to_mean=True).labels(n_clusters)
     labels = np.append(order, -1)[small.decision.labels].astype(np.int32)
     return from_labels(rows, labels, n_clusters, rules, workspace)
 
@@ -159,13 +165,15 @@ def compete(
 
 
 def _best(runs: Iterable[Outcome], n_left: int, alpha: float) -> list[Outcome]:
-    """The best of candidates by the objective; no more than these are held at a time."""
-    field: list[Outcome] = []
+    """The best of candidates by the ridged objective; no more than these are held at a time."""
+    field: list[tuple[float, Outcome]] = []
     for one in runs:
-        field.append(one)
-        field.sort(key=lambda held: held.total.objective(alpha))
+        n_rows = int((one.decision.labels >= 0).sum())
+        ridge = start_ridge(n_rows, one.total.n_clusters, alpha)
+        field.append((ridged_objective(one.total, ridge), one))
+        field.sort(key=lambda held: held[0])
         del field[n_left:]
-    return field
+    return [one for _, one in field]
 
 
 def _next_heat(
@@ -219,21 +227,22 @@ def _from_seeds(
     rules: Rules,
     workspace: Workspace,
     rng: np.random.Generator,
+    *,
+    rows_a_seed: int = SEED_ROWS_A_CLUSTER,
 ) -> Iterator[Outcome]:
     """Drawing seeds costs rows x clusters: draw them from some of the rows where there are many of both."""
     if n_sets == 0:
         return
-    n_drawn = max(HEAT_ROWS, SEED_ROWS_A_CLUSTER * n_clusters)
+    n_drawn = max(HEAT_ROWS, rows_a_seed * n_clusters)
     seen = _seen(heat)
     if len(seen) <= n_drawn:
         for labels in seeded_labels(heat, n_clusters, n_sets, rng):
             yield from_labels(heat, labels, n_clusters, rules, workspace)
         return
     drawn = _part(heat, seen[rng.choice(len(seen), n_drawn, replace=False)])
-    once = replace(rules, max_iter=1)
     for labels in seeded_labels(drawn, n_clusters, n_sets, rng):
-        one = from_labels(drawn, labels, n_clusters, once, workspace)
-        yield _go_on(heat, one, rules, workspace, same_rows=False)
+        centres = step.centres_of(drawn, empty_statistics(drawn, n_clusters), labels, rules, workspace)
+        yield step.from_centres(heat, empty_statistics(heat, n_clusters), centres, rules, workspace)
 
 
 def from_labels(

@@ -96,6 +96,21 @@ def from_labels(
     return settle(rows, total, centres, decision, rules, workspace, first=first)
 
 
+def centres_of(
+    rows: MeasuredRows, nothing: Statistics, labels: Labels, rules: Rules, workspace: Workspace
+) -> Centres:
+    """The first centres of rows whose labels are given: those of `from_labels`, without its look."""
+    rows.measure(workspace.n_threads)
+    total = nothing.copy(workspace.n_threads)
+    total.move(rows, np.arange(rows.n_rows), np.where(rows.n_seen > 0, labels, -1).astype(np.int32), 1)
+    nowhere, all_of_them = Centres.none(total.n_clusters, rows.n_views), np.ones(total.n_clusters, dtype=bool)
+    seen: Mask = np.asarray(rows.inverse.any(axis=1))
+    filling = _filling(rows, rules, first=True)
+    return centre_rules.update(total, seen, nowhere, all_of_them, rules.alpha, filling, workspace.n_threads)[
+        0
+    ]
+
+
 def from_memberships(rows: MeasuredRows, memberships: Floats, rules: Rules, workspace: Workspace) -> Outcome:
     """The very first chunk from a soft V (the published start): its first centres solve Eq. 11 whole."""
     rows.measure(workspace.n_threads)

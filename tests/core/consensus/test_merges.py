@@ -11,6 +11,7 @@ import viewpass as vp
 from cases import cases
 from viewpass.core.consensus.cutting import Cut, cut, grouped
 from viewpass.core.consensus.merging import merges
+from viewpass.core.ridge import ridged_objective
 
 
 def statistics(case, n_anchors):
@@ -104,3 +105,21 @@ def test_few_anchors(n_clusters):
     for k in range(1, n_clusters + 1):
         assert cut(total, None, 0.1, k).anchors.max() == k - 1
     assert 1 <= cut(total, None, 0.1, None).n_clusters <= n_clusters
+
+
+@settings(max_examples=40, deadline=None)
+@given(cases())
+def test_a_price_under_a_ridge_to_the_mean_is_what_the_ridged_objective_loses(case):
+    total = statistics(case, 12)
+    order = merges(total, 3.0, to_mean=True)
+    found = [ridged_objective(clusters_of(total, order.labels(k)), 3.0) for k in range(1, 13)]
+    np.testing.assert_allclose(-np.diff(found)[::-1], order.prices, rtol=0, atol=1e-8)
+
+
+def test_under_a_ridge_to_the_mean_small_clusters_go_first():
+    """Two large clusters near each other, and six equal rows far from both."""
+    places = np.array([[1.0, 0.0, 0.0], [np.cos(0.25), np.sin(0.25), 0.0], [0.0, 0.0, 1.0]])
+    labels = np.repeat([0, 1, 2], [300, 300, 6])
+    total = vp.Statistics(3, [3]).add([places[labels]], labels)
+    assert merges(total, 0.1).labels(2).tolist() == [0, 0, 1]
+    assert merges(total, 30.0, to_mean=True).labels(2)[:2].tolist() == [0, 1]

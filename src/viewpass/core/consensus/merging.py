@@ -38,9 +38,13 @@ class Merges(NamedTuple):
         return losses
 
 
-def merges(total: Statistics, alpha: float) -> Merges:
-    """All merges of the clusters down to one, the cheapest first."""
-    board = _Board(total, alpha)
+def merges(total: Statistics, alpha: float, *, to_mean: bool = False) -> Merges:
+    """All merges of the clusters down to one, the cheapest first.
+
+    `to_mean`: alpha pulls centres to the mean of all rows, not to the origin. It then makes small clusters
+    cheap to merge, whatever the rows have in common.
+    """
+    board = _Board(total, alpha, to_mean=to_mean)
     n_anchors = total.n_clusters
     pairs = np.zeros((max(n_anchors - 1, 0), 2), dtype=np.int64)
     prices = np.zeros(len(pairs))
@@ -54,7 +58,7 @@ def merges(total: Statistics, alpha: float) -> Merges:
 class _Board:
     """Prices of all pairs; products of the sums are enough to keep them up to date."""
 
-    def __init__(self, total: Statistics, alpha: float) -> None:
+    def __init__(self, total: Statistics, alpha: float, *, to_mean: bool = False) -> None:
         self.alpha = alpha
         self.alive = np.ones(total.n_clusters, dtype=bool)
         self.counts = np.array(total.counts, dtype=np.float64)
@@ -65,7 +69,8 @@ class _Board:
         for v in range(len(total.widths)):
             sums = total.sums(v)
             with single_threaded_blas():
-                self.products.append(sums @ sums.T)
+                products = sums @ sums.T
+            self.products.append(_centred(products, self.counts[v]) if to_mean else products)
         self.prices = np.empty((total.n_clusters, total.n_clusters))
         for k in range(total.n_clusters):
             self.prices[k] = self._row(k)
@@ -111,6 +116,18 @@ class _Board:
         self.prices[gone] = self.prices[:, gone] = np.inf
         self.prices[kept] = self.prices[:, kept] = self._row(kept)
         self.best = self.prices.min(axis=1)
+
+
+def _centred(products: Floats, counts: Floats) -> Floats:
+    """The products of R - T g, where g is the mean of all rows: they add up under merges as those of R do."""
+    n_rows = counts.sum()
+    if n_rows == 0:
+        return products
+    along = products.sum(axis=1) / n_rows  # R g
+    square = along.sum() / n_rows  # |g|^2
+    across = np.outer(counts, along)
+    centred: Floats = products - across - across.T + square * np.outer(counts, counts)
+    return centred
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:
