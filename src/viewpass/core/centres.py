@@ -64,6 +64,11 @@ class Centres:
                 if view is not None:
                     packed.put(v, view.values, view.squares, view.traces)
             self._layouts[sparse] = packed
+            # The same numbers once, not twice: wide centres are large.
+            self.views = tuple(
+                None if view is None else replace(view, values=packed.view(v))
+                for v, view in enumerate(self.views)
+            )
         return packed
 
     @classmethod

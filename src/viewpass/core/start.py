@@ -110,9 +110,13 @@ def merged(
     once = replace(rules, max_iter=1)
     rows_a_seed = WIDE_SEED_ROWS if rows.n_columns > n_seen else SEED_ROWS_A_CLUSTER
     (small,) = _from_seeds(rows, n_small, 1, once, workspace, rng, rows_a_seed=rows_a_seed)
+    total, found = small.total, small.decision.labels
+    del small
+    workspace.release()  # there were more clusters, so it is larger than anything needed from now on
     ridge = start_ridge(n_seen, n_clusters, rules.alpha)
-    order = merges(small.total, ridge, to_mean=True).labels(n_clusters)
-    labels = np.append(order, -1)[small.decision.labels].astype(np.int32)
+    order = merges(total, ridge, to_mean=True).labels(n_clusters)
+    del total
+    labels = np.append(order, -1)[found].astype(np.int32)
     return from_labels(rows, labels, n_clusters, rules, workspace)
 
 

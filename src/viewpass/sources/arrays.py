@@ -14,7 +14,7 @@ from viewpass.kernels.grid import Array, Mask
 from viewpass.sources.frames import is_frame, values_of
 from viewpass.sources.source import Source, check_known, spans
 from viewpass.views.checks import as_view, check_columns, check_observed, number_type
-from viewpass.views.chunk import Chunk, Schema, default_names, unique_names
+from viewpass.views.chunk import Chunk, Schema, cut_rows, default_names, unique_names
 
 
 class ArraySource(Source):
@@ -170,13 +170,5 @@ def _common_length(views: Sequence[Any], names: Sequence[str]) -> int:
 
 def _cut(x: Any, start: int, stop: int, name: str) -> Any:
     """Rows of a view that `_readable` has looked at, without copying where that is possible."""
-    if not scipy.sparse.issparse(x):
-        return as_view(x[start:stop], name)
-    first, last = x.indptr[start], x.indptr[stop]
-    rows = scipy.sparse.csr_array((stop - start, x.shape[1]), dtype=x.dtype)
-    # Set one by one: a constructor that is given them copies short pieces of long arrays.
-    rows.data, rows.indices = x.data[first:last], x.indices[first:last]
-    if last - first >= 2**31:
-        rows.indices = rows.indices.astype(np.int64)
-    rows.indptr = (x.indptr[start : stop + 1] - first).astype(rows.indices.dtype)
-    return rows
+    rows = cut_rows(x, start, stop)
+    return rows if scipy.sparse.issparse(rows) else as_view(rows, name)

@@ -159,7 +159,7 @@ class Chunk:
     def cut(self, first: int, last: int) -> Chunk:
         """Consecutive rows, which keep their numbers."""
         return Chunk(
-            tuple(None if view is None else view[first:last] for view in self.views),
+            tuple(None if view is None else cut_rows(view, first, last) for view in self.views),
             self.names,
             last - first,
             None if self.observed is None else self.observed[first:last],
@@ -209,6 +209,20 @@ def told_id(id: Any) -> str:
     if isinstance(id, np.datetime64 | np.timedelta64):
         return str(id)
     return repr(id.item() if isinstance(id, np.generic) else id)
+
+
+def cut_rows(x: Matrix, first: int, last: int) -> Matrix:
+    """Consecutive rows of a matrix, without copying its values."""
+    if not scipy.sparse.issparse(x):
+        return x[first:last]
+    begin, end = x.indptr[first], x.indptr[last]
+    rows = scipy.sparse.csr_array((last - first, x.shape[1]), dtype=x.dtype)
+    # Set one by one: a constructor that is given them copies short pieces of long arrays.
+    rows.data, rows.indices = x.data[begin:end], x.indices[begin:end]
+    if end - begin >= 2**31:
+        rows.indices = rows.indices.astype(np.int64)
+    rows.indptr = (x.indptr[first : last + 1] - begin).astype(rows.indices.dtype)
+    return rows
 
 
 def join(chunks: Sequence[Chunk]) -> Chunk:
