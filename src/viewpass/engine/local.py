@@ -19,7 +19,8 @@ logger = logging.getLogger("viewpass")
 
 SMALL_WORK = 2**21  # multiplications of a chunk's look, below which calling costs more than working
 TOGETHER = 4096  # rows of such chunks that are handed over together
-CHUNKS_TOGETHER = 8  # of those that are larger, where rows are read in place
+CHUNKS_TOGETHER = 16  # of those that are larger, where rows are read in place,
+MOST_SUMS = 2**19  # and the sums are no more than this: there are three of them then
 READ_TOGETHER, READ_BYTES = 2**14, 2**23  # rows, and bytes of them, of what is read from elsewhere
 
 
@@ -59,10 +60,11 @@ def run(stream: Stream, source: Source, *, chunk_size: int, n_passes: int) -> Re
 def _rows_together(source: Source, stream: Stream, chunk_size: int) -> int:
     """Rows read at a time: several chunks of data in memory, many small ones, or one."""
     widths = [width or 0 for width in source.schema.widths]
-    work = chunk_size * sum(widths) * (stream.plan.n_clusters or 1)
+    sums = sum(widths) * (stream.plan.n_clusters or 1)
+    work = chunk_size * sums
     if source.in_memory and work <= SMALL_WORK:
         return max(1, TOGETHER // chunk_size) * chunk_size
-    return chunk_size * (CHUNKS_TOGETHER if source.in_place else 1)
+    return chunk_size * (CHUNKS_TOGETHER if source.in_place and sums <= MOST_SUMS else 1)
 
 
 def read_together(source: Source, chunk_size: int) -> int:

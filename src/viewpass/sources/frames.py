@@ -115,6 +115,8 @@ def frames(frames: Mapping[str, Any], id: str | None = None) -> FrameSource:
 
 def is_frame(x: Any) -> bool:
     """Whether x is a data frame of a kind that `vp.frames` takes."""
+    if isinstance(x, np.ndarray):  # asking for anything else takes longer
+        return False
     return nw.dependencies.is_into_dataframe(x)
 
 

@@ -36,17 +36,8 @@ SAFE = 1e18  # lengths beyond it, or their inverse, may take float32 products ou
 
 
 @njit(nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def dot(row, centre, width):
-    """A product whose order of adding does not matter, since a bound covers it."""
-    total = 0.0
-    for j in range(width):
-        total += np.float64(row[j]) * centre[j]
-    return total
-
-
-@njit(nogil=True, fastmath={"reassoc", "contract", "nsz"})
 def two_dots(row, one, two, width):
-    """The same with two centres: the row is read and widened once."""
+    """Products with two centres; the order of adding does not matter, since a bound covers it."""
     a = b = 0.0
     for j in range(width):
         value = np.float64(row[j])
@@ -155,14 +146,13 @@ def functions(value: Any) -> dict[str, Any]:
         """
         row, width, scale = _row(whole_at(table), v, i, value, item)
         listed, distance = whole_at(clusters), floats_at(out)
-        for p in range(0, n_listed - 1, 2):
-            one, two = matrix + 8 * listed[p] * width, matrix + 8 * listed[p + 1] * width
+        for p in range(0, n_listed, 2):
+            q = min(p + 1, n_listed - 1)  # the last one, twice, if their number is odd
+            one, two = matrix + 8 * listed[p] * width, matrix + 8 * listed[q] * width
             a, b = two_dots(row, floats_at(one), floats_at(two), width)
             distance[p] -= 2.0 * scale * a
-            distance[p + 1] -= 2.0 * scale * b
-        if n_listed % 2:
-            centre = floats_at(matrix + 8 * listed[n_listed - 1] * width)
-            distance[n_listed - 1] -= 2.0 * scale * dot(row, centre, width)
+            if q > p:
+                distance[q] -= 2.0 * scale * b
         return 0
 
     def narrow_pair(table, _room, v, i, clusters, n_listed, matrix, out, _g):
@@ -171,7 +161,7 @@ def functions(value: Any) -> dict[str, Any]:
         _values, width, scale = _row(desk, v, i, value, item)
         x = whole_at(desk[ADDRESSES])[3 * v] + item * i * width
         for p in range(0, n_listed, 2):
-            q = min(p + 1, n_listed - 1)  # the last one, twice, if their number is odd
+            q = min(p + 1, n_listed - 1)
             a = b = 0.0
             for column in range(0, width, BLOCK):
                 row = numbers_at(x + item * column, value)
