@@ -112,6 +112,7 @@ def merged(
     (small,) = _from_seeds(rows, n_small, 1, once, workspace, rng, rows_a_seed=rows_a_seed)
     total, found = small.total, small.decision.labels
     del small
+    rows.clear_desk()
     workspace.release()  # there were more clusters, so it is larger than anything needed from now on
     ridge = start_ridge(n_seen, n_clusters, rules.alpha)
     order = merges(total, ridge, to_mean=True).labels(n_clusters)

@@ -235,6 +235,7 @@ class Stream:
             loss_curve=curve,
         )
         self._schema = schema
+        rows.clear_desk()
         found = decision.labels[:n_rows], decision.margins[:n_rows]
         return Decided(chunk.start, *found, rows, several.centres)
 
@@ -314,6 +315,7 @@ class Stream:
             self._reservoir = held
         self._schema, self._n_rows, self._n_unseen = schema, n_rows, n_unseen
         self._gathered, self._n_gathered, self._guess = [], 0, None
+        rows.clear_desk()  # whoever keeps the rows need not keep the sums and centres of this chunk
         return Decided(rows.chunk.start, decision.labels, decision.margins, rows, outcome.centres)
 
     def _linked(self, before: Model, outcome: Outcome, rows: MeasuredRows, *, again: bool) -> Integers | None:

@@ -20,7 +20,7 @@ logger = logging.getLogger("viewpass")
 SMALL_WORK = 2**21  # multiplications of a chunk's look, below which calling costs more than working
 TOGETHER = 4096  # rows of such chunks that are handed over together
 CHUNKS_TOGETHER = 16  # of those that are larger, where rows are read in place,
-MOST_SUMS = 2**19  # and the sums are no more than this: there are three of them then
+MOST_SUMS = 2**20  # and the sums are no more than this: there are three of them then
 READ_TOGETHER, READ_BYTES = 2**14, 2**23  # rows, and bytes of them, of what is read from elsewhere
 
 

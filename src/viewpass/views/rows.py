@@ -146,6 +146,10 @@ class MeasuredRows:
         desk.put(N_SEEN, self.n_seen)
         return desk
 
+    def clear_desk(self) -> None:
+        """Let go of all that was laid on the desk; it is laid anew when needed."""
+        self.__dict__.pop("desk", None)
+
     @property
     def n_blocks(self) -> int:
         """Blocks the rows fall into."""
@@ -276,8 +280,8 @@ class MeasuredRows:
             matrix = _rescaled(matrix, extreme)
         self._matrices[v] = matrix
         self.numbers = None if self._reference else _numbers(self._matrices)
-        for name in ("views", "desk"):  # made anew
-            self.__dict__.pop(name, None)
+        self.__dict__.pop("views", None)  # made anew
+        self.clear_desk()
 
     def _fault(self, v: int, row: int, kind: int) -> str:
         where = f"view {self.chunk.names[v]!r}, {self.chunk.place(row)}"
