@@ -30,19 +30,24 @@ MOST_SHIFT = 28  # of a run's length: no page has more than 2^31 entries
 
 
 @called
-def _begin_run(state, d, bits):
-    """The next run of the levels whose decoder is at `d`; whether there is one."""
-    at, end = state[d + AT], state[d + END]
+def _run_head(at, end):
+    """(a run's length and whether it is packed, in one number, 0 if that is odd; where the run begins)."""
     head = shift = np.int64(0)
-    while True:
-        if at >= end or shift > MOST_SHIFT:
-            return False
+    while at < end and shift <= MOST_SHIFT:
         byte = np.int64(flags_at(at)[0])
         at += 1
         head |= (byte & 127) << shift
         shift += 7
         if byte < 128:
-            break
+            return head, at
+    return np.int64(0), at
+
+
+@called
+def _begin_run(state, d, bits):
+    """The next run of the levels whose decoder is at `d`; whether there is one."""
+    end = state[d + END]
+    head, at = _run_head(state[d + AT], end)
     number = head >> 1
     if number == 0:
         return False
@@ -189,16 +194,7 @@ def _look_up(source, n_bytes, n_most, known, n_known, target, item):
     wide, wide_known = whole_at(target), whole_at(known)
     n, run_bytes, mask = np.int64(0), (bits + 7) // 8, (1 << bits) - 1
     while n < n_most and at < end:
-        head = shift = np.int64(0)
-        while True:
-            if at >= end or shift > MOST_SHIFT:
-                return -1
-            byte = np.int64(flags_at(at)[0])
-            at += 1
-            head |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                break
+        head, at = _run_head(at, end)
         number = head >> 1
         packed = head & 1
         length = number * bits if packed else run_bytes

@@ -88,7 +88,10 @@ def _plain(
 def _taken(rest: Iterator[pa.RecordBatch], waiting: list[pa.RecordBatch], n_rows: int) -> pa.Table:
     """The next rows of batches that were cut elsewhere.  INOUT waiting: what is over."""
     while sum(rows.num_rows for rows in waiting) < n_rows:
-        waiting.append(next(rest))
+        more = next(rest, None)
+        if more is None:  # fewer rows than the footer says: PyArrow's to tell
+            raise OddError
+        waiting.append(more)
     table = pa.Table.from_batches(waiting)
     waiting[:] = table.slice(n_rows).to_batches()
     return table.slice(0, n_rows)
