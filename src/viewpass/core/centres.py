@@ -19,6 +19,7 @@ from viewpass.views.rows import MeasuredRows
 
 MEAN_VALUES = 2**18  # of rows that are added to a chunk's mean at a time
 SOFT_BLOCKS, SOFT_ROWS = 8, 64  # parts a chunk is cut into for its product with a soft V, of so many rows
+WORTH_SOLVING = 200  # clusters from which on views are solved for side by side
 
 
 @dataclass(frozen=True)
@@ -240,45 +241,61 @@ def from_memberships(
     views: list[ViewCentres | None] = [None] * rows.n_views
     known = [np.zeros(n_clusters, dtype=bool) for _ in range(rows.n_views)]
 
-    def solve(v: int, _: int) -> None:
+    by_view = all(view is None or view.kind == "sparse" for view in rows.views)
+    found: list[Any] = [None] * rows.n_views
+
+    def multiply(v: int, _: int) -> None:
         view, present = rows.views[v], np.flatnonzero(rows.inverse[v] > 0)
-        if view is None or not len(present):
+        if view is not None and len(present):
+            threads = 1 if by_view else n_threads
+            found[v] = soft_sums(view, present, rows.inverse[v], memberships, threads)
+
+    def solve(v: int, _: int) -> None:
+        if found[v] is None:
             return
-        taken = memberships[present]
-        sums, weights = soft_sums(view, present, rows.inverse[v], taken, 1 if by_view else n_threads)
+        sums, weights, counts = found[v]
+        found[v] = None
         if alpha > 0:
             solved = np.linalg.solve(weights + alpha * np.eye(n_clusters), sums)
         else:
             solved = np.linalg.lstsq(weights, sums, rcond=None)[0]
         values: Floats = np.array(solved, dtype=np.float64, order="C")
-        empty = taken.sum(axis=0) == 0
+        empty = counts == 0
         for k in np.flatnonzero(empty):
             values[k] = filling(v, int(k), None, False)
         views[v] = ViewCentres.of(values)
         known[v] = ~empty | (filling.fill is not None)
 
-    by_view = all(view is None or view.kind == "sparse" for view in rows.views)
+    def both(v: int, worker: int) -> None:
+        multiply(v, worker)
+        solve(v, worker)
+
     with single_threaded_blas():
-        run_blocks(solve, rows.n_views, n_threads if by_view else 1)
+        if by_view:
+            run_blocks(both, rows.n_views, n_threads)
+        else:
+            run_blocks(multiply, rows.n_views, 1)
+            worth = n_clusters > WORTH_SOLVING
+            run_blocks(solve, rows.n_views, n_threads if worth else 1)
     return Centres(views, known)
 
 
 def soft_sums(
     view: View, present: Integers, inverse: Floats, memberships: Floats, n_threads: int = 1
-) -> tuple[Floats, Floats]:
-    """Eq. 12 for a soft V: X'V as a K x d matrix, and V'V; sums of parts that do not depend on threads."""
+) -> tuple[Floats, Floats, Floats]:
+    """Eq. 12 for a soft V: X'V as a K x d matrix, V'V, and V'1; sums of parts that do not depend on threads."""
     n_blocks = max(1, min(SOFT_BLOCKS, len(present) // SOFT_ROWS))
     cuts = [len(present) * block // n_blocks for block in range(n_blocks + 1)]
 
-    def multiply(block: int) -> tuple[Floats, Floats]:
-        part = slice(cuts[block], cuts[block + 1])
+    def multiply(block: int) -> tuple[Floats, Floats, Floats]:
+        part = present[cuts[block] : cuts[block + 1]]
         mine = memberships[part]
-        return view.weighed_sums(present[part], inverse, mine), mine.T @ mine
+        return view.weighed_sums(part, inverse, mine), mine.T @ mine, mine.sum(axis=0)
 
     if n_threads == 1:  # wide sums: no more of them at a time than need be
-        sums, weights = multiply(0)
+        sums, weights, counts = multiply(0)
         for block in range(1, n_blocks):
-            for whole, more in zip((sums, weights), multiply(block), strict=True):
+            for whole, more in zip((sums, weights, counts), multiply(block), strict=True):
                 whole += more
     else:
         parts: list[Any] = [None] * n_blocks
@@ -287,5 +304,5 @@ def soft_sums(
             parts[block] = multiply(block)
 
         run_blocks(work, n_blocks, n_threads)
-        sums, weights = (sum(more[1:], more[0]) for more in zip(*parts, strict=True))
-    return np.ascontiguousarray(sums.T), weights
+        sums, weights, counts = (sum(more[1:], more[0]) for more in zip(*parts, strict=True))
+    return np.ascontiguousarray(sums.T), weights, counts

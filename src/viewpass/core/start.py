@@ -54,9 +54,12 @@ ENOUGH = 5  # with so many times the updates of a chunk
 def soft_memberships(rows: MeasuredRows, n_clusters: int, rng: np.random.Generator) -> Floats:
     """The published V: uniform, each row scaled to sum 1 (so not 1-of-K); 0 for rows without a view."""
     seen = rows.n_seen > 0
+    drawn: Floats = rng.random((int(seen.sum()), n_clusters))
+    drawn /= drawn.sum(axis=1, keepdims=True)
+    if seen.all():
+        return drawn
     memberships = np.zeros((rows.n_rows, n_clusters))
-    drawn = rng.random((int(seen.sum()), n_clusters))
-    memberships[seen] = drawn / drawn.sum(axis=1, keepdims=True)
+    memberships[seen] = drawn
     return memberships
 
 
