@@ -283,7 +283,7 @@ def from_memberships(
 def soft_sums(
     view: View, present: Integers, inverse: Floats, memberships: Floats, n_threads: int = 1
 ) -> tuple[Floats, Floats, Floats]:
-    """Eq. 12 for a soft V: X'V as a K x d matrix, V'V, and V'1; sums of parts that do not depend on threads."""
+    """Eq. 12 for a soft V: X'V as a K x d matrix, V'V and V'1; sums of parts, whatever the threads."""
     n_blocks = max(1, min(SOFT_BLOCKS, len(present) // SOFT_ROWS))
     cuts = [len(present) * block // n_blocks for block in range(n_blocks + 1)]
 

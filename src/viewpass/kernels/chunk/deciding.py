@@ -21,6 +21,7 @@ from viewpass.kernels.chunk.desk import (
     LISTED,
     LOOK,
     LOOK_AT,
+    LOOK_SQUARES,
     MARGINS,
     MEASURE,
     MIX,
@@ -200,28 +201,16 @@ def look_at(table, room_table, means, rows, n_which, narrow, n_clusters, line, f
     for each row), SLACK.
     """
     desk, which = whole_at(table), whole_at(rows)
-    n_rows, addresses, starts = desk[N_ROWS], whole_at(desk[ADDRESSES]), whole_at(desk[STARTS])
+    addresses, starts = whole_at(desk[ADDRESSES]), whole_at(desk[STARTS])
     ready, slack = flags_at(desk[means + READY]), floats_at(desk[SLACK])
     n_padded = (n_clusters + PAD - 1) // PAD * PAD
+    whole_at(room_table)[LOOK_SQUARES] = line
     for r in range(n_which):
         slack[which[r]] = -1.0  # until a view of the row has been met
     for v in range(desk[N_VIEWS]):
-        if addresses[3 * v] == 0 or not ready[v]:
-            continue
-        inverse, squares = floats_at(desk[INVERSE] + 8 * v * n_rows), floats_at(line + 8 * v * n_clusters)
-        for r in range(n_which):
-            i = which[r]
-            if inverse[i] > 0.0:
-                distance = floats_at(far + 8 * r * n_clusters)
-                if slack[i] < 0.0:
-                    slack[i] = 0.0
-                    for k in range(n_clusters):
-                        distance[k] = squares[k]
-                else:
-                    for k in range(n_clusters):
-                        distance[k] += squares[k]
-        centres = narrow + 4 * n_padded * starts[v]
-        call(desk[LOOK], table, room_table, v, means, rows, n_which, centres, n_clusters, far)
+        if addresses[3 * v] != 0 and ready[v]:
+            centres = narrow + 4 * n_padded * starts[v]
+            call(desk[LOOK], table, room_table, v, means, rows, n_which, centres, n_clusters, far)
     for r in range(n_which):
         if slack[which[r]] < 0.0:
             slack[which[r]] = 0.0

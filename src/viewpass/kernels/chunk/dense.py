@@ -9,24 +9,32 @@ from numba import njit
 
 from viewpass.kernels.chunk.desk import (
     ADDRESSES,
+    BASE_AT,
     BLOCK,
     ERRORS,
+    EXACT,
+    FAR_AT,
     FOUR,
     INVERSE,
+    LOOK_SQUARES,
     N_ROWS,
     N_SEEN,
     PAD,
     PLACES,
     PRODUCT,
+    PRODUCT_AT,
     ROW_AT,
     SLACK,
     STATUS,
     TILE,
+    TWICE,
     WANTED,
     WIDTHS,
+    ZERO_AT,
+    ZEROS,
 )
 from viewpass.kernels.chunk.memory import flags_at, floats_at, narrow_at, numbers_at, whole_at
-from viewpass.kernels.chunk.vector import ROWS, dots_with_eight, dots_with_sixteen, take_sixteen
+from viewpass.kernels.chunk.vector import ROWS, look_at_eight, look_at_sixteen
 from viewpass.kernels.compiling import part
 from viewpass.kernels.dense import norm_of
 from viewpass.kernels.grid import ABSENT, ROUNDER, ROUNDER_BITS
@@ -64,6 +72,43 @@ def _row(desk, v, i, value, item):
     return row, width, floats_at(desk[INVERSE])[v * desk[N_ROWS] + i]
 
 
+@part
+def _look_at_panels(room, height, n_columns, centres, width, n_clusters, line):
+    """Products of some columns with all clusters, sixteen at a time; the last ones by way of PRODUCT."""
+    known, wanted, twice = room[BASE_AT], room[FAR_AT], room[TWICE]
+    n_whole = n_clusters // PAD * PAD
+    for k in range(0, n_whole, PAD):
+        panel = centres + 4 * k * width
+        for first in range(0, 8 * height, 8 * ROWS):
+            look_at_sixteen(
+                *(room[ROW_AT] + first, n_columns, panel),
+                *(known + first, wanted + first, 8 * k, line + 8 * k, twice + first),
+            )
+    n_dots = n_clusters - n_whole
+    if n_dots == 0:
+        return
+    panel = centres + 4 * n_whole * width
+    bases, targets, squares = whole_at(known), whole_at(wanted), floats_at(line)
+    for first in range(0, height, ROWS):
+        at = 8 * first
+        if n_dots > PAD // 2:
+            look_at_sixteen(
+                *(room[ROW_AT] + at, n_columns, panel),
+                *(room[ZERO_AT], room[PRODUCT_AT], 0, room[ZEROS], twice + at),
+            )
+        else:
+            look_at_eight(
+                *(room[ROW_AT] + at, n_columns, panel),
+                *(room[ZERO_AT], room[PRODUCT_AT], 0, room[ZEROS], twice + at),
+            )
+        for h in range(first, min(first + ROWS, height)):
+            before, after = floats_at(bases[h]), floats_at(targets[h])
+            products = floats_at(room[PRODUCT] + 8 * PAD * (h - first))
+            for one in range(n_dots):
+                k = n_whole + one
+                after[k] = (before[k] + squares[k]) + products[one]
+
+
 def functions(value: Any) -> dict[str, Any]:
     """The functions for rows of float32 or float64."""
     item = np.dtype(value).itemsize
@@ -89,54 +134,52 @@ def functions(value: Any) -> dict[str, Any]:
         return worst
 
     def look(table, room_table, v, means, rows, n_which, centres, n_clusters, far):
-        """Take twice the float32 products with the centres from the distances.
+        """Add |u|^2 less twice the float32 products with the centres to the distances.
 
-        IN rows (n_which of them), centres (a view's, in panels); INOUT far (n_clusters for each of the
-        rows), SLACK (by row of the chunk).
+        IN rows (n_which of them), centres (a view's, in panels), LOOK_SQUARES; INOUT far (n_clusters for
+        each of the rows, undefined while its SLACK is below 0), SLACK (by row of the chunk).
         """
         desk, room = whole_at(table), whole_at(room_table)
         width, x = whole_at(desk[WIDTHS])[v], whole_at(desk[ADDRESSES])[3 * v]
         inverse, error = floats_at(desk[INVERSE] + 8 * v * desk[N_ROWS]), floats_at(desk[means + ERRORS])[v]
-        slack, which = floats_at(desk[SLACK]), whole_at(rows)
-        places, row_at = whole_at(room[PLACES]), whole_at(room[ROW_AT])
+        slack, which, row_at = floats_at(desk[SLACK]), whole_at(rows), whole_at(room[ROW_AT])
+        base_at, far_at, twice = whole_at(room[BASE_AT]), whole_at(room[FAR_AT]), floats_at(room[TWICE])
+        places = whole_at(room[PLACES])
         height = 0
         for r in range(n_which):
-            scale = inverse[which[r]]
+            i = which[r]
+            scale = inverse[i]
             if scale > 0.0:
-                places[height] = r
-                slack[which[r]] += error if item == 8 or 1.0 / SAFE < scale < SAFE else np.inf
+                places[height] = i
+                base_at[height] = far_at[height] = far + 8 * r * n_clusters
+                twice[height] = 2.0 if item == 8 else 2.0 * scale
+                if slack[i] < 0.0:
+                    slack[i] = 0.0
+                    base_at[height] = room[ZEROS]
+                slack[i] += error if item == 8 or 1.0 / SAFE < scale < SAFE else np.inf
                 height += 1
-        for column in range(0, width if height > 0 else 0, BLOCK):
+        if height == 0:
+            return 0
+        for h in range(height, height + ROWS):  # nobody reads what comes of these
+            base_at[h], far_at[h], twice[h] = room[ZEROS], room[EXACT], 0.0
+        line = room[LOOK_SQUARES] + 8 * v * n_clusters
+        for column in range(0, width, BLOCK):
             n_columns = min(BLOCK, width - column)
             for h in range(height):
-                i = which[places[h]]
-                row_at[h] = x + item * (i * width + column)
+                row_at[h] = x + item * (places[h] * width + column)
                 if item == 8:  # float32 rows are read where they lie
-                    row, scale = numbers_at(row_at[h], value), inverse[i]
+                    row, scale = numbers_at(row_at[h], value), inverse[places[h]]
                     row_at[h] = room[TILE] + 4 * h * n_columns
                     target = narrow_at(row_at[h])
                     for j in range(n_columns):
                         target[j] = np.float32(np.float64(row[j]) * scale)
             for h in range(height, height + ROWS):
                 row_at[h] = row_at[height - 1]
-            for k in range(0, n_clusters, PAD):
-                panel = centres + 4 * (k * width + PAD * column)
-                n_dots = min(PAD, n_clusters - k)
-                for first in range(0, height, ROWS):
-                    if n_dots > PAD // 2:
-                        dots_with_sixteen(room[ROW_AT] + 8 * first, n_columns, panel, room[PRODUCT])
-                    else:
-                        dots_with_eight(room[ROW_AT] + 8 * first, n_columns, panel, room[PRODUCT])
-                    for h in range(first, min(first + ROWS, height)):
-                        there = far + 8 * (places[h] * n_clusters + k)
-                        products = room[PRODUCT] + 4 * PAD * (h - first)
-                        twice = 2.0 if item == 8 else 2.0 * inverse[which[places[h]]]
-                        if n_dots == PAD:
-                            take_sixteen(products, twice, there)
-                        else:
-                            distance, dots = floats_at(there), narrow_at(products)
-                            for one in range(n_dots):
-                                distance[one] -= twice * np.float64(dots[one])
+            if column > 0:
+                line = room[ZEROS]
+                for h in range(height):
+                    base_at[h] = far_at[h]
+            _look_at_panels(room, height, n_columns, centres + 4 * PAD * column, width, n_clusters, line)
         return height
 
     def pair(table, _room, v, i, clusters, n_listed, matrix, out, _g):

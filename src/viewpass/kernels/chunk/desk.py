@@ -80,7 +80,11 @@ PART_STEPS, PART_COUNTS, CENTRE, SUBSET_SQUARES, FOUR = range(15, 20)
 # Of each pattern's FALL: the least, the least of the others, which the least is. What SUBSET was made of:
 # the update, the number of clusters, and which.
 LOWEST, GATHERED = 20, 21
-ROOM_SLOTS = 22
+# For a look: where |u|^2 of the clusters lie (views x clusters), where each row's distances are read from and
+# written to, what its products are multiplied by; as many zeros as clusters; and for clusters that do not
+# fill a vector, in place of rows': where zeros lie, and PRODUCT's lines.
+LOOK_SQUARES, BASE_AT, FAR_AT, TWICE, ZEROS, ZERO_AT, PRODUCT_AT = range(22, 29)
+ROOM_SLOTS = 29
 
 
 class Desk:
@@ -125,9 +129,15 @@ def new_room(n_views: int, n_clusters: int, n_columns: int, n_rows: int, tile_ro
     most = 3 * n_clusters // 4  # clusters looked at by themselves
     wanted = (
         (TILE, tile_rows * min(BLOCK, max(n_columns, 1)), np.float32),
-        (PRODUCT, ROWS * PAD, np.float32),
+        (PRODUCT, ROWS * PAD, np.float64),
         (PLACES, tile_rows, np.int64),
         (ROW_AT, tile_rows + ROWS, np.int64),
+        (BASE_AT, tile_rows + ROWS, np.int64),
+        (FAR_AT, tile_rows + ROWS, np.int64),
+        (TWICE, tile_rows + ROWS, np.float64),
+        (ZEROS, n_clusters + PAD, np.float64),
+        (ZERO_AT, ROWS, np.int64),
+        (PRODUCT_AT, ROWS, np.int64),
         (WHICH, n_rows, np.int64),
         (FAR, tile_rows * n_clusters, np.float64),
         (LISTED, n_clusters, np.int64),
@@ -154,4 +164,7 @@ def new_room(n_views: int, n_clusters: int, n_columns: int, n_rows: int, tile_ro
     for (slot, size, dtype), length in zip(wanted, lengths, strict=True):
         room.put(slot, piece[at : at + size * np.dtype(dtype).itemsize].view(dtype))
         at += length
+    room.held(ZEROS)[:] = 0.0
+    room.held(ZERO_AT)[:] = room.table[ZEROS]
+    room.held(PRODUCT_AT)[:] = room.table[PRODUCT] + 8 * PAD * np.arange(ROWS)
     return room

@@ -12,6 +12,7 @@ from viewpass.kernels.chunk.desk import (
     ERRORS,
     FOUR,
     INVERSE,
+    LOOK_SQUARES,
     N_ROWS,
     N_SEEN,
     PRODUCT,
@@ -19,6 +20,7 @@ from viewpass.kernels.chunk.desk import (
     STATUS,
     WANTED,
     WIDTHS,
+    ZEROS,
 )
 from viewpass.kernels.chunk.memory import flags_at, floats_at, narrow_at, numbers_at, whole_at
 from viewpass.kernels.chunk.vector import LANES, sparse_dots
@@ -68,12 +70,13 @@ def functions(value: Any, place: Any) -> dict[str, Any]:
         return worst
 
     def look(table, room_table, v, means, rows, n_which, centres, n_clusters, far):
-        """Take twice the float32 products with the centres from the distances.
+        """Add |u|^2 less twice the float32 products with the centres to the distances.
 
-        IN rows (n_which of them), centres (a view's, column by column); INOUT far (n_clusters for each
-        of the rows), SLACK (by row of the chunk).
+        IN rows (n_which of them), centres (a view's, column by column), LOOK_SQUARES; INOUT far
+        (n_clusters for each of the rows, undefined while its SLACK is below 0), SLACK (by row of the chunk).
         """
-        desk, out = whole_at(table), whole_at(room_table)[PRODUCT]
+        desk, room = whole_at(table), whole_at(room_table)
+        out, squares = room[PRODUCT], floats_at(room[LOOK_SQUARES] + 8 * v * n_clusters)
         data, columns, starts = _view(desk, v, value, place)
         inverse, error = floats_at(desk[INVERSE] + 8 * v * desk[N_ROWS]), floats_at(desk[means + ERRORS])[v]
         slack, which, eight = floats_at(desk[SLACK]), whole_at(rows), narrow_at(out)
@@ -84,12 +87,14 @@ def functions(value: Any, place: Any) -> dict[str, Any]:
                 continue
             first, last = np.int64(starts[i]), np.int64(starts[i + 1])
             safe = last - first < WIDEST and 1.0 / SAFE < scale < SAFE
+            known = floats_at(far + 8 * r * n_clusters if slack[i] >= 0.0 else room[ZEROS])
+            distance = floats_at(far + 8 * r * n_clusters)
+            slack[i] = max(slack[i], 0.0)
             slack[i] += error * (last - first + 6) if safe else np.inf
             for k in range(0, n_clusters, LANES):
                 sparse_dots(data, columns, first, last, np.float32(scale), centres + 4 * k, n_clusters, out)
-                distance = floats_at(far + 8 * (r * n_clusters + k))
                 for one in range(min(LANES, n_clusters - k)):
-                    distance[one] -= 2.0 * np.float64(eight[one])
+                    distance[k + one] = known[k + one] + squares[k + one] - 2.0 * np.float64(eight[one])
         return 0
 
     def pair(table, _room, v, i, clusters, n_listed, matrix, out, _g):

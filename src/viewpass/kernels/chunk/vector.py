@@ -109,10 +109,44 @@ def sparse_dots(
     return signature, generate
 
 
-def _dense_dots(n_vectors: int) -> Any:
+def _four_at(builder: Any, address: Any, index: int, wide: Any) -> Any:
+    """Where four float64 lie, the first of them so many behind an address."""
+    place = builder.add(address, _number(8 * index))
+    return builder.inttoptr(place, wide.as_pointer())
+
+
+def _dense_look(n_vectors: int) -> Any:
+    wide = ir.VectorType(ir.DoubleType(), 4)
+
+    def load(builder: Any, place: Any) -> Any:
+        vector = builder.load(place)
+        vector.align = 8
+        return vector
+
+    def finish(
+        builder: Any, sums: list[Any], first: Any, line: Any, base: Any, target: Any, twice: Any
+    ) -> None:
+        """Target = base + line - twice * sums, four at a time."""
+        nothing = ir.Constant(wide, ir.Undefined)
+        single = builder.insert_element(nothing, twice, ir.Constant(ir.IntType(32), 0))
+        factor = builder.shuffle_vector(
+            single, nothing, ir.Constant(ir.VectorType(ir.IntType(32), 4), [0] * 4)
+        )
+        for n in range(n_vectors):
+            eight = builder.load(sums[n])
+            for half in range(2):
+                places = ir.Constant(ir.VectorType(ir.IntType(32), 4), [4 * half + one for one in range(4)])
+                dots = builder.fpext(builder.shuffle_vector(eight, eight, places), wide)
+                at = LANES * n + 4 * half
+                known = load(builder, _four_at(builder, builder.add(base, first), at, wide))
+                known = builder.fadd(known, load(builder, _four_at(builder, line, at, wide)))
+                value = builder.fsub(known, builder.fmul(factor, dots))
+                builder.store(value, _four_at(builder, builder.add(target, first), at, wide)).align = 8
+
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        rows = builder.inttoptr(arguments[0], _WHOLE.as_pointer())
-        n_columns, panel, out = arguments[1], _floats(builder, arguments[2]), _floats(builder, arguments[3])
+        rows, bases, targets = (builder.inttoptr(arguments[n], _WHOLE.as_pointer()) for n in (0, 3, 4))
+        factors = builder.inttoptr(arguments[7], ir.DoubleType().as_pointer())
+        n_columns, panel = arguments[1], _floats(builder, arguments[2])
         row = [_floats(builder, builder.load(builder.gep(rows, [_number(r)]))) for r in range(ROWS)]
         sums = _sums(builder, ROWS * n_vectors)
         with cgutils.for_range(builder, n_columns) as loop:
@@ -126,50 +160,48 @@ def _dense_dots(n_vectors: int) -> Any:
                 for n in range(n_vectors):
                     _add_product(builder, centres[n], value, sums[r * n_vectors + n])
         for r in range(ROWS):
-            for n in range(n_vectors):
-                place = builder.gep(out, [_number(2 * LANES * r + LANES * n)])
-                _store(builder, builder.load(sums[r * n_vectors + n]), place)
+            base, target, twice = (
+                builder.load(builder.gep(places, [_number(r)])) for places in (bases, targets, factors)
+            )
+            own = sums[r * n_vectors : (r + 1) * n_vectors]
+            finish(builder, own, arguments[5], arguments[6], base, target, twice)
         return context.get_dummy_value()
 
     return generate
 
 
 @intrinsic
-def dots_with_eight(typing: Any, rows: Any, n_columns: Any, panel: Any, out: Any) -> Any:
-    """Float32 products of six rows (addresses at `rows`) with eight clusters; arguments are addresses.
+def look_at_eight(
+    typing: Any,
+    rows: Any,
+    n_columns: Any,
+    panel: Any,
+    bases: Any,
+    targets: Any,
+    first: Any,
+    line: Any,
+    twice: Any,
+) -> Any:
+    """Distances of six rows from eight clusters: what was known, plus a line, less twice the products.
 
-    The panel has sixteen values a column, of which the first eight count, as `out` has for each row.
+    All arguments but n_columns are addresses; the addresses of six rows lie at `rows`, of what is known at
+    `bases`, of what is written at `targets` (both `first` bytes further on), and what the float32
+    products are multiplied by at `twice`. The panel has sixteen values a column: the first eight count.
     """
-    return types.void(types.int64, types.int64, types.int64, types.int64), _dense_dots(1)
+    return types.void(*[types.int64] * 8), _dense_look(1)
 
 
 @intrinsic
-def dots_with_sixteen(typing: Any, rows: Any, n_columns: Any, panel: Any, out: Any) -> Any:
-    """The same with sixteen clusters."""
-    return types.void(types.int64, types.int64, types.int64, types.int64), _dense_dots(2)
-
-
-@intrinsic
-def take_sixteen(typing: Any, products: Any, factor: Any, distances: Any) -> Any:
-    """Take factor * sixteen float32 products from as many float64 distances; both are addresses."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        wide = ir.VectorType(ir.DoubleType(), 4)
-        narrow = ir.VectorType(ir.FloatType(), 4)
-        nothing = ir.Constant(wide, ir.Undefined)
-        single = builder.insert_element(nothing, arguments[1], ir.Constant(ir.IntType(32), 0))
-        zeros = ir.Constant(ir.VectorType(ir.IntType(32), 4), [0] * 4)
-        factor = builder.shuffle_vector(single, nothing, zeros)
-        source = _floats(builder, arguments[0])
-        target = builder.inttoptr(arguments[2], ir.DoubleType().as_pointer())
-        for n in range(0, 2 * LANES, 4):
-            taken = builder.load(builder.bitcast(builder.gep(source, [_number(n)]), narrow.as_pointer()))
-            taken.align = 4
-            place = builder.bitcast(builder.gep(target, [_number(n)]), wide.as_pointer())
-            before = builder.load(place)
-            before.align = 8
-            after = builder.fsub(before, builder.fmul(factor, builder.fpext(taken, wide)))
-            builder.store(after, place).align = 8
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.float64, types.int64), generate
+def look_at_sixteen(
+    typing: Any,
+    rows: Any,
+    n_columns: Any,
+    panel: Any,
+    bases: Any,
+    targets: Any,
+    first: Any,
+    line: Any,
+    twice: Any,
+) -> Any:
+    """The same of sixteen clusters."""
+    return types.void(*[types.int64] * 8), _dense_look(2)
