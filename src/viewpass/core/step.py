@@ -145,9 +145,9 @@ def several(
     return on_desk.settle_several(size, total, decision, rules, again=labels is not None), decision
 
 
-def _filling(rows: MeasuredRows, rules: Rules, *, first: bool) -> Filling:
+def _filling(rows: MeasuredRows, rules: Rules, *, first: bool, total: Statistics | None = None) -> Filling:
     zeros_too = first and rules.fill == "zero-filled-mean"
-    return Filling(rules.fill, first, ChunkMean(rows, zeros_too=zeros_too))
+    return Filling(rules.fill, first, ChunkMean(rows, zeros_too=zeros_too, total=total))
 
 
 def settle(
@@ -170,7 +170,7 @@ def settle(
     """
     if not rows.n_seen.any():
         return Outcome(total, centres, decision, loss(centres, total, rules.alpha), n_done)
-    filling = _filling(rows, rules, first=first)
+    filling = _filling(rows, rules, first=first, total=total)
     if rows.desk is not None and n_done < rules.max_iter:
         on_desk = Step(rows, centres, total.widths, workspace)
         done = on_desk.settle(total, decision, rules, filling, n_done, last_loss)

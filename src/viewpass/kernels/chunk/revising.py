@@ -70,7 +70,7 @@ from viewpass.kernels.lanes import new_lanes
 
 FEW = 6  # a part of the clusters so small is sooner looked at one by one,
 MOST_PAIRS = 16  # if it is not more than this
-TOGETHER = 64  # rows whose bounds are lowered, and which are compared, in turn
+TOGETHER = 16  # rows whose bounds are lowered, and which are compared, in turn
 NONZEROS = 32  # of a sparse row, supposed
 MOST_OF = 0.85  # of the rows in doubt: look at all of them, so that every distance is known again
 
