@@ -10,14 +10,13 @@ import numpy as np
 
 from viewpass.core.packed import Packed
 from viewpass.core.statistics import WORTH_THREADS, Statistics
-from viewpass.kernels.grid import Floats, Integers, Mask
+from viewpass.kernels.grid import STEP, Floats, Integers, Mask
 from viewpass.kernels.means import refresh, squared_norms
 from viewpass.kernels.reference import centre_terms
 from viewpass.kernels.threads import run_blocks, single_threaded_blas
 from viewpass.kernels.view import View, centres_of
 from viewpass.views.rows import MeasuredRows
 
-MEAN_VALUES = 2**18  # of rows that are added to a chunk's mean at a time
 SOFT_BLOCKS, SOFT_ROWS = 8, 64  # parts a chunk is cut into for its product with a soft V, of so many rows
 
 
@@ -135,12 +134,11 @@ class ChunkMean:
             rows = self._rows
             view = rows.views[v]
             assert view is not None
-            present, total = np.flatnonzero(rows.inverse[v] > 0), np.zeros(view.shape[1])
-            size = max(1, MEAN_VALUES // max(view.shape[1], 1))
-            for first in range(0, len(present), size):  # sums of grid steps: exact, whatever their order
-                total += view.unit_rows(present[first : first + size], rows.inverse[v]).sum(axis=0)
-            number = int((rows.n_seen > 0).sum()) if self._zeros_too else len(present)
-            self._means[v] = total / number
+            steps, counts = np.zeros((1, view.shape[1]), dtype=np.int64), np.zeros(1, dtype=np.int64)
+            together = np.zeros(rows.n_rows, dtype=np.int32)
+            view.add(np.arange(rows.n_rows), rows.inverse[v], together, 1, steps, counts)
+            number = int((rows.n_seen > 0).sum()) if self._zeros_too else int(counts[0])
+            self._means[v] = steps[0] * STEP / number
         return self._means[v]
 
 
