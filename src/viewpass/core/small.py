@@ -61,7 +61,9 @@ def products(rows: MeasuredRows, labels: Labels, n_clusters: int, workspace: Wor
         if view is not None:
             steps = _no_steps(workspace.scratches[worker], (n_clusters, view.shape[1]))
             view.add(everyone, rows.inverse[v], labels, 1, steps, made.counts[v])
-            sums: Floats = np.multiply(steps, STEP, out=steps.view(np.float64))  # in place
+            sums: Floats = steps.view(np.float64)
+            for whole, real in zip(steps, sums, strict=True):  # in place: all at once, NumPy makes a copy
+                np.multiply(whole, STEP, out=real)
             made.put(v, sums)
 
     with single_threaded_blas():
