@@ -10,14 +10,13 @@ import numpy as np
 
 from viewpass.core.packed import Packed
 from viewpass.core.statistics import WORTH_THREADS, Statistics
-from viewpass.kernels.grid import Floats, Integers, Mask
+from viewpass.kernels.grid import STEP, Floats, Integers, Mask
 from viewpass.kernels.means import refresh, squared_norms
 from viewpass.kernels.reference import centre_terms
 from viewpass.kernels.threads import run_blocks, single_threaded_blas
 from viewpass.kernels.view import View, centres_of
 from viewpass.views.rows import MeasuredRows
 
-MEAN_VALUES = 2**18  # of rows that are added to a chunk's mean at a time
 SOFT_BLOCKS, SOFT_ROWS = 8, 64  # parts a chunk is cut into for its product with a soft V, of so many rows
 WORTH_SOLVING = 200  # clusters from which on views are solved for side by side
 
@@ -138,20 +137,19 @@ class ChunkMean:
             rows = self._rows
             view = rows.views[v]
             assert view is not None
-            present = np.flatnonzero(rows.inverse[v] > 0)
-            number = int((rows.n_seen > 0).sum()) if self._zeros_too else len(present)
-            self._means[v] = self._sum(v, view, present) / number
+            n_present = int(np.count_nonzero(rows.inverse[v] > 0))
+            number = int((rows.n_seen > 0).sum()) if self._zeros_too else n_present
+            self._means[v] = self._steps(v, view, n_present) * STEP / number
         return self._means[v]
 
-    def _sum(self, v: int, view: View, present: Integers) -> Floats:
-        """The rows added up; sums of grid steps are exact, whatever their order."""
-        if self._total is not None and self._total.counts[v].sum() == len(present):
-            return self._total.sums(v).sum(axis=0)
-        total = np.zeros(view.shape[1])
-        size = max(1, MEAN_VALUES // max(view.shape[1], 1))
-        for first in range(0, len(present), size):
-            total += view.unit_rows(present[first : first + size], self._rows.inverse[v]).sum(axis=0)
-        return total
+    def _steps(self, v: int, view: View, n_present: int) -> Integers:
+        """The rows added up."""
+        if self._total is not None and self._total.counts[v].sum() == n_present:
+            return np.asarray(self._total.steps[v].sum(axis=0))
+        steps, counts = np.zeros((1, view.shape[1]), dtype=np.int64), np.zeros(1, dtype=np.int64)
+        together = np.zeros(self._rows.n_rows, dtype=np.int32)
+        view.add(np.arange(len(together)), self._rows.inverse[v], together, 1, steps, counts)
+        return np.asarray(steps[0])
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from viewpass.core import step
+from viewpass.core import small, step
 from viewpass.core.assign import Workspace
 from viewpass.core.centres import Centres
-from viewpass.core.consensus.merging import merges
+from viewpass.core.consensus.merging import Products, merges
 from viewpass.core.ridge import ridged_objective, start_ridge
 from viewpass.core.seeding import seeded_labels
 from viewpass.core.statistics import Statistics
@@ -112,14 +112,19 @@ def merged(
         return None
     once = replace(rules, max_iter=1)
     rows_a_seed = WIDE_SEED_ROWS if rows.n_columns > n_seen else SEED_ROWS_A_CLUSTER
-    (small,) = _from_seeds(rows, n_small, 1, once, workspace, rng, rows_a_seed=rows_a_seed)
-    total, found = small.total, small.decision.labels
-    del small
+    if small.all_sparse(rows):
+        drawn = _drawn(rows, n_small, rng, rows_a_seed)
+        (seeds,) = seeded_labels(drawn, n_small, 1, rng)
+        found = small.settled(rows, drawn, seeds, n_small, rules, workspace)
+        products = small.products(rows, found, n_small, workspace)
+    else:
+        (outcome,) = _from_seeds(rows, n_small, 1, once, workspace, rng, rows_a_seed=rows_a_seed)
+        found, products = outcome.decision.labels, Products.of(outcome.total)
+        del outcome
     rows.clear_desk()
     workspace.release()  # there were more clusters, so it is larger than anything needed from now on
     ridge = start_ridge(n_seen, n_clusters, rules.alpha)
-    order = merges(total, ridge, to_mean=True).labels(n_clusters)
-    del total
+    order = merges(products, ridge, to_mean=True).labels(n_clusters)
     labels = np.append(order, -1)[found].astype(np.int32)
     return from_labels(rows, labels, n_clusters, rules, workspace)
 
@@ -241,16 +246,22 @@ def _from_seeds(
     """Drawing seeds costs rows x clusters: draw them from some of the rows where there are many of both."""
     if n_sets == 0:
         return
-    n_drawn = max(HEAT_ROWS, rows_a_seed * n_clusters)
-    seen = _seen(heat)
-    if len(seen) <= n_drawn:
+    drawn = _drawn(heat, n_clusters, rng, rows_a_seed)
+    if drawn is heat:
         for labels in seeded_labels(heat, n_clusters, n_sets, rng):
             yield from_labels(heat, labels, n_clusters, rules, workspace)
         return
-    drawn = _part(heat, seen[rng.choice(len(seen), n_drawn, replace=False)])
     for labels in seeded_labels(drawn, n_clusters, n_sets, rng):
         centres = step.centres_of(drawn, empty_statistics(drawn, n_clusters), labels, rules, workspace)
         yield step.from_centres(heat, empty_statistics(heat, n_clusters), centres, rules, workspace)
+
+
+def _drawn(heat: MeasuredRows, n_clusters: int, rng: np.random.Generator, rows_a_seed: int) -> MeasuredRows:
+    """Rows that seeds are drawn from."""
+    seen, n_drawn = _seen(heat), max(HEAT_ROWS, rows_a_seed * n_clusters)
+    if len(seen) <= n_drawn:
+        return heat
+    return _part(heat, seen[rng.choice(len(seen), n_drawn, replace=False)])
 
 
 def from_labels(

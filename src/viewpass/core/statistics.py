@@ -150,12 +150,18 @@ class Statistics:
         labels: Labels,
         sign: int,
         views: Sequence[int] | None = None,
+        n_threads: int = 1,
     ) -> None:
         """Add (1) or take away (-1) measured rows, in place; in all views or in some."""
-        for v in range(rows.n_views) if views is None else views:
+        wanted = range(rows.n_views) if views is None else views
+
+        def work(number: int, _: int) -> None:
+            v = wanted[number]
             view = rows.views[v]
             if view is not None:
                 view.add(which, rows.inverse[v], labels, sign, self.steps[v], self.counts[v])
+
+        run_blocks(work, len(wanted), n_threads if self.flat.size > WORTH_THREADS else 1)
 
     def absorb(self, other: Statistics, views: Sequence[int]) -> None:
         """Add what another holds of some views, in place."""

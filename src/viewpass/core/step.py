@@ -92,7 +92,7 @@ def from_labels(
     decision.labels[:] = np.where(rows.n_seen > 0, labels, -1)
     decision.margins[:] = -np.inf
     if not counted:
-        total.move(rows, np.arange(rows.n_rows), decision.labels, 1)
+        total.move(rows, np.arange(rows.n_rows), decision.labels, 1, n_threads=workspace.n_threads)
     return settle(rows, total, centres, decision, rules, workspace, first=first)
 
 
@@ -102,7 +102,8 @@ def centres_of(
     """The first centres of rows whose labels are given: those of `from_labels`, without its look."""
     rows.measure(workspace.n_threads)
     total = nothing.copy(workspace.n_threads)
-    total.move(rows, np.arange(rows.n_rows), np.where(rows.n_seen > 0, labels, -1).astype(np.int32), 1)
+    mine = np.where(rows.n_seen > 0, labels, -1).astype(np.int32)
+    total.move(rows, np.arange(rows.n_rows), mine, 1, n_threads=workspace.n_threads)
     nowhere, all_of_them = Centres.none(total.n_clusters, rows.n_views), np.ones(total.n_clusters, dtype=bool)
     seen: Mask = np.asarray(rows.inverse.any(axis=1))
     filling = _filling(rows, rules, first=True)
@@ -170,7 +171,7 @@ def settle(
     """
     if not rows.n_seen.any():
         return Outcome(total, centres, decision, loss(centres, total, rules.alpha), n_done)
-    filling = _filling(rows, rules, first=first, total=total)
+    filling = _filling(rows, rules, first=first, total=total if first else None)
     if rows.desk is not None and n_done < rules.max_iter:
         on_desk = Step(rows, centres, total.widths, workspace)
         done = on_desk.settle(total, decision, rules, filling, n_done, last_loss)

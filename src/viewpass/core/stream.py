@@ -189,8 +189,9 @@ class Stream:
                     yield self._feed_scaled(one) if scaled else self.feed(one)
                 n_done += one.n_rows
             else:
-                yield decided
                 n_done += len(decided.labels)
+                yield decided
+                decided = None  # not to be held while the next are worked on
 
     def _scalable(self, chunk: Chunk) -> bool:
         """Whether all the rows may be scaled at once: where that copies them, not if they are many."""

@@ -43,6 +43,7 @@ def run(stream: Stream, source: Source, *, chunk_size: int, n_passes: int) -> Re
             if size > chunk_size:
                 for decided in stream.feed_several(chunk, chunk_size, labels):
                     sheet.put(decided)
+                    del decided  # its rows are not to wait for the next ones
             else:
                 sheet.put(stream.feed(chunk) if labels is None else stream.refeed(chunk, labels))
             if number == 0 and source.row_ids is None and chunk.row_ids is not None:

@@ -13,6 +13,8 @@ from viewpass.kernels.dense import read_only
 from viewpass.kernels.grid import LANES, STEP, Array, Floats, Integers, Mask
 from viewpass.kernels.lanes import clear, fold, new_lanes
 
+TOGETHER = 64  # columns that are laid out at a time: they stay in cache
+
 
 def _refresh(steps, counts, alpha, changed, before, centres, squares, traces, shifts):  # type: ignore[no-untyped-def]
     """u_k = R_k / (T_k + alpha) of clusters that changed and have rows, with what follows from it.
@@ -75,6 +77,30 @@ def _in_eights(values, out):  # type: ignore[no-untyped-def]
                 out[e, j, place] = np.float32(values[k, j]) if k < n_clusters else np.float32(0.0)
 
 
+def _in_columns(steps, counts, alpha, columns, squares):  # type: ignore[no-untyped-def]
+    """u_k = R_k / (T_k + alpha) of clusters that have rows, column by column, and |u_k|^2.
+
+    IN steps (K x d), counts; OUT columns (d x K), squares; clusters without rows are left as they are.
+    """
+    width = steps.shape[1]
+    lanes = new_lanes()
+    for k in range(steps.shape[0]):
+        if counts[k] > 0:
+            factor = STEP / (np.float64(counts[k]) + alpha)
+            clear(lanes)
+            for first in range(0, width, LANES):
+                for j in range(first, min(first + LANES, width)):
+                    value = np.float64(steps[k, j]) * factor
+                    lanes[j - first] += value * value
+            squares[k] = fold(lanes)
+    for first in range(0, width, TOGETHER):
+        for k in range(steps.shape[0]):
+            if counts[k] > 0:
+                factor = STEP / (np.float64(counts[k]) + alpha)
+                for j in range(first, min(first + TOGETHER, width)):
+                    columns[j, k] = np.float64(steps[k, j]) * factor
+
+
 _F64, _I64 = types.float64, types.int64
 _SUMS, _MATRIX = read_only(_I64, 2), read_only(_F64, 2)
 _SIGNATURES = {
@@ -83,11 +109,13 @@ _SIGNATURES = {
         *(_F64[:, ::1], _F64[::1], _F64[::1], _F64[::1]),
     ),
     "in_eights": types.void(_MATRIX, types.float32[:, :, ::1]),
+    "in_columns": types.void(_SUMS, read_only(_I64, 1), _F64, _F64[:, ::1], _F64[::1]),
     "dots": types.void(_MATRIX, _MATRIX, read_only(_I64, 1), _F64[::1]),
 }
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "refresh": _refresh,
     "in_eights": _in_eights,
+    "in_columns": _in_columns,
     "dots": _dots,
 }
 
@@ -122,6 +150,11 @@ def squared_norms(centres: Floats) -> Floats:
 def in_eights(values: Floats, out: Array) -> None:
     """Lay centres (K x d) out as float32, eight clusters side by side in each column."""
     _kernel("in_eights")(values, out)
+
+
+def in_columns(steps: Integers, counts: Integers, alpha: float, columns: Floats, squares: Floats) -> None:
+    """Eq. 13 for clusters that have rows, laid out column by column (d x K); and their norms."""
+    _kernel("in_columns")(steps, counts, alpha, columns, squares)
 
 
 def centre_terms(centres: Floats, steps: Integers, clusters: Integers) -> Floats:

@@ -71,10 +71,16 @@ class SparseView:
     def distances(
         self, rows: Integers, inverse: Floats, centres: SparseCentres, out: Floats, scratch: Scratch
     ) -> None:
-        dots = scratch.room("exact dots", (out.shape[1],), np.float64)
         columns = scratch.room("columns", centres.values.T.shape, np.float64)
         columns[:] = centres.values.T
-        kernel("distances", *self._types)(*self._arrays, rows, inverse, columns, centres.squares, dots, out)
+        self.distances_by(rows, inverse, columns, centres.squares, out)
+
+    def distances_by(
+        self, rows: Integers, inverse: Floats, columns: Floats, squares: Floats, out: Floats
+    ) -> None:
+        """The same, of centres that are laid out column by column (d x K)."""
+        dots = np.empty(out.shape[1])
+        kernel("distances", *self._types)(*self._arrays, rows, inverse, columns, squares, dots, out)
 
     def settle(
         self,

@@ -16,6 +16,8 @@ from viewpass.core.statistics import Statistics
 from viewpass.kernels.grid import Floats, Integers
 from viewpass.kernels.threads import single_threaded_blas
 
+PRICED = 16  # clusters whose prices are worked out together
+
 
 class Merges(NamedTuple):
     """Merges in order: at each the second cluster goes into the first, for a price in J."""
@@ -38,14 +40,41 @@ class Merges(NamedTuple):
         return losses
 
 
-def merges(total: Statistics, alpha: float, *, to_mean: bool = False) -> Merges:
+class Products(NamedTuple):
+    """All that merging asks of clusters: rows a view and cluster, R R' of each view (views x K x K)."""
+
+    counts: Integers
+    sums: Floats
+
+    @classmethod
+    def of(cls, total: Statistics) -> Products:
+        """Those of whole statistics."""
+        made = cls.room(total.n_clusters, len(total.widths))
+        made.counts[:] = total.counts
+        with single_threaded_blas():
+            for v in range(len(total.widths)):
+                made.put(v, total.sums(v))
+        return made
+
+    @classmethod
+    def room(cls, n_clusters: int, n_views: int) -> Products:
+        """Room for them; no rows yet."""
+        counts = np.zeros((n_views, n_clusters), dtype=np.int64)
+        return cls(counts, np.zeros((n_views, n_clusters, n_clusters)))
+
+    def put(self, v: int, sums: Floats) -> None:
+        """Take in a view, given R; whoever calls holds BLAS to one thread."""
+        self.sums[v] = sums @ sums.T
+
+
+def merges(total: Statistics | Products, alpha: float, *, to_mean: bool = False) -> Merges:
     """All merges of the clusters down to one, the cheapest first.
 
-    `to_mean`: alpha pulls centres to the mean of all rows, not to the origin. It then makes small clusters
-    cheap to merge, whatever the rows have in common.
+    INOUT total, if it is products. `to_mean`: alpha pulls centres to the mean of all rows, not to the
+    origin. It then makes small clusters cheap to merge, whatever the rows have in common.
     """
-    board = _Board(total, alpha, to_mean=to_mean)
-    n_anchors = total.n_clusters
+    board = _Board(Products.of(total) if isinstance(total, Statistics) else total, alpha, to_mean=to_mean)
+    n_anchors = len(board.alive)
     pairs = np.zeros((max(n_anchors - 1, 0), 2), dtype=np.int64)
     prices = np.zeros(len(pairs))
     for at in range(len(pairs)):
@@ -58,36 +87,34 @@ def merges(total: Statistics, alpha: float, *, to_mean: bool = False) -> Merges:
 class _Board:
     """Prices of all pairs; products of the sums are enough to keep them up to date."""
 
-    def __init__(self, total: Statistics, alpha: float, *, to_mean: bool = False) -> None:
+    def __init__(self, total: Products, alpha: float, *, to_mean: bool = False) -> None:
         self.alpha = alpha
-        self.alive = np.ones(total.n_clusters, dtype=bool)
-        self.counts = np.array(total.counts, dtype=np.float64)
+        self.counts = total.counts.astype(np.float64)
+        n_clusters = self.counts.shape[1]
+        self.alive = np.ones(n_clusters, dtype=bool)
         empty = ~self.counts.any(axis=0)
         self.n_empty = 0 if empty.all() else int(empty.sum())
         self._waiting = iter(np.flatnonzero(empty).tolist() if self.n_empty else [])
-        self.products = []
-        for v in range(len(total.widths)):
-            sums = total.sums(v)
-            with single_threaded_blas():
-                products = sums @ sums.T
-            self.products.append(_centred(products, self.counts[v]) if to_mean else products)
-        self.prices = np.empty((total.n_clusters, total.n_clusters))
-        for k in range(total.n_clusters):
-            self.prices[k] = self._row(k)
+        self.products = total.sums
+        if to_mean:
+            for products, counts in zip(self.products, self.counts, strict=True):
+                products[:] = _centred(products, counts)
+        self.prices = np.empty((n_clusters, n_clusters))
+        for first in range(0, n_clusters, PRICED):
+            some = np.arange(first, min(first + PRICED, n_clusters))
+            self.prices[some] = self._prices(some)
         self.best = self.prices.min(axis=1)
 
-    def _row(self, k: int) -> Floats:
-        """What merging cluster k with each other one costs; inf where there is no price."""
-        price = np.zeros(len(self.alive))
-        shared = np.zeros(len(self.alive), dtype=bool)
-        for counts, products in zip(self.counts, self.products, strict=True):
-            squares = np.diagonal(products)
-            energy = _ratio(squares, counts + self.alpha)
-            both = squares[k] + squares + 2.0 * products[k]
-            price += energy[k] + energy - _ratio(both, counts[k] + counts + self.alpha)
-            shared |= (counts[k] > 0) & (counts > 0)
+    def _prices(self, some: Integers) -> Floats:
+        """What merging these clusters with each other one costs; inf where there is no price."""
+        counts, squares = self.counts, np.diagonal(self.products, axis1=1, axis2=2)
+        energy = _ratio(squares, counts + self.alpha)
+        both = squares[:, some, None] + squares[:, None] + 2.0 * self.products[:, some]
+        together = _ratio(both, counts[:, some, None] + counts[:, None] + self.alpha)
+        price: Floats = (energy[:, some, None] + energy[:, None] - together).sum(axis=0)
+        shared = ((counts[:, some, None] > 0) & (counts[:, None] > 0)).any(axis=0)
         price[~shared | ~self.alive] = np.inf
-        price[k] = np.inf
+        price[np.arange(len(some)), some] = np.inf
         return price
 
     def cheapest(self) -> tuple[int, int, float]:
@@ -109,12 +136,11 @@ class _Board:
     def merge(self, kept: int, gone: int) -> None:
         """Let one cluster go into another."""
         self.counts[:, kept] += self.counts[:, gone]
-        for products in self.products:
-            products[kept] += products[gone]
-            products[:, kept] += products[:, gone]
+        self.products[:, kept] += self.products[:, gone]
+        self.products[:, :, kept] += self.products[:, :, gone]
         self.alive[gone] = False
         self.prices[gone] = self.prices[:, gone] = np.inf
-        self.prices[kept] = self.prices[:, kept] = self._row(kept)
+        self.prices[kept] = self.prices[:, kept] = self._prices(np.array([kept]))[0]
         self.best = self.prices.min(axis=1)
 
 
