@@ -18,6 +18,7 @@ from viewpass.kernels.chunk.desk import (
     DISTANCE,
     FILL,
     FRESH,
+    JOIN,
     KEPT,
     KNOWN,
     LABELS,
@@ -271,6 +272,8 @@ class Step:
             desk.put(KEPT, pool.lend(size * self.n_clusters, np.float64))
         losses = np.empty((2, -(-self.rows.n_rows // size)))
         desk.put(LOSSES, losses)
+        if again:
+            table[JOIN] = step.address("join")
         self._run("several", size, again)
         n_done = int(table[N_DONE])
         self.rows.measured |= fresh and n_done * size >= self.rows.n_rows

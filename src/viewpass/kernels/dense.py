@@ -227,14 +227,6 @@ def _add(x, rows, inverse, labels, sign, sums, counts):  # type: ignore[no-untyp
                     sums[k, j] -= rounded.view(np.int64) - ROUNDER_BITS
 
 
-def _unit(x, rows, inverse, out):  # type: ignore[no-untyped-def]
-    """Unit rows on the grid.  IN x, rows (all present), inverse; OUT out (float64, a row each)."""
-    for r in range(rows.shape[0]):
-        scale = inverse[rows[r]]
-        for j in range(x.shape[1]):
-            out[r, j] = (np.float64(x[rows[r], j]) * scale + ROUNDER) - ROUNDER
-
-
 def read_only(dtype: Any, n_dimensions: int) -> Any:
     """The type of a C-contiguous array that a kernel only reads, so that it may be read-only."""
     return types.Array(dtype, n_dimensions, "C", readonly=True)
@@ -254,7 +246,6 @@ def _arguments(name: str, values: Any) -> tuple[Any, ...]:
             *(values, _I64, _I64, _FLAGS, _F64[::1], _I64[::1], _NARROW, _FLOATS, _F64),
             *(_F32[:, ::1], _I64[::1], _F32[:, ::1], _F64[:, ::1], _F64[::1]),
         ),
-        "unit": (values, _ROWS, _FLOATS, _F64[:, ::1]),
         "look": (
             *(values, _ROWS, _FLOATS, _NARROW, _FLOATS, _F64),
             *(_F32[:, ::1], _I64[::1], _F32[:, ::1], _F64[:, ::1], _F64[::1]),
@@ -269,7 +260,6 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "measure": _measure,
     "read": _read,
     "look": _look,
-    "unit": _unit,
     "settle": _settle,
     "distances": _distances,
     "add": _add,

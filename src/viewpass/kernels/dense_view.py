@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from viewpass.kernels.dense import PAD, TILE_ROWS, kernel
-from viewpass.kernels.grid import Array, Floats, Integers, Labels, Mask
+from viewpass.kernels.grid import ROUNDER, Array, Floats, Integers, Labels, Mask
 from viewpass.kernels.scratch import Scratch
+
+UNIT_VALUES = 2**15  # of rows that are scaled at a time: they stay in cache
 
 
 class DenseCentres:
@@ -117,8 +119,14 @@ class DenseView:
         kernel("add", self._dtype)(self.values, rows, inverse, labels, sign, sums, counts)
 
     def unit_rows(self, rows: Integers, inverse: Floats) -> Floats:
+        # By NumPy, since little depends on its speed, and the first fit does on what is to be compiled.
         out = np.empty((len(rows), self.shape[1]))
-        kernel("unit", self._dtype)(self.values, rows, inverse, out)
+        size = max(1, UNIT_VALUES // max(self.shape[1], 1))
+        for first in range(0, len(rows), size):
+            here, some = out[first : first + size], rows[first : first + size]
+            np.multiply(self.values[some], inverse[some, None], out=here)
+            here += ROUNDER
+            here -= ROUNDER
         return out
 
     def weighed_sums(self, rows: Integers, inverse: Floats, memberships: Floats) -> Floats:

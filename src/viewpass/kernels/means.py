@@ -12,6 +12,9 @@ from viewpass.kernels.compiling import compiled, once
 from viewpass.kernels.dense import read_only
 from viewpass.kernels.grid import LANES, STEP, Array, Floats, Integers, Mask
 from viewpass.kernels.lanes import clear, fold, new_lanes
+from viewpass.kernels.reference import lane_sum
+
+NORM_VALUES = 2**17  # of centres that are squared at a time
 
 
 def _refresh(steps, counts, alpha, changed, before, centres, squares, traces, shifts):  # type: ignore[no-untyped-def]
@@ -114,8 +117,10 @@ def refresh(
 
 def squared_norms(centres: Floats) -> Floats:
     """|u_k|^2 of every centre."""
-    out, values = np.empty(len(centres)), np.ascontiguousarray(centres)
-    _kernel("dots")(values, values, np.arange(len(values)), out)
+    out, size = np.empty(len(centres)), max(1, NORM_VALUES // max(centres.shape[1], 1))
+    for first in range(0, len(centres), size):
+        some = centres[first : first + size]
+        out[first : first + size] = lane_sum(some * some)
     return out
 
 

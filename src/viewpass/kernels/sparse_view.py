@@ -106,6 +106,5 @@ class SparseView:
         return unit
 
     def weighed_sums(self, rows: Integers, inverse: Floats, memberships: Floats) -> Floats:
-        out = np.zeros((self.shape[1], memberships.shape[1]))
-        kernel("weigh", *self._types)(*self._arrays, rows, inverse, memberships, out)
-        return out
+        sums: Floats = self.unit_rows(rows, inverse).T @ memberships  # row after row
+        return sums
