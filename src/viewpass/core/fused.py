@@ -16,6 +16,7 @@ from viewpass.kernels.chunk.desk import (
     AGE,
     CENTRES_AT,
     DISTANCE,
+    END,
     FILL,
     FRESH,
     JOIN,
@@ -113,6 +114,7 @@ class Step:
             tile_rows=_tile_rows(n_columns, rows),
         )
         self.shelf.lay(desk)
+        desk.table[END] = rows.n_rows
         self.last = centres.packed(widths, sparse=self.sparse)
         desk.put_all(LAST, self.last.on_desk)
 
@@ -196,7 +198,7 @@ class Step:
         new = Packed.room(self.n_clusters, self.widths, sparse=self.sparse, pool=self.workspace.pool)
         new.known[:] = self.last.known
         numbers[:] = rules.alpha, rules.tol, last_loss, 0.0, 0.0
-        self.shelf.applied[:] = 0
+        self.shelf.applied[: self.rows.n_rows] = 0
         desk.put_all(NEW, new.on_desk)
         desk.put(KNOWN, new.known)
         table[AGE], table[MOST_AGE] = 0, min(rules.max_iter, MOST_UPDATES)

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from numba import types
 
+from viewpass.kernels.chunk.desk import address_of
+from viewpass.kernels.chunk.step import run
 from viewpass.kernels.compiling import compiled, once
 from viewpass.kernels.dense import read_only
 from viewpass.kernels.grid import LANES, STEP, Array, Floats, Integers, Mask
 from viewpass.kernels.lanes import clear, fold, new_lanes
-from viewpass.kernels.reference import lane_sum
-
-NORM_VALUES = 2**17  # of centres that are squared at a time
 
 
 def _refresh(steps, counts, alpha, changed, before, centres, squares, traces, shifts):  # type: ignore[no-untyped-def]
@@ -52,22 +51,6 @@ def _refresh(steps, counts, alpha, changed, before, centres, squares, traces, sh
         shifts[k] = fold(shift)
 
 
-def _dots(centres, others, clusters, out):  # type: ignore[no-untyped-def]
-    """u_k.y of some clusters, whose y follow one another.  IN centres, others, clusters; OUT out."""
-    width = centres.shape[1]
-    whole = width // LANES * LANES
-    lanes = new_lanes()
-    for c in range(clusters.shape[0]):
-        k = clusters[c]
-        clear(lanes)
-        for j in range(0, whole, LANES):
-            for lane in range(LANES):
-                lanes[lane] += centres[k, j + lane] * others[c, j + lane]
-        for j in range(whole, width):
-            lanes[j - whole] += centres[k, j] * others[c, j]
-        out[c] = fold(lanes)
-
-
 def _in_eights(values, out):  # type: ignore[no-untyped-def]
     """IN values (K x d); OUT out (K / 8 x d x 8, float32, what is over zero)."""
     n_clusters = values.shape[0]
@@ -86,12 +69,10 @@ _SIGNATURES = {
         *(_F64[:, ::1], _F64[::1], _F64[::1], _F64[::1]),
     ),
     "in_eights": types.void(_MATRIX, types.float32[:, :, ::1]),
-    "dots": types.void(_MATRIX, _MATRIX, read_only(_I64, 1), _F64[::1]),
 }
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "refresh": _refresh,
     "in_eights": _in_eights,
-    "dots": _dots,
 }
 
 
@@ -117,11 +98,12 @@ def refresh(
 
 def squared_norms(centres: Floats) -> Floats:
     """|u_k|^2 of every centre."""
-    out, size = np.empty(len(centres)), max(1, NORM_VALUES // max(centres.shape[1], 1))
-    for first in range(0, len(centres), size):
-        some = centres[first : first + size]
-        out[first : first + size] = lane_sum(some * some)
-    return out
+    values, both = np.ascontiguousarray(centres), np.empty((len(centres), 2))
+    width, here, out = values.shape[1], address_of(values), address_of(both)
+    for k in range(len(values)):
+        centre = here + 8 * k * width
+        run("lengths", 0, centre, centre, width, out + 16 * k)
+    return both[:, 0].copy()
 
 
 def in_eights(values: Floats, out: Array) -> None:
@@ -131,7 +113,9 @@ def in_eights(values: Floats, out: Array) -> None:
 
 def centre_terms(centres: Floats, steps: Integers, clusters: Integers) -> Floats:
     """u_k.R_k of some clusters."""
-    out = np.empty(len(clusters))
-    sums = np.multiply(steps[clusters], STEP, dtype=np.float64)
-    _kernel("dots")(np.ascontiguousarray(centres), sums, clusters, out)
+    values, sums, out = np.ascontiguousarray(centres), np.ascontiguousarray(steps), np.empty(len(clusters))
+    width, here, there, target = values.shape[1], address_of(values), address_of(sums), address_of(out)
+    for place, k in enumerate(clusters.tolist()):
+        at = 8 * k * width
+        run("trace", 0, here + at, there + at, width, target + 8 * place)
     return out

@@ -60,7 +60,7 @@ def yielding() -> int:
         return 0
 
 
-def run(name: str, table: int, a: int = 0, b: int = 0, c: int = 0) -> int:
-    """Run a phase on the desk that lies there; without the interpreter's lock."""
-    result: int = _caller()(_compiled(name).address, table, 0, a, b, c)
+def run(name: str, table: int, a: int = 0, b: int = 0, c: int = 0, d: int = 0) -> int:
+    """Run a phase on the desk that lies there (0: it needs none); without the interpreter's lock."""
+    result: int = _caller()(_compiled(name).address, table, a, b, c, d)
     return result
