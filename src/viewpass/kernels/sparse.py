@@ -201,6 +201,19 @@ def _add(data, indices, indptr, rows, inverse, labels, sign, sums, counts):  # t
                 sums[k, np.uintp(indices[p])] += sign * (rounded.view(np.int64) - ROUNDER_BITS)
 
 
+def _weigh(data, indices, indptr, rows, inverse, memberships, out):  # type: ignore[no-untyped-def]
+    """Add x_i v_i' of rows on the grid, row after row.  IN data ... memberships (a line a row); INOUT out."""
+    n_clusters = memberships.shape[1]
+    for r in range(rows.shape[0]):
+        i = rows[r]
+        scale = inverse[i]
+        for p in range(indptr[i], indptr[i + 1]):
+            value = (np.float64(data[p]) * scale + ROUNDER) - ROUNDER
+            column = np.uintp(indices[p])
+            for k in range(n_clusters):
+                out[column, k] += value * memberships[r, k]
+
+
 _F64, _F32, _I64, _I32 = types.float64, types.float32, types.int64, types.int32
 _ROWS, _FLAGS = read_only(_I64, 1), read_only(types.boolean, 1)
 _FLOATS, _MATRIX = read_only(_F64, 1), read_only(_F64, 2)
@@ -215,6 +228,7 @@ _REST = {
     "distances": (_ROWS, _FLOATS, _MATRIX, _FLOATS, _F64[::1], _F64[:, ::1]),
     "settle": (_ROWS, _ROWS, _FLOATS, _MATRIX, _FLOATS, _F64[::1]),
     "add": (_ROWS, _FLOATS, read_only(_I32, 1), _I64, _I64[:, ::1], _I64[::1]),
+    "weigh": (_ROWS, _FLOATS, _MATRIX, _F64[:, ::1]),
 }
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "measure": _measure,
@@ -223,6 +237,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "distances": _distances,
     "settle": _settle,
     "add": _add,
+    "weigh": _weigh,
 }
 
 

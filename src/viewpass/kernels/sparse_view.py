@@ -106,5 +106,6 @@ class SparseView:
         return unit
 
     def weighed_sums(self, rows: Integers, inverse: Floats, memberships: Floats) -> Floats:
-        sums: Floats = self.unit_rows(rows, inverse).T @ memberships  # row after row
-        return sums
+        out = np.zeros((self.shape[1], memberships.shape[1]))
+        kernel("weigh", *self._types)(*self._arrays, rows, inverse, memberships, out)
+        return out
