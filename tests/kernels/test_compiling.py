@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import gc
+import re
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from viewpass.kernels import compiling
+import pytest
+from numba import njit, types
+
+from viewpass.kernels import compiling, lean
+from viewpass.kernels.chunk import crew, deciding, renewing
 
 
 def test_threads_that_ask_at_the_same_time_get_one_kernel():
@@ -59,3 +65,32 @@ def test_code_from_the_cache_is_not_counted_as_compiling(monkeypatch, tmp_path):
 
 def _triple(x: float) -> float:
     return 3.0 * x
+
+
+@pytest.mark.parametrize("function", [deciding.decide, renewing.renewed, crew.iterate])
+def test_the_shorter_way_through_the_compiler_makes_the_same_machine_code(monkeypatch, function):
+    def code() -> str:
+        kernel = njit(types.int64(*[types.int64] * 9), **compiling._LEAN)(function)
+        (text,) = kernel.inspect_asm().values()
+        return re.sub(r"_Z[\w$.]*|\S*NumbaEnv\S*|\S*<\S*>\S*", "name", text)
+
+    short = code()
+    monkeypatch.setattr(lean.Lean, "works", False)
+    assert code() == short
+
+
+def test_a_numba_that_is_built_otherwise_goes_its_own_way(monkeypatch):
+    def lost(*_: object) -> None:
+        raise AttributeError
+
+    monkeypatch.setattr(lean.Lean, "works", True)
+    monkeypatch.setattr(lean._Lower, "lower_binop", lost)
+    assert compiling.compiled(lambda x: 4.0 * x, "float64(float64)")(4.0) == 16.0
+    assert not lean.Lean.works
+
+
+def test_what_cannot_be_compiled_is_told(monkeypatch):
+    monkeypatch.setattr(lean.Lean, "works", True)
+    with pytest.raises(Exception, match="nowhere"):
+        compiling.compiled(lambda x: x.nowhere, "float64(float64)")
+    assert gc.isenabled()

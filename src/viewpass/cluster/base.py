@@ -7,6 +7,7 @@ import os
 from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -59,6 +60,13 @@ class ViewReader(
     @abstractmethod
     def _fitted_schema(self) -> Schema:
         """Names and widths of the views, or AttributeError."""
+
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> list[str]:
+        """Asked at every fit, and found by way of the signature of `__init__`."""
+        names: list[str] = super()._get_param_names()
+        return names
 
     # ---- a fit that fails leaves no trace: it is done on a blank copy
 

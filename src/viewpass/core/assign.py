@@ -8,6 +8,7 @@ neither the blocks nor the threads.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import prod
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from viewpass.kernels.scratch import Scratch
 from viewpass.kernels.threads import run_blocks, single_threaded_blas
 from viewpass.views.rows import MeasuredRows
 
+FEW_ROWS, FEW_SUMS = 4096, 2**16  # room for less is the same: chunks of several sizes have it in turn
 SMALLEST_PART = 128  # rows looked at again that are worth a thread of their own
 MOST_OF = 0.6  # of a chunk's rows in doubt: look at all of them, which needs no gathering
 
@@ -99,8 +101,8 @@ class Workspace:
         """Room for the compiled phases, kept for chunks of the same shape."""
         key = (*sizes, tile_rows)
         if self._shape != key or self._capacity < n_rows or len(self._rooms) < n_threads:
-            self._shape, self._capacity = key, n_rows
-            self._rooms = [new_room(*sizes, n_rows, tile_rows) for _ in range(n_threads)]
+            self._shape, self._capacity = key, max(n_rows, FEW_ROWS)
+            self._rooms = [new_room(*sizes, self._capacity, tile_rows) for _ in range(n_threads)]
         return self._rooms[:n_threads]
 
     def shelf(
@@ -116,13 +118,21 @@ class Workspace:
     ) -> Shelf:
         """What chunks of one shape need besides their rows; it serves one at a time."""
         rooms = self.rooms((len(widths), n_clusters, sum(widths)), n_rows, n_threads, tile_rows)
-        key = (n_rows, widths, n_clusters, n_spans, sparse, *map(id, rooms))
+        most_rows = max(n_rows, FEW_ROWS)
+        key = (most_rows, widths, n_clusters, n_spans, sparse, *map(id, rooms))
         if self._shelf is None or self._shelf[0] != key:
-            self._shelf = key, Shelf(n_rows, widths, n_clusters, n_spans, rooms, sparse=sparse)
+            self._shelf = key, Shelf(most_rows, widths, n_clusters, n_spans, rooms, sparse=sparse)
         return self._shelf[1]
 
-    def release(self) -> None:
+    def release(self, *, small_too: bool = True) -> None:
         """Give the room back as well; it is made anew when needed."""
+        if (
+            not small_too
+            and self._shape
+            and self._capacity == FEW_ROWS
+            and prod(self._shape[1:3]) <= FEW_SUMS
+        ):
+            return
         self.__post_init__()
         self._rooms, self._shape, self._shelf = [], (), None
         self.pool.clear()

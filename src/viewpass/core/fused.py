@@ -16,8 +16,10 @@ from viewpass.kernels.chunk.desk import (
     AGE,
     CENTRES_AT,
     DISTANCE,
+    END,
     FILL,
     FRESH,
+    JOIN,
     KEPT,
     KNOWN,
     LABELS,
@@ -112,6 +114,7 @@ class Step:
             tile_rows=_tile_rows(n_columns, rows),
         )
         self.shelf.lay(desk)
+        desk.table[END] = rows.n_rows
         self.last = centres.packed(widths, sparse=self.sparse)
         desk.put_all(LAST, self.last.on_desk)
 
@@ -195,7 +198,7 @@ class Step:
         new = Packed.room(self.n_clusters, self.widths, sparse=self.sparse, pool=self.workspace.pool)
         new.known[:] = self.last.known
         numbers[:] = rules.alpha, rules.tol, last_loss, 0.0, 0.0
-        self.shelf.applied[:] = 0
+        self.shelf.applied[: self.rows.n_rows] = 0
         desk.put_all(NEW, new.on_desk)
         desk.put(KNOWN, new.known)
         table[AGE], table[MOST_AGE] = 0, min(rules.max_iter, MOST_UPDATES)
@@ -271,6 +274,8 @@ class Step:
             desk.put(KEPT, pool.lend(size * self.n_clusters, np.float64))
         losses = np.empty((2, -(-self.rows.n_rows // size)))
         desk.put(LOSSES, losses)
+        if again:
+            table[JOIN] = step.address("join")
         self._run("several", size, again)
         n_done = int(table[N_DONE])
         self.rows.measured |= fresh and n_done * size >= self.rows.n_rows

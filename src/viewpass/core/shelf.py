@@ -14,7 +14,6 @@ from viewpass.kernels.chunk.desk import (
     CENTRES_AT,
     CHANGED,
     COMPLETE,
-    END,
     FALLEN,
     FALLS,
     FIRST,
@@ -70,44 +69,42 @@ class Shelf:
         self.rooms = rooms
         self._desk = desk = Desk(SLOTS)
         n_views, table = len(widths), desk.table
-        starts = np.zeros(n_views, dtype=np.int64)
-        np.cumsum(widths[:-1], out=starts[1:])
-        self.numbers: Floats = np.zeros(WIDEST + 1)
-        self.sync: Integers = np.zeros(SYNC_WORDS, dtype=np.int64)
-        self.stale: Mask = np.zeros((n_spans, n_clusters), dtype=bool)
-        self.by_span: Integers = np.zeros((3, n_spans), dtype=np.int64)
-        self.applied = np.zeros(n_rows, dtype=np.int32)
-        moves = np.zeros((4, n_views, n_clusters))
-        sums = np.zeros((2, MOST_UPDATES + 1, n_views, n_clusters))
-        lying = {
-            WIDTHS: np.array(widths, dtype=np.int64),
-            STARTS: starts,
-            ROOMS: np.array([room.address for room in rooms], dtype=np.int64),
-            NUMBERS: self.numbers,
-            SYNC: self.sync,
-            STALE: self.stale,
-            **dict(zip((COMPLETE, LOOKED, SPAN_MOVED), self.by_span, strict=True)),
-            APPLIED: self.applied,
-            **dict(zip((SHIFTS, RISES, FALLS, TRACES_NOW), moves, strict=True)),
-            RISEN: sums[0],
-            FALLEN: sums[1],
-            OLD: np.empty(n_rows, dtype=np.int32),
-            MOVED: np.empty(n_rows, dtype=np.int64),
-            SEEN: np.empty(n_views, dtype=bool),
-            CHANGED: np.empty(n_clusters, dtype=bool),
-            FLAT: np.empty(0 if sparse else n_clusters * sum(widths), dtype=np.float32),
-        }
-        if sparse:
-            lying[ORDER] = np.empty(n_rows, dtype=np.int64)
-            lying[BOUNDS] = np.empty(n_clusters + 1, dtype=np.int64)
-        for slot, array in lying.items():
-            desk.put(slot, array)
+        n_lines, n_sums = n_views * n_clusters, n_clusters * sum(widths)
+        wanted = [
+            (WIDTHS, n_views, np.int64),
+            (STARTS, n_views, np.int64),
+            (ROOMS, len(rooms), np.int64),
+            (NUMBERS, WIDEST + 1, np.float64),
+            (SYNC, SYNC_WORDS, np.int64),
+            (STALE, n_spans * n_clusters, np.bool_),
+            (COMPLETE, 3 * n_spans, np.int64),
+            *((slot, n_lines, np.float64) for slot in (SHIFTS, RISES, FALLS, TRACES_NOW)),
+            *((slot, (MOST_UPDATES + 1) * n_lines, np.float64) for slot in (RISEN, FALLEN)),
+            (APPLIED, n_rows, np.int32),
+            (OLD, n_rows, np.int32),
+            (MOVED, n_rows, np.int64),
+            (SEEN, n_views, np.bool_),
+            (CHANGED, n_clusters, np.bool_),
+            (FLAT, 0 if sparse else n_sums, np.float32),
+            (ORDER, n_rows if sparse else 0, np.int64),
+            (BOUNDS, n_clusters + 1, np.int64),
+        ]
+        desk.furnish(wanted, zeroed=True)
+        desk.held(WIDTHS)[:] = widths
+        desk.held(STARTS)[1:] = np.cumsum(widths[:-1])
+        desk.held(ROOMS)[:] = [room.address for room in rooms]
+        self.numbers: Floats = desk.held(NUMBERS)
+        self.sync: Integers = desk.held(SYNC)
+        self.stale: Mask = desk.held(STALE).reshape(n_spans, n_clusters)
+        self.by_span: Integers = desk.held(COMPLETE).reshape(3, n_spans)
+        self.applied = desk.held(APPLIED)
         values = {
             N_CLUSTERS: n_clusters,
             N_COLUMNS: sum(widths),
             BEGIN: 0,
-            END: n_rows,
             N_SPANS: n_spans,
+            LOOKED: table[COMPLETE] + 8 * n_spans,
+            SPAN_MOVED: table[COMPLETE] + 16 * n_spans,
             N_ROOMS: len(rooms),
             CENTRES_AT: LAST,
             WORST: 0,
@@ -116,8 +113,8 @@ class Shelf:
         }
         for slot, value in values.items():
             table[slot] = value
-        self._slots = np.array([*lying, *values])
-        self._n_sums = n_clusters * sum(widths)
+        self._slots = np.array([*(slot for slot, _, _ in wanted), *values])
+        self._n_sums = n_sums
         self._parted = False
 
     def lay(self, desk: Desk) -> None:

@@ -266,7 +266,7 @@ class Stream:
             tried = begin_unweighed(rows, self.plan, self.workspace, self.rng, whole=whole)
             rows = self._weighed(rows.chunk, learnt_weights(tried.total, self.plan.rules.alpha))
         first = begin(rows, self.plan, self.workspace, self.rng, whole=whole)
-        self.workspace.release()  # of room for other numbers of rows and clusters
+        self.workspace.release(small_too=False)  # of room for other numbers of rows and clusters
         outcome = first.outcome
         outcome.total = widened(outcome.total, schema)
         asked = outcome.total.n_clusters if first.consensus == "plain" else self.plan.n_clusters

@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from numba import njit
 
+_Lean: Any
+try:
+    from viewpass.kernels.lean import Lean as _Lean
+except ImportError:  # a numba that is built otherwise: its own way takes longer, and comes to the same
+    _Lean = None
+
 logger = logging.getLogger("viewpass")
 
 NOTICE_SECONDS = 1.0
 _spent = 0.0  # seconds of compiling in this process
 
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+if _Lean is not None:
+    _OPTIONS["pipeline_class"] = _Lean
 # For functions that only compiled ones call, and that allocate nothing: no way in from Python or C, no
 # counting of references, no rewriting of expressions. That is some half of what there would be to compile.
-_LEAN: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False} | dict.fromkeys(
-    ("no_cpython_wrapper", "no_cfunc_wrapper", "no_rewrites"), True
+_LEAN: dict[str, Any] = (
+    _OPTIONS
+    | {"_nrt": False}
+    | dict.fromkeys(("no_cpython_wrapper", "no_cfunc_wrapper", "no_rewrites"), True)
 )
 
 
@@ -37,9 +50,7 @@ def called(function: Callable[..., Any]) -> Any:
 
 def compiled(function: Callable[..., Any], signature: Any) -> Callable[..., Any]:
     """Compile `function` for one signature: no GIL, no fastmath, cached where a folder allows it."""
-    result: Callable[..., Any] = _timed(
-        {"nogil": True, "error_model": "numpy"}, function, signature, function.__name__
-    )
+    result: Callable[..., Any] = _timed(_OPTIONS, function, signature, function.__name__)
     return result
 
 
@@ -49,16 +60,37 @@ def _timed(options: dict[str, Any], function: Callable[..., Any], signature: Any
     if _fingerprint() not in function.__qualname__:
         function.__qualname__ = f"{name}_{_fingerprint()}"
     began = time.perf_counter()
-    try:
-        kernel = njit(signature, cache=True, **options)(function)
-    except RuntimeError as problem:
-        # Numba has no folder to write to (a read-only install without a home): work without a cache.
-        if "cache" not in str(problem):
-            raise
-        kernel = njit(signature, **options)(function)
+    with _undisturbed():
+        kernel = _made(options | {"cache": True}, function, signature)
     if not kernel.stats.cache_hits:
         _notice(time.perf_counter() - began)
     return kernel
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Without collections of garbage: a compiler makes many objects, and hardly any."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _made(options: dict[str, Any], function: Callable[..., Any], signature: Any) -> Any:
+    try:
+        return njit(signature, **options)(function)
+    except Exception as problem:
+        # Numba has no folder to write to (a read-only install without a home): work without a cache.
+        if options["cache"] and isinstance(problem, RuntimeError) and "cache" in str(problem):
+            return _made(options | {"cache": False}, function, signature)
+        # A numba whose passes are not those we know: what is wrong in earnest, its own will tell.
+        if _Lean is None or not _Lean.works:
+            raise
+        _Lean.works = False
+        return _made(options, function, signature)
 
 
 def _notice(seconds: float) -> None:

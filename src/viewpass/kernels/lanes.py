@@ -1,4 +1,4 @@
-"""The fixed order of adding for norms and traces (see grid.LANES), compiled."""
+"""The fixed order of adding for norms and traces (see grid.LANES), and bits on the grid, compiled."""
 
 from __future__ import annotations
 
@@ -52,6 +52,16 @@ def _fold(typing: Any, lanes: Any) -> Any:
     return types.float64(_POINTER), generate
 
 
+def _bits_of(typing: Any, value: Any) -> Any:
+    """The bits of a float64 as a whole number."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.IntType(64))
+
+    return types.int64(types.float64), generate
+
+
 new_lanes: Any = intrinsic(_new_lanes)
 clear: Any = intrinsic(_clear)
 fold: Any = intrinsic(_fold)
+bits_of: Any = intrinsic(_bits_of)

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numba import types
 
+from viewpass.kernels.chunk.desk import address_of
+from viewpass.kernels.chunk.step import run
 from viewpass.kernels.compiling import compiled, once
 from viewpass.kernels.dense import read_only
 from viewpass.kernels.grid import LANES, STEP, Array, Floats, Integers, Mask
@@ -49,22 +51,6 @@ def _refresh(steps, counts, alpha, changed, before, centres, squares, traces, sh
         squares[k] = fold(square)
         traces[k] = weight * squares[k]  # u.R = u.u (T + alpha)
         shifts[k] = fold(shift)
-
-
-def _dots(centres, others, clusters, out):  # type: ignore[no-untyped-def]
-    """u_k.y of some clusters, whose y follow one another.  IN centres, others, clusters; OUT out."""
-    width = centres.shape[1]
-    whole = width // LANES * LANES
-    lanes = new_lanes()
-    for c in range(clusters.shape[0]):
-        k = clusters[c]
-        clear(lanes)
-        for j in range(0, whole, LANES):
-            for lane in range(LANES):
-                lanes[lane] += centres[k, j + lane] * others[c, j + lane]
-        for j in range(whole, width):
-            lanes[j - whole] += centres[k, j] * others[c, j]
-        out[c] = fold(lanes)
 
 
 def _in_eights(values, out):  # type: ignore[no-untyped-def]
@@ -110,13 +96,11 @@ _SIGNATURES = {
     ),
     "in_eights": types.void(_MATRIX, types.float32[:, :, ::1]),
     "in_columns": types.void(_SUMS, read_only(_I64, 1), _F64, _F64[:, ::1], _F64[::1]),
-    "dots": types.void(_MATRIX, _MATRIX, read_only(_I64, 1), _F64[::1]),
 }
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "refresh": _refresh,
     "in_eights": _in_eights,
     "in_columns": _in_columns,
-    "dots": _dots,
 }
 
 
@@ -142,9 +126,12 @@ def refresh(
 
 def squared_norms(centres: Floats) -> Floats:
     """|u_k|^2 of every centre."""
-    out, values = np.empty(len(centres)), np.ascontiguousarray(centres)
-    _kernel("dots")(values, values, np.arange(len(values)), out)
-    return out
+    values, both = np.ascontiguousarray(centres), np.empty((len(centres), 2))
+    width, here, out = values.shape[1], address_of(values), address_of(both)
+    for k in range(len(values)):
+        centre = here + 8 * k * width
+        run("lengths", 0, centre, centre, width, out + 16 * k)
+    return both[:, 0].copy()
 
 
 def in_eights(values: Floats, out: Array) -> None:
@@ -159,7 +146,9 @@ def in_columns(steps: Integers, counts: Integers, alpha: float, columns: Floats,
 
 def centre_terms(centres: Floats, steps: Integers, clusters: Integers) -> Floats:
     """u_k.R_k of some clusters."""
-    out = np.empty(len(clusters))
-    sums = np.multiply(steps[clusters], STEP, dtype=np.float64)
-    _kernel("dots")(np.ascontiguousarray(centres), sums, clusters, out)
+    values, sums, out = np.ascontiguousarray(centres), np.ascontiguousarray(steps), np.empty(len(clusters))
+    width, here, there, target = values.shape[1], address_of(values), address_of(sums), address_of(out)
+    for place, k in enumerate(clusters.tolist()):
+        at = 8 * k * width
+        run("trace", 0, here + at, there + at, width, target + 8 * place)
     return out

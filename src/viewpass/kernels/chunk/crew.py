@@ -253,6 +253,6 @@ def crew(table, _room, looking, joining, settling, _d, _e, _f, _g):
     return call(desk[REST], table, room_table, me, n_team, looking, joining, settling, 0, 0)
 
 
-def run_at(address, table, room, a, b, c):
+def run_at(address, table, a, b, c, d):
     """Run the phase that lies there, without the interpreter's lock."""
-    return call(address, table, room, a, b, c, 0, 0, 0, 0)
+    return call(address, table, 0, a, b, c, d, 0, 0, 0)

@@ -38,7 +38,7 @@ from viewpass.kernels.chunk.vector import ROWS, look_at_eight, look_at_sixteen
 from viewpass.kernels.compiling import part
 from viewpass.kernels.dense import norm_of
 from viewpass.kernels.grid import ABSENT, ROUNDER, ROUNDER_BITS
-from viewpass.kernels.lanes import new_lanes
+from viewpass.kernels.lanes import bits_of, new_lanes
 
 SAFE = 1e18  # lengths beyond it, or their inverse, may take float32 products out of its range
 
@@ -210,9 +210,9 @@ def functions(value: Any) -> dict[str, Any]:
                 row = numbers_at(x + item * column, value)
                 one = narrow_at(matrix + 4 * (listed[p] * width + column))
                 two = narrow_at(matrix + 4 * (listed[q] * width + column))
-                more = two_narrow_dots(row, one, two, min(BLOCK, width - column))
-                a += more[0]
-                b += more[1]
+                c, d = two_narrow_dots(row, one, two, min(BLOCK, width - column))
+                a += c
+                b += d
             distance[p] -= 2.0 * scale * a
             if q > p:
                 distance[q] -= 2.0 * scale * b
@@ -244,11 +244,11 @@ def functions(value: Any) -> dict[str, Any]:
         if sign > 0:
             for j in range(width):
                 rounded = np.float64(np.float64(row[j]) * scale + ROUNDER)
-                sums[j] += rounded.view(np.int64) - ROUNDER_BITS
+                sums[j] += bits_of(rounded) - ROUNDER_BITS
         else:
             for j in range(width):
                 rounded = np.float64(np.float64(row[j]) * scale + ROUNDER)
-                sums[j] -= rounded.view(np.int64) - ROUNDER_BITS
+                sums[j] -= bits_of(rounded) - ROUNDER_BITS
         return 0
 
     made = {"measure": measure, "look": look, "pair": pair, "dots": dots, "add": add}

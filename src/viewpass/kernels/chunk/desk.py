@@ -6,6 +6,7 @@ matrix of K clusters of it begins at K * STARTS[v]. Matrices with a line a view 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -87,20 +88,40 @@ LOOK_SQUARES, BASE_AT, FAR_AT, TWICE, ZEROS, ZERO_AT, PRODUCT_AT = range(22, 29)
 ROOM_SLOTS = 29
 
 
+def address_of(array: Array) -> int:
+    """Where an array lies, whole and in C order."""
+    interface = array.__array_interface__
+    assert interface["strides"] is None
+    address: int = interface["data"][0]
+    return address
+
+
 class Desk:
     """A table of addresses that keeps alive what it points to."""
 
     def __init__(self, n_slots: int) -> None:
         self.table: Integers = np.zeros(n_slots, dtype=np.int64)
-        self.address: int = self.table.__array_interface__["data"][0]
+        self.address = address_of(self.table)
         self._held: list[Any] = [None] * n_slots
 
-    def put(self, slot: int, array: Array) -> None:
-        """Lay an array down, whole and in C order."""
-        interface = array.__array_interface__
-        assert interface["strides"] is None
+    def put(self, slot: int, array: Array, address: int | None = None) -> None:
+        """Lay an array down, whole and in C order; to ask where it lies takes longer than all else."""
         self._held[slot] = array
-        self.table[slot] = interface["data"][0]
+        self.table[slot] = address_of(array) if address is None else address
+
+    def furnish(self, wanted: Sequence[tuple[int, int, Any]], *, zeroed: bool = False) -> None:
+        """Lay new arrays down: slot, size and type of each.
+
+        In one piece, each from a cache line of its own on: threads write here all the time.
+        """
+        sizes = [size * np.dtype(dtype).itemsize for _, size, dtype in wanted]
+        whole = sum(sizes) + LINE * (len(sizes) + 1)
+        piece = np.zeros(whole, dtype=np.uint8) if zeroed else np.empty(whole, dtype=np.uint8)
+        begin = address_of(piece)
+        at = -begin % LINE
+        for (slot, _, dtype), size in zip(wanted, sizes, strict=True):
+            self.put(slot, piece[at : at + size].view(dtype), begin + at)
+            at += -(-size // LINE) * LINE
 
     def held(self, slot: int) -> Array:
         """The array that lies in a slot."""
@@ -155,15 +176,9 @@ def new_room(n_views: int, n_clusters: int, n_columns: int, n_rows: int, tile_ro
         (FOUR, 4, np.float64),
         (PART_COUNTS, n_views * n_clusters, np.int64),
     )
-    # In one piece, each from a cache line of its own on: threads write here all the time.
     room = Desk(ROOM_SLOTS)
     room.table[TILE_ROWS] = tile_rows
-    lengths = [-(-size * np.dtype(dtype).itemsize // LINE) * LINE for _, size, dtype in wanted]
-    piece = np.empty(sum(lengths) + 2 * LINE, dtype=np.uint8)
-    at = -piece.__array_interface__["data"][0] % LINE
-    for (slot, size, dtype), length in zip(wanted, lengths, strict=True):
-        room.put(slot, piece[at : at + size * np.dtype(dtype).itemsize].view(dtype))
-        at += length
+    room.furnish(wanted)
     room.held(ZEROS)[:] = 0.0
     room.held(ZERO_AT)[:] = room.table[ZEROS]
     room.held(PRODUCT_AT)[:] = room.table[PRODUCT] + 8 * PAD * np.arange(ROWS)

@@ -26,7 +26,7 @@ from viewpass.kernels.chunk.memory import flags_at, floats_at, narrow_at, number
 from viewpass.kernels.chunk.vector import LANES, sparse_dots
 from viewpass.kernels.compiling import part
 from viewpass.kernels.grid import ABSENT, ROUNDER, ROUNDER_BITS
-from viewpass.kernels.lanes import new_lanes
+from viewpass.kernels.lanes import bits_of, new_lanes
 from viewpass.kernels.sparse import WIDEST, norm_of
 
 
@@ -139,11 +139,11 @@ def functions(value: Any, place: Any) -> dict[str, Any]:
         if sign > 0:
             for p in range(first, last):
                 rounded = np.float64(np.float64(data[p]) * scale + ROUNDER)
-                sums[columns[p]] += rounded.view(np.int64) - ROUNDER_BITS
+                sums[columns[p]] += bits_of(rounded) - ROUNDER_BITS
         else:
             for p in range(first, last):
                 rounded = np.float64(np.float64(data[p]) * scale + ROUNDER)
-                sums[columns[p]] -= rounded.view(np.int64) - ROUNDER_BITS
+                sums[columns[p]] -= bits_of(rounded) - ROUNDER_BITS
         return 0
 
     return {"measure": measure, "look": look, "pair": pair, "dots": dots, "add": add}

@@ -24,6 +24,7 @@ ON_DESK: dict[str, Any] = {
     **dict.fromkeys(("whether", "iterate", "rest"), crew),
 }
 FOR_SPARSE: dict[str, Any] = {"sort": summing, "fold_in": summing}  # after them
+FOR_DENSE = ("compare", "sum_up", "join")  # among them; rows of CSR that are read again are joined, too
 BY_NAME: dict[str, Any] = {"measure": deciding, "crew": crew, "several": relay, "mix": links}  # not on it
 
 
@@ -40,9 +41,9 @@ def _caller() -> Any:
 
 @cache
 def addresses(*, sparse: bool) -> tuple[int, ...]:
-    """Where the phases on the desk lie; 0 for those that only CSR needs, if it is not."""
-    found = [int(_compiled(name).address) for name in (*ON_DESK, *(FOR_SPARSE if sparse else ()))]
-    return (*found, *[0] * (len(ON_DESK) + len(FOR_SPARSE) - len(found)))
+    """Where the phases on the desk lie; 0 for those that rows of this kind do not need."""
+    needless = FOR_DENSE if sparse else FOR_SPARSE
+    return tuple(0 if name in needless else address(name) for name in (*ON_DESK, *FOR_SPARSE))
 
 
 def address(name: str) -> int:
@@ -59,7 +60,7 @@ def yielding() -> int:
         return 0
 
 
-def run(name: str, table: int, a: int = 0, b: int = 0, c: int = 0) -> int:
-    """Run a phase on the desk that lies there; without the interpreter's lock."""
-    result: int = _caller()(_compiled(name).address, table, 0, a, b, c)
+def run(name: str, table: int, a: int = 0, b: int = 0, c: int = 0, d: int = 0) -> int:
+    """Run a phase on the desk that lies there (0: it needs none); without the interpreter's lock."""
+    result: int = _caller()(_compiled(name).address, table, a, b, c, d)
     return result
