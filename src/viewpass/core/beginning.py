@@ -121,7 +121,9 @@ def begin_plain(
     if isinstance(init, str):
         if init == "random":
             memberships = start.soft_memberships(rows, n_clusters, rng)
-            return step.from_memberships(rows, memberships, rules, workspace)
+            centres = step.soft_centres(rows, memberships, rules, workspace)
+            del memberships  # as large as the distances that come next
+            return step.from_soft(rows, centres, rules, workspace)
         if init == "one seeding":
             return start.seeded(rows, n_clusters, rules, workspace, rng)
         return start.compete(rows, n_clusters, init, rules, workspace, rng, whole=whole)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -299,17 +300,21 @@ def soft_sums(
         mine = memberships[part]
         return view.weighed_sums(part, inverse, mine), mine.T @ mine, mine.sum(axis=0)
 
-    if n_threads == 1:  # wide sums: no more of them at a time than need be
-        sums, weights, counts = multiply(0)
-        for block in range(1, n_blocks):
-            for whole, more in zip((sums, weights, counts), multiply(block), strict=True):
-                whole += more
-    else:
-        parts: list[Any] = [None] * n_blocks
+    total: list[Floats] = []
+    waiting: dict[int, Any] = {}  # parts are added in order, and as soon as may be: they can be wide
+    added, taking = [0], Lock()
 
-        def work(block: int, _: int) -> None:
-            parts[block] = multiply(block)
+    def work(block: int, _: int) -> None:
+        part = multiply(block)
+        with taking:
+            waiting[block] = part
+            while added[0] in waiting:
+                part = waiting.pop(added[0])
+                for whole, more in zip(total, part, strict=False):
+                    whole += more
+                total.extend(part[len(total) :])
+                added[0] += 1
 
-        run_blocks(work, n_blocks, n_threads)
-        sums, weights, counts = (sum(more[1:], more[0]) for more in zip(*parts, strict=True))
+    run_blocks(work, n_blocks, n_threads)
+    sums, weights, counts = total
     return np.ascontiguousarray(sums.T), weights, counts

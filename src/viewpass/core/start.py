@@ -105,10 +105,8 @@ def merged(
     set tried the objective comes out lower than by seeds or random partitions, for fewer looks.
     """
     n_seen = len(_seen(rows))
-    suited = max(LEAST_SMALL, SMALL_A_CLUSTER * n_clusters)
-    fitting = max(SMALL_SUMS // rows.n_columns, SMALL_A_CLUSTER * n_clusters)
-    n_small = min(suited, fitting, n_seen // ROWS_A_SMALL)
-    if not n_clusters < n_small <= MOST_SMALL:
+    n_small = _n_small(rows, n_seen, n_clusters)
+    if n_small is None:
         return None
     once = replace(rules, max_iter=1)
     rows_a_seed = WIDE_SEED_ROWS if rows.n_columns > n_seen else SEED_ROWS_A_CLUSTER
@@ -129,6 +127,14 @@ def merged(
     return from_labels(rows, labels, n_clusters, rules, workspace)
 
 
+def _n_small(rows: MeasuredRows, n_seen: int, n_clusters: int) -> int | None:
+    """How many small clusters are to be found on n_seen rows like these; None if they do not suit."""
+    suited = max(LEAST_SMALL, SMALL_A_CLUSTER * n_clusters)
+    fitting = max(SMALL_SUMS // rows.n_columns, SMALL_A_CLUSTER * n_clusters)
+    n_small = min(suited, fitting, n_seen // ROWS_A_SMALL)
+    return n_small if n_clusters < n_small <= MOST_SMALL else None
+
+
 def compete(
     rows: MeasuredRows,
     n_clusters: int,
@@ -147,8 +153,9 @@ def compete(
     order = rng.permutation(_seen(rows))
     effort = max(1.0, LARGE / len(order))
     heat_rules = replace(rules, max_iter=min(rules.max_iter, int(HEAT_UPDATES * effort), 6))
-    if kind == "auto" and not whole:
-        some = _part(rows, order[: max(len(order) // 2, LARGE)])
+    half = order[: max(len(order) // 2, LARGE)]
+    if kind == "auto" and not whole and _n_small(rows, len(half), n_clusters) is not None:
+        some = _part(rows, half)
         most = replace(rules, max_iter=min(rules.max_iter, int(MERGED_UPDATES * effort)))
         first = merged(some, n_clusters, most, workspace, rng)
         if first is not None and some is not rows:
@@ -156,24 +163,31 @@ def compete(
             return _go_on(rows, first, few, workspace, same_rows=False)
         if first is not None:
             return first
+    n_updates = ENOUGH * rules.max_iter if whole else min(rules.max_iter, int(FINAL_UPDATES * effort))
+    final_rules = replace(rules, max_iter=n_updates)
+    sizes = [
+        min(len(order), max(int(share * len(order)), HEAT_ROWS, HEAT_ROWS_A_CLUSTER * n_clusters))
+        for share, _ in HEATS
+    ]
+    numbers = {of: round(n * min(effort, 2.0)) for of, n in CANDIDATES[kind].items()}
+    if sizes[0] * sum(numbers.values()) > MOST_HEAT_ROWS:  # very many clusters
+        numbers = {"seeded": max(1, MOST_HEAT_ROWS // sizes[0])}
+    if sum(numbers.values()) == 1 and not whole:  # nobody to compete with
+        return next(_from_seeds(rows, n_clusters, 1, final_rules, workspace, rng))
     field: list[Outcome] = []
     last: MeasuredRows | None = None
-    for share, n_left in HEATS:
-        size = min(len(order), max(int(share * len(order)), HEAT_ROWS, HEAT_ROWS_A_CLUSTER * n_clusters))
+    for size, (_, n_left) in zip(sizes, HEATS, strict=True):
         heat = last if last is not None and len(_seen(last)) == size else _part(rows, order[:size])
         if last is None:
-            numbers = {of: round(n * min(effort, 2.0)) for of, n in CANDIDATES[kind].items()}
-            if size * sum(numbers.values()) > MOST_HEAT_ROWS:  # very many clusters
-                numbers = {"seeded": max(1, MOST_HEAT_ROWS // size)}
             runs = _first_heat(heat, n_clusters, numbers, heat_rules, workspace, rng)
         else:
             runs = _next_heat(heat, field, heat_rules, workspace, same_rows=heat is last)
         n_left = n_left + 1 if n_left > 1 and effort >= 2.0 else n_left
         field = _best(runs, max(n_left, FINALISTS) if whole else n_left, rules.alpha)
         last = heat
-    n_updates = ENOUGH * rules.max_iter if whole else min(rules.max_iter, int(FINAL_UPDATES * effort))
-    final_rules = replace(rules, max_iter=n_updates)
-    (winner,) = _best(_next_heat(rows, field, final_rules, workspace, same_rows=last is rows), 1, rules.alpha)
+    settled = last is rows
+    del heat, last  # a copy of some of the rows
+    (winner,) = _best(_next_heat(rows, field, final_rules, workspace, same_rows=settled), 1, rules.alpha)
     return winner
 
 
@@ -251,8 +265,11 @@ def _from_seeds(
         for labels in seeded_labels(heat, n_clusters, n_sets, rng):
             yield from_labels(heat, labels, n_clusters, rules, workspace)
         return
-    for labels in seeded_labels(drawn, n_clusters, n_sets, rng):
+    sets = seeded_labels(drawn, n_clusters, n_sets, rng)
+    for number, labels in enumerate(sets):
         centres = step.centres_of(drawn, empty_statistics(drawn, n_clusters), labels, rules, workspace)
+        if number == n_sets - 1:
+            del drawn
         yield step.from_centres(heat, empty_statistics(heat, n_clusters), centres, rules, workspace)
 
 

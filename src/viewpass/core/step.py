@@ -114,10 +114,19 @@ def centres_of(
 
 def from_memberships(rows: MeasuredRows, memberships: Floats, rules: Rules, workspace: Workspace) -> Outcome:
     """The very first chunk from a soft V (the published start): its first centres solve Eq. 11 whole."""
+    return from_soft(rows, soft_centres(rows, memberships, rules, workspace), rules, workspace)
+
+
+def soft_centres(rows: MeasuredRows, memberships: Floats, rules: Rules, workspace: Workspace) -> Centres:
+    """The first centres of a soft V."""
     rows.measure(workspace.n_threads)
     filling = _filling(rows, rules, first=True)
-    centres = centre_rules.from_memberships(rows, memberships, rules.alpha, filling, workspace.n_threads)
-    nothing = Statistics(memberships.shape[1], [0 if x is None else x.shape[1] for x in rows.chunk.views])
+    return centre_rules.from_memberships(rows, memberships, rules.alpha, filling, workspace.n_threads)
+
+
+def from_soft(rows: MeasuredRows, centres: Centres, rules: Rules, workspace: Workspace) -> Outcome:
+    """The very first chunk from the centres of a soft V, which count as the first update."""
+    nothing = Statistics(centres.n_clusters, [0 if x is None else x.shape[1] for x in rows.chunk.views])
     decision, total = assign_and_add(rows, centres, nothing, workspace, keep=True)
     assert total is not None
     value = loss(centres, total, rules.alpha)
