@@ -12,7 +12,15 @@ import viewpass as vp
 from viewpass.core import step
 from viewpass.core.assign import Workspace
 from viewpass.core.ridge import ridged_objective
-from viewpass.core.start import CANDIDATES, compete, empty_statistics, from_labels
+from viewpass.core.start import (
+    CANDIDATES,
+    FINAL_UPDATES,
+    HEAT_ROWS_A_CLUSTER,
+    MOST_HEAT_ROWS,
+    compete,
+    empty_statistics,
+    from_labels,
+)
 from viewpass.core.step import Rules
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
@@ -101,3 +109,20 @@ def test_the_ridged_objective_is_that_of_the_best_centres(ridge):
             wanted += np.square(mine - centre).sum() + ridge * np.square(centre).sum()
         wanted -= np.square(unit).sum()
     assert ridged_objective(total, ridge) == pytest.approx(wanted, abs=1e-6)
+
+
+def test_very_many_clusters_start_from_one_seeding_on_all_rows_whatever_the_threads():
+    n_clusters = MOST_HEAT_ROWS // (2 * HEAT_ROWS_A_CLUSTER) + 1  # too many for two candidates
+    rng = np.random.default_rng(3)
+    views = [rng.standard_normal((HEAT_ROWS_A_CLUSTER * n_clusters, 3)) for _ in range(2)]
+    rows = MeasuredRows(Chunk.of(views, observed=rng.random((len(views[0]), 2)) < 0.8))
+    found = []
+    for n_threads in (1, 2):
+        workspace, rng = Workspace(n_threads), np.random.default_rng(4)
+        outcome = compete(
+            *(rows, n_clusters, "auto", Rules(0.1, 20, 1e-6, "mean"), workspace, rng), whole=False
+        )
+        assert len(np.unique(outcome.decision.labels)) > 0.9 * n_clusters
+        assert workspace.n_looks <= (1 + FINAL_UPDATES) * rows.n_rows
+        found.append(outcome.decision.labels)
+    np.testing.assert_array_equal(*found)
