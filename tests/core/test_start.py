@@ -114,7 +114,7 @@ def test_the_ridged_objective_is_that_of_the_best_centres(ridge):
 def test_very_many_clusters_start_from_one_seeding_on_all_rows_whatever_the_threads():
     n_clusters = MOST_HEAT_ROWS // (2 * HEAT_ROWS_A_CLUSTER) + 1  # too many for two candidates
     rng = np.random.default_rng(3)
-    views = [rng.standard_normal((HEAT_ROWS_A_CLUSTER * n_clusters, 3)) for _ in range(2)]
+    views = [rng.standard_normal((HEAT_ROWS_A_CLUSTER * n_clusters + 2000, 3)) for _ in range(2)]
     rows = MeasuredRows(Chunk.of(views, observed=rng.random((len(views[0]), 2)) < 0.8))
     found = []
     for n_threads in (1, 2):
