@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from viewpass.core import centres as centre_rules
+from viewpass.core import soft
 from viewpass.core.assign import Decision, Workspace, assign_and_add, look_again
 from viewpass.core.bounds import doubtful_rows
 from viewpass.core.centres import Centres, ChunkMean, Filling
@@ -121,7 +122,7 @@ def soft_centres(rows: MeasuredRows, memberships: Floats, rules: Rules, workspac
     """The first centres of a soft V."""
     rows.measure(workspace.n_threads)
     filling = _filling(rows, rules, first=True)
-    return centre_rules.from_memberships(rows, memberships, rules.alpha, filling, workspace.n_threads)
+    return soft.from_memberships(rows, memberships, rules.alpha, filling, workspace.n_threads)
 
 
 def from_soft(rows: MeasuredRows, centres: Centres, rules: Rules, workspace: Workspace) -> Outcome:
