@@ -24,7 +24,6 @@ def from_memberships(
     n_clusters = memberships.shape[1]
     views: list[ViewCentres | None] = [None] * rows.n_views
     known = [np.zeros(n_clusters, dtype=bool) for _ in range(rows.n_views)]
-
     by_view = all(view is None or view.kind == "sparse" for view in rows.views)
     found: list[Any] = [None] * rows.n_views
 
@@ -77,20 +76,27 @@ def soft_sums(
         return view.weighed_sums(part, inverse, mine), mine.T @ mine, mine.sum(axis=0)
 
     total: list[Floats] = []
-    waiting: dict[int, Any] = {}  # parts are added in order, and as soon as may be: they can be wide
-    added, taking = [0], Lock()
+    waiting: dict[int, tuple[Floats, ...]] = {}
+    taking, n_added = Lock(), 0
 
     def work(block: int, _: int) -> None:
+        nonlocal n_added
         part = multiply(block)
         with taking:
             waiting[block] = part
-            while added[0] in waiting:
-                part = waiting.pop(added[0])
-                for whole, more in zip(total, part, strict=False):
-                    whole += more
-                total.extend(part[len(total) :])
-                added[0] += 1
+            while n_added in waiting:  # in order, and as soon as may be: parts can be wide
+                _add(total, waiting.pop(n_added))
+                n_added += 1
 
     run_blocks(work, n_blocks, n_threads)
     sums, weights, counts = total
     return np.ascontiguousarray(sums.T), weights, counts
+
+
+def _add(total: list[Floats], part: tuple[Floats, ...]) -> None:
+    """Add a part to the sums; the first becomes them.  INOUT total."""
+    if not total:
+        total.extend(part)
+        return
+    for whole, more in zip(total, part, strict=True):
+        whole += more
