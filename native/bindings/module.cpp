@@ -1,6 +1,9 @@
 // The extension module viewpass._native: what Python sees of native/.
-#include <nanobind/nanobind.h>
+#include "arrays.hpp"
 
-namespace nb = nanobind;
-
-NB_MODULE(_native, m) { m.doc() = "The compiled core of viewpass."; }
+NB_MODULE(_native, m) {
+  m.doc() = "The compiled core of viewpass.";
+  viewpass::bind_rows(m);
+  viewpass::bind_steps(m);
+  viewpass::bind_starts(m);
+}

@@ -1,0 +1,175 @@
+#include "centres.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "exact.hpp"
+
+namespace viewpass {
+
+namespace {
+
+constexpr std::size_t kColumns = 4096;  // of a part of a sparse layout
+
+}  // namespace
+
+ViewCentres::ViewCentres(std::size_t n, std::size_t columns, bool sparse)
+    : width(columns), n_clusters(n), squares(n, 0.0), traces(n, 0.0), known(n, 0), sparse_(sparse),
+      values_(n * columns, 0.0) {
+  make_room();
+}
+
+void ViewCentres::make_room() {
+  base.assign(round_up(n_clusters, kVector), std::numeric_limits<float>::infinity());
+  std::fill_n(base.begin(), n_clusters, 0.0f);
+  narrow_.assign(sparse_ ? 0 : n_clusters * width, 0.0f);
+  layout_.assign(sparse_ ? n_padded() * width : round_up(n_clusters, kPanel) * width, 0.0f);
+}
+
+double ViewCentres::longest() const {
+  double square = 0.0;
+  for (double s : squares) square = std::max(square, s);
+  return std::sqrt(square);
+}
+
+double ViewCentres::trace_of(std::size_t k, Span<const int64_t> sums) const {
+  return kernels().trace(centre(k).data(), sums.data(), width);
+}
+
+double ViewCentres::renew(std::size_t k, Span<const int64_t> sums, int64_t count, double alpha, Fill fill,
+                          const std::vector<double>& mean, std::vector<double>& scratch) {
+  if (count == 0) {
+    traces[k] = 0.0;
+    if (keeps(k, fill)) return 0.0;
+    scratch.assign(width, 0.0);
+    return replace(k, fill == Fill::zero ? scratch : mean);
+  }
+  scratch.resize(width);
+  kernels().scale_sums(sums.data(), kStep / (double(count) + alpha), width, scratch.data());
+  const double shift = replace(k, scratch);
+  traces[k] = (double(count) + alpha) * squares[k];  // u.R = u.u (T + alpha)
+  return shift;
+}
+
+double ViewCentres::replace(std::size_t k, Span<const double> by) {
+  const Span<double> mine = values().part(k * width, width);
+  const double shift = kernels().distance(by.data(), mine.data(), width);
+  std::copy(by.begin(), by.end(), mine.begin());
+  follow(k);
+  return shift;
+}
+
+/// What follows from a centre's values.
+void ViewCentres::follow(std::size_t k) {
+  const Kernels& use = kernels();
+  const double* u = centre(k).data();
+  squares[k] = use.f64.square(u, width);
+  base[k] = float(squares[k]);
+  if (!sparse_) use.f64.narrow(u, 1.0, width, narrow_.data() + k * width);
+}
+
+std::size_t ViewCentres::n_layout_parts() const {
+  return sparse_ ? (width + kColumns - 1) / kColumns : (n_clusters + kPanel - 1) / kPanel;
+}
+
+void ViewCentres::lay_out(std::size_t part, Span<const char> changed) {
+  if (sparse_) {  // some columns of all clusters
+    const std::size_t from = part * kColumns, to = std::min(from + kColumns, width);
+    for (std::size_t block = from; block < to; block += kLanes)
+      for (std::size_t k = 0; k < n_clusters; ++k)
+        if (changed[k])
+          for (std::size_t j = block; j < std::min(block + kLanes, to); ++j)
+            layout_[j * n_padded() + k] = float(values_[k * width + j]);
+    return;
+  }
+  const std::size_t first = part * kPanel, n = std::min(kPanel, n_clusters - first);
+  if (std::none_of(changed.begin() + first, changed.begin() + first + n, [](char c) { return c != 0; })) return;
+  float* panel = layout_.data() + first * width;
+  for (std::size_t j = 0; j < width; ++j)
+    for (std::size_t c = 0; c < n; ++c) panel[j * kPanel + c] = narrow_[(first + c) * width + j];
+}
+
+void ViewCentres::lay_out() {
+  const std::vector<char> everyone(n_clusters, 1);
+  for (std::size_t part = 0; part < n_layout_parts(); ++part) lay_out(part, everyone);
+}
+
+void ViewCentres::set_sparse(bool sparse) {
+  if (sparse == sparse_ && !layout_.empty()) return;
+  sparse_ = sparse;
+  make_room();
+  for (std::size_t k = 0; k < n_clusters; ++k) follow(k);
+  lay_out();
+}
+
+void ViewCentres::pick(const ViewCentres& all, Span<const uint32_t> clusters) {
+  width = all.width, n_clusters = clusters.size(), ready = all.ready, sparse_ = all.sparse_;
+  squares.resize(n_clusters);
+  base.assign(round_up(n_clusters, kVector), std::numeric_limits<float>::infinity());
+  for (std::size_t c = 0; c < n_clusters; ++c)
+    base[c] = all.base[clusters[c]], squares[c] = all.squares[clusters[c]];
+  if (sparse_) {
+    layout_.resize(n_padded() * width);
+    for (std::size_t j = 0; j < width; ++j)
+      for (std::size_t c = 0; c < n_clusters; ++c)
+        layout_[j * n_padded() + c] = all.layout_[j * all.n_padded() + clusters[c]];
+    return;
+  }
+  layout_.resize(round_up(n_clusters, kPanel) * width);
+  for (std::size_t first = 0; first < n_clusters; first += kPanel) {
+    const std::size_t n = std::min(kPanel, n_clusters - first);
+    float* panel = layout_.data() + first * width;
+    for (std::size_t j = 0; j < width; ++j)
+      for (std::size_t c = 0; c < n; ++c) panel[j * kPanel + c] = all.narrow(clusters[first + c])[j];
+  }
+}
+
+ViewCentres ViewCentres::take(Span<const uint32_t> clusters) const {
+  ViewCentres some(clusters.size(), width, sparse_);
+  some.ready = ready;
+  for (std::size_t c = 0; c < clusters.size(); ++c) {
+    some.replace(c, centre(clusters[c]));
+    some.known[c] = known[clusters[c]];
+  }
+  some.lay_out();
+  return some;
+}
+
+void Centres::pick(const Centres& all, Span<const uint32_t> clusters) {
+  n_clusters = clusters.size();
+  views.resize(all.views.size());
+  for (std::size_t v = 0; v < views.size(); ++v) views[v].pick(all.views[v], clusters);
+}
+
+Centres Centres::take(Span<const uint32_t> clusters) const {
+  Centres some;
+  some.n_clusters = clusters.size();
+  for (const ViewCentres& view : views) some.views.push_back(view.take(clusters));
+  return some;
+}
+
+void Centres::suit(const Rows& rows) {
+  for (std::size_t v = 0; v < views.size(); ++v) {
+    const std::size_t width = width_of(rows.views[v]);
+    if (views[v].width == 0 && !views[v].ready && width) {
+      std::vector<char> known = views[v].known;
+      views[v] = ViewCentres(n_clusters, width, is_sparse(rows.views[v]));
+      views[v].known = known;
+    } else if (width) {
+      views[v].set_sparse(is_sparse(rows.views[v]));
+    }
+  }
+}
+
+double loss(const Centres& centres, const ExactSums& total, double alpha) {
+  double value = 0.0;
+  for (std::size_t v = 0; v < centres.n_views(); ++v) {
+    const ViewCentres& u = centres.views[v];
+    for (std::size_t k = 0; u.ready && k < u.n_clusters; ++k)
+      value += u.squares[k] * (double(total.counts[v][k]) + alpha) - 2.0 * u.traces[k];
+  }
+  return value;
+}
+
+}  // namespace viewpass

@@ -1,0 +1,330 @@
+// The kernels written once, for whichever vectors the including file has chosen (simd_*.hpp).
+// Everything here has internal linkage, so that code for one instruction set never serves another.
+#pragma once
+
+#include <cmath>
+#include <limits>
+
+#include "exact.hpp"
+#include "kernels.hpp"
+
+namespace viewpass {
+namespace {
+
+constexpr float kInfinite = std::numeric_limits<float>::infinity();
+
+// ---- the float32 filter ------------------------------------------------------------------------------------
+
+/// Products of kTall rows with one panel of centres.
+template <std::size_t kVectors>
+inline void subtract_panel(const ProductTile& tile, const float* panel, std::size_t first_row,
+                           std::size_t first_cluster) {
+  Floats sums[kTall][kVectors];
+  for (std::size_t r = 0; r < kTall; ++r)
+    for (std::size_t n = 0; n < kVectors; ++n) sums[r][n] = spread(0.0f);
+  const float* const* rows = tile.rows + first_row;
+  for (std::size_t j = 0; j < tile.n_columns; ++j) {
+    Floats centres[kVectors];
+    for (std::size_t n = 0; n < kVectors; ++n) centres[n] = load(panel + j * kPanel + n * kFloats);
+    for (std::size_t r = 0; r < kTall; ++r) {
+      const Floats value = spread(rows[r][j]);
+      for (std::size_t n = 0; n < kVectors; ++n) sums[r][n] = multiply_add(centres[n], value, sums[r][n]);
+    }
+  }
+  for (std::size_t r = 0; r < kTall; ++r) {
+    const Floats twice = spread(tile.twice[first_row + r]);
+    for (std::size_t n = 0; n < kVectors; ++n) {
+      float* at = tile.lines[first_row + r] + first_cluster + n * kFloats;
+      store(at, load(at) - sums[r][n] * twice);
+    }
+  }
+}
+
+void subtract_products(const ProductTile& tile) {
+  for (std::size_t first = 0; first < tile.n_clusters; first += kPanel) {
+    const float* panel = tile.panels + first / kPanel * tile.panel_stride;
+    const bool half = tile.n_clusters - first <= kFloats;
+    for (std::size_t r = 0; r < tile.n_rows; r += kTall)
+      half ? subtract_panel<1>(tile, panel, r, first) : subtract_panel<2>(tile, panel, r, first);
+  }
+}
+
+template <std::size_t kVectors, class T, class Index>
+inline void subtract_entries(SparseRow<T, Index> row, double scale, const float* table, std::size_t n_padded,
+                             float* line) {
+  Floats sums[kVectors];
+  for (std::size_t n = 0; n < kVectors; ++n) sums[n] = spread(0.0f);
+  for (std::size_t p = 0; p < row.n; ++p) {
+    const Floats value = spread(float(double(row.values[p]) * scale));
+    const float* centres = table + std::size_t(row.columns[p]) * n_padded;
+    for (std::size_t n = 0; n < kVectors; ++n) sums[n] = multiply_add(load(centres + n * kFloats), value, sums[n]);
+  }
+  for (std::size_t n = 0; n < kVectors; ++n) {
+    float* at = line + n * kFloats;
+    store(at, load(at) - (sums[n] + sums[n]));
+  }
+}
+
+template <class T, class Index>
+void subtract_sparse_row(SparseRow<T, Index> row, double scale, const float* table, std::size_t n_padded,
+                         float* line) {
+  for (std::size_t from = 0; from < row.n; from += kBlock) {
+    const std::size_t n = row.n - from < kBlock ? row.n - from : kBlock;
+    const SparseRow<T, Index> part{row.values + from, row.columns + from, n};
+    std::size_t k = 0;
+    for (; k + 4 * kFloats <= n_padded; k += 4 * kFloats)
+      subtract_entries<4>(part, scale, table + k, n_padded, line + k);
+    switch ((n_padded - k) / kFloats) {
+      case 3: subtract_entries<3>(part, scale, table + k, n_padded, line + k); break;
+      case 2: subtract_entries<2>(part, scale, table + k, n_padded, line + k); break;
+      case 1: subtract_entries<1>(part, scale, table + k, n_padded, line + k); break;
+      default: break;
+    }
+  }
+}
+
+inline float sum_of(Floats v) {
+  float lanes[kFloats];
+  store(lanes, v);
+  for (std::size_t half = kFloats / 2; half; half /= 2)
+    for (std::size_t n = 0; n < half; ++n) lanes[n] += lanes[n + half];
+  return lanes[0];
+}
+
+inline float least_of(Floats v) {
+  float lanes[kFloats];
+  store(lanes, v);
+  float least = lanes[0];
+  for (std::size_t n = 1; n < kFloats; ++n) least = lanes[n] < least ? lanes[n] : least;
+  return least;
+}
+
+void two_products(const float* row, const float* a, const float* b, std::size_t width, double* products) {
+  Floats of_a[2] = {spread(0.0f), spread(0.0f)}, of_b[2] = {spread(0.0f), spread(0.0f)};
+  std::size_t j = 0;
+  for (; j + 2 * kFloats <= width; j += 2 * kFloats)
+    for (std::size_t n = 0; n < 2; ++n) {
+      const Floats value = load(row + j + n * kFloats);
+      of_a[n] = multiply_add(value, load(a + j + n * kFloats), of_a[n]);
+      of_b[n] = multiply_add(value, load(b + j + n * kFloats), of_b[n]);
+    }
+  float rest_a = 0.0f, rest_b = 0.0f;
+  for (; j < width; ++j) rest_a += row[j] * a[j], rest_b += row[j] * b[j];
+  products[0] = double(sum_of(of_a[0] + of_a[1]) + rest_a);
+  products[1] = double(sum_of(of_b[0] + of_b[1]) + rest_b);
+}
+
+TwoNearest two_nearest(const float* line, std::size_t n_padded) {
+  Floats first = spread(kInfinite), second = first;  // in each lane
+  for (std::size_t k = 0; k < n_padded; k += kFloats) {
+    const Floats value = load(line + k);
+    second = smaller(second, larger(first, value));
+    first = smaller(first, value);
+  }
+  float firsts[kFloats], seconds[kFloats];
+  store(firsts, first), store(seconds, second);
+  TwoNearest found{kInfinite, kInfinite};
+  for (std::size_t n = 0; n < kFloats; ++n) {
+    const float behind = found.nearest > firsts[n] ? found.nearest : firsts[n];
+    found.second = found.second < seconds[n] ? found.second : seconds[n];
+    found.second = found.second < behind ? found.second : behind;
+    found.nearest = found.nearest < firsts[n] ? found.nearest : firsts[n];
+  }
+  return found;
+}
+
+float lower(float* line, std::size_t n_padded, const float* const* changes, std::size_t n_lists, std::size_t own) {
+  const float mine = line[own];
+  line[own] = kInfinite;
+  Floats least = spread(kInfinite);
+  for (std::size_t k = 0; k < n_padded; k += kFloats) {
+    Floats value = load(line + k);
+    for (std::size_t v = 0; v < n_lists; ++v) value = value + load(changes[v] + k);
+    store(line + k, value);
+    least = smaller(least, value);
+  }
+  line[own] = mine;
+  return least_of(least);
+}
+
+std::size_t within(const float* line, std::size_t n_padded, float limit, std::size_t most, uint32_t* found,
+                   float* beyond) {
+  const Floats reach = spread(limit), nowhere = spread(kInfinite);
+  Floats least = nowhere;
+  std::size_t n = 0;
+  for (std::size_t k = 0; k < n_padded && n <= most; k += kFloats) {
+    const Floats value = load(line + k);
+    least = smaller(least, where_above(value, reach, nowhere));
+    uint32_t bits = at_most(value, reach);
+    for (uint32_t place = 0; bits; ++place, bits >>= 1)
+      if (bits & 1) found[n++] = uint32_t(k) + place;
+  }
+  *beyond = least_of(least);
+  return n;
+}
+
+// ---- what is exact -----------------------------------------------------------------------------------------
+
+/// The sum of term(0) ... term(n - 1) in the order of the lanes; terms(j) gives four from j on.
+template <class Terms, class Term>
+inline double lane_sum(std::size_t n, Terms terms, Term term) {
+  double lanes[kLanes];
+  constexpr std::size_t kHalf = kLanes / 2, kSums = kHalf / kDoubles;
+  const std::size_t whole = n / kLanes * kLanes;
+  for (std::size_t first = 0; first < kLanes; first += kHalf) {  // half of the lanes fit into the registers
+    Doubles sums[kSums];
+    for (std::size_t c = 0; c < kSums; ++c) sums[c] = no_doubles();
+    for (std::size_t j = first; j < whole; j += kLanes)
+      for (std::size_t c = 0; c < kSums; ++c) sums[c] = sums[c] + terms(j + c * kDoubles);
+    for (std::size_t c = 0; c < kSums; ++c) store4(lanes + first + c * kDoubles, sums[c]);
+  }
+  for (std::size_t j = whole; j < n; ++j) lanes[j - whole] += term(j);
+  return fold(lanes);
+}
+
+template <class T>
+double square(const T* row, std::size_t width) {
+  return lane_sum(
+      width,
+      [row](std::size_t j) {
+        const Doubles x = load4(row + j);
+        return x * x;
+      },
+      [row](std::size_t j) { return double(row[j]) * double(row[j]); });
+}
+
+template <class T>
+double dot(const T* a, const T* b, std::size_t width) {
+  return lane_sum(
+      width, [a, b](std::size_t j) { return load4(a + j) * load4(b + j); },
+      [a, b](std::size_t j) { return double(a[j]) * double(b[j]); });
+}
+
+double distance(const double* a, const double* b, std::size_t width) {
+  return lane_sum(
+      width,
+      [a, b](std::size_t j) {
+        const Doubles x = load4(a + j) - load4(b + j);
+        return x * x;
+      },
+      [a, b](std::size_t j) { return (a[j] - b[j]) * (a[j] - b[j]); });
+}
+
+double trace(const double* centre, const int64_t* sums, std::size_t width) {
+  double lanes[kLanes];
+  for (double& lane : lanes) lane = 0.0;
+  std::size_t j = 0;
+  for (; j + kLanes <= width; j += kLanes)
+    for (std::size_t lane = 0; lane < kLanes; ++lane)
+      lanes[lane] += centre[j + lane] * (to_double(sums[j + lane]) * kStep);
+  for (std::size_t lane = 0; j + lane < width; ++lane)
+    lanes[lane] += centre[j + lane] * (to_double(sums[j + lane]) * kStep);
+  return fold(lanes);
+}
+
+template <class T>
+void add_rows(const T* const* rows, const double* scales, std::size_t n_rows, std::size_t width, int sign,
+              int64_t* sums) {
+  constexpr std::size_t kVectors = 4, kStrip = kVectors * kDoubles;
+  const uint64_t off = n_rows * kRounderBits;  // sums of bits wrap on the way: these are whole numbers
+  const Words offs = spread_word(off);
+  const Doubles rounder = spread4(kRounder);
+  std::size_t j = 0;
+  for (; j + kStrip <= width; j += kStrip) {  // the sums of a strip stay in registers
+    Words total[kVectors];
+    for (std::size_t c = 0; c < kVectors; ++c) total[c] = no_words();
+    for (std::size_t r = 0; r < n_rows; ++r) {
+      const Doubles scale = spread4(scales[r]);
+      for (std::size_t c = 0; c < kVectors; ++c)
+        total[c] = total[c] + bits_of4(load4(rows[r] + j + c * kDoubles) * scale + rounder);
+    }
+    for (std::size_t c = 0; c < kVectors; ++c) {
+      int64_t* at = sums + j + c * kDoubles;
+      const Words steps = total[c] - offs;
+      store_words(at, sign > 0 ? load_words(at) + steps : load_words(at) - steps);
+    }
+  }
+  for (; j < width; ++j) {
+    uint64_t steps = 0 - off;
+    for (std::size_t r = 0; r < n_rows; ++r) steps += bits_of(double(rows[r][j]) * scales[r] + kRounder);
+    sums[j] = int64_t(uint64_t(sums[j]) + (sign > 0 ? steps : 0 - steps));
+  }
+}
+
+template <class T>
+void narrow(const T* row, double scale, std::size_t width, float* to) {
+  for (std::size_t j = 0; j < width; ++j) to[j] = float(double(row[j]) * scale);
+}
+
+template <class T>
+void unit(const T* row, double scale, std::size_t width, double* to) {
+  for (std::size_t j = 0; j < width; ++j) to[j] = on_grid(double(row[j]) * scale);
+}
+
+void scale_sums(const int64_t* sums, double factor, std::size_t width, double* to) {
+  for (std::size_t j = 0; j < width; ++j) to[j] = to_double(sums[j]) * factor;
+}
+
+void exact_products(const double* row, const double* panel, std::size_t width, double* products) {
+  Doubles low = no_doubles(), high = no_doubles();
+  for (std::size_t j = 0; j < width; ++j) {
+    const Doubles x = spread4(row[j]);
+    low = low + x * load4(panel + j * kExact);
+    high = high + x * load4(panel + j * kExact + kDoubles);
+  }
+  store4(products, low), store4(products + kDoubles, high);
+}
+
+template <std::size_t kRows>
+inline void weighted_strip(const double* weights, std::size_t n_weights, const double* stripe, std::size_t n_rows,
+                           double* sums) {
+  constexpr std::size_t kVectors = kStripe / kDoubles;
+  Doubles total[kRows][kVectors];
+  for (std::size_t k = 0; k < kRows; ++k)
+    for (std::size_t c = 0; c < kVectors; ++c) total[k][c] = no_doubles();
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    Doubles values[kVectors];
+    for (std::size_t c = 0; c < kVectors; ++c) values[c] = load4(stripe + i * kStripe + c * kDoubles);
+    for (std::size_t k = 0; k < kRows; ++k) {
+      const Doubles weight = spread4(weights[i * n_weights + k]);
+      for (std::size_t c = 0; c < kVectors; ++c) total[k][c] = total[k][c] + weight * values[c];
+    }
+  }
+  for (std::size_t k = 0; k < kRows; ++k)
+    for (std::size_t c = 0; c < kVectors; ++c) store4(sums + k * kStripe + c * kDoubles, total[k][c]);
+}
+
+void weighted_sums(const double* weights, std::size_t n_weights, const double* stripe, std::size_t n_rows,
+                   double* sums) {
+  std::size_t k = 0;
+  for (; k + 4 <= n_weights; k += 4) weighted_strip<4>(weights + k, n_weights, stripe, n_rows, sums + k * kStripe);
+  for (; k < n_weights; ++k) weighted_strip<1>(weights + k, n_weights, stripe, n_rows, sums + k * kStripe);
+}
+
+template <class T>
+constexpr DenseKernels<T> dense_table() {
+  return {square<T>, dot<T>, add_rows<T>, narrow<T>, unit<T>};
+}
+
+constexpr Kernels table(const char* name) {
+  return {name,
+          subtract_products,
+          subtract_sparse_row<float, int32_t>,
+          subtract_sparse_row<float, int64_t>,
+          subtract_sparse_row<double, int32_t>,
+          subtract_sparse_row<double, int64_t>,
+          two_products,
+          two_nearest,
+          lower,
+          within,
+          dense_table<float>(),
+          dense_table<double>(),
+          distance,
+          trace,
+          scale_sums,
+          exact_products,
+          weighted_sums};
+}
+
+}  // namespace
+}  // namespace viewpass

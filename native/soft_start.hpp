@@ -1,0 +1,19 @@
+// The first centres of the published start: Eq. 11 and 12 for a soft V, each view by itself.
+#pragma once
+
+#include "centres.hpp"
+#include "threads.hpp"
+
+namespace viewpass {
+
+/// Solves (V'V + alpha I) U = V'X over the rows that have a view; sums run over rows in order. `memberships` is V,
+/// rows x clusters. A cluster that no row belongs to is filled by the rows' mean (`fill`; `zero_filled`: absent rows
+/// count as zeros).
+Centres soft_centres(const Rows& rows, Grid<const double> memberships, double alpha, bool fill, bool zero_filled,
+                     Team& team);
+
+/// Solves A X = B for a symmetric positive semidefinite A by A = L D L', in fixed order; where a pivot is nothing but
+/// rounding, that unknown is 0.  INOUT a (its upper half is used up), b (the solution).
+void solve_symmetric(Grid<double> a, Grid<double> b, Team& team);
+
+}  // namespace viewpass
