@@ -278,7 +278,7 @@ uint32_t nearest_exactly(const Rows& rows, std::size_t i, const Centres& centres
 double square_of_row(const Rows& rows, std::size_t i, const Centres& centres) {
   double square = 0.0;
   for (std::size_t v = 0; v < rows.n_views(); ++v)
-    if (rows.has(v, i) && centres.views[v].ready) square += rows.lengths[v] * rows.lengths[v];
+    if (rows.has(v, i) && centres.views[v].ready) square += rows.weights[v];
   return square;
 }
 
@@ -338,7 +338,7 @@ std::vector<double> exact_panels(const ViewCentres& u) {
 
 }  // namespace
 
-void all_distances(const Rows& rows, const Centres& centres, Grid<double> out, Team& team) {
+void all_distances(const Rows& rows, const Centres& centres, bool relative, Grid<double> out, Team& team) {
   std::vector<std::vector<double>> panels(rows.n_views());
   team.each(rows.n_views(), [&](std::size_t v, std::size_t) {
     if (centres.views[v].ready && rows.seen(v)) panels[v] = exact_panels(centres.views[v]);
@@ -356,12 +356,12 @@ void all_distances(const Rows& rows, const Centres& centres, Grid<double> out, T
               add_distances(view, rows.inverse[v], begin, end, centres.views[v], panels[v], out, scratch[worker]);
           },
           rows.views[v]);
-      const double square = rows.lengths[v] * rows.lengths[v];
-      for (std::size_t i = begin; i < end; ++i)
+      const double square = rows.weights[v];
+      for (std::size_t i = begin; !relative && i < end; ++i)
         if (rows.has(v, i))
           for (double& distance : out[i]) distance += square;
     }
-    for (std::size_t i = begin; i < end; ++i) {
+    for (std::size_t i = begin; !relative && i < end; ++i) {
       const bool any = rows.has_any(i);
       for (double& distance : out[i]) distance = any ? std::max(distance, 0.0) : kNaN;
     }

@@ -54,9 +54,11 @@ uint32_t nearest_exactly(const Rows& rows, std::size_t i, const Centres& centres
 /// |x|^2 of a row over the views that have centres.
 double square_of_row(const Rows& rows, std::size_t i, const Centres& centres);
 
-/// Exact squared distances of rows from all clusters; NaN for rows without a view.  OUT out (rows x clusters).
 class Team;
-void all_distances(const Rows& rows, const Centres& centres, Grid<double> out, Team& team);
+
+/// Exact squared distances of rows from all clusters; NaN for rows without a view. `relative`: without |x|^2, as they
+/// are compared.  OUT out (rows x clusters).
+void all_distances(const Rows& rows, const Centres& centres, bool relative, Grid<double> out, Team& team);
 
 /// Of rows with these labels: the squared distance to the own cluster, and how much farther the next one is; NaN
 /// where there is none.  OUT distance, margin.

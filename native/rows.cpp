@@ -131,19 +131,21 @@ Rows Rows::part(std::size_t begin, std::size_t end) const {
 Kind Rows::measure(std::size_t begin, std::size_t end) {
   const Kernels& use = kernels();
   Kind worst = Kind::absent;
-  for (std::size_t v = 0; v < n_views(); ++v)
+  for (std::size_t v = 0; v < n_views(); ++v) {
+    const double length = std::sqrt(weights[v]);
     std::visit(
         [&](const auto& rows) {
           for (std::size_t i = begin; i < end; ++i) {
             Measured found{0.0, Kind::absent};
             if constexpr (!is_none<std::decay_t<decltype(rows)>>)
               if (!observed.data() || observed[i][v]) found = measure_row(rows, i, use);
-            inverse[v][i] = lengths[v] == 1.0 ? found.inverse : found.inverse * lengths[v];
+            inverse[v][i] = found.inverse * length;
             kinds[v][i] = found.kind;
             worst = std::max(worst, found.kind);
           }
         },
         views[v]);
+  }
   return worst;
 }
 

@@ -61,7 +61,7 @@ struct Rows {
   std::vector<View> views;
   std::size_t n_rows = 0;
   Grid<const bool> observed;     // rows x views; empty: whatever the rows show
-  std::vector<double> lengths;   // of a row that is there, in each view: 1, or less where the view weighs less
+  std::vector<double> weights;   // |x|^2 of a row that is there, in each view: 1, or less where the view weighs less
   std::vector<Span<double>> inverse;  // of each view: what a row is multiplied with to be of that length; 0: absent
   std::vector<Span<Kind>> kinds;      // of each view
   bool measured = false;

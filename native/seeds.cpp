@@ -80,8 +80,8 @@ class SeedProducts<CsrRows<T, Index>> {
 
 void draw_seeds(const Rows& rows, Grid<const double> points, Grid<int32_t> labels, Team& team) {
   const std::size_t n = rows.n_rows, n_views = rows.n_views(), n_sets = points.width();
-  std::vector<double> squares, weights(n, 0.0);
-  for (double length : rows.lengths) squares.push_back(length * length);
+  const std::vector<double>& squares = rows.weights;
+  std::vector<double> weights(n, 0.0);
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t v = 0; v < n_views; ++v)
       if (rows.has(v, i)) weights[i] += squares[v];

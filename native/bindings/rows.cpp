@@ -49,16 +49,16 @@ void take_view(nb::handle view, PyRows& made, std::size_t n_rows) {
   if (!taken) throw nb::type_error("views must be C-contiguous float32 or float64, or CSR parts of one index type");
 }
 
-PyRows make_rows(nb::list views, std::optional<Matrix2<const bool>> observed, std::vector<double> lengths,
+PyRows make_rows(nb::list views, std::optional<Matrix2<const bool>> observed, std::vector<double> weights,
                  Matrix2<double> inverse, Matrix2<uint8_t> kinds, bool measured) {
   PyRows made;
   Rows& rows = made.rows;
   rows.n_rows = inverse.shape(1);
-  rows.lengths = std::move(lengths);
+  rows.weights = std::move(weights);
   rows.measured = measured;
   expect(inverse.shape(0) == views.size() && kinds.shape(0) == views.size() && kinds.shape(1) == rows.n_rows &&
-             rows.lengths.size() == views.size(),
-         "norms, kinds and lengths of every view are needed");
+             rows.weights.size() == views.size(),
+         "norms, kinds and weights of every view are needed");
   for (nb::handle view : views) take_view(view, made, rows.n_rows);
   for (std::size_t v = 0; v < views.size(); ++v) {
     rows.inverse.push_back(grid_of(inverse)[v]);
@@ -117,11 +117,11 @@ nb::object values_of(nb::handle self, std::size_t v) {
 void bind_rows(nb::module_& m) {
   nb::class_<PyRows>(m, "Rows")
       .def("__init__",
-           [](PyRows* self, nb::list views, std::optional<Matrix2<const bool>> observed, std::vector<double> lengths,
+           [](PyRows* self, nb::list views, std::optional<Matrix2<const bool>> observed, std::vector<double> weights,
               Matrix2<double> inverse, Matrix2<uint8_t> kinds, bool measured) {
-             new (self) PyRows(make_rows(views, observed, std::move(lengths), inverse, kinds, measured));
+             new (self) PyRows(make_rows(views, observed, std::move(weights), inverse, kinds, measured));
            },
-           nb::arg("views"), nb::arg("observed").none(), nb::arg("lengths"), nb::arg("inverse").noconvert(),
+           nb::arg("views"), nb::arg("observed").none(), nb::arg("weights"), nb::arg("inverse").noconvert(),
            nb::arg("kinds").noconvert(), nb::arg("measured"))
       .def("measure", &measure, nb::arg("n_threads"))
       .def_prop_ro("measured", [](const PyRows& self) { return self.rows.measured; });

@@ -140,12 +140,13 @@ void add_links_of(Matrix2<const int32_t> near, Matrix2<const int64_t> weights, M
   add_links(all, {weights.data(), weights.size()}, near.shape(1), grid_of(links));
 }
 
-nb::ndarray<nb::numpy, double> all_distances_of(const PyRows& rows, const PyCentres& centres, std::size_t n_threads) {
+nb::ndarray<nb::numpy, double> all_distances_of(const PyRows& rows, const PyCentres& centres, bool relative,
+                                                std::size_t n_threads) {
   expect_fit(rows.rows, *centres);
   const std::size_t n = rows.rows.n_rows, n_clusters = centres->n_clusters;
   std::vector<double> out(n * n_clusters);
   without_lock(n_threads, [&](Team& team) {
-    return all_distances(rows.rows, *centres, {out.data(), n, n_clusters}, team), 0;
+    return all_distances(rows.rows, *centres, relative, {out.data(), n, n_clusters}, team), 0;
   });
   return array_of(std::move(out), {n, n_clusters});
 }
@@ -183,7 +184,8 @@ void bind_steps(nb::module_& m) {
   m.def("loss", &loss_of, nb::arg("centres"), nb::arg("sums"), nb::arg("counts"), nb::arg("alpha"));
   m.def("soft_assign", &soft_assign_rows, nb::arg("rows"), nb::arg("anchors"), nb::arg("n_threads"));
   m.def("add_links", &add_links_of, nb::arg("near"), nb::arg("weights"), nb::arg("links").noconvert());
-  m.def("all_distances", &all_distances_of, nb::arg("rows"), nb::arg("centres"), nb::arg("n_threads"));
+  m.def("all_distances", &all_distances_of, nb::arg("rows"), nb::arg("centres"), nb::arg("relative"),
+        nb::arg("n_threads"));
   m.def("own_distances", &own_distances_of, nb::arg("rows"), nb::arg("centres"), nb::arg("labels"),
         nb::arg("n_threads"));
   nb::class_<PyShard>(m, "Shard")

@@ -21,8 +21,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from viewpass.cluster.doors import is_views, matrix_source, views_source
 from viewpass.cluster.saving import save
-from viewpass.core.assign import Workspace
-from viewpass.core.loss import objective
+from viewpass.core.workspace import Workspace
+from viewpass.core.centres import objective
 from viewpass.core.model import Model, cluster_distances
 from viewpass.core.statistics import Statistics
 from viewpass.engine.local import check_passes, labels_of
@@ -221,8 +221,8 @@ class ViewClusterer(ViewReader):
     def score(self, X: Any, y: Any = None, observed: Any = None) -> float:
         """Minus the objective on X: squared distances to the nearest centres plus the ridge."""
         nearest = np.nanmin(self.transform(X, observed=observed), axis=1, initial=np.inf, where=True)
-        views = self._fitted_model().centres.views
-        ridge = sum(float(view.squares.sum()) for view in views if view is not None)
+        centres = self._fitted_model().centres
+        ridge = sum(float(centres.squares(v).sum()) for v in range(len(centres.values)))
         return -float(nearest[np.isfinite(nearest)].sum() + self.alpha * ridge)
 
     # ---- what was learnt

@@ -141,7 +141,7 @@ class IMC(ViewClusterer):
             best, fresh.objectives_ = fresh._best_start(rows)
             if isinstance(self.view_weights, str):
                 weights = learnt_weights(best.total, self.alpha)
-                rows = MeasuredRows(rows.chunk, n_threads=self.n_threads or 1, weights=weights)
+                rows = MeasuredRows(rows.chunk, weights=weights)
                 best, fresh.objectives_ = fresh._best_start(rows)
         fresh._learnt = Model(
             chunk.schema,
@@ -156,7 +156,7 @@ class IMC(ViewClusterer):
             n_clusters=best.total.n_clusters,
             weights=rows.weights,
         )
-        fresh.labels_ = best.decision.labels
+        fresh.labels_ = best.labels
         if not fresh._cut_by_views:
             fresh.n_features_in_ = sum(width or 0 for width in chunk.schema.widths)
         if chunk.row_ids is not None:

@@ -149,7 +149,7 @@ def entry_sums(source: Source, chunk_size: int, n_threads: int) -> list[float | 
     sums = np.zeros(len(runnings))
     seen = np.zeros(len(runnings), dtype=bool)
     for chunk in source.chunks(chunk_size):
-        rows = MeasuredRows(chunk, n_threads=n_threads).measure(n_threads)
+        rows = MeasuredRows(chunk).measure(n_threads)
         kept = np.flatnonzero(rows.n_seen > 0)
         for v, running in enumerate(runnings):
             filled, _, _ = running.read(rows, v, kept)

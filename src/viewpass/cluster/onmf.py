@@ -139,7 +139,7 @@ def unit_means(source: Source, chunk_size: int, n_threads: int) -> list[Floats |
     """The mean of each view's unit rows, by reading the data once."""
     runnings = [Running() for _ in source.schema.names]
     for chunk in source.chunks(chunk_size):
-        rows = MeasuredRows(chunk, n_threads=n_threads).measure(n_threads)
+        rows = MeasuredRows(chunk).measure(n_threads)
         kept = np.flatnonzero(rows.n_seen > 0)
         for v, running in enumerate(runnings):
             running.read(rows, v, kept, unit=True)

@@ -13,8 +13,8 @@ import numpy as np
 from sklearn.metrics import adjusted_mutual_info_score
 
 from viewpass.core import start
-from viewpass.core.assign import Workspace
 from viewpass.core.step import Rules
+from viewpass.core.workspace import Workspace
 from viewpass.kernels.grid import Labels
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
@@ -39,7 +39,7 @@ def agreed_scaling(
     sample = sample_of(rows, ROWS)
     alone = Workspace(workspace.n_threads)
     kept, changed = (agreement(scaling.apply(sample), n_clusters, alone) for scaling in (plain, suited))
-    workspace.n_looks += alone.n_looks / rows.n_views  # each was at one view only
+    workspace.n_compared += alone.n_compared / rows.n_views  # each was at one view only
     if kept is None or changed is None:  # no two views to compare
         return suited if all(_unlike(rows, v) for v in range(rows.n_views)) else plain
     return suited if changed > kept + CLEARLY else plain
@@ -88,7 +88,7 @@ def _clusters(chunk: Chunk, v: int, n_clusters: int, workspace: Workspace) -> li
     if n_clusters < 2:
         return []
     rng = np.random.default_rng(0)
-    return [start.seeded(rows, n_clusters, RULES, workspace, rng).decision.labels for _ in range(TRIES)]
+    return [start.seeded(rows, n_clusters, RULES, workspace, rng).labels for _ in range(TRIES)]
 
 
 def _unlike(rows: MeasuredRows, v: int) -> bool:

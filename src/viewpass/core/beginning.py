@@ -9,19 +9,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from viewpass.core import start, step
-from viewpass.core.assign import Workspace
 from viewpass.core.centres import Centres
 from viewpass.core.consensus.choosing import STABLE, STABLE_ENOUGH, stability
 from viewpass.core.consensus.counting import Curve, from_gaps
 from viewpass.core.consensus.cutting import cut
 from viewpass.core.consensus.graph import spectrum
-from viewpass.core.links import links_of, mixture
+from viewpass.core.links import links_of, mixture_of
 from viewpass.core.model import ANCHORS_A_CLUSTER, MOST_ANCHORS, ROWS_AN_ANCHOR, Plan
-from viewpass.core.nearness import looked_at
 from viewpass.core.step import Outcome, Rules
 from viewpass.core.voting import prefer_graph
+from viewpass.core.workspace import Workspace
 from viewpass.errors import SettingError
-from viewpass.kernels.grid import Floats, Integers
+from viewpass.kernels.grid import Integers
 from viewpass.views.chunk import Schema
 from viewpass.views.rows import MeasuredRows
 
@@ -51,11 +50,10 @@ def begin(
     outcome = start.scattered(rows, n_anchors, plan.rules, workspace, rng, whole=whole)
     if plan.consensus == "merge":
         return Beginning(outcome, "merge", None)
-    distance = looked_at(rows, outcome.centres, workspace)
-    links = links_of(mixture(distance, rows.n_seen), n_anchors)
+    links = links_of(mixture_of(rows, outcome.centres, workspace), n_anchors)
     if plan.consensus == "auto":
         n_clusters = plan.n_clusters or from_gaps(spectrum(links, n_anchors)[0]).n_clusters
-        if not _trusted(distance, rows, n_clusters, workspace):
+        if not _trusted(outcome.centres, rows, n_clusters, workspace):
             rng.bit_generator.state = before  # as if anchors had never been tried
             curve = None
             if plan.n_clusters is None:
@@ -66,9 +64,9 @@ def begin(
     return Beginning(outcome, "graph", links)
 
 
-def _trusted(distance: Floats, rows: MeasuredRows, n_clusters: int, workspace: Workspace) -> bool:
+def _trusted(anchors: Centres, rows: MeasuredRows, n_clusters: int, workspace: Workspace) -> bool:
     """Whether the graph is followed: it is stable, and the views, if there are several, agree on it."""
-    stable = stability(distance, rows.n_seen, n_clusters)
+    stable = stability(rows, anchors, n_clusters, workspace)
     if stable < STABLE_ENOUGH:
         return False
     asked = prefer_graph(rows, n_clusters, workspace)
@@ -130,7 +128,7 @@ def begin_plain(
     if isinstance(init, np.ndarray):
         return _from_given(rows, init, n_clusters, rules, workspace)
     given = _given_centres(init, rows, n_clusters)
-    nothing = start.empty_statistics(rows, n_clusters)
+    nothing = step.empty_statistics(rows, n_clusters)
     return step.from_centres(rows, nothing, given, rules, workspace)
 
 

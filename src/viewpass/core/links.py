@@ -11,14 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from viewpass.core.assign import Decision, Workspace
 from viewpass.core.centres import Centres
-from viewpass.core.nearness import looked_at
+from viewpass.core.workspace import Workspace
+from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Array, Floats, Integers
-from viewpass.kernels.links import MOST_NEAR, UNIT, kernel
+from viewpass.kernels.links import UNIT
 from viewpass.views.rows import MeasuredRows
 
-NEIGHBOURS = MOST_NEAR  # anchors a row is a mixture of
 MOST_ROWS = 2**32  # z z' of so many rows fit into 63 bits
 
 
@@ -36,44 +35,16 @@ class Mixture(NamedTuple):
         return mixed
 
 
-def mixture(distance: Floats, n_seen: Integers) -> Mixture:
-    """Rows as mixtures of anchors, from the distances to all of them."""
-    n_rows, n_anchors = distance.shape
-    n_near = max(1, min(NEIGHBOURS, n_anchors - 1))
-    near = np.zeros((n_rows, n_near), dtype=np.int32)
-    weights = np.zeros((n_rows, n_near), dtype=np.int64)
-    if n_anchors == 1:
-        weights[n_seen > 0] = UNIT
-    else:
-        distance, n_seen = np.ascontiguousarray(distance), np.ascontiguousarray(n_seen, dtype=np.int64)
-        there = (_address(each) for each in (n_seen, near, weights))
-        kernel("mix")(_address(distance), n_rows, n_anchors, *there, n_near)
-    return Mixture(near, weights)
-
-
-def _address(array: Array) -> int:
-    where: int = array.__array_interface__["data"][0]
-    return where
-
-
-def mixture_of(rows: MeasuredRows, centres: Centres, workspace: Workspace) -> Mixture:
-    """The same, after a look at all anchors."""
-    return mixture(looked_at(rows, centres, workspace), rows.n_seen)
-
-
-def first_mixture(rows: MeasuredRows, centres: Centres, decision: Decision, workspace: Workspace) -> Mixture:
-    """The same from the first look, if it was told to mix and all rows were in its range.
-
-    Its distances are without |x|^2, which weights do not depend on. Those of views of different kinds
-    would be of no use: their last bits depend on the number of threads.
-    """
-    if decision.mixture is None or not np.isfinite(decision.slack).all():
-        return mixture_of(rows, centres, workspace)
-    return Mixture(*decision.mixture)
+def mixture_of(rows: MeasuredRows, anchors: Centres, workspace: Workspace) -> Mixture:
+    """Rows as mixtures of their nearest anchors."""
+    rows.measure(workspace.n_threads)
+    soft = backend(rows.reference).soft_assign(rows.handle, anchors.suited(rows), workspace.n_threads)
+    workspace.n_compared += rows.n_rows
+    return Mixture(*soft)
 
 
 def links_of(rows: Mixture, n_anchors: int) -> Integers:
     """G of these rows, in 1 / UNIT^2."""
     links = np.zeros((n_anchors, n_anchors), dtype=np.int64)
-    kernel("link")(rows.near, rows.weights, links)
+    backend().add_links(*rows, links)
     return links

@@ -13,12 +13,11 @@ from dataclasses import replace
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from viewpass.core.centres import Centres, Filling, ViewCentres, update
-from viewpass.core.loss import loss
+from viewpass.core.centres import Centres, loss, update
 from viewpass.core.model import Model
 from viewpass.core.shares import added
 from viewpass.core.statistics import Statistics
-from viewpass.kernels.grid import Array, Floats, Integers
+from viewpass.kernels.grid import Floats, Integers
 from viewpass.kernels.threads import single_threaded_blas
 
 
@@ -57,13 +56,7 @@ def reordered(model: Model, order: Integers) -> Model:
     total = Statistics(model.total.n_clusters, model.total.widths)
     for v, steps in enumerate(model.total.steps):
         total.steps[v][:], total.counts[v][:] = steps[order], model.total.counts[v][order]
-    views = [
-        None
-        if view is None
-        else ViewCentres(np.ascontiguousarray(view.values[order]), view.squares[order], view.traces[order])
-        for view in model.centres.views
-    ]
-    centres = Centres(views, [known[order] for known in model.centres.known])
+    centres = model.centres.take(order)
     links = None if model.links is None else model.links[np.ix_(order, order)]
     return replace(model, total=total, centres=centres, links=links)
 
@@ -86,8 +79,8 @@ def merged(models: Sequence[Model], alpha: float, fill: str | None, *, by_price:
     total.check_room()
     everyone = np.ones(total.n_clusters, dtype=bool)
     seen = np.array([bool(counts.any()) for counts in total.counts])
-    filling = Filling(fill, False, lambda v: np.zeros(total.widths[v]))
-    centres, _ = update(total, seen, last, everyone, alpha, filling)
+    zeros = [np.zeros(width) for width in total.widths]
+    centres = update(total, seen, last, everyone, alpha, fill=fill is not None, means=zeros)
     n_rows = sum(model.n_rows for model in models)
     return replace(
         first,
@@ -103,13 +96,10 @@ def merged(models: Sequence[Model], alpha: float, fill: str | None, *, by_price:
 
 
 def _known_first(one: Centres, other: Centres) -> Centres:
-    views: list[ViewCentres | None] = []
-    known: list[Array] = []
-    for v, (mine, theirs) in enumerate(zip(one.views, other.views, strict=True)):
+    values: list[Floats | None] = []
+    for known, mine, theirs in zip(one.known, one.values, other.values, strict=True):
         if mine is None or theirs is None:
-            views.append(theirs if mine is None else mine)
+            values.append(theirs if mine is None else mine)
         else:
-            values = np.where(one.known[v][:, None], mine.values, theirs.values)
-            views.append(ViewCentres.of(values))
-        known.append(one.known[v] | other.known[v])
-    return Centres(views, known)
+            values.append(np.where(known[:, None], mine, theirs))
+    return Centres(values, [mine | theirs for mine, theirs in zip(one.known, other.known, strict=True)])

@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from viewpass.core.assign import Decision, Workspace, assign, distances
 from viewpass.core.centres import Centres
 from viewpass.core.consensus.counting import Curve
 from viewpass.core.consensus.cutting import Cut, cut, grouped
-from viewpass.core.consensus.telling import told
+from viewpass.core.links import mixture_of
 from viewpass.core.reservoir import Reservoir
 from viewpass.core.statistics import Statistics
 from viewpass.core.step import Rules
 from viewpass.core.weighing import Weights
+from viewpass.core.workspace import Workspace
+from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.rows import MeasuredRows
@@ -114,7 +115,6 @@ class Decided:
     margins: Floats
     rows: MeasuredRows
     centres: Centres  # those the labels were decided by
-    decision: Decision | None = None  # with the distances from these centres, where they were kept
 
 
 @dataclass(frozen=True)
@@ -130,17 +130,21 @@ class Standing:
     reservoir: Reservoir = field(default_factory=Reservoir)
 
 
-def decide(
-    chunk: Chunk, model: Model, workspace: Workspace, *, reference: bool = False, keep: bool = False
-) -> Decided:
-    """The nearest centres of rows under a model, which does not change, and what else is known of them.
+def assigned(rows: MeasuredRows, centres: Centres, workspace: Workspace) -> tuple[Labels, Floats]:
+    """Every row to its nearest centre (Eq. 15-16), and by how much it is nearest, at least."""
+    labels = np.full(rows.n_rows, -1, dtype=np.int32)
+    while True:
+        worst, margins = backend(rows.reference).assign(
+            rows.handle, centres.suited(rows), labels, workspace.n_threads
+        )
+        if rows.measured or rows.accept(worst):
+            return labels, margins
 
-    `keep`: their distances, too, where there is room.
-    """
+
+def decide(chunk: Chunk, model: Model, workspace: Workspace, *, reference: bool = False) -> Decided:
+    """The nearest centres of rows under a model, which does not change."""
     rows = seen_rows(chunk, model, workspace, reference=reference)
-    decision = assign(rows, model.centres, workspace, keep=keep)
-    kept = decision if keep else None
-    return Decided(chunk.start, decision.labels, decision.margins, rows, model.centres, kept)
+    return Decided(chunk.start, *assigned(rows, model.centres, workspace), rows, model.centres)
 
 
 def label(chunk: Chunk, model: Model, workspace: Workspace, *, reference: bool = False) -> Labels:
@@ -148,7 +152,16 @@ def label(chunk: Chunk, model: Model, workspace: Workspace, *, reference: bool =
     if model.links is None or model.cut is None:
         return model.labels_of(decide(chunk, model, workspace, reference=reference).labels)
     rows = seen_rows(chunk, model, workspace, reference=reference)
-    return told(rows, model.cut, model.centres, workspace)
+    return model.cut.of_mixture(mixture_of(rows, model.centres, workspace))
+
+
+def distances(rows: MeasuredRows, centres: Centres, workspace: Workspace) -> Floats:
+    """Eq. 15 for every row and centre; NaN for a row without any view."""
+    rows.measure(workspace.n_threads)
+    found: Floats = backend(rows.reference).all_distances(
+        rows.handle, centres.suited(rows), False, workspace.n_threads
+    )
+    return found
 
 
 def cluster_distances(chunk: Chunk, model: Model, workspace: Workspace) -> Floats:
@@ -170,7 +183,7 @@ def scaled(chunk: Chunk, model: Model, workspace: Workspace) -> Chunk:
 def seen_rows(chunk: Chunk, model: Model, workspace: Workspace, *, reference: bool = False) -> MeasuredRows:
     """Rows as the model's centres see them: scaled, their views weighed."""
     chunk = scaled(chunk, model, workspace)
-    return MeasuredRows(chunk, reference=reference, n_threads=workspace.n_threads, weights=model.weights)
+    return MeasuredRows(chunk, reference=reference, weights=model.weights)
 
 
 def widened(total: Statistics, schema: Schema) -> Statistics:

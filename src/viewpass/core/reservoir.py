@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from viewpass.core import step
-from viewpass.core.assign import Workspace
 from viewpass.core.step import Outcome, Rules
+from viewpass.core.workspace import Workspace
 from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.views.chunk import Chunk, join
 from viewpass.views.rows import MeasuredRows
@@ -47,7 +47,7 @@ class Reservoir:
     ) -> tuple[Outcome, Reservoir]:
         """Label the rows held anew, as the centres are after a chunk: what the two leave together.
 
-        The decision is that of the rows held; the chunk's own is not touched.
+        The labels are those of the rows held; the chunk's own are not touched.
         """
         if self.chunk is None or self.inverse is None:
             return outcome, self
@@ -56,7 +56,7 @@ class Reservoir:
         few = replace(rules, max_iter=min(rules.max_iter, UPDATES))
         after = step.from_labels(*(rows, outcome.total, outcome.centres, held, few, workspace), counted=True)
         after.n_iter += outcome.n_iter
-        return after, replace(self, labels=np.concatenate([after.decision.labels, gone]))
+        return after, replace(self, labels=np.concatenate([after.labels, gone]))
 
     def counted(self, start: int, labels: Labels) -> Labels:
         """Labels that rows from `start` on are counted under, given those they were decided by."""

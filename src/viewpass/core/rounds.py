@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
 
-from viewpass.core.centres import Centres
-from viewpass.core.loss import loss
+from viewpass.core.centres import Centres, loss
 from viewpass.core.model import Model, widened
-from viewpass.core.shares import Lead, Stage, Tally, added, mean_of
+from viewpass.core.shares import Lead, Stage, Tally, added, means_of
 from viewpass.core.statistics import Statistics
 from viewpass.core.step import Rules
 from viewpass.kernels.grid import Array, Floats, Integers
@@ -103,17 +102,13 @@ def advance(
 
 def settle(lead: Lead, shares: Shares, stage: Stage, name: str, *, again: bool) -> Stage:
     """Centres and labels in turn until they stand still; gives the last centres."""
-    mean: Callable[[int], Floats] = _no_mean
+    means: Sequence[Floats | None] | None = None
     before = None if again else stage
     while True:
-        if mean is _no_mean and lead.wants_mean():
-            mean = mean_of(shares.row_sums())
-        moves = lead.update(mean)
-        stage = Stage(f"{name}.{lead.n_iter}", lead.centres, moves)
+        if means is None and lead.wants_mean():
+            means = means_of(shares.row_sums())
+        lead.update(means or [None] * len(lead.centres.values))
+        stage = Stage(f"{name}.{lead.n_iter}", lead.centres)
         if lead.take(shares.follow(before, stage)):
             return stage
         before = stage
-
-
-def _no_mean(v: int) -> Floats:
-    raise AssertionError("a mean was not asked for in time")

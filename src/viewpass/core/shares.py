@@ -6,21 +6,19 @@ report: `Share` is the half of `step.settle` that needs rows, `Lead` the half th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from viewpass.core import centres as centre_rules
-from viewpass.core.assign import Decision, Workspace, assign, assign_and_add, look_again
-from viewpass.core.bounds import doubtful_rows
-from viewpass.core.centres import Centres, Filling
-from viewpass.core.links import first_mixture, links_of, mixture_of
-from viewpass.core.loss import loss
+from viewpass.core.centres import Centres, loss, update
+from viewpass.core.links import links_of, mixture_of
 from viewpass.core.statistics import Statistics
-from viewpass.core.step import Rules, move_rows
+from viewpass.core.step import Rules
+from viewpass.core.workspace import Workspace
+from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import STEP, Floats, Integers, Labels, Mask
 from viewpass.views.chunk import Schema
 from viewpass.views.rows import MeasuredRows
@@ -28,11 +26,10 @@ from viewpass.views.rows import MeasuredRows
 
 @dataclass(frozen=True)
 class Stage:
-    """Centres that shares are asked to look by; `moves` is how far they came from those before."""
+    """Centres that shares are asked to assign rows by."""
 
     name: str  # no two different centres of a run have the same
     centres: Centres
-    moves: Floats | None = None
     mixed: bool = False  # the centres are anchors, and rows that are first looked at tell their links
 
     def __sizeof__(self) -> int:
@@ -82,14 +79,15 @@ class Tally:
 class Share:
     """Some rows of a chunk, and what was decided of them last.
 
-    Every answer depends on the rows and the arguments alone. What was decided last only spares looking
-    again, so that a share made anew elsewhere answers the same.
+    Every answer depends on the rows and the arguments alone. What was decided last only spares computing
+    distances again, so that a share made anew elsewhere answers the same.
     """
 
     def __init__(self, rows: MeasuredRows, n_threads: int = 1) -> None:
         self.rows = rows
         self.workspace = Workspace(n_threads)
-        self._decision: Decision | None = None
+        self._labels: Labels = np.full(rows.n_rows, -1, dtype=np.int32)
+        self._shard: Any = None
         self._stage: str | None = None
 
     def measured(self, n_clusters: int) -> Tally:
@@ -99,20 +97,12 @@ class Share:
 
     def look(self, stage: Stage) -> Tally:
         """New rows under the centres so far (Eq. 15-16)."""
-        decision, change = assign_and_add(
-            *(self.rows, stage.centres, self._nothing(stage.centres.n_clusters, stage.centres)),
-            self.workspace,
-            keep=True,
-            mixed=stage.mixed,
-        )
-        assert change is not None
-        self._decision, self._stage = decision, stage.name
+        labels = self.labels(stage)
+        change = self._nothing(stage.centres.n_clusters, stage.centres)
+        change.move(self.rows, labels, 1, self.workspace.n_threads)
         touched = np.asarray((change.flat_counts > 0).any(axis=0))
         tally = self._tally(change, touched, self.rows.n_rows)
-        if not stage.mixed:
-            return tally
-        rows = first_mixture(self.rows, stage.centres, decision, self.workspace)
-        return replace(tally, links=links_of(rows, stage.centres.n_clusters))
+        return replace(tally, links=self.links(stage)) if stage.mixed else tally
 
     def links(self, stage: Stage) -> Integers:
         """What the anchors have in common by these rows."""
@@ -121,45 +111,40 @@ class Share:
 
     def follow(self, before: Stage | Labels, after: Stage) -> Tally:
         """How the rows move from where the centres (or labels) before had them to where they belong now."""
+        n_threads = self.workspace.n_threads
         if isinstance(before, Stage):
-            decision, known = self._decided(before), before.centres
+            old = self.labels(before).copy()
+            self._stage = None  # until all rows are where they belong
+            self._shard.follow(after.centres.handle(), n_threads)
+            self._stage = after.name
         else:
-            decision, known = self._given(before, after.centres.n_clusters), None
-        old = decision.labels.copy()
-        self._stage = None  # until all rows are where they belong
-        if known is None or after.moves is None:
-            decision = self._decided(after)
-        else:
-            doubtful = doubtful_rows(self.rows, decision, known, after.centres, after.moves)
-            moved = np.asarray((after.moves > 0).any(axis=0))
-            look_again(self.rows, doubtful, after.centres, moved, decision, self.workspace)
-        self._decision, self._stage = decision, after.name
+            self.rows.measure(n_threads)
+            old = np.where(self.rows.n_seen > 0, before, -1).astype(np.int32)
+            self.labels(after)
+        moved = np.flatnonzero(old != self._labels)
         change = self._nothing(after.centres.n_clusters, after.centres)
-        touched = move_rows(self.rows, change, old, decision.labels)
-        return self._tally(change, touched, int((old != decision.labels).sum()))
+        change.move(self.rows, old, -1, n_threads, moved)
+        change.move(self.rows, self._labels, 1, n_threads, moved)
+        touched = np.zeros(after.centres.n_clusters, dtype=bool)
+        touched[old[moved]] = touched[self._labels[moved]] = True
+        return self._tally(change, touched, len(moved))
 
     def labels(self, stage: Stage) -> Labels:
-        """Where the rows belong under these centres."""
-        return self._decided(stage).labels
+        """Where the rows belong under these centres; good until the next question."""
+        while self._stage != stage.name:
+            kernels = backend(self.rows.reference)
+            self._shard = kernels.Shard(self.rows.handle, self._labels)
+            worst = self._shard.assign(stage.centres.handle(), self.workspace.n_threads)
+            if self.rows.measured or self.rows.accept(worst):
+                self._stage = stage.name
+        return self._labels
 
     def row_sums(self) -> Statistics:
         """The sum of all rows, as if there were one cluster: for the mean of the chunk."""
         self.rows.measure(self.workspace.n_threads)
         total = self._nothing(1)
-        total.move(self.rows, np.arange(self.rows.n_rows), np.zeros(self.rows.n_rows, dtype=np.int32), 1)
+        total.move(self.rows, np.zeros(self.rows.n_rows, dtype=np.int32), 1)
         return total
-
-    def _decided(self, stage: Stage) -> Decision:
-        if self._decision is None or self._stage != stage.name:
-            self._decision = assign(self.rows, stage.centres, self.workspace, keep=True)
-            self._stage = stage.name
-        return self._decision
-
-    def _given(self, labels: Labels, n_clusters: int) -> Decision:
-        self.rows.measure(self.workspace.n_threads)
-        decision = Decision(self.rows.n_rows, n_clusters)
-        decision.labels[:] = np.where(self.rows.n_seen > 0, labels, -1)
-        return decision
 
     def _nothing(self, n_clusters: int, centres: Centres | None = None) -> Statistics:
         widths = self.rows.chunk.schema.widths
@@ -189,29 +174,25 @@ class Lead:
         if self._rules.fill is None:
             return False
         for v in np.flatnonzero(self._seen):
-            before = self.centres.views[v]
             empty = self.total.counts[v] == 0
-            if before is None and empty.any():
+            if self.centres.values[v] is None and empty.any():
                 return True
-            if before is not None and (self._changed & empty & ~self.centres.known[v]).any():
+            if self.centres.values[v] is not None and (self._changed & empty & ~self.centres.known[v]).any():
                 return True
         return False
 
-    def update(self, mean: Callable[[int], Floats], n_threads: int = 1) -> Floats:
-        """Eq. 13; gives how far the centres moved."""
+    def update(self, means: Sequence[Floats | None]) -> None:
+        """Eq. 13; `means` of the views fill clusters without rows that never had a centre."""
         self.n_iter += 1
-        filling = Filling(self._rules.fill, False, mean)
-        self.centres, moves = centre_rules.update(
-            *(self.total, self._seen, self.centres, self._changed, self._rules.alpha, filling, n_threads)
-        )
-        return moves
+        given = self.total, self._seen, self.centres, self._changed, self._rules.alpha
+        self.centres = update(*given, fill=self._rules.fill is not None, means=means)
 
     def take(self, tally: Tally) -> bool:
         """Add what the shares report; says whether the chunk is settled."""
         self.total.flat += tally.change.widened(self.total.widths).flat
         self.total.flat_counts += tally.change.flat_counts
         self._changed = tally.touched
-        self.loss = loss(self.centres, self.total, self._rules.alpha, tally.touched)
+        self.loss = loss(self.centres, self.total, self._rules.alpha)
         last, self._last_loss = self._last_loss, self.loss
         if not tally.touched.any() or self.n_iter >= self._rules.max_iter:
             return True
@@ -224,7 +205,10 @@ def added(one: Statistics, other: Statistics) -> Statistics:
     return one.widened(widths) + other.widened(widths)
 
 
-def mean_of(sums: Sequence[Statistics]) -> Callable[[int], Floats]:
-    """The mean of a chunk's observed rows by view, from the sums of its shares."""
+def means_of(sums: Sequence[Statistics]) -> list[Floats | None]:
+    """The mean of a chunk's observed rows in each view, from the sums of its shares."""
     total = reduce(added, sums)
-    return lambda v: total.steps[v][0] * STEP / int(total.counts[v][0])
+    return [
+        steps[0] * STEP / int(counts[0]) if counts[0] else None
+        for steps, counts in zip(total.steps, total.counts, strict=True)
+    ]

@@ -13,13 +13,12 @@ from dataclasses import replace
 import numpy as np
 
 from viewpass.core import small, step
-from viewpass.core.assign import Workspace
 from viewpass.core.centres import Centres
 from viewpass.core.consensus.merging import Products, merges
 from viewpass.core.ridge import ridged_objective, start_ridge
 from viewpass.core.seeding import seeded_labels
-from viewpass.core.statistics import Statistics
-from viewpass.core.step import Outcome, Rules
+from viewpass.core.step import Outcome, Rules, empty_statistics
+from viewpass.core.workspace import Workspace
 from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.views.rows import MeasuredRows
 
@@ -72,7 +71,7 @@ def seeded(
 ) -> Outcome:
     """One incomplete k-means++ start on all rows."""
     rows.measure(workspace.n_threads)
-    (labels,) = seeded_labels(rows, n_clusters, 1, rng)
+    (labels,) = seeded_labels(rows, n_clusters, 1, rng, workspace.n_threads)
     return from_labels(rows, labels, n_clusters, rules, workspace)
 
 
@@ -110,17 +109,15 @@ def merged(
         return None
     once = replace(rules, max_iter=1)
     rows_a_seed = WIDE_SEED_ROWS if rows.n_columns > n_seen else SEED_ROWS_A_CLUSTER
-    if small.all_sparse(rows):
+    if rows.sparse:
         drawn = _drawn(rows, n_small, rng, rows_a_seed)
-        (seeds,) = seeded_labels(drawn, n_small, 1, rng)
+        (seeds,) = seeded_labels(drawn, n_small, 1, rng, workspace.n_threads)
         found = small.settled(rows, drawn, seeds, n_small, rules, workspace)
         products = small.products(rows, found, n_small, workspace)
     else:
         (outcome,) = _from_seeds(rows, n_small, 1, once, workspace, rng, rows_a_seed=rows_a_seed)
-        found, products = outcome.decision.labels, Products.of(outcome.total)
+        found, products = outcome.labels, Products.of(outcome.total)
         del outcome
-    rows.clear_desk()
-    workspace.release()  # there were more clusters, so it is larger than anything needed from now on
     ridge = start_ridge(n_seen, n_clusters, rules.alpha)
     order = merges(products, ridge, to_mean=True).labels(n_clusters)
     labels = np.append(order, -1)[found].astype(np.int32)
@@ -195,7 +192,7 @@ def _best(runs: Iterable[Outcome], n_left: int, alpha: float) -> list[Outcome]:
     """The best of candidates by the ridged objective; no more than these are held at a time."""
     field: list[tuple[float, Outcome]] = []
     for one in runs:
-        n_rows = int((one.decision.labels >= 0).sum())
+        n_rows = int((one.labels >= 0).sum())
         ridge = start_ridge(n_rows, one.total.n_clusters, alpha)
         field.append((ridged_objective(one.total, ridge), one))
         field.sort(key=lambda held: held[0])
@@ -220,9 +217,8 @@ def _part(rows: MeasuredRows, which: Integers) -> MeasuredRows:
     """Some of the rows that have a view; all rows, if it is all of those."""
     if len(which) == len(_seen(rows)):
         return rows
-    reference = any(view is not None and view.kind == "reference" for view in rows.views)
     taken = rows.chunk.take(np.sort(which))
-    return MeasuredRows(taken, reference=reference, weights=rows.weights).measure()
+    return MeasuredRows(taken, reference=rows.reference, weights=rows.weights).measure()
 
 
 def _first_heat(
@@ -262,12 +258,12 @@ def _from_seeds(
         return
     drawn = _drawn(heat, n_clusters, rng, rows_a_seed)
     if drawn is heat:
-        for labels in seeded_labels(heat, n_clusters, n_sets, rng):
+        for labels in seeded_labels(heat, n_clusters, n_sets, rng, workspace.n_threads):
             yield from_labels(heat, labels, n_clusters, rules, workspace)
         return
-    sets = seeded_labels(drawn, n_clusters, n_sets, rng)
+    sets = seeded_labels(drawn, n_clusters, n_sets, rng, workspace.n_threads)
     for number, labels in enumerate(sets):
-        centres = step.centres_of(drawn, empty_statistics(drawn, n_clusters), labels, rules, workspace)
+        centres = step.centres_of(drawn, labels, n_clusters, rules, workspace)
         if number == n_sets - 1:
             del drawn
         yield step.from_centres(heat, empty_statistics(heat, n_clusters), centres, rules, workspace)
@@ -294,13 +290,7 @@ def _go_on(
     rows: MeasuredRows, outcome: Outcome, rules: Rules, workspace: Workspace, *, same_rows: bool
 ) -> Outcome:
     if same_rows:
-        return step.settle(
-            *(rows, outcome.total, outcome.centres, outcome.decision, rules, workspace), first=True
-        )
+        given = rows, outcome.total, outcome.centres, outcome.labels, rules, workspace
+        return step.from_labels(*given, counted=True, first=True)
     nothing = empty_statistics(rows, outcome.total.n_clusters)
     return step.from_centres(rows, nothing, outcome.centres, rules, workspace)
-
-
-def empty_statistics(rows: MeasuredRows, n_clusters: int) -> Statistics:
-    """Statistics of no rows, as wide as these views."""
-    return Statistics(n_clusters, [0 if x is None else x.shape[1] for x in rows.chunk.views])

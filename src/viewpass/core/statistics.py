@@ -12,13 +12,10 @@ from typing import Any
 import numpy as np
 
 from viewpass.errors import DataError
+from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import MOST_ROWS, STEP, Floats, Integers, Labels
-from viewpass.kernels.threads import run_blocks
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
-
-WORTH_THREADS = 200_000  # values above which views are worked on side by side
-
 
 class Statistics:
     """Sums and counts of every cluster in every view.
@@ -121,16 +118,9 @@ class Statistics:
         """The statistics of both sets of rows, as a new object; the same as `self + other`."""
         return self + other
 
-    def copy(self, n_threads: int = 1) -> Statistics:
+    def copy(self) -> Statistics:
         """An independent copy."""
-        made = self._like(np.empty_like(self.flat), self.flat_counts.copy())
-        wide = self.flat.size > WORTH_THREADS
-        run_blocks(
-            lambda v, _: np.copyto(made.steps[v], self.steps[v]),
-            len(self.steps),
-            n_threads if wide else 1,
-        )
-        return made
+        return self._like(self.flat.copy(), self.flat_counts.copy())
 
     def widened(self, widths: Sequence[int]) -> Statistics:
         """The same with room for views of these widths, where there was none; itself if nothing changes."""
@@ -146,28 +136,27 @@ class Statistics:
     def move(
         self,
         rows: MeasuredRows,
-        which: Integers,
         labels: Labels,
         sign: int,
-        views: Sequence[int] | None = None,
         n_threads: int = 1,
+        which: Integers | None = None,
     ) -> None:
-        """Add (1) or take away (-1) measured rows, in place; in all views or in some."""
-        wanted = range(rows.n_views) if views is None else views
+        """Add (1) or take away (-1) measured rows, all or some, in place."""
+        some = None if which is None else which.astype(np.uint32)
+        backend(rows.reference).accumulate(
+            rows.handle, some, labels, sign, self.steps, self.flat_counts, n_threads
+        )
 
-        def work(number: int, _: int) -> None:
-            v = wanted[number]
-            view = rows.views[v]
-            if view is not None:
-                view.add(which, rows.inverse[v], labels, sign, self.steps[v], self.counts[v])
+    def mean(self, view: int, rows: MeasuredRows, *, zeros_too: bool = False) -> Floats | None:
+        """The mean of rows that are all that was added; None where there are none.
 
-        run_blocks(work, len(wanted), n_threads if self.flat.size > WORTH_THREADS else 1)
-
-    def absorb(self, other: Statistics, views: Sequence[int]) -> None:
-        """Add what another holds of some views, in place."""
-        for v in views:
-            self.steps[v] += other.steps[v]
-            self.counts[v] += other.counts[v]
+        `zeros_too`: those without the view count as zeros.
+        """
+        number = int((rows.n_seen > 0).sum()) if zeros_too else int(self.counts[view].sum())
+        if not self.counts[view].any():
+            return None
+        mean: Floats = self.steps[view].sum(axis=0) * STEP / number
+        return mean
 
     def check_room(self) -> None:
         """Refuse to hold more rows than the sums are sure to have room for."""
@@ -229,7 +218,7 @@ class Statistics:
             if width is not None and width != mine:
                 raise DataError(f"view {name!r} has {width} columns, {mine} were expected.")
         rows = MeasuredRows(chunk).measure()
-        self.move(rows, np.arange(chunk.n_rows), given, sign)
+        self.move(rows, given, sign)
         return self
 
 

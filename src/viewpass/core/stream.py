@@ -10,16 +10,17 @@ import numpy as np
 
 from viewpass.core import step
 from viewpass.core.agreement import agreed_scaling
-from viewpass.core.assign import Decision, Workspace
 from viewpass.core.beginning import SUPPOSED_CLUSTERS, begin, begin_unweighed
 from viewpass.core.centres import Centres
-from viewpass.core.links import MOST_ROWS, links_of, mixture_of
+from viewpass.core.links import MOST_ROWS
 from viewpass.core.model import Decided, Model, Plan, Standing, scaled, widened
 from viewpass.core.reservoir import Reservoir
 from viewpass.core.statistics import Statistics
-from viewpass.core.step import Outcome
+from viewpass.core.step import Outcome, Task
 from viewpass.core.weighing import Weights, learnt_weights
+from viewpass.core.workspace import Workspace
 from viewpass.errors import DataError
+from viewpass.kernels.backend import FROM_CENTRES, FROM_COUNTED
 from viewpass.kernels.grid import Integers, Labels
 from viewpass.views.chunk import Chunk, Schema, join
 from viewpass.views.rows import MeasuredRows
@@ -147,26 +148,22 @@ class Stream:
 
     def _feed_scaled(self, chunk: Chunk) -> Decided:
         assert self._model is not None
-        schema = self._model.schema.merged(chunk.schema)
-        rows = self._rows(chunk)
-        outcome = step.from_centres(
-            *(rows, widened(self._model.total, schema), self._model.centres),
-            *(self.plan.rules, self.workspace),
-            mixed=self._model.links is not None,
-        )
-        return self._commit(self._model, outcome, rows, schema)
+        return self._read(self._rows(chunk), Task(links=self._linked(chunk)), None)
 
     def _refeed_scaled(self, chunk: Chunk, labels: Labels) -> Decided:
-        assert self._model is not None
-        schema = self._model.schema.merged(chunk.schema)
-        rows = self._rows(chunk)
+        rows = self._rows(chunk).measure(self.workspace.n_threads)
         counted = self._reservoir.counted(chunk.start, labels)
-        outcome = step.from_labels(
-            *(rows, self._model.total, self._model.centres, counted),
-            *(self.plan.rules, self.workspace),
-            counted=True,
-        )
-        return self._commit(self._model, outcome, rows, schema, again=True)
+        return self._read(rows, Task(FROM_COUNTED, links=self._linked(chunk, again=True)), counted)
+
+    def _read(self, rows: MeasuredRows, task: Task, labels: Labels | None) -> Decided:
+        """Read rows with the centres so far; nothing changes if they are refused."""
+        assert self._model is not None
+        schema = self._model.schema.merged(rows.chunk.schema)
+        total = widened(self._model.total, schema)
+        given = rows, total, self._model.centres, labels, self.plan.rules, self.workspace
+        before = replace(self._model, links=task.links)
+        outcome = step.whole(*given, task)
+        return self._commit(before, outcome, rows, schema, again=task.begin == FROM_COUNTED)
 
     def feed_several(self, chunk: Chunk, size: int, labels: Labels | None = None) -> Iterator[Decided | None]:
         """Read chunks of `size` rows that come together; the same as one after another.
@@ -199,46 +196,19 @@ class Stream:
         return self._model.scaling.plain or chunk.n_rows <= MOST_COPIED
 
     def _feed_several(self, chunk: Chunk, size: int, labels: Labels | None) -> Decided | None:
-        """As many chunks, scaled, as need nothing out of the ordinary; None if there are none."""
-        if self._model is None or self._model.links is not None or self.plan.reference or self.plan.reservoir:
+        """As many chunks, scaled, as have no row to be mended or refused; None if there are none."""
+        if self._model is None or self._model.links is not None or self.plan.reservoir:
             return None
-        schema = self._model.schema.merged(chunk.schema)
         rows = self._rows(chunk)
         if labels is not None:
             rows.measure(self.workspace.n_threads)
-        if rows.desk is None:
-            return None
+        task = Task(FROM_CENTRES if labels is None else FROM_COUNTED, size=size)
+        schema = self._model.schema.merged(chunk.schema)
         total = widened(self._model.total, schema)
-        rules = self.plan.rules
-        several, decision = step.several(
-            *(rows, total, self._model.centres, labels, size, rules, self.workspace)
-        )
-        if several.n_done == 0:
+        outcome = step.run(*(rows, total, self._model.centres, labels, self.plan.rules, self.workspace, task))
+        if len(outcome.labels) == 0:
             return None
-        several.total.check_room()
-        n_rows = min(several.n_done * size, rows.n_rows)
-        curve = self._model.loss_curve
-        read = np.full(several.n_done, self._n_rows)
-        if labels is None:
-            read += np.minimum(size * np.arange(1, several.n_done + 1), rows.n_rows)
-            self._n_rows += n_rows
-            self._n_unseen += int((rows.n_seen[:n_rows] == 0).sum())
-        curve.extend((several.losses / read).tolist())
-        n_iter = self._model.n_iter + several.n_iter
-        self._model = replace(
-            self._model,
-            schema=schema,
-            total=several.total,
-            centres=several.centres,
-            n_rows=self._n_rows,
-            n_unseen=self._n_unseen,
-            n_iter=n_iter,
-            loss_curve=curve,
-        )
-        self._schema = schema
-        rows.clear_desk()
-        found = decision.labels[:n_rows], decision.margins[:n_rows]
-        return Decided(chunk.start, *found, rows, several.centres)
+        return self._commit(self._model, outcome, rows, schema, again=labels is not None, size=size)
 
     def _rows(self, chunk: Chunk) -> MeasuredRows:
         """Rows under the weights of their views, as far as these are known."""
@@ -246,8 +216,7 @@ class Stream:
         return self._weighed(chunk, None if isinstance(weights, str) else weights)
 
     def _weighed(self, chunk: Chunk, weights: Weights | None) -> MeasuredRows:
-        reference, n_threads = self.plan.reference, self.workspace.n_threads
-        return MeasuredRows(chunk, reference=reference, n_threads=n_threads, weights=weights)
+        return MeasuredRows(chunk, reference=self.plan.reference, weights=weights)
 
     def _scaled(self, chunk: Chunk) -> Chunk:
         """Rows as the centres see them."""
@@ -266,7 +235,6 @@ class Stream:
             tried = begin_unweighed(rows, self.plan, self.workspace, self.rng, whole=whole)
             rows = self._weighed(rows.chunk, learnt_weights(tried.total, self.plan.rules.alpha))
         first = begin(rows, self.plan, self.workspace, self.rng, whole=whole)
-        self.workspace.release(small_too=False)  # of room for other numbers of rows and clusters
         outcome = first.outcome
         outcome.total = widened(outcome.total, schema)
         asked = outcome.total.n_clusters if first.consensus == "plain" else self.plan.n_clusters
@@ -285,18 +253,29 @@ class Stream:
         return self._commit(blank, outcome, rows, schema)
 
     def _commit(
-        self, before: Model, outcome: Outcome, rows: MeasuredRows, schema: Schema, *, again: bool = False
+        self,
+        before: Model,
+        outcome: Outcome,
+        rows: MeasuredRows,
+        schema: Schema,
+        *,
+        again: bool = False,
+        size: int | None = None,
     ) -> Decided:
+        """Take over what chunks of `size` rows (None: one chunk) have left."""
         settled, held = outcome, self._reservoir
         if not again:
             settled, held = held.follow(
                 outcome, self.plan.rules, self.workspace, reference=self.plan.reference
             )
         settled.total.check_room()
+        n_done, n_chunks = len(outcome.labels), len(outcome.losses)
+        read = np.full(n_chunks, self._n_rows)
         n_rows, n_unseen = self._n_rows, self._n_unseen
         if not again:
-            n_rows += rows.n_rows
-            n_unseen += int((rows.n_seen == 0).sum())
+            read += np.minimum((size or n_done) * np.arange(1, n_chunks + 1), n_done)
+            n_rows += n_done
+            n_unseen += int((~(rows.inverse[:, :n_done] > 0).any(axis=0)).sum())
         self._model = replace(
             before,
             schema=schema,
@@ -305,32 +284,30 @@ class Stream:
             n_rows=n_rows,
             n_unseen=n_unseen,
             n_iter=settled.n_iter + before.n_iter,
-            links=self._linked(before, outcome, rows, again=again),
         )
-        self._model.loss_curve.append(settled.loss / n_rows)
-        decision = outcome.decision
+        losses = outcome.losses if settled is outcome else settled.losses
+        self._model.loss_curve.extend((losses / read).tolist())
         if again:
-            self._reservoir = held.decided(rows.chunk.start, decision.labels)
+            self._reservoir = held.decided(rows.chunk.start, outcome.labels)
         elif self.plan.reservoir:
-            held = held.drawn(rows, decision.labels, self._n_rows, self.plan.reservoir, self.rng)
+            held = held.drawn(rows, outcome.labels, self._n_rows, self.plan.reservoir, self.rng)
             self._reservoir = held
         self._schema, self._n_rows, self._n_unseen = schema, n_rows, n_unseen
         self._gathered, self._n_gathered, self._guess = [], 0, None
-        rows.clear_desk()  # whoever keeps the rows need not keep the sums and centres of this chunk
-        return Decided(rows.chunk.start, decision.labels, decision.margins, rows, outcome.centres)
+        return Decided(rows.chunk.start, outcome.labels, outcome.margins, rows, outcome.centres)
 
-    def _linked(self, before: Model, outcome: Outcome, rows: MeasuredRows, *, again: bool) -> Integers | None:
-        """The links with these rows; every pass counts its own."""
-        if before.links is None or self._model is None:  # none are wanted, or the start has made them
-            return before.links
-        if self._n_rows + rows.n_rows > MOST_ROWS:
+    def _linked(self, chunk: Chunk, *, again: bool = False) -> Integers | None:
+        """A copy of the links, for these rows to be added; every pass counts its own."""
+        assert self._model is not None
+        links = self._model.links
+        if links is None:
+            return None
+        if self._n_rows + chunk.n_rows > MOST_ROWS:
             raise DataError(
                 f"more than {MOST_ROWS:,} rows: the exact links of the anchors could overflow. "
                 "Use consensus='merge', or none."
             )
-        mixture = outcome.mixture or mixture_of(rows, outcome.centres, self.workspace)
-        mine = links_of(mixture, outcome.total.n_clusters)
-        return mine if again and rows.chunk.start == 0 else before.links + mine
+        return np.zeros_like(links) if again and chunk.start == 0 else links.copy()
 
     def _pass_over(self, rows: MeasuredRows, schema: Schema) -> Decided:
         chunk = rows.chunk
@@ -338,9 +315,8 @@ class Stream:
         self._n_rows += chunk.n_rows
         self._n_unseen += chunk.n_rows
         n_clusters = self.plan.n_clusters or 1
-        nobody = Decision(chunk.n_rows, n_clusters)
-        nowhere = Centres.none(n_clusters, rows.n_views)
-        return Decided(chunk.start, nobody.labels, nobody.margins, rows, nowhere)
+        nobody, no_margins = np.full(chunk.n_rows, -1, dtype=np.int32), np.full(chunk.n_rows, np.inf)
+        return Decided(chunk.start, nobody, no_margins, rows, Centres.none(n_clusters, rows.n_views))
 
     def _provisional(self) -> Stream:
         """A copy of this stream that starts with the rows gathered so far; not committed."""

@@ -11,12 +11,11 @@ import numpy as np
 
 from viewpass.core import start
 from viewpass.core.agreement import CLEARLY, by_one_view, in_common, sample_of
-from viewpass.core.assign import Workspace
 from viewpass.core.consensus.graph import cut
-from viewpass.core.links import links_of, mixture
+from viewpass.core.links import links_of, mixture_of
 from viewpass.core.model import ANCHORS_A_CLUSTER, ROWS_AN_ANCHOR
-from viewpass.core.nearness import looked_at
 from viewpass.core.step import Rules
+from viewpass.core.workspace import Workspace
 from viewpass.kernels.grid import Labels
 from viewpass.views.rows import MeasuredRows
 
@@ -38,9 +37,9 @@ def prefer_graph(rows: MeasuredRows, n_clusters: int, workspace: Workspace) -> b
         if view is None or n_anchors < LEAST_A_CLUSTER * n_clusters:
             continue
         rng = np.random.default_rng(0)
-        round_ones.append([start.seeded(view, n_clusters, RULES, alone, rng).decision.labels])
+        round_ones.append([start.seeded(view, n_clusters, RULES, alone, rng).labels])
         linked.append([_of_graph(view, n_anchors, n_clusters, alone, rng)])
-    workspace.n_looks += alone.n_looks / rows.n_views  # each was at one view only
+    workspace.n_compared += alone.n_compared / rows.n_views  # each was at one view only
     by_centres, by_graph = in_common(round_ones), in_common(linked)
     if by_centres is None or by_graph is None:
         return None
@@ -56,6 +55,6 @@ def _of_graph(
     view: MeasuredRows, n_anchors: int, n_clusters: int, workspace: Workspace, rng: np.random.Generator
 ) -> Labels:
     anchors = start.scattered(view, n_anchors, RULES, workspace, rng, whole=False)
-    mixtures = mixture(looked_at(view, anchors.centres, workspace), view.n_seen)
+    mixtures = mixture_of(view, anchors.centres, workspace)
     labels = cut(links_of(mixtures, n_anchors), n_clusters, RESTARTS).labels_of(mixtures)
     return np.where(view.n_seen > 0, labels, -1).astype(np.int32)

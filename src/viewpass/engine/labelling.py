@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from viewpass.core.assign import Workspace
-from viewpass.core.consensus.telling import told
-from viewpass.core.model import Decided, Model, decide, seen_rows
-from viewpass.core.nearness import looked_at, nearness
+from viewpass.core.links import mixture_of
+from viewpass.core.model import Decided, Model, decide, distances, seen_rows
+from viewpass.core.workspace import Workspace
+from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Array
 from viewpass.store.labels import records
 from viewpass.views.chunk import Chunk
@@ -15,9 +15,11 @@ from viewpass.views.chunk import Chunk
 
 def label_rows(decided: Decided, workspace: Workspace) -> Array:
     """Rows by their nearest centre, as the stream decided them."""
-    known = decided.rows, decided.centres, decided.labels
-    distance, margin = nearness(*known, workspace, decided.decision)
-    return records(decided.labels, distance, margin, decided.rows.n_seen)
+    rows = decided.rows.measure(workspace.n_threads)
+    distance, margin = backend(rows.reference).own_distances(
+        rows.handle, decided.centres.suited(rows), decided.labels, workspace.n_threads
+    )
+    return records(decided.labels, distance, margin, rows.n_seen)
 
 
 def cluster_rows(chunk: Chunk, model: Model, workspace: Workspace) -> Array:
@@ -29,11 +31,11 @@ def cluster_rows(chunk: Chunk, model: Model, workspace: Workspace) -> Array:
     """
     cut = model.cut
     if cut is None:
-        return label_rows(decide(chunk, model, workspace, keep=True), workspace)
+        return label_rows(decide(chunk, model, workspace), workspace)
     rows = seen_rows(chunk, model, workspace)
-    found = looked_at(rows, model.centres, workspace)
+    found = distances(rows, model.centres, workspace)
     if model.links is not None:
-        labels = told(rows, cut, model.centres, workspace, found)
+        labels = cut.of_mixture(mixture_of(rows, model.centres, workspace))
     else:
         labels = model.labels_of(decide(chunk, model, workspace).labels)
     nearest = cut.nearest(found)

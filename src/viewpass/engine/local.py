@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from viewpass.core.assign import Workspace
+from viewpass.core.workspace import Workspace
 from viewpass.core.model import Decided, Model, label
 from viewpass.core.stream import Stream
 from viewpass.errors import DataError

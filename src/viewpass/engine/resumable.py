@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
-from viewpass.core.assign import Workspace
+from viewpass.core.workspace import Workspace
 from viewpass.core.model import Decided
 from viewpass.core.stream import Stream
 from viewpass.engine.labelling import label_rows

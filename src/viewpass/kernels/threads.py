@@ -85,7 +85,6 @@ def single_threaded_blas() -> Iterator[None]:
     with _lock:
         if _users == 0:
             if _controller is None:
-                import scipy.linalg.cython_blas  # noqa: F401  (numba's BLAS; must be loaded to be found)
                 from threadpoolctl import ThreadpoolController
 
                 _controller = ThreadpoolController()

@@ -10,15 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from viewpass.core.centres import Centres, ViewCentres
+from viewpass.core.centres import Centres
 from viewpass.core.consensus.counting import KINDS, Curve
-from viewpass.core.links import NEIGHBOURS
 from viewpass.core.model import Model
 from viewpass.core.statistics import Statistics
 from viewpass.core.weighing import Weights
 from viewpass.errors import FileError
-from viewpass.kernels.grid import GRID, MOST_ROWS, Array, Integers
-from viewpass.kernels.links import UNIT
+from viewpass.kernels.grid import GRID, MOST_ROWS, Array, Floats, Integers
+from viewpass.kernels.links import NEIGHBOURS, UNIT
 from viewpass.store.fields import Fields
 from viewpass.store.plain import from_plain, to_plain
 from viewpass.views.chunk import Schema
@@ -51,14 +50,12 @@ def unpack_schema(stored: Fields) -> Schema:
 
 def pack_model(model: Model, arrays: dict[str, Array]) -> dict[str, Any]:
     """What was learnt; the arrays go into `arrays`."""
-    for v, view in enumerate(model.centres.views):
+    for v, values in enumerate(model.centres.values):
         arrays[f"sums.{v}"] = model.total.steps[v]
         arrays[f"counts.{v}"] = model.total.counts[v]
         arrays[f"known.{v}"] = model.centres.known[v]
-        if view is not None:
-            arrays[f"centres.{v}"] = view.values
-            arrays[f"squares.{v}"] = view.squares
-            arrays[f"traces.{v}"] = view.traces
+        if values is not None:
+            arrays[f"centres.{v}"] = np.asarray(values)
     for v, scale in enumerate(model.scaling.views):
         if scale is not None:
             arrays[f"weights.{v}"] = scale.weights
@@ -76,7 +73,7 @@ def pack_model(model: Model, arrays: dict[str, Array]) -> dict[str, Any]:
         "asked": model.n_clusters,
         "counted": None if model.counted is None else model.counted.kind,
         "alpha": to_plain(float(model.alpha), "alpha", arrays),
-        "centred": [view is not None for view in model.centres.views],
+        "centred": [values is not None for values in model.centres.values],
         "scales": list(model.scaling.names),
         "view_weights": None if model.weights is None else list(model.weights),
         "n_rows": model.n_rows,
@@ -94,7 +91,7 @@ def unpack_model(stored: Fields) -> Model:
     centred = stored.list("centred", bool)
     stored.need(len(centred) == len(schema.names), "centred")
     sums = []
-    views: list[ViewCentres | None] = []
+    views: list[Floats | None] = []
     known = []
     for v, (name, width) in enumerate(zip(schema.names, schema.widths, strict=True)):
         any_width = None if centred[v] else 0  # centres may have been given for a view no row has had
@@ -187,13 +184,10 @@ def _scale(stored: Fields, v: int, name: str, width: int | None) -> Scale | None
     return Scale(name, weights, mean)
 
 
-def _centres(stored: Fields, v: int, shape: tuple[int, ...]) -> ViewCentres:
-    values = stored.array(f"centres.{v}", np.float64, shape)
-    squares = stored.array(f"squares.{v}", np.float64, shape[:1])
-    traces = stored.array(f"traces.{v}", np.float64, shape[:1])
-    for part in (values, squares, traces):
-        stored.need(bool(np.isfinite(part).all()), f"centres.{v}")
-    return ViewCentres(values, squares, traces)
+def _centres(stored: Fields, v: int, shape: tuple[int, ...]) -> Floats:
+    values: Floats = stored.array(f"centres.{v}", np.float64, shape)
+    stored.need(bool(np.isfinite(values).all()), f"centres.{v}")
+    return values
 
 
 def _check_sums(steps: Array, counts: Array, n_rows: int, name: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from viewpass.core.assign import Workspace
+from viewpass.core.workspace import Workspace
 from viewpass.core.model import Plan, Standing
 from viewpass.core.step import Rules
 from viewpass.core.stream import Stream

@@ -11,16 +11,15 @@ counts as missing in that view.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse
 
-from viewpass.kernels import scaling
+from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Array, Floats, Mask, Matrix
 from viewpass.kernels.pool import Pool
-from viewpass.kernels.threads import run_blocks
 from viewpass.views.checks import check_columns
 from viewpass.views.chunk import Chunk
 from viewpass.views.columns import Columns, columns_of
@@ -30,7 +29,6 @@ logger = logging.getLogger("viewpass")
 
 LEARNT = ("standard", "idf")
 NAMES = ("auto", "unit", *LEARNT)
-TILE = 2**16  # numbers that a thread scales at a time
 MOSTLY_ZERO = 0.5  # a dense view holds counts, not measurements, if a smaller share is not zero
 
 
@@ -159,7 +157,7 @@ def suited(columns: Columns) -> str:
 
 
 class _Worker:
-    """Scales the views of one chunk, tile by tile."""
+    """Scales the views of one chunk."""
 
     def __init__(self, n_threads: int, pool: Pool) -> None:
         self._n_threads, self._pool = n_threads, pool
@@ -169,38 +167,20 @@ class _Worker:
 
     def standardised(self, x: Array, wanted: Mask, mean: Floats, weights: Floats) -> tuple[Array, Mask]:
         """Dense rows less the mean, weighed; and which of them are present."""
-        out, present = self._room(x), np.zeros(len(x), dtype=bool)
-        kernel = scaling.standardise(x.dtype.name)
-        self._tiles(
-            len(x),
-            x.shape[1],
-            lambda start, stop: kernel(x, start, stop, wanted, mean, weights, out, present),
-        )
+        out = self._room(x)
+        present: Mask = backend().standardise(x, wanted, mean, weights, out, self._n_threads)
         return out, present
 
     def weighed(self, x: Matrix, weights: Floats) -> Matrix:
         """Rows of any kind, weighed: what is zero or NaN stays so."""
         if scipy.sparse.issparse(x):
-            data = self._room(x.data)
-            by_entry = scaling.weigh_entries(x.dtype.name, x.indices.dtype.name)
-            self._tiles(
-                int(x.indptr[-1]),
-                1,
-                lambda start, stop: by_entry(x.data, x.indices, start, stop, weights, data),
-            )
+            data, n_stored = self._room(x.data), int(x.indptr[-1])
+            parts = x.data[:n_stored], x.indices[:n_stored], weights, data[:n_stored]
+            backend().weigh_entries(*parts, self._n_threads)
             return _like(x, data)
         out = self._room(x)
-        by_row = scaling.weigh_rows(x.dtype.name)
-        self._tiles(len(x), x.shape[1], lambda start, stop: by_row(x, start, stop, weights, out))
+        backend().weigh_rows(x, weights, out, self._n_threads)
         return out
-
-    def _tiles(self, length: int, width: int, work: Callable[[int, int], None]) -> None:
-        size = max(1, TILE // max(width, 1))
-        run_blocks(
-            lambda tile, _: work(tile * size, min((tile + 1) * size, length)),
-            -(-length // size),
-            self._n_threads,
-        )
 
 
 def _like(x: Matrix, data: Array) -> Matrix:

@@ -10,9 +10,12 @@ from __future__ import annotations
 import numpy as np
 from sklearn.metrics import adjusted_mutual_info_score
 
+from viewpass.core.centres import Centres
 from viewpass.core.consensus.graph import cut
-from viewpass.core.links import links_of, mixture
-from viewpass.kernels.grid import Floats, Integers
+from viewpass.core.links import links_of, mixture_of
+from viewpass.core.workspace import Workspace
+from viewpass.kernels.grid import Integers
+from viewpass.views.rows import MeasuredRows
 
 STABLE = 0.45  # the graph is taken from here on,
 STABLE_ENOUGH = 0.35  # or from here on where the views ask for it
@@ -21,11 +24,12 @@ RESTARTS = 5
 MOST_ROWS = 2000
 
 
-def stability(distance: Floats, n_seen: Integers, n_clusters: int) -> float:
+def stability(rows: MeasuredRows, anchors: Centres, n_clusters: int, workspace: Workspace) -> float:
     """How far the graphs of two halves of the anchors agree, 0 (by chance) to 1, on average over splits."""
-    seen = np.flatnonzero(n_seen > 0)[:MOST_ROWS]
-    distance, n_seen = distance[seen], n_seen[seen]
-    n_anchors = distance.shape[1]
+    seen = np.flatnonzero(rows.n_seen > 0)[:MOST_ROWS]
+    chunk, inverse = rows.take(seen)
+    some = MeasuredRows.known(chunk, inverse, reference=rows.reference)
+    n_anchors = anchors.n_clusters
     if n_anchors < 2 * n_clusters:  # half of them cannot be cut
         return 0.0
     rng = np.random.default_rng(0)
@@ -33,11 +37,11 @@ def stability(distance: Floats, n_seen: Integers, n_clusters: int) -> float:
     for _ in range(SPLITS):
         order = rng.permutation(n_anchors)
         halves = np.sort(order[: n_anchors // 2]), np.sort(order[n_anchors // 2 :])
-        first, second = (_clusters(distance[:, half], n_seen, n_clusters) for half in halves)
+        first, second = (_clusters(some, anchors.take(half), n_clusters, workspace) for half in halves)
         agreed.append(adjusted_mutual_info_score(first, second))
     return float(np.mean(agreed))
 
 
-def _clusters(distance: Floats, n_seen: Integers, n_clusters: int) -> Integers:
-    rows = mixture(distance, n_seen)
-    return cut(links_of(rows, distance.shape[1]), n_clusters, RESTARTS).labels_of(rows)
+def _clusters(rows: MeasuredRows, anchors: Centres, n_clusters: int, workspace: Workspace) -> Integers:
+    mixed = mixture_of(rows, anchors, workspace)
+    return cut(links_of(mixed, anchors.n_clusters), n_clusters, RESTARTS).labels_of(mixed)

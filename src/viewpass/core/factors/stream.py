@@ -86,7 +86,7 @@ class FactorStream(ABC):
     def feed(self, chunk: Chunk) -> None:
         """Read the next chunk: a new one, or in later passes the one that stood in this place."""
         schema = chunk.schema if self.schema is None else self.schema.merged(chunk.schema)
-        rows = MeasuredRows(chunk, n_threads=self.n_threads).measure(self.n_threads)
+        rows = MeasuredRows(chunk).measure(self.n_threads)
         self.schema = schema
         if not self.runnings:
             self.runnings = [Running() for _ in schema.names]

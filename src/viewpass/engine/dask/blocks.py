@@ -78,7 +78,7 @@ class Block:
                 self._at_hand = None
                 if self._scaling is not None:
                     chunk = self._scaling.apply(chunk, n_threads=n_threads)
-                self._share = Share(MeasuredRows(chunk, n_threads=n_threads), n_threads)
+                self._share = Share(MeasuredRows(chunk), n_threads)
             return self._share
 
     def chunk(self) -> Chunk:

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 from distributed import Future, get_worker, secede
 
-from viewpass.core.assign import Workspace
+from viewpass.core.workspace import Workspace
 from viewpass.core.model import Decided, Model, Plan, label
 from viewpass.core.shares import Share, Stage, Tally
 from viewpass.core.statistics import Statistics

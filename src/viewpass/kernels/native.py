@@ -1,0 +1,4 @@
+try:
+    from viewpass import _native as native
+except ImportError:
+    native = None

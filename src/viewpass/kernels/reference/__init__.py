@@ -1,0 +1,36 @@
+"""The specification: what `viewpass._native` computes, in plain NumPy, under the same names.
+
+It is used where nothing is compiled, and tests compare the two bit for bit. What is written as a loop
+here is a loop because the order of adding is part of the specification.
+"""
+
+from viewpass.kernels.reference.centres import Centres, loss, update_centres
+from viewpass.kernels.reference.distances import all_distances, own_distances
+from viewpass.kernels.reference.factors import nnls
+from viewpass.kernels.reference.rows import Rows, accumulate
+from viewpass.kernels.reference.scaling import standardise, weigh_entries, weigh_rows
+from viewpass.kernels.reference.soft import add_links, soft_assign
+from viewpass.kernels.reference.starts import draw_seeds, soft_centres
+from viewpass.kernels.reference.step import Rules, Shard, assign, run_chunks
+
+__all__ = [
+    "Centres",
+    "Rows",
+    "Rules",
+    "Shard",
+    "accumulate",
+    "add_links",
+    "all_distances",
+    "assign",
+    "draw_seeds",
+    "loss",
+    "nnls",
+    "own_distances",
+    "run_chunks",
+    "soft_assign",
+    "soft_centres",
+    "standardise",
+    "update_centres",
+    "weigh_entries",
+    "weigh_rows",
+]

@@ -1,0 +1,98 @@
+"""The centres U (Eq. 13), Algorithm 1's fill of those without rows, and the loss (Eq. 17)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from viewpass.kernels.grid import STEP, Floats, Integers, Mask
+from viewpass.kernels.reference import exact
+
+
+class Centres:
+    """Centres of every view; a view without any yet is None."""
+
+    def __init__(self, values: Sequence[Floats | None], known: Mask) -> None:
+        self.all_values = [None if u is None else np.array(u, dtype=np.float64, order="C") for u in values]
+        self.all_known = np.array(known, dtype=bool)
+
+    @property
+    def n_clusters(self) -> int:
+        """Centres per view."""
+        return self.all_known.shape[1]
+
+    def values(self, v: int) -> Floats | None:
+        """The centres of a view."""
+        return self.all_values[v]
+
+    def known(self, v: int) -> Mask:
+        """Whether each cluster ever had a centre in the view."""
+        return self.all_known[v]
+
+    def squares(self, v: int) -> Floats:
+        """|u_k|^2."""
+        u = self.all_values[v]
+        return np.zeros(self.n_clusters) if u is None else exact.squared_norms(u)
+
+    def take(self, clusters: Any) -> Centres:
+        """Some of the clusters."""
+        return Centres([None if u is None else u[clusters] for u in self.all_values], self.all_known[:, clusters])
+
+    def suited(self, rows: Any) -> Centres:
+        """The same for rows of any kind."""
+        return self
+
+
+def update_centres(
+    centres: Centres,
+    sums: Sequence[Integers],
+    counts: Integers,
+    seen: Mask,
+    changed: Mask,
+    alpha: float,
+    fill: bool,
+    means: Sequence[Floats | None],
+) -> Centres:
+    """Eq. 13 for clusters that changed; without rows they keep their last centre, or take the mean."""
+    return renewed(centres, sums, counts, seen, changed, alpha, "last" if fill else None, means)
+
+
+def renewed(
+    centres: Centres,
+    sums: Sequence[Integers],
+    counts: Integers,
+    seen: Mask,
+    changed: Mask,
+    alpha: float,
+    fill: str | None,
+    means: Sequence[Floats | None],
+) -> Centres:
+    """The same; `fill` is "last", "mean" (no last centre is kept), or None (zero)."""
+    made = Centres(centres.all_values, centres.all_known)
+    for v in np.flatnonzero(seen):
+        before = centres.all_values[v]
+        u = np.zeros(sums[v].shape) if before is None else made.all_values[v]
+        assert u is not None
+        for k in np.flatnonzero(changed | (before is None)):
+            if counts[v, k] > 0:
+                u[k] = sums[v][k] * (STEP / (counts[v, k] + alpha))
+            elif fill is None:
+                u[k] = 0.0
+            elif not (fill == "last" and before is not None and centres.all_known[v, k]):
+                u[k] = means[v]
+        made.all_values[v] = u
+        made.all_known[v] |= (counts[v] > 0) | (fill is not None)
+    return made
+
+
+def loss(centres: Centres, sums: Sequence[Integers], counts: Integers, alpha: float) -> float:
+    """L = sum of |u|^2 (T + alpha) - 2 u.R, in this order."""
+    value = 0.0
+    for v, u in enumerate(centres.all_values):
+        if u is not None:
+            terms = centres.squares(v) * (counts[v] + alpha) - 2.0 * exact.centre_terms(u, sums[v])
+            for term in terms:
+                value += float(term)
+    return value

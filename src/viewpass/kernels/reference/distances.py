@@ -1,0 +1,64 @@
+"""Distances of rows from centres over the views a row has (Eq. 15), and what follows from them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from viewpass.kernels.grid import Array, Floats, Labels, Mask
+from viewpass.kernels.reference import exact
+from viewpass.kernels.reference.centres import Centres
+from viewpass.kernels.reference.rows import Rows
+
+
+def distances(rows: Rows, centres: Centres) -> Floats:
+    """Eq. 15 for every row and cluster, without |x|^2."""
+    total = np.zeros((rows.n_rows, centres.n_clusters))
+    for v, u in enumerate(centres.all_values):
+        if u is not None and rows.views[v] is not None:
+            total += exact.distances(rows.steps(v), rows.inverse[v] > 0, u, centres.squares(v))
+    return total
+
+
+def assigned(rows: Rows, centres: Centres) -> tuple[Labels, Floats]:
+    """Eq. 16: the lowest index of the least distance (-1 without any view), and by how much."""
+    distance = distances(rows, centres)
+    labels = distance.argmin(axis=1).astype(np.int32)
+    margins = np.full(rows.n_rows, np.inf)
+    if distance.shape[1] > 1:
+        two = np.partition(distance, 1, axis=1)
+        margins = two[:, 1] - two[:, 0]
+    labels[~rows.has_any] = -1
+    margins[~rows.has_any] = np.inf
+    return labels, margins
+
+
+def all_distances(rows: Rows, centres: Centres, relative: bool, n_threads: int) -> Floats:
+    """Squared distances over the observed views; NaN for a row without any. `relative`: without |x|^2."""
+    if relative:
+        return distances(rows, centres)
+    out = np.zeros((rows.n_rows, centres.n_clusters))
+    for v, u in enumerate(centres.all_values):
+        if u is not None and rows.views[v] is not None:
+            present = rows.inverse[v] > 0
+            out += exact.distances(rows.steps(v), present, u, centres.squares(v))
+            out += (present * rows.weights[v])[:, None]
+    np.maximum(out, 0.0, out=out)
+    out[~rows.has_any] = np.nan
+    return out
+
+
+def own_distances(rows: Rows, centres: Centres, labels: Labels, n_threads: int) -> tuple[Array, Array]:
+    """The squared distance to the own cluster, and how much farther the next one is; NaN where there is none."""
+    total, everyone = distances(rows, centres), np.arange(rows.n_rows)
+    square = np.zeros(rows.n_rows)
+    for v, u in enumerate(centres.all_values):
+        if u is not None:
+            square += (rows.inverse[v] > 0) * rows.weights[v]
+    own = total[everyone, labels]
+    total[everyone, labels] = np.inf
+    distance = np.maximum(own + square, 0.0).astype(np.float32)
+    margin = np.maximum(total.min(axis=1) - own, 0.0).astype(np.float32)
+    nothing: Mask = ~rows.has_any | (labels < 0)
+    distance[nothing] = np.nan
+    margin[nothing | (centres.n_clusters == 1)] = np.nan
+    return distance, margin

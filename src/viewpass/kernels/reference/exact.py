@@ -1,0 +1,82 @@
+"""Sums in the order every implementation uses, and rows on the grid."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from viewpass.kernels.grid import (
+    ABSENT,
+    EXTREME,
+    GRID,
+    INFINITE,
+    LANES,
+    LARGEST_SQUARE,
+    PARTLY_NAN,
+    PRESENT,
+    SMALLEST_SQUARE,
+    STEP,
+    Array,
+    Floats,
+    Integers,
+    Mask,
+)
+
+
+def lane_sum(terms: Floats) -> Floats:
+    """Sum the last axis: column j in lane j % LANES, lanes then added in halves."""
+    width = terms.shape[-1]
+    lanes = np.zeros((*terms.shape[:-1], LANES))
+    for start in range(0, width, LANES):
+        part = terms[..., start : start + LANES]
+        lanes[..., : part.shape[-1]] += part
+    half = LANES // 2
+    while half:
+        lanes = lanes[..., :half] + lanes[..., half : 2 * half]
+        half //= 2
+    return lanes[..., 0]
+
+
+def measure(x: Array, wanted: Mask) -> tuple[Floats, Integers]:
+    """Give 1 / |x_i| of every row (0 where absent) and what each row is: one of grid's words."""
+    values = np.asarray(x, dtype=np.float64)
+    n_missing = np.isnan(values).sum(axis=1)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
+        square = lane_sum(values * values)
+        inverse = 1.0 / np.sqrt(square)
+    status = np.full(len(values), PRESENT, dtype=np.int64)
+    status[(square < SMALLEST_SQUARE) | (square > LARGEST_SQUARE)] = EXTREME
+    status[~values.any(axis=1)] = ABSENT
+    status[np.isinf(values).any(axis=1)] = INFINITE
+    status[n_missing > 0] = PARTLY_NAN
+    status[n_missing == values.shape[1]] = ABSENT
+    status[~wanted] = ABSENT
+    inverse[status != PRESENT] = 0.0
+    return inverse, status
+
+
+def unit_rows(x: Array, inverse: Floats) -> Integers:
+    """Count each row in grid steps after scaling it to unit length; absent rows are zero."""
+    present = inverse > 0
+    scaled = np.zeros(x.shape)
+    scaled[present] = np.asarray(x[present], dtype=np.float64) * inverse[present, None]
+    steps: Integers = np.rint(scaled * GRID).astype(np.int64)
+    return steps
+
+
+def squared_norms(centres: Floats) -> Floats:
+    """|u_k|^2 of every centre."""
+    return lane_sum(centres * centres)
+
+
+def centre_terms(centres: Floats, sums: Integers) -> Floats:
+    """u_k.R_k of every cluster: the trace of Eq. 17, cluster by cluster."""
+    return lane_sum(centres * (sums * STEP))
+
+
+def distances(steps: Integers, present: Mask, centres: Floats, squares: Floats) -> Floats:
+    """One view's part of Eq. 15 without the |x_i|^2 all clusters share: |u_k|^2 - 2 x_i.u_k."""
+    dots = np.zeros((len(steps), len(centres)))
+    for j in np.flatnonzero(steps.any(axis=0)):
+        dots += (steps[:, j, None] * STEP) * centres[None, :, j]
+    parts: Floats = np.where(present[:, None], squares[None, :] - 2.0 * dots, 0.0)
+    return parts

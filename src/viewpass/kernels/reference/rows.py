@@ -1,0 +1,131 @@
+"""Rows of several views and their norms, and exact sums of them (Eq. 12)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from viewpass.kernels.grid import OUTSIDE, PRESENT, UNSORTED, Array, Floats, Integers, Labels, Mask
+from viewpass.kernels.reference import exact
+
+
+class Rows:
+    """Consecutive rows; what scales them to unit length is worked out by whoever reads them first."""
+
+    def __init__(
+        self,
+        views: Sequence[Any],
+        observed: Mask | None,
+        weights: Sequence[float],
+        inverse: Floats,
+        kinds: Array,
+        measured: bool,
+    ) -> None:
+        self.views = list(views)
+        self.observed = observed
+        self.weights = np.asarray(weights)  # |x|^2 of a row that is there
+        self.inverse, self.kinds = inverse, kinds
+        self.measured = measured
+
+    @property
+    def n_rows(self) -> int:
+        """Rows there are."""
+        return self.inverse.shape[1]
+
+    @property
+    def n_views(self) -> int:
+        """Views there are, those that nobody gave included."""
+        return len(self.views)
+
+    @property
+    def has_any(self) -> Mask:
+        """Whether a row has any view."""
+        return np.asarray((self.inverse > 0).any(axis=0))
+
+    def measure(self, n_threads: int) -> int:
+        """Norms and kinds of all rows. Gives the worst kind."""
+        for v, view in enumerate(self.views):
+            self.inverse[v], self.kinds[v] = 0.0, 0
+            if view is None:
+                continue
+            wanted = np.ones(self.n_rows, dtype=bool) if self.observed is None else self.observed[:, v]
+            odd = _odd_columns(view, self.n_rows)
+            inverse, kinds = exact.measure(self._dense(v), wanted & (odd == PRESENT))
+            self.inverse[v] = inverse * np.sqrt(self.weights[v])
+            self.kinds[v] = np.where(wanted & (odd != PRESENT), odd, kinds)
+        self.measured = True
+        return int(self.kinds.max(initial=0))
+
+    def part(self, begin: int, end: int) -> Rows:
+        """Some of the rows; the memory is the same."""
+        cut = [
+            None if x is None else (*x[:2], x[2][begin : end + 1], x[3]) if _is_csr(x) else x[begin:end]
+            for x in self.views
+        ]
+        observed = None if self.observed is None else self.observed[begin:end]
+        known = self.inverse[:, begin:end], self.kinds[:, begin:end]
+        return Rows(cut, observed, self.weights, *known, self.measured)
+
+    def width(self, v: int) -> int:
+        """Columns of a view; 0 if nobody gave it."""
+        view = self.views[v]
+        return 0 if view is None else int(view[3] if _is_csr(view) else view.shape[1])
+
+    def steps(self, v: int) -> Integers:
+        """The unit rows of a view in grid steps; absent ones are zero."""
+        return exact.unit_rows(self._dense(v), self.inverse[v])
+
+    def values(self, v: int) -> Floats:
+        """A view's rows as they are, in float64; absent ones are zero."""
+        return np.where((self.inverse[v] > 0)[:, None], self._dense(v), 0.0).astype(np.float64)
+
+    def _dense(self, v: int) -> Array:
+        view = self.views[v]
+        if not _is_csr(view):
+            return np.asarray(view)
+        values, columns, starts, width = view
+        first, last = int(starts[0]), int(starts[-1])
+        inside = (columns[first:last] >= 0) & (columns[first:last] < width)
+        parts = values[first:last], np.where(inside, columns[first:last], 0), starts - first
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(scipy.sparse.csr_array(parts, shape=(self.n_rows, max(width, 1))).toarray())
+
+
+def _is_csr(view: Any) -> bool:
+    return isinstance(view, tuple)
+
+
+def _odd_columns(view: Any, n_rows: int) -> Integers:
+    """Whether the columns of CSR rows lie outside, or do not rise."""
+    odd = np.full(n_rows, PRESENT, dtype=np.int64)
+    if _is_csr(view):
+        _, columns, starts, width = view
+        for i in range(n_rows):
+            mine = columns[starts[i] : starts[i + 1]]
+            if len(mine) and (mine.min() < 0 or mine.max() >= width):
+                odd[i] = OUTSIDE
+            elif (np.diff(mine) <= 0).any():
+                odd[i] = UNSORTED
+    return odd
+
+
+def accumulate(
+    rows: Rows,
+    which: Array | None,
+    labels: Labels,
+    sign: int,
+    sums: Sequence[Integers],
+    counts: Integers,
+    n_threads: int,
+) -> None:
+    """Add rows (sign = -1: take them away) to the sums and counts of their clusters.  INOUT sums, counts."""
+    chosen = np.arange(rows.n_rows) if which is None else which
+    for v in range(rows.n_views):
+        if rows.views[v] is None:
+            continue
+        taken = chosen[(rows.inverse[v, chosen] > 0) & (labels[chosen] >= 0)]
+        np.add.at(sums[v], labels[taken], sign * rows.steps(v)[taken])
+        np.add.at(counts[v], labels[taken], sign)

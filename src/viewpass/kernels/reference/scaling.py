@@ -1,0 +1,57 @@
+"""Rows in a scale learnt from the first rows, element by element."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from viewpass.kernels.grid import (
+    ABSENT,
+    INFINITE,
+    LARGEST_SCALED,
+    PARTLY_NAN,
+    SHRINK,
+    SMALLEST_SCALED,
+    Array,
+    Floats,
+    Mask,
+)
+from viewpass.kernels.reference import exact
+
+
+def standardise(
+    rows: Array, wanted: Mask, mean: Floats, weights: Floats, out: Array, n_threads: int
+) -> Mask:
+    """Centre and weigh the columns; gives which rows are present (others are zero).  OUT out."""
+    _, kinds = exact.measure(rows, wanted)
+    wild = (kinds == PARTLY_NAN) | (kinds == INFINITE)  # left as they are, to be named
+    present = kinds != ABSENT
+    out[:] = 0.0
+    out[wild] = rows[wild]
+    for i in np.flatnonzero(present & ~wild):
+        row = np.asarray(rows[i], dtype=np.float64)
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            scaled = (row - mean) * weights
+            extreme = not np.isfinite(scaled).all()
+            if extreme:
+                scaled = (row * SHRINK - mean * SHRINK) * weights
+            largest = np.abs(scaled).max(initial=0.0)
+            if extreme or largest > LARGEST_SCALED:
+                scaled = scaled * np.ldexp(1.0, -int(np.frexp(largest)[1]))
+            present[i] = extreme or largest >= SMALLEST_SCALED
+            if present[i]:
+                out[i] = scaled
+    return present
+
+
+def weigh_rows(rows: Array, weights: Floats, out: Array, n_threads: int) -> None:
+    """Rows times the weights of their columns.  OUT out."""
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        out[:] = np.asarray(rows, dtype=np.float64) * weights
+
+
+def weigh_entries(values: Array, columns: Array, weights: Floats, out: Array, n_threads: int) -> None:
+    """The same of CSR entries; a column that does not exist is left to be named later.  OUT out."""
+    exists = (columns >= 0) & (columns < len(weights))
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        factors = np.where(exists, weights[np.where(exists, columns, 0)], 1.0) if len(weights) else 1.0
+        out[:] = np.asarray(values, dtype=np.float64) * factors

@@ -1,0 +1,148 @@
+"""One chunk of Algorithm 1: assign its rows, then centres and labels in turn until they settle (Eq. 11-16)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from viewpass.kernels.grid import PRESENT, STEP, Floats, Integers, Labels
+from viewpass.kernels.reference.centres import Centres, loss, renewed
+from viewpass.kernels.reference.distances import assigned
+from viewpass.kernels.reference.rows import Rows, accumulate
+from viewpass.kernels.reference.soft import add_links, soft_assign
+
+FROM_CENTRES, FROM_SOFT_CENTRES, FROM_LABELS, FROM_COUNTED = range(4)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The settings of the inner loop."""
+
+    alpha: float
+    max_iter: int
+    tol: float
+    fill: bool
+    zero_filled: bool
+
+
+def assign(rows: Rows, centres: Centres, labels: Labels, n_threads: int) -> tuple[int, Floats]:
+    """Every row to its nearest centre. Gives the worst kind of row, and the margins.  OUT labels."""
+    worst = PRESENT if rows.measured else rows.measure(n_threads)
+    labels[:], margins = assigned(rows, centres)
+    return worst, margins
+
+
+def run_chunks(
+    rows: Rows,
+    size: int,
+    begin: int,
+    first: bool,
+    sums: Sequence[Integers],
+    counts: Integers,
+    centres: Centres,
+    links: Integers | None,
+    rules: Rules,
+    labels: Labels,
+    margins: Floats,
+    n_threads: int,
+) -> tuple[int, Floats, int, float, Centres]:
+    """Chunks of `size` rows, one after another.
+
+    INOUT sums, counts, links, labels; OUT margins. Gives the rows that are done, the losses, the number of
+    updates, rows compared with all clusters, and the centres.
+    """
+    losses: list[float] = []
+    n_done = n_iter = 0
+    for start in range(0, rows.n_rows, size):
+        part = slice(start, min(start + size, rows.n_rows))
+        chunk = rows.part(part.start, part.stop)
+        if not chunk.measured and chunk.measure(n_threads) > PRESENT:
+            break
+        made = _Chunk(chunk, rules, sums, counts, links, labels[part])
+        centres, value, number = made.run(begin, centres, first)
+        labels[part], margins[part] = made.labels, made.margins
+        losses.append(value)
+        n_iter += number
+        n_done, first = part.stop, False
+    else:
+        rows.measured = True
+    return n_done, np.array(losses), n_iter, float(n_done), centres
+
+
+class _Chunk:
+    def __init__(
+        self,
+        rows: Rows,
+        rules: Rules,
+        sums: Sequence[Integers],
+        counts: Integers,
+        links: Integers | None,
+        labels: Labels,
+    ) -> None:
+        self.rows, self.rules, self.sums, self.counts, self.links = rows, rules, sums, counts, links
+        self.labels = np.where(rows.has_any, labels, -1).astype(np.int32)
+        self.margins = np.full(rows.n_rows, np.inf)
+
+    def run(self, begin: int, centres: Centres, first: bool) -> tuple[Centres, float, int]:
+        rows, rules = self.rows, self.rules
+        if begin in (FROM_CENTRES, FROM_SOFT_CENTRES):
+            self.labels, self.margins = assigned(rows, centres)
+        if begin != FROM_COUNTED:
+            accumulate(rows, None, self.labels, 1, self.sums, self.counts, 1)
+        if self.links is not None and begin == FROM_CENTRES:
+            add_links(*soft_assign(rows, centres, 1), self.links)
+        n_done, last = 0, None
+        if begin == FROM_SOFT_CENTRES:
+            n_done, last = 1, loss(centres, self.sums, self.counts, rules.alpha)
+        made = self._settle(centres, first, n_done, last)
+        if self.links is not None and begin == FROM_COUNTED:
+            add_links(*soft_assign(rows, made[0], 1), self.links)
+        return made
+
+    def _settle(
+        self, centres: Centres, first: bool, n_iter: int, last: float | None
+    ) -> tuple[Centres, float, int]:
+        rows, rules = self.rows, self.rules
+        seen = np.asarray((rows.inverse > 0).any(axis=1))
+        value = loss(centres, self.sums, self.counts, rules.alpha) if last is None else last
+        changed = np.ones(centres.n_clusters, dtype=bool)
+        fill = None if not rules.fill else "mean" if first else "last"
+        means = [self._mean(v, first) if fill and seen[v] else None for v in range(rows.n_views)]
+        while seen.any() and n_iter < rules.max_iter:
+            n_iter += 1
+            given = seen, changed, rules.alpha, fill, means
+            centres = renewed(centres, self.sums, self.counts, *given)
+            before, (self.labels, self.margins) = self.labels, assigned(rows, centres)
+            moved = np.flatnonzero(before != self.labels)
+            accumulate(rows, moved, before, -1, self.sums, self.counts, 1)
+            accumulate(rows, moved, self.labels, 1, self.sums, self.counts, 1)
+            changed = np.zeros_like(changed)
+            changed[before[moved]] = changed[self.labels[moved]] = True
+            value = loss(centres, self.sums, self.counts, rules.alpha)
+            if not len(moved) or (last is not None and abs(value - last) < rules.tol * abs(last)):
+                break
+            last = value
+        return centres, value, n_iter
+
+    def _mean(self, v: int, first: bool) -> Floats:
+        zeros_too = first and self.rules.zero_filled
+        number = int((self.rows.has_any if zeros_too else self.rows.inverse[v] > 0).sum())
+        mean: Floats = self.rows.steps(v).sum(axis=0) * STEP / number
+        return mean
+
+
+class Shard:
+    """Some rows of a chunk, whose centres are made elsewhere."""
+
+    def __init__(self, rows: Rows, labels: Labels) -> None:
+        self._rows, self._labels = rows, labels
+
+    def assign(self, centres: Centres, n_threads: int) -> int:
+        """Assign all rows.  OUT the labels."""
+        return assign(self._rows, centres, self._labels, n_threads)[0]
+
+    def follow(self, centres: Centres, n_threads: int) -> None:
+        """Assign rows again after the centres moved."""
+        self.assign(centres, n_threads)
