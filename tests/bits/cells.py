@@ -68,7 +68,12 @@ STARTS: dict[str, dict[str, dict[str, Any]]] = {
         "idf": {"scale": "idf", "consensus": None, "init": "auto"},
         "own-weights": {**PLAIN, "view_weights": "auto"},
         "own-number": {"scale": "unit", "n_clusters": "auto", "consensus": "graph"},
-        "graph-reservoir": {"scale": "standard", "consensus": "graph", "n_anchors": anchors_for, "reservoir": 70},
+        "graph-reservoir": {
+            "scale": "standard",
+            "consensus": "graph",
+            "n_anchors": anchors_for,
+            "reservoir": 70,
+        },
     },
 }
 
@@ -119,7 +124,9 @@ class Cell:
         settings = {"n_clusters": data.n_clusters, "chunk_size": data.chunk_size, "warmup": data.warmup}
         settings |= {"n_passes": self.n_passes, "random_state": self.seed, "n_threads": n_threads}
         settings |= STARTS[self.group][self.start] | other
-        return vp.OPIMC(**{name: value(data) if callable(value) else value for name, value in settings.items()})
+        return vp.OPIMC(
+            **{name: value(data) if callable(value) else value for name, value in settings.items()}
+        )
 
     def fitted(self, n_threads: int = 1) -> vp.OPIMC:
         return self.model(n_threads).fit(self.views)
@@ -148,13 +155,16 @@ def _product(group, datas, kinds, starts, passes=(1, 3), seeds=(0,), long=False)
 
 
 def _short() -> list[Cell]:
-    shapes, special = ("tiles", "wide", "halves"), [start for start in STARTS["published"] if start != "plain"]
+    shapes, special = (
+        ("tiles", "wide", "halves"),
+        [start for start in STARTS["published"] if start != "plain"],
+    )
     quick = ("k-means++", "graph", "merge")
     return [
         *_product("published", (*shapes, "ties", "odd", "many", "digit"), KINDS, ("plain",)),
-        *_product("published", ("ties", "odd"), KINDS, special),
-        *_product("published", shapes, ("float32", "csr"), special),
-        *_product("published", ("digit",), ("float32", "mixed"), special),
+        *_product("published", ("odd",), KINDS, special),
+        *_product("published", (*shapes, "ties"), ("float32", "csr"), special),
+        *_product("published", ("digit",), ("float32",), special, passes=(3,)),
         *_product("published", ("odd", "wide", "webkb"), ("csr64",), ("plain",)),
         *_product("published", ("webkb",), ("csr", "mixed"), ("plain",)),
         *_product("published", ("webkb",), ("csr",), special),
@@ -170,20 +180,24 @@ def _short() -> list[Cell]:
 
 
 def _long() -> list[Cell]:
-    large, seeds = [f"large-{seed}" for seed in range(3)], (1, 2)
-    special = list(STARTS["published"])
+    large, shapes = (
+        [f"large-{seed}" for seed in range(3)],
+        ("tiles", "wide", "halves", "ties", "odd", "digit"),
+    )
+    published = list(STARTS["published"])
     return [
-        *_product("published", ("digit-2000",), KINDS, special, seeds=seeds, long=True),
-        *_product("published", large, KINDS, special, long=True),
-        *_product("published", ("many", "webkb"), ("float32", "csr"), special, seeds=(1,), long=True),
-        *_product("started", ("tiles", "wide", "halves", "ties", "digit"), KINDS, MAIN, seeds=(1,), long=True),
-        *_product("started", ("digit-2000", *large[:2]), KINDS, MAIN, passes=(3,), long=True),
+        *_product("published", (*shapes, "digit-2000", *large), KINDS, ("plain",), seeds=(1, 2), long=True),
+        *_product("published", ("digit-2000", "large-0"), KINDS, published, long=True),
+        *_product("published", ("ties", "many"), KINDS, published, seeds=(1,), long=True),
+        *_product("published", ("webkb",), ("csr", "csr64", "mixed"), published, seeds=(1,), long=True),
+        *_product("started", shapes, KINDS, MAIN, seeds=(1,), long=True),
+        *_product("started", ("digit-2000", *large), KINDS, MAIN, passes=(3,), long=True),
         *_product("started", ("odd", "large-0"), KINDS, OTHER, passes=(3,), seeds=(1,), long=True),
         *_product("started", ("many",), ("float32", "csr"), MAIN, passes=(1,), seeds=(1,), long=True),
     ]
 
 
-CELLS = [*_short(), *_long()]
+CELLS = list(dict.fromkeys([*_short(), *_long()]))
 BY_NAME = {str(cell): cell for cell in CELLS}
 
 

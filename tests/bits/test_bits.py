@@ -6,19 +6,20 @@ import numpy as np
 import pytest
 
 import viewpass as vp
-from bits.cells import ANCHORED, CELLS, STARTS, THREADS, Cell, different, input_digest, parts
+from bits.cells import ANCHORED, CELLS, THREADS, Cell, different, input_digest, parts
 from bits.recorded import read
-from bits.rows import FOLDER, rows
+from bits.rows import rows
 from clusters import write_files
 
 RECORDED = read()
 
 
-def cases(cells, **marked):
-    """Cells as parameters, marked as long or as real data where they are."""
+def cases(cells, few=None):
+    """Cells as parameters, marked as long (all but a few, where these are named) or as real data."""
     found = []
     for cell in cells:
-        marks = [pytest.mark.long] if cell.long else []
+        long = cell.long or (few is not None and cell.name not in few)
+        marks = [pytest.mark.long] if long else []
         marks += [pytest.mark.data] if cell.real else []
         found.append(pytest.param(cell, id=str(cell), marks=marks))
     return found
@@ -96,15 +97,16 @@ def filled(views):
     return [x if hasattr(x, "indptr") else np.where(np.isnan(x), x.dtype.type(3), x) for x in views]
 
 
-DASK = [
-    cell
-    for cell in CELLS
-    if (cell.start in ("plain", "fill-none", "labels", "k-means++", *ANCHORED) and not cell.seed)
-    and (cell.data, cell.kind) in {("odd", "float32"), ("odd", "mixed"), ("webkb", "csr"), ("wide", "csr")}
-]
+CLUSTER_STARTS = ("plain", "fill-none", "labels", "k-means++", *ANCHORED)
+CLUSTER_INPUTS = {("odd", "float32"), ("odd", "mixed"), ("webkb", "csr"), ("wide", "csr")}
+ON_A_CLUSTER = [c for c in CELLS if c.input in CLUSTER_INPUTS and c.start in CLUSTER_STARTS and not c.seed]
+FEW = {
+    *("odd/mixed/plain/3", "odd/float32/fill-none/1", "odd/float32/labels/3", "wide/csr/plain/1"),
+    *("webkb/csr/plain/3", "odd/float32/k-means++/1", "odd/mixed/graph/1", "odd/float32/merge/3"),
+}
 
 
-@pytest.mark.parametrize("cell", cases(DASK))
+@pytest.mark.parametrize("cell", cases(ON_A_CLUSTER, few=FEW))
 def test_on_a_cluster(client, cell):
     """Two workers with half a chunk each are one chunk."""
     model = cell.model()
