@@ -182,7 +182,7 @@ def _short() -> list[Cell]:
         *_product("published", ("webkb",), ("csr",), special),
         *_product("started", ("odd",), KINDS, MAIN),
         *_product("started", (*shapes, "ties"), ("float64", "csr"), quick, passes=(3,)),
-        *_product("started", ("digit",), ("float32",), MAIN, passes=(1,)),
+        *_product("started", ("digit",), ("float32",), quick, passes=(1,)),
         *_product("started", ("digit",), ("float32", "mixed"), quick, passes=(3,)),
         *_product("started", ("webkb",), ("csr",), MAIN),
         *_product("started", ("many",), ("float32", "csr"), ("k-means++",), passes=(1,)),

@@ -74,7 +74,7 @@ def test_chunk_by_chunk(cell):
     model, decided = cell.model(2), []
     for chunk in cell.chunks():
         model.partial_fit(chunk)
-        decided.append(model.stream_labels_)
+        decided.append([] if cell.waits else model.stream_labels_)
     apart = ("stream_labels", "anchor_labels") if cell.waits else ()
     mine = parts(model, labels=model.predict(cell.views), stream_labels=np.concatenate(decided))
     compare(cell, mine, "chunk by chunk", apart_from=apart)
