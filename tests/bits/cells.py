@@ -1,0 +1,270 @@
+"""What is recorded: rows of a kind of numbers, clustered from a start in some passes, a hash for each part.
+
+The published procedure is apart from starts and graphs that linear algebra from elsewhere has a say in.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from threadpoolctl import threadpool_info
+
+import viewpass as vp
+from bits.rows import REAL, Rows, rows, views_of
+
+THREADS = (1, 2, 5)
+PLAIN = {"scale": "unit", "n_anchors": None, "consensus": None}
+PUBLISHED = {**PLAIN, "init": "random"}
+ANCHORED = ("graph", "merge")
+
+
+def labels_given(data: Rows) -> Any:
+    return np.arange(min(data.chunk_size, data.n_rows), dtype=np.int64) * 7 % data.n_clusters
+
+
+def memberships_given(data: Rows) -> Any:
+    shape = (min(data.chunk_size, data.n_rows), data.n_clusters)
+    return np.random.default_rng(9).random(shape)
+
+
+def centres_given(data: Rows) -> Any:
+    rng = np.random.default_rng(10)
+    return [(rng.random((data.n_clusters, x.shape[1])) - 0.5) / x.shape[1] for x in data.views]
+
+
+def weights_given(data: Rows) -> list[float]:
+    return [(1.0, 0.3, 2.0, 0.0, 1.0)[v] for v in range(len(data.views))]
+
+
+def anchors_for(data: Rows) -> int:
+    return max(2 * data.n_clusters, 24)
+
+
+# What differs from the defaults, by the start's name; functions are asked for their value.
+STARTS: dict[str, dict[str, dict[str, Any]]] = {
+    "published": {
+        "plain": PUBLISHED,
+        "alpha-0": {**PUBLISHED, "alpha": 0.0},
+        "fill-none": {**PUBLISHED, "fill": None},
+        "fill-zeros": {**PUBLISHED, "fill": "zero-filled-mean"},
+        "one-update": {**PUBLISHED, "max_iter": 1},
+        "tol-0": {**PUBLISHED, "tol": 0.0, "max_iter": 50},
+        "weights": {**PUBLISHED, "view_weights": weights_given},
+        "reservoir": {**PUBLISHED, "reservoir": 70},
+        "large-chunks": {**PUBLISHED, "chunk_size": 350},
+        "labels": {**PLAIN, "init": labels_given},
+        "labels-one-update": {**PLAIN, "init": labels_given, "max_iter": 1},
+        "memberships": {**PLAIN, "init": memberships_given},
+        "centres": {**PLAIN, "init": centres_given},
+    },
+    "started": {
+        "k-means++": {**PLAIN, "init": "k-means++"},
+        "default": {},
+        "one-update": {**PUBLISHED, "max_iter": 1},
+        "graph": {"scale": "unit", "consensus": "graph", "n_anchors": anchors_for},
+        "merge": {"scale": "unit", "consensus": "merge", "n_anchors": anchors_for},
+        "standard": {"scale": "standard", "consensus": None, "init": "auto"},
+        "idf": {"scale": "idf", "consensus": None, "init": "auto"},
+        "own-weights": {**PLAIN, "view_weights": "auto"},
+        "own-number": {"scale": "unit", "n_clusters": "auto", "consensus": "graph"},
+        "graph-reservoir": {
+            "scale": "standard",
+            "consensus": "graph",
+            "n_anchors": anchors_for,
+            "reservoir": 70,
+        },
+    },
+}
+# The first centres of a soft V solve a linear system. Where they are never made anew from the sums, their
+# last digits depend on BLAS: those parts are recorded among the started ones.
+LEFT_TO_BLAS = {("published", "one-update"): ("centres", "loss_curve")}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One recording, which holds for any number of threads."""
+
+    group: str
+    data: str
+    kind: str
+    start: str
+    n_passes: int
+    seed: int = 0
+    long: bool = False
+
+    @property
+    def name(self) -> str:
+        seed = f"/seed-{self.seed}" if self.seed else ""
+        return f"{self.data}/{self.kind}/{self.start}/{self.n_passes}{seed}"
+
+    @property
+    def section(self) -> str:
+        return f"{self.group}, long" if self.long else self.group
+
+    @property
+    def input(self) -> tuple[str, str]:
+        return self.data, self.kind
+
+    @property
+    def real(self) -> bool:
+        return self.data in REAL
+
+    @property
+    def waits(self) -> bool:
+        """Whether rows are gathered before the first are decided."""
+        return self.group == "started" and self.start != "one-update"
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Parts that are not recorded here."""
+        return LEFT_TO_BLAS.get((self.group, self.start), ())
+
+    def __str__(self) -> str:
+        return f"{self.section}/{self.name}".replace(", ", "-")
+
+    @property
+    def views(self) -> list[Any]:
+        return views_of(self.data, self.kind)
+
+    def model(self, n_threads: int = 1, **other: Any) -> vp.OPIMC:
+        data = rows(self.data)
+        settings = {"n_clusters": data.n_clusters, "chunk_size": data.chunk_size, "warmup": data.warmup}
+        settings |= {"n_passes": self.n_passes, "random_state": self.seed, "n_threads": n_threads}
+        settings |= STARTS[self.group][self.start] | other
+        return vp.OPIMC(
+            **{name: value(data) if callable(value) else value for name, value in settings.items()}
+        )
+
+    def fitted(self, n_threads: int = 1) -> vp.OPIMC:
+        return self.model(n_threads).fit(self.views)
+
+    def chunks(self) -> list[list[Any]]:
+        size = self.model().chunk_size
+        return [[x[at : at + size] for x in self.views] for at in range(0, rows(self.data).n_rows, size)]
+
+
+# ---- which cells there are
+
+KINDS = ("float32", "float64", "csr", "mixed")
+MAIN = ("k-means++", "default", "graph", "merge")
+OTHER = ("standard", "own-weights", "own-number", "graph-reservoir")
+
+
+def _product(group, datas, kinds, starts, passes=(1, 3), seeds=(0,), long=False):
+    return [
+        Cell(group, data, kind, start, n_passes, seed, long)
+        for data in datas
+        for kind in kinds
+        for start in starts
+        for n_passes in passes
+        for seed in seeds
+    ]
+
+
+def _short() -> list[Cell]:
+    shapes, special = (
+        ("tiles", "wide", "halves"),
+        [start for start in STARTS["published"] if start != "plain"],
+    )
+    quick = ("k-means++", "graph", "merge")
+    return [
+        *_product("started", ("odd", "tiles"), KINDS, ("one-update",)),
+        *_product("published", (*shapes, "ties", "odd", "many", "digit"), KINDS, ("plain",)),
+        *_product("published", ("odd",), KINDS, special),
+        *_product("published", (*shapes, "ties"), ("float32", "csr"), special, passes=(3,)),
+        *_product("published", ("digit",), ("float32",), special, passes=(3,)),
+        *_product("published", ("odd", "wide", "webkb"), ("csr64",), ("plain",)),
+        *_product("published", ("webkb",), ("csr", "mixed"), ("plain",)),
+        *_product("published", ("webkb",), ("csr",), special),
+        *_product("started", ("odd",), KINDS, MAIN),
+        *_product("started", (*shapes, "ties"), ("float64", "csr"), quick, passes=(3,)),
+        *_product("started", ("digit",), ("float32",), quick, passes=(1,)),
+        *_product("started", ("digit",), ("float32", "mixed"), quick, passes=(3,)),
+        *_product("started", ("webkb",), ("csr",), MAIN),
+        *_product("started", ("many",), ("float32", "csr"), ("k-means++",), passes=(1,)),
+        *_product("started", ("odd",), ("float32", "mixed"), OTHER, passes=(1,)),
+        *_product("started", ("webkb",), ("csr",), ("idf", "own-weights"), passes=(1,)),
+    ]
+
+
+def _long() -> list[Cell]:
+    large, shapes = (
+        [f"large-{seed}" for seed in range(3)],
+        ("tiles", "wide", "halves", "ties", "odd", "digit"),
+    )
+    published = list(STARTS["published"])
+    return [
+        *_product("published", (*shapes, "digit-2000", *large), KINDS, ("plain",), seeds=(1, 2), long=True),
+        *_product("published", ("digit-2000", "large-0"), KINDS, published, long=True),
+        *_product("published", ("ties", "many"), KINDS, published, seeds=(1,), long=True),
+        *_product("published", ("webkb",), ("csr", "csr64", "mixed"), published, seeds=(1,), long=True),
+        *_product("started", shapes, KINDS, (*MAIN, "one-update"), seeds=(1,), long=True),
+        *_product("started", ("digit-2000", *large), KINDS, MAIN, passes=(3,), long=True),
+        *_product("started", ("odd", "large-0"), KINDS, OTHER, passes=(3,), seeds=(1,), long=True),
+        *_product("started", ("many",), ("float32", "csr"), MAIN, passes=(1,), seeds=(1,), long=True),
+    ]
+
+
+CELLS = list(dict.fromkeys([*_short(), *_long()]))
+BY_NAME = {str(cell): cell for cell in CELLS}
+
+
+# ---- what is recorded of a model
+
+
+def digest(*arrays: Any) -> str:
+    """The first digits of the SHA-256 of arrays: their shapes, types and bits."""
+    found = hashlib.sha256()
+    for array in map(np.asarray, arrays):
+        found.update(f"{array.dtype.str}{array.shape}".encode())
+        found.update(np.ascontiguousarray(array).tobytes())
+    return found.hexdigest()[:16]
+
+
+def parts(model: vp.OPIMC, labels: Any = None, stream_labels: Any = None) -> dict[str, Any]:
+    """A hash of each part of what was learnt; `labels` and `stream_labels` where the model lacks them."""
+    found = {
+        "stream_labels": digest(model.stream_labels_ if stream_labels is None else stream_labels),
+        "labels": digest(model.labels_ if labels is None else labels),
+        "sums": digest(model.statistics_.flat),
+        "counts": digest(*model.counts_),
+        "centres": digest(*model.cluster_centers_),
+        "loss_curve": digest(model.loss_curve_),
+        "n_iter": int(model.n_iter_),
+    }
+    if model.consensus_ in ANCHORED:
+        found |= {
+            "anchors": digest(model.anchors_),
+            "anchor_labels": digest(model.anchor_labels_),
+            "anchor_centres": digest(*model.anchor_centers_),
+        }
+    if model.consensus_ == "merge":  # cut into as many clusters as there are anchors, these are their sums
+        found["anchor_sums"] = digest(model.cut(len(model.anchors_)).statistics_.flat)
+    return found
+
+
+def different(mine: dict[str, Any], recorded: dict[str, Any]) -> list[str]:
+    """The parts that are not as recorded."""
+    return sorted(name for name in mine.keys() | recorded.keys() if mine.get(name) != recorded.get(name))
+
+
+def blas() -> list[str]:
+    """The BLAS libraries in use, and the kind of processor they work for."""
+    found = [one for one in threadpool_info() if one["user_api"] == "blas"]
+    return sorted(f"{one['internal_api']} {one['version']} {one.get('architecture')}" for one in found)
+
+
+def input_digests(cells: list[Cell]) -> dict[str, str]:
+    """A hash of the rows themselves, of each kind: where it differs, nothing else can be compared."""
+    return {f"{data}/{kind}": input_digest(data, kind) for data, kind in sorted({c.input for c in cells})}
+
+
+def input_digest(data: str, kind: str) -> str:
+    arrays = []
+    for x in views_of(data, kind):
+        arrays += [x.data, x.indices, x.indptr] if sp.issparse(x) else [x]
+    return digest(*arrays)

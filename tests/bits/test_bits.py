@@ -1,0 +1,120 @@
+"""Results are those recorded, to the bit: for any number of threads, and by whichever door rows come in."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import viewpass as vp
+from bits.cells import ANCHORED, CELLS, MAIN, THREADS, Cell, blas, different, input_digest, parts
+from bits.recorded import read
+from bits.rows import rows
+from clusters import write_files
+
+RECORDED = read()
+
+
+def cases(cells, few=None):
+    """Cells as parameters, marked as long (all but a few, where these are named) or as real data."""
+    found = []
+    for cell in cells:
+        long = cell.long or (few is not None and cell.name not in few)
+        marks = [pytest.mark.long] if long else []
+        marks += [pytest.mark.data] if cell.real else []
+        found.append(pytest.param(cell, id=str(cell), marks=marks))
+    return found
+
+
+def compare(cell: Cell, mine: dict, how: str, *, apart_from: tuple[str, ...] = ()) -> None:
+    recorded = RECORDED[cell.section][cell.name]
+    wrong = [name for name in different(mine, recorded) if name not in (*apart_from, *cell.left_out)]
+    if not wrong:
+        return
+    if input_digest(*cell.input) != RECORDED["rows"]["/".join(cell.input)]:
+        pytest.fail(f"{cell}: the rows themselves are not those recorded")
+    if cell.group == "started" and blas() != RECORDED["blas"]["libraries"]:
+        pytest.skip(f"{cell}: recorded with another BLAS ({', '.join(RECORDED['blas']['libraries'])})")
+    pytest.fail(f"{cell}, {how}: not as recorded: {', '.join(wrong)}")
+
+
+@pytest.fixture(autouse=True)
+def _needed_data(request):
+    if request.node.get_closest_marker("data"):
+        request.getfixturevalue("data_folder")
+
+
+def test_every_cell_is_recorded_and_nothing_else():
+    recorded = {
+        (section, name) for section in RECORDED.keys() - {"rows", "blas"} for name in RECORDED[section]
+    }
+    assert recorded == {(cell.section, cell.name) for cell in CELLS}
+    assert len(recorded) == len(CELLS)
+
+
+@pytest.mark.parametrize("cell", cases(CELLS))
+def test_any_number_of_threads(cell):
+    for n_threads in THREADS:
+        compare(cell, parts(cell.fitted(n_threads)), f"{n_threads} threads")
+
+
+def in_one_pass(*, kinds=None, starts=None):
+    return [
+        cell
+        for cell in CELLS
+        if cell.n_passes == 1
+        and (kinds is None or cell.kind in kinds)
+        and (starts is None or cell.start in starts)
+    ]
+
+
+# While a warm-up gathers, the labels of its chunks are provisional ones; of anchors, those of the last
+# chunk only are told.
+@pytest.mark.parametrize("cell", cases(in_one_pass()))
+def test_chunk_by_chunk(cell):
+    model, decided = cell.model(2), []
+    for chunk in cell.chunks():
+        model.partial_fit(chunk)
+        decided.append([] if cell.waits else model.stream_labels_)
+    apart = ("stream_labels", "anchor_labels") if cell.waits else ()
+    mine = parts(model, labels=model.predict(cell.views), stream_labels=np.concatenate(decided))
+    compare(cell, mine, "chunk by chunk", apart_from=apart)
+
+
+FROM_FILES = ("plain", "large-chunks", "reservoir", *MAIN)
+
+
+@pytest.mark.parametrize("cell", cases(in_one_pass(kinds=("float32", "float64"), starts=FROM_FILES)))
+def test_from_parquet_files(cell, tmp_path):
+    n_rows = rows(cell.data).n_rows
+    source = write_files(tmp_path / "rows", cell.views, [n_rows // 3, n_rows // 3 + 1, 3 * n_rows // 4])
+    compare(cell, parts(cell.model(2).fit(source)), "from Parquet files")
+
+
+@pytest.mark.parametrize("cell", cases(in_one_pass(starts=("plain",))))
+def test_missing_views_told_by_a_mask(cell):
+    """Whatever is in the place of a missing view has no say."""
+    present = np.column_stack([seen(x) for x in cell.views])
+    compare(cell, parts(cell.model(2).fit(filled(cell.views), observed=present)), "with a mask")
+
+
+def seen(x):
+    return np.diff(x.indptr) > 0 if hasattr(x, "indptr") else ~np.isnan(x[:, 0])
+
+
+def filled(views):
+    return [x if hasattr(x, "indptr") else np.where(np.isnan(x), x.dtype.type(3), x) for x in views]
+
+
+CLUSTER_STARTS = ("plain", "fill-none", "labels", "k-means++", *ANCHORED)
+CLUSTER_INPUTS = {("odd", "float32"), ("odd", "mixed"), ("webkb", "csr"), ("wide", "csr")}
+ON_A_CLUSTER = [c for c in CELLS if c.input in CLUSTER_INPUTS and c.start in CLUSTER_STARTS and not c.seed]
+FEW = {"odd/mixed/plain/3", "webkb/csr/plain/1", "odd/mixed/graph/1", "odd/float32/merge/3"}
+
+
+@pytest.mark.parametrize("cell", cases(ON_A_CLUSTER, few=FEW))
+def test_on_a_cluster(client, cell):
+    """Two workers with half a chunk each are one chunk."""
+    model = cell.model()
+    model.set_params(chunk_size=model.chunk_size // 2)
+    vp.dask.fit(model, cell.views, client=client, n_workers=2)
+    compare(cell, parts(model), "on a cluster")
