@@ -52,6 +52,7 @@ paper: .venv/.demo compiled ## measure the paper's tables and figures again; out
 lint: .venv/.dev compiled ## check style, types, the direction of imports, and the C++
 	@failed=; \
 	check() { echo "$$*"; "$$@" || failed="$$failed, $${1##*/}$${2:+ $$2}"; }; \
+	clang_tidy() { printf '%s\n' $(TIDIED) | xargs -P 2 -n 1 .venv/bin/clang-tidy --quiet -p "$$1"; }; \
 	check .venv/bin/ruff check .; \
 	check .venv/bin/ruff format --check .; \
 	check .venv/bin/mypy; \
@@ -59,7 +60,7 @@ lint: .venv/.dev compiled ## check style, types, the direction of imports, and t
 	check .venv/bin/clang-format --dry-run -Werror $(CPP); \
 	database=$$(ls -t build/editable-*/compile_commands.json 2>/dev/null | head -n 1); \
 	if [ -n "$$database" ]; then \
-	    check .venv/bin/clang-tidy --quiet -p "$${database%/*}" $(filter-out native/fuzz/% native/driver/%,$(filter %.cpp,$(CPP))); \
+	    check clang_tidy "$${database%/*}"; \
 	else \
 	    echo "clang-tidy skipped: it needs the compiled module's build folder, and there is none."; \
 	fi; \
@@ -90,12 +91,14 @@ distclean: clean ## remove .venv and the output of demo and bench as well
 
 CPP = $(shell find native -name '*.cpp' -o -name '*.hpp')
 NATIVE = native/CMakeLists.txt $(CPP)
+TIDIED = $(filter-out native/fuzz/% native/driver/%,$(filter %.cpp,$(CPP))) # what the module is made of
 
 PIP_INSTALL = .venv/bin/python -m pip install -qq --disable-pip-version-check
 # Compiles in build/, which stays: after a change only what has changed is compiled.
 INSTALL_VIEWPASS = $(PIP_INSTALL) --no-build-isolation
 
 BUILD_SYSTEM = import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")
+ASK_COMPILED = from viewpass.kernels.native import *; native or exit(f"No compiled module: {reason}. {COST} {REMEDY}, then run make again.")
 BUILD_TOOLS = from scikit_build_core.build import get_requires_for_build_editable as tools; print(*tools(), sep="\n")
 
 .venv/.build: .venv/.made pyproject.toml
@@ -133,9 +136,9 @@ BUILD_TOOLS = from scikit_build_core.build import get_requires_for_build_editabl
 	@mv $@.new $@
 
 # After an install above, which compiles too, there is nothing left for .native to do.
+# Without a module the stamp goes, so that the next run tries again.
 compiled: .venv/.native
-	@.venv/bin/python -c 'from viewpass.kernels.native import native, reason, REMEDY; \
-	    native or print(f"Not compiled ({reason}): slow. {REMEDY}")'
+	@.venv/bin/python -c '$(ASK_COMPILED)' || rm -f .venv/.native
 
 # Fails for an environment that is broken, half-made, moved from elsewhere or too old. pip writes
 # INSTALLER after all else of a package, and renames to ~name what it is about to replace.

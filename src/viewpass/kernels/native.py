@@ -9,10 +9,10 @@ import warnings
 from importlib import import_module
 from types import ModuleType
 
+COST = "It runs on the NumPy reference, some 50 to 100 times slower, with the same results."
 REMEDY = (
-    "To compile it, get a C++ compiler and Python's headers (Debian, Ubuntu: apt install g++ python3-dev; "
-    "Fedora: dnf install gcc-c++ python3-devel; macOS: xcode-select --install; Windows: Visual Studio Build "
-    "Tools), then install viewpass again with pip install --force-reinstall --no-cache-dir --no-deps."
+    "To compile it, install a C++ compiler and Python's headers (Debian, Ubuntu: apt install g++ python3-dev; "
+    "Fedora: gcc-c++ python3-devel; macOS: xcode-select --install; Windows: Visual Studio Build Tools)"
 )
 
 _warned = False
@@ -41,14 +41,14 @@ native, reason = find()
 
 
 def warn_if_not_compiled() -> None:
-    """Warn, once in the life of a process, that there is no compiled module, what that costs and what to do."""
+    """Warn, once per process, that there is no compiled module, what that costs and what to do."""
     global _warned
     if native is not None or _warned:
         return
     _warned = True
     warnings.warn(
-        f"viewpass has no compiled module: {reason}. It runs on the NumPy reference, some 50 to 100 times "
-        f"slower, with the same results. {REMEDY}",
+        f"viewpass has no compiled module: {reason}. {COST} {REMEDY}, then install viewpass again "
+        "(pip install --force-reinstall --no-cache-dir --no-deps).",
         RuntimeWarning,
         stacklevel=2,
     )
