@@ -11,8 +11,8 @@ from types import ModuleType
 
 COST = "It runs on the NumPy reference, some 50 to 100 times slower, with the same results."
 REMEDY = (
-    "To compile it, install a C++ compiler and Python's headers (Debian, Ubuntu: apt install g++ python3-dev; "
-    "Fedora: gcc-c++ python3-devel; macOS: xcode-select --install; Windows: Visual Studio Build Tools)"
+    "To compile it, install a C++ compiler and Python's headers (Debian: apt install g++ python3-dev, "
+    "Fedora: gcc-c++ python3-devel, macOS: xcode-select --install, Windows: Visual Studio Build Tools)"
 )
 
 _warned = False
