@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
 # Compiles viewpass._native with AddressSanitizer and UBSan, then with ThreadSanitizer, and runs tests on it.
 #
-#   run.sh short   some kernel tests and the damaged files: two minutes
+#   run.sh short   a choice of tests: two minutes
 #   run.sh long    kernels, laws, damaged files, Arrow sources
 #
-# Python itself is not sanitized: the runtime is loaded ahead of it (LD_PRELOAD). CXX chooses the compiler.
+# CXX chooses the compiler, TESTS="tests/laws -k shares" other tests.
+# Python itself is not sanitized: the runtime is loaded ahead of it (LD_PRELOAD).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 python=$PWD/.venv/bin/python
 case ${1:-} in
-    short) tests=(tests/kernels/test_native.py tests/kernels/test_kernels.py tests/harm/test_damage.py) ;;
-    long) tests=(tests/kernels tests/laws tests/harm/test_damage.py tests/sources/arrow) ;;
+    short) tests=(${TESTS:-tests/kernels/test_native.py tests/kernels/test_nnls.py}) ;;
+    long) tests=(${TESTS:-tests/kernels tests/laws tests/harm/test_damage.py tests/sources/arrow}) ;;
     *) echo "usage: run.sh short|long" >&2; exit 2 ;;
 esac
 
@@ -58,7 +59,7 @@ for kind in address thread; do
         continue
     fi
     echo "=== $kind sanitizer, $compiler: ${tests[*]}"
-    folder=$PWD/build/sanitize-$kind
+    folder=$PWD/build/sanitize-$kind-${compiler##*/}
     "$cmake" -S native -B "$folder" "${generator[@]}" -DCMAKE_CXX_COMPILER="$compiler" \
         -DCMAKE_BUILD_TYPE=RelWithDebInfo -DVIEWPASS_SANITIZE=$kind -DVIEWPASS_REQUIRED=ON \
         -DPython_EXECUTABLE="$python" -Dnanobind_DIR="$("$python" -m nanobind --cmake_dir)" >"$folder.log" 2>&1 &&
@@ -66,14 +67,16 @@ for kind in address thread; do
 
     # One process, one BLAS thread, and the C library's malloc, which the sanitizers watch.
     # Leaks are not looked for: Python keeps memory to its end on purpose.
-    env PYTHONPATH="$PWD/native/sanitize" VIEWPASS_SANITIZED="$folder" PYTHONMALLOC=malloc \
-        OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 \
-        ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
-        UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \
-        TSAN_OPTIONS="suppressions=$PWD/native/sanitize/tsan.supp:halt_on_error=1:ignore_noninstrumented_modules=1" \
-        LD_PRELOAD="$(runtime "$compiler" $library) $("$compiler" -print-file-name=libstdc++.so)" \
-        "${fixed_addresses[@]}" "$python" -m pytest -q -p no:cacheprovider -m "not long" "${tests[@]}" ||
-        failed+=("$kind")
+    sanitized=(env PYTHONPATH="$PWD/native/sanitize" VIEWPASS_SANITIZED="$folder" PYTHONMALLOC=malloc
+        OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+        ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1
+        UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
+        TSAN_OPTIONS="suppressions=$PWD/native/sanitize/tsan.supp:halt_on_error=1"
+        LD_LIBRARY_PATH="$(dirname "$(runtime "$compiler" $library)")"
+        LD_PRELOAD="$(runtime "$compiler" $library) $("$compiler" -print-file-name=libstdc++.so)"
+        "${fixed_addresses[@]}" "$python")
+    "${sanitized[@]}" -c "from viewpass.kernels.native import native as n, reason; exit(reason or not n.__file__.startswith('$folder'))" &&
+        "${sanitized[@]}" -m pytest -q --capture=sys -p no:cacheprovider -m "not long" "${tests[@]}" || failed+=("$kind")
 done
 
 if ((${#failed[@]})); then
