@@ -23,11 +23,10 @@ fi
 
 # The path of a sanitizer's shared runtime for a compiler, or nothing.
 runtime() {
-    local compiler=$1 name path
-    for name in "lib$2.so" "libclang_rt.$2-$(uname -m).so"; do
-        path=$("$compiler" -print-file-name="$name" 2>/dev/null) || continue
-        if [[ $path == /* && -e $path ]]; then realpath "$path"; return; fi
-    done
+    local name=lib$2.so path
+    if "$1" --version | grep -q clang; then name=libclang_rt.$2-$(uname -m).so; fi
+    path=$("$1" -print-file-name="$name")
+    if [[ $path == /* && -e $path ]]; then realpath "$path"; fi
 }
 
 find_compiler() {
@@ -72,7 +71,6 @@ for kind in address thread; do
         ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1
         UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
         TSAN_OPTIONS="suppressions=$PWD/native/sanitize/tsan.supp:halt_on_error=1"
-        LD_LIBRARY_PATH="$(dirname "$(runtime "$compiler" $library)")"
         LD_PRELOAD="$(runtime "$compiler" $library) $("$compiler" -print-file-name=libstdc++.so)"
         "${fixed_addresses[@]}" "$python")
     "${sanitized[@]}" -c "from viewpass.kernels.native import native as n, reason; exit(reason or not n.__file__.startswith('$folder'))" &&
