@@ -1,4 +1,4 @@
-"""Python runs this at its start where this folder is on PYTHONPATH: viewpass._native is then the sanitized build."""
+"""Makes viewpass._native the sanitized build: Python runs this at its start, found by PYTHONPATH."""
 
 import os
 import sys
