@@ -9,51 +9,67 @@ ARGS ?=
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-kill bench bench-full bench-quality paper lint format clean distclean FORCE
+.PHONY: help demo test test-long test-kill sanitize sanitize-short bench bench-full bench-quality paper lint format \
+    clean distclean compiled FORCE
 .NOTPARALLEL: # two pips at once in one .venv would harm each other
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
 
-demo: .venv/.demo ## cluster an example, output in viewpass-demo/
+demo: .venv/.demo compiled ## cluster an example, output in viewpass-demo/
 	.venv/bin/viewpass demo --out viewpass-demo
 
 # One BLAS thread in each test process, so that they do not fight over the cores;
 # the threads viewpass starts itself are not touched by these.
-test: .venv/.dev ## run the tests, without those that take minutes
+test: .venv/.dev compiled ## run the tests, without those that take minutes
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 \
 	    .venv/bin/python -m pytest -m "not long" -n $(WORKERS) $(ARGS)
 
-test-long: .venv/.dev ## run the tests that take minutes
+test-long: .venv/.dev compiled ## run the tests that take minutes
 	.venv/bin/python -m pytest -m "long and not kill" $(ARGS)
 
-test-kill: .venv/.dev ## kill -9 a fit 500 times, and Dask workers 200 times, at random moments
+test-kill: .venv/.dev compiled ## kill -9 a fit 500 times, and Dask workers 200 times, at random moments
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 .venv/bin/python -m pytest -m kill $(ARGS)
 
-bench: .venv/.bench ## measure beside the peers, a tenth of the rows; output in out/bench/
+sanitize: .venv/.dev compiled ## run kernel, law, harm and file tests with AddressSanitizer, UBSan, ThreadSanitizer
+	bash native/sanitize/run.sh long
+
+sanitize-short: .venv/.dev compiled ## some of these, in two minutes
+	bash native/sanitize/run.sh short
+
+bench: .venv/.bench compiled ## measure beside the peers, a tenth of the rows; output in out/bench/
 	.venv/bin/python -m benchmarks --out out/bench $(ARGS)
 
-bench-full: .venv/.bench ## the same with all rows; output in out/bench-full/
+bench-full: .venv/.bench compiled ## the same with all rows; output in out/bench-full/
 	.venv/bin/python -m benchmarks --full --out out/bench-full $(ARGS)
 
-bench-quality: .venv/.bench ## clusters against classes on the real sets; goes on where it was; output in out/quality/
+bench-quality: .venv/.bench compiled ## clusters against classes on the real sets; goes on where it was; output in out/quality/
 	.venv/bin/python -m benchmarks.quality --out out/quality $(ARGS)
 
-paper: .venv/.demo ## measure the paper's tables and figures again; output in out/paper/ (ARGS=--quick: minutes)
+paper: .venv/.demo compiled ## measure the paper's tables and figures again; output in out/paper/ (ARGS=--quick: minutes)
 	.venv/bin/viewpass paper --out out/paper $(ARGS)
 
-lint: .venv/.dev ## check style, types and the direction of imports
+lint: .venv/.dev compiled ## check style, types, the direction of imports, and the C++
 	@failed=; \
 	check() { echo "$$*"; "$$@" || failed="$$failed, $${1##*/}$${2:+ $$2}"; }; \
+	clang_tidy() { printf '%s\n' $(TIDIED) | xargs -P 2 -n 1 .venv/bin/clang-tidy --quiet -p "$$1"; }; \
 	check .venv/bin/ruff check .; \
 	check .venv/bin/ruff format --check .; \
 	check .venv/bin/mypy; \
 	check .venv/bin/lint-imports; \
+	check .venv/bin/clang-format --dry-run -Werror $(CPP); \
+	database=$$(ls -t build/editable-*/compile_commands.json 2>/dev/null | head -n 1); \
+	if [ -n "$$database" ]; then \
+	    check clang_tidy "$${database%/*}"; \
+	else \
+	    echo "clang-tidy skipped: it needs the compiled module's build folder, and there is none."; \
+	fi; \
 	if [ -n "$$failed" ]; then echo "lint failed: $${failed#, }" >&2; exit 1; fi
 
 format: .venv/.dev ## format the code and mend what ruff can
 	.venv/bin/ruff check --fix-only .
 	.venv/bin/ruff format .
+	.venv/bin/clang-format -i $(CPP)
 
 clean: ## remove caches and build output, keep .venv
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
@@ -64,33 +80,65 @@ distclean: clean ## remove .venv and the output of demo and bench as well
 	rm -rf .venv viewpass-demo out/bench out/bench-full out/quality
 
 # ---- the environment --------------------------------------------------------------------------
-# .venv/.made  a sound environment; holds the folder it was made in
-# .venv/.demo  viewpass and what the demo needs are installed
-# .venv/.dev   the developer's tools as well
-# .venv/.bench the peers that `make bench` measures
+# .venv/.made   a sound environment; holds the folder it was made in
+# .venv/.build  what compiles viewpass: scikit-build-core, nanobind, and cmake and ninja where the machine has none
+# .venv/.demo   viewpass and what the demo needs are installed
+# .venv/.dev    the developer's tools as well
+# .venv/.bench  the peers that `make bench` measures
+# .venv/.native the compiled module is as new as native/
 # A stamp is written only after success and dates from the start of its install, so that an edit
-# of pyproject.toml meanwhile is not missed.
+# of pyproject.toml or native/ meanwhile is not missed.
+
+CPP = $(shell find native -name '*.cpp' -o -name '*.hpp')
+NATIVE = native/CMakeLists.txt $(CPP)
+TIDIED = $(filter-out native/fuzz/% native/driver/%,$(filter %.cpp,$(CPP))) # what the module is made of
 
 PIP_INSTALL = .venv/bin/python -m pip install -qq --disable-pip-version-check
+# Compiles in build/, which stays: after a change only what has changed is compiled.
+INSTALL_VIEWPASS = $(PIP_INSTALL) --no-build-isolation
 
-.venv/.demo: .venv/.made pyproject.toml
+BUILD_SYSTEM = import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")
+ASK_COMPILED = from viewpass.kernels.native import *; native or exit(f"No compiled module: {reason}. {COST} {REMEDY}, then run make again.")
+BUILD_TOOLS = from scikit_build_core.build import get_requires_for_build_editable as tools; print(*tools(), sep="\n")
+
+.venv/.build: .venv/.made pyproject.toml
+	@.venv/bin/python -c '$(BUILD_SYSTEM)' > $@.new
+	@$(PIP_INSTALL) -r $@.new
+	@.venv/bin/python -c '$(BUILD_TOOLS)' > $@.new
+	@$(PIP_INSTALL) -r $@.new
+	@mv $@.new $@
+
+.venv/.demo: .venv/.build pyproject.toml
 	@echo "Installing viewpass and what its demo needs into .venv (a minute or so) ..."
 	@: > $@.new
-	@$(PIP_INSTALL) -e '.[demo]'
+	@$(INSTALL_VIEWPASS) -e '.[demo]'
 	@mv $@.new $@
+	@touch -r $@ .venv/.native
 
-.venv/.dev: .venv/.made pyproject.toml
+.venv/.dev: .venv/.build pyproject.toml
 	@echo "Installing viewpass and the developer's tools into .venv (a minute or so) ..."
 	@: > $@.new
-	@$(PIP_INSTALL) -e '.[demo,dev]'
+	@$(INSTALL_VIEWPASS) -e '.[demo,dev]'
 	@mv $@.new $@
-	@touch -r $@ .venv/.demo
+	@touch -r $@ .venv/.demo .venv/.native
 
-.venv/.bench: .venv/.made pyproject.toml
+.venv/.bench: .venv/.build pyproject.toml
 	@echo "Installing viewpass and the peers of its benchmarks into .venv (a minute or so) ..."
 	@: > $@.new
-	@$(PIP_INSTALL) -e '.[bench]'
+	@$(INSTALL_VIEWPASS) -e '.[bench]'
 	@mv $@.new $@
+	@touch -r $@ .venv/.native
+
+.venv/.native: .venv/.build $(NATIVE)
+	@echo "Compiling native/ ..."
+	@: > $@.new
+	@$(INSTALL_VIEWPASS) --no-deps -e .
+	@mv $@.new $@
+
+# After an install above, which compiles too, there is nothing left for .native to do.
+# Without a module the stamp goes, so that the next run tries again.
+compiled: .venv/.native
+	@.venv/bin/python -c '$(ASK_COMPILED)' || rm -f .venv/.native
 
 # Fails for an environment that is broken, half-made, moved from elsewhere or too old. pip writes
 # INSTALLER after all else of a package, and renames to ~name what it is about to replace.

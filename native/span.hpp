@@ -46,7 +46,8 @@ template <class T>
 class Grid {
  public:
   constexpr Grid() = default;
-  constexpr Grid(T* data, std::size_t n_rows, std::size_t width) : data_(data), n_rows_(n_rows), width_(width) {}
+  constexpr Grid(T* data, std::size_t n_rows, std::size_t width)
+      : data_(data), n_rows_(n_rows), width_(width) {}
   template <class U, class = std::enable_if_t<std::is_same_v<const U, T>>>
   constexpr Grid(Grid<U> other) : data_(other.data()), n_rows_(other.n_rows()), width_(other.width()) {}
 
