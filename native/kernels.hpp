@@ -14,7 +14,9 @@ constexpr std::size_t kPanel = 16;    // clusters whose centres lie side by side
 constexpr std::size_t kTall = 6;      // rows multiplied with a panel at a time
 constexpr std::size_t kBlock = 256;   // columns of one float32 sum: the shorter, the smaller its error
 constexpr std::size_t kExact = 8;     // clusters side by side where products are exact
-constexpr std::size_t kStripe = 12;   // columns of one task of a weighted sum
+constexpr std::size_t kStripe = 12;   // columns of a weighted sum at a time,
+constexpr std::size_t kWeights = 4;   // and weights
+constexpr std::size_t kSolved = 24;   // columns that are solved for at a time
 
 inline std::size_t round_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
 
@@ -91,10 +93,11 @@ struct Kernels {
   void (*scale_sums)(const int64_t* sums, double factor, std::size_t width, double* to);
   /// x.u of one unit row with kExact centres side by side, column after column.  OUT products.
   void (*exact_products)(const double* row, const double* panel, std::size_t width, double* products);
-  /// Sums over rows, in order, of weights (rows x n_weights) times a stripe of values (rows x kStripe).
-  /// OUT sums (n_weights x kStripe).
-  void (*weighted_sums)(const double* weights, std::size_t n_weights, const double* stripe, std::size_t n_rows,
-                        double* sums);
+  /// Adds, row after row, weights (rows x kWeights) times a stripe of values (rows x kStripe).
+  /// INOUT sums (kWeights x kStripe).
+  void (*weighted_sums)(const double* weights, const double* stripe, std::size_t n_rows, double* sums);
+  /// Takes factors times the rows of a stripe (n x kSolved) from one more row, in order.  INOUT row.
+  void (*subtract_rows)(const double* factors, const double* stripe, std::size_t n, double* row);
 };
 
 /// The implementation in use: the best the processor has, or the one named by VIEWPASS_KERNELS.

@@ -275,30 +275,33 @@ void exact_products(const double* row, const double* panel, std::size_t width, d
   store4(products, low), store4(products + kDoubles, high);
 }
 
-template <std::size_t kRows>
-inline void weighted_strip(const double* weights, std::size_t n_weights, const double* stripe, std::size_t n_rows,
-                           double* sums) {
+void weighted_sums(const double* weights, const double* stripe, std::size_t n_rows, double* sums) {
   constexpr std::size_t kVectors = kStripe / kDoubles;
-  Doubles total[kRows][kVectors];
-  for (std::size_t k = 0; k < kRows; ++k)
-    for (std::size_t c = 0; c < kVectors; ++c) total[k][c] = no_doubles();
+  Doubles total[kWeights][kVectors];
+  for (std::size_t k = 0; k < kWeights; ++k)
+    for (std::size_t c = 0; c < kVectors; ++c) total[k][c] = load4(sums + k * kStripe + c * kDoubles);
   for (std::size_t i = 0; i < n_rows; ++i) {
     Doubles values[kVectors];
     for (std::size_t c = 0; c < kVectors; ++c) values[c] = load4(stripe + i * kStripe + c * kDoubles);
-    for (std::size_t k = 0; k < kRows; ++k) {
-      const Doubles weight = spread4(weights[i * n_weights + k]);
+    for (std::size_t k = 0; k < kWeights; ++k) {
+      const Doubles weight = spread4(weights[i * kWeights + k]);
       for (std::size_t c = 0; c < kVectors; ++c) total[k][c] = total[k][c] + weight * values[c];
     }
   }
-  for (std::size_t k = 0; k < kRows; ++k)
+  for (std::size_t k = 0; k < kWeights; ++k)
     for (std::size_t c = 0; c < kVectors; ++c) store4(sums + k * kStripe + c * kDoubles, total[k][c]);
 }
 
-void weighted_sums(const double* weights, std::size_t n_weights, const double* stripe, std::size_t n_rows,
-                   double* sums) {
-  std::size_t k = 0;
-  for (; k + 4 <= n_weights; k += 4) weighted_strip<4>(weights + k, n_weights, stripe, n_rows, sums + k * kStripe);
-  for (; k < n_weights; ++k) weighted_strip<1>(weights + k, n_weights, stripe, n_rows, sums + k * kStripe);
+void subtract_rows(const double* factors, const double* stripe, std::size_t n, double* row) {
+  constexpr std::size_t kVectors = kSolved / kDoubles;
+  Doubles sums[kVectors];
+  for (std::size_t c = 0; c < kVectors; ++c) sums[c] = load4(row + c * kDoubles);
+  for (std::size_t k = 0; k < n; ++k) {
+    const Doubles factor = spread4(factors[k]);
+    for (std::size_t c = 0; c < kVectors; ++c)
+      sums[c] = sums[c] - factor * load4(stripe + k * kSolved + c * kDoubles);
+  }
+  for (std::size_t c = 0; c < kVectors; ++c) store4(row + c * kDoubles, sums[c]);
 }
 
 template <class T>
@@ -323,7 +326,8 @@ constexpr Kernels table(const char* name) {
           trace,
           scale_sums,
           exact_products,
-          weighted_sums};
+          weighted_sums,
+          subtract_rows};
 }
 
 }  // namespace

@@ -9,8 +9,7 @@ namespace viewpass {
 
 namespace {
 
-constexpr std::size_t kSolved = 64;       // columns of a task
-constexpr double kNothing = 0x1p-46;      // of the largest pivot: rounding alone
+constexpr double kNothing = 0x1p-46;  // of the largest pivot: rounding alone
 
 struct Matrix {
   std::vector<double> held;
@@ -27,32 +26,55 @@ std::vector<double> gathered(Grid<const double> memberships, Span<const uint32_t
   return found;
 }
 
-/// Sums over rows of weights times values, a stripe of columns per task; fetch(r, from, n, to) lays a row's values out.
-/// OUT sums (weights x columns).
+/// Sums over rows, in order, of weights times values; fetch(r, from, n, to) lays some of a row's values out. `upper`:
+/// only what lies on the diagonal or right of it is wanted.  OUT sums (weights x columns).
 template <class Fetch>
-void weighted(Span<const double> weights, std::size_t n_weights, std::size_t n_rows, Grid<double> sums, Team& team,
-              const Fetch& fetch) {
+void weighted(Span<const double> weights, std::size_t n_weights, std::size_t n_rows, bool upper, Grid<double> sums,
+              Team& team, const Fetch& fetch) {
+  constexpr std::size_t kStripes = 8, kRows = 256;  // of a task; of the rows that stay in cache meanwhile
   struct Scratch {
-    std::vector<double> stripe, sums;
+    std::vector<double> values, weights, sums;
   };
   std::vector<Scratch> scratch(team.size());
-  const std::size_t width = sums.width();
-  team.each((width + kStripe - 1) / kStripe, [&](std::size_t task, std::size_t worker) {
+  const std::size_t width = sums.width(), per_task = kStripes * kStripe;
+  team.each((width + per_task - 1) / per_task, [&](std::size_t task, std::size_t worker) {
     Scratch& mine = scratch[worker];
-    const std::size_t from = task * kStripe, n = std::min(kStripe, width - from);
-    mine.stripe.assign(n_rows * kStripe, 0.0);
-    mine.sums.resize(n_weights * kStripe);
-    for (std::size_t r = 0; r < n_rows; ++r) fetch(r, from, n, mine.stripe.data() + r * kStripe);
-    kernels().weighted_sums(weights.data(), n_weights, mine.stripe.data(), n_rows, mine.sums.data());
-    for (std::size_t k = 0; k < n_weights; ++k)
-      std::copy_n(mine.sums.data() + k * kStripe, n, sums[k].begin() + from);
+    const std::size_t first = task * per_task, last = std::min(first + per_task, width);
+    const std::size_t n_stripes = (last - first + kStripe - 1) / kStripe;
+    const std::size_t n_wanted = upper ? std::min(n_weights, last) : n_weights;
+    const std::size_t n_padded = round_up(n_wanted, kWeights), per_stripe = n_padded * kStripe;
+    mine.sums.assign(n_stripes * per_stripe, 0.0);
+    mine.values.assign(n_stripes * kRows * kStripe, 0.0);
+    mine.weights.assign(kRows * kWeights, 0.0);
+    for (std::size_t begin = 0; begin < n_rows; begin += kRows) {
+      const std::size_t n = std::min(kRows, n_rows - begin);
+      for (std::size_t s = 0; s < n_stripes; ++s)
+        for (std::size_t r = 0; r < n; ++r) {
+          const std::size_t from = first + s * kStripe;
+          fetch(begin + r, from, std::min(kStripe, last - from), mine.values.data() + (s * kRows + r) * kStripe);
+        }
+      for (std::size_t k = 0; k < n_wanted; k += kWeights) {
+        for (std::size_t r = 0; r < n; ++r)
+          for (std::size_t c = 0; c < kWeights; ++c)
+            mine.weights[r * kWeights + c] = k + c < n_weights ? weights[(begin + r) * n_weights + k + c] : 0.0;
+        for (std::size_t s = 0; s < n_stripes; ++s)
+          kernels().weighted_sums(mine.weights.data(), mine.values.data() + s * kRows * kStripe, n,
+                                  mine.sums.data() + s * per_stripe + k * kStripe);
+      }
+    }
+    for (std::size_t s = 0; s < n_stripes; ++s)
+      for (std::size_t k = 0; k < n_wanted; ++k) {
+        const std::size_t from = first + s * kStripe;
+        std::copy_n(mine.sums.data() + s * per_stripe + k * kStripe, std::min(kStripe, last - from),
+                    sums[k].begin() + from);
+      }
   });
 }
 
 template <class T>
 void sum_view(const DenseRows<T>& view, Span<const double> inverse, Span<const uint32_t> present,
               Span<const double> weights, Grid<double> sums, Team& team) {
-  weighted(weights, sums.n_rows(), present.size(), sums, team,
+  weighted(weights, sums.n_rows(), present.size(), false, sums, team,
            [&](std::size_t r, std::size_t from, std::size_t n, double* to) {
              const T* row = view[present[r]] + from;
              for (std::size_t j = 0; j < n; ++j) to[j] = on_grid(double(row[j]) * inverse[present[r]]);
@@ -81,10 +103,10 @@ void sum_view(const CsrRows<T, Index>& view, Span<const double> inverse, Span<co
   });
 }
 
-/// V'V, or V V' (`across`), of the rows of V that are there.
+/// V'V, its upper half.
 Matrix gram(Span<const double> weights, std::size_t n_rows, std::size_t n_clusters, Team& team) {
   Matrix found(n_clusters, n_clusters);
-  weighted(weights, n_clusters, n_rows, found.grid(), team,
+  weighted(weights, n_clusters, n_rows, true, found.grid(), team,
            [&](std::size_t r, std::size_t from, std::size_t n, double* to) {
              std::copy_n(weights.data() + r * n_clusters + from, n, to);
            });
@@ -100,39 +122,57 @@ std::vector<double> transposed(Span<const double> values, std::size_t n_rows, st
 
 }  // namespace
 
-void solve_symmetric(Grid<double> a, Grid<double> b, Team& team) {
-  const std::size_t n = a.n_rows();
-  double largest = 0.0;
-  for (std::size_t k = 0; k < n; ++k) largest = std::max(largest, a[k][k]);
-  std::vector<double> factors(n);
-  for (std::size_t k = 0; k < n; ++k) {  // rows below the pivot: a_i -= (a_ki / a_kk) a_k
-    const bool nothing = !(a[k][k] > kNothing * largest);
-    const std::size_t n_below = n - k - 1, n_tasks = n_below * n_below > 4096 ? std::min(n_below, 2 * team.size()) : 1;
-    for (std::size_t i = k + 1; i < n; ++i) factors[i] = nothing ? 0.0 : a[k][i] / a[k][k];
-    auto eliminate = [&](std::size_t task, std::size_t) {
-      for (std::size_t i = k + 1 + task; i < n; i += n_tasks) {
-        const Span<double> row = a[i], pivot = a[k];
-        for (std::size_t j = i; j < n; ++j) row[j] -= factors[i] * pivot[j];
+namespace {
+
+/// A = L D L', a stripe of A's columns at a time: each is solved for with what is known of L so far.
+struct Factors {
+  Matrix lower, upper;  // L without its diagonal, and L': rows that are read in order
+  std::vector<double> pivots;
+
+  explicit Factors(Grid<const double> a) : lower(a.n_rows(), a.n_rows()), upper(a.n_rows(), a.n_rows()) {
+    const std::size_t n = a.n_rows();
+    const auto subtract_rows = kernels().subtract_rows;
+    double largest = 0.0;
+    for (std::size_t k = 0; k < n; ++k) largest = std::max(largest, a[k][k]);
+    std::vector<double> stripe(n * kSolved, 0.0);
+    for (std::size_t from = 0; from < n; from += kSolved) {
+      const std::size_t to = std::min(from + kSolved, n);
+      for (std::size_t i = 0; i < to; ++i) {
+        double* row = stripe.data() + i * kSolved;
+        std::copy_n(a[i].begin() + from, to - from, row);
+        for (std::size_t k = 0; i >= from && k < i; ++k) {
+          const double factor = pivots[k] > 0.0 ? stripe[k * kSolved + i - from] / pivots[k] : 0.0;
+          lower.grid()[i][k] = upper.grid()[k][i] = factor;
+        }
+        subtract_rows(lower.grid()[i].data(), stripe.data(), i, row);
+        if (i >= from) pivots.push_back(row[i - from] > kNothing * largest ? row[i - from] : 0.0);
       }
-    };
-    n_tasks > 1 ? team.each(n_tasks, eliminate) : eliminate(0, 0);
-    if (nothing) a[k][k] = 0.0;
+    }
   }
-  const std::size_t width = b.width();
-  team.each((width + kSolved - 1) / kSolved, [&](std::size_t task, std::size_t) {
-    const std::size_t from = task * kSolved, to = std::min(from + kSolved, width);
-    for (std::size_t k = 0; k < n; ++k)
-      for (std::size_t i = k + 1; i < n && a[k][k] > 0.0; ++i) {
-        const double factor = a[k][i] / a[k][k];
-        for (std::size_t j = from; j < to; ++j) b[i][j] -= factor * b[k][j];
-      }
+};
+
+}  // namespace
+
+void solve_symmetric(Grid<const double> a, Grid<double> b, Team& team) {
+  const std::size_t n = a.n_rows(), width = b.width();
+  Factors factors(a);
+  std::vector<std::vector<double>> scratch(team.size());
+  team.each((width + kSolved - 1) / kSolved, [&](std::size_t task, std::size_t worker) {
+    const auto subtract_rows = kernels().subtract_rows;
+    const std::size_t from = task * kSolved, n_here = std::min(kSolved, width - from);
+    std::vector<double>& stripe = scratch[worker];
+    stripe.assign(n * kSolved, 0.0);
+    auto row = [&stripe](std::size_t i) { return stripe.data() + i * kSolved; };
+    for (std::size_t i = 0; i < n; ++i) {
+      std::copy_n(b[i].begin() + from, n_here, row(i));
+      subtract_rows(factors.lower.grid()[i].data(), stripe.data(), i, row(i));
+    }
     for (std::size_t k = n; k-- > 0;) {
-      const double pivot = a[k][k];
-      for (std::size_t j = from; j < to; ++j) b[k][j] = pivot > 0.0 ? b[k][j] / pivot : 0.0;
-      for (std::size_t i = k + 1; i < n && pivot > 0.0; ++i) {
-        const double factor = a[k][i] / pivot;
-        for (std::size_t j = from; j < to; ++j) b[k][j] -= factor * b[i][j];
-      }
+      const double pivot = factors.pivots[k];
+      for (std::size_t j = 0; j < kSolved; ++j) row(k)[j] = pivot > 0.0 ? row(k)[j] / pivot : 0.0;
+      if (pivot > 0.0)
+        subtract_rows(factors.upper.grid()[k].data() + k + 1, row(k + 1 < n ? k + 1 : k), n - k - 1, row(k));
+      std::copy_n(row(k), n_here, b[k].begin() + from);
     }
   });
 }
@@ -171,7 +211,7 @@ Matrix solved(const View& of, Span<const double> inverse, Span<const uint32_t> p
   solve_symmetric(left.grid(), sums.grid(), team);
   if (!across) return sums;
   Matrix found(n_clusters, width);
-  weighted(weights, n_clusters, n_rows, found.grid(), team,
+  weighted(weights, n_clusters, n_rows, false, found.grid(), team,
            [&](std::size_t r, std::size_t from, std::size_t n, double* to) {
              std::copy_n(sums.grid()[r].begin() + from, n, to);
            });
