@@ -7,7 +7,7 @@ import pytest
 
 import viewpass as vp
 from inputs import GAPS, IMAGE, PLAIN, TEXT, N, assert_same, csr, learnt, small, with_gaps
-from viewpass.core.assign import Workspace
+from viewpass.core.workspace import Workspace
 from viewpass.core.model import Plan
 from viewpass.core.step import Rules
 from viewpass.core.stream import Stream

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from viewpass.core import assign
-from viewpass.core.assign import Workspace, assign_and_add
+from viewpass.core.workspace import Workspace, assign_and_add
 from viewpass.core.centres import Centres
 from viewpass.core.links import NEIGHBOURS, first_mixture, links_of, mixture
 from viewpass.kernels.links import UNIT

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse
 
 from viewpass.core import small, start
-from viewpass.core.assign import Workspace
+from viewpass.core.workspace import Workspace
 from viewpass.core.consensus.merging import Products
 from viewpass.core.seeding import seeded_labels
 from viewpass.core.step import Rules

@@ -10,7 +10,7 @@ import pytest
 
 import viewpass as vp
 from viewpass.core import step
-from viewpass.core.assign import Workspace
+from viewpass.core.workspace import Workspace
 from viewpass.core.ridge import ridged_objective
 from viewpass.core.start import (
     CANDIDATES,

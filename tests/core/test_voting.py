@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from viewpass.core.assign import Workspace
+from viewpass.core.workspace import Workspace
 from viewpass.core.voting import prefer_graph
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows

@@ -33,7 +33,7 @@ def warm_up():
     import viewpass.cli.update
     import viewpass.sources.arrow.source  # noqa: F401
     from viewpass import OPIMC
-    from viewpass.core.assign import Workspace
+    from viewpass.core.workspace import Workspace
     from viewpass.core.nearness import nearness
     from viewpass.views.chunk import Chunk
     from viewpass.views.rows import MeasuredRows

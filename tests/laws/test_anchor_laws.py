@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 import viewpass as vp
-from viewpass.core.assign import Workspace, distances
+from viewpass.core.workspace import Workspace, distances
 from viewpass.core.consensus import telling
 from viewpass.core.links import mixture
 from viewpass.core.model import scaled

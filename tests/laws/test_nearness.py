@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cases import cases, workspace
-from viewpass.core.assign import Workspace, assign, distances
+from viewpass.core.workspace import Workspace, assign, distances
 from viewpass.core.centres import Centres
 from viewpass.core.nearness import TILE, nearness
 from viewpass.views.chunk import Chunk
