@@ -3,4 +3,11 @@
 
 namespace nb = nanobind;
 
-NB_MODULE(_native, m) { m.doc() = "The compiled core of viewpass."; }
+namespace viewpass {
+void bind_graph(nb::module_& m);
+}
+
+NB_MODULE(_native, m) {
+  m.doc() = "The compiled core of viewpass.";
+  viewpass::bind_graph(m);
+}

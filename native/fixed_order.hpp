@@ -1,0 +1,83 @@
+// Sums whose order of adding is part of the specification, so that every processor gives the same bits.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "span.hpp"
+
+namespace viewpass {
+
+/// Term j of a long sum goes to lane j % LANES; the lanes are then added in halves.
+inline constexpr std::size_t LANES = 64;
+
+/// The lanes added in halves.  IN lanes, which are used up.
+inline double halved(Span<double> lanes) {
+  for (std::size_t half = LANES / 2; half > 0; half /= 2)
+    for (std::size_t lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
+  return lanes[0];
+}
+
+/// The inner product of two vectors of one length.  IN a, b.
+inline double lane_dot(Span<const double> a, Span<const double> b) {
+  constexpr std::size_t GROUP = 16;  // lanes that are kept in registers
+  const std::size_t size = a.size(), whole = size - size % LANES;
+  double lanes[LANES] = {};
+  for (std::size_t group = 0; group < LANES; group += GROUP) {
+    double sums[GROUP] = {};
+    for (std::size_t start = group; start < whole; start += LANES)
+      for (std::size_t lane = 0; lane < GROUP; ++lane) sums[lane] += a[start + lane] * b[start + lane];
+    for (std::size_t lane = 0; lane < GROUP; ++lane) lanes[group + lane] = sums[lane];
+  }
+  for (std::size_t j = whole; j < size; ++j) lanes[j - whole] += a[j] * b[j];
+  return halved({lanes, LANES});
+}
+
+/// The sum of numbers in the same order.  IN terms.
+inline double lane_sum(Span<const double> terms) {
+  double lanes[LANES] = {};
+  for (std::size_t j = 0; j < terms.size(); ++j) lanes[j % LANES] += terms[j];
+  return halved({lanes, LANES});
+}
+
+/// sums_k += term_0(k) + term_1(k) + ..., one after another, where term_t = make(t).
+/// Four at a time, so that the sums are read and written less often.  INOUT sums.
+template <class Make>
+void accumulate(Span<double> sums, std::size_t n_terms, Make make) {
+  double* const out = sums.data();
+  std::size_t t = 0;
+  for (; t + 4 <= n_terms; t += 4) {
+    const auto a = make(t), b = make(t + 1), c = make(t + 2), d = make(t + 3);
+    for (std::size_t k = 0; k < sums.size(); ++k) out[k] = out[k] + a(k) + b(k) + c(k) + d(k);
+  }
+  for (; t < n_terms; ++t) {
+    const auto a = make(t);
+    for (std::size_t k = 0; k < sums.size(); ++k) out[k] += a(k);
+  }
+}
+
+/// A vector times a number, as a term of a sum.  IN row.
+inline auto times(double weight, Span<const double> row) {
+  return [weight, from = row.data()](std::size_t k) { return weight * from[k]; };
+}
+
+/// Pseudo-random numbers by counting (splitmix64): draw t is a hash of seed and t.
+class Draws {
+ public:
+  explicit Draws(std::uint64_t seed) : state_(seed) {}
+
+  /// The next number in [0, 1), a multiple of 2^-53.
+  double next() {
+    state_ += 0x9E3779B97F4A7C15u;
+    std::uint64_t z = state_;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    z ^= z >> 31;
+    return static_cast<double>(z >> 11) * 0x1p-53;
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+}  // namespace viewpass
