@@ -19,7 +19,7 @@ from viewpass.kernels.grid import STEP, Floats, Integers, Labels
 from viewpass.kernels.means import in_columns, squared_norms
 from viewpass.kernels.scratch import Scratch
 from viewpass.kernels.sparse_view import SparseView
-from viewpass.kernels.threads import run_blocks, single_threaded_blas
+from viewpass.kernels.threads import run_blocks
 from viewpass.views.rows import MeasuredRows
 
 TOGETHER = 2**19  # values, in the widest view, of the centres that a thread holds at a time
@@ -66,8 +66,7 @@ def products(rows: MeasuredRows, labels: Labels, n_clusters: int, workspace: Wor
                 np.multiply(whole, STEP, out=real)
             made.put(v, sums)
 
-    with single_threaded_blas():
-        run_blocks(work, rows.n_views, workspace.n_threads)
+    run_blocks(work, rows.n_views, workspace.n_threads)
     return made
 
 

@@ -8,8 +8,8 @@ clusterings are compared (adjusted mutual information).
 from __future__ import annotations
 
 import numpy as np
-from sklearn.metrics import adjusted_mutual_info_score
 
+from viewpass.core.consensus.comparing import adjusted_mutual_information
 from viewpass.core.consensus.graph import cut
 from viewpass.core.links import links_of, mixture
 from viewpass.kernels.grid import Floats, Integers
@@ -34,8 +34,8 @@ def stability(distance: Floats, n_seen: Integers, n_clusters: int) -> float:
         order = rng.permutation(n_anchors)
         halves = np.sort(order[: n_anchors // 2]), np.sort(order[n_anchors // 2 :])
         first, second = (_clusters(distance[:, half], n_seen, n_clusters) for half in halves)
-        agreed.append(adjusted_mutual_info_score(first, second))
-    return float(np.mean(agreed))
+        agreed.append(adjusted_mutual_information(first, second))
+    return float(np.cumsum(agreed)[-1]) / SPLITS
 
 
 def _clusters(distance: Floats, n_seen: Integers, n_clusters: int) -> Integers:

@@ -14,7 +14,9 @@ import numpy as np
 
 from viewpass.core.statistics import Statistics
 from viewpass.kernels.grid import Floats, Integers
-from viewpass.kernels.threads import single_threaded_blas
+from viewpass.kernels.native import native
+from viewpass.kernels.products import products
+from viewpass.kernels.reference import lane_sum
 
 PRICED = 16  # clusters whose prices are worked out together
 
@@ -51,9 +53,8 @@ class Products(NamedTuple):
         """Those of whole statistics."""
         made = cls.room(total.n_clusters, len(total.widths))
         made.counts[:] = total.counts
-        with single_threaded_blas():
-            for v in range(len(total.widths)):
-                made.put(v, total.sums(v))
+        for v in range(len(total.widths)):
+            made.put(v, total.sums(v))
         return made
 
     @classmethod
@@ -63,8 +64,8 @@ class Products(NamedTuple):
         return cls(counts, np.zeros((n_views, n_clusters, n_clusters)))
 
     def put(self, v: int, sums: Floats) -> None:
-        """Take in a view, given R; whoever calls holds BLAS to one thread."""
-        self.sums[v] = sums @ sums.T
+        """Take in a view, given R."""
+        self.sums[v] = products(sums, sums)
 
 
 def merges(total: Statistics | Products, alpha: float, *, to_mean: bool = False) -> Merges:
@@ -73,7 +74,16 @@ def merges(total: Statistics | Products, alpha: float, *, to_mean: bool = False)
     INOUT total, if it is products. `to_mean`: alpha pulls centres to the mean of all rows, not to the
     origin. It then makes small clusters cheap to merge, whatever the rows have in common.
     """
-    board = _Board(Products.of(total) if isinstance(total, Statistics) else total, alpha, to_mean=to_mean)
+    given = Products.of(total) if isinstance(total, Statistics) else total
+    if native is None:
+        return reference_merges(given, alpha, to_mean=to_mean)
+    pairs, prices, n_empty = native.merge_order(given.counts, given.sums, alpha, to_mean)
+    return Merges(given.counts.shape[1], pairs, prices, n_empty)
+
+
+def reference_merges(total: Products, alpha: float, *, to_mean: bool = False) -> Merges:
+    """The specification of native/merging.cpp.  INOUT total."""
+    board = _Board(total, alpha, to_mean=to_mean)
     n_anchors = len(board.alive)
     pairs = np.zeros((max(n_anchors - 1, 0), 2), dtype=np.int64)
     prices = np.zeros(len(pairs))
@@ -107,12 +117,15 @@ class _Board:
 
     def _prices(self, some: Integers) -> Floats:
         """What merging these clusters with each other one costs; inf where there is no price."""
-        counts, squares = self.counts, np.diagonal(self.products, axis1=1, axis2=2)
-        energy = _ratio(squares, counts + self.alpha)
-        both = squares[:, some, None] + squares[:, None] + 2.0 * self.products[:, some]
-        together = _ratio(both, counts[:, some, None] + counts[:, None] + self.alpha)
-        price: Floats = (energy[:, some, None] + energy[:, None] - together).sum(axis=0)
-        shared = ((counts[:, some, None] > 0) & (counts[:, None] > 0)).any(axis=0)
+        price = np.zeros((len(some), self.counts.shape[1]))
+        shared = np.zeros(price.shape, dtype=bool)
+        for counts, products in zip(self.counts, self.products, strict=True):
+            squares = np.diagonal(products)
+            energy = _ratio(squares, counts + self.alpha)
+            both = squares[some, None] + squares + 2.0 * products[some]
+            together = _ratio(both, counts[some, None] + counts + self.alpha)
+            price += energy[some, None] + energy - together
+            shared |= (counts[some, None] > 0) & (counts > 0)
         price[~shared | ~self.alive] = np.inf
         price[np.arange(len(some)), some] = np.inf
         return price
@@ -149,10 +162,10 @@ def _centred(products: Floats, counts: Floats) -> Floats:
     n_rows = counts.sum()
     if n_rows == 0:
         return products
-    along = products.sum(axis=1) / n_rows  # R g
-    square = along.sum() / n_rows  # |g|^2
+    along = lane_sum(products) / n_rows  # R g
+    square = lane_sum(along) / n_rows  # |g|^2
     across = np.outer(counts, along)
-    centred: Floats = products - across - across.T + square * np.outer(counts, counts)
+    centred: Floats = products - (across + across.T) + square * np.outer(counts, counts)
     return centred
 
 

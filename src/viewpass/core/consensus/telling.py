@@ -14,6 +14,7 @@ from viewpass.core.consensus.cutting import Cut
 from viewpass.core.links import Mixture, mixture
 from viewpass.core.nearness import looked_at
 from viewpass.kernels.grid import Floats, Labels, Mask
+from viewpass.kernels.kmeans_reference import lengths
 from viewpass.kernels.links import UNIT
 from viewpass.views.rows import MeasuredRows
 
@@ -43,9 +44,9 @@ def _close(mixed: Mixture, found: Floats, cut: Cut) -> Mask:
     n_near = mixed.near.shape[1]
     nearest = np.partition(found, n_near, axis=1)[:, : n_near + 1]
     whole = (nearest[:, n_near:] - nearest[:, :n_near]).sum(axis=1)
-    margins, lengths = cut.graph.margins_of(mixed)
+    margins, long = cut.graph.margins_of(mixed)
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = 4.0 * ERROR / whole + 1.0 / UNIT  # of one weight
-        moved = n_near * shares * np.linalg.norm(cut.graph.places, axis=1).max() / lengths
+        moved = n_near * shares * lengths(cut.graph.places).max() / long
     close: Mask = ~(margins > 8.0 * moved)
     return close
