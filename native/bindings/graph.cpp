@@ -7,7 +7,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "merging.hpp"
 #include "places.hpp"
 #include "products.hpp"
 #include "small_kmeans.hpp"
@@ -101,31 +100,6 @@ Output<double> products_of(Input<double, 2> a, Input<double, 2> b) {
   return array_of(std::move(out), {a.shape(0), b.shape(0)});
 }
 
-nb::tuple merge_order_of(Input<std::int64_t, 2> counts,
-                         nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu> sums, double alpha,
-                         bool to_mean) {
-  const std::size_t n_views = counts.shape(0), n = counts.shape(1);
-  require(sums.shape(0) == n_views && sums.shape(1) == n && sums.shape(2) == n,
-          "sums: clusters x clusters per view");
-  MergeOrder order;
-  std::vector<std::int64_t> pairs;
-  std::vector<double> prices;
-  {
-    nb::gil_scoped_release released;
-    ClusterProducts total{grid(counts), {}};
-    for (std::size_t v = 0; v < n_views; ++v) total.sums.emplace_back(sums.data() + v * n * n, n, n);
-    order = merge_order(std::move(total), {alpha, to_mean});
-    for (const Merge& merge : order.merges) {
-      pairs.push_back(merge.kept);
-      pairs.push_back(merge.gone);
-      prices.push_back(merge.price);
-    }
-  }
-  const std::size_t n_merges = prices.size();
-  return nb::make_tuple(array_of(std::move(pairs), {n_merges, 2}), array_of(std::move(prices), {n_merges}),
-                        order.n_empty);
-}
-
 }  // namespace
 
 void bind_graph(nb::module_& m) {
@@ -138,9 +112,6 @@ void bind_graph(nb::module_& m) {
         "The nearest centres of rows that are mixtures of anchors.");
   m.def("products", &products_of, "a"_a, "b"_a,
         "Inner products of all pairs of rows, in the fixed order of lanes.");
-  m.def("merge_order", &merge_order_of, "counts"_a, "sums"_a.noconvert(), "alpha"_a, "to_mean"_a,
-        "All merges of clusters, the cheapest first: pairs, prices, and how many clusters are empty. Uses up "
-        "sums.");
 }
 
 }  // namespace viewpass

@@ -104,7 +104,8 @@ def _lloyd(places: Floats, weights: Floats, centres: Floats) -> tuple[Integers, 
 def _means(places: Floats, weights: Floats, centres: Floats, labels: Integers) -> Floats:
     """The means of clusters; one that has nothing keeps its centre."""
     n_clusters = len(centres)
-    masses = np.bincount(labels, weights, n_clusters)
+    masses = np.zeros(n_clusters)
+    np.add.at(masses, labels, weights)
     sums = np.zeros_like(centres)
     np.add.at(sums, labels, weights[:, None] * places)
     empty = np.bincount(labels, minlength=n_clusters) == 0

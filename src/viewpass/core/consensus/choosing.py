@@ -12,7 +12,7 @@ import numpy as np
 from viewpass.core.consensus.comparing import adjusted_mutual_information
 from viewpass.core.consensus.graph import cut
 from viewpass.core.links import links_of, mixture
-from viewpass.kernels.grid import Floats, Integers
+from viewpass.kernels.grid import Floats, Integers, Labels
 
 STABLE = 0.45  # the graph is taken from here on,
 STABLE_ENOUGH = 0.35  # or from here on where the views ask for it
@@ -38,6 +38,6 @@ def stability(distance: Floats, n_seen: Integers, n_clusters: int) -> float:
     return float(np.cumsum(agreed)[-1]) / SPLITS
 
 
-def _clusters(distance: Floats, n_seen: Integers, n_clusters: int) -> Integers:
+def _clusters(distance: Floats, n_seen: Integers, n_clusters: int) -> Labels:
     rows = mixture(distance, n_seen)
     return cut(links_of(rows, distance.shape[1]), n_clusters, RESTARTS).labels_of(rows)
