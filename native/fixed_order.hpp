@@ -33,13 +33,6 @@ inline double lane_dot(Span<const double> a, Span<const double> b) {
   return halved({lanes, LANES});
 }
 
-/// The sum of numbers in the same order.  IN terms.
-inline double lane_sum(Span<const double> terms) {
-  double lanes[LANES] = {};
-  for (std::size_t j = 0; j < terms.size(); ++j) lanes[j % LANES] += terms[j];
-  return halved({lanes, LANES});
-}
-
 /// sums_k += term_0(k) + term_1(k) + ..., one after another, where term_t = make(t).
 /// Four at a time, so that the sums are read and written less often.  INOUT sums.
 template <class Make>

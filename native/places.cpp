@@ -25,16 +25,12 @@ void CentreTable::set(Grid<const double> centres) {
     }
 }
 
-void CentreTable::farness(Span<const double> point, Span<double> farness) const {
-  std::fill(farness.begin(), farness.end(), 0.0);
-  const Span<const double> columns(columns_);
-  accumulate(farness, width_,
-             [&](std::size_t j) { return times(point[j], columns.part(j * n_centres_, n_centres_)); });
-  for (std::size_t k = 0; k < n_centres_; ++k) farness[k] = squares_[k] - 2.0 * farness[k];
-}
-
 std::size_t CentreTable::nearest(Span<const double> point, Span<double> room) const {
-  farness(point, room);
+  std::fill(room.begin(), room.end(), 0.0);
+  const Span<const double> columns(columns_);
+  accumulate(room, width_,
+             [&](std::size_t j) { return times(point[j], columns.part(j * n_centres_, n_centres_)); });
+  for (std::size_t k = 0; k < n_centres_; ++k) room[k] = squares_[k] - 2.0 * room[k];
   return static_cast<std::size_t>(std::min_element(room.begin(), room.end()) - room.begin());
 }
 

@@ -16,10 +16,8 @@ class CentreTable {
   /// IN centres: n_centres x width.
   void set(Grid<const double> centres);
 
-  /// |c|^2 - 2 p.c for every centre c; both sums run over the columns in order.  IN point; OUT farness.
-  void farness(Span<const double> point, Span<double> farness) const;
-
-  /// The centre of least farness, the lowest of equals.  IN point; INOUT room: as long as there are centres.
+  /// The centre c of least |c|^2 - 2 p.c, the lowest of equals; both sums run over the columns in order.
+  /// IN point p; INOUT room: as long as there are centres.
   std::size_t nearest(Span<const double> point, Span<double> room) const;
 
  private:

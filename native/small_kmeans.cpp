@@ -119,42 +119,18 @@ class KMeans {
     return sum;
   }
 
-  /// INOUT found: centres as the means of their points.
-  void update(Clustering& found) {
+  /// INOUT found: centres as the means of their points; one that has nothing stays where it is.
+  void update(Clustering& found) const {
     std::vector<double> sums(n_clusters_ * width()), masses(n_clusters_);
-    std::vector<std::size_t> counts(n_clusters_);
     for (std::size_t i = 0; i < size(); ++i) {
       const std::size_t label = found.labels[i];
       masses[label] += weights_[i];
-      ++counts[label];
       const auto sum = grid(sums)[label];
       for (std::size_t j = 0; j < width(); ++j) sum[j] += weights_[i] * places_[i][j];
     }
-    if (std::count(counts.begin(), counts.end(), std::size_t{0}) > 0) fill_empty(found, counts, sums, masses);
     for (std::size_t k = 0; k < n_clusters_; ++k)
-      if (masses[k] > 0.0)
-        for (std::size_t j = 0; j < width(); ++j) grid(found.centres)[k][j] = grid(sums)[k][j] / masses[k];
-  }
-
-  /// Each empty cluster takes the point farthest from its centre, unless that is where the centre is.
-  void fill_empty(Clustering& found, Span<const std::size_t> counts, std::vector<double>& sums,
-                  Span<double> masses) {
-    std::vector<double> distances(size());
-    for (std::size_t i = 0; i < size(); ++i) distances[i] = own_distance(found, i);
-    for (std::size_t k = 0; k < n_clusters_; ++k) {
-      if (counts[k] > 0) continue;
-      const auto far =
-          static_cast<std::size_t>(std::max_element(distances.begin(), distances.end()) - distances.begin());
-      if (!(distances[far] > 0.0)) return;
-      distances[far] = 0.0;
-      const auto from = grid(sums)[found.labels[far]], to = grid(sums)[k];
-      for (std::size_t j = 0; j < width(); ++j) {
-        to[j] = weights_[far] * places_[far][j];
-        from[j] -= to[j];
-      }
-      masses[k] = weights_[far];
-      masses[found.labels[far]] -= weights_[far];
-    }
+      for (std::size_t j = 0; j < width(); ++j)
+        if (masses[k] > 0.0) grid(found.centres)[k][j] = grid(sums)[k][j] / masses[k];
   }
 
   Grid<const double> places_;

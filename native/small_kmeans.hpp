@@ -1,7 +1,7 @@
 // Weighted k-means of a few thousand points, with the same bits on every processor.
 //
 // Greedy k-means++ seeds, then Lloyd's iterations until labels stop moving; the best of several restarts.
-// A cluster that loses its points takes the one that is farthest from its own centre.
+// A cluster that loses its points keeps its centre, and may win points again.
 #pragma once
 
 #include <cstdint>

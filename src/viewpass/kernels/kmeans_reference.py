@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from viewpass.kernels.grid import Floats, Integers, Mask
+from viewpass.kernels.grid import Floats, Integers
 from viewpass.kernels.spectrum_reference import Draws
 
 MOST_ITERATIONS = 100
@@ -102,34 +102,8 @@ def _lloyd(places: Floats, weights: Floats, centres: Floats) -> tuple[Integers, 
 
 
 def _means(places: Floats, weights: Floats, centres: Floats, labels: Integers) -> Floats:
-    """The means of clusters; one that has nothing keeps its centre."""
-    n_clusters = len(centres)
-    masses = np.zeros(n_clusters)
-    np.add.at(masses, labels, weights)
-    sums = np.zeros_like(centres)
+    """The means of clusters; one that has nothing stays where it is."""
+    masses, sums = np.zeros((len(centres), 1)), np.zeros_like(centres)
+    np.add.at(masses, labels, weights[:, None])
     np.add.at(sums, labels, weights[:, None] * places)
-    empty = np.bincount(labels, minlength=n_clusters) == 0
-    if empty.any():
-        _fill(empty, places, weights, _own_distances(places, centres, labels), labels, sums, masses)
-    return np.divide(sums, masses[:, None], out=centres.copy(), where=masses[:, None] > 0.0)
-
-
-def _fill(
-    empty: Mask,
-    places: Floats,
-    weights: Floats,
-    distances: Floats,
-    labels: Integers,
-    sums: Floats,
-    masses: Floats,
-) -> None:
-    """Each empty cluster takes the point farthest from its centre.  INOUT distances, sums, masses."""
-    for k in np.flatnonzero(empty):
-        far = int(distances.argmax())
-        if not distances[far] > 0.0:
-            return
-        distances[far] = 0.0
-        sums[k] = weights[far] * places[far]
-        sums[labels[far]] -= sums[k]
-        masses[k] = weights[far]
-        masses[labels[far]] -= weights[far]
+    return np.divide(sums, masses, out=centres.copy(), where=masses > 0.0)

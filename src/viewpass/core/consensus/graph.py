@@ -32,8 +32,10 @@ class GraphCut:
         """The cluster of rows: that nearest to the direction of their mixture of anchors."""
         if native is not None:
             labels: Labels = native.graph_labels(rows.near, rows.weights, self.places, self.centres)
-            return labels
-        return farness(directions(rows.of(self.places)), self.centres).argmin(axis=1).astype(np.int32)
+        else:
+            found = farness(directions(rows.of(self.places)), self.centres)
+            labels = found.argmin(axis=1).astype(np.int32)
+        return labels
 
     def margins_of(self, rows: Mixture) -> tuple[Floats, Floats]:
         """By how much that cluster is nearer than any other, and how long the mixture is."""

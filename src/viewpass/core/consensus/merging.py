@@ -108,7 +108,7 @@ class _Board:
         counts, energy = self.counts, self.energy
         both = self.squares + self.squares[:, k, None] + 2.0 * self.products[:, k]
         terms = energy + energy[:, k, None] - _ratio(both, counts + counts[:, k, None] + self.alpha)
-        price = terms[0].copy()
+        price: Floats = terms[0].copy()
         for of_view in terms[1:]:
             price += of_view
         shared = ((counts > 0) & (counts[:, k, None] > 0)).any(axis=0)
