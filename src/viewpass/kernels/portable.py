@@ -18,8 +18,8 @@ def log(x: ArrayLike) -> Floats:
     x = 2^e (1 + f) with 1 + f next to 1; then log(1 + f) = 2 s + 2 s^3 / 3 + 2 s^5 / 5 + ... where
     s = f / (2 + f), written so that f, which is exact, is added last.
 
-    >>> log(1.0), log([0.5, 2.0])
-    (array(0.), array([-0.69314718,  0.69314718]))
+    >>> log([0.5, 1.0, 2.0])
+    array([-0.69314718,  0.        ,  0.69314718])
     """
     mantissa, exponent = np.frexp(np.asarray(x, dtype=np.float64))
     small = mantissa < HALF_ROOT
