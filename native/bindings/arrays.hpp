@@ -74,5 +74,6 @@ auto without_lock(std::size_t n_threads, const Work& work) {
 void bind_rows(nb::module_& m);
 void bind_steps(nb::module_& m);
 void bind_starts(nb::module_& m);
+void bind_graph(nb::module_& m);
 
 }  // namespace viewpass

@@ -6,4 +6,5 @@ NB_MODULE(_native, m) {
   viewpass::bind_rows(m);
   viewpass::bind_steps(m);
   viewpass::bind_starts(m);
+  viewpass::bind_graph(m);
 }

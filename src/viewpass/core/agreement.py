@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from sklearn.metrics import adjusted_mutual_info_score
 
 from viewpass.core import start
+from viewpass.core.consensus.comparing import adjusted_mutual_information
 from viewpass.core.step import Rules
 from viewpass.core.workspace import Workspace
 from viewpass.kernels.grid import Labels
@@ -75,8 +75,8 @@ def in_common(alone: Sequence[Sequence[Labels]]) -> float | None:
             for one, other in ((a, b) for a in mine for b in theirs):
                 both = (one >= 0) & (other >= 0)
                 if both.sum() >= 2 * ROWS_A_CLUSTER:
-                    shared.append(adjusted_mutual_info_score(one[both], other[both]))
-    return float(np.mean(shared)) if shared else None
+                    shared.append(adjusted_mutual_information(one[both], other[both]))
+    return float(np.cumsum(shared)[-1]) / len(shared) if shared else None
 
 
 def _clusters(chunk: Chunk, v: int, n_clusters: int, workspace: Workspace) -> list[Labels]:

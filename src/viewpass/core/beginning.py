@@ -11,9 +11,9 @@ import numpy as np
 from viewpass.core import start, step
 from viewpass.core.centres import Centres
 from viewpass.core.consensus.choosing import STABLE, STABLE_ENOUGH, stability
-from viewpass.core.consensus.counting import Curve, from_gaps
+from viewpass.core.consensus.counting import Curve
 from viewpass.core.consensus.cutting import cut
-from viewpass.core.consensus.graph import spectrum
+from viewpass.core.consensus.graph import gaps
 from viewpass.core.links import links_of, mixture_of
 from viewpass.core.model import ANCHORS_A_CLUSTER, MOST_ANCHORS, ROWS_AN_ANCHOR, Plan
 from viewpass.core.step import Outcome, Rules
@@ -52,7 +52,7 @@ def begin(
         return Beginning(outcome, "merge", None)
     links = links_of(mixture_of(rows, outcome.centres, workspace), n_anchors)
     if plan.consensus == "auto":
-        n_clusters = plan.n_clusters or from_gaps(spectrum(links, n_anchors)[0]).n_clusters
+        n_clusters = plan.n_clusters or gaps(links).n_clusters
         if not _trusted(outcome.centres, rows, n_clusters, workspace):
             rng.bit_generator.state = before  # as if anchors had never been tried
             curve = None

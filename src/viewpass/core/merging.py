@@ -17,8 +17,9 @@ from viewpass.core.centres import Centres, loss, update
 from viewpass.core.model import Model
 from viewpass.core.shares import added
 from viewpass.core.statistics import Statistics
+from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Floats, Integers
-from viewpass.kernels.threads import single_threaded_blas
+from viewpass.kernels.reference.exact import lane_sum
 
 
 def prices(one: Statistics, other: Statistics, alpha: float) -> Floats:
@@ -26,8 +27,8 @@ def prices(one: Statistics, other: Statistics, alpha: float) -> Floats:
     price = np.zeros((one.n_clusters, other.n_clusters))
     for v in range(len(one.counts)):
         R, Q = one.sums(v), other.sums(v)
-        own, others = (R * R).sum(axis=1), (Q * Q).sum(axis=1)
-        together = own[:, None] + 2.0 * (R @ Q.T) + others[None, :]
+        own, others = lane_sum(R * R), lane_sum(Q * Q)
+        together = own[:, None] + 2.0 * backend().products(R, Q) + others[None, :]
         T, S = one.counts[v], other.counts[v]
         price += _explained(own, T, alpha)[:, None] + _explained(others, S, alpha)[None, :]
         price -= _explained(together, T[:, None] + S[None, :], alpha)
@@ -43,8 +44,7 @@ def _explained(squares: Floats, counts: Integers, alpha: float) -> Floats:
 def matched(one: Statistics, other: Statistics, alpha: float) -> Integers:
     """For each cluster of one, the cluster of the other that it goes together with."""
     widths = [max(pair) for pair in zip(one.widths, other.widths, strict=True)]
-    with single_threaded_blas():
-        price = prices(one.widened(widths), other.widened(widths), alpha)
+    price = prices(one.widened(widths), other.widened(widths), alpha)
     rows, columns = linear_sum_assignment(price)
     order: Integers = np.empty(len(rows), dtype=np.int64)
     order[rows] = columns

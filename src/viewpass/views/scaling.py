@@ -20,6 +20,7 @@ import scipy.sparse
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Array, Floats, Mask, Matrix
 from viewpass.kernels.pool import Pool
+from viewpass.kernels.portable import log
 from viewpass.views.checks import check_columns
 from viewpass.views.chunk import Chunk
 from viewpass.views.columns import Columns, columns_of
@@ -133,7 +134,7 @@ def learn_scale(columns: Columns, name: str) -> Scale | None:
     if name == "idf":
         n_rows = np.float64(columns.n_rows)
         # A common factor means nothing before unit length: with the largest at 1 nothing overflows.
-        weights = np.log((1.0 + n_rows) / (1.0 + columns.n_nonzero)) + 1.0
+        weights = log((1.0 + n_rows) / (1.0 + columns.n_nonzero)) + 1.0
         return Scale("idf", weights / weights.max())
     spread = columns.spread
     if name == "unit" or not spread.any():

@@ -41,6 +41,34 @@ def test_blocks_are_recovered(sizes, across):
     assert cut(None, links, 0.1, None).n_clusters == len(sizes)  # and counted
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_the_order_of_anchors_does_not_matter(seed):
+    rng = np.random.default_rng(seed)
+    group = np.arange(900) % 6
+    points = 4 * np.eye(6)[group] + rng.standard_normal((900, 6))
+    places = points[rng.choice(900, 120, replace=False)]
+    links = links_of(mixture(squares(points, places), np.ones(900, dtype=np.int64)), 120)
+    mixed = rng.permutation(120)
+    found, again = graph.cut(links, 6), graph.cut(links[np.ix_(mixed, mixed)], 6)
+    assert same_partition(found.labels[mixed], again.labels)
+
+
+@pytest.mark.parametrize("n_clusters", [1, 3, 8])
+def test_without_a_compiled_core_the_bits_are_the_same(monkeypatch, n_clusters):
+    rng = np.random.default_rng(n_clusters)
+    points = rng.standard_normal((500, 4))
+    rows = mixture(squares(points, points[:80]), np.ones(500, dtype=np.int64))
+    links = links_of(rows, 80)
+    found, curve = graph.cut(links, n_clusters), graph.gaps(links)
+    labels = found.labels_of(rows)
+    monkeypatch.setattr(graph, "native", None)
+    again = graph.cut(links, n_clusters)
+    for name in ("labels", "places", "centres"):
+        assert getattr(found, name).tobytes() == getattr(again, name).tobytes()
+    np.testing.assert_array_equal(labels, again.labels_of(rows))
+    assert curve.values.tobytes() == graph.gaps(links).values.tobytes()
+
+
 def test_anchors_without_links_stop_nothing():
     links, group = blocks((6, 6, 6), np.random.default_rng(0))
     lonely = np.zeros((20, 20), dtype=np.int64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.cluster.hierarchy import fcluster, linkage
 
 import viewpass as vp
@@ -114,6 +115,19 @@ def test_a_price_under_a_ridge_to_the_mean_is_what_the_ridged_objective_loses(ca
     order = merges(total, 3.0, to_mean=True)
     found = [ridged_objective(clusters_of(total, order.labels(k)), 3.0) for k in range(1, 13)]
     np.testing.assert_allclose(-np.diff(found)[::-1], order.prices, rtol=0, atol=1e-8)
+
+
+@settings(max_examples=60, deadline=None)
+@given(cases(), st.integers(2, 20))
+def test_each_merge_is_the_cheapest(case, n_anchors):
+    total = statistics(case, n_anchors)
+    order = merges(total, case.alpha)
+    for k in range(n_anchors, n_anchors - order.n_empty, -1):
+        assert order.prices[n_anchors - k] == 0.0
+    for k in range(n_anchors - order.n_empty, 1, -1):
+        left = merges(clusters_of(total, order.labels(k)), case.alpha)
+        if left.n_empty == 0:
+            assert left.prices[0] == pytest.approx(order.prices[n_anchors - k], abs=1e-9)
 
 
 def test_under_a_ridge_to_the_mean_small_clusters_go_first():

@@ -8,9 +8,9 @@ clusterings are compared (adjusted mutual information).
 from __future__ import annotations
 
 import numpy as np
-from sklearn.metrics import adjusted_mutual_info_score
 
 from viewpass.core.centres import Centres
+from viewpass.core.consensus.comparing import adjusted_mutual_information
 from viewpass.core.consensus.graph import cut
 from viewpass.core.links import links_of, mixture_of
 from viewpass.core.workspace import Workspace
@@ -38,8 +38,8 @@ def stability(rows: MeasuredRows, anchors: Centres, n_clusters: int, workspace: 
         order = rng.permutation(n_anchors)
         halves = np.sort(order[: n_anchors // 2]), np.sort(order[n_anchors // 2 :])
         first, second = (_clusters(some, anchors.take(half), n_clusters, workspace) for half in halves)
-        agreed.append(adjusted_mutual_info_score(first, second))
-    return float(np.mean(agreed))
+        agreed.append(adjusted_mutual_information(first, second))
+    return float(np.cumsum(agreed)[-1]) / SPLITS
 
 
 def _clusters(rows: MeasuredRows, anchors: Centres, n_clusters: int, workspace: Workspace) -> Integers:

@@ -26,9 +26,13 @@ class Curve(NamedTuple):
         return int(self.numbers[self.values.argmax()])
 
 
-def from_gaps(eigenvalues: Floats) -> Curve:
-    """K clusters leave a gap behind the K-th eigenvalue."""
-    numbers = _numbers(len(eigenvalues), len(eigenvalues) // 2)
+def from_gaps(eigenvalues: Floats, n_anchors: int | None = None) -> Curve:
+    """K clusters leave a gap behind the K-th eigenvalue.
+
+    Of `n_anchors` eigenvalues the leading MOST + 1 are enough; without it all of them are given.
+    """
+    n_anchors = len(eigenvalues) if n_anchors is None else n_anchors
+    numbers = _numbers(n_anchors, n_anchors // 2)
     padded = np.append(eigenvalues, 0.0)
     return Curve(GAP, numbers, padded[numbers - 1] - padded[numbers])
 

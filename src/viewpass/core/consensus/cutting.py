@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from viewpass.core.consensus import graph
-from viewpass.core.consensus.counting import Curve, from_gaps, from_prices
+from viewpass.core.consensus.counting import Curve, from_prices
 from viewpass.core.consensus.merging import merges
 from viewpass.core.links import Mixture
 from viewpass.core.statistics import Statistics
@@ -52,7 +52,7 @@ def cut(total: Statistics, links: Integers | None, alpha: float, n_clusters: int
     if links is not None:
         curve = None
         if n_clusters is None:
-            curve = from_gaps(graph.spectrum(links, len(links))[0])
+            curve = graph.gaps(links)
             n_clusters = curve.n_clusters
         made = graph.cut(links, n_clusters)
         return Cut(n_clusters, made.labels.astype(np.int32), made, curve)

@@ -14,9 +14,8 @@ import numpy as np
 
 from viewpass.core.statistics import Statistics
 from viewpass.kernels.grid import Floats, Integers
-from viewpass.kernels.threads import single_threaded_blas
-
-PRICED = 16  # clusters whose prices are worked out together
+from viewpass.kernels.backend import backend
+from viewpass.kernels.reference.exact import lane_sum
 
 
 class Merges(NamedTuple):
@@ -51,9 +50,8 @@ class Products(NamedTuple):
         """Those of whole statistics."""
         made = cls.room(total.n_clusters, len(total.widths))
         made.counts[:] = total.counts
-        with single_threaded_blas():
-            for v in range(len(total.widths)):
-                made.put(v, total.sums(v))
+        for v in range(len(total.widths)):
+            made.put(v, total.sums(v))
         return made
 
     @classmethod
@@ -63,8 +61,8 @@ class Products(NamedTuple):
         return cls(counts, np.zeros((n_views, n_clusters, n_clusters)))
 
     def put(self, v: int, sums: Floats) -> None:
-        """Take in a view, given R; whoever calls holds BLAS to one thread."""
-        self.sums[v] = sums @ sums.T
+        """Take in a view, given R."""
+        self.sums[v] = backend().products(sums, sums)
 
 
 def merges(total: Statistics | Products, alpha: float, *, to_mean: bool = False) -> Merges:
@@ -97,25 +95,31 @@ class _Board:
         self._waiting = iter(np.flatnonzero(empty).tolist() if self.n_empty else [])
         self.products = total.sums
         if to_mean:
-            for products, counts in zip(self.products, self.counts, strict=True):
-                products[:] = _centred(products, counts)
-        self.prices = np.empty((n_clusters, n_clusters))
-        for first in range(0, n_clusters, PRICED):
-            some = np.arange(first, min(first + PRICED, n_clusters))
-            self.prices[some] = self._prices(some)
-        self.best = self.prices.min(axis=1)
+            for own, counts in zip(self.products, self.counts, strict=True):
+                own[:] = _centred(own, counts)
+        self.squares = np.diagonal(self.products, axis1=1, axis2=2).copy()
+        self.energy = _ratio(self.squares, self.counts + alpha)
+        self.prices = np.array([self._prices(k) for k in range(n_clusters)])
+        self.best, self.with_whom = np.empty(n_clusters), np.zeros(n_clusters, dtype=np.int64)
+        self._find_best(np.arange(n_clusters))
 
-    def _prices(self, some: Integers) -> Floats:
-        """What merging these clusters with each other one costs; inf where there is no price."""
-        counts, squares = self.counts, np.diagonal(self.products, axis1=1, axis2=2)
-        energy = _ratio(squares, counts + self.alpha)
-        both = squares[:, some, None] + squares[:, None] + 2.0 * self.products[:, some]
-        together = _ratio(both, counts[:, some, None] + counts[:, None] + self.alpha)
-        price: Floats = (energy[:, some, None] + energy[:, None] - together).sum(axis=0)
-        shared = ((counts[:, some, None] > 0) & (counts[:, None] > 0)).any(axis=0)
-        price[~shared | ~self.alive] = np.inf
-        price[np.arange(len(some)), some] = np.inf
+    def _prices(self, k: int) -> Floats:
+        """What merging a cluster with each other one costs; inf where there is no price."""
+        counts, energy = self.counts, self.energy
+        both = self.squares + self.squares[:, k, None] + 2.0 * self.products[:, k]
+        terms = energy + energy[:, k, None] - _ratio(both, counts + counts[:, k, None] + self.alpha)
+        price: Floats = terms[0].copy()
+        for of_view in terms[1:]:
+            price += of_view
+        shared = ((counts > 0) & (counts[:, k, None] > 0)).any(axis=0)
+        price[~(shared & self.alive)] = np.inf
+        price[k] = np.inf
         return price
+
+    def _find_best(self, some: Integers) -> None:
+        """The cheapest merge of each of these clusters, and with whom: the lowest of equals."""
+        self.with_whom[some] = self.prices[some].argmin(axis=1)
+        self.best[some] = self.prices[some, self.with_whom[some]]
 
     def cheapest(self) -> tuple[int, int, float]:
         """The next pair, the lower index first."""
@@ -126,8 +130,8 @@ class _Board:
             return min(gone, largest), max(gone, largest), 0.0
         a = int(self.best.argmin())
         if np.isfinite(self.best[a]):
-            b = int(self.prices[a].argmin())
-            return min(a, b), max(a, b), float(self.prices[a, b])
+            b = int(self.with_whom[a])
+            return min(a, b), max(a, b), float(self.best[a])
         # Nothing that shares a view is left: the two with the fewest rows.
         sizes = np.where(self.alive, self.counts.max(axis=0), np.inf)
         a, b = (int(k) for k in np.argsort(sizes, kind="stable")[:2])
@@ -138,10 +142,17 @@ class _Board:
         self.counts[:, kept] += self.counts[:, gone]
         self.products[:, kept] += self.products[:, gone]
         self.products[:, :, kept] += self.products[:, :, gone]
+        self.squares[:, kept] = self.products[:, kept, kept]
+        self.energy[:, kept] = _ratio(self.squares[:, kept], self.counts[:, kept] + self.alpha)
         self.alive[gone] = False
+        price = self._prices(kept)
         self.prices[gone] = self.prices[:, gone] = np.inf
-        self.prices[kept] = self.prices[:, kept] = self._prices(np.array([kept]))[0]
-        self.best = self.prices.min(axis=1)
+        self.prices[kept] = self.prices[:, kept] = price
+        gained = (price < self.best) | ((price == self.best) & (kept < self.with_whom))
+        lost = (self.with_whom == kept) | (self.with_whom == gone)
+        lost[kept] = lost[gone] = True
+        self.best[gained], self.with_whom[gained] = price[gained], kept
+        self._find_best(np.flatnonzero(lost))
 
 
 def _centred(products: Floats, counts: Floats) -> Floats:
@@ -149,13 +160,14 @@ def _centred(products: Floats, counts: Floats) -> Floats:
     n_rows = counts.sum()
     if n_rows == 0:
         return products
-    along = products.sum(axis=1) / n_rows  # R g
-    square = along.sum() / n_rows  # |g|^2
+    along = lane_sum(products) / n_rows  # R g
+    square = lane_sum(along) / n_rows  # |g|^2
     across = np.outer(counts, along)
-    centred: Floats = products - across - across.T + square * np.outer(counts, counts)
+    centred: Floats = products - (across + across.T) + square * np.outer(counts, counts)
     return centred
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:
     """Above / below; 0 where there is nothing."""
-    return np.divide(above, below, out=np.zeros_like(above), where=below > 0)
+    some = below > 0
+    return above / below if some.all() else np.divide(above, below, out=np.zeros_like(above), where=some)

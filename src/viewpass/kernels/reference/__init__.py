@@ -6,10 +6,13 @@ here is a loop because the order of adding is part of the specification.
 
 from viewpass.kernels.reference.centres import Centres, loss, update_centres
 from viewpass.kernels.reference.distances import all_distances, own_distances
+from viewpass.kernels.reference.exact import products
 from viewpass.kernels.reference.factors import nnls
+from viewpass.kernels.reference.kmeans import graph_labels, small_kmeans
 from viewpass.kernels.reference.rows import Rows, accumulate
 from viewpass.kernels.reference.scaling import standardise, weigh_entries, weigh_rows
 from viewpass.kernels.reference.soft import add_links, soft_assign
+from viewpass.kernels.reference.spectrum import spectrum
 from viewpass.kernels.reference.starts import draw_seeds, soft_centres
 from viewpass.kernels.reference.step import Rules, Shard, assign, run_chunks
 
@@ -23,12 +26,16 @@ __all__ = [
     "all_distances",
     "assign",
     "draw_seeds",
+    "graph_labels",
     "loss",
     "nnls",
     "own_distances",
+    "products",
     "run_chunks",
+    "small_kmeans",
     "soft_assign",
     "soft_centres",
+    "spectrum",
     "standardise",
     "update_centres",
     "weigh_entries",

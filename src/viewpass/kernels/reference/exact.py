@@ -80,3 +80,11 @@ def distances(steps: Integers, present: Mask, centres: Floats, squares: Floats) 
         dots += (steps[:, j, None] * STEP) * centres[None, :, j]
     parts: Floats = np.where(present[:, None], squares[None, :] - 2.0 * dots, 0.0)
     return parts
+
+
+def products(a: Floats, b: Floats) -> Floats:
+    """a_i.b_j for every row of one and of the other."""
+    found = np.empty((len(a), len(b)))
+    for i, row in enumerate(a):
+        found[i] = lane_sum(row * b)
+    return found

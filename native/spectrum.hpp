@@ -1,0 +1,24 @@
+// The leading eigenpairs of D^-1/2 G D^-1/2, where G are the links of anchors and D their degrees.
+//
+// Subspace iteration with a Chebyshev filter: a block of vectors is multiplied by a polynomial of the
+// matrix that is small between `low` and the block's lowest Ritz value and grows fast above it, made
+// orthonormal, and turned into Ritz vectors. The start, the order of adding and the rule for stopping
+// are fixed: the result has the same bits on every processor, whatever the multiplicities are.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "span.hpp"
+
+namespace viewpass {
+
+struct Spectrum {
+  std::vector<double> values;   // falling
+  std::vector<double> vectors;  // one after another; the first entry of largest magnitude is positive
+};
+
+/// IN links (symmetric, none negative); n_leading is at most their number of rows.
+Spectrum leading_eigenpairs(Grid<const std::int64_t> links, std::size_t n_leading);
+
+}  // namespace viewpass

@@ -1,0 +1,39 @@
+"""Graphs of anchors for tests: as rows make them, of any number of parts, with anchors nobody is near."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import strategies as st
+
+
+def random_links(seed, n_anchors, n_rows, n_near, n_parts):
+    """G = sum of z z' over rows that each lie in one of n_parts parts of the anchors."""
+    rng = np.random.default_rng(seed)
+    part = rng.integers(n_parts, size=n_rows)
+    near = rng.integers(-(-n_anchors // n_parts), size=(n_rows, n_near)) * n_parts + part[:, None]
+    near = np.minimum(near, n_anchors - 1)
+    weights = rng.integers(0, 2**15, size=(n_rows, n_near))
+    links = np.zeros((n_anchors, n_anchors), dtype=np.int64)
+    for a in range(n_near):
+        for b in range(n_near):
+            np.add.at(links, (near[:, a], near[:, b]), weights[:, a] * weights[:, b])
+    return links
+
+
+@st.composite
+def graphs(draw, most_anchors=90):
+    """Links; parts may be apart, alike or empty."""
+    n_anchors = draw(st.integers(1, most_anchors))
+    if draw(st.integers(0, 5)) == 0:  # equal parts: every eigenvalue but 0 several times
+        size = draw(st.integers(1, n_anchors))
+        return np.kron(np.eye(n_anchors // size), np.ones((size, size))).astype(np.int64)
+    n_parts = draw(st.integers(1, n_anchors))
+    rows = draw(st.integers(0, 300))
+    return random_links(draw(st.integers(0, 2**20)), n_anchors, rows, draw(st.integers(1, 4)), n_parts)
+
+
+def scaled(links):
+    """D^-1/2 G D^-1/2."""
+    degrees = links.sum(axis=1).astype(float)
+    scale = 1 / np.sqrt(np.where(degrees > 0, degrees, 1))
+    return links * scale[:, None] * scale

@@ -1,0 +1,94 @@
+"""k-means of a few points, and labels by a graph: the same bits compiled or not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.cluster import KMeans
+
+from viewpass.core.links import Mixture
+from viewpass.kernels.reference import kmeans as kmeans_reference
+from viewpass.kernels.links import UNIT
+from viewpass.kernels.native import native
+
+compiled = pytest.mark.skipif(native is None, reason="nothing is compiled here: there is one engine only")
+ENGINES = [kmeans_reference] if native is None else [native, kmeans_reference]
+
+
+@st.composite
+def points(draw):
+    """Points, many of them equal or zero in some cases, and weights, some of them zero."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**20)))
+    places = rng.standard_normal((draw(st.integers(1, 80)), draw(st.integers(1, 9))))
+    places = np.round(places) if draw(st.booleans()) else places
+    places = kmeans_reference.directions(places) if draw(st.booleans()) else places
+    weights = rng.random(len(places)) + 1e-3
+    if draw(st.booleans()):
+        weights[rng.random(len(places)) < 0.3] = 0.0
+        weights[0] = 1.0
+    return places, weights
+
+
+@compiled
+@settings(max_examples=150, deadline=None)
+@given(points(), st.integers(1, 20), st.integers(1, 4), st.integers(0, 2**64 - 1))
+def test_the_compiled_bits_are_the_specified_ones(given, n_clusters, n_restarts, seed):
+    mine = native.small_kmeans(*given, n_clusters, n_restarts, seed)
+    theirs = kmeans_reference.small_kmeans(*given, n_clusters, n_restarts, seed)
+    np.testing.assert_array_equal(mine[0], theirs[0])
+    assert mine[1].tobytes() == theirs[1].tobytes()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("n_clusters", [1, 3, 12])
+def test_it_is_as_good_as_scikit_learns(engine, n_clusters):
+    rng = np.random.default_rng(n_clusters)
+    places = kmeans_reference.directions(
+        rng.standard_normal((n_clusters, 8))[rng.integers(n_clusters, size=200)]
+        + 0.3 * rng.standard_normal((200, 8))
+    )
+    weights = rng.random(200)
+    labels, centres = engine.small_kmeans(places, weights, n_clusters, 20, 0)
+    inertia = (weights * ((places - centres[labels]) ** 2).sum(axis=1)).sum()
+    peer = KMeans(n_clusters, n_init=20, random_state=0).fit(places, sample_weight=weights)
+    assert inertia <= 1.005 * peer.inertia_
+    np.testing.assert_array_equal(labels, ((places[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_fewer_places_than_clusters(engine):
+    places = np.repeat(np.eye(3), 4, axis=0)
+    labels, centres = engine.small_kmeans(places, np.ones(12), 5, 3, 0)
+    np.testing.assert_array_equal(centres[labels], places)
+
+
+@compiled
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**20), st.integers(1, 40), st.integers(1, 9), st.integers(1, 20))
+def test_labels_of_rows(seed, n_anchors, width, n_clusters):
+    rng = np.random.default_rng(seed)
+    rows = Mixture(
+        rng.integers(n_anchors, size=(50, 4)).astype(np.int32), rng.integers(0, UNIT + 1, size=(50, 4))
+    )
+    rows.weights[::7] = 0
+    places, centres = rng.standard_normal((n_anchors, width)), rng.standard_normal((n_clusters, width))
+    farness = kmeans_reference.farness(kmeans_reference.directions(rows.of(places)), centres)
+    np.testing.assert_array_equal(
+        native.graph_labels(rows.near, rows.weights, places, centres), farness.argmin(axis=1)
+    )
+
+
+@compiled
+def test_what_cannot_be_answered_is_refused():
+    near, weights = np.zeros((2, 1), dtype=np.int32), np.ones((2, 1), dtype=np.int64)
+    places, centres = np.ones((3, 2)), np.ones((2, 2))
+    for wrong in (
+        (near + 3, weights, places, centres),
+        (near - 1, weights, places, centres),
+        (near, weights[:1], places, centres),
+        (near, weights, places, centres[:, :1]),
+    ):
+        with pytest.raises(ValueError, match=r"near|widths"):
+            native.graph_labels(*wrong)

@@ -1,0 +1,95 @@
+"""Leading eigenpairs of a graph: laws, LAPACK's subspace, and the same bits compiled or not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.linalg
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphs import graphs, random_links, scaled
+from viewpass.kernels.reference import spectrum as spectrum_reference
+from viewpass.kernels.native import native
+
+compiled = pytest.mark.skipif(native is None, reason="nothing is compiled here: there is one engine only")
+ENGINES = [spectrum_reference] if native is None else [native, spectrum_reference]
+
+
+@compiled
+@settings(max_examples=80, deadline=None)
+@given(graphs(), st.data())
+def test_the_compiled_bits_are_the_specified_ones(links, data):
+    n_leading = data.draw(st.integers(1, len(links)))
+    for mine, theirs in zip(
+        native.spectrum(links, n_leading), spectrum_reference.spectrum(links, n_leading), strict=True
+    ):
+        assert mine.shape == theirs.shape
+        assert mine.tobytes() == theirs.tobytes()
+
+
+@compiled
+@pytest.mark.parametrize(("n_anchors", "n_leading"), [(1, 1), (2, 2), (3, 1), (3, 3), (200, 10), (300, 101)])
+@pytest.mark.parametrize("n_parts", [1, 2, 40])
+def test_so_they_are_for_many_anchors(n_anchors, n_leading, n_parts):
+    links = random_links(n_anchors, n_anchors, 5 * n_anchors, 4, min(n_parts, n_anchors))
+    for mine, theirs in zip(
+        native.spectrum(links, n_leading), spectrum_reference.spectrum(links, n_leading), strict=True
+    ):
+        assert mine.tobytes() == theirs.tobytes()
+
+
+@settings(max_examples=40, deadline=None)
+@given(graphs(most_anchors=150), st.data())
+def test_eigenpairs_by_their_laws(links, data):
+    n_leading = data.draw(st.integers(1, min(len(links), 12)))
+    values, vectors = ENGINES[0].spectrum(links, n_leading)
+    assert (np.diff(values) <= 1e-14).all()  # falling
+    assert values.min() > -1e-12
+    assert values.max() < 1 + 1e-12
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(n_leading), atol=1e-12)
+    largest = np.abs(vectors).argmax(axis=0)
+    assert (vectors[largest, np.arange(n_leading)] > 0).all()
+    matrix = scaled(links)
+    expected = scipy.linalg.eigvalsh(matrix)[::-1][:n_leading]
+    np.testing.assert_allclose(values, expected, rtol=0, atol=1e-11)
+    assert np.linalg.norm(matrix @ vectors - vectors * values, axis=0).max() < 1e-9
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("n_anchors", "n_leading"), [(60, 5), (200, 10), (400, 60)])
+def test_the_subspace_is_lapacks(engine, n_anchors, n_leading):
+    links = random_links(3, n_anchors, 8 * n_anchors, 3, 1)
+    values, vectors = scipy.linalg.eigh(scaled(links))
+    gap = values[-n_leading] - values[-n_leading - 1]
+    assert gap > 1e-5
+    theirs = vectors[:, -n_leading:]
+    mine = engine.spectrum(links, n_leading)[1]
+    assert np.linalg.norm(mine - theirs @ (theirs.T @ mine)) < 1e-8 / gap
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_more_parts_than_vectors_asked_for(engine):
+    links = random_links(0, 400, 4000, 4, 80)
+    values, vectors = engine.spectrum(links, 20)
+    np.testing.assert_allclose(values, 1.0, atol=1e-12)
+    assert np.linalg.norm(scaled(links) @ vectors - vectors, axis=0).max() < 1e-8
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_negative_eigenvalues_are_not_the_largest(engine):
+    """Links that no rows make: nothing but neighbours, so that each eigenvalue comes with its negative."""
+    n = 120
+    links = np.zeros((n, n), dtype=np.int64)
+    links[np.arange(n - 1), np.arange(1, n)] = 7
+    links += links.T
+    values, _ = engine.spectrum(links, 4)
+    np.testing.assert_allclose(values, scipy.linalg.eigvalsh(scaled(links))[::-1][:4], atol=1e-9)
+
+
+@compiled
+def test_what_cannot_be_answered_is_refused():
+    links = np.ones((3, 3), dtype=np.int64)
+    for wrong, n_leading in ((links, 0), (links, 4), (links[:2], 1)):
+        with pytest.raises(ValueError, match="must be"):
+            native.spectrum(wrong, n_leading)
