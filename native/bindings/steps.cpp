@@ -104,15 +104,20 @@ PyCentres updated_centres(const PyCentres& centres, const Sums& sums, const Coun
   return made;
 }
 
-double loss_of(const PyCentres& centres, const Sums& sums, const Counts& counts, double alpha) {
+/// `moved`: clusters whose sums changed since the centres were made from them; none given: all.
+double loss_of(const PyCentres& centres, const Sums& sums, const Counts& counts, double alpha,
+               std::optional<Vector<const bool>> moved) {
   const ExactSums total = sums_of(sums, counts);
-  expect(centres->n_views() == total.n_views() && centres->n_clusters == total.n_clusters, "must fit");
+  expect(centres->n_views() == total.n_views() && centres->n_clusters == total.n_clusters &&
+             (!moved || moved->shape(0) == total.n_clusters),
+         "centres, sums and clusters that moved must fit");
   double value = 0.0;
   for (std::size_t v = 0; v < centres->n_views(); ++v) {
     const ViewCentres& u = centres->views[v];
     expect(!u.ready || u.width == total.sums[v].width(), "sums and centres of the same widths are needed");
     for (std::size_t k = 0; u.ready && k < u.n_clusters; ++k)
-      value += u.squares[k] * (double(total.counts[v][k]) + alpha) - 2.0 * u.trace_of(k, total.sums[v][k]);
+      value += u.squares[k] * (double(total.counts[v][k]) + alpha) -
+               2.0 * (!moved || span_of(*moved)[k] ? u.trace_of(k, total.sums[v][k]) : u.traces[k]);
   }
   return value;
 }
@@ -181,7 +186,8 @@ void bind_steps(nb::module_& m) {
         nb::arg("sums"), nb::arg("counts").noconvert(), nb::arg("n_threads"));
   m.def("update_centres", &updated_centres, nb::arg("centres"), nb::arg("sums"), nb::arg("counts"), nb::arg("seen"),
         nb::arg("changed"), nb::arg("alpha"), nb::arg("fill"), nb::arg("means"));
-  m.def("loss", &loss_of, nb::arg("centres"), nb::arg("sums"), nb::arg("counts"), nb::arg("alpha"));
+  m.def("loss", &loss_of, nb::arg("centres"), nb::arg("sums"), nb::arg("counts"), nb::arg("alpha"),
+        nb::arg("moved").none());
   m.def("soft_assign", &soft_assign_rows, nb::arg("rows"), nb::arg("anchors"), nb::arg("n_threads"));
   m.def("add_links", &add_links_of, nb::arg("near"), nb::arg("weights"), nb::arg("links").noconvert());
   m.def("all_distances", &all_distances_of, nb::arg("rows"), nb::arg("centres"), nb::arg("relative"),

@@ -98,9 +98,12 @@ def update(
     return Centres.made(backend().update_centres(last.handle(), *given), len(seen))
 
 
-def loss(centres: Centres, total: Statistics, alpha: float) -> float:
-    """L = sum_v [-2 tr(U'R) + tr(U'U T) + alpha |U|^2] (Eq. 17-20): the objective without S, so negative."""
-    value: float = backend().loss(centres.handle(), total.steps, total.flat_counts, alpha)
+def loss(centres: Centres, total: Statistics, alpha: float, moved: Mask | None = None) -> float:
+    """L = sum_v [-2 tr(U'R) + tr(U'U T) + alpha |U|^2] (Eq. 17-20): the objective without S, so negative.
+
+    `moved`: clusters whose sums changed since `update` made the centres from them (None: all).
+    """
+    value: float = backend().loss(centres.handle(), total.steps, total.flat_counts, alpha, moved)
     return value
 
 

@@ -192,7 +192,7 @@ class Lead:
         self.total.flat += tally.change.widened(self.total.widths).flat
         self.total.flat_counts += tally.change.flat_counts
         self._changed = tally.touched
-        self.loss = loss(self.centres, self.total, self._rules.alpha)
+        self.loss = loss(self.centres, self.total, self._rules.alpha, tally.touched)
         last, self._last_loss = self._last_loss, self.loss
         if not tally.touched.any() or self.n_iter >= self._rules.max_iter:
             return True

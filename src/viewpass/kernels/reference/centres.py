@@ -17,6 +17,7 @@ class Centres:
     def __init__(self, values: Sequence[Floats | None], known: Mask) -> None:
         self.all_values = [None if u is None else np.array(u, dtype=np.float64, order="C") for u in values]
         self.all_known = np.array(known, dtype=bool)
+        self.traces = np.zeros(self.all_known.shape)  # u.R of the sums they were made from
 
     @property
     def n_clusters(self) -> int:
@@ -71,6 +72,10 @@ def renewed(
 ) -> Centres:
     """The same; `fill` is "last", "mean" (no last centre is kept), or None (zero)."""
     made = Centres(centres.all_values, centres.all_known)
+    made.traces[:] = centres.traces
+    for v, u in enumerate(made.all_values):
+        if u is not None and not seen[v]:  # rows may have moved since
+            made.traces[v] = exact.centre_terms(u, sums[v])
     for v in np.flatnonzero(seen):
         before = centres.all_values[v]
         u = np.zeros(sums[v].shape) if before is None else made.all_values[v]
@@ -83,16 +88,28 @@ def renewed(
             elif not (fill == "last" and before is not None and centres.all_known[v, k]):
                 u[k] = means[v]
         made.all_values[v] = u
+        there = (changed | (before is None)) & (counts[v] > 0)
+        made.traces[v, there] = (counts[v, there] + alpha) * exact.squared_norms(u)[there]  # u.u (T + alpha)
+        made.traces[v, counts[v] == 0] = 0.0
         made.all_known[v] |= (counts[v] > 0) | (fill is not None)
     return made
 
 
-def loss(centres: Centres, sums: Sequence[Integers], counts: Integers, alpha: float) -> float:
-    """L = sum of |u|^2 (T + alpha) - 2 u.R, in this order."""
+def loss(
+    centres: Centres, sums: Sequence[Integers], counts: Integers, alpha: float, moved: Mask | None
+) -> float:
+    """L = sum of |u|^2 (T + alpha) - 2 u.R, in this order.
+
+    `moved`: clusters whose sums changed since the centres were made from them (None: all).
+    """
     value = 0.0
     for v, u in enumerate(centres.all_values):
         if u is not None:
-            terms = centres.squares(v) * (counts[v] + alpha) - 2.0 * exact.centre_terms(u, sums[v])
-            for term in terms:
+            if moved is None:
+                traces = exact.centre_terms(u, sums[v])
+            else:
+                centres.traces[v, moved] = exact.centre_terms(u[moved], sums[v][moved])
+                traces = centres.traces[v]
+            for term in centres.squares(v) * (counts[v] + alpha) - 2.0 * traces:
                 value += float(term)
     return value

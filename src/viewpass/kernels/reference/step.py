@@ -95,7 +95,7 @@ class _Chunk:
             add_links(*soft_assign(rows, centres, 1), self.links)
         n_done, last = 0, None
         if begin == FROM_SOFT_CENTRES:
-            n_done, last = 1, loss(centres, self.sums, self.counts, rules.alpha)
+            n_done, last = 1, loss(centres, self.sums, self.counts, rules.alpha, None)
         made = self._settle(centres, first, n_done, last)
         if self.links is not None and begin == FROM_COUNTED:
             add_links(*soft_assign(rows, made[0], 1), self.links)
@@ -106,7 +106,7 @@ class _Chunk:
     ) -> tuple[Centres, float, int]:
         rows, rules = self.rows, self.rules
         seen = np.asarray((rows.inverse > 0).any(axis=1))
-        value = loss(centres, self.sums, self.counts, rules.alpha) if last is None else last
+        value = loss(centres, self.sums, self.counts, rules.alpha, None) if last is None else last
         changed = np.ones(centres.n_clusters, dtype=bool)
         fill = None if not rules.fill else "mean" if first else "last"
         means = [self._mean(v, first) if fill and seen[v] else None for v in range(rows.n_views)]
@@ -120,7 +120,7 @@ class _Chunk:
             accumulate(rows, moved, self.labels, 1, self.sums, self.counts, 1)
             changed = np.zeros_like(changed)
             changed[before[moved]] = changed[self.labels[moved]] = True
-            value = loss(centres, self.sums, self.counts, rules.alpha)
+            value = loss(centres, self.sums, self.counts, rules.alpha, changed)
             if not len(moved) or (last is not None and abs(value - last) < rules.tol * abs(last)):
                 break
             last = value
