@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-LIBRARIES = ("viewpass", "numpy", "scipy", "scikit-learn", "numba", "imml", "faiss-cpu")
+LIBRARIES = ("viewpass", "numpy", "scipy", "scikit-learn", "imml", "faiss-cpu")
 
 
 def facts() -> dict[str, Any]:

@@ -43,12 +43,12 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
 def on_a_worker(folder: str, size: int, n_clusters: int, number: int) -> list[float]:
     """Seconds a row of reading, looks and labels; and of an update of the centres."""
     import viewpass as vp
-    from viewpass.core.workspace import Workspace
     from viewpass.core.model import Plan
     from viewpass.core.rounds import advance
     from viewpass.core.shares import Share
     from viewpass.core.step import Rules
     from viewpass.core.stream import Stream
+    from viewpass.core.workspace import Workspace
     from viewpass.views.rows import MeasuredRows
 
     source = vp.scan(folder)

@@ -21,10 +21,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from viewpass.cluster.doors import is_views, matrix_source, views_source
 from viewpass.cluster.saving import save
-from viewpass.core.workspace import Workspace
 from viewpass.core.centres import objective
 from viewpass.core.model import Model, cluster_distances
 from viewpass.core.statistics import Statistics
+from viewpass.core.workspace import Workspace
 from viewpass.engine.local import check_passes, labels_of
 from viewpass.errors import DataError, SettingError
 from viewpass.kernels.grid import Array, Floats, Integers, Labels

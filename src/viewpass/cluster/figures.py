@@ -11,7 +11,7 @@ from viewpass import __version__
 from viewpass.core.model import Model
 from viewpass.kernels.grid import Integers
 
-LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn", "safetensors", "pyarrow")
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "safetensors", "pyarrow")
 
 
 def figures(model: Model, sizes: Integers) -> dict[str, Any]:

@@ -72,7 +72,8 @@ class Centres:
     def take(self, clusters: Integers) -> Centres:
         """Some of the clusters, in this order."""
         return Centres(
-            [None if u is None else u[clusters] for u in self.values], [known[clusters] for known in self.known]
+            [None if u is None else u[clusters] for u in self.values],
+            [known[clusters] for known in self.known],
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -91,8 +92,8 @@ def update(
 ) -> Centres:
     """Eq. 13 from whole statistics. A view that is not `seen` is left as it was.
 
-    `changed`: clusters whose sums or counts may differ from those `last` was made from. One without rows keeps
-    its last centre, or takes the mean of the view; without `fill` it is zero.
+    `changed`: clusters whose sums or counts may differ from those `last` was made from. One without rows
+    keeps its last centre, or takes the mean of the view; without `fill` it is zero.
     """
     given = total.steps, total.flat_counts, seen, changed, alpha, fill, means
     return Centres.made(backend().update_centres(last.handle(), *given), len(seen))

@@ -15,7 +15,7 @@ from viewpass.core.statistics import Statistics
 from viewpass.core.step import Rules
 from viewpass.core.workspace import Workspace
 from viewpass.kernels.backend import backend
-from viewpass.kernels.grid import STEP, Floats, Labels
+from viewpass.kernels.grid import Floats, Labels
 from viewpass.views.rows import MeasuredRows
 
 TOGETHER = 2**20  # values of the centres that are held at a time

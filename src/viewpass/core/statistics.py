@@ -17,6 +17,7 @@ from viewpass.kernels.grid import MOST_ROWS, STEP, Floats, Integers, Labels
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 
+
 class Statistics:
     """Sums and counts of every cluster in every view.
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
-from viewpass.core.workspace import Workspace
 from viewpass.core.model import Decided
 from viewpass.core.stream import Stream
+from viewpass.core.workspace import Workspace
 from viewpass.engine.labelling import label_rows
 from viewpass.engine.local import check_enough, check_passes
 from viewpass.kernels.grid import Array, Labels

@@ -1,4 +1,4 @@
-"""Who computes: the compiled core, or its NumPy specification where nothing is compiled or it is asked for."""
+"""Which module computes: the compiled core, or its NumPy specification where nothing is compiled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our own threads: kernels run on blocks of rows from a pool, BLAS beside them on one thread each."""
+"""How many threads there may be; views worked on side by side, and BLAS on one thread each meanwhile."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 _lock = threading.Lock()
@@ -16,11 +17,12 @@ _limiter: Any = None
 _users = 0
 
 
+@cache
 def available_threads() -> int:
-    """The processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """The processors this process may use, by its affinity and its cgroup's limit."""
+    from joblib import cpu_count
+
+    return int(cpu_count())
 
 
 def run_blocks(work: Callable[[int, int], None], n_blocks: int, n_threads: int) -> None:

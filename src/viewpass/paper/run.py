@@ -62,7 +62,7 @@ def preface(plan: Plan, seconds: float) -> str:
         f"{run['cells']:,.0f} of them"
         for run in plan.runs(seconds)
     )
-    libraries = ", ".join(f"{name} {_version(name)}" for name in ("numpy", "scipy", "scikit-learn", "numba"))
+    libraries = ", ".join(f"{name} {_version(name)}" for name in ("numpy", "scipy", "scikit-learn"))
     kind = "a quick run: shorter grids, fewer passes, parts of the large sets" if plan.quick else "a full run"
     if plan.parts and not plan.quick:
         kind += ", but figures 1 to 3 read only parts of the two large sets"

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from viewpass.core.workspace import Workspace
 from viewpass.core.model import Plan, Standing
 from viewpass.core.step import Rules
 from viewpass.core.stream import Stream
+from viewpass.core.workspace import Workspace
 from viewpass.kernels.grid import Array
 from viewpass.store.fields import Fields
 from viewpass.store.generators import generator_from, generator_state

@@ -14,7 +14,7 @@ from viewpass.core.consensus.comparing import adjusted_mutual_information
 from viewpass.core.consensus.graph import cut
 from viewpass.core.links import links_of, mixture_of
 from viewpass.core.workspace import Workspace
-from viewpass.kernels.grid import Integers
+from viewpass.kernels.grid import Labels
 from viewpass.views.rows import MeasuredRows
 
 STABLE = 0.45  # the graph is taken from here on,
@@ -42,6 +42,6 @@ def stability(rows: MeasuredRows, anchors: Centres, n_clusters: int, workspace: 
     return float(np.cumsum(agreed)[-1]) / SPLITS
 
 
-def _clusters(rows: MeasuredRows, anchors: Centres, n_clusters: int, workspace: Workspace) -> Integers:
+def _clusters(rows: MeasuredRows, anchors: Centres, n_clusters: int, workspace: Workspace) -> Labels:
     mixed = mixture_of(rows, anchors, workspace)
     return cut(links_of(mixed, anchors.n_clusters), n_clusters, RESTARTS).labels_of(mixed)

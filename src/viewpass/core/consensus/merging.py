@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from viewpass.core.statistics import Statistics
-from viewpass.kernels.grid import Floats, Integers
 from viewpass.kernels.backend import backend
+from viewpass.kernels.grid import Floats, Integers
 from viewpass.kernels.reference.exact import lane_sum
 
 

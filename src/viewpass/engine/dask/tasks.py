@@ -18,11 +18,11 @@ from typing import Any, TypeVar
 import numpy as np
 from distributed import Future, get_worker, secede
 
-from viewpass.core.workspace import Workspace
 from viewpass.core.model import Decided, Model, Plan, label
 from viewpass.core.shares import Share, Stage, Tally
 from viewpass.core.statistics import Statistics
 from viewpass.core.stream import Stream
+from viewpass.core.workspace import Workspace
 from viewpass.engine.dask.blocks import Block
 from viewpass.engine.labelling import cluster_rows, label_rows
 from viewpass.errors import DataError, ViewpassError

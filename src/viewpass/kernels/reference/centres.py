@@ -16,13 +16,13 @@ class Centres:
 
     def __init__(self, values: Sequence[Floats | None], known: Mask) -> None:
         self.all_values = [None if u is None else np.array(u, dtype=np.float64, order="C") for u in values]
-        self.all_known = np.array(known, dtype=bool)
+        self.all_known: Mask = np.array(known, dtype=bool)
         self.traces = np.zeros(self.all_known.shape)  # u.R of the sums they were made from
 
     @property
     def n_clusters(self) -> int:
         """Centres per view."""
-        return self.all_known.shape[1]
+        return int(self.all_known.shape[1])
 
     def values(self, v: int) -> Floats | None:
         """The centres of a view."""
@@ -30,7 +30,8 @@ class Centres:
 
     def known(self, v: int) -> Mask:
         """Whether each cluster ever had a centre in the view."""
-        return self.all_known[v]
+        known: Mask = self.all_known[v]
+        return known
 
     def squares(self, v: int) -> Floats:
         """|u_k|^2."""
@@ -39,7 +40,9 @@ class Centres:
 
     def take(self, clusters: Any) -> Centres:
         """Some of the clusters."""
-        return Centres([None if u is None else u[clusters] for u in self.all_values], self.all_known[:, clusters])
+        return Centres(
+            [None if u is None else u[clusters] for u in self.all_values], self.all_known[:, clusters]
+        )
 
     def suited(self, rows: Any) -> Centres:
         """The same for rows of any kind."""
@@ -76,7 +79,7 @@ def renewed(
     for v, u in enumerate(made.all_values):
         if u is not None and not seen[v]:  # rows may have moved since
             made.traces[v] = exact.centre_terms(u, sums[v])
-    for v in np.flatnonzero(seen):
+    for v in np.flatnonzero(seen).tolist():
         before = centres.all_values[v]
         u = np.zeros(sums[v].shape) if before is None else made.all_values[v]
         assert u is not None

@@ -48,7 +48,7 @@ def all_distances(rows: Rows, centres: Centres, relative: bool, n_threads: int) 
 
 
 def own_distances(rows: Rows, centres: Centres, labels: Labels, n_threads: int) -> tuple[Array, Array]:
-    """The squared distance to the own cluster, and how much farther the next one is; NaN where there is none."""
+    """The squared distance to the own cluster, and how much farther the next one is; NaN if there is none."""
     total, everyone = distances(rows, centres), np.arange(rows.n_rows)
     square = np.zeros(rows.n_rows)
     for v, u in enumerate(centres.all_values):

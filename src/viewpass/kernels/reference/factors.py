@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from viewpass.kernels.grid import Floats
+from viewpass.kernels.grid import Floats, Mask
 
 TOLERANCE, LEAST_PIVOT, NOTHING = 1e-13, 1e-300, 1e-15
 
@@ -31,7 +31,7 @@ def _solve(gram: Floats, p: Floats, y: Floats) -> None:
         free[newest] = True
 
 
-def _step(gram: Floats, p: Floats, y: Floats, free: Floats, barred: Floats, newest: int) -> bool:
+def _step(gram: Floats, p: Floats, y: Floats, free: Mask, barred: Mask, newest: int) -> bool:
     """Go to the best point that has these entries free, or as far as allowed; True if it was reached."""
     places = np.flatnonzero(free)
     solved = _solved(gram[np.ix_(places, places)], p[places])

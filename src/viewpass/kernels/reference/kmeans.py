@@ -115,4 +115,5 @@ def graph_labels(near: Array, weights: Integers, places: Floats, centres: Floats
     mixed = np.zeros((len(near), places.shape[1]))
     for column, weight in zip(near.T, weights.T, strict=True):
         mixed += (weight / UNIT)[:, None] * places[column]
-    return farness(directions(mixed), centres).argmin(axis=1).astype(np.int32)
+    labels: Labels = farness(directions(mixed), centres).argmin(axis=1).astype(np.int32)
+    return labels

@@ -19,7 +19,7 @@ class Rows:
         self,
         views: Sequence[Any],
         observed: Mask | None,
-        weights: Sequence[float],
+        weights: Any,
         inverse: Floats,
         kinds: Array,
         measured: bool,
@@ -33,7 +33,7 @@ class Rows:
     @property
     def n_rows(self) -> int:
         """Rows there are."""
-        return self.inverse.shape[1]
+        return int(self.inverse.shape[1])
 
     @property
     def n_views(self) -> int:

@@ -18,13 +18,11 @@ from viewpass.kernels.grid import (
 from viewpass.kernels.reference import exact
 
 
-def standardise(
-    rows: Array, wanted: Mask, mean: Floats, weights: Floats, out: Array, n_threads: int
-) -> Mask:
+def standardise(rows: Array, wanted: Mask, mean: Floats, weights: Floats, out: Array, n_threads: int) -> Mask:
     """Centre and weigh the columns; gives which rows are present (others are zero).  OUT out."""
     _, kinds = exact.measure(rows, wanted)
     wild = (kinds == PARTLY_NAN) | (kinds == INFINITE)  # left as they are, to be named
-    present = kinds != ABSENT
+    present: Mask = kinds != ABSENT
     out[:] = 0.0
     out[wild] = rows[wild]
     for i in np.flatnonzero(present & ~wild):

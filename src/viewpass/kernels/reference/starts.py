@@ -24,7 +24,8 @@ def soft_centres(
         if rows.views[v] is None or not len(present):
             values.append(None)
             continue
-        V, X = memberships[present], rows.steps(v)[present] * STEP
+        V: Floats = memberships[present]
+        X: Floats = np.multiply(rows.steps(v)[present], STEP, dtype=np.float64)
         if alpha == 0.0 and len(present) < n_clusters:  # the shortest of many solutions
             u = _sums(V, _solved(_sums(V.T, V.T), X))
         else:
@@ -41,7 +42,7 @@ def soft_centres(
 
 
 def _sums(weights: Floats, values: Floats) -> Floats:
-    """weights' values, added up row after row."""
+    """Weights' values, added up row after row."""
     total = np.zeros((weights.shape[1], values.shape[1]))
     for weight, value in zip(weights, values, strict=True):
         total += weight[:, None] * value

@@ -1,4 +1,4 @@
-"""One chunk of Algorithm 1: assign its rows, then centres and labels in turn until they settle (Eq. 11-16)."""
+"""One chunk of Algorithm 1: assign its rows, then centres and labels in turn (Eq. 11-16)."""
 
 from __future__ import annotations
 
