@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache
 from typing import Any
 
 _lock = threading.Lock()
@@ -17,7 +16,6 @@ _limiter: Any = None
 _users = 0
 
 
-@cache
 def available_threads() -> int:
     """The processors this process may use, by its affinity and its cgroup's limit."""
     from joblib import cpu_count
