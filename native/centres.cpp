@@ -45,28 +45,26 @@ double ViewCentres::renew(std::size_t k, Span<const int64_t> sums, int64_t count
     scratch.assign(width, 0.0);
     return replace(k, fill == Fill::zero ? scratch : mean);
   }
-  scratch.resize(width);
-  kernels().scale_sums(sums.data(), kStep / (double(count) + alpha), width, scratch.data());
-  const double shift = replace(k, scratch);
+  double* centre = values_.data() + k * width;
+  const Renewed made = kernels().renew_centre(sums.data(), kStep / (double(count) + alpha), width, centre);
+  follow(k, made.square);
   traces[k] = (double(count) + alpha) * squares[k];  // u.R = u.u (T + alpha)
-  return shift;
+  return made.shift;
 }
 
 double ViewCentres::replace(std::size_t k, Span<const double> by) {
   const Span<double> mine = values().part(k * width, width);
   const double shift = kernels().distance(by.data(), mine.data(), width);
   std::copy(by.begin(), by.end(), mine.begin());
-  follow(k);
+  follow(k, kernels().f64.square(mine.data(), width));
   return shift;
 }
 
 /// What follows from a centre's values.
-void ViewCentres::follow(std::size_t k) {
-  const Kernels& use = kernels();
-  const double* u = centre(k).data();
-  squares[k] = use.f64.square(u, width);
-  base[k] = float(squares[k]);
-  if (!sparse_) use.f64.narrow(u, 1.0, width, narrow_.data() + k * width);
+void ViewCentres::follow(std::size_t k, double square) {
+  squares[k] = square;
+  base[k] = float(square);
+  if (!sparse_) kernels().f64.narrow(values_.data() + k * width, 1.0, width, narrow_.data() + k * width);
 }
 
 std::size_t ViewCentres::n_layout_parts() const {
@@ -76,11 +74,11 @@ std::size_t ViewCentres::n_layout_parts() const {
 void ViewCentres::lay_out(std::size_t part, Span<const char> changed) {
   if (sparse_) {  // some columns of all clusters
     const std::size_t from = part * kColumns, to = std::min(from + kColumns, width);
-    for (std::size_t block = from; block < to; block += kLanes)
-      for (std::size_t k = 0; k < n_clusters; ++k)
-        if (changed[k])
-          for (std::size_t j = block; j < std::min(block + kLanes, to); ++j)
-            layout_[j * n_padded() + k] = float(values_[k * width + j]);
+    std::vector<std::size_t> which;
+    for (std::size_t k = 0; k < n_clusters; ++k)
+      if (changed[k]) which.push_back(k);
+    for (std::size_t j = from; j < to; ++j)
+      for (std::size_t k : which) layout_[j * n_padded() + k] = float(values_[k * width + j]);
     return;
   }
   const std::size_t first = part * kPanel, n = std::min(kPanel, n_clusters - first);
@@ -99,7 +97,7 @@ void ViewCentres::set_sparse(bool sparse) {
   if (sparse == sparse_ && !layout_.empty()) return;
   sparse_ = sparse;
   make_room();
-  for (std::size_t k = 0; k < n_clusters; ++k) follow(k);
+  for (std::size_t k = 0; k < n_clusters; ++k) follow(k, squares[k]);
   lay_out();
 }
 

@@ -58,7 +58,7 @@ class ViewCentres {
   ViewCentres take(Span<const uint32_t> clusters) const;
 
  private:
-  void follow(std::size_t k);
+  void follow(std::size_t k, double square);
   void make_room();
 
   bool sparse_ = false;

@@ -34,8 +34,12 @@ std::size_t n_values(const View& view, std::size_t i) {
       view);
 }
 
+/// Float32 rows are multiplied as they are: whether that keeps them in range.
 bool in_range(const View& view, double scale) {
-  return !std::holds_alternative<DenseRows<float>>(view) || (1.0 / kSafe < scale && scale < kSafe);
+  const bool narrow = std::holds_alternative<DenseRows<float>>(view) ||
+                      std::holds_alternative<CsrRows<float, int32_t>>(view) ||
+                      std::holds_alternative<CsrRows<float, int64_t>>(view);
+  return !narrow || (1.0 / kSafe < scale && scale < kSafe);
 }
 
 }  // namespace

@@ -34,6 +34,10 @@ struct TwoNearest {
   float nearest, second;
 };
 
+struct Renewed {
+  double square, shift;
+};
+
 /// Stored values of one CSR row.
 template <class T, class Index>
 struct SparseRow {
@@ -44,6 +48,7 @@ struct SparseRow {
 
 template <class T>
 struct DenseKernels {
+  bool (*all_nan)(const T* row, std::size_t width);
   /// |x|^2 in the order of the lanes.
   double (*square)(const T* row, std::size_t width);
   /// a.b in the order of the lanes.
@@ -89,8 +94,8 @@ struct Kernels {
   double (*distance)(const double* a, const double* b, std::size_t width);
   /// u.R in the order of the lanes, R in grid steps.
   double (*trace)(const double* centre, const int64_t* sums, std::size_t width);
-  /// R times a factor.  OUT to.
-  void (*scale_sums)(const int64_t* sums, double factor, std::size_t width, double* to);
+  /// A centre becomes R times a factor.  INOUT centre; gives |u|^2 and how far it moved, squared, in lane order.
+  Renewed (*renew_centre)(const int64_t* sums, double factor, std::size_t width, double* centre);
   /// x.u of one unit row with kExact centres side by side, column after column.  OUT products.
   void (*exact_products)(const double* row, const double* panel, std::size_t width, double* products);
   /// Adds, row after row, weights (rows x kWeights) times a stripe of values (rows x kStripe).

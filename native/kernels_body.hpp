@@ -52,16 +52,25 @@ void subtract_products(const ProductTile& tile) {
 template <std::size_t kVectors, class T, class Index>
 inline void subtract_entries(SparseRow<T, Index> row, double scale, const float* table, std::size_t n_padded,
                              float* line) {
-  Floats sums[kVectors];
-  for (std::size_t n = 0; n < kVectors; ++n) sums[n] = spread(0.0f);
-  for (std::size_t p = 0; p < row.n; ++p) {
-    const Floats value = spread(float(double(row.values[p]) * scale));
+  constexpr std::size_t kChains = 4 / kVectors;  // sums side by side: each addition waits for the last
+  Floats sums[kChains][kVectors];
+  for (std::size_t c = 0; c < kChains; ++c)
+    for (std::size_t n = 0; n < kVectors; ++n) sums[c][n] = spread(0.0f);
+  constexpr bool kNarrowed = sizeof(T) > sizeof(float);  // float32 values are multiplied as they are
+  auto add = [&](std::size_t p, Floats(&to)[kVectors]) {
+    const Floats value = spread(kNarrowed ? float(double(row.values[p]) * scale) : float(row.values[p]));
     const float* centres = table + std::size_t(row.columns[p]) * n_padded;
-    for (std::size_t n = 0; n < kVectors; ++n) sums[n] = multiply_add(load(centres + n * kFloats), value, sums[n]);
-  }
+    for (std::size_t n = 0; n < kVectors; ++n) to[n] = multiply_add(load(centres + n * kFloats), value, to[n]);
+  };
+  std::size_t p = 0;
+  for (; p + kChains <= row.n; p += kChains)
+    for (std::size_t c = 0; c < kChains; ++c) add(p + c, sums[c]);
+  for (; p < row.n; ++p) add(p, sums[0]);
   for (std::size_t n = 0; n < kVectors; ++n) {
+    Floats sum = sums[0][n];
+    for (std::size_t c = 1; c < kChains; ++c) sum = sum + sums[c][n];
     float* at = line + n * kFloats;
-    store(at, load(at) - (sums[n] + sums[n]));
+    store(at, load(at) - sum * spread(kNarrowed ? 2.0f : float(2.0 * scale)));
   }
 }
 
@@ -183,6 +192,20 @@ inline double lane_sum(std::size_t n, Terms terms, Term term) {
 }
 
 template <class T>
+bool all_nan(const T* row, std::size_t width) {
+  constexpr std::size_t kSome = 64;  // looked at without a branch
+  std::size_t j = 0;
+  for (; j + kSome <= width; j += kSome) {
+    int n = 0;
+    for (std::size_t c = 0; c < kSome; ++c) n += row[j + c] != row[j + c];
+    if (n != int(kSome)) return false;
+  }
+  for (; j < width; ++j)
+    if (row[j] == row[j]) return false;
+  return true;
+}
+
+template <class T>
 double square(const T* row, std::size_t width) {
   return lane_sum(
       width,
@@ -261,8 +284,21 @@ void unit(const T* row, double scale, std::size_t width, double* to) {
   for (std::size_t j = 0; j < width; ++j) to[j] = on_grid(double(row[j]) * scale);
 }
 
-void scale_sums(const int64_t* sums, double factor, std::size_t width, double* to) {
-  for (std::size_t j = 0; j < width; ++j) to[j] = to_double(sums[j]) * factor;
+Renewed renew_centre(const int64_t* sums, double factor, std::size_t width, double* centre) {
+  double squares[kLanes], shifts[kLanes];
+  for (std::size_t lane = 0; lane < kLanes; ++lane) squares[lane] = shifts[lane] = 0.0;
+  auto renew = [&](std::size_t j, std::size_t n) {
+    for (std::size_t lane = 0; lane < n; ++lane) {
+      const double value = to_double(sums[j + lane]) * factor, move = value - centre[j + lane];
+      squares[lane] += value * value;
+      shifts[lane] += move * move;
+      centre[j + lane] = value;
+    }
+  };
+  std::size_t j = 0;
+  for (; j + kLanes <= width; j += kLanes) renew(j, kLanes);
+  renew(j, width - j);
+  return {fold(squares), fold(shifts)};
 }
 
 void exact_products(const double* row, const double* panel, std::size_t width, double* products) {
@@ -306,7 +342,7 @@ void subtract_rows(const double* factors, const double* stripe, std::size_t n, d
 
 template <class T>
 constexpr DenseKernels<T> dense_table() {
-  return {square<T>, dot<T>, add_rows<T>, narrow<T>, unit<T>};
+  return {all_nan<T>, square<T>, dot<T>, add_rows<T>, narrow<T>, unit<T>};
 }
 
 constexpr Kernels table(const char* name) {
@@ -324,7 +360,7 @@ constexpr Kernels table(const char* name) {
           dense_table<double>(),
           distance,
           trace,
-          scale_sums,
+          renew_centre,
           exact_products,
           weighted_sums,
           subtract_rows};

@@ -44,11 +44,9 @@ bool in_range(double square) { return kSmallestSquare <= square && square <= kLa
 template <class T>
 Measured measure_row(const DenseRows<T>& rows, std::size_t i, const Kernels& use) {
   const T* row = rows[i];
-  const bool all_nan = rows.width && std::isnan(row[0]) && std::isnan(row[rows.width - 1]);
-  if (!all_nan) {  // otherwise most often the whole row is NaN: do not square it first
-    const double square = dense_kernels(use, row).square(row, rows.width);
-    if (in_range(square)) return {1.0 / std::sqrt(square), Kind::present};
-  }
+  if (rows.width && std::isnan(row[0]) && dense_kernels(use, row).all_nan(row, rows.width)) return {0.0, Kind::absent};
+  const double square = dense_kernels(use, row).square(row, rows.width);
+  if (in_range(square)) return {1.0 / std::sqrt(square), Kind::present};
   return {0.0, kind_of(oddities(row, rows.width), rows.width, rows.width)};
 }
 
