@@ -46,8 +46,13 @@ bool in_range(const View& view, double scale) {
 
 ErrorBounds::ErrorBounds(const Centres& centres) : magnitude(1e-30) {
   for (const ViewCentres& u : centres.views) {
-    longest.push_back(u.longest());
-    magnitude += 1.001 * (longest.back() + 2.0) * longest.back();
+    longest_.push_back(u.longest());
+    magnitude += 1.001 * (longest_.back() + 2.0) * longest_.back();
+  }
+  for (std::size_t v = 0; v < centres.n_views(); ++v) {
+    const auto width = double(centres.views[v].width);
+    dense_pass_.push_back(pass(v, width));
+    dense_pairs_.push_back(product(v, width / (2.0 * double(kVector)) + 24.0, width) + 3.0 * kRounding * magnitude);
   }
 }
 
@@ -57,7 +62,12 @@ ErrorBounds::ErrorBounds(const Centres& centres) : magnitude(1e-30) {
 double ErrorBounds::product(std::size_t v, double n_added, double n) const {
   const double relative = (n_added + 4.0) * kRounding;
   if (relative > 0.1) return kInfinity;
-  return 2.002 * longest[v] * (relative / (1.0 - relative) + std::sqrt(n) * 0x1p-34) + kUnderflow;
+  return 2.002 * longest_[v] * (relative / (1.0 - relative) + std::sqrt(n) * 0x1p-34) + kUnderflow;
+}
+
+// A block of columns is multiplied and taken away, |u|^2 rounded and added: distances are float32.
+double ErrorBounds::pass(std::size_t v, double n) const {
+  return product(v, std::min(n, double(kBlock)), n) + (2.0 * n_blocks(n) + 3.0) * kRounding * magnitude;
 }
 
 double ErrorBounds::of_pass(const Rows& rows, std::size_t i, const Centres& centres) const {
@@ -65,9 +75,7 @@ double ErrorBounds::of_pass(const Rows& rows, std::size_t i, const Centres& cent
   for (std::size_t v = 0; v < rows.n_views(); ++v)
     if (const double scale = rows.scale(v, i); scale > 0.0 && centres.views[v].ready) {
       if (!in_range(rows.views[v], scale)) return kInfinity;
-      const auto n = double(n_values(rows.views[v], i));
-      // A block of columns is multiplied and taken away, |u|^2 rounded and added: distances are float32.
-      off += product(v, std::min(n, double(kBlock)), n) + (2.0 * n_blocks(n) + 3.0) * kRounding * magnitude;
+      off += is_sparse(rows.views[v]) ? pass(v, double(n_values(rows.views[v], i))) : dense_pass_[v];
     }
   return off;
 }
@@ -77,9 +85,9 @@ double ErrorBounds::of_pairs(const Rows& rows, std::size_t i, const Centres& cen
   for (std::size_t v = 0; v < rows.n_views(); ++v)
     if (const double scale = rows.scale(v, i); scale > 0.0 && centres.views[v].ready) {
       if (!in_range(rows.views[v], scale)) return kInfinity;
-      const auto n = double(n_values(rows.views[v], i));
-      const double chain = is_sparse(rows.views[v]) ? 0.0 : n / (2.0 * double(kVector)) + 24.0;
-      off += product(v, chain, n) + 3.0 * kRounding * magnitude;
+      const bool sparse = is_sparse(rows.views[v]);  // summed in float64
+      off += sparse ? product(v, 0.0, double(n_values(rows.views[v], i))) + 3.0 * kRounding * magnitude
+                    : dense_pairs_[v];
     }
   return off;
 }

@@ -8,8 +8,7 @@ namespace viewpass {
 
 /// What a float32 distance may be off by.
 struct ErrorBounds {
-  std::vector<double> longest;  // |u| of each view's longest centre
-  double magnitude = 0.0;       // no distance is larger
+  double magnitude = 0.0;  // no distance is larger
 
   ErrorBounds() = default;
   explicit ErrorBounds(const Centres& centres);
@@ -21,6 +20,10 @@ struct ErrorBounds {
 
  private:
   double product(std::size_t v, double n_added, double n_values) const;
+  double pass(std::size_t v, double n_values) const;
+
+  std::vector<double> longest_;                  // |u| of each view's longest centre
+  std::vector<double> dense_pass_, dense_pairs_;  // of each view, if its rows are dense
 };
 
 /// What a thread needs for a pass.
