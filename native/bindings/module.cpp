@@ -3,4 +3,11 @@
 
 namespace nb = nanobind;
 
-NB_MODULE(_native, m) { m.doc() = "The compiled core of viewpass."; }
+namespace viewpass {
+void bind_parquet_lists(nb::module_& m);
+}
+
+NB_MODULE(_native, m) {
+  m.doc() = "The compiled core of viewpass.";
+  viewpass::bind_parquet_lists(m);
+}

@@ -1,0 +1,211 @@
+#include "parquet_headers.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace viewpass {
+namespace {
+
+// ---- Thrift's compact protocol
+
+enum class Kind : std::uint8_t { none, yes, no, byte, i16, i32, i64, real, binary, list, set, map, structure };
+
+constexpr unsigned max_depth = 8;
+
+/// Fields of a struct by their numbers; of those that are not numbers only the kind.
+struct Fields {
+  std::array<Kind, 32> kinds{};
+  std::array<std::uint64_t, 32> numbers{};
+  unsigned last = 0;
+
+  bool has(unsigned field) const { return kinds[field] != Kind::none; }
+  std::uint64_t count(unsigned field, Kind kind) const {
+    const std::uint64_t zigzag = numbers[field];
+    if (kinds[field] != kind) throw Refused("a field is missing or of another type");
+    if ((zigzag & 1U) != 0) throw Refused("a count or size is negative");
+    return zigzag >> 1;
+  }
+  std::size_t size(unsigned field) const { return static_cast<std::size_t>(count(field, Kind::i32)); }
+};
+
+void skip(ByteReader& in, Kind kind, unsigned depth);
+
+/// Reads a struct. `visit` is called for each field that is not a number, and says whether it has read it.
+template <class Visit>
+Fields read_struct(ByteReader& in, unsigned depth, Visit visit) {
+  if (depth > max_depth) throw Refused("structs are nested too deeply");
+  Fields fields;
+  while (const unsigned head = in.byte()) {
+    const auto kind = static_cast<Kind>(head & 15U);
+    fields.last += head >> 4;
+    if (head < 16 || fields.last >= fields.kinds.size()) throw Refused("a field number is unusual");
+    fields.kinds[fields.last] = kind;
+    if (kind == Kind::i32 || kind == Kind::i64) {
+      fields.numbers[fields.last] = in.varint(kind == Kind::i32 ? 32 : 64);
+    } else if (kind != Kind::yes && kind != Kind::no && !visit(fields.last, kind)) {
+      skip(in, kind, depth);
+    }
+  }
+  return fields;
+}
+
+Fields read_struct(ByteReader& in, unsigned depth) {
+  return read_struct(in, depth, [](unsigned, Kind) { return false; });
+}
+
+/// Calls `read` for each element of a list, with its position and kind.
+template <class Read>
+void each_element(ByteReader& in, Read read) {
+  const unsigned head = in.byte();
+  const std::uint64_t length = head < 0xF0 ? head >> 4 : in.varint(31);
+  for (std::uint64_t i = 0; i < length; ++i) read(i, static_cast<Kind>(head & 15U));
+}
+
+void skip(ByteReader& in, Kind kind, unsigned depth) {
+  if (depth > max_depth) throw Refused("lists are nested too deeply");
+  switch (kind) {
+    case Kind::yes:  // as an element of a list
+    case Kind::no:
+    case Kind::byte: in.take(1); return;
+    case Kind::i16:
+    case Kind::i32:
+    case Kind::i64: in.varint(64); return;
+    case Kind::real: in.take(8); return;
+    case Kind::binary: in.take(static_cast<std::size_t>(in.varint(31))); return;
+    case Kind::list: each_element(in, [&](std::uint64_t, Kind element) { skip(in, element, depth + 1); }); return;
+    case Kind::structure: read_struct(in, depth + 1); return;
+    default: throw Refused("a field is of an unusual type");
+  }
+}
+
+// ---- what the structs mean
+
+enum Encoding : std::uint8_t { plain = 0, plain_dictionary = 2, rle = 3, rle_dictionary = 8 };
+
+bool uses_dictionary(std::size_t encoding) {
+  if (encoding != plain && encoding != plain_dictionary && encoding != rle_dictionary) {
+    throw Refused("values are encoded otherwise");
+  }
+  return encoding != plain;
+}
+
+ColumnChunk read_chunk(ByteReader& in, Number number) {
+  Fields about;
+  const Fields fields = read_struct(in, 3, [&](unsigned field, Kind kind) {
+    const bool is_about = field == 3 && kind == Kind::structure;
+    if (is_about) about = read_struct(in, 4);
+    return is_about;
+  });
+  if (fields.has(1) || fields.has(8) || fields.has(9)) throw Refused("a column in another file, or encrypted");
+  if (about.size(1) != static_cast<std::size_t>(number)) throw Refused("numbers of another type");
+  const auto codec = static_cast<Codec>(about.size(4));
+  if (about.size(4) > 6 || (codec != Codec::none && codec != Codec::snappy && codec != Codec::zstd)) {
+    throw Refused("the codec cannot prove the size of a page");
+  }
+  const std::uint64_t data = about.count(9, Kind::i64);
+  const std::uint64_t dictionary = about.has(11) ? about.count(11, Kind::i64) : 0;
+  const std::uint64_t first = dictionary > 0 ? std::min(data, dictionary) : data;
+  return {0, about.count(5, Kind::i64), first, about.count(7, Kind::i64), codec};
+}
+
+ColumnChunk read_row_group(ByteReader& in, std::size_t column, Number number) {
+  bool is_found = false;
+  ColumnChunk chunk{};
+  const Fields fields = read_struct(in, 1, [&](unsigned field, Kind kind) {
+    if (field != 1 || kind != Kind::list) return false;
+    each_element(in, [&](std::uint64_t i, Kind element) {
+      if (i != column || element != Kind::structure) return skip(in, element, 2);
+      chunk = read_chunk(in, number);
+      is_found = true;
+    });
+    return true;
+  });
+  if (!is_found) throw Refused("a row group without the column");
+  chunk.n_rows = fields.count(3, Kind::i64);
+  return chunk;
+}
+
+}  // namespace
+
+PageHeader read_page_header(Bytes bytes) {
+  ByteReader in(bytes);
+  Fields about;
+  const Fields fields = read_struct(in, 0, [&](unsigned, Kind kind) {
+    if (kind == Kind::structure) about = read_struct(in, 1);
+    return kind == Kind::structure;
+  });
+  PageHeader header{};
+  header.packed_size = fields.size(3);
+  header.full_size = fields.size(2);
+  header.n_entries = about.size(1);
+  header.is_packed = true;
+  const std::size_t kind = fields.size(1);
+  header.kind = static_cast<PageKind>(kind);
+  unsigned description = 5, last = 5;
+  if (header.kind == PageKind::data) {
+    header.uses_dictionary = uses_dictionary(about.size(2));
+    if (about.size(3) != rle || about.size(4) != rle) throw Refused("levels are encoded otherwise");
+  } else if (header.kind == PageKind::dictionary) {
+    description = 7, last = 3;
+    if (about.size(2) != plain && about.size(2) != plain_dictionary) throw Refused("an encoded dictionary");
+  } else {
+    description = last = 8;
+    header.uses_dictionary = uses_dictionary(about.size(4));
+    header.definition_size = about.size(5);
+    header.repetition_size = about.size(6);
+    header.is_packed = about.kinds[7] != Kind::no;
+    if (header.kind != PageKind::data_v2 || about.size(2) + about.size(3) > 2 * header.n_entries) {
+      throw Refused("a page of another kind, or with more rows or nulls than entries");
+    }
+  }
+  const bool has_two = fields.has(5) + fields.has(6) + fields.has(7) + fields.has(8) > 1;
+  const bool is_described = fields.kinds[description] == Kind::structure;
+  if (kind > 3 || !is_described || has_two || fields.last > 8 || about.last > last) {
+    throw Refused("a page header with missing or unknown fields");
+  }
+  const std::size_t levels_size = header.repetition_size + header.definition_size;
+  if (levels_size > std::min(header.packed_size, header.full_size)) throw Refused("levels larger than the page");
+  header.length = bytes.size() - in.left();
+  return header;
+}
+
+std::vector<ColumnChunk> read_column_chunks(Bytes footer, std::uint64_t footer_start, std::size_t column,
+                                            Number number) {
+  ByteReader in(footer);
+  std::vector<ColumnChunk> chunks;
+  const Fields fields = read_struct(in, 0, [&](unsigned field, Kind kind) {
+    if (field != 4 || kind != Kind::list) return false;
+    each_element(in, [&](std::uint64_t, Kind element) {
+      if (element != Kind::structure) throw Refused("a list of row groups that are none");
+      chunks.push_back(read_row_group(in, column, number));
+    });
+    return true;
+  });
+  if (fields.has(8)) throw Refused("an encrypted file");
+  for (const ColumnChunk& chunk : chunks) {
+    if (chunk.first > footer_start || chunk.length > footer_start - chunk.first) throw Refused("a column past the end");
+  }
+  return chunks;
+}
+
+std::uint64_t stated_size(Codec codec, Bytes packed) {
+  ByteReader in(packed);
+  if (codec == Codec::none) return packed.size();
+  if (codec == Codec::snappy) return in.varint(32);
+  constexpr std::uint64_t zstd_magic = 0xFD2FB528;
+  const bool is_zstd = in.fixed(4) == zstd_magic;
+  const unsigned descriptor = in.byte();
+  const bool has_window = (descriptor & 0x20U) == 0;
+  if (!is_zstd || (descriptor & 0x0BU) != 0) throw Refused("not a plain frame of zstd");
+  if (has_window) in.byte();
+  switch (descriptor >> 6) {
+    case 0:
+      if (has_window) throw Refused("a frame of zstd that does not state its size");
+      return in.byte();
+    case 1: return in.fixed(2) + 256;
+    case 2: return in.fixed(4);
+    default: return in.fixed(8);
+  }
+}
+
+}  // namespace viewpass
