@@ -6,89 +6,82 @@
 namespace viewpass {
 namespace {
 
-constexpr unsigned max_index_bits = 24;
-
-Run read_run(ByteReader& in, unsigned bits) {
-  const auto head = static_cast<std::size_t>(in.varint(32));
-  const std::size_t count = head >> 1;
-  Run run;
-  run.is_packed = (head & 1U) != 0;
-  if (count == 0) throw Refused("a run of no numbers");
-  if (!run.is_packed) {
-    run.left = count;
-    run.value = static_cast<std::uint32_t>(in.fixed((bits + 7) / 8));
-    if (run.value >> bits != 0) throw Refused("a run of a number that is too large");
-    return run;
-  }
-  if (count > in.left() / bits) throw Refused("a run that is longer than its bytes");
-  run.packed = in.take(count * bits);
-  run.left = 8 * count;
-  return run;
-}
-
-/// A part of the bytes with a size before it.
+/// A part of the bytes with its size before it.
 Bytes sized_part(ByteReader& in) { return in.take(static_cast<std::size_t>(in.fixed(4))); }
 
 }  // namespace
 
-std::size_t Levels::pass(unsigned value, std::size_t most) {
+void Runs::begin_run() {
+  if (bits_ < 1 || bits_ > 24) throw Refused("numbers of an unusual size");
+  const std::uint64_t head = in_.varint(32), count = head >> 1;
+  if (count == 0) throw Refused("a run of no numbers");
+  is_packed_ = (head & 1U) != 0;
+  if (is_packed_) {
+    if (count * bits_ > in_.left()) throw Refused("a run that is longer than its bytes");
+    packed_ = in_.take(static_cast<std::size_t>(count) * bits_);
+    bit_ = 0;
+    left_ = 8 * static_cast<std::size_t>(count);
+  } else {
+    value_ = static_cast<std::uint32_t>(in_.fixed((bits_ + 7) / 8));
+    if (value_ >> bits_ != 0) throw Refused("a number of more bits than it may have");
+    left_ = static_cast<std::size_t>(count);
+  }
+}
+
+std::size_t Runs::pass(unsigned value, std::size_t most) {
   std::size_t n_passed = 0;
   while (n_passed < most) {
-    if (run_.left == 0) run_ = read_run(in_, bits_);
-    const std::size_t here = std::min(run_.left, most - n_passed);
-    std::size_t n_equal = run_.value == value ? here : 0;
-    if (run_.is_packed) {
-      n_equal = equal_packed(value, here);
-      run_.bit += n_equal * bits_;
-    }
-    run_.left -= n_equal;
-    n_passed += n_equal;
-    if (n_equal < here) break;
+    if (left_ == 0) begin_run();
+    const std::size_t possible = std::min(left_, most - n_passed);
+    const std::size_t here = is_packed_ ? n_equal(value, possible) : value_ == value ? possible : 0;
+    bit_ += here * bits_;
+    left_ -= here;
+    n_passed += here;
+    if (here < possible) break;
   }
   return n_passed;
 }
 
-std::size_t Levels::equal_packed(unsigned value, std::size_t most) const {
+/// How many of the next packed numbers equal the value, 56 bits at a time.
+std::size_t Runs::n_equal(unsigned value, std::size_t most) const {
+  const std::uint64_t repeated = value * (bits_ == 1 ? ~std::uint64_t{0} : 0x5555555555555555U);
   const unsigned mask = (1U << bits_) - 1;
-  const unsigned repeated = value * (bits_ == 1 ? 0xFFU : 0x55U);
-  const std::size_t end = run_.bit + most * bits_;
-  std::size_t bit = run_.bit;
-  while (bit < end) {
-    const unsigned byte = run_.packed[bit / 8];
-    if (bit % 8 == 0 && byte == repeated && end - bit >= 8) {
-      bit += 8;
-    } else if ((byte >> bit % 8 & mask) == value) {
-      bit += bits_;
-    } else {
+  std::size_t n = 0;
+  while (n < most) {
+    const std::size_t here = std::min<std::size_t>(most - n, bits_ == 1 ? 56 : 28);
+    const std::uint64_t compared = (std::uint64_t{1} << here * bits_) - 1;
+    std::uint64_t difference = (next_bits(bit_ + n * bits_) ^ repeated) & compared;
+    if (difference != 0) {
+      for (; (difference & mask) == 0; difference >>= bits_) ++n;
       break;
     }
+    n += here;
   }
-  return (bit - run_.bit) / bits_;
+  return n;
+}
+
+/// The packed bits from `bit` on, the lowest first: 57 or more of them, or fewer at the end of the run.
+std::uint64_t Runs::next_bits(std::size_t bit) const {
+  const Bytes next = packed_.part(bit / 8, std::min<std::size_t>(8, packed_.size() - bit / 8));
+  if (next.size() < 8) return ByteReader(next).fixed(next.size()) >> bit % 8;
+  const auto byte = [&](unsigned i) { return std::uint64_t{next[i]} << 8 * i; };
+  const std::uint64_t all = byte(0) | byte(1) | byte(2) | byte(3) | byte(4) | byte(5) | byte(6) | byte(7);
+  return all >> bit % 8;  // compilers make one load of the line above
 }
 
 template <class T>
-void Indices::look_up(Span<const T> dictionary, Span<T> values) {
-  if (bits_ == 0 || bits_ > max_index_bits) throw Refused("indices of an unusual size");
+void Runs::look_up(Span<const T> dictionary, Span<T> values) {
   for (std::size_t done = 0; done < values.size();) {
-    if (run_.left == 0) run_ = read_run(in_, bits_);
-    const std::size_t here = std::min(run_.left, values.size() - done);
-    const Span<T> target = values.part(done, here);
-    if (!run_.is_packed) {
-      if (run_.value >= dictionary.size()) throw Refused("an index past the dictionary");
-      std::fill(target.begin(), target.end(), dictionary[run_.value]);
-    } else {
-      const std::uint32_t mask = (std::uint32_t{1} << bits_) - 1;
-      for (T& value : target) {
-        std::uint32_t index = 0;
-        const std::size_t first = run_.bit / 8, last = (run_.bit + bits_ - 1) / 8;  // at most four bytes
-        for (std::size_t i = last + 1; i-- > first;) index = index << 8 | run_.packed[i];
-        index = index >> run_.bit % 8 & mask;
-        if (index >= dictionary.size()) throw Refused("an index past the dictionary");
-        value = dictionary[index];
-        run_.bit += bits_;
-      }
+    if (left_ == 0) begin_run();
+    const std::size_t here = std::min(left_, values.size() - done);
+    const std::uint64_t mask = (std::uint64_t{1} << bits_) - 1;
+    for (T& value : values.part(done, here)) {
+      const std::uint64_t index = is_packed_ ? next_bits(bit_) & mask : value_;
+      if (index >= dictionary.size()) throw Refused("an index past the dictionary");
+      value = dictionary[index];
+      bit_ += bits_;
     }
-    run_.left -= here;
+    left_ -= here;
     done += here;
   }
 }
@@ -121,9 +114,7 @@ void ListReader<T>::set_dictionary(const PageHeader& header, Bytes values) {
 
 template <class T>
 void ListReader<T>::begin_page(const PageHeader& header, Bytes levels, Bytes values) {
-  if (n_page_ > 0 || header.n_entries == 0 || header.n_entries > n_entries_) {
-    throw Refused("a page with more entries than the row group, or none");
-  }
+  if (n_page_ > 0 || header.n_entries > n_entries_) throw Refused("a page with more entries than the row group");
   if (header.uses_dictionary && !has_dictionary_) throw Refused("a page without its dictionary");
   Bytes repetition, definition;
   ByteReader in(header.kind == PageKind::data ? values : levels);
@@ -135,19 +126,23 @@ void ListReader<T>::begin_page(const PageHeader& header, Bytes levels, Bytes val
     repetition = in.take(header.repetition_size);
     definition = in.take(header.definition_size);
   }
-  repetition_ = Levels(repetition, 1);
-  definition_ = Levels(definition, levels_.value == 1 ? 1 : 2);
+  repetition_ = Runs(repetition, 1);
+  definition_ = Runs(definition, levels_.value == 1 ? 1 : 2);
+  plain_ = ByteReader(values);
   uses_dictionary_ = header.uses_dictionary;
-  plain_ = ByteReader(uses_dictionary_ ? Bytes() : values);
-  indices_ = Indices(uses_dictionary_ ? values : Bytes());
+  if (uses_dictionary_) {
+    const unsigned bits = values.empty() ? 0 : plain_.byte();
+    indices_ = Runs(plain_.take(plain_.left()), bits);
+  }
   n_page_ = header.n_entries;
   n_entries_ -= header.n_entries;
   has_pages_ = true;
+  if (n_page_ == 0) check_end();
 }
 
 template <class T>
 std::size_t ListReader<T>::first_length() const {
-  Levels repetition = repetition_, definition = definition_;
+  Runs repetition = repetition_, definition = definition_;
   for (std::size_t left = n_page_; left > 0; --left) {
     if (repetition.pass(0, 1) != 1) return 0;
     if (definition.pass(0, 1) == 1) continue;
@@ -215,7 +210,7 @@ void ListReader<T>::take_values(Span<T> row) {
 template <class T>
 void ListReader<T>::check_end() const {
   if (n_page_ > 0) {
-    if (n_missing_ == 0 && Levels(repetition_).pass(0, 1) != 1) throw Refused("a list that is longer than the others");
+    if (n_missing_ == 0 && Runs(repetition_).pass(0, 1) != 1) throw Refused("a list that is longer than the others");
     if (n_missing_ == 0 && n_rows_ == 0) throw Refused("more rows than the row group has");
   } else if (plain_.left() > 0) {
     throw Refused("more values than entries");

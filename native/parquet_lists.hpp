@@ -15,51 +15,37 @@
 
 namespace viewpass {
 
-/// Numbers that are equal, or packed in so many bits each.
-struct Run {
-  std::size_t left = 0;  // numbers not read yet
-  bool is_packed = false;
-  std::uint32_t value = 0;  // of all, if they are equal
-  Bytes packed;
-  std::size_t bit = 0;  // where in the packed bytes the next number begins
-};
-
-/// Levels of one page, which have one or two bits.
-class Levels {
+/// Small numbers of so many bits each, in runs of equal ones or packed without gaps.
+class Runs {
  public:
-  Levels() = default;
-  Levels(Bytes bytes, unsigned bits) : in_(bytes), bits_(bits) {}
+  Runs() = default;
+  Runs(Bytes bytes, unsigned bits) : in_(bytes), bits_(bits) {}
 
-  /// Passes over levels as long as they equal `value`, at most so many. Returns their number.
+  /// Passes over numbers as long as they equal `value`, at most so many. Returns how many. For 1 or 2 bits.
   std::size_t pass(unsigned value, std::size_t most);
 
- private:
-  std::size_t equal_packed(unsigned value, std::size_t most) const;
-
-  ByteReader in_;
-  unsigned bits_ = 1;
-  Run run_;
-};
-
-/// Values of one page, given by their indices in a dictionary.
-class Indices {
- public:
-  Indices() = default;
-  explicit Indices(Bytes bytes) : in_(bytes), bits_(bytes.empty() ? 0 : in_.byte()) {}
-
+  /// Reads as many numbers as there is room for values: the indices of these in the dictionary.
   template <class T>
   void look_up(Span<const T> dictionary /* IN */, Span<T> values /* OUT */);
 
  private:
+  void begin_run();
+  std::size_t n_equal(unsigned value, std::size_t most) const;
+  std::uint64_t next_bits(std::size_t bit) const;
+
   ByteReader in_;
   unsigned bits_ = 0;
-  Run run_;
+  std::size_t left_ = 0;  // numbers of the run that were not read yet
+  bool is_packed_ = false;
+  std::uint32_t value_ = 0;  // of a run of equal ones
+  Bytes packed_;
+  std::size_t bit_ = 0;  // where the next packed number begins
 };
 
 /// What the schema says about a column of lists.
 struct ListLevels {
-  unsigned value;         // the definition level of a value
-  bool may_lack_a_list;   // level 0 is a null, not an empty list
+  unsigned value;        // the definition level of a value
+  bool may_lack_a_list;  // level 0 is a null, not an empty list
 };
 
 /// Reads one column. T is the type of its numbers. Bytes handed over must live until the next ones are.
@@ -94,9 +80,8 @@ class ListReader {
   std::uint64_t n_rows_ = 0, n_entries_ = 0;  // that the chunk still has, after this page
   std::size_t n_page_ = 0;                    // entries that the page still has
   std::size_t n_missing_ = 0;                 // values that the last row still lacks
-  Levels repetition_, definition_;
+  Runs repetition_, definition_, indices_;
   ByteReader plain_;
-  Indices indices_;
 };
 
 extern template class ListReader<float>;
