@@ -6,13 +6,15 @@
 namespace viewpass {
 namespace {
 
+constexpr unsigned max_index_bits = 24;
+
 /// A part of the bytes with its size before it.
 Bytes sized_part(ByteReader& in) { return in.take(static_cast<std::size_t>(in.fixed(4))); }
 
 }  // namespace
 
 void Runs::begin_run() {
-  if (bits_ < 1 || bits_ > 24) throw Refused("numbers of an unusual size");
+  if (bits_ == 0) throw Refused("numbers of no bits");
   const std::uint64_t head = in_.varint(32), count = head >> 1;
   if (count == 0) throw Refused("a run of no numbers");
   is_packed_ = (head & 1U) != 0;
@@ -132,6 +134,7 @@ void ListReader<T>::begin_page(const PageHeader& header, Bytes levels, Bytes val
   uses_dictionary_ = header.uses_dictionary;
   if (uses_dictionary_) {
     const unsigned bits = values.empty() ? 0 : plain_.byte();
+    if (bits > max_index_bits) throw Refused("indices of an unusual size");
     indices_ = Runs(plain_.take(plain_.left()), bits);
   }
   n_page_ = header.n_entries;
