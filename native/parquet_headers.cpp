@@ -184,6 +184,7 @@ std::vector<ColumnChunk> read_column_chunks(Bytes footer, std::uint64_t footer_s
   if (fields.has(8)) throw Refused("an encrypted file");
   for (const ColumnChunk& chunk : chunks) {
     if (chunk.first > footer_start || chunk.length > footer_start - chunk.first) throw Refused("a column past the end");
+    if (chunk.n_entries < chunk.n_rows || (chunk.n_rows == 0 && chunk.n_entries > 0)) throw Refused("rows and entries do not fit");
   }
   return chunks;
 }

@@ -58,9 +58,13 @@ def main() -> int:
     parser.add_argument("--files", type=int, default=3000, help="how many damaged files to read")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--keep", type=Path, help="a folder for files that were read differently")
+    parser.add_argument("--seeds", type=Path, help="a folder to fill with inputs for native/fuzz, and end")
     parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--start", type=int, default=0, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.seeds:
+        _write_seeds(options.seeds)
+        return 0
     if options.child:
         _child(options)
         return 0
@@ -246,6 +250,28 @@ def _places(data: bytes) -> list[tuple[int, int]]:
                     at += header.length + header.packed_size
                     starts.append((at - header.packed_size, min(at, at - header.packed_size + 40)))
     return [(4, end), (end, len(data)), *headers, *starts]
+
+
+def _write_seeds(folder: Path) -> None:
+    """Columns of sound files and what the footer says of them, in the form that native/fuzz reads."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, data in enumerate(_sound_files(folder)):
+        (folder / "sound.parquet").write_bytes(data)
+        with pq.ParquetFile(folder / "sound.parquet") as opened:
+            lists = parquet.plain_lists(opened, NAMES)
+            about = [opened.metadata.row_group(0).column(column.leaf) for column in lists]
+        end = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+        footer = bytes([7 << 5, 0, 0, 255, 255, 1]) + data[end:-8]
+        (folder / f"footer-{number}").write_bytes(footer)
+        for column, chunk in zip(lists, about, strict=True):
+            if chunk.compression != "UNCOMPRESSED":
+                continue
+            first = chunk.dictionary_page_offset or chunk.data_page_offset
+            flags = (column.dtype.itemsize == 8) | column.nullable << 1 | column.value_level << 2
+            claims = struct.pack("<BBBHB", flags, 0, 17, chunk.num_values, 3)
+            pages = data[first : first + chunk.total_compressed_size]
+            (folder / f"pages-{number}-{column.leaf}").write_bytes(claims + pages)
+    (folder / "sound.parquet").unlink()
 
 
 def _damaged(sound: bytes, places: list[tuple[int, int]], rng: np.random.Generator) -> bytes:
