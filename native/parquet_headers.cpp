@@ -53,26 +53,25 @@ Fields read_struct(ByteReader& in, unsigned depth) {
   return read_struct(in, depth, [](unsigned, Kind) { return false; });
 }
 
-/// Calls `read` for each element of a list, with its position and kind.
+/// Calls `read` with the position of each element of a list. Elements must be of the kind that the format
+/// says: other readers do not look at the kind that the list states.
 template <class Read>
-void each_element(ByteReader& in, Read read) {
+void each_element(ByteReader& in, Kind kind, Read read) {
   const unsigned head = in.byte();
   const std::uint64_t length = head < 0xF0 ? head >> 4 : in.varint(31);
-  for (std::uint64_t i = 0; i < length; ++i) read(i, static_cast<Kind>(head & 15U));
+  if (static_cast<Kind>(head & 15U) != kind) throw Refused("a list of another kind");
+  for (std::uint64_t i = 0; i < length; ++i) read(i);
 }
 
 void skip(ByteReader& in, Kind kind, unsigned depth) {
-  if (depth > max_depth) throw Refused("lists are nested too deeply");
   switch (kind) {
-    case Kind::yes:  // as an element of a list
-    case Kind::no:
     case Kind::byte: in.take(1); return;
     case Kind::i16:
     case Kind::i32:
     case Kind::i64: in.varint(64); return;
     case Kind::real: in.take(8); return;
     case Kind::binary: in.take(static_cast<std::size_t>(in.varint(31))); return;
-    case Kind::list: each_element(in, [&](std::uint64_t, Kind element) { skip(in, element, depth + 1); }); return;
+    case Kind::list: each_element(in, Kind::i64, [&](std::uint64_t) { in.varint(64); }); return;  // a histogram
     case Kind::structure: read_struct(in, depth + 1); return;
     default: throw Refused("a field is of an unusual type");
   }
@@ -89,40 +88,46 @@ bool uses_dictionary(std::size_t encoding) {
   return encoding != plain;
 }
 
-ColumnChunk read_chunk(ByteReader& in, Number number) {
-  Fields about;
-  const Fields fields = read_struct(in, 3, [&](unsigned field, Kind kind) {
+struct ChunkFields {
+  Fields chunk, about;
+};
+
+ChunkFields read_chunk(ByteReader& in) {
+  ChunkFields found;
+  const auto visit_about = [&](unsigned field, Kind kind) {
+    const Kind element = field == 2 ? Kind::i32 : field == 3 ? Kind::binary : Kind::structure;
+    if (kind == Kind::list) each_element(in, element, [&](std::uint64_t) { skip(in, element, 4); });
+    return kind == Kind::list;
+  };
+  found.chunk = read_struct(in, 2, [&](unsigned field, Kind kind) {
     const bool is_about = field == 3 && kind == Kind::structure;
-    if (is_about) about = read_struct(in, 4);
+    if (is_about) found.about = read_struct(in, 3, visit_about);
     return is_about;
   });
-  if (fields.has(1) || fields.has(8) || fields.has(9)) throw Refused("a column in another file, or encrypted");
-  if (about.size(1) != static_cast<std::size_t>(number)) throw Refused("numbers of another type");
-  const auto codec = static_cast<Codec>(about.size(4));
-  if (about.size(4) > 6 || (codec != Codec::none && codec != Codec::snappy && codec != Codec::zstd)) {
-    throw Refused("the codec cannot prove the size of a page");
-  }
-  const std::uint64_t data = about.count(9, Kind::i64);
-  const std::uint64_t dictionary = about.has(11) ? about.count(11, Kind::i64) : 0;
-  const std::uint64_t first = dictionary > 0 ? std::min(data, dictionary) : data;
-  return {0, about.count(5, Kind::i64), first, about.count(7, Kind::i64), codec};
+  return found;
 }
 
 ColumnChunk read_row_group(ByteReader& in, std::size_t column, Number number) {
-  bool is_found = false;
-  ColumnChunk chunk{};
+  ChunkFields found;
   const Fields fields = read_struct(in, 1, [&](unsigned field, Kind kind) {
-    if (field != 1 || kind != Kind::list) return false;
-    each_element(in, [&](std::uint64_t i, Kind element) {
-      if (i != column || element != Kind::structure) return skip(in, element, 2);
-      chunk = read_chunk(in, number);
-      is_found = true;
+    if (kind != Kind::list) return false;
+    each_element(in, Kind::structure, [&](std::uint64_t i) {
+      if (field != 1) return skip(in, Kind::structure, 1);
+      const ChunkFields chunk = read_chunk(in);
+      if (i == column) found = chunk;
     });
     return true;
   });
-  if (!is_found) throw Refused("a row group without the column");
-  chunk.n_rows = fields.count(3, Kind::i64);
-  return chunk;
+  const auto& [chunk, about] = found;
+  if (chunk.has(1) || chunk.has(8) || chunk.has(9)) throw Refused("a column in another file, or encrypted");
+  if (about.size(1) != static_cast<std::size_t>(number)) throw Refused("numbers of another type");
+  const std::size_t codec = about.size(4);
+  if (codec != 0 && codec != 1 && codec != 6) throw Refused("the codec cannot prove the size of a page");
+  const std::uint64_t data = about.count(9, Kind::i64);
+  const std::uint64_t dictionary = about.has(11) ? about.count(11, Kind::i64) : 0;
+  const std::uint64_t first = dictionary > 0 ? std::min(data, dictionary) : data;
+  return {fields.count(3, Kind::i64), about.count(5, Kind::i64), first, about.count(7, Kind::i64),
+          static_cast<Codec>(codec)};
 }
 
 }  // namespace
@@ -174,14 +179,14 @@ std::vector<ColumnChunk> read_column_chunks(Bytes footer, std::uint64_t footer_s
   ByteReader in(footer);
   std::vector<ColumnChunk> chunks;
   const Fields fields = read_struct(in, 0, [&](unsigned field, Kind kind) {
-    if (field != 4 || kind != Kind::list) return false;
-    each_element(in, [&](std::uint64_t, Kind element) {
-      if (element != Kind::structure) throw Refused("a list of row groups that are none");
+    if (kind != Kind::list) return false;
+    each_element(in, Kind::structure, [&](std::uint64_t) {
+      if (field != 4) return skip(in, Kind::structure, 0);
       chunks.push_back(read_row_group(in, column, number));
     });
     return true;
   });
-  if (fields.has(8)) throw Refused("an encrypted file");
+  if (fields.has(8) || in.left() > 0) throw Refused("an encrypted file, or one whose footer is longer than it needs");
   for (const ColumnChunk& chunk : chunks) {
     if (chunk.first > footer_start || chunk.length > footer_start - chunk.first) throw Refused("a column past the end");
     if (chunk.n_entries < chunk.n_rows || (chunk.n_rows == 0 && chunk.n_entries > 0)) throw Refused("rows and entries do not fit");

@@ -176,7 +176,7 @@ class PlainRows:
         self._schema = pa.schema([opened.schema_arrow.field(column.name) for column in columns])
         self._file = FileIO(path)
         try:
-            chunks = [_chunks(self._file, column, groups) for column in columns]
+            chunks = [_chunks(self._file, opened, column, groups) for column in columns]
             self.n_rows = sum(chunk.n_rows for chunk in chunks[0])
             self._readers = [ListReader(self._file, *both) for both in zip(columns, chunks, strict=True)]
         except ValueError as problem:
@@ -205,13 +205,15 @@ class PlainRows:
             left -= n_rows
 
 
-def _chunks(file: FileIO, column: ListColumn, groups: Sequence[int]) -> list[Any]:
+def _chunks(file: FileIO, opened: Any, column: ListColumn, groups: Sequence[int]) -> list[Any]:
     """Where the column lies in these row groups, by the footer; PyArrow ends the process on some."""
     assert native is not None
     end = file.seek(0, 2) - 8
     size = int.from_bytes(_read_at(file, end, np.empty(4, dtype=np.uint8)).tobytes(), "little")
     footer = _read_at(file, end - size, np.empty(size, dtype=np.uint8))
     chunks = native.column_chunks(footer, end - size, column.leaf, column.dtype == np.float64)
+    if len(chunks) != opened.metadata.num_row_groups:
+        raise OddError
     return [chunks[group] for group in groups]
 
 
