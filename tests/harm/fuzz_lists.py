@@ -1,3 +1,4 @@
+# ruff: noqa: T201
 """`python tests/harm/fuzz_lists.py`: damaged Parquet files, read by viewpass and by PyArrow alone.
 
 Every damaged file must give PyArrow's rows, or an error where PyArrow has one. The work is done in a process

@@ -62,10 +62,10 @@ def plain_lists(opened: pq.ParquetFile, columns: Sequence[str]) -> list[ListColu
         if len(mine) != 1 or not _is_plain(field.type):
             continue
         leaf = schema.column(mine[0])
-        dtype = NUMBERS.get(leaf.physical_type)
+        dtype = np.dtype(field.type.value_type.to_pandas_dtype())
         value_level = 1 + int(field.nullable) + int(field.type.value_field.nullable)
         levels = leaf.max_repetition_level, leaf.max_definition_level
-        if dtype == field.type.value_type.to_pandas_dtype() and levels == (1, value_level):
+        if NUMBERS.get(leaf.physical_type) == dtype and levels == (1, value_level):
             found.append(ListColumn(name, mine[0], field.type, dtype, value_level, field.nullable))
     return found
 
