@@ -71,7 +71,6 @@ void skip(ByteReader& in, Kind kind, unsigned depth) {
     case Kind::i64: in.varint(64); return;
     case Kind::real: in.take(8); return;
     case Kind::binary: in.take(static_cast<std::size_t>(in.varint(31))); return;
-    case Kind::list: each_element(in, Kind::i64, [&](std::uint64_t) { in.varint(64); }); return;  // a histogram
     case Kind::structure: read_struct(in, depth + 1); return;
     default: throw Refused("a field is of an unusual type");
   }
@@ -89,12 +88,21 @@ bool uses_dictionary(std::size_t encoding) {
 }
 
 struct ChunkFields {
-  Fields chunk, about;
+  Fields chunk, about, histograms;
 };
 
 ChunkFields read_chunk(ByteReader& in) {
   ChunkFields found;
   const auto visit_about = [&](unsigned field, Kind kind) {
+    if (field == 16 && kind == Kind::structure) {
+      std::array<std::uint64_t, 32> lengths{};
+      found.histograms = read_struct(in, 4, [&](unsigned levels, Kind) {
+        each_element(in, Kind::i64, [&](std::uint64_t) { skip(in, Kind::i64, 4), ++lengths[levels]; });
+        return true;
+      });
+      found.histograms.numbers = lengths;
+      return true;
+    }
     const Kind element = field == 2 ? Kind::i32 : field == 3 ? Kind::binary : Kind::structure;
     if (kind == Kind::list) each_element(in, element, [&](std::uint64_t) { skip(in, element, 4); });
     return kind == Kind::list;
@@ -107,7 +115,7 @@ ChunkFields read_chunk(ByteReader& in) {
   return found;
 }
 
-ColumnChunk read_row_group(ByteReader& in, std::size_t column, Number number) {
+ColumnChunk read_row_group(ByteReader& in, std::size_t column, Number number, unsigned value_level) {
   ChunkFields found;
   const Fields fields = read_struct(in, 1, [&](unsigned field, Kind kind) {
     if (kind != Kind::list) return false;
@@ -118,7 +126,12 @@ ColumnChunk read_row_group(ByteReader& in, std::size_t column, Number number) {
     });
     return true;
   });
-  const auto& [chunk, about] = found;
+  const auto& [chunk, about, histograms] = found;
+  const std::uint64_t n_repetition = histograms.numbers[2], n_definition = histograms.numbers[3];
+  if (histograms.has(1) || n_repetition % 2 != 0 || n_repetition > 2 || n_definition % (value_level + 1) != 0 ||
+      n_definition > value_level + 1) {
+    throw Refused("histograms of other levels than the column has");
+  }
   if (chunk.has(1) || chunk.has(8) || chunk.has(9)) throw Refused("a column in another file, or encrypted");
   if (about.size(1) != static_cast<std::size_t>(number)) throw Refused("numbers of another type");
   const std::size_t codec = about.size(4);
@@ -175,14 +188,14 @@ PageHeader read_page_header(Bytes bytes) {
 }
 
 std::vector<ColumnChunk> read_column_chunks(Bytes footer, std::uint64_t footer_start, std::size_t column,
-                                            Number number) {
+                                            Number number, unsigned value_level) {
   ByteReader in(footer);
   std::vector<ColumnChunk> chunks;
   const Fields fields = read_struct(in, 0, [&](unsigned field, Kind kind) {
     if (kind != Kind::list) return false;
     each_element(in, Kind::structure, [&](std::uint64_t) {
       if (field != 4) return skip(in, Kind::structure, 0);
-      chunks.push_back(read_row_group(in, column, number));
+      chunks.push_back(read_row_group(in, column, number, value_level));
     });
     return true;
   });

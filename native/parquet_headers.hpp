@@ -35,9 +35,10 @@ struct ColumnChunk {
   Codec codec;
 };
 
-/// A column's chunks, one per row group, by the footer that begins at byte `footer_start` of the file.
+/// A column's chunks, one per row group, by the footer that begins at byte `footer_start` of the file. Values
+/// of the column have definition level `value_level`.
 std::vector<ColumnChunk> read_column_chunks(Bytes footer, std::uint64_t footer_start, std::size_t column,
-                                            Number number);
+                                            Number number, unsigned value_level);
 
 /// The full size that compressed bytes state. The libraries of both codecs fail where it is not true.
 std::uint64_t stated_size(Codec codec, Bytes packed);

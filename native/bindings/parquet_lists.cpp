@@ -75,8 +75,10 @@ void bind_parquet_lists(nb::module_& m) {
       .def_ro("length", &ColumnChunk::length)
       .def_prop_ro("codec", [](const ColumnChunk& c) { return static_cast<unsigned>(c.codec); });
   m.def("page_header", [](const Content& content) { return read_page_header(bytes_of(content)); });
-  m.def("column_chunks", [](const Content& footer, std::uint64_t start, std::size_t column, bool is_double) {
-    return read_column_chunks(bytes_of(footer), start, column, is_double ? Number::float64 : Number::float32);
+  m.def("column_chunks", [](const Content& footer, std::uint64_t start, std::size_t column, bool is_double,
+                            unsigned value_level) {
+    const Number number = is_double ? Number::float64 : Number::float32;
+    return read_column_chunks(bytes_of(footer), start, column, number, value_level);
   });
   m.def("stated_size", [](const ColumnChunk& chunk, const Content& packed) {
     return stated_size(chunk.codec, bytes_of(packed));

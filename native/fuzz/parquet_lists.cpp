@@ -165,7 +165,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     ByteReader in(Bytes(data, size));
     const Claims claims(in);
     if (claims.flags >> 5 == 7) {
-      read_column_chunks(in.take(in.left()), claims.n_entries, claims.width, Number::float32);
+      read_column_chunks(in.take(in.left()), claims.n_entries, claims.width, Number::float32, 3);
     } else if (claims.flags >> 5 == 6) {
       stated_size((claims.flags & 1U) != 0 ? Codec::zstd : Codec::snappy, in.take(in.left()));
     } else if (claims.is_double()) {

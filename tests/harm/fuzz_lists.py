@@ -9,6 +9,7 @@ viewpass leaves to PyArrow before the first row are counted and not read any fur
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import mmap
 import os
@@ -255,9 +256,9 @@ def _places(data: bytes) -> list[tuple[int, int]]:
     footer = np.frombuffer(data[end:-8], dtype=np.uint8)
     headers, starts = [], []
     for column in range(len(NAMES)):
-        for is_double in (False, True):
+        for is_double, value_level in itertools.product((False, True), (1, 2, 3)):
             try:
-                chunks = native.column_chunks(footer, end, column, is_double)
+                chunks = native.column_chunks(footer, end, column, is_double, value_level)
             except ValueError:
                 continue
             for chunk in chunks:

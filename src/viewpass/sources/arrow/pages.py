@@ -211,7 +211,8 @@ def _chunks(file: FileIO, opened: Any, column: ListColumn, groups: Sequence[int]
     end = file.seek(0, 2) - 8
     size = int.from_bytes(_read_at(file, end, np.empty(4, dtype=np.uint8)).tobytes(), "little")
     footer = _read_at(file, end - size, np.empty(size, dtype=np.uint8))
-    chunks = native.column_chunks(footer, end - size, column.leaf, column.dtype == np.float64)
+    is_double = column.dtype == np.float64
+    chunks = native.column_chunks(footer, end - size, column.leaf, is_double, column.value_level)
     if len(chunks) != opened.metadata.num_row_groups:
         raise OddError
     return [chunks[group] for group in groups]
