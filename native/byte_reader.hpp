@@ -11,9 +11,9 @@ namespace viewpass {
 
 using Bytes = Span<const std::uint8_t>;
 
-/// The bytes are damaged, or of a form that is not read here.
-struct Refused : std::runtime_error {
-  using std::runtime_error::runtime_error;
+/// The bytes are damaged, or of a form that is not read here. A ValueError in Python.
+struct Refused : std::invalid_argument {
+  using std::invalid_argument::invalid_argument;
 };
 
 class ByteReader {

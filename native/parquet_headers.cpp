@@ -8,7 +8,7 @@ namespace {
 
 // ---- Thrift's compact protocol
 
-enum class Kind : std::uint8_t { none, yes, no, byte, i16, i32, i64, real, binary, list, set, map, structure };
+enum class Kind : std::uint8_t { none, yes, no, byte, i16, i32, i64, real, text, list, set, map, record };
 
 constexpr unsigned max_depth = 8;
 
@@ -64,15 +64,16 @@ void each_element(ByteReader& in, Kind kind, Read read) {
 }
 
 void skip(ByteReader& in, Kind kind, unsigned depth) {
-  switch (kind) {
-    case Kind::byte: in.take(1); return;
-    case Kind::i16:
-    case Kind::i32:
-    case Kind::i64: in.varint(64); return;
-    case Kind::real: in.take(8); return;
-    case Kind::binary: in.take(static_cast<std::size_t>(in.varint(31))); return;
-    case Kind::structure: read_struct(in, depth + 1); return;
-    default: throw Refused("a field is of an unusual type");
+  if (kind == Kind::record) {
+    read_struct(in, depth + 1);
+  } else if (kind >= Kind::i16 && kind <= Kind::i64) {
+    in.varint(64);
+  } else if (kind == Kind::text) {
+    in.take(static_cast<std::size_t>(in.varint(31)));
+  } else if (kind == Kind::real || kind == Kind::byte) {
+    in.take(kind == Kind::real ? 8 : 1);
+  } else {
+    throw Refused("a field is of an unusual type");
   }
 }
 
@@ -88,28 +89,27 @@ bool uses_dictionary(std::size_t encoding) {
 }
 
 struct ChunkFields {
-  Fields chunk, about, histograms;
+  Fields chunk, about;
+  std::array<std::uint64_t, 32> n_levels{};  // counted by the histograms in fields 2 and 3
 };
 
 ChunkFields read_chunk(ByteReader& in) {
   ChunkFields found;
-  const auto visit_about = [&](unsigned field, Kind kind) {
-    if (field == 16 && kind == Kind::structure) {
-      std::array<std::uint64_t, 32> lengths{};
-      found.histograms = read_struct(in, 4, [&](unsigned levels, Kind) {
-        each_element(in, Kind::i64, [&](std::uint64_t) { skip(in, Kind::i64, 4), ++lengths[levels]; });
-        return true;
-      });
-      found.histograms.numbers = lengths;
-      return true;
-    }
-    const Kind element = field == 2 ? Kind::i32 : field == 3 ? Kind::binary : Kind::structure;
+  const auto read_histogram = [&](unsigned field, Kind kind) {
+    if (kind != Kind::list) throw Refused("a histogram that is not a list");
+    each_element(in, Kind::i64, [&](std::uint64_t) { skip(in, Kind::i64, 4), ++found.n_levels[field]; });
+    return true;
+  };
+  const auto read_about = [&](unsigned field, Kind kind) {
+    const Kind element = field == 2 ? Kind::i32 : field == 3 ? Kind::text : Kind::record;
+    const bool is_sizes = field == 16 && kind == Kind::record;
+    if (is_sizes && read_struct(in, 4, read_histogram).has(1)) throw Refused("sizes of texts");
     if (kind == Kind::list) each_element(in, element, [&](std::uint64_t) { skip(in, element, 4); });
-    return kind == Kind::list;
+    return is_sizes || kind == Kind::list;
   };
   found.chunk = read_struct(in, 2, [&](unsigned field, Kind kind) {
-    const bool is_about = field == 3 && kind == Kind::structure;
-    if (is_about) found.about = read_struct(in, 3, visit_about);
+    const bool is_about = field == 3 && kind == Kind::record;
+    if (is_about) found.about = read_struct(in, 3, read_about);
     return is_about;
   });
   return found;
@@ -119,19 +119,16 @@ ColumnChunk read_row_group(ByteReader& in, std::size_t column, Number number, un
   ChunkFields found;
   const Fields fields = read_struct(in, 1, [&](unsigned field, Kind kind) {
     if (kind != Kind::list) return false;
-    each_element(in, Kind::structure, [&](std::uint64_t i) {
-      if (field != 1) return skip(in, Kind::structure, 1);
+    each_element(in, Kind::record, [&](std::uint64_t i) {
+      if (field != 1) return skip(in, Kind::record, 1);
       const ChunkFields chunk = read_chunk(in);
       if (i == column) found = chunk;
     });
     return true;
   });
-  const auto& [chunk, about, histograms] = found;
-  const std::uint64_t n_repetition = histograms.numbers[2], n_definition = histograms.numbers[3];
-  if (histograms.has(1) || n_repetition % 2 != 0 || n_repetition > 2 || n_definition % (value_level + 1) != 0 ||
-      n_definition > value_level + 1) {
-    throw Refused("histograms of other levels than the column has");
-  }
+  const auto& [chunk, about, n_levels] = found;
+  const auto fits = [](std::uint64_t n, std::uint64_t wanted) { return n == 0 || n == wanted; };
+  if (!fits(n_levels[2], 2) || !fits(n_levels[3], value_level + 1)) throw Refused("levels of another column");
   if (chunk.has(1) || chunk.has(8) || chunk.has(9)) throw Refused("a column in another file, or encrypted");
   if (about.size(1) != static_cast<std::size_t>(number)) throw Refused("numbers of another type");
   const std::size_t codec = about.size(4);
@@ -149,8 +146,8 @@ PageHeader read_page_header(Bytes bytes) {
   ByteReader in(bytes);
   Fields about;
   const Fields fields = read_struct(in, 0, [&](unsigned, Kind kind) {
-    if (kind == Kind::structure) about = read_struct(in, 1);
-    return kind == Kind::structure;
+    if (kind == Kind::record) about = read_struct(in, 1);
+    return kind == Kind::record;
   });
   PageHeader header{};
   header.packed_size = fields.size(3);
@@ -177,12 +174,13 @@ PageHeader read_page_header(Bytes bytes) {
     }
   }
   const bool has_two = fields.has(5) + fields.has(6) + fields.has(7) + fields.has(8) > 1;
-  const bool is_described = fields.kinds[description] == Kind::structure;
+  const bool is_described = fields.kinds[description] == Kind::record;
   if (kind > 3 || !is_described || has_two || fields.last > 8 || about.last > last) {
     throw Refused("a page header with missing or unknown fields");
   }
   const std::size_t levels_size = header.repetition_size + header.definition_size;
-  if (levels_size > std::min(header.packed_size, header.full_size)) throw Refused("levels larger than the page");
+  if (levels_size > std::min(header.packed_size, header.full_size))
+    throw Refused("levels larger than the page");
   header.length = bytes.size() - in.left();
   return header;
 }
@@ -193,16 +191,19 @@ std::vector<ColumnChunk> read_column_chunks(Bytes footer, std::uint64_t footer_s
   std::vector<ColumnChunk> chunks;
   const Fields fields = read_struct(in, 0, [&](unsigned field, Kind kind) {
     if (kind != Kind::list) return false;
-    each_element(in, Kind::structure, [&](std::uint64_t) {
-      if (field != 4) return skip(in, Kind::structure, 0);
+    each_element(in, Kind::record, [&](std::uint64_t) {
+      if (field != 4) return skip(in, Kind::record, 0);
       chunks.push_back(read_row_group(in, column, number, value_level));
     });
     return true;
   });
-  if (fields.has(8) || in.left() > 0) throw Refused("an encrypted file, or one whose footer is longer than it needs");
+  if (fields.has(8) || in.left() > 0)
+    throw Refused("an encrypted file, or one whose footer is longer than it needs");
   for (const ColumnChunk& chunk : chunks) {
-    if (chunk.first > footer_start || chunk.length > footer_start - chunk.first) throw Refused("a column past the end");
-    if (chunk.n_entries < chunk.n_rows || (chunk.n_rows == 0 && chunk.n_entries > 0)) throw Refused("rows and entries do not fit");
+    if (chunk.first > footer_start || chunk.length > footer_start - chunk.first)
+      throw Refused("a column past the end");
+    if (chunk.n_entries < chunk.n_rows || (chunk.n_rows == 0 && chunk.n_entries > 0))
+      throw Refused("rows and entries do not fit");
   }
   return chunks;
 }
@@ -217,14 +218,9 @@ std::uint64_t stated_size(Codec codec, Bytes packed) {
   const bool has_window = (descriptor & 0x20U) == 0;
   if (!is_zstd || (descriptor & 0x0BU) != 0) throw Refused("not a plain frame of zstd");
   if (has_window) in.byte();
-  switch (descriptor >> 6) {
-    case 0:
-      if (has_window) throw Refused("a frame of zstd that does not state its size");
-      return in.byte();
-    case 1: return in.fixed(2) + 256;
-    case 2: return in.fixed(4);
-    default: return in.fixed(8);
-  }
+  const unsigned form = descriptor >> 6;
+  if (form == 0 && has_window) throw Refused("a frame of zstd that does not state its size");
+  return form == 1 ? in.fixed(2) + 256 : in.fixed(form == 0 ? 1 : form == 2 ? 4 : 8);
 }
 
 }  // namespace viewpass

@@ -116,7 +116,8 @@ void ListReader<T>::set_dictionary(const PageHeader& header, Bytes values) {
 
 template <class T>
 void ListReader<T>::begin_page(const PageHeader& header, Bytes levels, Bytes values) {
-  if (n_page_ > 0 || header.n_entries > n_entries_) throw Refused("a page with more entries than the row group");
+  if (n_page_ > 0 || header.n_entries > n_entries_)
+    throw Refused("a page with more entries than the row group");
   if (header.uses_dictionary && !has_dictionary_) throw Refused("a page without its dictionary");
   Bytes repetition, definition;
   ByteReader in(header.kind == PageKind::data ? values : levels);
@@ -146,19 +147,17 @@ void ListReader<T>::begin_page(const PageHeader& header, Bytes levels, Bytes val
 template <class T>
 std::size_t ListReader<T>::first_length() const {
   Runs repetition = repetition_, definition = definition_;
-  for (std::size_t left = n_page_; left > 0; --left) {
-    if (repetition.pass(0, 1) != 1) return 0;
-    if (definition.pass(0, 1) == 1) continue;
-    const std::size_t length = 1 + repetition.pass(1, left - 1);
-    return length < left ? length : 0;
-  }
-  return 0;
+  const std::size_t n_null = definition.pass(0, n_page_), left = n_page_ - n_null;
+  if (left == 0 || repetition.pass(0, n_null + 1) != n_null + 1) return 0;
+  const std::size_t length = 1 + repetition.pass(1, left - 1);
+  return length < left ? length : 0;
 }
 
 template <class T>
 std::size_t ListReader<T>::place(Grid<T> rows, Span<std::uint8_t> present, std::size_t n_done) {
   const std::size_t width = rows.width();
-  if (width == 0 || n_done > rows.n_rows() || present.size() != rows.n_rows() || n_missing_ > width * n_done) {
+  const bool has_room = n_done > 0 ? n_missing_ <= width : n_missing_ == 0;
+  if (width == 0 || !has_room || n_done > rows.n_rows() || present.size() != rows.n_rows()) {
     throw Refused("no room for the rows");
   }
   while (n_page_ > 0 && (n_missing_ > 0 || n_done < rows.n_rows())) {
@@ -185,7 +184,8 @@ bool ListReader<T>::begin_row(Span<T> row) {
   const std::size_t here = std::min(row.size(), n_page_);
   const std::size_t n_found = definition_.pass(levels_.value, here);
   if (n_found == 0) {
-    if (!levels_.may_lack_a_list || definition_.pass(0, 1) != 1) throw Refused("a list that is empty or begins with a null");
+    if (!levels_.may_lack_a_list || definition_.pass(0, 1) != 1)
+      throw Refused("a list that is empty or begins with a null");
     std::fill(row.begin(), row.end(), T{0});
     --n_page_;
     return false;
@@ -213,7 +213,8 @@ void ListReader<T>::take_values(Span<T> row) {
 template <class T>
 void ListReader<T>::check_end() const {
   if (n_page_ > 0) {
-    if (n_missing_ == 0 && Runs(repetition_).pass(0, 1) != 1) throw Refused("a list that is longer than the others");
+    if (n_missing_ == 0 && Runs(repetition_).pass(0, 1) != 1)
+      throw Refused("a list that is longer than the others");
     if (n_missing_ == 0 && n_rows_ == 0) throw Refused("more rows than the row group has");
   } else if (plain_.left() > 0) {
     throw Refused("more values than entries");

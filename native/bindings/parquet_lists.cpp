@@ -30,7 +30,8 @@ struct Lists {
   }
   std::size_t place(const Matrix<T>& rows, const Flags& present, std::size_t n_done) {
     const nb::gil_scoped_release released;
-    return reader.place({rows.data(), rows.shape(0), rows.shape(1)}, {present.data(), present.size()}, n_done);
+    return reader.place({rows.data(), rows.shape(0), rows.shape(1)}, {present.data(), present.size()},
+                        n_done);
   }
 
   ListReader<T> reader;
@@ -42,9 +43,10 @@ void bind_lists(nb::module_& m, const char* name) {
   using L = Lists<T>;
   nb::class_<L>(m, name)
       .def(nb::init<unsigned, bool>(), nb::arg("value_level"), nb::arg("may_lack_a_list"))
-      .def("begin_chunk", [](L& self, const ColumnChunk& c) { self.reader.begin_chunk(c.n_rows, c.n_entries); })
-      .def("set_dictionary",
-           [](L& self, const PageHeader& h, const Content& values) { self.reader.set_dictionary(h, bytes_of(values)); })
+      .def("begin_chunk",
+           [](L& self, const ColumnChunk& c) { self.reader.begin_chunk(c.n_rows, c.n_entries); })
+      .def("set_dictionary", [](L& self, const PageHeader& h,
+                                const Content& values) { self.reader.set_dictionary(h, bytes_of(values)); })
       .def("begin_page", &L::begin_page)
       .def("first_length", [](const L& self) { return self.reader.first_length(); })
       .def("place", &L::place)
@@ -55,13 +57,6 @@ void bind_lists(nb::module_& m, const char* name) {
 }  // namespace
 
 void bind_parquet_lists(nb::module_& m) {
-  nb::register_exception_translator([](const std::exception_ptr& problem, void*) {
-    try {
-      std::rethrow_exception(problem);
-    } catch (const Refused& refused) {
-      PyErr_SetString(PyExc_ValueError, refused.what());
-    }
-  });
   nb::class_<PageHeader>(m, "PageHeader")
       .def_prop_ro("is_dictionary", [](const PageHeader& h) { return h.kind == PageKind::dictionary; })
       .def_prop_ro("levels_size", [](const PageHeader& h) { return h.repetition_size + h.definition_size; })

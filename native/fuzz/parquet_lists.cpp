@@ -1,7 +1,8 @@
 // A libFuzzer target: the pages of a column, as the Parquet list reader takes them.
 //
 // An input is six bytes of claims (see Claims), then page headers and uncompressed pages, one after another.
-// Rows that the reader hands out are compared with those of a plain decoder that looks at one entry at a time.
+// Rows that the reader hands out are compared with those of a plain decoder that looks at one entry at a
+// time.
 #include "parquet_lists.hpp"
 
 #include <algorithm>
@@ -139,7 +140,8 @@ void read(const Claims& claims, ByteReader in) {
   if (claims.n_rows == 0) return;
   reader.begin_chunk(claims.n_rows, claims.n_entries);
   next_page();
-  const std::size_t width = claims.width > 0 ? claims.width : std::min<std::size_t>(reader.first_length(), 1000);
+  const std::size_t width =
+      claims.width > 0 ? claims.width : std::min<std::size_t>(reader.first_length(), 1000);
   for (std::size_t first = 0; first < claims.n_rows;) {
     const std::size_t n_rows = std::min(claims.batch, claims.n_rows - first);
     std::vector<T> rows(n_rows * width);

@@ -133,7 +133,10 @@ class ListReader:
         while self._lists.needs_page:
             header = native.page_header(self._bytes(min(MOST_HEADER, self._end - self._at)))
             self._at += header.length
-            if header.packed_size > self._end - self._at or header.full_size > MOST_PAGE:
+            if (
+                header.packed_size > self._end - self._at
+                or max(header.packed_size, header.full_size) > MOST_PAGE
+            ):
                 raise OddError
             body = self._bytes(header.packed_size)
             self._at += header.packed_size
