@@ -22,6 +22,7 @@ class ByteReader {
   explicit ByteReader(Bytes bytes) : rest_(bytes) {}
 
   std::size_t left() const { return rest_.size(); }
+  Bytes rest() const { return rest_; }
 
   Bytes take(std::size_t length) {
     if (length > rest_.size()) throw Refused("the bytes end too early");

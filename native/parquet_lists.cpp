@@ -8,6 +8,17 @@ namespace {
 
 constexpr unsigned max_index_bits = 24;
 
+/// The position of the lowest bit that is set; there must be one.
+std::size_t lowest_bit(std::uint64_t bits) {
+  std::size_t position = 0;
+  for (unsigned step = 32; step > 0; step /= 2) {
+    const bool is_above = (bits & ((std::uint64_t{1} << step) - 1)) == 0;
+    position += is_above ? step : 0;
+    bits >>= is_above ? step : 0;
+  }
+  return position;
+}
+
 /// A part of the bytes with its size before it.
 Bytes sized_part(ByteReader& in) { return in.take(static_cast<std::size_t>(in.fixed(4))); }
 
@@ -20,7 +31,8 @@ void Runs::begin_run() {
   is_packed_ = (head & 1U) != 0;
   if (is_packed_) {
     if (count * bits_ > in_.left()) throw Refused("a run that is longer than its bytes");
-    packed_ = in_.take(static_cast<std::size_t>(count) * bits_);
+    packed_ = in_.rest();
+    in_.take(static_cast<std::size_t>(count) * bits_);
     bit_ = 0;
     left_ = 8 * static_cast<std::size_t>(count);
   } else {
@@ -47,22 +59,18 @@ std::size_t Runs::pass(unsigned value, std::size_t most) {
 /// How many of the next packed numbers equal the value, 56 bits at a time.
 std::size_t Runs::n_equal(unsigned value, std::size_t most) const {
   const std::uint64_t repeated = value * (bits_ == 1 ? ~std::uint64_t{0} : 0x5555555555555555U);
-  const unsigned mask = (1U << bits_) - 1;
   std::size_t n = 0;
   while (n < most) {
     const std::size_t here = std::min<std::size_t>(most - n, bits_ == 1 ? 56 : 28);
     const std::uint64_t compared = (std::uint64_t{1} << here * bits_) - 1;
-    std::uint64_t difference = (next_bits(bit_ + n * bits_) ^ repeated) & compared;
-    if (difference != 0) {
-      for (; (difference & mask) == 0; difference >>= bits_) ++n;
-      break;
-    }
+    const std::uint64_t difference = (next_bits(bit_ + n * bits_) ^ repeated) & compared;
+    if (difference != 0) return n + lowest_bit(difference) / (bits_ == 1 ? 1 : 2);
     n += here;
   }
   return n;
 }
 
-/// The packed bits from `bit` on, the lowest first: 57 or more of them, or fewer at the end of the run.
+/// The bits from `bit` on, the lowest first: 57 or more of them, or fewer at the end of the bytes.
 std::uint64_t Runs::next_bits(std::size_t bit) const {
   const Bytes next = packed_.part(bit / 8, std::min<std::size_t>(8, packed_.size() - bit / 8));
   if (next.size() < 8) return ByteReader(next).fixed(next.size()) >> bit % 8;

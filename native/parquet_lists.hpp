@@ -38,8 +38,8 @@ class Runs {
   std::size_t left_ = 0;  // numbers of the run that were not read yet
   bool is_packed_ = false;
   std::uint32_t value_ = 0;  // of a run of equal ones
-  Bytes packed_;
-  std::size_t bit_ = 0;  // where the next packed number begins
+  Bytes packed_;             // the run and what comes after it: reading goes by eight bytes
+  std::size_t bit_ = 0;      // where the next packed number begins
 };
 
 /// What the schema says about a column of lists.
