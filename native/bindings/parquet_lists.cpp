@@ -49,7 +49,7 @@ void bind_lists(nb::module_& m, const char* name) {
                                 const Content& values) { self.reader.set_dictionary(h, bytes_of(values)); })
       .def("begin_page", &L::begin_page)
       .def("first_length", [](const L& self) { return self.reader.first_length(); })
-      .def("place", &L::place)
+      .def("place", &L::place, nb::arg("rows").noconvert(), nb::arg("present").noconvert(), nb::arg("n_done"))
       .def_prop_ro("is_settled", [](const L& self) { return self.reader.is_settled(); })
       .def_prop_ro("needs_page", [](const L& self) { return self.reader.needs_page(); });
 }

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from types import ModuleType
 
 native: ModuleType | None
 try:
-    from viewpass import _native as native
+    native = import_module("viewpass._native")
 except ImportError:
     native = None
