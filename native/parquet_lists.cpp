@@ -192,7 +192,7 @@ bool ListReader<T>::begin_row(Span<T> row) {
   const std::size_t here = std::min(row.size(), n_page_);
   const std::size_t n_found = definition_.pass(levels_.value, here);
   if (n_found == 0) {
-    if (!levels_.may_lack_a_list || definition_.pass(0, 1) != 1)
+    if (!levels_.lists_can_be_null || definition_.pass(0, 1) != 1)
       throw Refused("a list that is empty or begins with a null");
     std::fill(row.begin(), row.end(), T{0});
     --n_page_;

@@ -44,8 +44,8 @@ class Runs {
 
 /// What the schema says about a column of lists.
 struct ListLevels {
-  unsigned value;        // the definition level of a value
-  bool may_lack_a_list;  // level 0 is a null, not an empty list
+  unsigned value;          // the definition level of a value
+  bool lists_can_be_null;  // level 0 is a null, not an empty list
 };
 
 /// Reads one column. T is the type of its numbers. Bytes handed over must live until the next ones are.
@@ -55,9 +55,9 @@ class ListReader {
   explicit ListReader(ListLevels levels);
 
   void begin_chunk(std::uint64_t n_rows, std::uint64_t n_entries);
-  void set_dictionary(const PageHeader& header, Bytes values);
+  void set_dictionary(const PageHeader& header /* IN */, Bytes values /* IN */);
   /// `levels` is empty where they lie in `values`, each after its size.
-  void begin_page(const PageHeader& header, Bytes levels, Bytes values);
+  void begin_page(const PageHeader& header /* IN */, Bytes levels /* IN */, Bytes values /* IN */);
 
   /// The length of the page's first list; 0 if it has none that ends in the page.
   std::size_t first_length() const;

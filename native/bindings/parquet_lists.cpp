@@ -21,7 +21,7 @@ Bytes bytes_of(const Content& content) { return {content.data(), content.size()}
 /// A reader and the arrays that its present page lies in.
 template <class T>
 struct Lists {
-  Lists(unsigned value_level, bool may_lack_a_list) : reader({value_level, may_lack_a_list}) {}
+  Lists(unsigned value_level, bool lists_can_be_null) : reader({value_level, lists_can_be_null}) {}
 
   void begin_page(const PageHeader& header, Content new_levels, Content new_values) {
     reader.begin_page(header, bytes_of(new_levels), bytes_of(new_values));
@@ -42,7 +42,7 @@ template <class T>
 void bind_lists(nb::module_& m, const char* name) {
   using L = Lists<T>;
   nb::class_<L>(m, name)
-      .def(nb::init<unsigned, bool>(), nb::arg("value_level"), nb::arg("may_lack_a_list"))
+      .def(nb::init<unsigned, bool>(), nb::arg("value_level"), nb::arg("lists_can_be_null"))
       .def("begin_chunk",
            [](L& self, const ColumnChunk& c) { self.reader.begin_chunk(c.n_rows, c.n_entries); })
       .def("set_dictionary", [](L& self, const PageHeader& h,

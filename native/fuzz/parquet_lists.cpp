@@ -84,7 +84,7 @@ struct Expected {
     }
     std::size_t n_values = 0;
     for (std::size_t i = 0; i < std::min(repetition.size(), definition.size()); ++i) {
-      if (repetition[i] == 0) rows.push_back({definition[i] != 0 || !levels.may_lack_a_list, {}});
+      if (repetition[i] == 0) rows.push_back({definition[i] != 0 || !levels.lists_can_be_null, {}});
       if (definition[i] != levels.value || rows.empty()) continue;
       T value{};
       if (header.uses_dictionary) {
