@@ -75,5 +75,6 @@ void bind_rows(nb::module_& m);
 void bind_steps(nb::module_& m);
 void bind_starts(nb::module_& m);
 void bind_graph(nb::module_& m);
+void bind_parquet_lists(nb::module_& m);
 
 }  // namespace viewpass

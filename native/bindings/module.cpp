@@ -7,4 +7,5 @@ NB_MODULE(_native, m) {
   viewpass::bind_steps(m);
   viewpass::bind_starts(m);
   viewpass::bind_graph(m);
+  viewpass::bind_parquet_lists(m);
 }

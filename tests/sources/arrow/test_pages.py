@@ -11,9 +11,9 @@ import pytest
 import viewpass as vp
 from viewpass.cluster import base
 from viewpass.engine import local
+from viewpass.kernels.native import native
 from viewpass.sources.arrow import pages, parquet
 from viewpass.sources.arrow.files import find_files
-from viewpass.sources.arrow.headers import read_header
 from viewpass.sources.arrow.parquet import Parquet
 
 N_ROWS, WIDTHS = 5_000, {"image": 24, "text": 3}
@@ -60,7 +60,6 @@ WRITTEN = {
     "row groups": {"row_group_size": 333},
     "as they are": {"compression": "none", "data_page_size": 4096},
     "zstd": {"compression": "zstd"},
-    "gzip": {"compression": "gzip", "use_dictionary": False},
     "with checksums": {"write_page_checksum": True},
 }
 
@@ -74,6 +73,18 @@ def test_as_pyarrow_reads_them(tmp_path, no_arrow, how, kind):
         found = pa.Table.from_batches([rows for _, rows in batches(tmp_path, list(WIDTHS))])
         assert found.schema.field("image").type == table.schema.field("image").type
         assert found.to_pylist() == table.select(list(WIDTHS)).to_pylist()
+
+
+@pytest.mark.parametrize("writer", ["polars", "duckdb"])
+def test_as_others_write_them(tmp_path, no_arrow, writer):
+    path = str(tmp_path / "a.parquet")
+    table = made()
+    if writer == "polars":
+        pytest.importorskip("polars").from_arrow(table).write_parquet(path)
+    else:
+        pytest.importorskip("duckdb").from_arrow(table).write_parquet(path)
+    found = pa.Table.from_batches([rows for _, rows in batches(path, list(WIDTHS))])
+    assert found.to_pylist() == table.select(list(WIDTHS)).to_pylist()
 
 
 @pytest.mark.parametrize("missing", [0.0, 1.0])
@@ -115,9 +126,41 @@ def test_odd_lists_are_read_by_pyarrow(tmp_path, row, odd):
     pq.write_table(table, tmp_path / "a.parquet", data_page_size=1024)
     found = batches(tmp_path, ["text"])
     assert [first for first, _ in found] == sorted({first for first, _ in found})
-    want = [None if each == [] else each for each in lists]
-    rows = pa.Table.from_batches([rows for _, rows in found]).column("text").to_pylist()
-    assert [None if each == [] else each for each in rows] == want
+    assert pa.Table.from_batches([rows for _, rows in found]).column("text").to_pylist() == lists
+
+
+ENDS = {
+    "file": (N_ROWS - 1, {}),
+    "batch": (1399, {"data_page_size": 1024}),
+    "row group": (999, {"row_group_size": 1000}),
+    "batch and row group": (699, {"row_group_size": 700, "use_dictionary": False}),
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("compression", ["none", "snappy"])
+def test_a_longer_list_at_an_end(tmp_path, end, compression):
+    row, settings = ENDS[end]
+    lists = [[float(n), 1.0, 2.0] if n % 3 else None for n in range(N_ROWS)]
+    lists[row] = [1.0, 2.0, 3.0, 4.0, 5.0]
+    table = pa.table({"text": pa.array(lists, pa.list_(pa.float32()))})
+    pq.write_table(table, tmp_path / "a.parquet", compression=compression, **settings)
+    found = batches(tmp_path, ["text"])
+    assert pa.Table.from_batches([rows for _, rows in found]).column("text").to_pylist() == lists
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+def test_a_longer_list_at_the_end_of_a_page(tmp_path, version):
+    """Pages of a few rows: one of them ends with each of the rows, or within its list."""
+    settings = {"data_page_size": 60, "write_batch_size": 5, "use_dictionary": False}
+    for row in range(40):
+        lists = [[float(n), 1.0, 2.0] for n in range(40)]
+        lists[row] = [1.0, 2.0, 3.0, 4.0]
+        table = pa.table({"text": pa.array(lists, pa.list_(pa.float32()))})
+        pq.write_table(table, tmp_path / "a.parquet", data_page_version=version, **settings)
+        for size in (1, 7, row + 1):
+            found = batches(tmp_path, ["text"], size=size)
+            assert pa.Table.from_batches([rows for _, rows in found]).column("text").to_pylist() == lists
 
 
 def test_clusters_are_the_same_as_through_pyarrow(tmp_path, monkeypatch):
@@ -132,35 +175,129 @@ def test_clusters_are_the_same_as_through_pyarrow(tmp_path, monkeypatch):
         assert (one == other).all()
 
 
-def test_damaged_pages_do_no_harm(tmp_path):
-    """Whatever the bytes are: rows as PyArrow reads them, or its error; never another."""
+def answer(path, monkeypatch, alone, size=700):
+    """Rows, or that there are none; `alone`: PyArrow's."""
+    with monkeypatch.context() as patch:
+        if alone:
+            patch.setattr(parquet, "plain_lists", lambda opened, columns: [])
+        try:
+            return [row for _, rows in batches(path, list(WIDTHS), size) for row in rows.to_pylist()]
+        except (pa.ArrowException, OSError):
+            return "refused"
+
+
+def test_damaged_pages_do_no_harm(tmp_path, monkeypatch):
+    """Whatever the bytes are: rows as PyArrow reads them, or an error where it has one."""
     path = tmp_path / "a.parquet"
-    options = {"data_page_size": 2048, "row_group_size": 600, "dictionary_pagesize_limit": 512}
-    pq.write_table(made(n_rows=1200), path, **options)
+    options = {"data_page_size": 512, "row_group_size": 60, "dictionary_pagesize_limit": 256}
+    n_read = 0
+    rng = np.random.default_rng(1)
+    for compression in ("none", "snappy"):
+        pq.write_table(made(n_rows=120), path, compression=compression, **options)
+        sound = path.read_bytes()
+        end = len(sound) - int.from_bytes(sound[-8:-4], "little") - 8
+        for _ in range(300):
+            damaged = bytearray(sound)
+            for place in rng.integers(4, end, rng.integers(1, 4)):
+                damaged[place] = rng.integers(256)
+            path.write_bytes(damaged)
+            found = answer(path, monkeypatch, alone=False)
+            assert repr(found) == repr(answer(path, monkeypatch, alone=True))
+            n_read += found != "refused"
+    assert 100 < n_read < 600
+
+
+def test_damaged_footers_do_no_harm(tmp_path, monkeypatch):
+    """The same for each byte of the footer; PyArrow's description of a column ends the process on some."""
+    path = tmp_path / "a.parquet"
+    pq.write_table(made(n_rows=40), path, row_group_size=25)
     sound = path.read_bytes()
     end = len(sound) - int.from_bytes(sound[-8:-4], "little") - 8
-    rng = np.random.default_rng(1)
-    n_read = 0
-    for _ in range(300):
+    schema = sound.index(b"ARROW:schema")  # the rest is text
+    for place in range(end, schema):
         damaged = bytearray(sound)
-        for place in rng.integers(4, end, rng.integers(1, 4)):
-            damaged[place] = rng.integers(256)
+        damaged[place] ^= 0x10
         path.write_bytes(damaged)
-        with suppress(pa.ArrowException, OSError):
-            n_read += sum(rows.num_rows for _, rows in batches(path, list(WIDTHS)))
-    assert n_read > 0
+        try:
+            names = pq.read_schema(path).names
+        except (pa.ArrowException, OSError):
+            continue
+        if set(WIDTHS) <= set(names):
+            found = answer(path, monkeypatch, alone=False, size=7)
+            assert repr(found) == repr(answer(path, monkeypatch, alone=True, size=7))
+
+
+def with_size(data, at, number):
+    """The data with another number where a number of the header is, in as many bytes."""
+    length = next(n for n in range(1, 6) if data[at + n - 1] < 128)
+    groups = [(2 * number >> 7 * n) & 127 | 128 for n in range(length)]
+    groups[-1] &= 127
+    assert 2 * number < 128**length
+    return data[:at] + bytes(groups) + data[at + length :], at + length
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("codec", ["snappy", "zstd", "gzip", "brotli", "snappy, lying"])
+def test_pages_that_are_shorter_than_they_say(tmp_path, monkeypatch, codec, version):
+    """Memory that was never written to must not come out as rows."""
+    lying, codec = codec.endswith("lying"), codec.split(",")[0]
+    n_rows, path = 20_000, tmp_path / "a.parquet"
+    rows = np.random.default_rng(0).integers(50, size=(n_rows, 3)).astype(np.float32)
+    table = pa.table({"text": pa.FixedSizeListArray.from_arrays(pa.array(rows.ravel()), 3)})
+    settings = {"use_dictionary": False, "data_page_size": 2**22, "data_page_version": version}
+    pq.write_table(table, path, compression=codec, **settings)
+    data = path.read_bytes()
+    header = native.page_header(np.frombuffer(data, dtype=np.uint8)[4:1000])
+    levels_end = 4 + header.length + header.levels_size
+    body = data[levels_end : 4 + header.length + header.packed_size]
+    content = pa.Codec(codec).decompress(body, header.full_size - header.levels_size).to_pybytes()
+    short = pa.Codec(codec).compress(content[: len(content) // 2]).to_pybytes()
+    if lying:  # the stream's own length is the full one
+        short = body[:3] + short[3:]
+    data = data[:levels_end] + short + data[levels_end + len(short) :]
+    _, at = with_size(data, 7, header.full_size)
+    data, _ = with_size(data, at + 1, header.levels_size + len(short))
+    path.write_bytes(data)
+    changed = native.page_header(np.frombuffer(data, dtype=np.uint8)[4:1000])
+    assert (changed.full_size, changed.packed_size) == (header.full_size, header.levels_size + len(short))
+    for n_bytes in [header.full_size, len(content)] * 4:
+        np.frombuffer(pa.allocate_buffer(n_bytes), dtype=np.uint8)[:] = 0x5A
+    reading = (
+        batch.column(0).flatten() for _, batch in Parquet().read(find_files(path)[0], ["text"], 1000, 0)
+    )
+    seen = []
+    with pytest.raises((pa.ArrowException, OSError)):
+        seen.extend(reading)
+    assert not any((part.to_numpy().view(np.uint32) == 0x5A5A5A5A).any() for part in seen)
+
+
+@pytest.mark.parametrize("codec", ["gzip", "brotli"])
+def test_codecs_that_cannot_prove_their_length_are_left_to_pyarrow(tmp_path, codec):
+    table = made(n_rows=500)
+    pq.write_table(table, tmp_path / "a.parquet", compression=codec)
+    opened = pq.ParquetFile(tmp_path / "a.parquet")
+    with pytest.raises(pages.OddError):
+        pages.PlainRows(str(tmp_path / "a.parquet"), opened, pages.plain_lists(opened, list(WIDTHS)), [0])
+    found = pa.Table.from_batches([rows for _, rows in batches(tmp_path, list(WIDTHS))])
+    assert found.to_pylist() == table.select(list(WIDTHS)).to_pylist()
+
+
+def test_without_the_native_core(tmp_path, monkeypatch):
+    monkeypatch.setattr(pages, "native", None)
+    table = made(n_rows=500)
+    pq.write_table(table, tmp_path / "a.parquet")
+    found = pa.Table.from_batches([rows for _, rows in batches(tmp_path, list(WIDTHS))])
+    assert found.to_pylist() == table.select(list(WIDTHS)).to_pylist()
 
 
 def test_damaged_headers_are_refused():
-    with pytest.raises((ValueError, IndexError)):
-        read_header(bytes(40))
+    with pytest.raises(ValueError):
+        native.page_header(np.zeros(40, dtype=np.uint8))
     rng = np.random.default_rng(2)
     for _ in range(2000):
-        try:
-            found = read_header(rng.integers(256, size=60, dtype=np.uint8).tobytes())
-        except (ValueError, IndexError):
-            continue
-        assert min(found) >= 0
+        with suppress(ValueError):
+            found = native.page_header(rng.integers(256, size=60, dtype=np.uint8))
+            assert 0 < found.length <= 60
 
 
 def test_large_pages_are_left_to_pyarrow(tmp_path, monkeypatch):

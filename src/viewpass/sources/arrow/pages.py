@@ -2,8 +2,8 @@
 
 PyArrow reads any column; for lists it works out the levels of every single number, which takes most of its
 time. Here rows of one width (or none) of float32 or float64 are taken run by run into the memory they are
-clustered in. Whatever is not as plain as that is odd, and PyArrow's: it reads the rows again, or says what
-is wrong with them.
+clustered in (native/parquet_lists.hpp). Whatever is not as plain as that, or cannot be proven to be what
+PyArrow would read, is odd, and PyArrow's: it reads the rows again, or says what is wrong with them.
 """
 
 from __future__ import annotations
@@ -19,17 +19,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import types
 
-from viewpass.kernels import pages
 from viewpass.kernels.grid import Array
+from viewpass.kernels.native import native
 from viewpass.kernels.pool import Pool
-from viewpass.sources.arrow import headers
-from viewpass.sources.arrow.headers import Page, read_header
 
-ENCODINGS = {"PLAIN", "RLE", "RLE_DICTIONARY", "PLAIN_DICTIONARY"}
-CODECS = {"SNAPPY": "snappy", "ZSTD": "zstd", "GZIP": "gzip", "BROTLI": "brotli", "UNCOMPRESSED": None}
-ITEMS = {"FLOAT": 4, "DOUBLE": 8}
-MOST_HEADER = 2**10
-MOST_PAGE = 2**25  # bytes; of larger ones too many would be in memory
+CODECS = {0: None, 1: "snappy", 6: "zstd"}
+NUMBERS = {"FLOAT": np.dtype(np.float32), "DOUBLE": np.dtype(np.float64)}
+MOST_HEADER = 2**10  # bytes
+MOST_PAGE = 2**25
+MOST_BATCH = 2**31  # of rows: no more is asked for because a file claims it
+NONE = np.empty(0, dtype=np.uint8)
 
 
 class OddError(Exception):
@@ -38,39 +37,36 @@ class OddError(Exception):
 
 @dataclass(frozen=True)
 class ListColumn:
-    """A column of lists: its leaf in the file, and the levels that tell a value, and a list that has any."""
+    """A column of lists: its number in the file, its types, and the definition level of a value."""
 
     name: str
     leaf: int
     type: Any
-    item: int
-    whole: int
-    least: int
+    dtype: np.dtype[Any]
+    value_level: int
+    nullable: bool
 
 
 def plain_lists(opened: pq.ParquetFile, columns: Sequence[str]) -> list[ListColumn]:
-    """The columns that may be read here, as far as the footer tells."""
-    schema, about = opened.schema, opened.metadata
+    """The columns that may be read here, as far as the schema tells."""
+    schema, fields = opened.schema, opened.schema_arrow
     leaves: dict[str, list[int]] = {}
     for number in range(len(schema)):
         leaves.setdefault(schema.column(number).path.split(".")[0], []).append(number)
     found = []
-    if any(name not in opened.schema_arrow.names for name in columns):
+    if native is None or any(fields.names.count(name) != 1 for name in columns):
         return []
     for name in columns:
-        field = opened.schema_arrow.field(name)
+        field = fields.field(name)
         mine = leaves.get(name, [])
         if len(mine) != 1 or not _is_plain(field.type):
             continue
         leaf = schema.column(mine[0])
-        item = ITEMS.get(leaf.physical_type, 0)
-        least = int(field.nullable) + 1
-        whole = least + int(field.type.value_field.nullable)
+        dtype = np.dtype(field.type.value_type.to_pandas_dtype())
+        value_level = 1 + int(field.nullable) + int(field.type.value_field.nullable)
         levels = leaf.max_repetition_level, leaf.max_definition_level
-        if item != field.type.value_type.bit_width // 8 or levels != (1, whole):
-            continue
-        if all(_is_known(about.row_group(g).column(mine[0])) for g in range(about.num_row_groups)):
-            found.append(ListColumn(name, mine[0], field.type, item, whole, least))
+        if NUMBERS.get(leaf.physical_type) == dtype and levels == (1, value_level):
+            found.append(ListColumn(name, mine[0], field.type, dtype, value_level, field.nullable))
     return found
 
 
@@ -79,62 +75,46 @@ def _is_plain(type: Any) -> bool:
     return bool(lists) and bool(types.is_float32(type.value_type) or types.is_float64(type.value_type))
 
 
-def _is_known(chunk: Any) -> bool:
-    return chunk.compression in CODECS and set(chunk.encodings) <= ENCODINGS and not chunk.file_path
-
-
 class ListReader:
-    """One column of one file, from a row group on. Rows come in batches as large as they are asked for."""
+    """One column of one file, in these chunks. Rows come in batches as large as they are asked for."""
 
-    def __init__(self, file: FileIO, column: ListColumn, about: Any, groups: Sequence[int]) -> None:
+    def __init__(self, file: FileIO, column: ListColumn, chunks: Sequence[Any]) -> None:
+        assert native is not None
         self._file, self._column, self._pool = file, column, Pool()
-        self._chunks = [(about.row_group(g).column(column.leaf), about.row_group(g).num_rows) for g in groups]
-        self._at = self._end = self._entries = 0  # in the file; entries that the column chunk still has
-        self._rows = 0  # that the row group still has
-        self._codec: Any = None
-        self._known: Any = None  # the dictionary: where it lies, values, what keeps it
-        self._held: list[Any] = []  # what the state points to
-        self._body = np.empty(0, dtype=np.uint8)
-        self._state = np.zeros(pages.N_STATES, dtype=np.int64)
-        self._address: int = self._state.__array_interface__["data"][0]
-        self.width = column.type.list_size if types.is_fixed_size_list(column.type) else self._first_width()
+        self._chunks = list(chunks)
+        self._chunk: Any = None
+        self._at = self._end = 0  # in the file
+        self._body = self._offsets = NONE
+        kind = native.FloatLists if column.dtype == np.float32 else native.DoubleLists
+        self._lists = kind(column.value_level, column.nullable)
+        self._next_page()
+        fixed = types.is_fixed_size_list(column.type)
+        self.width = column.type.list_size if fixed else self._lists.first_length()
         if self.width == 0:
             raise OddError
-        self._offsets: Array = np.empty(0)
-
-    def _first_width(self) -> int:
-        self._next_page()
-        before = self._state.copy()
-        width: int = pages.kernel("length")(self._address, self._column.whole, self._column.least)
-        self._state[:] = before
-        return width
 
     def read(self, n_rows: int) -> Any:
         """The next rows, as an Arrow array of the column's type."""
-        column, state = self._column, self._state
-        rows = self._pool.lend(n_rows * self.width * column.item, np.uint8)
+        n_values = n_rows * self.width
+        if n_values * self._column.dtype.itemsize > MOST_BATCH:
+            raise OddError
+        rows = self._pool.lend(n_values, self._column.dtype)
         present = np.empty(n_rows, dtype=np.uint8)
-        addresses = [part.__array_interface__["data"][0] for part in (rows, present)]
-        state[pages.ROW] = state[pages.N_PRESENT] = 0
-        while state[pages.ROW] < n_rows or state[pages.LACKING]:
-            if state[pages.ENTRIES] == 0:
-                self._next_page()
-            before = int(state[pages.ROW])
-            settings = n_rows, self.width, column.item, column.whole, column.least
-            if pages.kernel("place")(self._address, *addresses, *settings) != pages.GO_ON:
-                raise OddError
-            self._rows -= int(state[pages.ROW]) - before
-        return self._array(rows, present, int(state[pages.N_PRESENT]))
+        matrix = rows.reshape(n_rows, self.width)
+        n_done = self._lists.place(matrix, present, 0)
+        while n_done < n_rows or not self._lists.is_settled:
+            self._next_page()
+            n_done = self._lists.place(matrix, present, n_done)
+        return self._array(rows, present)
 
-    def _array(self, rows: Array, present: Array, n_present: int) -> Any:
-        type, n_rows = self._column.type, len(present)
+    def _array(self, rows: Array, present: Array) -> Any:
+        type, n_rows, n_present = self._column.type, len(present), int(np.count_nonzero(present))
         if n_present == 0:
             return pa.nulls(n_rows, type)
         mask = None
         if n_present < n_rows:
             mask = pa.py_buffer(np.packbits(present, bitorder="little"))
-        n_values = n_rows * self.width
-        values = pa.Array.from_buffers(type.value_type, n_values, [None, pa.py_buffer(rows)], 0)
+        values = pa.Array.from_buffers(type.value_type, len(rows), [None, pa.py_buffer(rows)], 0)
         buffers = [mask]
         if not types.is_fixed_size_list(type):
             dtype = np.int64 if types.is_large_list(type) else np.int32
@@ -146,134 +126,50 @@ class ListReader:
     # ---- pages
 
     def _next_page(self) -> None:
-        """Lay the next page of values out."""
-        while self._state[pages.ENTRIES] == 0:
-            if self._entries == 0:
-                self._next_chunk()
-            about = self._header()
-            if about.kind == headers.INDEX:
-                self._at += about.packed
-            elif about.kind == headers.DICTIONARY:
-                self._take_dictionary(about)
+        """Go on to the next page of values."""
+        assert native is not None
+        while not self._lists.needs_page:
+            self._next_chunk()
+        while self._lists.needs_page:
+            header = native.page_header(self._bytes(min(MOST_HEADER, self._end - self._at)))
+            self._at += header.length
+            if (
+                header.packed_size > self._end - self._at
+                or max(header.packed_size, header.full_size) > MOST_PAGE
+            ):
+                raise OddError
+            body = self._bytes(header.packed_size)
+            self._at += header.packed_size
+            levels, packed = body[: header.levels_size], body[header.levels_size :]
+            values = self._unpacked(packed, header.full_size - len(levels), header.is_packed)
+            if header.is_dictionary:
+                self._lists.set_dictionary(header, values)
             else:
-                self._take_values(about)
+                self._lists.begin_page(header, levels, values)
 
     def _next_chunk(self) -> None:
-        if self._rows or self._state[pages.LACKING] or not self._chunks:
+        if not self._chunks:
             raise OddError
-        chunk, self._rows = self._chunks.pop(0)
-        first = chunk.dictionary_page_offset if chunk.has_dictionary_page else None
-        self._at = min(chunk.data_page_offset, first or chunk.data_page_offset)
-        self._end = self._at + chunk.total_compressed_size
-        self._entries, self._known = chunk.num_values, None
-        codec = CODECS[chunk.compression]
-        self._codec = None if codec is None else pa.Codec(codec)
+        self._chunk = self._chunks.pop(0)
+        self._lists.begin_chunk(self._chunk)
+        self._at, self._end = self._chunk.first, self._chunk.first + self._chunk.length
 
-    def _header(self) -> Page:
-        try:
-            about = read_header(self._bytes(min(MOST_HEADER, self._end - self._at), 0).tobytes())
-        except (ValueError, IndexError) as problem:
-            raise OddError from problem
-        self._at += about.length
-        if about.packed > self._end - self._at or max(about.packed, about.unpacked) > MOST_PAGE:
-            raise OddError
-        return about
-
-    def _bytes(self, n_bytes: int, onward: int) -> Array:
-        """Bytes of the file from here on, good until the next are read; `onward`: go on after so many."""
+    def _bytes(self, n_bytes: int) -> Array:
+        """Bytes of the file from here on, good until the next are read."""
         if len(self._body) < n_bytes:
             self._body = np.empty(n_bytes + n_bytes // 4, dtype=np.uint8)
-        part = self._body[:n_bytes]
-        self._file.seek(self._at)
-        n_read = 0
-        while n_read < n_bytes:
-            n_more = self._file.readinto(part.data[n_read:])
-            if not n_more:
-                raise OddError
-            n_read += n_more
-        self._at += onward
-        return part
+        return _read_at(self._file, self._at, self._body[:n_bytes])
 
-    def _unpacked(self, packed: Array, n_bytes: int) -> tuple[Any, int]:
-        """Content in memory of its own (or where it was read to), and where that lies."""
-        if self._codec is None:
-            if len(packed) != n_bytes:
-                raise OddError
-            return packed, packed.__array_interface__["data"][0]
-        buffer = self._codec.decompress(pa.py_buffer(packed), n_bytes)
-        return buffer, buffer.address
-
-    def _take_dictionary(self, about: Page) -> None:
-        if about.encoding not in (headers.PLAIN, headers.PLAIN_DICTIONARY):
+    def _unpacked(self, packed: Array, n_bytes: int, is_packed: bool) -> Array:
+        """The content of so many bytes; a codec that found fewer would leave the rest to chance."""
+        assert native is not None
+        codec = CODECS[self._chunk.codec] if is_packed and (len(packed) or n_bytes) else None
+        stated = len(packed) if codec is None else native.stated_size(self._chunk, packed)
+        if stated != n_bytes:
             raise OddError
-        packed = self._bytes(about.packed, about.packed)
-        kept, address = self._unpacked(packed if self._codec else packed.copy(), about.unpacked)
-        if about.n_entries * self._column.item > about.unpacked:
-            raise OddError
-        self._known = kept, address, about.n_entries
-
-    def _take_values(self, about: Page) -> None:
-        body = self._bytes(about.packed, about.packed)
-        if about.n_entries > self._entries:
-            raise OddError
-        if about.n_entries == 0:
-            return
-        self._entries -= about.n_entries
-        if about.kind == headers.DATA:
-            kept, address = self._unpacked(body, about.unpacked)
-            end = address + about.unpacked
-            content = np.frombuffer(kept, dtype=np.uint8)
-            repeated, defined = self._levels(content)
-            self._held = [kept]
-            start = address + repeated + defined + 8
-            spans = (address + 4, repeated), (address + 8 + repeated, defined)
-        else:
-            levels = body[: about.repeated + about.defined].copy()
-            n_bytes = about.unpacked - len(levels)
-            if n_bytes < 0 or len(levels) < about.repeated + about.defined:
-                raise OddError
-            codec, self._codec = self._codec, self._codec if about.is_packed else None
-            kept, start = self._unpacked(body[len(levels) :], n_bytes) if n_bytes else (levels, 0)
-            self._codec = codec
-            end = start + n_bytes
-            address = levels.__array_interface__["data"][0]
-            self._held = [levels, kept]
-            spans = (address, about.repeated), (address + about.repeated, about.defined)
-        if about.encoding in (headers.PLAIN_DICTIONARY, headers.RLE_DICTIONARY):
-            start, end = self._looked_up(start, end, about.n_entries)
-        elif about.encoding != headers.PLAIN:
-            raise OddError
-        state = self._state
-        for decoder, (first, length) in zip((pages.REPEATED, pages.DEFINED), spans, strict=True):
-            state[decoder + pages.AT], state[decoder + pages.END] = first, first + length
-            state[decoder + pages.LEFT] = 0
-        state[pages.ENTRIES], state[pages.NEXT], state[pages.LAST] = about.n_entries, start, end
-
-    def _levels(self, content: Array) -> tuple[int, int]:
-        """Bytes of both kinds of levels, each after its length."""
-        lengths = []
-        at = 0
-        for _ in range(2):
-            if at + 4 > len(content):
-                raise OddError
-            lengths.append(int.from_bytes(content[at : at + 4].tobytes(), "little"))
-            at += 4 + lengths[-1]
-        if at > len(content):
-            raise OddError
-        return lengths[0], lengths[1]
-
-    def _looked_up(self, start: int, end: int, n_most: int) -> tuple[int, int]:
-        if self._known is None:
-            raise OddError
-        _, known, n_known = self._known
-        item = self._column.item
-        values = np.empty(n_most * item, dtype=np.uint8)
-        address: int = values.__array_interface__["data"][0]
-        n_found = pages.kernel("look_up")(start, end - start, n_most, known, n_known, address, item)
-        if n_found < 0:
-            raise OddError
-        self._held.append(values)
-        return address, address + n_found * item
+        if codec is None:
+            return packed
+        return np.frombuffer(pa.Codec(codec).decompress(pa.py_buffer(packed), n_bytes), dtype=np.uint8)
 
 
 class PlainRows:
@@ -282,10 +178,13 @@ class PlainRows:
     def __init__(self, path: str, opened: Any, columns: list[ListColumn], groups: list[int]) -> None:
         self._schema = pa.schema([opened.schema_arrow.field(column.name) for column in columns])
         self._file = FileIO(path)
-        about = opened.metadata
-        self.n_rows = sum(about.row_group(g).num_rows for g in groups)
         try:
-            self._readers = [ListReader(self._file, column, about, groups) for column in columns]
+            chunks = [_chunks(self._file, opened, column, groups) for column in columns]
+            self.n_rows = sum(chunk.n_rows for chunk in chunks[0])
+            self._readers = [ListReader(self._file, *both) for both in zip(columns, chunks, strict=True)]
+        except ValueError as problem:
+            self._file.close()
+            raise OddError from problem
         except BaseException:
             self._file.close()
             raise
@@ -301,6 +200,36 @@ class PlainRows:
         left = self.n_rows
         while left:
             n_rows = min(next(lengths), left)
-            arrays = [reader.read(n_rows) for reader in self._readers]
+            try:
+                arrays = [reader.read(n_rows) for reader in self._readers]
+            except ValueError as problem:
+                raise OddError from problem
             yield pa.RecordBatch.from_arrays(arrays, schema=self._schema)
             left -= n_rows
+
+
+def _chunks(file: FileIO, opened: Any, column: ListColumn, groups: Sequence[int]) -> list[Any]:
+    """Where the column lies in these row groups, by the footer; PyArrow ends the process on some."""
+    assert native is not None
+    end = file.seek(0, 2) - 8
+    size = int.from_bytes(_read_at(file, end, np.empty(4, dtype=np.uint8)).tobytes(), "little")
+    footer = _read_at(file, end - size, np.empty(size, dtype=np.uint8))
+    is_double = column.dtype == np.float64
+    chunks = native.column_chunks(footer, end - size, column.leaf, is_double, column.value_level)
+    if len(chunks) != opened.metadata.num_row_groups:
+        raise OddError
+    return [chunks[group] for group in groups]
+
+
+def _read_at(file: FileIO, at: int, target: Array) -> Array:
+    """As many bytes of the file as the target has room for."""
+    if at < 0:
+        raise OddError
+    file.seek(at)
+    n_read = 0
+    while n_read < len(target):
+        n_more = file.readinto(target.data[n_read:])
+        if not n_more:
+            raise OddError
+        n_read += n_more
+    return target

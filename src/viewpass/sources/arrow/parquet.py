@@ -42,7 +42,7 @@ class Parquet:
                 for rows in _plain(file, opened, columns, groups, size, first + row):
                     yield done, rows
                     done += rows.num_rows
-                if done > row:
+                if row < done == opened.metadata.num_rows:
                     return
             except (OddError, pa.ArrowException, OSError):  # PyArrow reads on, or says what is wrong
                 row, groups = _after(opened, row, groups, done)
@@ -50,6 +50,8 @@ class Parquet:
                 if row + rows.num_rows > done:
                     yield max(row, done), rows.slice(max(0, done - row))
                 row += rows.num_rows
+            if row != opened.metadata.num_rows:  # PyArrow may end at the shortest of the columns
+                raise pa.ArrowInvalid(f"the file has {row} rows, but states {opened.metadata.num_rows}")
         finally:
             opened.close(force=True)
 
