@@ -9,8 +9,8 @@ ARGS ?=
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-kill sanitize sanitize-short bench bench-full bench-quality paper lint format \
-    clean distclean compiled FORCE
+.PHONY: help demo test test-long test-kill sanitize sanitize-short same-bits bench bench-full bench-quality paper lint \
+    format clean distclean compiled FORCE
 .NOTPARALLEL: # two pips at once in one .venv would harm each other
 
 help: ## list the targets
@@ -36,6 +36,9 @@ sanitize: .venv/.dev compiled ## run kernel, law, harm and file tests with Addre
 
 sanitize-short: .venv/.dev compiled ## some of these, in two minutes
 	bash native/sanitize/run.sh short
+
+same-bits: .venv/.build ## compare results to the bit: compilers, instruction sets, and ARM64 where it can be emulated
+	bash native/driver/compare.sh
 
 bench: .venv/.bench compiled ## measure beside the peers, a tenth of the rows; output in out/bench/
 	.venv/bin/python -m benchmarks --out out/bench $(ARGS)
