@@ -1,4 +1,4 @@
-"""The compiled core: see native/bindings. `kernels/reference` has the same names (but for the list reader)."""
+"""The compiled core (native/bindings); `kernels/reference` has the same names, but for the list reader."""
 
 from collections.abc import Sequence
 from typing import Any
