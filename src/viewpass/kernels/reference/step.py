@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from viewpass.kernels.grid import PRESENT, STEP, Floats, Integers, Labels
+from viewpass.kernels.reference import exact
 from viewpass.kernels.reference.centres import Centres, loss, renewed
 from viewpass.kernels.reference.distances import assigned
 from viewpass.kernels.reference.rows import Rows, accumulate
@@ -107,24 +108,48 @@ class _Chunk:
         rows, rules = self.rows, self.rules
         seen = np.asarray((rows.inverse > 0).any(axis=1))
         value = loss(centres, self.sums, self.counts, rules.alpha) if last is None else last
+        traces = self._traces(centres)
         changed = np.ones(centres.n_clusters, dtype=bool)
         fill = None if not rules.fill else "mean" if first else "last"
         means = [self._mean(v, first) if fill and seen[v] else None for v in range(rows.n_views)]
         while seen.any() and n_iter < rules.max_iter:
             n_iter += 1
             given = seen, changed, rules.alpha, fill, means
+            made_anew = [changed | (u is None) for u in centres.all_values]
             centres = renewed(centres, self.sums, self.counts, *given)
+            for v in np.flatnonzero(seen):  # u.R = u.u (T + alpha), until rows move
+                short = (self.counts[v] + rules.alpha) * centres.squares(v)
+                traces[v] = np.where(made_anew[v], np.where(self.counts[v] > 0, short, 0.0), traces[v])
             before, (self.labels, self.margins) = self.labels, assigned(rows, centres)
             moved = np.flatnonzero(before != self.labels)
             accumulate(rows, moved, before, -1, self.sums, self.counts, 1)
             accumulate(rows, moved, self.labels, 1, self.sums, self.counts, 1)
             changed = np.zeros_like(changed)
-            changed[before[moved]] = changed[self.labels[moved]] = True
-            value = loss(centres, self.sums, self.counts, rules.alpha)
+            changed[before[moved]] = changed[self.labels[moved]] = True  # rows that move have a view
+            traces = np.where(changed, self._traces(centres), traces)
+            value = self._loss(centres, traces)
             if not len(moved) or (last is not None and abs(value - last) < rules.tol * abs(last)):
                 break
             last = value
         return centres, value, n_iter
+
+    def _traces(self, centres: Centres) -> Floats:
+        """u.R of every view and cluster."""
+        return np.array(
+            [
+                np.zeros(centres.n_clusters) if u is None else exact.centre_terms(u, self.sums[v])
+                for v, u in enumerate(centres.all_values)
+            ]
+        )
+
+    def _loss(self, centres: Centres, traces: Floats) -> float:
+        """The loss, from traces that are known."""
+        value = 0.0
+        for v, u in enumerate(centres.all_values):
+            if u is not None:
+                for term in centres.squares(v) * (self.counts[v] + self.rules.alpha) - 2.0 * traces[v]:
+                    value += float(term)
+        return value
 
     def _mean(self, v: int, first: bool) -> Floats:
         zeros_too = first and self.rules.zero_filled
