@@ -10,8 +10,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from viewpass.cluster.opimc import OPIMC
-from viewpass.core.assign import keeps
-from viewpass.core.model import Model
 from viewpass.engine.labelling import cluster_rows
 from viewpass.engine.local import read_together
 from viewpass.errors import DataError
@@ -35,7 +33,7 @@ def write_labels(
     sizes = np.zeros(learnt.clusters.n_clusters, dtype=np.int64)
     id_type = None
     with replacing(path) as file, LabelFile(file, path) as out:
-        for chunk in source.chunks(_rows_at_once(source, chunk_size, learnt)):
+        for chunk in source.chunks(_rows_at_once(source, chunk_size)):
             rows = cluster_rows(chunk, learnt, workspace)
             ids = None if chunk.row_ids is None else as_ids(chunk.row_ids, id_type)
             id_type = None if ids is None else ids.type
@@ -47,10 +45,9 @@ def write_labels(
     return out.n_rows, sizes
 
 
-def _rows_at_once(source: Source, chunk_size: int, model: Model) -> int:
-    """Rows to label at a time: several chunks, if their distances are kept as those of one would be."""
-    several = min(read_together(source, chunk_size), MOST_TOGETHER * chunk_size)
-    return several if keeps(several, model.total.n_clusters) else chunk_size
+def _rows_at_once(source: Source, chunk_size: int) -> int:
+    """Rows to label at a time: several chunks."""
+    return min(read_together(source, chunk_size), MOST_TOGETHER * chunk_size)
 
 
 def learn(model: OPIMC, data: Source, *, chunk_size: int, watch: Watch) -> int:
