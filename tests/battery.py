@@ -39,9 +39,13 @@ def made(seed, n_rows=None, n_clusters=None, kinds=None, widths=None, styles=STY
     kinds = list(rng.choice(KINDS, size=rng.integers(1, 5))) if kinds is None else kinds
     if widths is None:
         widths = rng.choice([1, 2, 3, 7, 8, 25, 63, 64, 65, 130, 257], size=len(kinds)).tolist()
-    views = [view(rng, kind, n_rows, width, rng.choice(styles)) for kind, width in zip(kinds, widths, strict=True)]
+    views = [
+        view(rng, kind, n_rows, width, rng.choice(styles)) for kind, width in zip(kinds, widths, strict=True)
+    ]
     observed = rng.random((n_rows, len(kinds))) < rng.choice([0.5, 0.9]) if rng.random() < 0.6 else None
-    weights = rng.choice([1.0, 0.3, 1e-4], size=len(kinds)).tolist() if rng.random() < 0.5 else [1.0] * len(kinds)
+    weights = (
+        rng.choice([1.0, 0.3, 1e-4], size=len(kinds)).tolist() if rng.random() < 0.5 else [1.0] * len(kinds)
+    )
     return Made(views, observed, weights, widths, n_rows, n_clusters, seed)
 
 
@@ -82,7 +86,7 @@ def centres_of(module, given: Made, rng):
     values, known = [], np.zeros((len(given.views), given.n_clusters), dtype=bool)
     for v, (x, width) in enumerate(zip(given.views, given.widths, strict=True)):
         u = rng.standard_normal((given.n_clusters, width)) * rng.choice([1e-3, 0.3, 1.0])
-        if isinstance(x, np.ndarray) and rng.random() < 0.5:
+        if isinstance(x, np.ndarray) and len(x) and rng.random() < 0.5:
             u = np.nan_to_num(x[rng.integers(len(x), size=given.n_clusters)].astype(np.float64))
             u /= np.maximum(np.linalg.norm(u, axis=1, keepdims=True), 1e-300)
         u = u[rng.integers(given.n_clusters, size=given.n_clusters)]
@@ -114,8 +118,8 @@ def run(module, given: Made, rng, n_threads, *, begin, size, rules, first, linke
     n_views = len(given.views)
     centres = centres_of(module, given, rng)
     sums, counts = nothing(given)
-    old = rng.integers(given.n_clusters, size=given.n_rows).astype(np.int32)
-    old[rng.random(given.n_rows) < 0.1] = -1
+    old = rng.integers(given.n_clusters, size=given.n_rows).astype(np.int32)  # -1: only rows without any view
+    old[~(inverse > 0).any(axis=0)] = -1
     older = np.where(rng.random(given.n_rows) < 0.5, old, -1).astype(np.int32)
     module.accumulate(rows, None, old if begin == 3 else older, 1, sums, counts, 1)
     labels, margins = old.copy(), np.full(given.n_rows, np.inf)
@@ -180,7 +184,8 @@ def everything(module, given: Made, n_threads=1):
     for alpha, fill, zero_filled in ((0.0, True, False), (0.1, True, True), (10.0, False, False)):
         soft = module.soft_centres(rows, memberships, alpha, fill, zero_filled, n_threads)
         found[f"soft centres {alpha}"] = shown(soft, n_views)
-    found["seeds"] = [module.draw_seeds(rows, rng.random((given.n_clusters, 3)), n_threads)]
+    if given.n_rows:
+        found["seeds"] = [module.draw_seeds(rows, rng.random((given.n_clusters, 3)), n_threads)]
 
     shard_labels = np.full(given.n_rows, -1, dtype=np.int32)
     shard = module.Shard(rows, shard_labels)
@@ -209,7 +214,7 @@ def scaled(module, given: Made, n_threads=1):
         elif x is not None:
             x, wanted = x.copy(), rng.random(len(x)) < 0.8
             largest = np.finfo(x.dtype).max
-            x[: len(x) // 4] = rng.uniform(-largest, largest, size=x[: len(x) // 4].shape)
+            x[: len(x) // 4] = rng.uniform(-1, 1, size=x[: len(x) // 4].shape) * largest
             x[len(x) // 2 : len(x) // 2 + 2] = mean
             x[-1:, 0], x[-2:-1, -1] = np.inf, np.nan
             out, weighed = np.empty_like(x), np.empty_like(x)

@@ -104,7 +104,12 @@ def test_chunks(seed, task, n_threads):
     assert_same_runs(made(seed), task, n_threads)
 
 
-LARGE = [("float32", "float32"), ("float64", "float32"), ("csr32", "csr64"), ("float64", "csr32, long", "none")]
+LARGE = [
+    ("float32", "float32"),
+    ("float64", "float32"),
+    ("csr32", "csr64"),
+    ("float64", "csr32, long", "none"),
+]
 
 
 @pytest.mark.parametrize("kinds", LARGE)
@@ -170,7 +175,15 @@ def test_faults_are_told_apart(dtype, width):
         x[6], x[7] = 1e-300, 1e300
         expected |= {6: EXTREME, 7: EXTREME}
     dense = np.isfinite(x) | True
-    forms = [x, (x.ravel(), np.tile(np.arange(width, dtype=np.int32), 600), np.arange(601, dtype=np.int32) * width, width)]
+    forms = [
+        x,
+        (
+            x.ravel(),
+            np.tile(np.arange(width, dtype=np.int32), 600),
+            np.arange(601, dtype=np.int32) * width,
+            width,
+        ),
+    ]
     assert dense.all()
     for form, observed in itertools.product(forms, (None, np.arange(600)[:, None] % 3 > 0)):
         theirs = kinds_of(reference, [form], 600, observed)
@@ -178,7 +191,10 @@ def test_faults_are_told_apart(dtype, width):
             mine = kinds_of(native, [form], 600, observed, n_threads)
             for one, other in zip(mine, theirs, strict=True):
                 np.testing.assert_array_equal(one, other)
-        told = {row: ABSENT if observed is not None and not observed[row] else kind for row, kind in expected.items()}
+        told = {
+            row: ABSENT if observed is not None and not observed[row] else kind
+            for row, kind in expected.items()
+        }
         assert {row: theirs[1][0, row] for row in told} == told
         assert (theirs[0][0, [row for row, kind in told.items() if kind != PRESENT]] == 0).all()
 
@@ -270,7 +286,11 @@ def test_nnls(seed, size, n_rows, n_threads):
     factors = rng.standard_normal((size + 2, size)) * 10.0 ** rng.uniform(-3, 3)
     gram = factors.T @ factors
     products = rng.standard_normal((n_rows, size)) * np.trace(gram)
-    start = np.maximum(rng.standard_normal((n_rows, size)), 0.0) if rng.random() < 0.5 else np.zeros((n_rows, size))
+    start = (
+        np.maximum(rng.standard_normal((n_rows, size)), 0.0)
+        if rng.random() < 0.5
+        else np.zeros((n_rows, size))
+    )
     mine, theirs = start.copy(), start.copy()
     native.nnls(gram, products, mine, n_threads)
     reference.nnls(gram, products, theirs, 1)
