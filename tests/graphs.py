@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
+from viewpass.core.links import Mixture
+from viewpass.kernels.links import NEIGHBOURS, UNIT
+
 
 def random_links(seed, n_anchors, n_rows, n_near, n_parts):
     """G = sum of z z' over rows that each lie in one of n_parts parts of the anchors."""
@@ -37,3 +40,18 @@ def scaled(links):
     degrees = links.sum(axis=1).astype(float)
     scale = 1 / np.sqrt(np.where(degrees > 0, degrees, 1))
     return links * scale[:, None] * scale
+
+
+def mixture(distance, n_seen):
+    """w_j = (d_{r+1} - d_j) / (r d_{r+1} - d_1 - ... - d_r), from distances written down."""
+    n_anchors = distance.shape[1]
+    n_near = max(1, min(NEIGHBOURS, n_anchors - 1))
+    order = np.argsort(distance, axis=1, kind="stable")[:, : n_near + 1]
+    if n_anchors == 1:
+        return Mixture(order.astype(np.int32), np.where(n_seen[:, None] > 0, UNIT, 0))
+    least = np.take_along_axis(distance, order, axis=1)
+    gaps = least[:, -1:] - least[:, :-1]
+    whole = np.cumsum(gaps, axis=1)[:, -1:]
+    shares = np.divide(gaps, whole, out=np.full_like(gaps, 1 / n_near), where=whole > 0)
+    weights = np.where(n_seen[:, None] > 0, np.rint(shares * UNIT), 0).astype(np.int64)
+    return Mixture(np.ascontiguousarray(order[:, :-1], dtype=np.int32), weights)

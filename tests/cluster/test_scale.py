@@ -7,10 +7,10 @@ import pytest
 
 import viewpass as vp
 from inputs import GAPS, IMAGE, PLAIN, TEXT, N, assert_same, csr, learnt, small, with_gaps
-from viewpass.core.workspace import Workspace
 from viewpass.core.model import Plan
 from viewpass.core.step import Rules
 from viewpass.core.stream import Stream
+from viewpass.core.workspace import Workspace
 from viewpass.evaluate import nmi, remove_per_view
 from viewpass.views.chunk import Chunk
 

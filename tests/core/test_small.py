@@ -9,10 +9,10 @@ import pytest
 import scipy.sparse
 
 from viewpass.core import small, start
-from viewpass.core.workspace import Workspace
 from viewpass.core.consensus.merging import Products
 from viewpass.core.seeding import seeded_labels
 from viewpass.core.step import Rules
+from viewpass.core.workspace import Workspace
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 

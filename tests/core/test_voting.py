@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from viewpass.core.workspace import Workspace
 from viewpass.core.voting import prefer_graph
+from viewpass.core.workspace import Workspace
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 
@@ -48,7 +48,7 @@ def test_the_vote_does_not_depend_on_threads_and_counts_its_looks():
     rows = measured([arcs(rng, group) for _ in range(3)])
     one, two = Workspace(1), Workspace(2)
     assert prefer_graph(rows, 3, one) == prefer_graph(rows, 3, two)
-    assert one.n_looks == two.n_looks > 0
+    assert one.n_compared == two.n_compared > 0
 
 
 def test_nobody_is_asked_where_no_two_views_can_be_compared():

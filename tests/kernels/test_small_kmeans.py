@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 
 from viewpass.core.links import Mixture
-from viewpass.kernels.reference import kmeans as kmeans_reference
 from viewpass.kernels.links import UNIT
 from viewpass.kernels.native import native
+from viewpass.kernels.reference import kmeans as kmeans_reference
 
 compiled = pytest.mark.skipif(native is None, reason="nothing is compiled here: there is one engine only")
 ENGINES = [kmeans_reference] if native is None else [native, kmeans_reference]

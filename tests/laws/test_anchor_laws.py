@@ -10,11 +10,10 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 import viewpass as vp
-from viewpass.core.workspace import Workspace, distances
-from viewpass.core.consensus import telling
-from viewpass.core.links import mixture
-from viewpass.core.model import scaled
-from viewpass.core.nearness import looked_at
+from graphs import mixture
+from viewpass.core.model import label, seen_rows
+from viewpass.core.workspace import Workspace
+from viewpass.kernels.backend import backend
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 
@@ -289,22 +288,24 @@ def test_settings_that_fight_are_refused():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_labels_are_those_of_exact_distances(dtype, monkeypatch):
+def test_labels_are_those_of_exact_distances(dtype):
     """On noise, where many rows lie between clusters."""
     rng = np.random.default_rng(0)
     views = [rng.standard_normal((2000, width)).astype(dtype) for width in (5, 3)]
     held = anchored("graph", chunk_size=4000, compute_labels=False).fit(views)._learnt.model
-    views = [rng.standard_normal((40_000, width)).astype(dtype) for width in (5, 3)]
-    chunk = scaled(Chunk.of(views), held, Workspace(1))
-    rows = MeasuredRows(chunk).measure()
-    exact = mixture(distances(rows, held.centres, Workspace(1)), rows.n_seen)
-    labels = held.cut.of_mixture(exact)
-    looked = looked_at(rows, held.centres, Workspace(1))
-    monkeypatch.setattr(telling, "ERROR", 1e-3)
-    shaken = looked + rng.uniform(-1e-3, 1e-3, looked.shape)  # what far worse kernels would say
+    chunk = Chunk.of([rng.standard_normal((40_000, width)).astype(dtype) for width in (5, 3)])
+    rows = seen_rows(chunk, held, Workspace(1)).measure()
+    exact = backend(reference=True).all_distances(
+        MeasuredRows(rows.chunk, reference=True).measure().handle,
+        held.centres.handle(reference=True),
+        True,
+        1,
+    )
+    labels = held.cut.of_mixture(mixture(exact, rows.n_seen))
+    for n_threads in (1, 2):
+        np.testing.assert_array_equal(label(chunk, held, Workspace(n_threads)), labels)
+    shaken = exact + rng.uniform(-1e-3, 1e-3, exact.shape)  # what far worse kernels would say
     assert (held.cut.of_mixture(mixture(shaken, rows.n_seen)) != labels).any()
-    for found in (looked, shaken):
-        np.testing.assert_array_equal(telling.told(rows, held.cut, held.centres, Workspace(1), found), labels)
 
 
 @pytest.mark.parametrize("consensus", CONSENSUS)

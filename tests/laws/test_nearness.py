@@ -9,18 +9,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cases import cases, workspace
-from viewpass.core.workspace import Workspace, assign, distances
 from viewpass.core.centres import Centres
-from viewpass.core.nearness import TILE, nearness
+from viewpass.core.model import Decided, assigned, distances
+from viewpass.core.workspace import Workspace
+from viewpass.engine.labelling import label_rows
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 
 
 def parts(views, observed, centres):
     rows = MeasuredRows(Chunk.of(views, observed=observed)).measure()
-    labels = assign(rows, centres, workspace()).labels
+    labels, _ = assigned(rows, centres, workspace())
     exact = distances(rows, centres, workspace())
     return rows, labels, exact
+
+
+def nearness(rows, centres, labels, workspace):
+    records = label_rows(Decided(0, labels, np.zeros(len(labels)), rows, centres), workspace)
+    return records["distance"], records["margin"]
 
 
 def check(rows, labels, exact, centres, **allowed):
@@ -51,7 +57,7 @@ def test_they_are_those_of_transform(case, sparse):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_any_number_of_threads_gives_the_same_bits(dtype):
     rng = np.random.default_rng(1)
-    n_rows = 3 * TILE + 77
+    n_rows = 3 * 192 + 77
     views = [rng.standard_normal((n_rows, d)).astype(dtype) for d in (17, 64)]
     views.append(sp.random_array((n_rows, 40), density=0.1, rng=rng, format="csr", dtype=dtype))
     centres = Centres.of([rng.standard_normal((7, x.shape[1])) for x in views])
@@ -80,21 +86,3 @@ def test_absent_rows_may_hold_anything_and_large_ones_do_not_overflow():
 def test_one_cluster_has_no_margin():
     centres = Centres.of([np.ones((1, 2)) / 2])
     check(*parts([np.eye(2)], None, centres), centres, rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("sparse", [False, True])
-def test_distances_kept_by_the_look_that_decided_give_the_same_bits(dtype, sparse):
-    rng = np.random.default_rng(3)
-    x = [rng.standard_normal((1000, d)).astype(dtype) for d in (17, 64)]
-    x[0][:9] *= dtype(1e30)  # float32 looks cannot tell
-    x[1][20:40] = np.nan
-    views = [sp.csr_array(np.nan_to_num(part)) for part in x] if sparse else x
-    centres = Centres.of([rng.standard_normal((7, part.shape[1])) for part in x])
-    observed = rng.random((1000, 2)) > 0.3
-    rows = MeasuredRows(Chunk.of(views, observed=observed))
-    decision = assign(rows, centres, workspace(), keep=True)
-    kept = nearness(rows, centres, decision.labels, workspace(), decision)
-    again = MeasuredRows(Chunk.of(views, observed=observed)).measure()
-    for mine, theirs in zip(kept, nearness(again, centres, decision.labels, workspace()), strict=True):
-        np.testing.assert_array_equal(mine, theirs)

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cases import cases, workspace
-from viewpass.core.assign import assign
 from viewpass.core.centres import Centres
-from viewpass.core.model import Plan
+from viewpass.core.model import Plan, assigned
 from viewpass.core.step import Rules
 from viewpass.core.stream import Stream
 from viewpass.views.chunk import Chunk
@@ -79,12 +78,12 @@ def test_threads_do_not_matter(case, n_threads):
 def test_predict_in_blocks_of_any_size(case, cuts):
     rng = case.rng
     centres = Centres.of([rng.standard_normal((case.n_clusters, x.shape[1])) for x in case.views])
-    whole = assign(case.measured(), centres, workspace()).labels
+    whole = assigned(case.measured(), centres, workspace())[0]
     edges = sorted({0, case.n_rows, *(cut for cut in cuts if cut < case.n_rows)})
     parts = []
     for start, stop in itertools.pairwise(edges):
         rows = case.measured().chunk.take(np.arange(start, stop))
-        parts.append(assign(MeasuredRows(rows), centres, workspace(2)).labels)
+        parts.append(assigned(MeasuredRows(rows), centres, workspace(2))[0])
     np.testing.assert_array_equal(np.concatenate(parts), whole)
-    reference = assign(case.measured(reference=True), centres, workspace()).labels
+    reference = assigned(case.measured(reference=True), centres, workspace())[0]
     np.testing.assert_array_equal(whole, reference)

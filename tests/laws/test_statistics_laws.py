@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 import viewpass as vp
 from cases import Case, cases
 from inputs import PUBLISHED
-from viewpass.core.centres import Centres
-from viewpass.core.loss import objective
+from viewpass.core.centres import Centres, objective
 
 
 def summed(case: Case, labels: np.ndarray, rows: np.ndarray | slice = slice(None)) -> vp.Statistics:

@@ -5,11 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from graphs import mixture
+from viewpass.core.centres import Centres
 from viewpass.core.consensus import graph
 from viewpass.core.consensus.choosing import STABLE, stability
 from viewpass.core.consensus.cutting import cut
-from viewpass.core.links import links_of, mixture
+from viewpass.core.links import links_of
+from viewpass.core.workspace import Workspace
+from viewpass.kernels import reference
 from viewpass.kernels.links import UNIT
+from viewpass.views.chunk import Chunk
+from viewpass.views.rows import MeasuredRows
 
 
 def blocks(sizes, rng, across=0):
@@ -61,7 +67,7 @@ def test_without_a_compiled_core_the_bits_are_the_same(monkeypatch, n_clusters):
     links = links_of(rows, 80)
     found, curve = graph.cut(links, n_clusters), graph.gaps(links)
     labels = found.labels_of(rows)
-    monkeypatch.setattr(graph, "native", None)
+    monkeypatch.setattr(graph, "backend", lambda: reference)
     again = graph.cut(links, n_clusters)
     for name in ("labels", "places", "centres"):
         assert getattr(found, name).tobytes() == getattr(again, name).tobytes()
@@ -121,14 +127,15 @@ def test_two_rings_are_two_clusters():
 
 def test_separated_clusters_are_stable_and_noise_is_not():
     rng = np.random.default_rng(0)
-    n_seen = np.ones(1000, dtype=np.int64)
     group = np.arange(1000) % 5
     apart = 10 * np.eye(5)[group] + rng.standard_normal((1000, 5))
     noise = rng.standard_normal((1000, 30))
     found = []
     for points in (apart, noise):
-        places = points[rng.choice(1000, 100, replace=False)]
-        found.append(stability(squares(points, places), n_seen, 5))
+        rows = MeasuredRows(Chunk.of([points])).measure()
+        unit = points / np.linalg.norm(points, axis=1, keepdims=True)
+        anchors = Centres.of([unit[rng.choice(1000, 100, replace=False)]])
+        found.append(stability(rows, anchors, 5, Workspace(1)))
     assert found[0] > 0.95
     assert found[1] < STABLE - 0.1
-    assert stability(np.ones((50, 9)), n_seen[:50], 5) == 0.0  # halves of 4
+    assert stability(rows, anchors.take(np.arange(9)), 5, Workspace(1)) == 0.0  # halves of 4

@@ -1,0 +1,238 @@
+"""Rows of every kind, and all that a backend makes of them: for comparing backends bit by bit."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from inputs import parts
+
+KINDS = ("float32", "float64", "csr32", "csr64", "csr32, long", "csr64, long", "none")
+STYLES = ("groups", "ties", "scales", "zeros")
+
+
+@dataclass(frozen=True)
+class Made:
+    """Views as the kernels take them (None, array, CSR parts), and centres and labels for them."""
+
+    views: list[Any]
+    observed: np.ndarray | None
+    weights: list[float]
+    widths: list[int]
+    n_rows: int
+    n_clusters: int
+    seed: int
+
+    @property
+    def rng(self) -> np.random.Generator:
+        return np.random.default_rng(self.seed + 1)
+
+
+def made(seed, n_rows=None, n_clusters=None, kinds=None, widths=None, styles=STYLES) -> Made:
+    rng = np.random.default_rng(seed)
+    n_rows = int(rng.choice([1, 2, 5, 17, 63, 64, 65, 100])) if n_rows is None else n_rows
+    n_clusters = int(rng.choice([1, 2, 3, 5, 8, 9, 17, 33])) if n_clusters is None else n_clusters
+    kinds = list(rng.choice(KINDS, size=rng.integers(1, 5))) if kinds is None else kinds
+    if widths is None:
+        widths = rng.choice([1, 2, 3, 7, 8, 25, 63, 64, 65, 130, 257], size=len(kinds)).tolist()
+    views = [
+        view(rng, kind, n_rows, width, rng.choice(styles)) for kind, width in zip(kinds, widths, strict=True)
+    ]
+    observed = rng.random((n_rows, len(kinds))) < rng.choice([0.5, 0.9]) if rng.random() < 0.6 else None
+    weights = (
+        rng.choice([1.0, 0.3, 1e-4], size=len(kinds)).tolist() if rng.random() < 0.5 else [1.0] * len(kinds)
+    )
+    return Made(views, observed, weights, widths, n_rows, n_clusters, seed)
+
+
+def view(rng, kind, n_rows, width, style):
+    if kind == "none":
+        return None
+    dtype = np.float64 if "64" in kind else np.float32
+    groups = rng.integers(4, size=n_rows)
+    if style == "ties":  # small whole numbers: many rows and distances coincide
+        x = rng.integers(-1, 2, size=(n_rows, width)).astype(dtype)
+    else:
+        x = (2 * rng.standard_normal((4, width))[groups] + rng.standard_normal((n_rows, width))).astype(dtype)
+    if style == "scales":
+        x *= (10.0 ** rng.uniform(-12, 25, size=(n_rows, 1))).astype(dtype)
+    if style == "zeros":
+        x[rng.random(x.shape) < 0.7] = 0
+    again = rng.random(n_rows) < 0.2
+    x[again] = x[rng.integers(n_rows, size=n_rows)][again]
+    x[rng.random(n_rows) < 0.1] = 0
+    if kind.startswith("csr"):
+        x[rng.random(x.shape) < 0.5] = 0
+        return (*parts(x, index=np.int64 if "long" in kind else np.int32), width)
+    x[rng.random(n_rows) < 0.1] = np.nan
+    return x
+
+
+def rows_of(module, given: Made, n_threads=1, *, measured=True):
+    """The backend's rows, their norms and kinds, and the worst kind (None if they are not measured)."""
+    n_views = len(given.views)
+    inverse = np.full((n_views, given.n_rows), 7.0 if measured else 0.0)
+    kinds = np.full((n_views, given.n_rows), 9 if measured else 0, dtype=np.uint8)
+    rows = module.Rows(given.views, given.observed, given.weights, inverse, kinds, False)
+    return rows, inverse, kinds, rows.measure(n_threads) if measured else None
+
+
+def centres_of(module, given: Made, rng):
+    """Some equal to rows, some twice, some a view does not have; a view may have none at all."""
+    values, known = [], np.zeros((len(given.views), given.n_clusters), dtype=bool)
+    for v, (x, width) in enumerate(zip(given.views, given.widths, strict=True)):
+        u = rng.standard_normal((given.n_clusters, width)) * rng.choice([1e-3, 0.3, 1.0])
+        if isinstance(x, np.ndarray) and len(x) and rng.random() < 0.5:
+            u = np.nan_to_num(x[rng.integers(len(x), size=given.n_clusters)].astype(np.float64))
+            u /= np.maximum(np.linalg.norm(u, axis=1, keepdims=True), 1e-300)
+        u = u[rng.integers(given.n_clusters, size=given.n_clusters)]
+        none = rng.random() < 0.15
+        known[v] = False if none else rng.random(given.n_clusters) < 0.8
+        values.append(None if none else u)
+    return module.Centres(values, known)
+
+
+def shown(centres, n_views):
+    """What centres are."""
+    found = []
+    for v in range(n_views):
+        u = centres.values(v)
+        found += [np.zeros(0) if u is None else np.array(u), np.asarray(centres.known(v), dtype=bool)]
+        found += [] if u is None else [np.asarray(centres.squares(v))]
+    return found
+
+
+def nothing(given: Made, n_clusters=None):
+    n_clusters = n_clusters or given.n_clusters
+    sums = [np.zeros((n_clusters, width), dtype=np.int64) for width in given.widths]
+    return sums, np.zeros((len(given.widths), n_clusters), dtype=np.int64)
+
+
+def run(module, given: Made, rng, n_threads, *, begin, size, rules, first, linked, measured=True):
+    """One call of `run_chunks`: what it found, and apart from that the margins."""
+    rows, inverse, *_ = rows_of(module, given, n_threads)
+    n_views = len(given.views)
+    centres = centres_of(module, given, rng)
+    sums, counts = nothing(given)
+    old = rng.integers(given.n_clusters, size=given.n_rows).astype(np.int32)  # -1: only rows without any view
+    old[~(inverse > 0).any(axis=0)] = -1
+    older = np.where(rng.random(given.n_rows) < 0.5, old, -1).astype(np.int32)
+    module.accumulate(rows, None, old if begin == 3 else older, 1, sums, counts, 1)
+    labels, margins = old.copy(), np.full(given.n_rows, np.inf)
+    links = np.zeros((given.n_clusters,) * 2, dtype=np.int64) if linked else None
+    if begin < 2 and not measured:  # read and measured in one go
+        rows, inverse, *_ = rows_of(module, given, measured=False)
+    if begin == 2:
+        nowhere = np.zeros((n_views, given.n_clusters), dtype=bool)
+        centres = module.Centres([None] * n_views, nowhere)
+    n_done, losses, n_iter, _, new = module.run_chunks(
+        *(rows, size, begin, first, sums, counts, centres, links),
+        *(module.Rules(*rules), labels, margins, n_threads),
+    )
+    found = [np.array([n_done, n_iter]), losses, labels, *sums, counts, *shown(new, n_views), inverse]
+    return found + ([links] if linked else []), margins
+
+
+def everything(module, given: Made, n_threads=1):
+    """The results of every function on these rows, by its name."""
+    rng, n_views = given.rng, len(given.views)
+    rows, inverse, kinds, worst = rows_of(module, given, n_threads)
+    found: dict[str, list[np.ndarray]] = {"measure": [inverse, kinds, np.array(worst)]}
+    centres = centres_of(module, given, rng)
+    suited = centres.suited(rows)
+    found["centres"] = shown(centres, n_views)
+    some = rng.permutation(given.n_clusters)[: max(1, given.n_clusters // 2)]
+    found["take"] = shown(centres.take(some), n_views)
+
+    labels = np.full(given.n_rows, -7, dtype=np.int32)
+    module.assign(rows, suited, labels, n_threads)
+    fresh, again = rows_of(module, given, measured=False)[0], labels.copy()
+    module.assign(fresh, centres.suited(fresh), again, n_threads)
+    found["assign"] = [labels, again]
+    found["own distances"] = list(module.own_distances(rows, suited, labels, n_threads))
+    odd = rng.integers(-1, given.n_clusters, size=given.n_rows).astype(np.int32)
+    found["own distances, any label"] = list(module.own_distances(rows, suited, odd, n_threads))
+    for relative in (False, True):
+        found[f"all distances {relative}"] = [module.all_distances(rows, suited, relative, n_threads)]
+
+    near, weights = module.soft_assign(rows, suited, n_threads)
+    links = np.zeros((given.n_clusters,) * 2, dtype=np.int64)
+    module.add_links(near, weights, links)
+    found["soft"] = [near, weights, links]
+
+    sums, counts = nothing(given)
+    module.accumulate(rows, None, odd, 1, sums, counts, n_threads)
+    which = np.sort(rng.permutation(given.n_rows)[: given.n_rows // 2])
+    partly = [x.copy() for x in sums], counts.copy()
+    module.accumulate(rows, which, odd, -1, *partly, n_threads)
+    found["accumulate"] = [*sums, counts, *partly[0], partly[1]]
+    for alpha in (0.0, 0.1, 10.0):
+        found[f"loss {alpha}"] = [np.array(module.loss(centres, sums, counts, alpha))]
+        for fill in (False, True):
+            seen, changed = rng.random(n_views) < 0.8, rng.random(given.n_clusters) < 0.7
+            means = [rng.standard_normal(width) for width in given.widths]
+            new = module.update_centres(centres, sums, counts, seen, changed, alpha, fill, means)
+            found[f"update {alpha} {fill}"] = shown(new, n_views)
+            found[f"loss after {alpha} {fill}"] = [np.array(module.loss(new, sums, counts, alpha))]
+
+    memberships = rng.random((given.n_rows, given.n_clusters))
+    memberships[:, rng.random(given.n_clusters) < 0.2] = 0
+    for alpha, fill, zero_filled in ((0.0, True, False), (0.1, True, True), (10.0, False, False)):
+        soft = module.soft_centres(rows, memberships, alpha, fill, zero_filled, n_threads)
+        found[f"soft centres {alpha}"] = shown(soft, n_views)
+    if given.n_rows:
+        found["seeds"] = [module.draw_seeds(rows, rng.random((given.n_clusters, 3)), n_threads)]
+
+    shard_labels = np.full(given.n_rows, -1, dtype=np.int32)
+    shard = module.Shard(rows, shard_labels)
+    moved = centres
+    for number in range(3):
+        (shard.follow if number else shard.assign)(moved, n_threads)
+        found[f"shard {number}"] = [shard_labels.copy()]
+        sums, counts = nothing(given)
+        module.accumulate(rows, None, shard_labels, 1, sums, counts, 1)
+        there, all_of_them = inverse.any(axis=1), np.ones(given.n_clusters, dtype=bool)
+        zeros = [np.zeros(width) for width in given.widths]
+        moved = module.update_centres(moved, sums, counts, there, all_of_them, 0.1, True, zeros)
+    return found
+
+
+def scaled(module, given: Made, n_threads=1):
+    """What the scales make of the rows."""
+    found, rng = {}, given.rng
+    for v, (x, width) in enumerate(zip(given.views, given.widths, strict=True)):
+        mean, weights = rng.standard_normal(width), rng.random(width) + 1e-3
+        if isinstance(x, tuple):
+            out = np.empty_like(x[0])
+            columns = np.where(rng.random(len(x[1])) < 0.1, width + 3, x[1]).astype(x[1].dtype)
+            module.weigh_entries(x[0], columns, weights, out, n_threads)
+            found[f"entries {v}"] = [out]
+        elif x is not None:
+            x, wanted = x.copy(), rng.random(len(x)) < 0.8
+            largest = np.finfo(x.dtype).max
+            x[: len(x) // 4] = rng.uniform(-1, 1, size=x[: len(x) // 4].shape) * largest
+            x[len(x) // 2 : len(x) // 2 + 2] = mean
+            x[-1:, 0], x[-2:-1, -1] = np.inf, np.nan
+            out, weighed = np.empty_like(x), np.empty_like(x)
+            present = module.standardise(x, wanted, mean, weights, out, n_threads)
+            module.weigh_rows(x, weights, weighed, n_threads)
+            found[f"standard {v}"] = [np.asarray(present), out, weighed]
+    return found
+
+
+def digest(found: dict[str, list[np.ndarray]]) -> str:
+    told = hashlib.sha256()
+    for name, arrays in found.items():
+        told.update(name.encode())
+        for array in arrays:
+            told.update(f"{array.dtype} {array.shape}".encode())
+            told.update(np.ascontiguousarray(array).tobytes())
+    return told.hexdigest()
+
+
+def as_csr(view):
+    return scipy.sparse.csr_array(view[:3], shape=(len(view[2]) - 1, view[3]))

@@ -1,0 +1,303 @@
+"""The compiled core gives the bits of its specification, whatever the rows, threads and processor."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from battery import KINDS, Made, digest, everything, made, rows_of, run, scaled
+from inputs import parts
+from viewpass.kernels import reference
+from viewpass.kernels.grid import ABSENT, EXTREME, INFINITE, LANES, OUTSIDE, PARTLY_NAN, PRESENT, UNSORTED
+from viewpass.kernels.native import native
+
+pytestmark = pytest.mark.skipif(native is None, reason="nothing is compiled here: there is one engine only")
+
+SEEDS = st.integers(0, 2**32 - 1)
+THREADS = (1, 2, 5)
+tried = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def assert_same(mine, theirs):
+    assert mine.keys() == theirs.keys()
+    for name, arrays in mine.items():
+        for one, other in zip(arrays, theirs[name], strict=True):
+            assert one.dtype == other.dtype, name
+            np.testing.assert_array_equal(one, other, err_msg=name)
+
+
+@tried
+@given(SEEDS, st.sampled_from(THREADS))
+def test_every_function(seed, n_threads):
+    case = made(seed)
+    assert_same(everything(native, case, n_threads), everything(reference, case))
+
+
+@tried
+@given(SEEDS, st.sampled_from(THREADS))
+def test_scales(seed, n_threads):
+    case = made(seed)
+    assert_same(scaled(native, case, n_threads), scaled(reference, case))
+
+
+# Widths past the lanes, a panel, a block of columns; clusters past a vector and a panel; rows past a tile.
+EDGES = [
+    (191, 7, ("float32", "float64"), (64, 65)),
+    (192, 8, ("float64",), (256,)),
+    (193, 16, ("float32",), (257,)),
+    (193, 17, ("csr32", "csr64, long"), (300, 63)),
+    (385, 40, ("float32", "csr64", "none", "float64"), (5, 600, 3, 70)),
+    (60, 100, ("float64", "float32"), (6, 3)),
+    (1, 3, ("float32",), (1,)),
+    (0, 2, ("float32", "csr32"), (4, 3)),
+    (130, 4, ("float32",) * 70, (2,) * 70),
+]
+
+
+@pytest.mark.parametrize(("n_rows", "n_clusters", "kinds", "widths"), EDGES)
+def test_shapes_at_the_edge(n_rows, n_clusters, kinds, widths):
+    for seed in range(3):
+        case = made(seed, n_rows, n_clusters, kinds, list(widths))
+        expected = everything(reference, case)
+        for n_threads in THREADS:
+            assert_same(everything(native, case, n_threads), expected)
+
+
+@st.composite
+def runs(draw):
+    return {
+        "begin": draw(st.integers(0, 3)),
+        "size": draw(st.sampled_from([1, 7, 64, 1000])),
+        "rules": (
+            draw(st.sampled_from([0.0, 0.1, 10.0])),
+            draw(st.integers(1, 20)),
+            draw(st.sampled_from([0.0, 1e-3])),
+            draw(st.booleans()),
+            draw(st.booleans()),
+        ),
+        "first": draw(st.booleans()),
+        "linked": draw(st.booleans()),
+        "measured": draw(st.booleans()),
+    }
+
+
+def assert_same_runs(case: Made, task, n_threads):
+    mine, margins = run(native, case, case.rng, n_threads, **task)
+    theirs, exact = run(reference, case, case.rng, 1, **task)
+    assert_same({"run": mine}, {"run": theirs})
+    # Margins are bounds: never more than what is so.
+    unseen = theirs[2] < 0
+    assert (margins[unseen] == np.inf).all()
+    assert (margins[~unseen] <= exact[~unseen] + 1e-9).all()
+
+
+@tried
+@given(SEEDS, runs(), st.sampled_from(THREADS))
+def test_chunks(seed, task, n_threads):
+    assert_same_runs(made(seed), task, n_threads)
+
+
+LARGE = [
+    ("float32", "float32"),
+    ("float64", "float32"),
+    ("csr32", "csr64"),
+    ("float64", "csr32, long", "none"),
+]
+
+
+@pytest.mark.parametrize("kinds", LARGE)
+@pytest.mark.parametrize("begin", range(4))
+def test_chunks_that_threads_share(kinds, begin):
+    """Enough work for several threads, many updates, ties, and clusters enough for bounds to decide."""
+    for seed, n_clusters in ((0, 12), (1, 40)):
+        case = made(seed, 2500, n_clusters, kinds, [70, 30, 5][: len(kinds)])
+        for size, linked in ((2500, True), (700, False)):
+            rules = 0.1, 20, 0.0, True, False
+            task = {"begin": begin, "size": size, "rules": rules, "first": True, "linked": linked}
+            theirs, _ = run(reference, case, case.rng, 1, **task)
+            for n_threads in THREADS:
+                mine, _ = run(native, case, case.rng, n_threads, **task)
+                assert_same({"run": mine}, {"run": theirs})
+
+
+@pytest.mark.parametrize("kinds", [("float32", "csr32"), ("float64",)])
+def test_more_updates_than_bounds_remember(kinds):
+    """Labels at random move for long."""
+    case = made(5, 900, 30, kinds, [40, 90][: len(kinds)], styles=("groups",))
+    task = {"begin": 2, "size": 900, "rules": (0.0, 80, 0.0, True, False), "first": True, "linked": False}
+    mine, _ = run(native, case, case.rng, 2, **task)
+    theirs, _ = run(reference, case, case.rng, 1, **task)
+    assert_same({"run": mine}, {"run": theirs})
+
+
+def test_a_chunk_with_a_row_to_mend_leaves_the_sums_as_they_were():
+    case = made(3, 300, 4, ("float64", "csr64"), [9, 12], styles=("groups",))
+    case.views[0][250] = 1e-300
+    task = {"begin": 0, "size": 100, "rules": (0.1, 5, 0.0, True, False), "first": False, "linked": True}
+    for n_threads in THREADS:
+        mine, _ = run(native, case, case.rng, n_threads, measured=False, **task)
+        theirs, _ = run(reference, case, case.rng, 1, measured=False, **task)
+        assert mine[0][0] == 200
+        same = slice(0, 200)  # whose norms and labels are not those of the chunk that was not done
+        assert_same(
+            {"run": [*mine[:2], mine[2][same], *mine[3:-2], mine[-2][:, same], mine[-1]]},
+            {"run": [*theirs[:2], theirs[2][same], *theirs[3:-2], theirs[-2][:, same], theirs[-1]]},
+        )
+
+
+# ---- rows that are not as they should be
+
+
+def kinds_of(module, views, n_rows, observed=None, n_threads=1):
+    case = Made(views, observed, [1.0] * len(views), [], n_rows, 1, 0)
+    _, inverse, kinds, worst = rows_of(module, case, n_threads)
+    return inverse, kinds, worst
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("width", [1, 2, LANES - 1, LANES + 1, 200])
+def test_faults_are_told_apart(dtype, width):
+    x = np.ones((600, width), dtype=dtype)
+    x[1, width // 2] = np.nan
+    x[2, 0], x[3, width // 2], x[4], x[5] = np.nan, np.inf, np.nan, 0
+    x[8, :1], x[8, -1:] = np.nan, np.inf
+    partly = PARTLY_NAN if width > 1 else ABSENT
+    expected = {0: PRESENT, 1: partly, 2: partly, 3: INFINITE, 4: ABSENT, 5: ABSENT}
+    expected[8] = partly if width > 1 else INFINITE
+    if dtype == np.float64:
+        x[6], x[7] = 1e-300, 1e300
+        expected |= {6: EXTREME, 7: EXTREME}
+    dense = np.isfinite(x) | True
+    forms = [
+        x,
+        (
+            x.ravel(),
+            np.tile(np.arange(width, dtype=np.int32), 600),
+            np.arange(601, dtype=np.int32) * width,
+            width,
+        ),
+    ]
+    assert dense.all()
+    for form, observed in itertools.product(forms, (None, np.arange(600)[:, None] % 3 > 0)):
+        theirs = kinds_of(reference, [form], 600, observed)
+        for n_threads in THREADS:
+            mine = kinds_of(native, [form], 600, observed, n_threads)
+            for one, other in zip(mine, theirs, strict=True):
+                np.testing.assert_array_equal(one, other)
+        told = {
+            row: ABSENT if observed is not None and not observed[row] else kind
+            for row, kind in expected.items()
+        }
+        assert {row: theirs[1][0, row] for row in told} == told
+        assert (theirs[0][0, [row for row, kind in told.items() if kind != PRESENT]] == 0).all()
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_sparse_rows_out_of_order_or_out_of_range_are_told(index):
+    values, columns, starts = parts(np.ones((7, 4)), index=index)
+    columns[4:8], columns[8:12] = [0, 2, 1, 3], [0, 1, 1, 3]
+    columns[12:16], columns[16:20], columns[20:24] = [0, 1, 2, 4], [-1, 1, 2, 3], [3, 1, 9, 0]
+    for module in (native, reference):
+        _, kinds, worst = kinds_of(module, [(values, columns, starts, 4)], 7)
+        assert kinds[0].tolist() == [PRESENT, UNSORTED, UNSORTED, OUTSIDE, OUTSIDE, OUTSIDE, PRESENT]
+        assert worst == OUTSIDE
+
+
+@pytest.mark.parametrize(
+    "starts", [[0, 5, 3, 8], [-1, 2, 4, 8], [0, 2, 4, 9], [0, 4, 8]], ids=["fall", "below", "beyond", "short"]
+)
+def test_row_starts_that_would_be_read_past_the_end_are_refused(starts):
+    view = np.ones(8), np.tile(np.arange(4, dtype=np.int32), 2), np.array(starts, dtype=np.int32), 4
+    with pytest.raises(ValueError, match="CSR"):
+        rows_of(native, Made([view], None, [1.0], [4], 3, 1, 0))
+
+
+def test_what_does_not_fit_is_refused():
+    case = made(0, 10, 3, ("float32",), [4])
+    rows = rows_of(native, case)[0]
+    wide = native.Centres([np.ones((3, 5))], np.ones((1, 3), dtype=bool))
+    labels = np.zeros(10, dtype=np.int32)
+    with pytest.raises(ValueError, match="width"):
+        native.assign(rows, wide, labels, 1)
+    good = native.Centres([np.ones((3, 4))], np.ones((1, 3), dtype=bool))
+    with pytest.raises(ValueError, match="label"):
+        native.own_distances(rows, good, labels + 3, 1)
+    with pytest.raises(ValueError, match="label"):
+        native.assign(rows, good, labels[:4].copy(), 1)
+    with pytest.raises(TypeError):
+        native.Rows([np.ones((10, 4), dtype=np.int32)], None, [1.0], *rows_of(native, case)[1:3], False)
+
+
+# ---- processors
+
+BATTERY = """
+from battery import KINDS, digest, everything, made, run, scaled
+from viewpass._native import kernels
+import viewpass._native as native
+print(kernels())
+for seed in range(12):
+    case = made(seed, 400, 11 + seed, [KINDS[seed % 6], KINDS[(seed + 1) % 6]], [1 + 23 * seed, 64])
+    found = everything(native, case, 2)
+    for begin in range(4):
+        task = {"begin": begin, "size": 150, "rules": (0.1, 20, 0.0, True, False), "first": True, "linked": True}
+        found[f"run {begin}"] = run(native, case, case.rng, 2, **task)[0]
+    print(digest(found), digest(scaled(native, case)))
+"""
+
+
+def told(kernels):
+    where = {"VIEWPASS_KERNELS": kernels, "PYTHONPATH": os.pathsep.join(sys.path)}
+    words = [sys.executable, "-c", BATTERY]
+    return subprocess.run(words, env={**os.environ, **where}, capture_output=True, text=True, check=False)
+
+
+def test_every_processor_gives_the_same_bits():
+    portable, fast = told("portable"), told("avx2")
+    assert portable.returncode == 0, portable.stderr
+    name, *digests = portable.stdout.splitlines()
+    assert name == "portable"
+    assert len(digests) == 12
+    if fast.returncode and "this build and processor have 'portable'." in fast.stderr:
+        pytest.skip("this build, or this processor, has no other")
+    assert fast.returncode == 0, fast.stderr
+    assert fast.stdout.splitlines() == ["avx2", *digests]
+
+
+def test_kernels_that_are_not_there_are_refused():
+    found = told("fast")
+    assert found.returncode
+    assert "VIEWPASS_KERNELS is 'fast'" in found.stderr
+
+
+# ---- least squares
+
+
+@tried
+@given(SEEDS, st.integers(1, 9), st.integers(0, 30), st.sampled_from(THREADS))
+def test_nnls(seed, size, n_rows, n_threads):
+    rng = np.random.default_rng(seed)
+    factors = rng.standard_normal((size + 2, size)) * 10.0 ** rng.uniform(-3, 3)
+    gram = factors.T @ factors
+    products = rng.standard_normal((n_rows, size)) * np.trace(gram)
+    start = (
+        np.maximum(rng.standard_normal((n_rows, size)), 0.0)
+        if rng.random() < 0.5
+        else np.zeros((n_rows, size))
+    )
+    mine, theirs = start.copy(), start.copy()
+    native.nnls(gram, products, mine, n_threads)
+    reference.nnls(gram, products, theirs, 1)
+    np.testing.assert_array_equal(mine, theirs)
+
+
+def test_kinds_are_all_tried():
+    assert {type(x) for seed in range(30) for x in made(seed).views} == {np.ndarray, tuple, type(None)}
+    assert digest({"a": [np.ones(2)]}) != digest({"a": [np.zeros(2)]})
+    assert len(set(KINDS)) == 7
