@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from graphs import graphs, random_links, scaled
 from viewpass.kernels.native import native
-from viewpass.kernels.reference import spectrum as spectrum_reference
+from viewpass.kernels.reference import eigen as spectrum_reference
 
 compiled = pytest.mark.skipif(native is None, reason="nothing is compiled here: there is one engine only")
 ENGINES = [spectrum_reference] if native is None else [native, spectrum_reference]

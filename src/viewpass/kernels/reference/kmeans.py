@@ -9,7 +9,7 @@ import numpy as np
 
 from viewpass.kernels.grid import Array, Floats, Integers, Labels
 from viewpass.kernels.links import UNIT
-from viewpass.kernels.reference.spectrum import Draws
+from viewpass.kernels.reference.eigen import Draws
 
 MOST_ITERATIONS = 100
 BEYOND = 2.0**1000  # any distance
