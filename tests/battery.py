@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 
 from inputs import parts
 
@@ -232,7 +231,3 @@ def digest(found: dict[str, list[np.ndarray]]) -> str:
             told.update(f"{array.dtype} {array.shape}".encode())
             told.update(np.ascontiguousarray(array).tobytes())
     return told.hexdigest()
-
-
-def as_csr(view):
-    return scipy.sparse.csr_array(view[:3], shape=(len(view[2]) - 1, view[3]))

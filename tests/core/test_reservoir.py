@@ -110,7 +110,7 @@ def test_rows_keep_their_scale_whatever_form_they_come_to_have():
     total = Statistics(K, WIDTHS)
     for chunk in chunks:
         mine = labels[chunk.start : chunk.start + 50]
-        total.move(MeasuredRows(chunk).measure(), np.arange(50), mine, 1)
+        total.move(MeasuredRows(chunk).measure(), mine, 1)
     assert stream.model.total == total
 
 

@@ -40,7 +40,7 @@ def by_steps(rows, n_clusters, rules, seed):
     """What a start does with views of other kinds."""
     rng = np.random.default_rng(seed)
     (outcome,) = start._from_seeds(rows, n_clusters, 1, rules, Workspace(1), rng)
-    return outcome.decision.labels, Products.of(outcome.total)
+    return outcome.labels, Products.of(outcome.total)
 
 
 def few_at_a_time(rows, n_clusters, rules, workspace, seed):
@@ -77,9 +77,9 @@ def test_dense_rows_start_as_sparse_ones_do():
         start.merged(case_of(x, observed), 5, rules, Workspace(2), np.random.default_rng(3))
         for x in (views, dense)
     )
-    assert small.all_sparse(case_of(views, observed))
-    assert not small.all_sparse(case_of(dense, observed))
-    assert np.array_equal(one.decision.labels, other.decision.labels)
+    assert case_of(views, observed).sparse
+    assert not case_of(dense, observed).sparse
+    assert np.array_equal(one.labels, other.labels)
     assert one.total == other.total
 
 

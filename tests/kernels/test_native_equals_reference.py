@@ -174,7 +174,6 @@ def test_faults_are_told_apart(dtype, width):
     if dtype == np.float64:
         x[6], x[7] = 1e-300, 1e300
         expected |= {6: EXTREME, 7: EXTREME}
-    dense = np.isfinite(x) | True
     forms = [
         x,
         (
@@ -184,7 +183,6 @@ def test_faults_are_told_apart(dtype, width):
             width,
         ),
     ]
-    assert dense.all()
     for form, observed in itertools.product(forms, (None, np.arange(600)[:, None] % 3 > 0)):
         theirs = kinds_of(reference, [form], 600, observed)
         for n_threads in THREADS:
@@ -246,8 +244,8 @@ for seed in range(12):
     case = made(seed, 400, 11 + seed, [KINDS[seed % 6], KINDS[(seed + 1) % 6]], [1 + 23 * seed, 64])
     found = everything(native, case, 2)
     for begin in range(4):
-        task = {"begin": begin, "size": 150, "rules": (0.1, 20, 0.0, True, False), "first": True, "linked": True}
-        found[f"run {begin}"] = run(native, case, case.rng, 2, **task)[0]
+        task = {"size": 150, "rules": (0.1, 20, 0.0, True, False), "first": True, "linked": True}
+        found[f"run {begin}"] = run(native, case, case.rng, 2, begin=begin, **task)[0]
     print(digest(found), digest(scaled(native, case)))
 """
 
