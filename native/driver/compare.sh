@@ -25,6 +25,7 @@ find_first() { # of several programs, the one that is there
 build() {
     local name=$1 type=$2 compiler=$3 generator=()
     if command -v ninja >/dev/null; then generator=(-G Ninja); fi
+    rm -rf "$folder/$name"/CMakeCache.txt "$folder/$name"/CMakeFiles/[0-9]* # compilers may have moved; objects stay
     cmake -S native -B "$folder/$name" "${generator[@]}" -DVIEWPASS_DRIVER=ON -DVIEWPASS_REQUIRED=ON \
         -DCMAKE_BUILD_TYPE="$type" -DCMAKE_CXX_COMPILER="$compiler" "${@:4}" >"$folder/$name.log" 2>&1 &&
         cmake --build "$folder/$name" --parallel 2 >>"$folder/$name.log" 2>&1 || { cat "$folder/$name.log"; exit 1; }

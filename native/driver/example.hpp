@@ -1,4 +1,4 @@
-// Rows for the driver, made of whole numbers and powers of two: no processor can make others.
+// Rows for the driver. Making them is exact, but for the rounding to float32: no processor makes others.
 #pragma once
 
 #include <memory>
@@ -62,7 +62,7 @@ class Example {
       observed_[i * kViews + v] = !nothing && below(4) != 0;
       for (std::size_t j = 0; j < kWidths[v]; ++j) {
         const bool stored = v < 2 || (j * 7 + group) % 16 == 0 || below(32) == 0;
-        if (stored) add_value(v, j, (pattern(group, v, j) * 3.0 + double(below(65)) - 32.0) * length);
+        if (stored) add_value(v, j, (pattern(group, v, j) * 3.0 + draws_.next() * 64.0 - 32.0) * length);
       }
     }
     end_row();
