@@ -10,14 +10,15 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kKeptBytes = std::size_t(1) << 26;  // distances are kept between updates where they fit
-constexpr std::size_t kSmall = std::size_t(1) << 21;      // multiplications that one thread does sooner than two
-constexpr std::size_t kMostPairs = 16;                    // clusters so few that they are compared one by one
-constexpr std::size_t kTogether = 16;                     // rows whose bounds are checked before any is compared
-constexpr std::size_t kSpanRows = 96;                     // of a task that reassigns rows, at least
+constexpr std::size_t kSmall = std::size_t(1) << 21;  // multiplications that one thread does sooner than two
+constexpr std::size_t kMostPairs = 16;                // clusters so few that they are compared one by one
+constexpr std::size_t kTogether = 16;                 // rows whose bounds are checked before any is compared
+constexpr std::size_t kSpanRows = 96;                 // of a task that reassigns rows, at least
 
 }  // namespace
 
-void Assignment::begin(const Rows& rows, std::size_t n_clusters, Span<int32_t> labels, Team& team, bool again) {
+void Assignment::begin(const Rows& rows, std::size_t n_clusters, Span<int32_t> labels, Team& team,
+                       bool again) {
   rows_ = rows;
   labels_ = labels;
   n_clusters_ = n_clusters, n_padded_ = round_up(n_clusters, kVector);
@@ -53,7 +54,8 @@ double Assignment::n_compared() const {
   return n;
 }
 
-void Assignment::assign_tile(std::size_t begin, std::size_t end, const Centres& centres, AssignScratch& mine) {
+void Assignment::assign_tile(std::size_t begin, std::size_t end, const Centres& centres,
+                             AssignScratch& mine) {
   mine.which.clear();
   for (std::size_t i = begin; i < end; ++i) mine.which.push_back(uint32_t(i));
   assign_rows(mine.which, centres, mine);
@@ -63,7 +65,8 @@ void Assignment::assign_tile(std::size_t begin, std::size_t end, const Centres& 
 void Assignment::assign_rows(Span<const uint32_t> which, const Centres& centres, AssignScratch& mine) {
   float* lines = kept_ ? nullptr : mine.lines.room(which.size() * n_padded_).data();
   mine.line_of.resize(which.size());
-  for (std::size_t r = 0; r < which.size(); ++r) mine.line_of[r] = lines ? lines + r * n_padded_ : line(which[r]);
+  for (std::size_t r = 0; r < which.size(); ++r)
+    mine.line_of[r] = lines ? lines + r * n_padded_ : line(which[r]);
   distance_pass(rows_, which, centres, mine.line_of, mine.pass);
   const auto now = uint32_t(drift_.n_updates());
   for (std::size_t r = 0; r < which.size(); ++r) {
@@ -106,7 +109,8 @@ void Assignment::reassign(const Centres& centres) {
   });
   known_ = kept_;  // every row has been assigned by distances at least once
   moved_.clear();
-  for (const AssignScratch& mine : scratch_) moved_.insert(moved_.end(), mine.moved.begin(), mine.moved.end());
+  for (const AssignScratch& mine : scratch_)
+    moved_.insert(moved_.end(), mine.moved.begin(), mine.moved.end());
   if (drift_.full()) {
     if (known_)
       for_tasks(n_spans, [&](std::size_t span, std::size_t worker) {
@@ -123,9 +127,11 @@ void Assignment::note(uint32_t i, int32_t before, AssignScratch& mine) {
   mine.moved.push_back(i);
 }
 
-void Assignment::reassign_span(std::size_t begin, std::size_t end, const Centres& centres, AssignScratch& mine) {
+void Assignment::reassign_span(std::size_t begin, std::size_t end, const Centres& centres,
+                               AssignScratch& mine) {
   mine.doubtful.clear();
-  for (std::size_t first = begin; first < end; first += kTogether) {  // rows come near while others are checked
+  for (std::size_t first = begin; first < end;
+       first += kTogether) {  // rows come near while others are checked
     mine.which.clear();
     for (std::size_t i = first; i < std::min(first + kTogether, end); ++i)
       if (labels_[i] >= 0 && may_have_moved(i, mine)) {
@@ -207,7 +213,8 @@ bool Assignment::compare_with_few(std::size_t i, const Centres& centres, AssignS
     if (drift_.moved_after(k, assigned_at_[i])) mine.near_moved.push_back(k);
   if (mine.near_moved.size() < n_near) off = slack_[i];  // what was computed of the others still holds
   pair_distances(rows_, i, centres, mine.near_moved, mine.found, mine.pass);
-  for (std::size_t p = 0; p < mine.near_moved.size(); ++p) distances[mine.near_moved[p]] = float(mine.found[p]);
+  for (std::size_t p = 0; p < mine.near_moved.size(); ++p)
+    distances[mine.near_moved[p]] = float(mine.found[p]);
   mine.n_compared += double(mine.near_moved.size()) / double(n_clusters_);
   uint32_t best = 0;
   double nearest = kInfinity, next = kInfinity;

@@ -10,14 +10,14 @@ namespace viewpass {
 /// What a thread needs to assign rows.
 struct AssignScratch {
   PassScratch pass;
-  Buffer<float> lines;                  // distances that are not kept
+  Buffer<float> lines;  // distances that are not kept
   std::vector<float*> line_of;
   std::vector<uint32_t> which, doubtful, moved, near, near_moved, moved_clusters;
   std::vector<int32_t> labels_before;
   std::vector<double> found;
   std::vector<const float*> changes;
-  Centres picked;                       // those of moved_clusters
-  double n_compared = 0.0;              // rows, in parts where not with all clusters
+  Centres picked;           // those of moved_clusters
+  double n_compared = 0.0;  // rows, in parts where not with all clusters
 };
 
 /// The labels of a chunk's rows, and by how much each row's own cluster is nearest, at least.
@@ -26,8 +26,8 @@ class Assignment {
   /// New rows, not assigned yet. `again`: they will be reassigned.  OUT labels.
   void begin(const Rows& rows, std::size_t n_clusters, Span<int32_t> labels, Team& team, bool again = true);
 
-  /// Assigns all rows, measuring them first if nobody has; `then(begin, end, worker)` is called for every tile
-  /// while it is in cache. Gives the worst kind of row met.
+  /// Assigns all rows, measuring them first if nobody has; `then(begin, end, worker)` is called for every
+  /// tile while it is in cache. Gives the worst kind of row met.
   template <class Then>
   Kind assign(const Centres& centres, const Then& then) {
     errors_ = ErrorBounds(centres);
@@ -37,7 +37,8 @@ class Assignment {
       const std::size_t begin = tile * size, end = std::min(begin + size, rows_.n_rows);
       if (!rows_.measured) {
         const auto kind = uint8_t(rows_.measure(begin, end));
-        for (uint8_t known = worst; kind > known && !worst.compare_exchange_weak(known, kind);) {}
+        for (uint8_t known = worst; kind > known && !worst.compare_exchange_weak(known, kind);) {
+        }
       }
       assign_tile(begin, end, centres, scratch_[worker]);
       then(begin, end, worker);
@@ -99,15 +100,15 @@ class Assignment {
   ErrorBounds errors_;
   Drift drift_;
   Span<int32_t> labels_;
-  std::vector<double> margins_;       // by how much the own cluster is nearest, at least
-  std::vector<double> slack_;         // what the distances may be off by
-  std::vector<uint32_t> as_of_;       // the update until which the distances hold, as bounds,
-  std::vector<uint32_t> assigned_at_; // and the one until which they are what was computed
-  std::vector<int32_t> before_;       // labels of rows that moved, until then
+  std::vector<double> margins_;        // by how much the own cluster is nearest, at least
+  std::vector<double> slack_;          // what the distances may be off by
+  std::vector<uint32_t> as_of_;        // the update until which the distances hold, as bounds,
+  std::vector<uint32_t> assigned_at_;  // and the one until which they are what was computed
+  std::vector<int32_t> before_;        // labels of rows that moved, until then
   std::vector<uint32_t> moved_;
-  Buffer<float> distances_;           // rows x clusters (padded)
-  bool kept_ = false;                 // whether there is room for the distances,
-  bool known_ = false;                // and they are known
+  Buffer<float> distances_;  // rows x clusters (padded)
+  bool kept_ = false;        // whether there is room for the distances,
+  bool known_ = false;       // and they are known
   std::vector<AssignScratch> scratch_;
 };
 

@@ -19,7 +19,8 @@ void Drift::begin(std::size_t n_views, std::size_t n_clusters, bool remembered) 
   n_updates_ = first_ = 0;
   remembered_ = remembered;
   rise_.resize(n_views), fall_.resize(n_views), lowest_.resize(n_views);
-  for (std::size_t v = 0; v < n_views; ++v) rise_[v].assign(n_clusters, 0.0), fall_[v].assign(n_clusters, 0.0);
+  for (std::size_t v = 0; v < n_views; ++v)
+    rise_[v].assign(n_clusters, 0.0), fall_[v].assign(n_clusters, 0.0);
   moved_.assign(n_clusters, 0);
 }
 
@@ -54,9 +55,10 @@ void Drift::finish_update(double magnitude) {
   }
 }
 
-// Falls f are added up in float32 over at most 31 updates, then to a distance of size at most `magnitude`, at most
-// once per update. Each of these additions loses at most 2^-24 of (magnitude + sum of |f|). So every update pays
-// ahead: 2^-17 of its own |f| is more than 2 x 31 roundings of it, and the guard more than 2 of the magnitude.
+// Falls f are added up in float32 over at most 31 updates, then to a distance of size at most `magnitude`, at
+// most once per update. Each of these additions loses at most 2^-24 of (magnitude + sum of |f|). So every
+// update pays ahead: 2^-17 of its own |f| is more than 2 x 31 roundings of it, and the guard more than 2 of
+// the magnitude.
 void Drift::remember(std::size_t v, double guard) {
   const std::size_t now = n_updates_ - 1 - first_;
   for (std::size_t since = 0; since <= now; ++since) {

@@ -1,4 +1,5 @@
-// How far moving centres can have changed a row's distances: rows whose margin that cannot use up keep their label.
+// How far moving centres can have changed a row's distances: rows whose margin that cannot use up keep their
+// label.
 //
 // With |x| <= 1 a view's distance |u|^2 - 2 x.u changes by (|u'|^2 - |u|^2) - 2 x.(u' - u), which lies within
 // 2 |u' - u| of its first part: at most a rise, at least a (negative) fall.

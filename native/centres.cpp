@@ -15,7 +15,12 @@ constexpr std::size_t kColumns = 4096;  // of a part of a sparse layout
 }  // namespace
 
 ViewCentres::ViewCentres(std::size_t n, std::size_t columns, bool sparse)
-    : width(columns), n_clusters(n), squares(n, 0.0), traces(n, 0.0), known(n, 0), sparse_(sparse),
+    : width(columns),
+      n_clusters(n),
+      squares(n, 0.0),
+      traces(n, 0.0),
+      known(n, 0),
+      sparse_(sparse),
       values_(n * columns, 0.0) {
   make_room();
 }
@@ -82,7 +87,8 @@ void ViewCentres::lay_out(std::size_t part, Span<const char> changed) {
     return;
   }
   const std::size_t first = part * kPanel, n = std::min(kPanel, n_clusters - first);
-  if (std::none_of(changed.begin() + first, changed.begin() + first + n, [](char c) { return c != 0; })) return;
+  if (std::none_of(changed.begin() + first, changed.begin() + first + n, [](char c) { return c != 0; }))
+    return;
   float* panel = layout_.data() + first * width;
   for (std::size_t j = 0; j < width; ++j)
     for (std::size_t c = 0; c < n; ++c) panel[j * kPanel + c] = narrow_[(first + c) * width + j];

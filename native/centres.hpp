@@ -38,8 +38,8 @@ class ViewCentres {
   double longest() const;
   double trace_of(std::size_t k, Span<const int64_t> sums) const;
 
-  /// Eq. 13 for one cluster: u = R / (T + alpha); without rows it is filled, by `mean` where it has no last centre.
-  /// Gives |u - u before|^2.
+  /// Eq. 13 for one cluster: u = R / (T + alpha); without rows it is filled, by `mean` where it has no last
+  /// centre. Gives |u - u before|^2.
   double renew(std::size_t k, Span<const int64_t> sums, int64_t count, double alpha, Fill fill,
                const std::vector<double>& mean, std::vector<double>& scratch);
   /// Whether a cluster without rows keeps its last centre.

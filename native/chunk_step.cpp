@@ -35,7 +35,8 @@ Progress ChunkStep::run(Rows& rows, std::size_t size, Begin begin, bool first, S
 }
 
 /// False if a row must be mended or refused: nothing has changed then.
-bool ChunkStep::run_chunk(const Rows& rows, Begin begin, bool first, Span<int32_t> labels, Progress& progress) {
+bool ChunkStep::run_chunk(const Rows& rows, Begin begin, bool first, Span<int32_t> labels,
+                          Progress& progress) {
   assignment_.begin(rows, state_.centres.n_clusters, labels, team_);
   means_.assign(rows.n_views(), {});
   std::size_t n_done = 0;
@@ -76,19 +77,20 @@ bool ChunkStep::assign_and_add() {
   const bool mixed = state_.links.data() != nullptr;
   std::vector<SoftScratch> soft_scratch(mixed ? team_.size() : 0);
   if (mixed) soft_.resize(assignment_.rows().n_rows, n_clusters);
-  const Kind worst = assignment_.assign(state_.centres, [&](std::size_t begin, std::size_t end, std::size_t worker) {
-    const Rows& rows = assignment_.rows();
-    AssignScratch& mine = assignment_.scratch(worker);
-    for (std::size_t i = begin; mixed && i < end; ++i)
-      soft_assign_row(rows, i, state_.centres, assignment_.line(i, mine, begin), assignment_.slack(i), soft_,
-                      soft_scratch[worker]);
-    Groups& groups = groups_[worker];
-    groups.sort(n_clusters, mine.which, [&](std::size_t i) { return assignment_.labels()[i]; });
-    const ExactSums& sums = worker == 0 ? state_.total : parts_[worker].get();
-    for (std::size_t k = 0; k < n_clusters; ++k)
-      if (const Span<const uint32_t> some = groups.of(k); !some.empty())
-        for (std::size_t v : dense) sums.add(rows, v, k, some, 1);
-  });
+  const Kind worst =
+      assignment_.assign(state_.centres, [&](std::size_t begin, std::size_t end, std::size_t worker) {
+        const Rows& rows = assignment_.rows();
+        AssignScratch& mine = assignment_.scratch(worker);
+        for (std::size_t i = begin; mixed && i < end; ++i)
+          soft_assign_row(rows, i, state_.centres, assignment_.line(i, mine, begin), assignment_.slack(i),
+                          soft_, soft_scratch[worker]);
+        Groups& groups = groups_[worker];
+        groups.sort(n_clusters, mine.which, [&](std::size_t i) { return assignment_.labels()[i]; });
+        const ExactSums& sums = worker == 0 ? state_.total : parts_[worker].get();
+        for (std::size_t k = 0; k < n_clusters; ++k)
+          if (const Span<const uint32_t> some = groups.of(k); !some.empty())
+            for (std::size_t v : dense) sums.add(rows, v, k, some, 1);
+      });
   if (assignment_.n_workers() > 1)
     assignment_.for_tasks(n_clusters, [&](std::size_t k, std::size_t) {
       for (std::size_t worker = 1; worker < assignment_.n_workers(); ++worker) {
@@ -160,7 +162,8 @@ void ChunkStep::settle(bool first, std::size_t n_done, double last_loss, Progres
   progress.n_iter += n_iter - n_before + n_done;
 }
 
-// ---- centres -----------------------------------------------------------------------------------------------
+// ---- centres
+// -----------------------------------------------------------------------------------------------
 
 /// The chunk's means that an empty cluster may want, before threads share the work.
 void ChunkStep::find_means(Fill fill) {
@@ -205,7 +208,8 @@ void ChunkStep::update(bool first, bool begins) {
   assignment_.drift().finish_update(std::max(before, ErrorBounds(state_.centres).magnitude));
 }
 
-void ChunkStep::update_cluster(std::size_t v, std::size_t k, Fill fill, bool begins, std::vector<double>& scratch) {
+void ChunkStep::update_cluster(std::size_t v, std::size_t k, Fill fill, bool begins,
+                               std::vector<double>& scratch) {
   ViewCentres& u = state_.centres.views[v];
   const ExactSums& total = state_.total;
   Drift& drift = assignment_.drift();
@@ -216,7 +220,8 @@ void ChunkStep::update_cluster(std::size_t v, std::size_t k, Fill fill, bool beg
   }
   if (!changed_[k] && u.ready) return;
   const double before = u.squares[k];
-  const double shift = u.renew(k, total.sums[v][k], total.counts[v][k], rules_.alpha, fill, means_[v], scratch);
+  const double shift =
+      u.renew(k, total.sums[v][k], total.counts[v][k], rules_.alpha, fill, means_[v], scratch);
   if (!u.ready)
     drift.move_without_bound(v, k);
   else if (shift > 0.0)
@@ -254,12 +259,14 @@ void update_centres(Centres& centres, const ExactSums& total, Span<const char> s
   for (std::size_t v = 0; v < centres.n_views(); ++v) {
     ViewCentres& u = centres.views[v];
     if (!seen[v]) {
-      for (std::size_t k = 0; u.ready && k < total.n_clusters; ++k) u.traces[k] = u.trace_of(k, total.sums[v][k]);
+      for (std::size_t k = 0; u.ready && k < total.n_clusters; ++k)
+        u.traces[k] = u.trace_of(k, total.sums[v][k]);
       continue;
     }
     for (std::size_t k = 0; k < total.n_clusters; ++k) {
       if (!changed[k] && u.ready) continue;
-      u.renew(k, total.sums[v][k], total.counts[v][k], alpha, fill ? Fill::last_centre : Fill::zero, means[v], scratch);
+      u.renew(k, total.sums[v][k], total.counts[v][k], alpha, fill ? Fill::last_centre : Fill::zero, means[v],
+              scratch);
     }
     u.lay_out();
     u.ready = true;

@@ -43,7 +43,8 @@ class ChunkStep {
   ChunkStep(State& state, const Rules& rules, Team& team) : state_(state), rules_(rules), team_(team) {}
 
   /// Chunks of `size` rows, one after another. INOUT labels; OUT margins.
-  Progress run(Rows& rows, std::size_t size, Begin begin, bool first, Span<int32_t> labels, Span<double> margins);
+  Progress run(Rows& rows, std::size_t size, Begin begin, bool first, Span<int32_t> labels,
+               Span<double> margins);
 
  private:
   bool run_chunk(const Rows& rows, Begin begin, bool first, Span<int32_t> labels, Progress& progress);
@@ -61,18 +62,19 @@ class ChunkStep {
   const Rules& rules_;
   Team& team_;
   Assignment assignment_;
-  std::vector<OwnSums> parts_;         // of each thread but the first: sums of the rows it read
-  std::vector<Groups> groups_;         // of each thread
+  std::vector<OwnSums> parts_;  // of each thread but the first: sums of the rows it read
+  std::vector<Groups> groups_;  // of each thread
   Groups left_, came_;
   std::vector<std::vector<double>> scratch_;  // of each thread
-  std::vector<char> changed_;          // clusters whose sums differ from those the centres were made from
-  std::vector<char> seen_;             // views that some row has
+  std::vector<char> changed_;  // clusters whose sums differ from those the centres were made from
+  std::vector<char> seen_;     // views that some row has
   std::vector<std::vector<double>> means_;
   SoftRows soft_;
 };
 
-/// Eq. 13 by itself, from whole statistics: for centres made elsewhere than in a chunk step. `seen`: views whose
-/// centres are to be made; `means`: what fills a view's centres where a cluster never had one.  INOUT centres.
+/// Eq. 13 by itself, from whole statistics: for centres made elsewhere than in a chunk step. `seen`: views
+/// whose centres are to be made; `means`: what fills a view's centres where a cluster never had one.  INOUT
+/// centres.
 void update_centres(Centres& centres, const ExactSums& total, Span<const char> seen, Span<const char> changed,
                     double alpha, bool fill, const std::vector<std::vector<double>>& means);
 

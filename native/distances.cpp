@@ -14,9 +14,9 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kRounding = 0x1p-24;    // of a float32 operation, relative
-constexpr double kUnderflow = 1e-20;     // what products too small for float32 can add up to
-constexpr double kSafe = 1e18;           // lengths beyond it, or their inverse, take float32 rows out of range
+constexpr double kRounding = 0x1p-24;  // of a float32 operation, relative
+constexpr double kUnderflow = 1e-20;   // what products too small for float32 can add up to
+constexpr double kSafe = 1e18;         // lengths beyond it, or their inverse, take float32 rows out of range
 constexpr std::size_t kTileBytes = std::size_t(1) << 20, kLeastTile = 64, kMostTile = 192;
 
 double n_blocks(double n) { return std::ceil(n / double(kBlock)); }
@@ -52,13 +52,14 @@ ErrorBounds::ErrorBounds(const Centres& centres) : magnitude(1e-30) {
   for (std::size_t v = 0; v < centres.n_views(); ++v) {
     const auto width = double(centres.views[v].width);
     dense_pass_.push_back(pass(v, width));
-    dense_pairs_.push_back(product(v, width / (2.0 * double(kVector)) + 24.0, width) + 3.0 * kRounding * magnitude);
+    dense_pairs_.push_back(product(v, width / (2.0 * double(kVector)) + 24.0, width) +
+                           3.0 * kRounding * magnitude);
   }
 }
 
 // The product of a row (|x| <= 1, values and centres rounded to float32) with a centre, summed in chains of
-// n_added: each of the n_added + 4 roundings loses at most 2^-24 of |x| |u|. Twice that, for 2 x.u; and the row
-// that decides is rounded to the grid, which moves it by at most sqrt(n) 2^-34.
+// n_added: each of the n_added + 4 roundings loses at most 2^-24 of |x| |u|. Twice that, for 2 x.u; and the
+// row that decides is rounded to the grid, which moves it by at most sqrt(n) 2^-34.
 double ErrorBounds::product(std::size_t v, double n_added, double n) const {
   const double relative = (n_added + 4.0) * kRounding;
   if (relative > 0.1) return kInfinity;
@@ -139,8 +140,8 @@ void pass_in_view(const CsrRows<T, Index>& view, Span<const double> inverse, Spa
 
 }  // namespace
 
-void distance_pass(const Rows& rows, Span<const uint32_t> which, const Centres& centres, Span<float* const> lines,
-                   PassScratch& scratch) {
+void distance_pass(const Rows& rows, Span<const uint32_t> which, const Centres& centres,
+                   Span<float* const> lines, PassScratch& scratch) {
   const std::size_t n_padded = centres.n_padded();
   for (std::size_t r = 0; r < which.size(); ++r) {
     float* line = lines[r];
@@ -210,13 +211,14 @@ void pairs_in_view(const CsrRows<T, Index>& view, std::size_t i, double scale, c
 constexpr std::size_t kChains = 8;  // sums that run side by side: each addition waits for the last
 
 template <class Row, class At>
-void exact_products_of(Row value_of, At centre_at, std::size_t n, Span<const uint32_t> clusters, const ViewCentres& u,
-                       std::vector<double>& found) {
+void exact_products_of(Row value_of, At centre_at, std::size_t n, Span<const uint32_t> clusters,
+                       const ViewCentres& u, std::vector<double>& found) {
   for (std::size_t p = 0; p < clusters.size(); p += kChains) {
     const std::size_t n_here = std::min(kChains, clusters.size() - p);
     const double* centres[kChains];
     double sums[kChains] = {};
-    for (std::size_t c = 0; c < kChains; ++c) centres[c] = u.centre(clusters[p + std::min(c, n_here - 1)]).data();
+    for (std::size_t c = 0; c < kChains; ++c)
+      centres[c] = u.centre(clusters[p + std::min(c, n_here - 1)]).data();
     if (n_here > 4)
       for (std::size_t j = 0; j < n; ++j) {
         const double x = value_of(j);
@@ -241,16 +243,18 @@ void exact_in_view(const DenseRows<T>& view, std::size_t i, double scale, const 
                    Span<const uint32_t> clusters, std::vector<double>& found) {
   const T* row = view[i];
   exact_products_of([row, scale](std::size_t j) { return on_grid(double(row[j]) * scale); },
-                    [](const double* centre, std::size_t j) { return centre[j]; }, view.width, clusters, u, found);
+                    [](const double* centre, std::size_t j) { return centre[j]; }, view.width, clusters, u,
+                    found);
 }
 
 template <class T, class Index>
 void exact_in_view(const CsrRows<T, Index>& view, std::size_t i, double scale, const ViewCentres& u,
                    Span<const uint32_t> clusters, std::vector<double>& found) {
   const SparseRow<T, Index> row = view[i];
-  exact_products_of([row, scale](std::size_t p) { return on_grid(double(row.values[p]) * scale); },
-                    [row](const double* centre, std::size_t p) { return centre[std::size_t(row.columns[p])]; }, row.n,
-                    clusters, u, found);
+  exact_products_of(
+      [row, scale](std::size_t p) { return on_grid(double(row.values[p]) * scale); },
+      [row](const double* centre, std::size_t p) { return centre[std::size_t(row.columns[p])]; }, row.n,
+      clusters, u, found);
 }
 
 }  // namespace
@@ -281,8 +285,8 @@ void exact_distances(const Rows& rows, std::size_t i, const Centres& centres, Sp
           rows.views[v]);
 }
 
-uint32_t nearest_exactly(const Rows& rows, std::size_t i, const Centres& centres, Span<const uint32_t> clusters,
-                         std::vector<double>& found) {
+uint32_t nearest_exactly(const Rows& rows, std::size_t i, const Centres& centres,
+                         Span<const uint32_t> clusters, std::vector<double>& found) {
   exact_distances(rows, i, centres, clusters, found);
   return clusters[std::size_t(std::min_element(found.begin(), found.end()) - found.begin())];
 }
@@ -294,7 +298,8 @@ double square_of_row(const Rows& rows, std::size_t i, const Centres& centres) {
   return square;
 }
 
-// ---- distances that are reported ---------------------------------------------------------------------------
+// ---- distances that are reported
+// ---------------------------------------------------------------------------
 
 namespace {
 
@@ -317,8 +322,9 @@ void add_distances(const DenseRows<T>& view, Span<const double> inverse, std::si
 }
 
 template <class T, class Index>
-void add_distances(const CsrRows<T, Index>& view, Span<const double> inverse, std::size_t begin, std::size_t end,
-                   const ViewCentres& u, Span<const double> panels, Grid<double> out, PassScratch& scratch) {
+void add_distances(const CsrRows<T, Index>& view, Span<const double> inverse, std::size_t begin,
+                   std::size_t end, const ViewCentres& u, Span<const double> panels, Grid<double> out,
+                   PassScratch& scratch) {
   double* sums = scratch.unit.room(kExact).data();
   for (std::size_t i = begin; i < end; ++i)
     if (const double scale = inverse[i]; scale > 0.0) {
@@ -365,7 +371,8 @@ void all_distances(const Rows& rows, const Centres& centres, bool relative, Grid
       std::visit(
           [&](const auto& view) {
             if constexpr (!is_none<std::decay_t<decltype(view)>>)
-              add_distances(view, rows.inverse[v], begin, end, centres.views[v], panels[v], out, scratch[worker]);
+              add_distances(view, rows.inverse[v], begin, end, centres.views[v], panels[v], out,
+                            scratch[worker]);
           },
           rows.views[v]);
       const double square = rows.weights[v];
@@ -415,8 +422,8 @@ void own_distances(const Rows& rows, const Centres& centres, Span<const int32_t>
       exact_distances(rows, i, centres, mine.near, mine.found);
       distance[i] = float(std::max(mine.found[0] + square_of_row(rows, i, centres), 0.0));
       if (mine.near.size() > 1)
-        margin[i] = float(
-            std::max(*std::min_element(mine.found.begin() + 1, mine.found.end()) - mine.found[0], 0.0));
+        margin[i] =
+            float(std::max(*std::min_element(mine.found.begin() + 1, mine.found.end()) - mine.found[0], 0.0));
     }
   });
 }

@@ -1,5 +1,5 @@
-// Distances |u|^2 - 2 x.u of rows from centres, over the views a row has (Eq. 15 without |x|^2, which is the same
-// for all clusters). A float32 pass filters; float64 products, added column after column, decide.
+// Distances |u|^2 - 2 x.u of rows from centres, over the views a row has (Eq. 15 without |x|^2, which is the
+// same for all clusters). A float32 pass filters; float64 products, added column after column, decide.
 #pragma once
 
 #include "centres.hpp"
@@ -22,7 +22,7 @@ struct ErrorBounds {
   double product(std::size_t v, double n_added, double n_values) const;
   double pass(std::size_t v, double n_values) const;
 
-  std::vector<double> longest_;                  // |u| of each view's longest centre
+  std::vector<double> longest_;                   // |u| of each view's longest centre
   std::vector<double> dense_pass_, dense_pairs_;  // of each view, if its rows are dense
 };
 
@@ -37,10 +37,10 @@ struct PassScratch {
   Buffer<double> unit;
 };
 
-/// One distance pass: rows `which` with all centres.  OUT lines: n_padded floats per row, infinite where there is
-/// no cluster.
-void distance_pass(const Rows& rows, Span<const uint32_t> which, const Centres& centres, Span<float* const> lines,
-                   PassScratch& scratch);
+/// One distance pass: rows `which` with all centres.  OUT lines: n_padded floats per row, infinite where
+/// there is no cluster.
+void distance_pass(const Rows& rows, Span<const uint32_t> which, const Centres& centres,
+                   Span<float* const> lines, PassScratch& scratch);
 
 /// Distances of one row from some clusters by float32 products.  OUT found.
 void pair_distances(const Rows& rows, std::size_t i, const Centres& centres, Span<const uint32_t> clusters,
@@ -51,20 +51,20 @@ void exact_distances(const Rows& rows, std::size_t i, const Centres& centres, Sp
                      std::vector<double>& found);
 
 /// The nearest of some clusters by exact distances, the lowest among equals.
-uint32_t nearest_exactly(const Rows& rows, std::size_t i, const Centres& centres, Span<const uint32_t> clusters,
-                         std::vector<double>& found);
+uint32_t nearest_exactly(const Rows& rows, std::size_t i, const Centres& centres,
+                         Span<const uint32_t> clusters, std::vector<double>& found);
 
 /// |x|^2 of a row over the views that have centres.
 double square_of_row(const Rows& rows, std::size_t i, const Centres& centres);
 
 class Team;
 
-/// Exact squared distances of rows from all clusters; NaN for rows without a view. `relative`: without |x|^2, as they
-/// are compared.  OUT out (rows x clusters).
+/// Exact squared distances of rows from all clusters; NaN for rows without a view. `relative`: without |x|^2,
+/// as they are compared.  OUT out (rows x clusters).
 void all_distances(const Rows& rows, const Centres& centres, bool relative, Grid<double> out, Team& team);
 
-/// Of rows with these labels: the squared distance to the own cluster, and how much farther the next one is; NaN
-/// where there is none.  OUT distance, margin.
+/// Of rows with these labels: the squared distance to the own cluster, and how much farther the next one is;
+/// NaN where there is none.  OUT distance, margin.
 void own_distances(const Rows& rows, const Centres& centres, Span<const int32_t> labels, Span<float> distance,
                    Span<float> margin, Team& team);
 

@@ -28,7 +28,8 @@ inline double double_of(uint64_t bits) {
 
 inline double on_grid(double x) { return (x + kRounder) - kRounder; }
 
-/// A whole number as a double, rounded once, by two exact halves: vectorises where there is no such instruction.
+/// A whole number as a double, rounded once, by two exact halves: vectorises where there is no such
+/// instruction.
 inline double to_double(int64_t x) {
   const uint64_t low = (uint64_t(x) & 0xffffffff) | 0x4330000000000000;  // 2^52 + low
   const uint64_t high = (uint64_t(x) >> 32) ^ 0x4530000080000000;        // 2^84 + 2^63 + 2^32 high

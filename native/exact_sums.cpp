@@ -12,8 +12,8 @@ namespace {
 constexpr std::size_t kTogether = 64;  // rows whose values are near one another in cache
 
 template <class T>
-std::size_t add_view(const DenseRows<T>& view, Span<const double> inverse, Span<const uint32_t> which, int sign,
-                     Span<int64_t> sums) {
+std::size_t add_view(const DenseRows<T>& view, Span<const double> inverse, Span<const uint32_t> which,
+                     int sign, Span<int64_t> sums) {
   const auto add_rows = dense_kernels(kernels(), view.data).add_rows;
   const T* taken[kTogether];
   double scales[kTogether];
@@ -34,8 +34,8 @@ std::size_t add_view(const DenseRows<T>& view, Span<const double> inverse, Span<
 }
 
 template <class T, class Index>
-std::size_t add_view(const CsrRows<T, Index>& view, Span<const double> inverse, Span<const uint32_t> which, int sign,
-                     Span<int64_t> sums) {
+std::size_t add_view(const CsrRows<T, Index>& view, Span<const double> inverse, Span<const uint32_t> which,
+                     int sign, Span<int64_t> sums) {
   std::size_t n_added = 0;
   for (uint32_t i : which)
     if (const double scale = inverse[i]; scale > 0.0) {
@@ -52,7 +52,8 @@ std::size_t add_view(const CsrRows<T, Index>& view, Span<const double> inverse, 
 
 }  // namespace
 
-void ExactSums::add(const Rows& rows, std::size_t v, std::size_t k, Span<const uint32_t> which, int sign) const {
+void ExactSums::add(const Rows& rows, std::size_t v, std::size_t k, Span<const uint32_t> which,
+                    int sign) const {
   if (which.empty()) return;
   std::visit(
       [&](const auto& view) {

@@ -10,8 +10,8 @@ namespace viewpass {
 /// Sums in grid steps, and counts; the memory is somebody else's.
 struct ExactSums {
   std::size_t n_clusters = 0;
-  std::vector<Grid<int64_t>> sums;     // of each view, clusters x columns
-  std::vector<Span<int64_t>> counts;   // of each view
+  std::vector<Grid<int64_t>> sums;    // of each view, clusters x columns
+  std::vector<Span<int64_t>> counts;  // of each view
 
   std::size_t n_views() const { return sums.size(); }
 
@@ -37,7 +37,8 @@ class OwnSums {
   ExactSums sums_;
 };
 
-/// The mean of the rows of a view that have it; `n` says how many rows they count as (0: as many as they are).
+/// The mean of the rows of a view that have it; `n` says how many rows they count as (0: as many as they
+/// are).
 std::vector<double> mean_row(const Rows& rows, std::size_t v, std::size_t n = 0);
 
 }  // namespace viewpass

@@ -44,7 +44,8 @@ const Kernels& choose() {
   for (const Kernels* one : {&kPortableKernels, best})
     if (one && std::strcmp(one->name, asked) == 0) return *one;
   throw std::runtime_error(std::string("VIEWPASS_KERNELS is '") + asked +
-                           "': this build and processor have " + (best ? "'portable' and 'avx2'." : "'portable'."));
+                           "': this build and processor have " +
+                           (best ? "'portable' and 'avx2'." : "'portable'."));
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 // The innermost loops, one implementation per instruction set behind one table of functions.
 //
-// The float32 ones are a filter: their last bits may differ between instruction sets, which the error bounds in
-// distances.hpp cover. All others are exact or add in a fixed order: every implementation gives the same bits.
+// The float32 ones are a filter: their last bits may differ between instruction sets, which the error bounds
+// in distances.hpp cover. All others are exact or add in a fixed order: every implementation gives the same
+// bits.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +10,14 @@
 
 namespace viewpass {
 
-constexpr std::size_t kVector = 8;    // clusters per vector of floats: rows of distances are padded to it
-constexpr std::size_t kPanel = 16;    // clusters whose centres lie side by side, column by column
-constexpr std::size_t kTall = 6;      // rows multiplied with a panel at a time
-constexpr std::size_t kBlock = 256;   // columns of one float32 sum: the shorter, the smaller its error
-constexpr std::size_t kExact = 8;     // clusters side by side where products are exact
-constexpr std::size_t kStripe = 12;   // columns of a weighted sum at a time,
-constexpr std::size_t kWeights = 4;   // and weights
-constexpr std::size_t kSolved = 24;   // columns that are solved for at a time
+constexpr std::size_t kVector = 8;   // clusters per vector of floats: rows of distances are padded to it
+constexpr std::size_t kPanel = 16;   // clusters whose centres lie side by side, column by column
+constexpr std::size_t kTall = 6;     // rows multiplied with a panel at a time
+constexpr std::size_t kBlock = 256;  // columns of one float32 sum: the shorter, the smaller its error
+constexpr std::size_t kExact = 8;    // clusters side by side where products are exact
+constexpr std::size_t kStripe = 12;  // columns of a weighted sum at a time,
+constexpr std::size_t kWeights = 4;  // and weights
+constexpr std::size_t kSolved = 24;  // columns that are solved for at a time
 
 inline std::size_t round_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
 
@@ -54,8 +55,8 @@ struct DenseKernels {
   /// a.b in the order of the lanes.
   double (*dot)(const T* a, const T* b, std::size_t width);
   /// Adds rows scaled to unit length (sign = -1: takes them away), in grid steps.  INOUT sums.
-  void (*add_rows)(const T* const* rows, const double* scales, std::size_t n_rows, std::size_t width, int sign,
-                   int64_t* sums);
+  void (*add_rows)(const T* const* rows, const double* scales, std::size_t n_rows, std::size_t width,
+                   int sign, int64_t* sums);
   /// A scaled row in float32.  OUT to.
   void (*narrow)(const T* row, double scale, std::size_t width, float* to);
   /// A scaled row on the grid.  OUT to.
@@ -63,8 +64,8 @@ struct DenseKernels {
 };
 
 template <class T, class Index>
-using SubtractSparse = void (*)(SparseRow<T, Index> row, double scale, const float* table, std::size_t n_padded,
-                                float* line);
+using SubtractSparse = void (*)(SparseRow<T, Index> row, double scale, const float* table,
+                                std::size_t n_padded, float* line);
 
 struct Kernels {
   const char* name;
@@ -81,11 +82,12 @@ struct Kernels {
   void (*two_products)(const float* row, const float* a, const float* b, std::size_t width, double* products);
   TwoNearest (*two_nearest)(const float* line, std::size_t n_padded);
   /// Adds every list of changes to the distances; gives the least of them but `own`'s.  INOUT line.
-  float (*lower)(float* line, std::size_t n_padded, const float* const* changes, std::size_t n_lists, std::size_t own);
-  /// Lists the clusters within `limit`, stopping once there are more than `most`; the least distance beyond it.
-  /// OUT found (room for most + kVector), beyond. Gives their number.
-  std::size_t (*within)(const float* line, std::size_t n_padded, float limit, std::size_t most, uint32_t* found,
-                        float* beyond);
+  float (*lower)(float* line, std::size_t n_padded, const float* const* changes, std::size_t n_lists,
+                 std::size_t own);
+  /// Lists the clusters within `limit`, stopping once there are more than `most`; the least distance beyond
+  /// it. OUT found (room for most + kVector), beyond. Gives their number.
+  std::size_t (*within)(const float* line, std::size_t n_padded, float limit, std::size_t most,
+                        uint32_t* found, float* beyond);
 
   // What is exact.
   DenseKernels<float> f32;
@@ -94,7 +96,8 @@ struct Kernels {
   double (*distance)(const double* a, const double* b, std::size_t width);
   /// u.R in the order of the lanes, R in grid steps.
   double (*trace)(const double* centre, const int64_t* sums, std::size_t width);
-  /// A centre becomes R times a factor.  INOUT centre; gives |u|^2 and how far it moved, squared, in lane order.
+  /// A centre becomes R times a factor.  INOUT centre; gives |u|^2 and how far it moved, squared, in lane
+  /// order.
   Renewed (*renew_centre)(const int64_t* sums, double factor, std::size_t width, double* centre);
   /// x.u of one unit row with kExact centres side by side, column after column.  OUT products.
   void (*exact_products)(const double* row, const double* panel, std::size_t width, double* products);

@@ -1,7 +1,6 @@
 // The kernels for x86-64 processors with AVX2 and FMA; compiled for these, called only where they are.
-#include "simd_avx2.hpp"
-
 #include "kernels_body.hpp"
+#include "simd_avx2.hpp"
 
 namespace viewpass {
 

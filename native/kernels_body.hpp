@@ -13,7 +13,8 @@ namespace {
 
 constexpr float kInfinite = std::numeric_limits<float>::infinity();
 
-// ---- the float32 filter ------------------------------------------------------------------------------------
+// ---- the float32 filter
+// ------------------------------------------------------------------------------------
 
 /// Products of kTall rows with one panel of centres.
 template <std::size_t kVectors>
@@ -60,7 +61,8 @@ inline void subtract_entries(SparseRow<T, Index> row, double scale, const float*
   auto add = [&](std::size_t p, Floats(&to)[kVectors]) {
     const Floats value = spread(kNarrowed ? float(double(row.values[p]) * scale) : float(row.values[p]));
     const float* centres = table + std::size_t(row.columns[p]) * n_padded;
-    for (std::size_t n = 0; n < kVectors; ++n) to[n] = multiply_add(load(centres + n * kFloats), value, to[n]);
+    for (std::size_t n = 0; n < kVectors; ++n)
+      to[n] = multiply_add(load(centres + n * kFloats), value, to[n]);
   };
   std::size_t p = 0;
   for (; p + kChains <= row.n; p += kChains)
@@ -84,10 +86,17 @@ void subtract_sparse_row(SparseRow<T, Index> row, double scale, const float* tab
     for (; k + 4 * kFloats <= n_padded; k += 4 * kFloats)
       subtract_entries<4>(part, scale, table + k, n_padded, line + k);
     switch ((n_padded - k) / kFloats) {
-      case 3: subtract_entries<3>(part, scale, table + k, n_padded, line + k); break;
-      case 2: subtract_entries<2>(part, scale, table + k, n_padded, line + k); break;
-      case 1: subtract_entries<1>(part, scale, table + k, n_padded, line + k); break;
-      default: break;
+      case 3:
+        subtract_entries<3>(part, scale, table + k, n_padded, line + k);
+        break;
+      case 2:
+        subtract_entries<2>(part, scale, table + k, n_padded, line + k);
+        break;
+      case 1:
+        subtract_entries<1>(part, scale, table + k, n_padded, line + k);
+        break;
+      default:
+        break;
     }
   }
 }
@@ -142,7 +151,8 @@ TwoNearest two_nearest(const float* line, std::size_t n_padded) {
   return found;
 }
 
-float lower(float* line, std::size_t n_padded, const float* const* changes, std::size_t n_lists, std::size_t own) {
+float lower(float* line, std::size_t n_padded, const float* const* changes, std::size_t n_lists,
+            std::size_t own) {
   const float mine = line[own];
   line[own] = kInfinite;
   Floats least = spread(kInfinite);
@@ -172,7 +182,8 @@ std::size_t within(const float* line, std::size_t n_padded, float limit, std::si
   return n;
 }
 
-// ---- what is exact -----------------------------------------------------------------------------------------
+// ---- what is exact
+// -----------------------------------------------------------------------------------------
 
 /// The sum of term(0) ... term(n - 1) in the order of the lanes; terms(j) gives four from j on.
 template <class Terms, class Term>

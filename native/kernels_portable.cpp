@@ -1,7 +1,6 @@
 // The kernels for any processor.
-#include "simd_portable.hpp"
-
 #include "kernels_body.hpp"
+#include "simd_portable.hpp"
 
 namespace viewpass {
 

@@ -14,7 +14,10 @@ constexpr double kTolerance = 1e-13, kLeastPivot = 1e-300, kNothing = 1e-15;
 class Solver {
  public:
   explicit Solver(Grid<const double> gram)
-      : gram_(gram), free_(gram.n_rows()), barred_(gram.n_rows()), factor_(gram.n_rows() * gram.n_rows()),
+      : gram_(gram),
+        free_(gram.n_rows()),
+        barred_(gram.n_rows()),
+        factor_(gram.n_rows() * gram.n_rows()),
         solved_(gram.n_rows()) {}
 
   /// INOUT y.
@@ -28,7 +31,8 @@ class Solver {
     }
     std::size_t newest = size;
     for (std::size_t round = 0; round < 10 * size + 10; ++round) {
-      while (!step(p, y, newest)) {}
+      while (!step(p, y, newest)) {
+      }
       newest = steepest(p, y, kTolerance * largest);
       if (newest == size) return;
       free_[newest] = true;

@@ -6,8 +6,8 @@
 
 namespace viewpass {
 
-/// Minimises y G y' - 2 p y' over y >= 0 for every row (Lawson and Hanson, warm-started). `gram` is K x K, positive
-/// definite; `products` are the rows' p.  INOUT out: a start, then the minimisers.
+/// Minimises y G y' - 2 p y' over y >= 0 for every row (Lawson and Hanson, warm-started). `gram` is K x K,
+/// positive definite; `products` are the rows' p.  INOUT out: a start, then the minimisers.
 void nnls(Grid<const double> gram, Grid<const double> products, Grid<double> out, Team& team);
 
 }  // namespace viewpass

@@ -44,7 +44,8 @@ bool in_range(double square) { return kSmallestSquare <= square && square <= kLa
 template <class T>
 Measured measure_row(const DenseRows<T>& rows, std::size_t i, const Kernels& use) {
   const T* row = rows[i];
-  if (rows.width && std::isnan(row[0]) && dense_kernels(use, row).all_nan(row, rows.width)) return {0.0, Kind::absent};
+  if (rows.width && std::isnan(row[0]) && dense_kernels(use, row).all_nan(row, rows.width))
+    return {0.0, Kind::absent};
   const double square = dense_kernels(use, row).square(row, rows.width);
   if (in_range(square)) return {1.0 / std::sqrt(square), Kind::present};
   return {0.0, kind_of(oddities(row, rows.width), rows.width, rows.width)};
@@ -74,8 +75,11 @@ Measured measure_row(const CsrRows<T, Index>& rows, std::size_t i, const Kernels
 }  // namespace
 
 bool is_sparse(const View& view) {
-  return std::visit([](const auto& rows) { return !is_none<std::decay_t<decltype(rows)>> &&
-                                                  !is_dense<std::decay_t<decltype(rows)>>; }, view);
+  return std::visit(
+      [](const auto& rows) {
+        return !is_none<std::decay_t<decltype(rows)>> && !is_dense<std::decay_t<decltype(rows)>>;
+      },
+      view);
 }
 
 std::size_t width_of(const View& view) {
@@ -91,7 +95,8 @@ std::size_t row_bytes(const View& view) {
         else if constexpr (is_dense<Of>)
           return rows.width * sizeof(typename Of::Value);
         else
-          return rows.n_rows ? std::size_t(rows.starts[rows.n_rows] - rows.starts[0]) / rows.n_rows * 12 + 1 : 1;
+          return rows.n_rows ? std::size_t(rows.starts[rows.n_rows] - rows.starts[0]) / rows.n_rows * 12 + 1
+                             : 1;
       },
       view);
 }
@@ -102,6 +107,7 @@ bool Rows::seen(std::size_t v) const {
 
 std::vector<std::size_t> Rows::widths() const {
   std::vector<std::size_t> found;
+  found.reserve(views.size());
   for (const View& view : views) found.push_back(width_of(view));
   return found;
 }

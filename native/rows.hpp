@@ -1,4 +1,5 @@
-// Rows of several views, each view of its own kind, and the norms that scale them to unit length (before Eq. 10).
+// Rows of several views, each view of its own kind, and the norms that scale them to unit length (before Eq.
+// 10).
 #pragma once
 
 #include <cstdint>
@@ -60,10 +61,12 @@ enum class Kind : uint8_t { absent, present, partly_nan, infinite, extreme, unso
 struct Rows {
   std::vector<View> views;
   std::size_t n_rows = 0;
-  Grid<const bool> observed;     // rows x views; empty: whatever the rows show
-  std::vector<double> weights;   // |x|^2 of a row that is there, in each view: 1, or less where the view weighs less
-  std::vector<Span<double>> inverse;  // of each view: what a row is multiplied with to be of that length; 0: absent
-  std::vector<Span<Kind>> kinds;      // of each view
+  Grid<const bool> observed;  // rows x views; empty: whatever the rows show
+  std::vector<double>
+      weights;  // |x|^2 of a row that is there, in each view: 1, or less where the view weighs less
+  std::vector<Span<double>>
+      inverse;  // of each view: what a row is multiplied with to be of that length; 0: absent
+  std::vector<Span<Kind>> kinds;  // of each view
   bool measured = false;
 
   std::size_t n_views() const { return views.size(); }
@@ -92,7 +95,9 @@ struct Rows {
 struct Groups {
   std::vector<uint32_t> rows, ends;  // rows of cluster k: from ends[k] to ends[k + 1]
 
-  Span<const uint32_t> of(std::size_t k) const { return Span<const uint32_t>(rows).part(ends[k], ends[k + 1] - ends[k]); }
+  Span<const uint32_t> of(std::size_t k) const {
+    return Span<const uint32_t>(rows).part(ends[k], ends[k + 1] - ends[k]);
+  }
 
   template <class ClusterOf>
   void sort(std::size_t n_clusters, Span<const uint32_t> which, ClusterOf cluster_of) {

@@ -7,8 +7,8 @@ namespace viewpass {
 
 namespace {
 
-// A centred row whose largest number is below the first is a row equal to the mean but for rounding; above the second
-// it is brought to size 1; where it cannot be told, everything is shrunk first.
+// A centred row whose largest number is below the first is a row equal to the mean but for rounding; above
+// the second it is brought to size 1; where it cannot be told, everything is shrunk first.
 constexpr double kSmallest = 0x1p-30, kLargest = 0x1p60, kShrink = 0x1p-1000;
 
 template <class T>
@@ -64,8 +64,8 @@ bool standardise_row(Span<const T> row, bool wanted, Span<const double> mean, Sp
 }  // namespace
 
 template <class T>
-void standardise(Grid<const T> rows, Span<const bool> wanted, Span<const double> mean, Span<const double> weights,
-                 Grid<T> out, Span<bool> present) {
+void standardise(Grid<const T> rows, Span<const bool> wanted, Span<const double> mean,
+                 Span<const double> weights, Grid<T> out, Span<bool> present) {
   for (std::size_t i = 0; i < rows.n_rows(); ++i)
     present[i] = standardise_row(rows[i], wanted[i], mean, weights, out[i]);
 }
@@ -85,8 +85,8 @@ void weigh_entries(Span<const T> values, Span<const Index> columns, Span<const d
   }
 }
 
-template void standardise(Grid<const float>, Span<const bool>, Span<const double>, Span<const double>, Grid<float>,
-                          Span<bool>);
+template void standardise(Grid<const float>, Span<const bool>, Span<const double>, Span<const double>,
+                          Grid<float>, Span<bool>);
 template void standardise(Grid<const double>, Span<const bool>, Span<const double>, Span<const double>,
                           Grid<double>, Span<bool>);
 template void weigh_rows(Grid<const float>, Span<const double>, Grid<float>);

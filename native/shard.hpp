@@ -1,4 +1,5 @@
-// Some rows of a chunk on a worker: the half of a chunk step that needs rows. Whoever has the sums makes the centres.
+// Some rows of a chunk on a worker: the half of a chunk step that needs rows. Whoever has the sums makes the
+// centres.
 #pragma once
 
 #include "assignment.hpp"
@@ -12,7 +13,8 @@ class Shard {
 
   /// Assigns all rows. Gives the worst kind of row met.
   Kind assign(const Centres& centres, Team& team);
-  /// Assigns rows anew whose label the move to these centres may have changed; rows that moved: `moved`, `before`.
+  /// Assigns rows anew whose label the move to these centres may have changed; rows that moved: `moved`,
+  /// `before`.
   void follow(const Centres& centres, Team& team);
   const std::vector<uint32_t>& moved() const { return assignment_.moved(); }
   int32_t before(std::size_t i) const { return assignment_.before(i); }

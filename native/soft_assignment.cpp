@@ -34,7 +34,8 @@ void soft_assign_row(const Rows& rows, std::size_t i, const Centres& anchors, co
   int32_t* near = soft.near.data() + i * n_near;
   int64_t* weights = soft.weights.data() + i * n_near;
   if (!rows.has_any(i)) {
-    for (std::size_t j = 0; j < n_near; ++j) near[j] = int32_t(std::min(j, anchors.n_clusters - 1)), weights[j] = 0;
+    for (std::size_t j = 0; j < n_near; ++j)
+      near[j] = int32_t(std::min(j, anchors.n_clusters - 1)), weights[j] = 0;
     return;
   }
   if (anchors.n_clusters == 1) {
@@ -95,7 +96,8 @@ void soft_assign(const Rows& rows, const Centres& anchors, SoftRows& soft, Team&
   });
 }
 
-void add_links(Span<const int32_t> near, Span<const int64_t> weights, std::size_t n_near, Grid<int64_t> links) {
+void add_links(Span<const int32_t> near, Span<const int64_t> weights, std::size_t n_near,
+               Grid<int64_t> links) {
   for (std::size_t at = 0; at < near.size(); at += n_near)
     for (std::size_t a = 0; a < n_near; ++a)
       for (std::size_t b = 0; b < n_near; ++b)

@@ -1,6 +1,7 @@
 // Rows as mixtures of their nearest anchors, z, and what anchors have in common, G = sum of z z'.
 //
-// The weights are w_j = (d_{r+1} - d_j) / (r d_{r+1} - d_1 - ... - d_r), whole numbers of 1 / kUnit: G is an exact sum.
+// The weights are w_j = (d_{r+1} - d_j) / (r d_{r+1} - d_1 - ... - d_r), whole numbers of 1 / kUnit: G is an
+// exact sum.
 #pragma once
 
 #include "distances.hpp"
@@ -34,6 +35,7 @@ void soft_assign_row(const Rows& rows, std::size_t i, const Centres& anchors, co
 void soft_assign(const Rows& rows, const Centres& anchors, SoftRows& soft, Team& team);
 
 /// Adds z z' of every row.  INOUT links.
-void add_links(Span<const int32_t> near, Span<const int64_t> weights, std::size_t n_near, Grid<int64_t> links);
+void add_links(Span<const int32_t> near, Span<const int64_t> weights, std::size_t n_near,
+               Grid<int64_t> links);
 
 }  // namespace viewpass

@@ -26,11 +26,11 @@ std::vector<double> gathered(Grid<const double> memberships, Span<const uint32_t
   return found;
 }
 
-/// Sums over rows, in order, of weights times values; fetch(r, from, n, to) lays some of a row's values out. `upper`:
-/// only what lies on the diagonal or right of it is wanted.  OUT sums (weights x columns).
+/// Sums over rows, in order, of weights times values; fetch(r, from, n, to) lays some of a row's values out.
+/// `upper`: only what lies on the diagonal or right of it is wanted.  OUT sums (weights x columns).
 template <class Fetch>
-void weighted(Span<const double> weights, std::size_t n_weights, std::size_t n_rows, bool upper, Grid<double> sums,
-              Team& team, const Fetch& fetch) {
+void weighted(Span<const double> weights, std::size_t n_weights, std::size_t n_rows, bool upper,
+              Grid<double> sums, Team& team, const Fetch& fetch) {
   constexpr std::size_t kStripes = 8, kRows = 256;  // of a task; of the rows that stay in cache meanwhile
   struct Scratch {
     std::vector<double> values, weights, sums;
@@ -51,12 +51,14 @@ void weighted(Span<const double> weights, std::size_t n_weights, std::size_t n_r
       for (std::size_t s = 0; s < n_stripes; ++s)
         for (std::size_t r = 0; r < n; ++r) {
           const std::size_t from = first + s * kStripe;
-          fetch(begin + r, from, std::min(kStripe, last - from), mine.values.data() + (s * kRows + r) * kStripe);
+          fetch(begin + r, from, std::min(kStripe, last - from),
+                mine.values.data() + (s * kRows + r) * kStripe);
         }
       for (std::size_t k = 0; k < n_wanted; k += kWeights) {
         for (std::size_t r = 0; r < n; ++r)
           for (std::size_t c = 0; c < kWeights; ++c)
-            mine.weights[r * kWeights + c] = k + c < n_weights ? weights[(begin + r) * n_weights + k + c] : 0.0;
+            mine.weights[r * kWeights + c] =
+                k + c < n_weights ? weights[(begin + r) * n_weights + k + c] : 0.0;
         for (std::size_t s = 0; s < n_stripes; ++s)
           kernels().weighted_sums(mine.weights.data(), mine.values.data() + s * kRows * kStripe, n,
                                   mine.sums.data() + s * per_stripe + k * kStripe);
@@ -180,11 +182,12 @@ void solve_symmetric(Grid<const double> a, Grid<double> b, Team& team) {
 namespace {
 
 /// U of one view.
-Matrix solved(const View& of, Span<const double> inverse, Span<const uint32_t> present, Span<const double> weights,
-              std::size_t n_clusters, double alpha, Team& team) {
+Matrix solved(const View& of, Span<const double> inverse, Span<const uint32_t> present,
+              Span<const double> weights, std::size_t n_clusters, double alpha, Team& team) {
   const std::size_t n_rows = present.size();
   const std::size_t width = width_of(of);
-  const bool across = alpha == 0.0 && n_rows < n_clusters;  // the shortest of many solutions: U = V'(V V')^-1 X
+  const bool across =
+      alpha == 0.0 && n_rows < n_clusters;  // the shortest of many solutions: U = V'(V V')^-1 X
   Matrix sums(across ? n_rows : n_clusters, width);
   Matrix left(0, 0);
   if (across) {
@@ -220,8 +223,8 @@ Matrix solved(const View& of, Span<const double> inverse, Span<const uint32_t> p
 
 }  // namespace
 
-Centres soft_centres(const Rows& rows, Grid<const double> memberships, double alpha, bool fill, bool zero_filled,
-                     Team& team) {
+Centres soft_centres(const Rows& rows, Grid<const double> memberships, double alpha, bool fill,
+                     bool zero_filled, Team& team) {
   const std::size_t n_clusters = memberships.width();
   Centres made;
   made.n_clusters = n_clusters;

@@ -6,14 +6,14 @@
 
 namespace viewpass {
 
-/// Solves (V'V + alpha I) U = V'X over the rows that have a view; sums run over rows in order. `memberships` is V,
-/// rows x clusters. A cluster that no row belongs to is filled by the rows' mean (`fill`; `zero_filled`: absent rows
-/// count as zeros).
-Centres soft_centres(const Rows& rows, Grid<const double> memberships, double alpha, bool fill, bool zero_filled,
-                     Team& team);
+/// Solves (V'V + alpha I) U = V'X over the rows that have a view; sums run over rows in order. `memberships`
+/// is V, rows x clusters. A cluster that no row belongs to is filled by the rows' mean (`fill`;
+/// `zero_filled`: absent rows count as zeros).
+Centres soft_centres(const Rows& rows, Grid<const double> memberships, double alpha, bool fill,
+                     bool zero_filled, Team& team);
 
-/// Solves A X = B for a symmetric positive semidefinite A by A = L D L', in fixed order; where a pivot is nothing but
-/// rounding, that unknown is 0.  INOUT b: the solution.
+/// Solves A X = B for a symmetric positive semidefinite A by A = L D L', in fixed order; where a pivot is
+/// nothing but rounding, that unknown is 0.  INOUT b: the solution.
 void solve_symmetric(Grid<const double> a, Grid<double> b, Team& team);
 
 }  // namespace viewpass

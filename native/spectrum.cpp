@@ -34,7 +34,7 @@ class Matrix {
   }
   std::size_t n_rows() const { return n_rows_; }
   std::size_t width() const { return width_; }
-  void swap(Matrix& other) { held_.swap(other.held_); }
+  void swap(Matrix& other) noexcept { held_.swap(other.held_); }
   void fill(double value) { std::fill(held_.begin(), held_.end(), value); }
 
  private:

@@ -51,7 +51,8 @@ inline void expect_fit(const Rows& rows, const Centres& centres) {
 /// Whether centres are laid out for rows of this kind.
 inline bool suits(const Rows& rows, const Centres& centres) {
   for (std::size_t v = 0; v < rows.n_views(); ++v)
-    if (centres.views[v].ready && width_of(rows.views[v]) && centres.views[v].sparse() != is_sparse(rows.views[v]))
+    if (centres.views[v].ready && width_of(rows.views[v]) &&
+        centres.views[v].sparse() != is_sparse(rows.views[v]))
       return false;
   return true;
 }

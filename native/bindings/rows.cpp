@@ -46,7 +46,8 @@ void take_view(nb::handle view, PyRows& made, std::size_t n_rows) {
   } else {
     taken = take_dense<float>(view, made, n_rows) || take_dense<double>(view, made, n_rows);
   }
-  if (!taken) throw nb::type_error("views must be C-contiguous float32 or float64, or CSR parts of one index type");
+  if (!taken)
+    throw nb::type_error("views must be C-contiguous float32 or float64, or CSR parts of one index type");
 }
 
 PyRows make_rows(nb::list views, std::optional<Matrix2<const bool>> observed, std::vector<double> weights,
@@ -56,8 +57,8 @@ PyRows make_rows(nb::list views, std::optional<Matrix2<const bool>> observed, st
   rows.n_rows = inverse.shape(1);
   rows.weights = std::move(weights);
   rows.measured = measured;
-  expect(inverse.shape(0) == views.size() && kinds.shape(0) == views.size() && kinds.shape(1) == rows.n_rows &&
-             rows.weights.size() == views.size(),
+  expect(inverse.shape(0) == views.size() && kinds.shape(0) == views.size() &&
+             kinds.shape(1) == rows.n_rows && rows.weights.size() == views.size(),
          "norms, kinds and weights of every view are needed");
   for (nb::handle view : views) take_view(view, made, rows.n_rows);
   for (std::size_t v = 0; v < views.size(); ++v) {
@@ -116,13 +117,14 @@ nb::object values_of(nb::handle self, std::size_t v) {
 
 void bind_rows(nb::module_& m) {
   nb::class_<PyRows>(m, "Rows")
-      .def("__init__",
-           [](PyRows* self, nb::list views, std::optional<Matrix2<const bool>> observed, std::vector<double> weights,
-              Matrix2<double> inverse, Matrix2<uint8_t> kinds, bool measured) {
-             new (self) PyRows(make_rows(views, observed, std::move(weights), inverse, kinds, measured));
-           },
-           nb::arg("views"), nb::arg("observed").none(), nb::arg("weights"), nb::arg("inverse").noconvert(),
-           nb::arg("kinds").noconvert(), nb::arg("measured"))
+      .def(
+          "__init__",
+          [](PyRows* self, nb::list views, std::optional<Matrix2<const bool>> observed,
+             std::vector<double> weights, Matrix2<double> inverse, Matrix2<uint8_t> kinds, bool measured) {
+            new (self) PyRows(make_rows(views, observed, std::move(weights), inverse, kinds, measured));
+          },
+          nb::arg("views"), nb::arg("observed").none(), nb::arg("weights"), nb::arg("inverse").noconvert(),
+          nb::arg("kinds").noconvert(), nb::arg("measured"))
       .def("measure", &measure, nb::arg("n_threads"))
       .def_prop_ro("measured", [](const PyRows& self) { return self.rows.measured; });
   nb::class_<Centres>(m, "Centres")
@@ -143,15 +145,16 @@ void bind_rows(nb::module_& m) {
              for (uint32_t k : span_of(clusters)) expect(k < self.n_clusters, "there is no such cluster");
              return std::make_shared<Centres>(self.take(span_of(clusters)));
            })
-      .def("suited",
-           [](PyCentres self, const PyRows& rows) {
-             expect_fit(rows.rows, *self);
-             if (suits(rows.rows, *self)) return self;
-             auto made = std::make_shared<Centres>(*self);
-             made->suit(rows.rows);
-             return made;
-           },
-           nb::arg("rows"));
+      .def(
+          "suited",
+          [](PyCentres self, const PyRows& rows) {
+            expect_fit(rows.rows, *self);
+            if (suits(rows.rows, *self)) return self;
+            auto made = std::make_shared<Centres>(*self);
+            made->suit(rows.rows);
+            return made;
+          },
+          nb::arg("rows"));
 }
 
 }  // namespace viewpass

@@ -61,15 +61,16 @@ void weigh_dense(Matrix2<const T> rows, Vector<const double> weights, Matrix2<T>
   without_lock(n_threads, [&](Team& team) {
     team.each((n + size - 1) / size, [&](std::size_t task, std::size_t) {
       const std::size_t from = task * size, m = std::min(size, n - from);
-      weigh_rows<T>({rows.data() + from * width, m, width}, span_of(weights), {out.data() + from * width, m, width});
+      weigh_rows<T>({rows.data() + from * width, m, width}, span_of(weights),
+                    {out.data() + from * width, m, width});
     });
     return 0;
   });
 }
 
 template <class T, class Index>
-void weigh_csr(Vector<const T> values, Vector<const Index> columns, Vector<const double> weights, Vector<T> out,
-               std::size_t n_threads) {
+void weigh_csr(Vector<const T> values, Vector<const Index> columns, Vector<const double> weights,
+               Vector<T> out, std::size_t n_threads) {
   const std::size_t n = values.shape(0);
   expect(columns.shape(0) == n && out.shape(0) == n, "values, columns and room must fit");
   without_lock(n_threads, [&](Team& team) {
@@ -86,32 +87,34 @@ template <class T>
 void bind_scaling(nb::module_& m) {
   m.def("standardise", &standardise_rows<T>, nb::arg("rows").noconvert(), nb::arg("wanted"), nb::arg("mean"),
         nb::arg("weights"), nb::arg("out").noconvert(), nb::arg("n_threads"));
-  m.def("weigh_rows", &weigh_dense<T>, nb::arg("rows").noconvert(), nb::arg("weights"), nb::arg("out").noconvert(),
-        nb::arg("n_threads"));
-  m.def("weigh_entries", &weigh_csr<T, int32_t>, nb::arg("values").noconvert(), nb::arg("columns").noconvert(),
-        nb::arg("weights"), nb::arg("out").noconvert(), nb::arg("n_threads"));
-  m.def("weigh_entries", &weigh_csr<T, int64_t>, nb::arg("values").noconvert(), nb::arg("columns").noconvert(),
-        nb::arg("weights"), nb::arg("out").noconvert(), nb::arg("n_threads"));
+  m.def("weigh_rows", &weigh_dense<T>, nb::arg("rows").noconvert(), nb::arg("weights"),
+        nb::arg("out").noconvert(), nb::arg("n_threads"));
+  m.def("weigh_entries", &weigh_csr<T, int32_t>, nb::arg("values").noconvert(),
+        nb::arg("columns").noconvert(), nb::arg("weights"), nb::arg("out").noconvert(), nb::arg("n_threads"));
+  m.def("weigh_entries", &weigh_csr<T, int64_t>, nb::arg("values").noconvert(),
+        nb::arg("columns").noconvert(), nb::arg("weights"), nb::arg("out").noconvert(), nb::arg("n_threads"));
 }
 
 }  // namespace
 
 void bind_starts(nb::module_& m) {
-  m.def("soft_centres", &soft_centres_of, nb::arg("rows"), nb::arg("memberships"), nb::arg("alpha"), nb::arg("fill"),
-        nb::arg("zero_filled"), nb::arg("n_threads"));
+  m.def("soft_centres", &soft_centres_of, nb::arg("rows"), nb::arg("memberships"), nb::arg("alpha"),
+        nb::arg("fill"), nb::arg("zero_filled"), nb::arg("n_threads"));
   m.def("draw_seeds", &draw_seeds_of, nb::arg("rows"), nb::arg("points"), nb::arg("n_threads"));
   bind_scaling<float>(m);
   bind_scaling<double>(m);
-  m.def("nnls",
-        [](Matrix2<const double> gram, Matrix2<const double> products, Matrix2<double> out, std::size_t n_threads) {
-          expect(gram.shape(0) == gram.shape(1) && products.shape(1) == gram.shape(0) &&
-                     out.shape(0) == products.shape(0) && out.shape(1) == products.shape(1),
-                 "Gram matrix, products and room must fit");
-          without_lock(n_threads, [&](Team& team) {
-            return nnls(grid_of(gram), grid_of(products), grid_of(out), team), 0;
-          });
-        },
-        nb::arg("gram"), nb::arg("products"), nb::arg("out").noconvert(), nb::arg("n_threads"));
+  m.def(
+      "nnls",
+      [](Matrix2<const double> gram, Matrix2<const double> products, Matrix2<double> out,
+         std::size_t n_threads) {
+        expect(gram.shape(0) == gram.shape(1) && products.shape(1) == gram.shape(0) &&
+                   out.shape(0) == products.shape(0) && out.shape(1) == products.shape(1),
+               "Gram matrix, products and room must fit");
+        without_lock(n_threads, [&](Team& team) {
+          return nnls(grid_of(gram), grid_of(products), grid_of(out), team), 0;
+        });
+      },
+      nb::arg("gram"), nb::arg("products"), nb::arg("out").noconvert(), nb::arg("n_threads"));
   m.def("kernels", [] { return kernels().name; });
 }
 

@@ -14,12 +14,14 @@ Rules rules_of(double alpha, std::size_t max_iter, double tol, bool fill, bool z
   return {alpha, max_iter, tol, fill, zero_filled};
 }
 
-nb::tuple run_chunks(PyRows& rows, std::size_t size, int begin, bool first, const Sums& sums, const Counts& counts,
-                     const PyCentres& centres, std::optional<Matrix2<int64_t>> links, const Rules& rules,
-                     Vector<int32_t> labels, Vector<double> margins, std::size_t n_threads) {
+nb::tuple run_chunks(PyRows& rows, std::size_t size, int begin, bool first, const Sums& sums,
+                     const Counts& counts, const PyCentres& centres, std::optional<Matrix2<int64_t>> links,
+                     const Rules& rules, Vector<int32_t> labels, Vector<double> margins,
+                     std::size_t n_threads) {
   State state{sums_of(sums, counts), *centres, {}};
   expect_fit(rows.rows, state.total), expect_fit(rows.rows, state.centres);
-  expect(state.total.n_clusters == state.centres.n_clusters, "sums and centres of as many clusters are needed");
+  expect(state.total.n_clusters == state.centres.n_clusters,
+         "sums and centres of as many clusters are needed");
   expect(labels.shape(0) == rows.rows.n_rows && margins.shape(0) == rows.rows.n_rows && size > 0,
          "a label and a margin per row are needed");
   if (links) {
@@ -27,7 +29,8 @@ nb::tuple run_chunks(PyRows& rows, std::size_t size, int begin, bool first, cons
     expect(links->shape(0) == state.total.n_clusters && links->shape(1) == state.total.n_clusters,
            "links: clusters x clusters");
   }
-  for (int32_t label : span_of(labels)) expect(label < int32_t(state.total.n_clusters), "there is no such label");
+  for (int32_t label : span_of(labels))
+    expect(label < int32_t(state.total.n_clusters), "there is no such label");
   const Progress done = without_lock(n_threads, [&](Team& team) {
     ChunkStep step(state, rules, team);
     return step.run(rows.rows, size, Begin(begin), first, span_of(labels), span_of(margins));
@@ -39,7 +42,8 @@ nb::tuple run_chunks(PyRows& rows, std::size_t size, int begin, bool first, cons
 
 nb::tuple assign(PyRows& rows, const PyCentres& centres, Vector<int32_t> labels, std::size_t n_threads) {
   expect_fit(rows.rows, *centres);
-  expect(suits(rows.rows, *centres) && labels.shape(0) == rows.rows.n_rows, "suited centres, and a label per row");
+  expect(suits(rows.rows, *centres) && labels.shape(0) == rows.rows.n_rows,
+         "suited centres, and a label per row");
   std::vector<double> margins;
   const Kind worst = without_lock(n_threads, [&](Team& team) {
     Assignment assignment;
@@ -135,13 +139,16 @@ nb::tuple soft_assign_rows(const PyRows& rows, const PyCentres& anchors, std::si
   SoftRows soft;
   without_lock(n_threads, [&](Team& team) { return soft_assign(rows.rows, *anchors, soft, team), 0; });
   const std::size_t n = rows.rows.n_rows, n_near = soft.n_near;
-  return nb::make_tuple(array_of(std::move(soft.near), {n, n_near}), array_of(std::move(soft.weights), {n, n_near}));
+  return nb::make_tuple(array_of(std::move(soft.near), {n, n_near}),
+                        array_of(std::move(soft.weights), {n, n_near}));
 }
 
 void add_links_of(Matrix2<const int32_t> near, Matrix2<const int64_t> weights, Matrix2<int64_t> links) {
-  expect(near.shape(0) == weights.shape(0) && near.shape(1) == weights.shape(1), "a weight per neighbour is needed");
+  expect(near.shape(0) == weights.shape(0) && near.shape(1) == weights.shape(1),
+         "a weight per neighbour is needed");
   const Span<const int32_t> all(near.data(), near.size());
-  for (int32_t k : all) expect(k >= 0 && std::size_t(k) < links.shape(0) && links.shape(0) == links.shape(1), "links");
+  for (int32_t k : all)
+    expect(k >= 0 && std::size_t(k) < links.shape(0) && links.shape(0) == links.shape(1), "links");
   add_links(all, {weights.data(), weights.size()}, near.shape(1), grid_of(links));
 }
 
@@ -159,8 +166,10 @@ nb::ndarray<nb::numpy, double> all_distances_of(const PyRows& rows, const PyCent
 nb::tuple own_distances_of(const PyRows& rows, const PyCentres& centres, Vector<const int32_t> labels,
                            std::size_t n_threads) {
   expect_fit(rows.rows, *centres);
-  expect(suits(rows.rows, *centres) && labels.shape(0) == rows.rows.n_rows, "suited centres, and a label per row");
-  for (int32_t label : span_of(labels)) expect(label < int32_t(centres->n_clusters), "there is no such label");
+  expect(suits(rows.rows, *centres) && labels.shape(0) == rows.rows.n_rows,
+         "suited centres, and a label per row");
+  for (int32_t label : span_of(labels))
+    expect(label < int32_t(centres->n_clusters), "there is no such label");
   const std::size_t n = rows.rows.n_rows;
   std::vector<float> distance(n), margin(n);
   without_lock(n_threads, [&](Team& team) {
@@ -173,19 +182,22 @@ nb::tuple own_distances_of(const PyRows& rows, const PyCentres& centres, Vector<
 
 void bind_steps(nb::module_& m) {
   nb::class_<Rules>(m, "Rules")
-      .def("__init__",
-           [](Rules* self, double alpha, std::size_t max_iter, double tol, bool fill, bool zero_filled) {
-             new (self) Rules(rules_of(alpha, max_iter, tol, fill, zero_filled));
-           },
-           nb::arg("alpha"), nb::arg("max_iter"), nb::arg("tol"), nb::arg("fill"), nb::arg("zero_filled"));
+      .def(
+          "__init__",
+          [](Rules* self, double alpha, std::size_t max_iter, double tol, bool fill, bool zero_filled) {
+            new (self) Rules(rules_of(alpha, max_iter, tol, fill, zero_filled));
+          },
+          nb::arg("alpha"), nb::arg("max_iter"), nb::arg("tol"), nb::arg("fill"), nb::arg("zero_filled"));
   m.def("run_chunks", &run_chunks, nb::arg("rows"), nb::arg("size"), nb::arg("begin"), nb::arg("first"),
         nb::arg("sums"), nb::arg("counts").noconvert(), nb::arg("centres"), nb::arg("links").none(),
-        nb::arg("rules"), nb::arg("labels").noconvert(), nb::arg("margins").noconvert(), nb::arg("n_threads"));
-  m.def("assign", &assign, nb::arg("rows"), nb::arg("centres"), nb::arg("labels").noconvert(), nb::arg("n_threads"));
-  m.def("accumulate", &accumulate, nb::arg("rows"), nb::arg("which").none(), nb::arg("labels"), nb::arg("sign"),
-        nb::arg("sums"), nb::arg("counts").noconvert(), nb::arg("n_threads"));
-  m.def("update_centres", &updated_centres, nb::arg("centres"), nb::arg("sums"), nb::arg("counts"), nb::arg("seen"),
-        nb::arg("changed"), nb::arg("alpha"), nb::arg("fill"), nb::arg("means"));
+        nb::arg("rules"), nb::arg("labels").noconvert(), nb::arg("margins").noconvert(),
+        nb::arg("n_threads"));
+  m.def("assign", &assign, nb::arg("rows"), nb::arg("centres"), nb::arg("labels").noconvert(),
+        nb::arg("n_threads"));
+  m.def("accumulate", &accumulate, nb::arg("rows"), nb::arg("which").none(), nb::arg("labels"),
+        nb::arg("sign"), nb::arg("sums"), nb::arg("counts").noconvert(), nb::arg("n_threads"));
+  m.def("update_centres", &updated_centres, nb::arg("centres"), nb::arg("sums"), nb::arg("counts"),
+        nb::arg("seen"), nb::arg("changed"), nb::arg("alpha"), nb::arg("fill"), nb::arg("means"));
   m.def("loss", &loss_of, nb::arg("centres"), nb::arg("sums"), nb::arg("counts"), nb::arg("alpha"),
         nb::arg("moved").none());
   m.def("soft_assign", &soft_assign_rows, nb::arg("rows"), nb::arg("anchors"), nb::arg("n_threads"));
@@ -195,28 +207,31 @@ void bind_steps(nb::module_& m) {
   m.def("own_distances", &own_distances_of, nb::arg("rows"), nb::arg("centres"), nb::arg("labels"),
         nb::arg("n_threads"));
   nb::class_<PyShard>(m, "Shard")
-      .def("__init__",
-           [](PyShard* self, nb::object rows, Vector<int32_t> labels) {
-             const PyRows& held = nb::cast<const PyRows&>(rows);
-             expect(labels.shape(0) == held.rows.n_rows, "a label per row is needed");
-             new (self) PyShard{rows, labels, std::make_unique<Shard>(held.rows, span_of(labels))};
-           },
-           nb::arg("rows"), nb::arg("labels").noconvert())
-      .def("assign",
-           [](PyShard& self, const PyCentres& centres, std::size_t n_threads) {
-             expect_fit(nb::cast<const PyRows&>(self.rows).rows, *centres);
-             const Kind worst =
-                 without_lock(n_threads, [&](Team& team) { return self.shard->assign(*centres, team); });
-             if (worst <= Kind::present) nb::cast<PyRows&>(self.rows).rows.measured = true;
-             return uint8_t(worst);
-           },
-           nb::arg("centres"), nb::arg("n_threads"))
-      .def("follow",
-           [](PyShard& self, const PyCentres& centres, std::size_t n_threads) {
-             expect_fit(nb::cast<const PyRows&>(self.rows).rows, *centres);
-             without_lock(n_threads, [&](Team& team) { return self.shard->follow(*centres, team), 0; });
-           },
-           nb::arg("centres"), nb::arg("n_threads"));
+      .def(
+          "__init__",
+          [](PyShard* self, nb::object rows, Vector<int32_t> labels) {
+            const PyRows& held = nb::cast<const PyRows&>(rows);
+            expect(labels.shape(0) == held.rows.n_rows, "a label per row is needed");
+            new (self) PyShard{rows, labels, std::make_unique<Shard>(held.rows, span_of(labels))};
+          },
+          nb::arg("rows"), nb::arg("labels").noconvert())
+      .def(
+          "assign",
+          [](PyShard& self, const PyCentres& centres, std::size_t n_threads) {
+            expect_fit(nb::cast<const PyRows&>(self.rows).rows, *centres);
+            const Kind worst =
+                without_lock(n_threads, [&](Team& team) { return self.shard->assign(*centres, team); });
+            if (worst <= Kind::present) nb::cast<PyRows&>(self.rows).rows.measured = true;
+            return uint8_t(worst);
+          },
+          nb::arg("centres"), nb::arg("n_threads"))
+      .def(
+          "follow",
+          [](PyShard& self, const PyCentres& centres, std::size_t n_threads) {
+            expect_fit(nb::cast<const PyRows&>(self.rows).rows, *centres);
+            without_lock(n_threads, [&](Team& team) { return self.shard->follow(*centres, team), 0; });
+          },
+          nb::arg("centres"), nb::arg("n_threads"));
 }
 
 }  // namespace viewpass

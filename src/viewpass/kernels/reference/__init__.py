@@ -6,13 +6,13 @@ here is a loop because the order of adding is part of the specification.
 
 from viewpass.kernels.reference.centres import Centres, loss, update_centres
 from viewpass.kernels.reference.distances import all_distances, own_distances
+from viewpass.kernels.reference.eigen import spectrum
 from viewpass.kernels.reference.exact import products
 from viewpass.kernels.reference.factors import nnls
 from viewpass.kernels.reference.kmeans import graph_labels, small_kmeans
 from viewpass.kernels.reference.rows import Rows, accumulate
 from viewpass.kernels.reference.scaling import standardise, weigh_entries, weigh_rows
 from viewpass.kernels.reference.soft import add_links, soft_assign
-from viewpass.kernels.reference.eigen import spectrum
 from viewpass.kernels.reference.starts import draw_seeds, soft_centres
 from viewpass.kernels.reference.step import Rules, Shard, assign, run_chunks
 
