@@ -1,6 +1,8 @@
 // The kernels for x86-64 processors with AVX2 and FMA; compiled for these, called only where they are.
-#include "kernels_body.hpp"
+// clang-format off: the kernels are written for the vectors that stand before them
 #include "simd_avx2.hpp"
+#include "kernels_body.hpp"
+// clang-format on
 
 namespace viewpass {
 

@@ -103,7 +103,7 @@ Output<double> products_of(Input<double, 2> a, Input<double, 2> b) {
 }  // namespace
 
 void bind_graph(nb::module_& m) {
-  using namespace nb::literals;
+  using nb::literals::operator""_a;
   m.def("spectrum", &spectrum, "links"_a, "n_leading"_a,
         "The leading eigenvalues, falling, and eigenvectors (columns) of the links scaled by degrees.");
   m.def("small_kmeans", &kmeans, "places"_a, "weights"_a, "n_clusters"_a, "n_restarts"_a, "seed"_a,
