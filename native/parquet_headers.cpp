@@ -12,7 +12,8 @@ enum class Kind : std::uint8_t { none, yes, no, byte, i16, i32, i64, real, text,
 
 constexpr unsigned max_depth = 8;
 
-/// Fields of a struct by their numbers; of those that are not numbers only the kind.
+/// Fields of a struct by their numbers: the number as it is encoded, the size of a text, of others the kind
+/// only.
 struct Fields {
   std::array<Kind, 32> kinds{};
   std::array<std::uint64_t, 32> numbers{};
@@ -30,7 +31,8 @@ struct Fields {
 
 void skip(ByteReader& in, Kind kind, unsigned depth);
 
-/// Reads a struct. `visit` is called for each field that is not a number, and says whether it has read it.
+/// Reads a struct. `visit` is called for fields that are neither numbers nor texts, and says whether it read
+/// them.
 template <class Visit>
 Fields read_struct(ByteReader& in, unsigned depth, Visit visit) {
   if (depth > max_depth) throw Refused("structs are nested too deeply");
@@ -42,6 +44,9 @@ Fields read_struct(ByteReader& in, unsigned depth, Visit visit) {
     fields.kinds[fields.last] = kind;
     if (kind == Kind::i32 || kind == Kind::i64) {
       fields.numbers[fields.last] = in.varint(kind == Kind::i32 ? 32 : 64);
+    } else if (kind == Kind::text) {
+      fields.numbers[fields.last] = in.varint(31);
+      in.take(static_cast<std::size_t>(fields.numbers[fields.last]));
     } else if (kind != Kind::yes && kind != Kind::no && !visit(fields.last, kind)) {
       skip(in, kind, depth);
     }
@@ -89,8 +94,9 @@ bool uses_dictionary(std::size_t encoding) {
 }
 
 struct ChunkFields {
-  Fields chunk, about;
-  std::array<std::uint64_t, 32> n_levels{};  // counted by the histograms in fields 2 and 3
+  Fields chunk, about, statistics;
+  std::array<std::uint64_t, 32>
+      n_levels{};  // of the histograms in fields 2 and 3; 1: whether texts are counted
 };
 
 ChunkFields read_chunk(ByteReader& in) {
@@ -103,9 +109,11 @@ ChunkFields read_chunk(ByteReader& in) {
   const auto read_about = [&](unsigned field, Kind kind) {
     const Kind element = field == 2 ? Kind::i32 : field == 3 ? Kind::text : Kind::record;
     const bool is_sizes = field == 16 && kind == Kind::record;
-    if (is_sizes && read_struct(in, 4, read_histogram).has(1)) throw Refused("sizes of texts");
+    if (is_sizes) found.n_levels[1] = read_struct(in, 4, read_histogram).has(1) ? 1 : 0;
+    const bool is_statistics = field == 12 && kind == Kind::record;
+    if (is_statistics) found.statistics = read_struct(in, 4);
     if (kind == Kind::list) each_element(in, element, [&](std::uint64_t) { skip(in, element, 4); });
-    return is_sizes || kind == Kind::list;
+    return is_sizes || is_statistics || kind == Kind::list;
   };
   found.chunk = read_struct(in, 2, [&](unsigned field, Kind kind) {
     const bool is_about = field == 3 && kind == Kind::record;
@@ -126,9 +134,15 @@ ColumnChunk read_row_group(ByteReader& in, std::size_t column, Number number, un
     });
     return true;
   });
-  const auto& [chunk, about, n_levels] = found;
+  const auto& [chunk, about, statistics, n_levels] = found;
+  for (const unsigned limit : {1U, 2U, 5U, 6U}) {  // the least and the largest value, under old and new names
+    const bool is_sized = statistics.numbers[limit] == (number == Number::float32 ? 4 : 8);
+    const bool is_value = statistics.kinds[limit] == Kind::text && is_sized;
+    if (statistics.last > 9 || (statistics.has(limit) && !is_value)) throw Refused("unusual statistics");
+  }
   const auto fits = [](std::uint64_t n, std::uint64_t wanted) { return n == 0 || n == wanted; };
-  if (!fits(n_levels[2], 2) || !fits(n_levels[3], value_level + 1)) throw Refused("levels of another column");
+  if (n_levels[1] > 0 || !fits(n_levels[2], 2) || !fits(n_levels[3], value_level + 1))
+    throw Refused("levels of another column");
   if (chunk.has(1) || chunk.has(8) || chunk.has(9)) throw Refused("a column in another file, or encrypted");
   if (about.size(1) != static_cast<std::size_t>(number)) throw Refused("numbers of another type");
   const std::size_t codec = about.size(4);

@@ -117,6 +117,27 @@ def test_other_columns_beside_them(tmp_path):
     assert rows.to_pylist() == table.select(["text", "item", "image"]).to_pylist()
 
 
+def test_any_column_may_be_beside_them(tmp_path, no_arrow):
+    """What the footer says of other columns must not keep lists from being read here."""
+    table = made(n_rows=300)
+    number = table.column("item")
+    others = {
+        "text_id": number.cast(pa.string()),
+        "when": number.cast(pa.timestamp("us")),
+        "price": number.cast(pa.decimal128(25, 2)),
+        "flag": pa.array([True, None, False] * 100),
+        "tags": pa.array([["a", "b"], [], None] * 100),
+        "about": pa.array([{"colour": "red", "sizes": [1, 2]}] * 300),
+        "nothing": pa.nulls(300),
+    }
+    for name, column in others.items():
+        table = table.append_column(name, column)
+    for settings in ({}, {"write_page_index": True}, {"sorting_columns": [pq.SortingColumn(0)]}):
+        pq.write_table(table, tmp_path / "a.parquet", **settings)
+        found = pa.Table.from_batches([rows for _, rows in batches(tmp_path, list(WIDTHS))])
+        assert found.to_pylist() == table.select(list(WIDTHS)).to_pylist()
+
+
 @pytest.mark.parametrize("row", [0, 3210])
 @pytest.mark.parametrize("odd", [[1.0, 2.0], [1.0, None, 3.0], [1.0] * 4, []])
 def test_odd_lists_are_read_by_pyarrow(tmp_path, row, odd):
