@@ -170,13 +170,13 @@ def everything(module, given: Made, n_threads=1):
     module.accumulate(rows, which, odd, -1, *partly, n_threads)
     found["accumulate"] = [*sums, counts, *partly[0], partly[1]]
     for alpha in (0.0, 0.1, 10.0):
-        found[f"loss {alpha}"] = [np.array(module.loss(centres, sums, counts, alpha))]
+        found[f"loss {alpha}"] = [np.array(module.loss(centres, sums, counts, alpha, None))]
         for fill in (False, True):
             seen, changed = rng.random(n_views) < 0.8, rng.random(given.n_clusters) < 0.7
             means = [rng.standard_normal(width) for width in given.widths]
             new = module.update_centres(centres, sums, counts, seen, changed, alpha, fill, means)
             found[f"update {alpha} {fill}"] = shown(new, n_views)
-            found[f"loss after {alpha} {fill}"] = [np.array(module.loss(new, sums, counts, alpha))]
+            found[f"loss after {alpha} {fill}"] = [np.array(module.loss(new, sums, counts, alpha, None))]
 
     memberships = rng.random((given.n_rows, given.n_clusters))
     memberships[:, rng.random(given.n_clusters) < 0.2] = 0
