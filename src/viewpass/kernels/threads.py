@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 _lock = threading.Lock()
@@ -18,6 +19,12 @@ _users = 0
 
 def available_threads() -> int:
     """The processors this process may use, by its affinity and its cgroup's limit."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return _processors(frozenset() if affinity is None else frozenset(affinity(0)))
+
+
+@cache
+def _processors(affinity: frozenset[int]) -> int:
     from joblib import cpu_count
 
     return int(cpu_count())
