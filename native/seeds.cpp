@@ -80,6 +80,7 @@ class SeedProducts<CsrRows<T, Index>> {
 
 void draw_seeds(const Rows& rows, Grid<const double> points, Grid<int32_t> labels, Team& team) {
   const std::size_t n = rows.n_rows, n_views = rows.n_views(), n_sets = points.width();
+  if (n == 0) return;
   const std::vector<double>& squares = rows.weights;
   std::vector<double> weights(n, 0.0);
   for (std::size_t i = 0; i < n; ++i)

@@ -75,6 +75,8 @@ def _solved(a: Floats, b: Floats) -> Floats:
 def draw_seeds(rows: Rows, points: Floats, n_threads: int) -> Labels:
     """Sets of seeds far apart; each row's nearest seed of each set (sets x rows)."""
     n_seeds, n_sets = points.shape
+    if rows.n_rows == 0:
+        return np.zeros((n_sets, 0), dtype=np.int32)
     present, squares = rows.inverse > 0, rows.weights
     weights = np.zeros(rows.n_rows)
     for v in range(rows.n_views):

@@ -84,11 +84,14 @@ class _Chunk:
         self.rows, self.rules, self.sums, self.counts, self.links = rows, rules, sums, counts, links
         self.labels = np.where(rows.has_any, labels, -1).astype(np.int32)
         self.margins = np.full(rows.n_rows, np.inf)
+        self.left_out = np.zeros(rows.n_rows, dtype=bool)
 
     def run(self, begin: int, centres: Centres, first: bool) -> tuple[Centres, float, int]:
         rows, rules = self.rows, self.rules
         if begin in (FROM_CENTRES, FROM_SOFT_CENTRES):
             self.labels, self.margins = assigned(rows, centres)
+        else:
+            self.left_out = self.labels < 0  # as whoever gave the labels wants it
         if begin != FROM_COUNTED:
             accumulate(rows, None, self.labels, 1, self.sums, self.counts, 1)
         if self.links is not None and begin == FROM_CENTRES:
@@ -115,6 +118,7 @@ class _Chunk:
             given = seen, changed, rules.alpha, fill, means
             centres = renewed(centres, self.sums, self.counts, *given)
             before, (self.labels, self.margins) = self.labels, assigned(rows, centres)
+            self.labels[self.left_out] = -1
             moved = np.flatnonzero(before != self.labels)
             accumulate(rows, moved, before, -1, self.sums, self.counts, 1)
             accumulate(rows, moved, self.labels, 1, self.sums, self.counts, 1)
