@@ -174,9 +174,11 @@ std::size_t within(const float* line, std::size_t n_padded, float limit, std::si
   for (std::size_t k = 0; k < n_padded && n <= most; k += kFloats) {
     const Floats value = load(line + k);
     least = smaller(least, where_above(value, reach, nowhere));
-    uint32_t bits = at_most(value, reach);
-    for (uint32_t place = 0; bits; ++place, bits >>= 1)
-      if (bits & 1) found[n++] = uint32_t(k) + place;
+    const uint32_t bits = at_most(value, reach);
+    for (uint32_t place = 0; bits && place < kFloats; ++place) {  // without a branch: which is anyone's guess
+      found[n] = uint32_t(k) + place;
+      n += bits >> place & 1;
+    }
   }
   *beyond = least_of(least);
   return n;

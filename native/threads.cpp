@@ -11,7 +11,7 @@ namespace viewpass {
 namespace {
 
 constexpr auto kPollTime = std::chrono::milliseconds(50);
-constexpr int kSpins = 100;  // some microseconds: longer waits sleep
+constexpr int kSpins = 400;  // a few microseconds: longer waits sleep
 
 void pause() {
 #if defined(__x86_64__) || defined(_M_X64)
