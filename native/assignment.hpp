@@ -54,7 +54,7 @@ class Assignment {
   /// Takes given labels: nothing is known of how near the rows are.
   void take_labels();
 
-  /// Moves of the centres since rows were last assigned; told by whoever moves them.
+  /// Moves of the centres since rows were last assigned; reported by the caller that moves them.
   Drift& drift() { return drift_; }
   /// Assigns rows anew whose label the last update may have changed. Rows that moved: `moved`, `before`.
   void reassign(const Centres& centres);

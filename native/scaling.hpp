@@ -6,7 +6,7 @@
 namespace viewpass {
 
 /// (x - mean) * weights of dense rows. What is absent becomes zero and is not `present`; a row that is partly
-/// NaN or holds inf stays as it is, for whoever measures it to name. Rows whose numbers would leave the
+/// NaN or holds inf stays as it is, so that measuring can name it. Rows whose numbers would leave the
 /// type's range are brought to size 1 by a power of two: only their direction counts.  OUT out, present.
 template <class T>
 void standardise(Grid<const T> rows, Span<const bool> wanted, Span<const double> mean,
@@ -16,8 +16,8 @@ void standardise(Grid<const T> rows, Span<const bool> wanted, Span<const double>
 template <class T>
 void weigh_rows(Grid<const T> rows, Span<const double> weights, Grid<T> out);
 
-/// The same of CSR entries. A column that does not exist is left for whoever measures the row to name.  OUT
-/// out.
+/// The same of CSR entries. A column that does not exist is left unchanged, so that measuring can name it.
+/// OUT out.
 template <class T, class Index>
 void weigh_entries(Span<const T> values, Span<const Index> columns, Span<const double> weights, Span<T> out);
 

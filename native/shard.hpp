@@ -1,5 +1,5 @@
-// Some rows of a chunk on a worker: the half of a chunk step that needs rows. Whoever has the sums makes the
-// centres.
+// Some rows of a chunk on a worker: the half of a chunk step that needs rows. The coordinator, which has the
+// sums, makes the centres.
 #pragma once
 
 #include "assignment.hpp"

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from threadpoolctl import threadpool_info
 
 import viewpass as vp
 from bits.rows import REAL, Rows, rows, views_of
@@ -250,12 +249,6 @@ def parts(model: vp.OPIMC, labels: Any = None, stream_labels: Any = None) -> dic
 def different(mine: dict[str, Any], recorded: dict[str, Any]) -> list[str]:
     """The parts that are not as recorded."""
     return sorted(name for name in mine.keys() | recorded.keys() if mine.get(name) != recorded.get(name))
-
-
-def blas() -> list[str]:
-    """The BLAS libraries in use, and the kind of processor they work for."""
-    found = [one for one in threadpool_info() if one["user_api"] == "blas"]
-    return sorted(f"{one['internal_api']} {one['version']} {one.get('architecture')}" for one in found)
 
 
 def input_digests(cells: list[Cell]) -> dict[str, str]:

@@ -9,7 +9,7 @@ import argparse
 import re
 import sys
 
-from bits.cells import CELLS, THREADS, blas, different, input_digests, parts
+from bits.cells import CELLS, THREADS, different, input_digests, parts
 from bits.recorded import read, write
 
 
@@ -33,8 +33,6 @@ def main() -> None:
         kept_parts = {name: part for name, part in found[0].items() if name not in cell.left_out}
         n_changed += before.get(cell.section, {}).get(cell.name) not in (None, kept_parts)
         recorded.setdefault(cell.section, {})[cell.name] = kept_parts
-    started = any(cell.group == "started" for cell in cells) or "blas" not in before
-    recorded["blas"] = {"libraries": blas() if started else before["blas"]["libraries"]}
     write(recorded)
     print(f"{len(cells)} cells recorded, {n_changed} of them otherwise than before")  # noqa: T201
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import viewpass as vp
-from bits.cells import ANCHORED, CELLS, MAIN, THREADS, Cell, blas, different, input_digest, parts
+from bits.cells import ANCHORED, CELLS, MAIN, THREADS, Cell, different, input_digest, parts
 from bits.recorded import read
 from bits.rows import rows
 from clusters import write_files
@@ -32,8 +32,6 @@ def compare(cell: Cell, mine: dict, how: str, *, apart_from: tuple[str, ...] = (
         return
     if input_digest(*cell.input) != RECORDED["rows"]["/".join(cell.input)]:
         pytest.fail(f"{cell}: the rows themselves are not those recorded")
-    if cell.group == "started" and blas() != RECORDED["blas"]["libraries"]:
-        pytest.skip(f"{cell}: recorded with another BLAS ({', '.join(RECORDED['blas']['libraries'])})")
     pytest.fail(f"{cell}, {how}: not as recorded: {', '.join(wrong)}")
 
 
@@ -44,9 +42,7 @@ def _needed_data(request):
 
 
 def test_every_cell_is_recorded_and_nothing_else():
-    recorded = {
-        (section, name) for section in RECORDED.keys() - {"rows", "blas"} for name in RECORDED[section]
-    }
+    recorded = {(section, name) for section in RECORDED.keys() - {"rows"} for name in RECORDED[section]}
     assert recorded == {(cell.section, cell.name) for cell in CELLS}
     assert len(recorded) == len(CELLS)
 

@@ -30,7 +30,7 @@ from viewpass.views.chunk import Chunk
 class MeasuredRows:
     """The rows of one chunk with the norms that scale them to unit length (before Eq. 10).
 
-    Rows are measured by whoever reads them first: `accept` then names what is wrong with them, or mends
+    Rows are measured when they are first read: `accept` then names what is wrong with them, or mends
     what can be mended.
 
     `weights` (at most 1, one per view) make a view's rows shorter, so that their distances count for as

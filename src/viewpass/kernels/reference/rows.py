@@ -13,7 +13,7 @@ from viewpass.kernels.reference import exact
 
 
 class Rows:
-    """Consecutive rows; what scales them to unit length is worked out by whoever reads them first."""
+    """Consecutive rows; their norms are worked out when they are first read."""
 
     def __init__(
         self,

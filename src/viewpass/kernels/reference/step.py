@@ -91,7 +91,7 @@ class _Chunk:
         if begin in (FROM_CENTRES, FROM_SOFT_CENTRES):
             self.labels, self.margins = assigned(rows, centres)
         else:
-            self.left_out = self.labels < 0  # as whoever gave the labels wants it
+            self.left_out = self.labels < 0  # given as -1: they stay out
         if begin != FROM_COUNTED:
             accumulate(rows, None, self.labels, 1, self.sums, self.counts, 1)
         if self.links is not None and begin == FROM_CENTRES:
