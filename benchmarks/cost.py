@@ -7,7 +7,7 @@ from math import ceil, log
 from pathlib import Path
 from typing import Any
 
-FAN_IN = 8  # as viewpass.engine.dask.crew has it
+FAN_IN = 8  # as viewpass.engine.dask.workers has it
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,7 @@ def estimator(size: int, **more: Any) -> Any:
 def measure(folder: Path, n_rows: int, size: int, n_runs: int) -> dict[str, Any]:
     """Least of several, runs and parts taking turns: both see the machine when it is quick."""
     import viewpass as vp
-    from viewpass.engine.dask.cluster import local_client
+    from viewpass.engine.dask.workers import local_client
 
     plans = [(2, size), (2, size // 2), (1, size)]
     local: list[float] = []
@@ -135,7 +135,7 @@ class Run(NamedTuple):
 def run(client: Any, folder: Path, width: int, size: int) -> Run:
     """A fit, with a look at the watch when its start is made."""
     import viewpass as vp
-    from viewpass.engine.dask.drive import Drive
+    from viewpass.engine.dask.driver import Drive
 
     steps, seen = Drive.steps, []
 

@@ -19,7 +19,7 @@ MANY = 40  # tasks of an asking
 
 def measure(client: Any, folder: Path, size: int, n_clusters: int) -> list[float]:
     """Seconds, in the order of `cost.Parts`."""
-    from viewpass.engine.dask.crew import Crew
+    from viewpass.engine.dask.workers import Crew
 
     crew = Crew(client)
     workers = crew.workers()
@@ -44,11 +44,11 @@ def on_a_worker(folder: str, size: int, n_clusters: int, number: int) -> list[fl
     """Seconds a row of reading, looks and labels; and of an update of the centres."""
     import viewpass as vp
     from viewpass.core.model import Plan
-    from viewpass.core.rounds import advance
-    from viewpass.core.shares import Share
-    from viewpass.core.step import Rules
+    from viewpass.core.step.chunk_step import Rules
+    from viewpass.core.step.workspace import Workspace
     from viewpass.core.stream import Stream
-    from viewpass.core.workspace import Workspace
+    from viewpass.engine.dask.coordinator import advance
+    from viewpass.engine.dask.shards import Share
     from viewpass.views.rows import MeasuredRows
 
     source = vp.scan(folder)

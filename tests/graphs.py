@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from viewpass.core.links import Mixture
+from viewpass.core.consensus.soft_assignment import Mixture
 from viewpass.kernels.links import NEIGHBOURS, UNIT
 
 

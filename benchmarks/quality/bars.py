@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.quality.sets import DEBIAN, DIGIT, MNIST, NATURAL, REPORTED, SETS, TUNED
 from benchmarks.quality.summary import Results
-from viewpass.cluster.plans import WARMUP_ROWS
+from viewpass.cluster.validation import WARMUP_ROWS
 
 OFFLINE, PUBLISHED, AUTO, START = "imc5", "opimc10", "viewpass-auto", "viewpass-start"
 AUTO_QUARTER = "viewpass-auto-quarter"

@@ -15,7 +15,7 @@ import viewpass as vp
 from benchmarks.data import Data
 from benchmarks.quality import peers
 from benchmarks.quality.sets import RealSet
-from viewpass.cluster.plans import warmup_rows
+from viewpass.cluster.validation import warmup_rows
 
 ALPHA = 0.1  # the same for all that have one
 CHUNK_SIZE = 2000

@@ -8,19 +8,19 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from viewpass.version import __version__ as __version__
 
 _HOMES = {
     "OPIMC": "viewpass.cluster.opimc",
     "IMC": "viewpass.cluster.imc",
-    "DAIMC": "viewpass.cluster.daimc",
-    "MIC": "viewpass.cluster.mic",
-    "MultiNMF": "viewpass.cluster.multinmf",
-    "OMVC": "viewpass.cluster.omvc",
-    "ONMF": "viewpass.cluster.onmf",
-    "Statistics": "viewpass.core.statistics",
+    "DAIMC": "viewpass.baselines.daimc",
+    "MIC": "viewpass.baselines.mic",
+    "MultiNMF": "viewpass.baselines.multinmf",
+    "OMVC": "viewpass.baselines.omvc",
+    "ONMF": "viewpass.baselines.onmf",
+    "Statistics": "viewpass.core.state.statistics",
     "frames": "viewpass.sources.frames",
-    "load": "viewpass.cluster.saving",
+    "load": "viewpass.cluster.persistence",
     "load_bundle": "viewpass.sources.bundle",
     "scan": "viewpass.sources.scan",
     "merge": "viewpass.cluster.merging",
@@ -37,17 +37,17 @@ _ROOMS = {"dask": "viewpass.cluster.distributed"}  # names that are modules
 __all__ = sorted(_HOMES)
 
 if TYPE_CHECKING:
+    from viewpass.baselines.daimc import DAIMC as DAIMC
+    from viewpass.baselines.mic import MIC as MIC
+    from viewpass.baselines.multinmf import MultiNMF as MultiNMF
+    from viewpass.baselines.omvc import OMVC as OMVC
+    from viewpass.baselines.onmf import ONMF as ONMF
     from viewpass.cluster import distributed as dask  # noqa: F401
-    from viewpass.cluster.daimc import DAIMC as DAIMC
     from viewpass.cluster.imc import IMC as IMC
     from viewpass.cluster.merging import merge as merge
-    from viewpass.cluster.mic import MIC as MIC
-    from viewpass.cluster.multinmf import MultiNMF as MultiNMF
-    from viewpass.cluster.omvc import OMVC as OMVC
-    from viewpass.cluster.onmf import ONMF as ONMF
     from viewpass.cluster.opimc import OPIMC as OPIMC
-    from viewpass.cluster.saving import load as load
-    from viewpass.core.statistics import Statistics as Statistics
+    from viewpass.cluster.persistence import load as load
+    from viewpass.core.state.statistics import Statistics as Statistics
     from viewpass.errors import DataError as DataError
     from viewpass.errors import EngineError as EngineError
     from viewpass.errors import FileError as FileError

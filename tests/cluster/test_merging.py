@@ -51,7 +51,7 @@ def test_different_centres_are_matched_by_the_price_of_merging():
 
 
 def test_renamed_clusters_are_found_again():
-    from viewpass.core.merging import matched, reordered
+    from viewpass.engine.model_merging import matched, reordered
 
     model = site(PARTS[0])._fitted_model()
     order = np.array([2, 0, 3, 1])

@@ -8,9 +8,9 @@ import pytest
 import viewpass as vp
 from inputs import GAPS, IMAGE, PLAIN, TEXT, N, assert_same, csr, learnt, small, with_gaps
 from viewpass.core.model import Plan
-from viewpass.core.step import Rules
+from viewpass.core.step.chunk_step import Rules
+from viewpass.core.step.workspace import Workspace
 from viewpass.core.stream import Stream
-from viewpass.core.workspace import Workspace
 from viewpass.evaluate import nmi, remove_per_view
 from viewpass.views.chunk import Chunk
 

@@ -13,8 +13,8 @@ import viewpass as vp
 from cases import workspace
 from viewpass.core.model import Plan
 from viewpass.core.reservoir import Reservoir
-from viewpass.core.statistics import Statistics
-from viewpass.core.step import Rules
+from viewpass.core.state.statistics import Statistics
+from viewpass.core.step.chunk_step import Rules
 from viewpass.core.stream import Stream
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows

@@ -43,7 +43,8 @@ def warm_up():
 def inject(fault):
     """Let the n-th writing step of a kind go wrong: {"step", "number", "when", "how"}."""
     from viewpass.sources.arrow.source import ArrowSource
-    from viewpass.store import appended, files, frame
+    from viewpass.store.container import files, frame
+    from viewpass.store.labels import appended
 
     seen = 0
 

@@ -16,8 +16,8 @@ from commands import write_table
 from inputs import IMAGE, TEXT, small
 from store.models import FACTORS, MODELS
 from viewpass.cluster.runs import Run
-from viewpass.store import body, frame
 from viewpass.store.checkpoint import read_checkpoint
+from viewpass.store.container import body, frame
 from viewpass.store.folder import RunFolder
 
 N_MUTATIONS = 20_000

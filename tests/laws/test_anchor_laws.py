@@ -12,7 +12,7 @@ from sklearn.base import clone
 import viewpass as vp
 from graphs import mixture
 from viewpass.core.model import label, seen_rows
-from viewpass.core.workspace import Workspace
+from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.backend import backend
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cases import cases, workspace
-from viewpass.core.centres import Centres
 from viewpass.core.model import Decided, assigned, distances
-from viewpass.core.workspace import Workspace
+from viewpass.core.state.centres import Centres
+from viewpass.core.step.workspace import Workspace
 from viewpass.engine.labelling import label_rows
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cases import cases, workspace
-from viewpass.core.centres import Centres
 from viewpass.core.model import Plan, assigned
-from viewpass.core.step import Rules
+from viewpass.core.state.centres import Centres
+from viewpass.core.step.chunk_step import Rules
 from viewpass.core.stream import Stream
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows

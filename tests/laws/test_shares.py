@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from cases import cases, workspace
 from viewpass.core.model import Plan
-from viewpass.core.rounds import advance, blank
-from viewpass.core.shares import Share
-from viewpass.core.step import Rules
+from viewpass.core.step.chunk_step import Rules
 from viewpass.core.stream import Stream
+from viewpass.engine.dask.coordinator import advance, blank
+from viewpass.engine.dask.shards import Share
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 import viewpass as vp
 from cases import Case, cases, workspace
-from viewpass.core import step
-from viewpass.core.centres import Centres, objective
-from viewpass.core.start import soft_memberships
-from viewpass.core.step import Outcome, Rules, empty_statistics
+from viewpass.core.start.candidates import soft_memberships
+from viewpass.core.state.centres import Centres, objective
+from viewpass.core.step import chunk_step as step
+from viewpass.core.step.chunk_step import Outcome, Rules, empty_statistics
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 

@@ -14,8 +14,9 @@ from typer.testing import CliRunner
 import viewpass as vp
 from viewpass.cli.app import app
 from viewpass.evaluate import nmi
-from viewpass.paper import fig1, published, work
+from viewpass.paper import published, work
 from viewpass.paper.cells import Cell, Plan
+from viewpass.paper.figures import fig1
 from viewpass.paper.page import CANNOT, CONFIRMED, NOT, Claim, Section, hypertext, markdown
 from viewpass.paper.run import PARTS, chosen, preface
 from viewpass.paper.settings import METHODS, SEARCH_SEED, SETS, grid, told_settings, trial

@@ -10,9 +10,9 @@ import rich.console
 import typer
 from typer.core import TyperGroup
 
-from viewpass import __version__
 from viewpass.cli.stopping import STOPPED
 from viewpass.errors import SettingError, ViewpassError
+from viewpass.version import __version__
 
 EXAMPLE = "Example:  viewpass fit items.parquet -k 10 --out run"
 CODES = "Exit codes: 0 done, 1 an error (one line says which), 2 wrong usage, 130 stopped by Ctrl-C."

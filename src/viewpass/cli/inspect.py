@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import typer
 
-from viewpass.cluster.saving import load
+from viewpass.cluster.persistence import load
 from viewpass.errors import FileError
 from viewpass.sources.source import Source
 from viewpass.store.checkpoint import read_checkpoint
+from viewpass.store.container.frame import is_ours
 from viewpass.store.folder import RunFolder
-from viewpass.store.frame import is_ours
 from viewpass.views.rows import MeasuredRows
 
 CHUNK = 8192

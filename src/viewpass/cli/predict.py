@@ -7,7 +7,7 @@ from typing import Any
 
 from viewpass.cli.progress import Display, display
 from viewpass.cli.stopping import asked_to_stop
-from viewpass.cluster.saving import load
+from viewpass.cluster.persistence import load
 from viewpass.cluster.streaming import write_labels
 from viewpass.errors import SettingError
 from viewpass.sources.source import Source

@@ -8,7 +8,7 @@ from viewpass.cli.predict import watching
 from viewpass.cli.progress import display
 from viewpass.cli.stopping import asked_to_stop
 from viewpass.cluster.opimc import OPIMC
-from viewpass.cluster.saving import load
+from viewpass.cluster.persistence import load
 from viewpass.cluster.streaming import learn
 from viewpass.errors import SettingError
 from viewpass.sources.source import Source

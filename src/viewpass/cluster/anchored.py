@@ -8,8 +8,9 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from viewpass.cluster.base import ViewClusterer, check_whole
-from viewpass.core.consensus.counting import Curve
+from viewpass.cluster.base import ViewClusterer
+from viewpass.cluster.validation import check_whole
+from viewpass.core.consensus.number_of_clusters import Curve
 from viewpass.core.model import Model, label
 from viewpass.core.stream import Stream
 from viewpass.errors import SettingError
@@ -97,7 +98,7 @@ class AnchoredClusterer(ViewClusterer):
         -------
         matplotlib axes
         """
-        from viewpass.cluster.drawing import draw_curve
+        from viewpass.cluster.plots import draw_curve
 
         check_is_fitted(self)
         curve = self.cluster_curve_ or self.cut("auto").cluster_curve_

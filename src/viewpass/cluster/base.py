@@ -19,18 +19,18 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from viewpass.cluster.doors import is_views, matrix_source, views_source
-from viewpass.cluster.saving import save
-from viewpass.core.centres import objective
+from viewpass.cluster.inputs import is_views, matrix_source, views_source
+from viewpass.cluster.persistence import save
 from viewpass.core.model import Model, cluster_distances
-from viewpass.core.statistics import Statistics
-from viewpass.core.workspace import Workspace
+from viewpass.core.state.centres import objective
+from viewpass.core.state.statistics import Statistics
+from viewpass.core.step.workspace import Workspace
 from viewpass.engine.local import check_passes, labels_of
-from viewpass.errors import DataError, SettingError
+from viewpass.errors import DataError
 from viewpass.kernels.grid import Array, Floats, Integers, Labels
 from viewpass.kernels.threads import available_threads
 from viewpass.sources.source import Source
-from viewpass.store.fields import Fields
+from viewpass.store.container.fields import Fields
 from viewpass.views.chunk import Chunk, Schema, join
 
 logger = logging.getLogger("viewpass")
@@ -299,12 +299,6 @@ def whole(source: Source) -> Chunk:
     if not chunks:
         raise DataError("the data has no rows (0 samples): at least one is needed.")
     return join(chunks)
-
-
-def check_whole(value: Any, name: str) -> None:
-    """Refuse True and False where a number is meant: to Python they are 1 and 0."""
-    if isinstance(value, bool):
-        raise SettingError(f"{name}={value!r}: a number was expected.")
 
 
 @contextmanager

@@ -11,17 +11,18 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from viewpass.cluster.base import check_whole, narrated
+from viewpass.cluster.base import narrated
 from viewpass.cluster.opimc import OPIMC
 from viewpass.cluster.runs import Orders, Run
+from viewpass.cluster.validation import check_whole
 from viewpass.core.stream import Stream
 from viewpass.engine.local import check_passes, too_few
 from viewpass.engine.resumable import Position
 from viewpass.errors import DataError, SettingError, missing_extra
 from viewpass.kernels.grid import Labels
 from viewpass.sources.source import Source
-from viewpass.store.fields import Fields
-from viewpass.store.files import naming
+from viewpass.store.container.fields import Fields
+from viewpass.store.container.files import naming
 from viewpass.store.folder import RunFolder
 
 try:
@@ -30,13 +31,12 @@ except ImportError:
     raise missing_extra("distributed", "dask", "vp.dask") from None
 
 from viewpass.engine.dask import tasks
-from viewpass.engine.dask.cluster import local_client
-from viewpass.engine.dask.collected import Collected
 from viewpass.engine.dask.collections import source_of
-from viewpass.engine.dask.crew import Crew
-from viewpass.engine.dask.drive import Drive
+from viewpass.engine.dask.driver import Drive
 from viewpass.engine.dask.predict import label_blocks
 from viewpass.engine.dask.rows import Rows, rows_of
+from viewpass.engine.dask.sinks import Collected
+from viewpass.engine.dask.workers import Crew, local_client
 
 logger = logging.getLogger("viewpass")
 
@@ -173,7 +173,7 @@ def predict(
     with crew_of(client, n_workers, rows) as crew:
         if out is None:
             return _labels(crew, rows, model, chunk_size)
-        from viewpass.store.parts import write_manifest
+        from viewpass.store.labels.parts import write_manifest
 
         home = Path(out).absolute()
         if home.exists() and any(home.iterdir()):
@@ -269,14 +269,14 @@ class DaskRun(Run):
         self.width = self.width or n_workers or width_of(crew)
 
     def _new_staging(self) -> Any:
-        from viewpass.engine.dask.written import Written
+        from viewpass.engine.dask.sinks import Written
 
         plan = self.stream.plan
         staged = plan.consensus != "plain"
         return Written(self.folder, plan.most_centres, self._estimator.n_passes, staged=staged)
 
     def _staging_again(self, stored: Fields) -> Any:
-        from viewpass.engine.dask.written import Written
+        from viewpass.engine.dask.sinks import Written
 
         self.width = stored.number("width", least=1)
         plan, n_passes = self.stream.plan, self._estimator.n_passes

@@ -7,9 +7,9 @@ import sys
 from importlib.metadata import version
 from typing import Any
 
-from viewpass import __version__
 from viewpass.core.model import Model
 from viewpass.kernels.grid import Integers
+from viewpass.version import __version__
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "safetensors", "pyarrow")
 

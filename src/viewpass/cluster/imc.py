@@ -9,19 +9,17 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from viewpass.cluster.base import ViewClusterer, check_whole, narrated, whole
-from viewpass.cluster.scales import checked_scale
-from viewpass.cluster.starts import checked_init
-from viewpass.cluster.weights import checked_weights
-from viewpass.core.beginning import begin_plain
+from viewpass.cluster.base import ViewClusterer, narrated, whole
+from viewpass.cluster.validation import check_whole, checked_init, checked_scale, checked_weights
+from viewpass.core.initialise import begin_plain
 from viewpass.core.model import Model, Plan, widened
-from viewpass.core.step import Outcome, Rules
-from viewpass.core.weighing import learnt_weights
+from viewpass.core.state.view_weights import learnt_weights
+from viewpass.core.step.chunk_step import Outcome, Rules
 from viewpass.engine.local import too_few
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array
-from viewpass.store.fields import Fields
-from viewpass.store.state import pack_model, unpack_model
+from viewpass.store.container.fields import Fields
+from viewpass.store.state.model import pack_model, unpack_model
 from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling

@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from viewpass.cluster.opimc import OPIMC
-from viewpass.core.merging import merged
 from viewpass.core.model import Model, Standing
+from viewpass.engine.model_merging import merged
 from viewpass.errors import DataError, SettingError
-from viewpass.store.generators import generator_from, generator_state
+from viewpass.store.container.generators import generator_from, generator_state
 
 MATCHES = ("auto", "index", "price")
 

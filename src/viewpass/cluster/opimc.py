@@ -9,16 +9,16 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from viewpass.cluster.anchored import LABELS, AnchoredClusterer
-from viewpass.cluster.base import check_whole, narrated, whole
-from viewpass.cluster.plans import plan_of
+from viewpass.cluster.base import narrated, whole
+from viewpass.cluster.validation import check_whole, plan_of
 from viewpass.core.model import label
 from viewpass.core.stream import Stream
 from viewpass.engine.local import run, too_few
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array, Labels
 from viewpass.sources.source import Source
-from viewpass.store.fields import Fields
-from viewpass.store.streams import pack_stream, unpack_stream
+from viewpass.store.container.fields import Fields
+from viewpass.store.state.stream import pack_stream, unpack_stream
 from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.seeds import as_generator
 

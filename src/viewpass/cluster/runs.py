@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from viewpass.cluster.base import check_whole
 from viewpass.cluster.figures import figures
 from viewpass.cluster.opimc import OPIMC
-from viewpass.cluster.saving import pack, unpack
+from viewpass.cluster.persistence import pack, unpack
+from viewpass.cluster.validation import check_whole
 from viewpass.core.model import Model
 from viewpass.core.stream import Stream
 from viewpass.engine.local import too_few
@@ -22,14 +22,14 @@ from viewpass.engine.resumable import Position, advance
 from viewpass.errors import DataError, FileError, ViewpassError
 from viewpass.kernels.grid import Array, Integers
 from viewpass.sources.source import Source
-from viewpass.store import body, frame
-from viewpass.store.appended import Extent
 from viewpass.store.checkpoint import check_same, read_checkpoint, write_checkpoint
-from viewpass.store.fields import Fields
-from viewpass.store.files import naming, replacing
+from viewpass.store.container import body, frame
+from viewpass.store.container.fields import Fields
+from viewpass.store.container.files import naming, replacing
 from viewpass.store.folder import RunFolder
-from viewpass.store.labels import LabelSink
-from viewpass.store.parquet import IdSink, LabelFile
+from viewpass.store.labels.appended import Extent
+from viewpass.store.labels.parquet import IdSink, LabelFile
+from viewpass.store.labels.staging import LabelSink
 
 
 class StoppedError(ViewpassError):

@@ -15,8 +15,8 @@ from viewpass.engine.local import read_together
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Integers
 from viewpass.sources.source import Source
-from viewpass.store.files import replacing
-from viewpass.store.parquet import LabelFile, as_ids
+from viewpass.store.container.files import replacing
+from viewpass.store.labels.parquet import LabelFile, as_ids
 
 MOST_TOGETHER = 4  # chunks: whoever wants to stop, or to see progress, does not wait longer
 

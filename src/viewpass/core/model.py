@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from viewpass.core.centres import Centres
-from viewpass.core.consensus.counting import Curve
-from viewpass.core.consensus.cutting import Cut, cut, grouped
-from viewpass.core.links import mixture_of
+from viewpass.core.consensus.cut import Cut, cut, grouped
+from viewpass.core.consensus.number_of_clusters import Curve
+from viewpass.core.consensus.soft_assignment import mixture_of
 from viewpass.core.reservoir import Reservoir
-from viewpass.core.statistics import Statistics
-from viewpass.core.step import Rules
-from viewpass.core.weighing import Weights
-from viewpass.core.workspace import Workspace
+from viewpass.core.state.centres import Centres
+from viewpass.core.state.statistics import Statistics
+from viewpass.core.state.view_weights import Weights
+from viewpass.core.step.chunk_step import Rules
+from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.views.chunk import Chunk, Schema

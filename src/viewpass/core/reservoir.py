@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from viewpass.core import step
-from viewpass.core.step import Outcome, Rules
-from viewpass.core.workspace import Workspace
+from viewpass.core.step import chunk_step as step
+from viewpass.core.step.chunk_step import Outcome, Rules
+from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.views.chunk import Chunk, join
 from viewpass.views.rows import MeasuredRows

@@ -8,17 +8,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from viewpass.core import step
-from viewpass.core.agreement import agreed_scaling
-from viewpass.core.beginning import SUPPOSED_CLUSTERS, begin, begin_unweighed
-from viewpass.core.centres import Centres
-from viewpass.core.links import MOST_ROWS
+from viewpass.core.auto.scale import agreed_scaling
+from viewpass.core.consensus.soft_assignment import MOST_ROWS
+from viewpass.core.initialise import SUPPOSED_CLUSTERS, begin, begin_unweighed
 from viewpass.core.model import Decided, Model, Plan, Standing, scaled, widened
 from viewpass.core.reservoir import Reservoir
-from viewpass.core.statistics import Statistics
-from viewpass.core.step import Outcome, Task
-from viewpass.core.weighing import Weights, learnt_weights
-from viewpass.core.workspace import Workspace
+from viewpass.core.state.centres import Centres
+from viewpass.core.state.statistics import Statistics
+from viewpass.core.state.view_weights import Weights, learnt_weights
+from viewpass.core.step import chunk_step as step
+from viewpass.core.step.chunk_step import Outcome, Task
+from viewpass.core.step.workspace import Workspace
 from viewpass.errors import DataError
 from viewpass.kernels.backend import FROM_CENTRES, FROM_COUNTED
 from viewpass.kernels.grid import Integers, Labels

@@ -1,0 +1,1 @@
+"""The loop over chunks: on this machine, or on a Dask cluster."""

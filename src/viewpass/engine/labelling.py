@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from viewpass.core.links import mixture_of
+from viewpass.core.consensus.soft_assignment import mixture_of
 from viewpass.core.model import Decided, Model, decide, distances, seen_rows
-from viewpass.core.workspace import Workspace
+from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Array
-from viewpass.store.labels import records
+from viewpass.store.labels.staging import records
 from viewpass.views.chunk import Chunk
 
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from viewpass.core.model import Decided, Model, label
+from viewpass.core.step.workspace import Workspace
 from viewpass.core.stream import Stream
-from viewpass.core.workspace import Workspace
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array, Labels
 from viewpass.sources.source import Source

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
 from viewpass.core.model import Decided
+from viewpass.core.step.workspace import Workspace
 from viewpass.core.stream import Stream
-from viewpass.core.workspace import Workspace
 from viewpass.engine.labelling import label_rows
 from viewpass.engine.local import check_enough, check_passes
 from viewpass.kernels.grid import Array, Labels

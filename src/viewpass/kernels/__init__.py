@@ -1,1 +1,1 @@
-"""The hot loops on plain arrays: reference.py is the specification, dense.py and sparse.py the speed."""
+"""The compiled module, its NumPy specification, and what both share."""

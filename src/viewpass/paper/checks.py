@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from sklearn.decomposition import NMF
 
-from viewpass.cluster.daimc import DAIMC
-from viewpass.cluster.factor import grouped
-from viewpass.cluster.mic import MIC
-from viewpass.cluster.multinmf import MultiNMF
-from viewpass.cluster.omvc import OMVC
-from viewpass.cluster.onmf import ONMF
+from viewpass.baselines.base import grouped
+from viewpass.baselines.daimc import DAIMC
+from viewpass.baselines.mic import MIC
+from viewpass.baselines.multinmf import MultiNMF
+from viewpass.baselines.omvc import OMVC
+from viewpass.baselines.onmf import ONMF
 from viewpass.evaluate import accuracy, nmi
 from viewpass.paper.settings import SETS, Trial, trial
 

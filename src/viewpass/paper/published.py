@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from viewpass.baselines.multinmf import MultiNMF
+from viewpass.baselines.omvc import OMVC
+from viewpass.baselines.onmf import ONMF
 from viewpass.cluster.imc import IMC
-from viewpass.cluster.multinmf import MultiNMF
-from viewpass.cluster.omvc import OMVC
-from viewpass.cluster.onmf import ONMF
 from viewpass.cluster.opimc import OPIMC
 
 # The paper's procedure, whatever the estimators' own defaults are.

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from viewpass.cluster.factor import grouped
-from viewpass.cluster.online import OnlineFactorClusterer, read_pass
+from viewpass.baselines.base import grouped
+from viewpass.baselines.online import OnlineFactorClusterer, read_pass
 from viewpass.core.stream import Stream
 from viewpass.evaluate import accuracy, nmi
 from viewpass.kernels.grid import Labels

@@ -1,0 +1,1 @@
+"""Where chunks come from: arrays, frames, bundles, Arrow data, Parquet files."""

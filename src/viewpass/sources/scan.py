@@ -9,7 +9,7 @@ from typing import Any
 from viewpass.errors import DataError, missing_extra
 from viewpass.sources.arrow.files import find_files
 from viewpass.sources.frames import is_frame
-from viewpass.sources.maps import mapped, mapped_files
+from viewpass.sources.memory_maps import mapped, mapped_files
 from viewpass.sources.source import Source
 
 

@@ -1,1 +1,1 @@
-"""What survives: the model file, the checkpoint, the label sink."""
+"""What survives: model files, checkpoints, label files, the folder of a run."""

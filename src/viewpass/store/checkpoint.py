@@ -10,8 +10,8 @@ from typing import Any
 
 from viewpass.errors import FileError
 from viewpass.kernels.grid import Array
-from viewpass.store import body, frame
-from viewpass.store.fields import Fields
+from viewpass.store.container import body, frame
+from viewpass.store.container.fields import Fields
 from viewpass.store.folder import RunFolder
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from viewpass.errors import FileError, SettingError
-from viewpass.store.files import naming, sync_folder
+from viewpass.store.container.files import naming, sync_folder
 
 
 class RunFolder:

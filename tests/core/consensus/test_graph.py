@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from graphs import mixture
-from viewpass.core.centres import Centres
 from viewpass.core.consensus import graph
-from viewpass.core.consensus.choosing import STABLE, stability
-from viewpass.core.consensus.cutting import cut
-from viewpass.core.links import links_of
-from viewpass.core.workspace import Workspace
+from viewpass.core.consensus.cut import cut
+from viewpass.core.consensus.soft_assignment import links_of
+from viewpass.core.consensus.stability import STABLE, stability
+from viewpass.core.state.centres import Centres
+from viewpass.core.step.workspace import Workspace
 from viewpass.kernels import reference
 from viewpass.kernels.links import UNIT
 from viewpass.views.chunk import Chunk

@@ -1,1 +1,1 @@
-"""From many anchors to K clusters, after the pass and without data."""
+"""From many anchors to K clusters: anchor graph, agglomeration, the number of clusters."""

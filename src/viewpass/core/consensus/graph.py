@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viewpass.core.consensus.counting import MOST, Curve, from_gaps
-from viewpass.core.links import Mixture
+from viewpass.core.consensus.number_of_clusters import MOST, Curve, from_gaps
+from viewpass.core.consensus.soft_assignment import Mixture
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.kernels.reference.kmeans import directions

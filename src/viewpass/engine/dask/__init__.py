@@ -1,1 +1,1 @@
-"""Many machines: a round of W workers, each with a chunk of its own, is one chunk of the W together."""
+"""Many machines: the chunks of W workers together are one chunk, to the bit."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import scipy.sparse
 
-from viewpass.core.shares import Share
+from viewpass.engine.dask.shards import Share
 from viewpass.kernels.grid import Labels
 from viewpass.sources.source import Source
 from viewpass.views.chunk import Chunk

@@ -13,7 +13,7 @@ from distributed import Future
 
 from viewpass.engine.dask import tasks
 from viewpass.engine.dask.blocks import Block
-from viewpass.engine.dask.crew import Crew
+from viewpass.engine.dask.workers import Crew
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array
 from viewpass.sources.scan import scan

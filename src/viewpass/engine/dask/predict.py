@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from viewpass.core.model import Model
-from viewpass.engine.dask.crew import Crew
 from viewpass.engine.dask.rows import Rows
+from viewpass.engine.dask.workers import Crew
 
 AHEAD = 2  # blocks asked of each worker at a time
 

@@ -10,11 +10,11 @@ from typing import Any
 
 from distributed import Future
 
-from viewpass.core.shares import Stage, Tally
-from viewpass.core.statistics import Statistics
+from viewpass.core.state.statistics import Statistics
 from viewpass.engine.dask import tasks
-from viewpass.engine.dask.crew import Crew
 from viewpass.engine.dask.rows import Rows
+from viewpass.engine.dask.shards import Stage, Tally
+from viewpass.engine.dask.workers import Crew
 from viewpass.kernels.grid import Integers
 from viewpass.views.chunk import Schema
 

@@ -8,7 +8,7 @@ from distributed import Future
 
 from viewpass.engine.dask import tasks
 from viewpass.engine.dask.collections import CollectionSource
-from viewpass.engine.dask.crew import Crew
+from viewpass.engine.dask.workers import Crew
 from viewpass.errors import DataError
 from viewpass.sources.source import Source
 

@@ -19,11 +19,11 @@ import numpy as np
 from distributed import Future, get_worker, secede
 
 from viewpass.core.model import Decided, Model, Plan, label
-from viewpass.core.shares import Share, Stage, Tally
-from viewpass.core.statistics import Statistics
+from viewpass.core.state.statistics import Statistics
+from viewpass.core.step.workspace import Workspace
 from viewpass.core.stream import Stream
-from viewpass.core.workspace import Workspace
 from viewpass.engine.dask.blocks import Block
+from viewpass.engine.dask.shards import Share, Stage, Tally
 from viewpass.engine.labelling import cluster_rows, label_rows
 from viewpass.errors import DataError, ViewpassError
 from viewpass.kernels.grid import Integers, Labels
@@ -181,7 +181,7 @@ def collect(block: Block, _order: None, stage: Stage, schema: Schema) -> tuple[L
 
 def write_labels(block: Block, order: tuple[str, int], stage: Stage, schema: Schema) -> Any:
     """Write what label files hold of the rows; gives a note of the part."""
-    from viewpass.store.parts import write_part
+    from viewpass.store.labels.parts import write_part
 
     folder, n_clusters = order
     with at_work(block) as share:
@@ -200,7 +200,7 @@ def label_block(block: Block, _order: None, model: Model) -> Labels:
 
 def write_clusters(block: Block, order: tuple[str, int], model: Model) -> Any:
     """Write what label files hold of rows under a model; gives a note of the part."""
-    from viewpass.store.parts import write_part
+    from viewpass.store.labels.parts import write_part
 
     folder, n_clusters = order
     with at_work(block) as share:

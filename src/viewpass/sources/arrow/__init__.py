@@ -1,1 +1,1 @@
-"""What reads Arrow data: files, streams, and the columns that make up a view. Needs PyArrow."""
+"""Arrow data: files, streams, and the columns that form a view. Needs PyArrow."""

@@ -11,12 +11,12 @@ import pyarrow as pa
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array, Mask, Matrix
 from viewpass.kernels.pool import Pool
-from viewpass.sources.ahead import ahead
 from viewpass.sources.arrow.batches import Batch, Reader
-from viewpass.sources.arrow.columns import ViewColumns, find_views
-from viewpass.sources.arrow.lists import read_lists, valid
-from viewpass.sources.arrow.numbers import read_numbers
-from viewpass.sources.arrow.sparse import read_sparse
+from viewpass.sources.arrow.columns.layout import ViewColumns, find_views
+from viewpass.sources.arrow.columns.lists import read_lists, valid
+from viewpass.sources.arrow.columns.numbers import read_numbers
+from viewpass.sources.arrow.columns.sparse import read_sparse
+from viewpass.sources.read_ahead import ahead
 from viewpass.sources.source import Source, check_known
 from viewpass.views.chunk import Chunk, Schema
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from viewpass.errors import DataError
 from viewpass.sources.arrow.batches import Batch, after, told
-from viewpass.sources.arrow.columns import same_type
+from viewpass.sources.arrow.columns.layout import same_type
 from viewpass.sources.arrow.files import File
 
 

@@ -1,0 +1,1 @@
+"""The factorisations themselves; the estimators around them are one folder up."""

@@ -1,0 +1,179 @@
+"""ONMF: online non-negative factors of the concatenated views (Wang, Tan, König and Li, SDM 2011).
+
+min over F, G >= 0 of |X - G F'|^2 with the sums V = sum X'G and H = sum G'G over all rows read, so
+that the fit of a basis is |X|^2 - 2 tr(F'V) + tr(F'F H). Inside a chunk V and H are those of the
+other rows plus the chunk's with its present G; they are committed once, after the loop.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from viewpass.baselines.algorithms.newton import newton_step, quadratic
+from viewpass.baselines.algorithms.stream import Batch, FactorStream, Piece
+from viewpass.kernels.grid import Floats
+from viewpass.kernels.nnls import nnls
+from viewpass.kernels.threads import run_blocks
+from viewpass.views.rows import MeasuredRows
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What ONMF is told: the form of the inverse Hessian, and when a chunk is settled."""
+
+    diagonal: bool = False
+    max_iter: int = 200
+    tol: float = 1e-4
+    max_basis_iter: int = 200
+
+
+class ONMFStream(FactorStream):
+    """The state of ONMF: a basis a view, one under the other, and the two sums."""
+
+    unit = True
+
+    def __init__(
+        self,
+        n_clusters: int,
+        settings: Settings,
+        rng: np.random.Generator,
+        n_threads: int,
+        means: list[Floats | None] | None = None,
+    ) -> None:
+        super().__init__(n_clusters, rng, n_threads)
+        self.settings = settings
+        self.means = means  # of all rows, where they are known beforehand
+        self.bases: list[Floats | None] = []
+        self.sums: list[Floats] = []
+        self.H = np.zeros((n_clusters, n_clusters))
+        self.squares = 0.0
+
+    def batch(self, rows: MeasuredRows) -> Batch:
+        """Clip, scale to unit length, fill; a view seen for the first time gets a random basis."""
+        batch = super().batch(rows)
+        if not self.bases:
+            self.bases = [None] * len(batch.views)
+            self.sums = [np.zeros((0, self.n_clusters)) for _ in batch.views]
+        for v, view in enumerate(batch.views):
+            if view is None:
+                continue
+            mean = None if self.means is None else self.means[v]
+            if mean is not None:
+                batch.views[v] = type(view)(view.matrix, view.missing, mean)
+            if self.bases[v] is None:
+                basis = self.rng.random((view.width, self.n_clusters))
+                self.bases[v] = basis / basis.sum(axis=0)
+                self.sums[v] = np.zeros((view.width, self.n_clusters))
+        return batch
+
+    def step(self, batch: Batch, weights: list[Floats], piece: Piece | None) -> list[Floats]:
+        """Alternate between G (exact) and F (projected Newton) until the objective settles."""
+        if not batch.n_kept:
+            return [np.zeros((0, self.n_clusters))]
+        here = [v for v, view in enumerate(batch.views) if view is not None]
+        G = None
+        if piece is None:
+            for view in batch.views:
+                self.squares += 0.0 if view is None else float(view.squares().sum())
+        else:
+            G = piece.coefficients[0]
+            self._add(batch, here, G, -1.0)
+            self.H = self.H - G.T @ G
+        before = np.inf
+        for _ in range(self.settings.max_iter):
+            G = self._coefficients(batch, here, G)
+            own = self._crossed(batch, here, G)
+            value = self._improve(here, own, self.H + G.T @ G) + self.squares
+            self.n_iter += 1
+            if abs(before - value) < self.settings.tol * abs(before):
+                break
+            before = value
+        assert G is not None
+        for v, sums in zip(here, own, strict=True):
+            self.sums[v] = self.sums[v] + sums
+        self.H = self.H + G.T @ G
+        self.curve.append(value)
+        return [G]
+
+    def _coefficients(self, batch: Batch, here: list[int], start: Floats | None) -> Floats:
+        """G >= 0 that fits the chunk best under the basis as it stands."""
+        parts: list[Floats] = [np.zeros(0)] * len(here)
+
+        def work(place: int, worker: int) -> None:
+            view, basis = batch.views[here[place]], self.bases[here[place]]
+            assert view is not None
+            assert basis is not None
+            parts[place] = view.times(basis)
+
+        run_blocks(work, len(here), batch.threads(self.n_threads, self.n_clusters))
+        gram = np.sum([basis.T @ basis for v in here if (basis := self.bases[v]) is not None], axis=0)
+        return nnls(gram, np.sum(parts, axis=0), start, n_threads=self.n_threads)
+
+    def _crossed(self, batch: Batch, here: list[int], G: Floats) -> list[Floats]:
+        parts: list[Floats] = [np.zeros(0)] * len(here)
+
+        def work(place: int, worker: int) -> None:
+            view = batch.views[here[place]]
+            assert view is not None
+            parts[place] = view.crossed(G)
+
+        run_blocks(work, len(here), batch.threads(self.n_threads, self.n_clusters))
+        return parts
+
+    def _add(self, batch: Batch, here: list[int], G: Floats, sign: float) -> None:
+        for v, sums in zip(here, self._crossed(batch, here, G), strict=True):
+            self.sums[v] = self.sums[v] + sign * sums
+
+    def _improve(self, here: list[int], own: list[Floats], H: Floats) -> float:
+        """Newton steps on all bases together; gives tr(F'F H) - 2 tr(F'V).
+
+        With the exact Hessian: Newton on the entries that are free, by active sets, to the best F. The
+        published step, clipped as a whole, stalls some percent above it, at points that are no minimum
+        (Digit at rank 20: NMI .68 in place of .77). With the diagonal: projected steps, as published.
+        """
+        known = [v for v, basis in enumerate(self.bases) if basis is not None]
+        added = dict(zip(here, own, strict=True))
+        V = np.concatenate([self.sums[v] + added[v] if v in added else self.sums[v] for v in known])
+        F = np.concatenate([basis for basis in self.bases if basis is not None])
+        if self.settings.diagonal:
+            F, reached = self._descended(F, H, V)
+        else:
+            F = nnls(H, V, F, n_threads=self.n_threads)
+            reached = quadratic(F, H, V)
+        widths = [len(self.sums[v]) for v in known]
+        for v, part in zip(known, np.split(F, np.cumsum(widths)[:-1]), strict=True):
+            self.bases[v] = part
+        return reached
+
+    def _descended(self, F: Floats, H: Floats, V: Floats) -> tuple[Floats, float]:
+        """Projected steps with the inverse of the diagonal until the value settles."""
+        before = quadratic(F, H, V)
+        for _ in range(self.settings.max_basis_iter):
+            F, value = newton_step(F, H, V, diagonal=True)
+            settled = abs(before - value) <= self.settings.tol * abs(before)
+            before = value
+            if settled:
+                break
+        return F, before
+
+    def objective(self) -> float:
+        """|X - G F'|^2 over all rows read, from the sums alone."""
+        return self.squares + sum(
+            quadratic(basis, self.H, self.sums[v]) for v, basis in enumerate(self.bases) if basis is not None
+        )
+
+    def consensus(self) -> Floats:
+        """G of every row that has a view, scaled as if the columns of F had length 1."""
+        G = [piece.coefficients[0] for piece in self.pieces]
+        return np.concatenate([np.empty((0, self.n_clusters)), *G]) * self.lengths()
+
+    def lengths(self) -> Floats:
+        """Lengths of the columns of F."""
+        squares = [np.square(basis).sum(axis=0) for basis in self.bases if basis is not None]
+        return np.asarray(np.sqrt(np.sum([np.zeros(self.n_clusters), *squares], axis=0)))
+
+    def components(self) -> list[Floats | None]:
+        """F of each view."""
+        return self.bases

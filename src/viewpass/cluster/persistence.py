@@ -1,0 +1,137 @@
+"""Estimators to files and back: `model.save(path)` and `vp.load(path)`."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from viewpass.errors import FileError
+from viewpass.kernels.grid import Array
+from viewpass.store.container import body, frame
+from viewpass.store.container.fields import Fields
+from viewpass.store.container.plain import from_plain, to_plain
+from viewpass.version import __version__
+
+if TYPE_CHECKING:
+    from viewpass.cluster.base import ViewReader
+
+# Every estimator that can be saved: a name in a file is one of these public names or nothing.
+ESTIMATORS = ("OPIMC", "IMC", "OMVC", "ONMF", "MultiNMF", "MIC", "DAIMC")
+MACHINE = ("n_threads",)  # settings that belong to a machine, not to a model
+# Settings that older files do not have, and what those meant.
+LATER = {"scale": "unit", "n_anchors": None, "consensus": None, "view_weights": None, "reservoir": 0}
+
+
+def save(estimator: ViewReader, path: str | os.PathLike[str]) -> None:
+    """Write a fitted estimator to a file, whole or not at all."""
+    arrays: dict[str, Array] = {}
+    meta = pack(estimator, arrays)
+    frame.write(Path(path), "model", body.encode(meta, arrays))
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Give back the estimator that `save` wrote.
+
+    It predicts the same labels, and `partial_fit` goes on to the same bits. Nothing in the file is
+    ever executed, and a file that is damaged in any way is refused. The labels of the rows it was
+    fitted to are not in the file, nor is `n_threads`.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Returns
+    -------
+    OPIMC, IMC, or one of the compared methods
+
+    Raises
+    ------
+    FileError
+        If it is not a sound model file, or one of a newer format.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tempfile, pathlib
+    >>> import viewpass as vp
+    >>> X = np.repeat(np.eye(3), 5, axis=0)
+    >>> model = vp.OPIMC(n_clusters=3, random_state=0).fit([X, 2 * X])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(pathlib.Path(folder) / "model.viewpass")
+    ...     again = vp.load(pathlib.Path(folder) / "model.viewpass")
+    >>> bool((again.predict([X, 2 * X]) == model.labels_).all())
+    True
+    """
+    path = Path(path)
+    meta, arrays = body.decode(frame.read(path, "model"), str(path))
+    return unpack(meta, arrays, path)
+
+
+def pack(estimator: ViewReader, arrays: dict[str, Array]) -> dict[str, Any]:
+    """An estimator as JSON; its arrays go into `arrays`."""
+    check_is_fitted(estimator)
+    name = type(estimator).__name__
+    if name not in ESTIMATORS or type(estimator) is not _class(name):
+        known = ", ".join(ESTIMATORS)
+        raise FileError(f"a {name} cannot be saved as a model file: it is none of {known}.")
+    settings = {key: value for key, value in estimator.get_params(deep=False).items() if key not in MACHINE}
+    names = getattr(estimator, "feature_names_in_", None)
+    return {
+        "estimator": name,
+        "library": __version__,
+        "settings": {key: to_plain(value, f"the setting {key}", arrays) for key, value in settings.items()},
+        "inputs": {
+            "n_features": int(estimator.n_features_in_),
+            "names": list(estimator.view_names_in_),
+            "cut": bool(estimator._cut_by_views),
+            "columns": None if names is None else [str(column) for column in names],
+        },
+        "learnt": estimator._packed(arrays),
+    }
+
+
+def unpack(meta: dict[str, Any], arrays: dict[str, Array], path: Path) -> Any:
+    """The estimator again; FileError names the file."""
+    library = meta.get("library")
+    try:
+        stored = Fields(meta, arrays)
+        return _unpacked(stored)
+    except (FileError, RecursionError, MemoryError) as problem:
+        told = "" if library == __version__ else f" Written by viewpass {library}, this is {__version__}."
+        raise FileError(f"{path} is damaged: {problem}{told}") from problem
+
+
+def _unpacked(stored: Fields) -> ViewReader:
+    name = stored.text("estimator")
+    stored.need(name in ESTIMATORS, "estimator")
+    stored.text("library")
+    kind = _class(name)
+    wanted = set(kind._get_param_names()) - set(MACHINE)
+    later = {key: value for key, value in LATER.items() if key in wanted}
+    given = later | stored.part("settings").values
+    settings = {key: from_plain(value, stored.arrays) for key, value in given.items()}
+    stored.need(set(settings) == wanted, "settings")
+    estimator: ViewReader = kind(**settings)
+    try:
+        estimator._validate_params()
+    except (ValueError, TypeError) as problem:
+        raise FileError(f"a setting makes no sense ({' '.join(str(problem).split())}).") from problem
+    inputs = stored.part("inputs")
+    estimator.n_features_in_ = inputs.number("n_features")
+    estimator.view_names_in_ = tuple(inputs.list("names", str))
+    estimator._cut_by_views = inputs.truth("cut")
+    if inputs.get("columns") is not None:
+        estimator.feature_names_in_ = np.array(inputs.list("columns", str), dtype=object)
+    estimator._take_packed(stored.part("learnt"))
+    schema = estimator._fitted_schema()
+    inputs.need(estimator.view_names_in_ == schema.names, "names")
+    return estimator
+
+
+def _class(name: str) -> Any:
+    return getattr(import_module("viewpass"), name)

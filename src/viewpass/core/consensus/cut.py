@@ -1,0 +1,73 @@
+"""The K clusters that anchors form, worked out from the sums and links alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from viewpass.core.consensus import graph
+from viewpass.core.consensus.agglomeration import merges
+from viewpass.core.consensus.number_of_clusters import Curve, from_prices
+from viewpass.core.consensus.soft_assignment import Mixture
+from viewpass.core.state.statistics import Statistics
+from viewpass.kernels.grid import Floats, Integers, Labels
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Which cluster each anchor belongs to, and how rows are told by it."""
+
+    n_clusters: int
+    anchors: Labels
+    graph: graph.GraphCut | None
+    curve: Curve | None  # what the number of clusters was read off, where it was not given
+
+    def of_anchors(self, labels: Labels) -> Labels:
+        """Rows follow their anchor; -1 stays -1."""
+        return np.append(self.anchors, np.int32(-1))[labels]
+
+    def of_mixture(self, rows: Mixture) -> Labels:
+        """Rows go where most of their nearest anchors lead; those without a view to -1."""
+        assert self.graph is not None
+        labels = self.graph.labels_of(rows).astype(np.int32)
+        labels[rows.weights[:, 0] == 0] = -1
+        return labels
+
+    def nearest(self, distance: Floats) -> Floats:
+        """Distances to clusters, (rows, n_clusters): each that to its nearest anchor."""
+        out = np.full((len(distance), self.n_clusters), np.inf)
+        for k in range(self.n_clusters):
+            mine = self.anchors == k
+            if mine.any():
+                out[:, k] = distance[:, mine].min(axis=1)
+        return out
+
+
+def cut(total: Statistics, links: Integers | None, alpha: float, n_clusters: int | None) -> Cut:
+    """Cut anchors into clusters: by their graph where there are links, or by merging.
+
+    Without `n_clusters` their number is read off the eigenvalues, or the prices.
+    """
+    if links is not None:
+        curve = None
+        if n_clusters is None:
+            curve = graph.gaps(links)
+            n_clusters = curve.n_clusters
+        made = graph.cut(links, n_clusters)
+        return Cut(n_clusters, made.labels.astype(np.int32), made, curve)
+    order = merges(total, alpha)
+    curve = None
+    if n_clusters is None:
+        curve = from_prices(order.prices[order.n_empty :])
+        n_clusters = curve.n_clusters
+    return Cut(n_clusters, order.labels(n_clusters).astype(np.int32), None, curve)
+
+
+def grouped(total: Statistics, cut: Cut) -> Statistics:
+    """Sums and counts of the clusters: those of their anchors, added."""
+    out = Statistics(cut.n_clusters, total.widths)
+    for v in range(len(total.widths)):
+        np.add.at(out.steps[v], cut.anchors, total.steps[v])
+        np.add.at(out.counts[v], cut.anchors, total.counts[v])
+    return out

@@ -1,0 +1,1 @@
+"""Initial centres: candidates from the warm-up, compared by the objective."""

@@ -1,0 +1,1 @@
+"""What is remembered between chunks: sums, counts, centres, weights of views."""

@@ -1,0 +1,236 @@
+"""R, T and S of Eq. 12-14: what the rows seen so far leave behind, and all the objective needs (Eq. 17).
+
+Sums are whole numbers of grid steps (kernels/grid.py), counts are integers: adding, subtracting and
+merging are exact, in any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from viewpass.errors import DataError
+from viewpass.kernels.backend import backend
+from viewpass.kernels.grid import MOST_ROWS, STEP, Floats, Integers, Labels
+from viewpass.views.chunk import Chunk
+from viewpass.views.rows import MeasuredRows
+
+
+class Statistics:
+    """Sums and counts of every cluster in every view.
+
+    Parameters
+    ----------
+    n_clusters : int
+    widths : sequence of int
+        Columns of each view.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import viewpass as vp
+    >>> rows = np.array([[3.0, 4.0], [0.0, 2.0], [5.0, 0.0]])
+    >>> both = vp.Statistics(2, [2]).add([rows], np.array([0, 0, 1]))
+    >>> both.sums(0)
+    array([[0.6, 1.8],
+           [1. , 0. ]])
+    >>> both.counts[0]
+    array([2, 1])
+    >>> both.subtract([rows], np.array([0, 0, 1])) == vp.Statistics(2, [2])
+    True
+    """
+
+    def __init__(self, n_clusters: int, widths: Sequence[int]) -> None:
+        self._hold(
+            n_clusters,
+            widths,
+            np.zeros(n_clusters * sum(widths), dtype=np.int64),
+            np.zeros((len(widths), n_clusters), dtype=np.int64),
+        )
+
+    def _hold(self, n_clusters: int, widths: Sequence[int], flat: Integers, counts: Integers) -> None:
+        self.n_clusters = n_clusters
+        self.flat = flat  # the views' sums behind one another, as the compiled phases want them
+        self.flat_counts = counts
+        ends = n_clusters * np.cumsum([0, *widths])
+        self.steps: list[Integers] = [
+            flat[first:last].reshape(n_clusters, width)
+            for first, last, width in zip(ends[:-1], ends[1:], widths, strict=True)
+        ]
+        self.counts: list[Integers] = list(counts)
+
+    @classmethod
+    def of(cls, n_clusters: int, widths: Sequence[int], flat: Integers, counts: Integers) -> Statistics:
+        """Hold these arrays, without a copy."""
+        made = cls.__new__(cls)
+        made._hold(n_clusters, widths, flat, counts)
+        return made
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Columns of each view."""
+        return tuple(steps.shape[1] for steps in self.steps)
+
+    @property
+    def squares(self) -> tuple[int, ...]:
+        """S of each view: its observed rows, since every row has unit length (where no view is weighed)."""
+        return tuple(self.flat_counts.sum(axis=1).tolist())
+
+    def sums(self, view: int) -> Floats:
+        """R of a view: the sum of the unit rows of each cluster."""
+        return np.multiply(self.steps[view], STEP, dtype=np.float64)
+
+    def centres(self, alpha: float) -> list[Floats]:
+        """U = R (T + alpha I)^-1 (Eq. 13); 0 where a cluster has no row of a view."""
+        centres = []
+        for v, counts in enumerate(self.counts):
+            factors = STEP / np.where(counts > 0, counts + alpha, 1.0)
+            centres.append(self.steps[v] * factors[:, None])
+        return centres
+
+    def objective(self, alpha: float, weights: Sequence[float] | None = None) -> float:
+        """J with the best centres for these labels: sum of S_v - |R_k|^2 / (T_k + alpha).
+
+        `weights`: those of the views, where the rows were shortened by them.
+        """
+        return float(sum(self.view_objectives(alpha, weights)))
+
+    def view_objectives(self, alpha: float, weights: Sequence[float] | None = None) -> list[float]:
+        """The objective's share of each view."""
+        shares = []
+        for v, square in enumerate(squares_of(self, weights)):
+            norms = (self.sums(v) ** 2).sum(axis=1)
+            rows = self.counts[v] + alpha
+            explained = np.divide(norms, rows, out=np.zeros_like(norms), where=rows > 0)
+            shares.append(square - float(explained.sum()))
+        return shares
+
+    def add(self, views: Any, labels: Any, observed: Any = None) -> Statistics:
+        """Add rows (a list of matrices) with their labels; -1 adds nothing. Returns itself."""
+        return self._change(views, labels, observed, 1)
+
+    def subtract(self, views: Any, labels: Any, observed: Any = None) -> Statistics:
+        """Take away rows that were added with these labels. Returns itself."""
+        return self._change(views, labels, observed, -1)
+
+    def merge(self, other: Statistics) -> Statistics:
+        """The statistics of both sets of rows, as a new object; the same as `self + other`."""
+        return self + other
+
+    def copy(self) -> Statistics:
+        """An independent copy."""
+        return self._like(self.flat.copy(), self.flat_counts.copy())
+
+    def widened(self, widths: Sequence[int]) -> Statistics:
+        """The same with room for views of these widths, where there was none; itself if nothing changes."""
+        if tuple(widths) == self.widths:
+            return self
+        wider = Statistics(self.n_clusters, widths)
+        for v, steps in enumerate(self.steps):
+            if steps.size:
+                wider.steps[v][:] = steps
+            wider.counts[v][:] = self.counts[v]
+        return wider
+
+    def move(
+        self,
+        rows: MeasuredRows,
+        labels: Labels,
+        sign: int,
+        n_threads: int = 1,
+        which: Integers | None = None,
+    ) -> None:
+        """Add (1) or take away (-1) measured rows, all or some, in place."""
+        some = None if which is None else which.astype(np.uint32)
+        backend(rows.reference).accumulate(
+            rows.handle, some, labels, sign, self.steps, self.flat_counts, n_threads
+        )
+
+    def mean(self, view: int, rows: MeasuredRows, *, zeros_too: bool = False) -> Floats | None:
+        """The mean of rows that are all that was added; None where there are none.
+
+        `zeros_too`: those without the view count as zeros.
+        """
+        number = int((rows.n_seen > 0).sum()) if zeros_too else int(self.counts[view].sum())
+        if not self.counts[view].any():
+            return None
+        mean: Floats = self.steps[view].sum(axis=0) * STEP / number
+        return mean
+
+    def check_room(self) -> None:
+        """Refuse to hold more rows than the sums are sure to have room for."""
+        if self.flat_counts.max(initial=0) > MOST_ROWS:
+            raise DataError(
+                f"a cluster has more than {MOST_ROWS:,} rows: its exact sums could overflow. "
+                "Use more clusters, or fit parts of the data apart."
+            )
+
+    def __add__(self, other: Statistics) -> Statistics:
+        self._check_same_shape(other)
+        return self._like(self.flat + other.flat, self.flat_counts + other.flat_counts)
+
+    def __sub__(self, other: Statistics) -> Statistics:
+        self._check_same_shape(other)
+        return self._like(self.flat - other.flat, self.flat_counts - other.flat_counts)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Statistics):
+            return NotImplemented
+        return (
+            (self.n_clusters, self.widths) == (other.n_clusters, other.widths)
+            and np.array_equal(self.flat, other.flat)
+            and np.array_equal(self.flat_counts, other.flat_counts)
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        held = {"flat": self.flat, "counts": self.flat_counts}
+        return {"n_clusters": self.n_clusters, "widths": self.widths, **held}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._hold(state["n_clusters"], state["widths"], state["flat"], state["counts"])
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        rows = ", ".join(f"{n:,}" for n in self.squares)
+        return f"Statistics(n_clusters={self.n_clusters}, widths={list(self.widths)}, rows=[{rows}])"
+
+    def _like(self, flat: Integers, counts: Integers) -> Statistics:
+        return Statistics.of(self.n_clusters, self.widths, flat, counts)
+
+    def _check_same_shape(self, other: Statistics) -> None:
+        if (self.n_clusters, self.widths) != (other.n_clusters, other.widths):
+            raise DataError(
+                f"statistics of {other.n_clusters} clusters with widths {list(other.widths)} do "
+                f"not fit those of {self.n_clusters} clusters with widths {list(self.widths)}."
+            )
+
+    def _change(self, views: Any, labels: Any, observed: Any, sign: int) -> Statistics:
+        chunk = Chunk.of(views, observed=observed)
+        given = np.ascontiguousarray(labels, dtype=np.int32)
+        if given.shape != (chunk.n_rows,):
+            raise DataError(f"{given.size} labels for {chunk.n_rows} rows: one a row is expected.")
+        if given.size and not (given.min() >= -1 and given.max() < self.n_clusters):
+            raise DataError(f"labels must lie between -1 and {self.n_clusters - 1}.")
+        widths = chunk.schema.widths
+        for name, width, mine in zip(chunk.names, widths, self.widths, strict=True):
+            if width is not None and width != mine:
+                raise DataError(f"view {name!r} has {width} columns, {mine} were expected.")
+        rows = MeasuredRows(chunk).measure()
+        self.move(rows, given, sign)
+        return self
+
+
+def squares_of(total: Statistics, weights: Sequence[float] | None) -> tuple[float, ...]:
+    """S of each view: a row that a view has counts 1, or the view's weight."""
+    if weights is None:
+        return total.squares
+    return tuple(n_rows * weight for n_rows, weight in zip(total.squares, weights, strict=True))
+
+
+def added(one: Statistics, other: Statistics) -> Statistics:
+    """The sum of both; a view that only one of them knows is as wide as there."""
+    widths = [max(pair) for pair in zip(one.widths, other.widths, strict=True)]
+    return one.widened(widths) + other.widened(widths)

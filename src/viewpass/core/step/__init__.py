@@ -1,0 +1,1 @@
+"""One chunk: assign its rows, accumulate them, update the centres."""

@@ -1,0 +1,236 @@
+"""The workers of a cluster as the driver sees them: tasks out, results and errors in."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+from weakref import WeakSet
+
+import dask
+from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
+from distributed import Client, Future, LocalCluster, wait
+from distributed.comm import get_address_host
+from distributed.scheduler import KilledWorker
+
+from viewpass.engine.dask import tasks
+from viewpass.errors import EngineError
+from viewpass.kernels.threads import available_threads
+
+SETTINGS = {
+    # A worker that died is started again, on a busy machine later than a cluster waits by itself.
+    "distributed.deploy.lost-worker-timeout": "10 minutes",
+    # Memory is worked in as locally: Dask would have all of it given back at once, to be asked for again.
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
+}
+
+
+@contextmanager
+def local_client(n_workers: int | None = None) -> Iterator[Client]:
+    """Workers of one thread each, on loopback; nothing of them is left afterwards."""
+    with (
+        tempfile.TemporaryDirectory(prefix="viewpass-dask-") as folder,
+        dask.config.set({"temporary-directory": folder, **SETTINGS}),
+        LocalCluster(
+            n_workers=n_workers or available_threads(),
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+            worker_dashboard_address=None,
+            local_directory=folder,
+            preload=["viewpass.engine.dask.tasks"],  # what takes long to import, before there is work
+        ) as cluster,
+        Client(cluster, direct_to_workers=True) as client,
+    ):
+        yield client
+
+
+FAN_IN = 8  # reports that are added up at a time: the driver takes in no more than these
+CHANCES = 3  # given to work whose workers died, beyond those the scheduler gives
+LOST_SECONDS = 120.0  # without any worker, until it is given up
+LOOK_SECONDS = 5.0  # between looks whether there still is a worker
+LARGE = {"distributed.admin.large-graph-warning-threshold": "100 GB"}  # centres are part of the graph
+
+
+class Crew:
+    """A client, and names for its tasks that no other run has."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self._run = uuid.uuid4().hex[:12]
+        self._number = 0
+        self._asked: WeakSet[Future[Any]] = WeakSet()
+        self.place: Callable[[int, int], str] = lambda start, stop: f"rows {start} to {stop - 1}"
+
+    def workers(self) -> list[str]:
+        """Addresses of the workers there are now."""
+        return sorted(self.client.nthreads())
+
+    def beside(self, worker: str) -> dict[str, int]:
+        """All workers on the machine of one, it among them, and their threads."""
+        host = get_address_host(worker)
+        threads = self.client.nthreads()
+        return {one: number for one, number in threads.items() if get_address_host(one) == host}
+
+    def submit(
+        self,
+        function: Callable[..., Any],
+        *given: Any,
+        worker: str | None = None,
+        rows: tuple[int, int] | None = None,
+        priority: int = 0,
+        retries: int = 0,
+    ) -> Future[Any]:
+        """Have a task done, by that worker for as long as it lives; `rows` are those it is about."""
+        key = self._key(function.__name__, rows)
+        with dask.config.set(LARGE):
+            future = self.client.submit(
+                function,
+                *given,
+                key=key,
+                workers=None if worker is None else [worker],
+                allow_other_workers=worker is not None,
+                priority=priority,
+                retries=retries,
+                pure=False,
+            )
+        self._asked.add(future)
+        return future
+
+    def ask(
+        self,
+        function: Callable[..., Any],
+        asked: Sequence[tuple[Any, ...]],
+        workers: Sequence[str | None],
+        rows: Sequence[tuple[int, int]],
+    ) -> list[Future[Any]]:
+        """Have a task done for each of several arguments, by those workers for as long as they live.
+
+        They go out as one message: a client sends no second one for a hundredth of a second.
+        """
+        layers, keys = {}, []
+        for given, worker, about in zip(asked, workers, rows, strict=True):
+            key = self._key(function.__name__, about)
+            where = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
+            futures = [one for one in given if isinstance(one, Future)]
+            task = (tasks.Question(function, given), *futures)
+            layers[key] = MaterializedLayer({key: task}, annotations=where or None)
+            keys.append(key)
+        graph = HighLevelGraph(layers, {key: set() for key in keys})
+        with dask.config.set(LARGE):
+            found: list[Future[Any]] = self.client.get(graph, keys, sync=False, fifo_timeout=0)
+        self._asked.update(found)
+        return found
+
+    def drop(self) -> None:
+        """Nothing that was asked for is wanted any more: rows that kill workers would go on killing them."""
+        with suppress(Exception):  # what made the fit fail is to be told, not this
+            self.client.cancel(list(self._asked), force=True)
+
+    def compute(self, made: Any, *, worker: str | None, rows: tuple[int, int]) -> Future[Any]:
+        """Have a delayed value made, by that worker for as long as it lives."""
+        name = self._key("block", rows)
+        with dask.config.set(LARGE):
+            future = self.client.compute(
+                dask.delayed(tasks.hold, pure=False)(made, dask_key_name=name),
+                workers=None if worker is None else [worker],
+                allow_other_workers=worker is not None,
+                optimize_graph=False,
+            )
+        self._asked.add(future)
+        return future
+
+    def _key(self, what: str, rows: tuple[int, int] | None) -> str:
+        self._number += 1
+        about = "" if rows is None else f"-rows-{rows[0]}-{rows[1]}"
+        return f"viewpass_{what}-{self._run}-{self._number}{about}"
+
+    def hold(self, value: Any) -> Future[Any]:
+        """Have a value in the cluster."""
+        return self.submit(tasks.hold, value)
+
+    def total(self, reports: Sequence[Future[Any]]) -> tasks.Report:
+        """Reports added up: by workers where there are many, so that the driver takes in few."""
+        level = list(reports)
+        while len(level) > FAN_IN:
+            level = [
+                self.submit(tasks.combine, level[first : first + FAN_IN])
+                for first in range(0, len(level), FAN_IN)
+            ]
+        return tasks.combine(self.gather(level))
+
+    def gather(self, futures: Iterable[Future[Any]], beside: Sequence[Future[Any]] = ()) -> list[Any]:
+        """Wait for results; one clear error if they cannot be had (`beside`: what else may be to blame)."""
+        waiting = list(futures)
+        chances = CHANCES
+        while True:
+            self.wait(waiting)
+            if any(future.status in ("pending", "lost") for future in waiting):  # being made anew elsewhere
+                time.sleep(0.05)
+                continue
+            failed = [future for future in waiting if future.status != "finished"]
+            if not failed:
+                try:
+                    found: list[Any] = self.client.gather(waiting)
+                    return found
+                except (KilledWorker, OSError, TimeoutError):  # lost between the waiting and the fetching
+                    chances -= 1
+                    if chances < 0:
+                        raise
+                    continue
+            problem = failed[0].exception() if failed[0].status == "error" else None
+            if isinstance(problem, KilledWorker) and chances:
+                chances -= 1
+                self.client.retry(failed)
+                time.sleep(0.1)
+                continue
+            raise self._error([*failed, *beside], problem)
+
+    def wait(self, futures: Sequence[Future[Any]]) -> None:
+        """Until all are finished or one has failed."""
+        lost: float | None = None
+        while True:
+            try:
+                wait(futures, timeout=LOOK_SECONDS)
+                return
+            except TimeoutError:
+                if self.workers():
+                    lost = None
+                    continue
+                lost = lost or time.monotonic()
+                if time.monotonic() - lost > LOST_SECONDS:
+                    raise EngineError(
+                        f"the cluster has had no worker for {LOST_SECONDS:.0f} s. Start workers and go on "
+                        "from the checkpoint, or begin again."
+                    ) from None
+
+    def _places(self, failed: Sequence[Future[Any]]) -> str:
+        """Rows whose workers died; which of those read side by side is to blame, nobody can tell."""
+        found = {}
+        for future in failed:
+            problem = future.exception() if future.status == "error" else None
+            if isinstance(problem, KilledWorker):
+                about = re.search(r"-rows-(\d+)-(\d+)", str(problem.task))
+                if about:
+                    found[int(about[1])] = self.place(int(about[1]), int(about[2]))
+        return " or ".join(found[start] for start in sorted(found))
+
+    def _error(self, failed: Sequence[Future[Any]], problem: BaseException | None) -> BaseException:
+        if isinstance(problem, KilledWorker):
+            where = self._places(failed)
+            return EngineError(
+                f"{f'{where}: ' if where else ''}every worker that was given these rows died, the last one "
+                f"at {problem.last_worker.address}. They may need more memory than a worker has: use a "
+                "smaller chunk_size, or workers with more memory; or see the workers' logs."
+            )
+        if problem is None:
+            return EngineError(
+                f"the cluster has forgotten a task ({failed[0].key}, {failed[0].status}): the scheduler was "
+                "restarted or the client closed. Go on from the checkpoint, or begin again."
+            )
+        return problem

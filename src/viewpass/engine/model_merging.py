@@ -1,0 +1,104 @@
+"""Models made apart, put together: sums add up exactly; which cluster is which is the question.
+
+Putting cluster a of one set and cluster b of another together raises the objective (Eq. 17 with the best
+centres) by |R_a|^2 / (T_a + alpha) + |R_b|^2 / (T_b + alpha) - |R_a + R_b|^2 / (T_a + T_b + alpha), summed
+over views: the price of merging. Clusters are paired so that all together pay the least.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from viewpass.core.model import Model
+from viewpass.core.state.centres import Centres, loss, update
+from viewpass.core.state.statistics import Statistics, added
+from viewpass.kernels.backend import backend
+from viewpass.kernels.grid import Floats, Integers
+from viewpass.kernels.reference.exact import lane_sum
+
+
+def prices(one: Statistics, other: Statistics, alpha: float) -> Floats:
+    """What it costs to put cluster a of one and cluster b of the other together, for all pairs."""
+    price = np.zeros((one.n_clusters, other.n_clusters))
+    for v in range(len(one.counts)):
+        R, Q = one.sums(v), other.sums(v)
+        own, others = lane_sum(R * R), lane_sum(Q * Q)
+        together = own[:, None] + 2.0 * backend().products(R, Q) + others[None, :]
+        T, S = one.counts[v], other.counts[v]
+        price += _explained(own, T, alpha)[:, None] + _explained(others, S, alpha)[None, :]
+        price -= _explained(together, T[:, None] + S[None, :], alpha)
+    return price
+
+
+def _explained(squares: Floats, counts: Integers, alpha: float) -> Floats:
+    weights = counts + alpha
+    explained: Floats = np.divide(squares, weights, out=np.zeros_like(squares), where=counts > 0)
+    return explained
+
+
+def matched(one: Statistics, other: Statistics, alpha: float) -> Integers:
+    """For each cluster of one, the cluster of the other that it goes together with."""
+    widths = [max(pair) for pair in zip(one.widths, other.widths, strict=True)]
+    price = prices(one.widened(widths), other.widened(widths), alpha)
+    rows, columns = linear_sum_assignment(price)
+    order: Integers = np.empty(len(rows), dtype=np.int64)
+    order[rows] = columns
+    return order
+
+
+def reordered(model: Model, order: Integers) -> Model:
+    """The same model with its clusters in another order."""
+    total = Statistics(model.total.n_clusters, model.total.widths)
+    for v, steps in enumerate(model.total.steps):
+        total.steps[v][:], total.counts[v][:] = steps[order], model.total.counts[v][order]
+    centres = model.centres.take(order)
+    links = None if model.links is None else model.links[np.ix_(order, order)]
+    return replace(model, total=total, centres=centres, links=links)
+
+
+def merged(models: Sequence[Model], alpha: float, fill: str | None, *, by_price: bool) -> Model:
+    """One model of all rows: sums added, centres from the sums (Eq. 13).
+
+    A cluster without rows in a view keeps the centre of the first model that knows it.
+    """
+    first, *rest = models
+    schema, total = first.schema, first.total
+    last, links = first.centres, first.links
+    for model in rest:
+        schema = schema.merged(model.schema)
+        if by_price:
+            model = reordered(model, matched(total, model.total, alpha))
+        total = added(total, model.total)
+        last = _known_first(last, model.centres)
+        links = None if links is None or model.links is None else links + model.links
+    total.check_room()
+    everyone = np.ones(total.n_clusters, dtype=bool)
+    seen = np.array([bool(counts.any()) for counts in total.counts])
+    zeros = [np.zeros(width) for width in total.widths]
+    centres = update(total, seen, last, everyone, alpha, fill=fill is not None, means=zeros)
+    n_rows = sum(model.n_rows for model in models)
+    return replace(
+        first,
+        schema=schema,
+        total=total,
+        centres=centres,
+        n_rows=n_rows,
+        n_unseen=sum(model.n_unseen for model in models),
+        n_iter=sum(model.n_iter for model in models),
+        loss_curve=[loss(centres, total, alpha) / max(n_rows, 1)],
+        links=links,
+    )
+
+
+def _known_first(one: Centres, other: Centres) -> Centres:
+    values: list[Floats | None] = []
+    for known, mine, theirs in zip(one.known, one.values, other.values, strict=True):
+        if mine is None or theirs is None:
+            values.append(theirs if mine is None else mine)
+        else:
+            values.append(np.where(known[:, None], mine, theirs))
+    return Centres(values, [mine | theirs for mine, theirs in zip(one.known, other.known, strict=True)])

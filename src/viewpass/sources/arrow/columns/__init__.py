@@ -1,0 +1,1 @@
+"""Columns of an Arrow table as the rows of a view: lists, numbers, sparse structs."""

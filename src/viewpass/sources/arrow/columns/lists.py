@@ -1,0 +1,201 @@
+"""Lists of numbers, one a row, as the rows of a matrix: where they lie, if Arrow's layout allows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import types
+
+from viewpass.errors import DataError
+from viewpass.kernels.grid import Array, Integers, Mask
+from viewpass.kernels.pool import Pool
+from viewpass.sources.arrow.batches import Batch
+from viewpass.sources.arrow.columns.layout import ViewColumns, flat
+
+
+class Rows(NamedTuple):
+    """Rows of a view in one batch; `places` says where each is, if only the present ones have values."""
+
+    values: Array
+    present: Mask | None  # None: every row
+    places: Integers | None = None
+
+
+def read_lists(
+    batches: Sequence[Batch], view: ViewColumns, width: int | None, pool: Pool
+) -> tuple[Array | None, Mask | None]:
+    """The matrix of a view and which rows have it; None for a view that none of them has.
+
+    Where lists cannot stay where they are, the matrix is of memory that `pool` lends.
+    """
+    parts = []
+    for batch in batches:
+        rows = _rows(batch, view.columns[0], width)
+        if width is None and rows.values.shape[1]:
+            width = rows.values.shape[1]
+        parts.append(rows)
+    if not width or not any(len(part.values) for part in parts):
+        return None, None
+    if len(parts) == 1 and parts[0].places is None:
+        return np.asarray(parts[0].values, dtype=view.dtype), parts[0].present
+    return _joined(parts, list(map(len, batches)), width, view, pool)
+
+
+def _joined(
+    parts: Sequence[Rows], lengths: Sequence[int], width: int, view: ViewColumns, pool: Pool
+) -> tuple[Array, Mask | None]:
+    matrix = pool.lend(sum(lengths) * width, view.dtype).reshape(sum(lengths), width)
+    mask = None if all(part.present is None for part in parts) else np.ones(len(matrix), dtype=bool)
+    start = 0
+    for part, length in zip(parts, lengths, strict=True):
+        here = matrix[start : start + length]
+        if part.places is None:
+            here[:] = part.values
+        elif not len(part.values):
+            here[:] = 0
+        else:  # an absent row gets the values of the one before it, which nobody looks at
+            values = np.asarray(part.values, dtype=view.dtype)
+            np.take(values, part.places, axis=0, out=here, mode="clip")
+        if part.present is not None:
+            assert mask is not None
+            mask[start : start + length] = part.present
+        start += length
+    return matrix, mask
+
+
+def _rows(batch: Batch, column: str, width: int | None) -> Rows:
+    array = batch.rows.column(column)
+    while isinstance(array, pa.ExtensionArray):
+        array = array.storage
+    if types.is_fixed_size_list(array.type):
+        return _fixed(array, batch, column)
+    return _varying(whole_lists(array), batch, column, width)
+
+
+def _fixed(array: pa.FixedSizeListArray, batch: Batch, column: str) -> Rows:
+    """A null list has values, too (null ones if it comes from Parquet), so every row is in its place."""
+    width = array.type.list_size
+    present = valid(array)
+    values = array.values.slice(array.offset * width, len(array) * width)
+    return _in_place(values, present, width, batch, column)
+
+
+def _in_place(values: pa.Array, present: Mask | None, width: int, batch: Batch, column: str) -> Rows:
+    """Rows of values of which each has its place, whether it is present or not."""
+    if values.null_count:
+        faulty = _torn(values, width)
+        _refuse_nulls(faulty if present is None else faulty & present, batch, column)
+    return Rows(flat(values).reshape(-1, width), present)
+
+
+def _varying(array: pa.ListArray, batch: Batch, column: str, width: int | None) -> Rows:
+    present, offsets = valid(array), offsets_of(array)
+    lengths = np.diff(offsets)
+    if width is None:
+        width = _first_length(lengths, present)
+    if width and present is not None and (lengths == width).all():  # null lists hold room for values, too
+        values = array.values.slice(int(offsets[0]), len(lengths) * width)
+        return _in_place(values, present, width, batch, column)
+    counted = _counted(present, len(lengths))
+    if not _in_order(offsets, counted, width):
+        held = lengths > 0 if present is None else present & (lengths > 0)
+        present = None if held.all() else held  # an empty list says nothing: a missing view
+        _refuse_ragged(lengths, held, width, batch, column)
+        counted = _counted(present, len(lengths))
+    n_present = int(counted[-1]) if len(counted) else 0
+    first, last = int(offsets[0]), int(offsets[-1])
+    values = array.values.slice(first, last - first)
+    if last - first != n_present * width:  # null lists that hold values nonetheless
+        begins = (offsets[:-1] if present is None else offsets[:-1][present]) - first
+        values = values.take(pa.array((begins[:, None] + np.arange(width)).ravel()))
+    if values.null_count:
+        faulty = np.zeros(len(lengths), dtype=bool)
+        faulty[slice(None) if present is None else present] = _torn(values, width)
+        _refuse_nulls(faulty, batch, column)
+    numbers = flat(values).reshape(n_present, width)
+    return Rows(numbers, present, None if present is None else counted - 1)
+
+
+def _first_length(lengths: Integers, present: Mask | None) -> int:
+    held = lengths > 0 if present is None else present & (lengths > 0)
+    return int(lengths[held.argmax()]) if held.any() else 0
+
+
+def _counted(present: Mask | None, n_rows: int) -> Integers:
+    """How many lists there are up to each row."""
+    if present is None:
+        return np.arange(1, n_rows + 1, dtype=np.int32)
+    return np.cumsum(present, dtype=np.int32)
+
+
+def _in_order(offsets: Integers, counted: Integers, width: int) -> bool:
+    """Whether every list is of the width, and those that are null hold nothing: one look for all of it."""
+    return bool((offsets[1:] - offsets[0] == counted * offsets.dtype.type(width)).all())
+
+
+def _refuse_ragged(lengths: Integers, held: Mask, width: int, batch: Batch, column: str) -> None:
+    odd = held & (lengths != width)
+    if odd.any():
+        row = int(odd.argmax())
+        raise DataError(
+            f"{batch.place(column, row)}: a list of {lengths[row]} values where {width} were expected. The "
+            "lists of a view must have the same length; null stands for a missing view."
+        )
+
+
+def valid(array: pa.Array) -> Mask | None:
+    """Which values are not null; None if all are there."""
+    if not array.null_count:
+        return None
+    bits = array.buffers()[0]
+    first = array.offset // 8
+    read = np.frombuffer(
+        bits, dtype=np.uint8, offset=first, count=(array.offset + len(array) + 7) // 8 - first
+    )
+    start = array.offset - 8 * first
+    return np.unpackbits(read, bitorder="little")[start : start + len(array)].view(bool)
+
+
+def whole_lists(array: pa.Array) -> pa.Array:
+    """Lists whose values stand one after the other; those of list views need not."""
+    if types.is_list(array.type) or types.is_large_list(array.type):
+        return array
+    present = valid(array)
+    lengths = np.asarray(array.value_lengths().fill_null(0), dtype=np.int64)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    mask = None if present is None else pa.array(~present)
+    return pa.LargeListArray.from_arrays(pa.array(offsets), array.flatten(), mask=mask)
+
+
+def offsets_of(array: pa.Array) -> Integers:
+    """Where each list begins among the values, and where the last one ends."""
+    dtype = np.dtype(np.int64 if types.is_large_list(array.type) else np.int32)
+    buffer = array.buffers()[1]
+    if buffer is None or buffer.size == 0:
+        return np.zeros(1, dtype=np.int64)
+    place = array.offset * dtype.itemsize
+    offsets: Integers = np.frombuffer(buffer, dtype=dtype, count=len(array) + 1, offset=place)
+    return offsets
+
+
+def _torn(values: pa.Array, width: int) -> Mask:
+    """Which of the lists, `width` values each, hold a null."""
+    if width % 8 == 0 and values.offset % 8 == 0:  # a list is whole bytes of the mask
+        start, count = values.offset // 8, len(values) // 8
+        bits = np.frombuffer(values.buffers()[0], dtype=np.uint8, offset=start, count=count)
+        return np.asarray((bits.reshape(-1, width // 8) != 255).any(axis=1))
+    whole = valid(values)
+    assert whole is not None
+    return np.asarray(~whole.reshape(-1, width).all(axis=1))
+
+
+def _refuse_nulls(faulty: Mask, batch: Batch, column: str) -> None:
+    if faulty.any():
+        row = int(np.flatnonzero(faulty)[0])
+        raise DataError(
+            f"{batch.place(column, row)}: a null within the list. A view must be whole or absent: make the "
+            "whole list null, or fill the value in."
+        )

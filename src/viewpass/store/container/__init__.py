@@ -1,0 +1,1 @@
+"""The file format: a checked frame around arrays and one JSON text."""

@@ -1,0 +1,79 @@
+"""The frame around what we write: magic, version, kind, length and SHA-256, so that no damage passes.
+
+    0  magic    8 bytes  "viewpass"
+    8  version  uint32   of this format
+    12 kind     4 bytes  "modl" or "ckpt"
+    16 length   uint64   of the body
+    24 sha256   32 bytes of bytes 0-23 and the body
+    56 zeros    8 bytes  so that the body begins at a multiple of 64
+    64 body              safetensors (body.py)
+
+Numbers are little-endian.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from pathlib import Path
+
+from viewpass.errors import FileError
+from viewpass.store.container.files import naming, replacing
+
+MAGIC = b"viewpass"
+VERSION = 2  # 1: before views had a scale
+KINDS = {b"modl": "model", b"ckpt": "checkpoint"}
+HEAD = struct.Struct("<8sI4sQ")
+SIZE = 64
+
+
+def is_ours(path: Path) -> bool:
+    """Whether a file begins as ours do."""
+    with path.open("rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
+def write(path: Path, kind: str, body: bytes, temporary: Path | None = None) -> None:
+    """Put a body into its frame and onto the disk, whole or not at all."""
+    code = next(code for code, name in KINDS.items() if name == kind)
+    head = HEAD.pack(MAGIC, VERSION, code, len(body))
+    digest = hashlib.sha256(head)
+    digest.update(body)
+    with replacing(path, temporary) as file, naming(path):
+        file.write((head + digest.digest()).ljust(SIZE, b"\0"))
+        file.write(body)
+
+
+def read(path: Path, kind: str) -> memoryview:
+    """The body of a file, after nothing was found wrong with it."""
+    with path.open("rb") as file:
+        head = file.read(SIZE)
+        length = _checked_length(path, head, kind, file.seek(0, 2))
+        file.seek(SIZE)
+        body = file.read(length)
+    digest = hashlib.sha256(head[: HEAD.size])
+    digest.update(body)
+    if len(body) != length or head[HEAD.size :] != digest.digest().ljust(SIZE - HEAD.size, b"\0"):
+        raise FileError(f"{path} is damaged: its contents do not match their SHA-256.")
+    return memoryview(body)
+
+
+def _checked_length(path: Path, head: bytes, kind: str, size: int) -> int:
+    """The length of the body; refuse another format, version, kind or length before reading on."""
+    if not head.startswith(MAGIC):
+        raise FileError(f"{path} is not a file of viewpass.")
+    if len(head) < SIZE:
+        raise FileError(f"{path} is damaged: it ends within its first {SIZE} bytes.")
+    _, version, code, length = HEAD.unpack(head[: HEAD.size])
+    if version > VERSION:
+        raise FileError(
+            f"{path} has format version {version}, this viewpass reads up to version {VERSION}. "
+            "Use a newer viewpass."
+        )
+    if version < 1 or code not in KINDS:
+        raise FileError(f"{path} is damaged: its version or kind makes no sense.")
+    if KINDS[code] != kind:
+        raise FileError(f"{path} is a {KINDS[code]}, a {kind} was expected.")
+    if length != size - SIZE:
+        raise FileError(f"{path} is damaged: {size} bytes long where {length + SIZE} were expected.")
+    return int(length)

@@ -1,0 +1,1 @@
+"""Labels on disk: staged while a run goes on, Parquet when it ends."""

@@ -1,0 +1,182 @@
+"""Label files: Parquet, written once, row group by row group; and the ids staged for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from viewpass.errors import DataError, missing_extra
+from viewpass.kernels.grid import Array
+from viewpass.store.container.files import naming
+from viewpass.store.labels.appended import Appended, Extent
+
+try:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+except ImportError:
+    raise missing_extra("pyarrow", "arrow", "writing labels as Parquet") from None
+
+GROUP_ROWS = 2**17
+COLUMNS = [
+    pa.field("cluster", pa.int32(), nullable=False),
+    pa.field("distance", pa.float32()),
+    pa.field("margin", pa.float32()),
+    pa.field("views_seen", pa.int16(), nullable=False),
+]
+
+
+class LabelFile:
+    """Rows of labels on their way into a Parquet file; the same rows give the same bytes.
+
+    A row group is written by a thread of its own while the rows of the next one come.
+    """
+
+    def __init__(self, file: BinaryIO, path: Path) -> None:
+        self._file, self._path = file, path
+        self._writer: Any = None
+        self._rows: list[Array] = []
+        self._ids: list[Any] = []
+        self._waiting = 0
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="viewpass-writer")
+        self._writing: Future[None] | None = None
+        self.n_rows = 0
+
+    def __enter__(self) -> LabelFile:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: BaseException | TracebackType | None) -> None:
+        try:
+            if kind is None:
+                self._hand_over()
+                self._written()
+        finally:
+            self._thread.shutdown(wait=True)
+            if self._writer is not None:
+                with naming(self._path):
+                    self._writer.close()
+
+    def add(self, rows: Array, ids: Any = None) -> None:
+        """Take the next rows, which stay as they are; `ids` an Arrow array, or None for row numbers."""
+        at = 0
+        while at < len(rows):
+            n_more = min(GROUP_ROWS - self._waiting, len(rows) - at)
+            self._rows.append(rows[at : at + n_more])
+            if ids is not None:
+                self._ids.append(ids.slice(at, n_more))
+            self._waiting += n_more
+            self.n_rows += n_more
+            at += n_more
+            if self._waiting == GROUP_ROWS:
+                self._hand_over()
+
+    def _hand_over(self) -> None:
+        """Have what waits written, after what was handed over before."""
+        self._written()
+        if self._waiting:
+            first = self.n_rows - self._waiting
+            self._writing = self._thread.submit(self._write, self._rows, self._ids, first)
+            self._rows, self._ids, self._waiting = [], [], 0
+
+    def _written(self) -> None:
+        if self._writing is not None:
+            writing, self._writing = self._writing, None
+            writing.result()
+
+    def _write(self, parts: list[Array], ids: list[Any], first: int) -> None:
+        rows = np.concatenate(parts)
+        if not ids:
+            ids = [pa.array(np.arange(first, first + len(rows), dtype=np.int64))]
+        table = _table(rows, pa.chunked_array(ids))
+        with naming(self._path):
+            if self._writer is None:
+                self._writer = pq.ParquetWriter(self._file, table.schema, **layout(table.schema))
+            self._writer.write_table(table, row_group_size=GROUP_ROWS)
+
+
+def layout(schema: Any) -> dict[str, Any]:
+    """How the columns are laid out: a dictionary only where there are few values, whole numbers as steps.
+
+    A dictionary of distances or ids is given up when it is full, after most of the time went into it.
+    """
+    few = [name for name in ("cluster", "views_seen") if name in schema.names]
+    steps = [
+        name for name in schema.names if name not in few and pa.types.is_integer(schema.field(name).type)
+    ]
+    return {"use_dictionary": few, "column_encoding": dict.fromkeys(steps, "DELTA_BINARY_PACKED")}
+
+
+def _table(rows: Array, ids: Any) -> Any:
+    columns, fields = label_columns(rows)
+    return pa.Table.from_arrays(
+        [ids.combine_chunks(), *columns],
+        schema=pa.schema([pa.field("id", ids.type, nullable=False), *fields]),
+    )
+
+
+def label_columns(rows: Array) -> tuple[list[Any], list[Any]]:
+    """What is known of rows, as Arrow arrays, and their fields."""
+    columns = []
+    for field in COLUMNS:
+        values = np.ascontiguousarray(rows[field.name])
+        absent = np.isnan(values) if values.dtype.kind == "f" else None
+        columns.append(pa.array(values, type=field.type, mask=absent))
+    return columns, COLUMNS
+
+
+def as_ids(ids: Array, type: Any = None) -> Any:
+    """Ids of a chunk as an Arrow array, all of one type."""
+    try:
+        return pa.array(ids, type=type)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as problem:
+        told = "" if type is None else f"; those before were of type {type}"
+        raise DataError(f"ids cannot be written to a label file ({problem}){told}.") from problem
+
+
+class IdSink:
+    """Ids staged in the order of the rows: one Arrow stream a chunk, each after its length."""
+
+    def __init__(self, path: Path, upto: Extent | None = None) -> None:
+        self._file = Appended(path, upto)
+        self._path = path
+        self._type: Any = None
+        if upto is not None and upto.size:
+            self._type = next(self.parts()).type
+
+    @property
+    def extent(self) -> Extent:
+        """What has been written so far."""
+        return self._file.extent
+
+    def put(self, ids: Array) -> None:
+        """Write the ids of the next rows."""
+        array = as_ids(ids, self._type)
+        self._type = array.type
+        batch = pa.record_batch([array], names=["id"])
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, batch.schema) as writer:
+            writer.write_batch(batch)
+        content = sink.getvalue().to_pybytes()
+        self._file.append(len(content).to_bytes(8, "little") + content)
+
+    def parts(self) -> Iterator[Any]:
+        """The ids again, a part at a time."""
+        left = self._file.extent.size
+        with self._path.open("rb") as file:
+            while left:
+                length = int.from_bytes(file.read(8), "little")
+                (batch,) = pa.ipc.open_stream(file.read(length))
+                left -= 8 + length
+                yield batch.column(0)
+
+    def sync(self) -> None:
+        """Have them on the disk."""
+        self._file.sync()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()

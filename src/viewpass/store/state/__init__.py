@@ -1,0 +1,1 @@
+"""Models, streams and the rows they hold, as fields and arrays."""

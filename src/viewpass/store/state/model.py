@@ -1,0 +1,198 @@
+"""What a stream has learnt, and what it still gathers, as JSON and arrays; and back, checked.
+
+Centres, sums and counts are kept bit by bit: labels stay the same and further rows lead to the same
+bits as if the stream had never been put away.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from viewpass.core.consensus.number_of_clusters import KINDS, Curve
+from viewpass.core.model import Model
+from viewpass.core.state.centres import Centres
+from viewpass.core.state.statistics import Statistics
+from viewpass.core.state.view_weights import Weights
+from viewpass.errors import FileError
+from viewpass.kernels.grid import GRID, MOST_ROWS, Array, Floats, Integers
+from viewpass.kernels.links import NEIGHBOURS, UNIT
+from viewpass.store.container.fields import Fields
+from viewpass.store.container.plain import from_plain, to_plain
+from viewpass.views.chunk import Schema
+from viewpass.views.scaling import LEARNT, Scale, Scaling
+
+CONSENSUS = ("plain", "merge", "graph")
+
+
+def pack_schema(schema: Schema, arrays: dict[str, Array]) -> dict[str, Any]:
+    """Names, widths and columns of the views."""
+    columns = [
+        to_plain(names, f"the column names of view {name!r}", arrays)
+        for name, names in zip(schema.names, schema.columns or [None] * len(schema.names), strict=True)
+    ]
+    return {"names": list(schema.names), "widths": list(schema.widths), "columns": columns}
+
+
+def unpack_schema(stored: Fields) -> Schema:
+    """The schema again."""
+    names, widths = stored.list("names", str), stored.list("widths", int, None)
+    columns = tuple(from_plain(value, stored.arrays) for value in stored.list("columns"))
+    stored.need(len(names) == len(widths) == len(columns) and len(set(names)) == len(names) > 0, "names")
+    stored.need(all(width is None or width > 0 for width in widths), "widths")
+    for width, given in zip(widths, columns, strict=True):
+        sound = given is None or (isinstance(given, tuple) and len(given) == width)
+        stored.need(sound, "columns")
+    known = columns if any(given is not None for given in columns) else ()
+    return Schema(tuple(names), tuple(widths), known)
+
+
+def pack_model(model: Model, arrays: dict[str, Array]) -> dict[str, Any]:
+    """What was learnt; the arrays go into `arrays`."""
+    for v, values in enumerate(model.centres.values):
+        arrays[f"sums.{v}"] = model.total.steps[v]
+        arrays[f"counts.{v}"] = model.total.counts[v]
+        arrays[f"known.{v}"] = model.centres.known[v]
+        if values is not None:
+            arrays[f"centres.{v}"] = np.asarray(values)
+    for v, scale in enumerate(model.scaling.views):
+        if scale is not None:
+            arrays[f"weights.{v}"] = scale.weights
+        if scale is not None and scale.mean is not None:
+            arrays[f"mean.{v}"] = scale.mean
+    if model.links is not None:
+        arrays["links"] = model.links
+    if model.counted is not None:
+        arrays["numbers"], arrays["values"] = model.counted.numbers, model.counted.values
+    arrays["loss_curve"] = np.array(model.loss_curve, dtype=np.float64)
+    return {
+        "schema": pack_schema(model.schema, arrays),
+        "n_clusters": model.total.n_clusters,
+        "consensus": model.consensus,
+        "asked": model.n_clusters,
+        "counted": None if model.counted is None else model.counted.kind,
+        "alpha": to_plain(float(model.alpha), "alpha", arrays),
+        "centred": [values is not None for values in model.centres.values],
+        "scales": list(model.scaling.names),
+        "view_weights": None if model.weights is None else list(model.weights),
+        "n_rows": model.n_rows,
+        "n_unseen": model.n_unseen,
+        "n_iter": model.n_iter,
+    }
+
+
+def unpack_model(stored: Fields) -> Model:
+    """What was learnt, after every part was looked at."""
+    schema = unpack_schema(stored.part("schema"))
+    n_clusters = stored.number("n_clusters", least=1)
+    n_rows, n_unseen = stored.number("n_rows"), stored.number("n_unseen")
+    stored.need(n_unseen <= n_rows, "n_unseen")
+    centred = stored.list("centred", bool)
+    stored.need(len(centred) == len(schema.names), "centred")
+    sums = []
+    views: list[Floats | None] = []
+    known = []
+    for v, (name, width) in enumerate(zip(schema.names, schema.widths, strict=True)):
+        any_width = None if centred[v] else 0  # centres may have been given for a view no row has had
+        steps = stored.array(f"sums.{v}", np.int64, (n_clusters, width or any_width))
+        counts = stored.array(f"counts.{v}", np.int64, (n_clusters,))
+        _check_sums(steps, counts, n_rows - n_unseen, name)
+        sums.append((steps, counts))
+        known.append(stored.array(f"known.{v}", np.bool_, (n_clusters,)))
+        if not centred[v]:
+            stored.need(not counts.any() and not known[v].any(), "centred")
+        views.append(_centres(stored, v, steps.shape) if centred[v] else None)
+    curve = stored.array("loss_curve", np.float64, (None,))
+    stored.need(bool(np.isfinite(curve).all()), "loss_curve")
+    total = Statistics(n_clusters, [steps.shape[1] for steps, _ in sums])
+    for v, (steps, counts) in enumerate(sums):
+        total.steps[v][:], total.counts[v][:] = steps, counts
+    centres, n_iter = Centres(views, known), stored.number("n_iter")
+    scaling = _scaling(stored, schema)
+    counted = n_rows, n_unseen, n_iter
+    if "consensus" not in stored.values:  # version 1: every centre is a cluster
+        return Model(schema, total, centres, scaling, 0.0, *counted, curve.tolist(), n_clusters=n_clusters)
+    alpha = from_plain(stored.get("alpha"), stored.arrays)
+    stored.need(isinstance(alpha, float) and alpha >= 0, "alpha")
+    consensus = stored.text("consensus")
+    stored.need(consensus in CONSENSUS, "consensus")
+    asked = None if stored.get("asked") is None else stored.number("asked", least=1, most=n_clusters)
+    stored.need(asked == n_clusters if consensus == "plain" else True, "asked")
+    links = _links(stored, n_clusters, n_rows) if consensus == "graph" else None
+    return Model(
+        *(schema, total, centres, scaling, alpha, *counted, curve.tolist()),
+        consensus=consensus,
+        n_clusters=asked,
+        links=links,
+        weights=view_weights(stored, len(schema.names)),
+        counted=_curve(stored) if consensus == "plain" else None,
+    )
+
+
+def _curve(stored: Fields) -> Curve | None:
+    """What the number of clusters was read off."""
+    if stored.get("counted") is None:
+        return None
+    kind = stored.text("counted")
+    numbers = stored.array("numbers", np.int64, (None,))
+    values = stored.array("values", np.float64, numbers.shape)
+    sound = len(numbers) > 0 and bool((numbers > 0).all() and np.isfinite(values).all())
+    stored.need(sound and kind in KINDS, "counted")
+    return Curve(kind, numbers, values)
+
+
+def view_weights(stored: Fields, n_views: int | None) -> Weights | None:
+    """What views count for, the largest 1; older files know of no weights."""
+    if stored.values.get("view_weights") is None:
+        return None
+    weights = tuple(float(weight) for weight in stored.list("view_weights", float, int))
+    stored.need(n_views in (None, len(weights)), "view_weights")
+    stored.need(max(weights, default=0.0) == 1.0 and min(weights) >= 0.0, "view_weights")
+    return weights
+
+
+def _links(stored: Fields, n_anchors: int, n_rows: int) -> Integers:
+    """What anchors have in common: as in a sum of z z', of no more rows than were read."""
+    links = stored.array("links", np.int64, (n_anchors, n_anchors))
+    sound = bool((links >= 0).all() and (links == links.T).all())
+    most = (UNIT + NEIGHBOURS) ** 2 * float(n_rows)  # weights are rounded
+    stored.need(sound and float(links.sum(dtype=np.float64)) <= most, "links")
+    return links
+
+
+def _scaling(stored: Fields, schema: Schema) -> Scaling:
+    """How views are scaled; files of version 1 know of unit length only."""
+    if "scales" not in stored.values:
+        return Scaling.none(len(schema.names))
+    names = stored.list("scales", str)
+    stored.need(len(names) == len(schema.names), "scales")
+    pairs = zip(names, schema.widths, strict=True)
+    return Scaling(tuple(_scale(stored, v, name, width) for v, (name, width) in enumerate(pairs)))
+
+
+def _scale(stored: Fields, v: int, name: str, width: int | None) -> Scale | None:
+    centred = f"mean.{v}" in stored.arrays
+    if name == "unit":
+        stored.need(not centred and f"weights.{v}" not in stored.arrays, "scales")
+        return None
+    stored.need(name in LEARNT and width is not None and not (centred and name == "idf"), "scales")
+    weights = stored.array(f"weights.{v}", np.float64, (width,))
+    stored.need(bool(np.isfinite(weights).all() and (weights > 0).all()), f"weights.{v}")
+    mean = stored.array(f"mean.{v}", np.float64, (width,)) if centred else None
+    stored.need(mean is None or bool(np.isfinite(mean).all()), f"mean.{v}")
+    return Scale(name, weights, mean)
+
+
+def _centres(stored: Fields, v: int, shape: tuple[int, ...]) -> Floats:
+    values: Floats = stored.array(f"centres.{v}", np.float64, shape)
+    stored.need(bool(np.isfinite(values).all()), f"centres.{v}")
+    return values
+
+
+def _check_sums(steps: Array, counts: Array, n_rows: int, name: str) -> None:
+    """Rows have length 1: no sum can exceed its count."""
+    lowest, most = int(counts.min(initial=0)), int(counts.max(initial=0))
+    reach = np.maximum(steps.max(axis=1, initial=0), -steps.min(axis=1, initial=0).astype(np.float64))
+    if lowest < 0 or most > MOST_ROWS or int(counts.sum()) > n_rows or (reach > counts * GRID).any():
+        raise FileError(f"the sums of view {name!r} do not belong to their counts.")

@@ -1,0 +1,50 @@
+"""The rows of a reservoir as JSON and arrays; and back, checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from viewpass.core.model import Model
+from viewpass.core.reservoir import Reservoir
+from viewpass.kernels.grid import Array
+from viewpass.store.container.fields import Fields
+from viewpass.store.state.rows import pack_chunk, unpack_chunk
+from viewpass.views.chunk import Schema
+from viewpass.views.rows import MeasuredRows
+
+NAME = "reservoir"
+CLOSE = 1e-9  # as rows measured again in another form may differ from what they were
+
+
+def pack_reservoir(held: Reservoir, arrays: dict[str, Array]) -> dict[str, Any] | None:
+    """Rows, labels and what scales the rows; None if there are none."""
+    if held.chunk is None or held.inverse is None:
+        return None
+    arrays[f"{NAME}.inverse"] = held.inverse
+    arrays[f"{NAME}.labels"] = held.labels
+    arrays[f"{NAME}.numbers"] = held.numbers
+    return {"rows": pack_chunk(held.chunk, NAME, arrays), "n_met": held.n_met}
+
+
+def unpack_reservoir(stored: Fields, schema: Schema | None, size: int, model: Model | None) -> Reservoir:
+    """The reservoir again; empty where the file has none."""
+    if stored.values.get("reservoir") is None:
+        return Reservoir()
+    part = stored.part("reservoir")
+    stored.need(model is not None, NAME)
+    assert model is not None
+    chunk = unpack_chunk(part.part("rows"), NAME, schema)
+    n_met = part.number("n_met", least=chunk.n_rows, most=model.n_rows - model.n_unseen)
+    stored.need(chunk.n_rows == min(size, n_met), NAME)
+    inverse = part.array(f"{NAME}.inverse", np.float64, (len(chunk.names), chunk.n_rows))
+    measured = MeasuredRows(chunk, weights=model.weights).measure()
+    stored.need(np.allclose(inverse, measured.inverse, rtol=CLOSE, atol=0.0), f"{NAME}.inverse")
+    labels = part.array(f"{NAME}.labels", np.int32, (None,))
+    stored.need(chunk.n_rows <= len(labels) <= n_met, f"{NAME}.labels")
+    stored.need(bool((labels >= 0).all() and (labels < model.total.n_clusters).all()), f"{NAME}.labels")
+    numbers = part.array(f"{NAME}.numbers", np.int64, labels.shape)
+    within = bool((numbers >= 0).all() and (numbers < model.n_rows).all())
+    stored.need(within and len(np.unique(numbers)) == len(numbers), f"{NAME}.numbers")
+    return Reservoir(chunk, inverse, labels, numbers, n_met)

@@ -1,0 +1,83 @@
+"""Rows that a stream still holds, as JSON and arrays; and back, checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from viewpass.errors import DataError, FileError
+from viewpass.kernels.grid import Array
+from viewpass.store.container.fields import Fields
+from viewpass.views.chunk import Chunk, Schema
+from viewpass.views.rows import MeasuredRows
+
+
+def pack_chunk(chunk: Chunk, name: str, arrays: dict[str, Array]) -> dict[str, Any]:
+    """Rows that wait for the start, or are kept. Their ids are not kept: nothing asks for them again."""
+    kinds: list[str | None] = []
+    for v, view in enumerate(chunk.views):
+        if view is None:
+            kinds.append(None)
+        elif scipy.sparse.issparse(view):
+            kinds.append("sparse")
+            arrays[f"{name}.{v}.data"] = view.data
+            arrays[f"{name}.{v}.indices"] = view.indices
+            arrays[f"{name}.{v}.indptr"] = view.indptr
+        else:
+            kinds.append("dense")
+            arrays[f"{name}.{v}"] = view
+    if chunk.observed is not None:
+        arrays[f"{name}.observed"] = chunk.observed
+    return {
+        "kinds": kinds,
+        "widths": list(chunk.schema.widths),
+        "n_rows": chunk.n_rows,
+        "start": chunk.start,
+        "masked": chunk.observed is not None,
+    }
+
+
+def unpack_chunk(stored: Fields, name: str, schema: Schema | None) -> Chunk:
+    """The rows again; refused if a stream would refuse them."""
+    kinds, widths = stored.list("kinds", str, None), stored.list("widths", int, None)
+    stored.need(schema is not None and len(kinds) == len(widths) == len(schema.names), "kinds")
+    assert schema is not None
+    n_rows = stored.number("n_rows", least=1)
+    observed = None
+    if stored.truth("masked"):
+        observed = stored.array(f"{name}.observed", np.bool_, (n_rows, len(kinds)))
+    try:
+        views = [_view(stored, f"{name}.{v}", kinds[v], (n_rows, widths[v])) for v in range(len(kinds))]
+        chunk = Chunk.of(views, names=schema.names, observed=observed, start=stored.number("start"))
+        schema.merged(chunk.schema)
+        MeasuredRows(chunk).measure()
+    except (DataError, ValueError, TypeError, IndexError, OverflowError) as problem:
+        raise FileError(f"the rows it holds cannot be read ({problem}).") from problem
+    return chunk
+
+
+def _view(stored: Fields, name: str, kind: str | None, shape: tuple[int, int | None]) -> Any:
+    stored.need(kind in ("dense", "sparse", None) and (kind is None) == (shape[1] is None), name)
+    if kind is None:
+        return None
+    if kind == "dense":
+        return stored.array(name, _float_type(stored, name), shape)
+    data = stored.array(f"{name}.data", _float_type(stored, f"{name}.data"), (None,))
+    indices, indptr = stored.arrays.get(f"{name}.indices"), stored.arrays.get(f"{name}.indptr")
+    stored.need(indices is not None and indptr is not None, name)
+    assert indices is not None
+    assert indptr is not None
+    whole = all(part.dtype.kind == "i" and part.ndim == 1 for part in (indices, indptr))
+    stored.need(whole and len(indptr) == shape[0] + 1, name)
+    stored.need(bool((np.diff(indptr) >= 0).all() and indptr[0] == 0), name)
+    stored.need(len(data) == len(indices) == indptr[-1], name)
+    return scipy.sparse.csr_array((data, indices, indptr), shape=shape)
+
+
+def _float_type(stored: Fields, name: str) -> Any:
+    array = stored.arrays.get(name)
+    stored.need(array is not None and array.dtype.kind == "f", name)
+    assert array is not None
+    return array.dtype

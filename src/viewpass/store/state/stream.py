@@ -1,0 +1,143 @@
+"""A whole stream as JSON and arrays: its plan, where its random numbers stand, what it gathers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from viewpass.core.model import Plan, Standing
+from viewpass.core.step.chunk_step import Rules
+from viewpass.core.step.workspace import Workspace
+from viewpass.core.stream import Stream
+from viewpass.kernels.grid import Array
+from viewpass.store.container.fields import Fields
+from viewpass.store.container.generators import generator_from, generator_state
+from viewpass.store.container.plain import from_plain, to_plain
+from viewpass.store.state.model import (
+    CONSENSUS,
+    pack_model,
+    pack_schema,
+    unpack_model,
+    unpack_schema,
+    view_weights,
+)
+from viewpass.store.state.reservoir import pack_reservoir, unpack_reservoir
+from viewpass.store.state.rows import pack_chunk, unpack_chunk
+from viewpass.views.chunk import Chunk
+from viewpass.views.rows import MeasuredRows
+from viewpass.views.scaling import NAMES
+
+INITS = ("auto", "k-means++", "random")
+FILLS = ("mean", "zero-filled-mean", None)
+
+
+def pack_stream(stream: Stream, arrays: dict[str, Array]) -> dict[str, Any]:
+    """Everything a stream needs to go on; the arrays go into `arrays`."""
+    at, plan = stream.standing, stream.plan
+    init = "random" if stream.started else plan.init  # only a start needs it
+    return {
+        "plan": {
+            "n_clusters": plan.n_clusters,
+            "n_anchors": plan.n_anchors,
+            "consensus": plan.consensus,
+            "alpha": to_plain(float(plan.rules.alpha), "alpha", arrays),
+            "max_iter": int(plan.rules.max_iter),
+            "tol": to_plain(float(plan.rules.tol), "tol", arrays),
+            "fill": plan.rules.fill,
+            "init": to_plain(init, "init of the stream", arrays),
+            "warmup": int(plan.warmup),
+            "scale": list(plan.scale),
+            "view_weights": list(plan.weights) if isinstance(plan.weights, tuple) else plan.weights,
+            "reservoir": plan.reservoir,
+        },
+        "random": generator_state(stream.rng),
+        "schema": None if at.schema is None else pack_schema(at.schema, arrays),
+        "model": None if at.model is None else pack_model(at.model, arrays),
+        "gathered": [pack_chunk(chunk, f"gathered.{c}", arrays) for c, chunk in enumerate(at.gathered)],
+        "n_rows": at.n_rows,
+        "n_unseen": at.n_unseen,
+        "reservoir": pack_reservoir(at.reservoir, arrays),
+    }
+
+
+def unpack_stream(stored: Fields, workspace: Workspace) -> Stream:
+    """The stream again, after every part was looked at."""
+    plan = _plan(stored.part("plan"))
+    rng = generator_from(stored.get("random"))
+    stored.need(isinstance(rng, np.random.Generator), "random")
+    assert isinstance(rng, np.random.Generator)
+    stream = Stream(plan, rng, workspace)
+    schema = None if stored.get("schema") is None else unpack_schema(stored.part("schema"))
+    model = None if stored.get("model") is None else unpack_model(stored.part("model"))
+    n_rows, n_unseen = stored.number("n_rows"), stored.number("n_unseen")
+    stored.need(schema is None or len(plan.scale) in (0, len(schema.names)), "scale")
+    gathered = [
+        unpack_chunk(Fields(entry, stored.arrays), f"gathered.{c}", schema)
+        for c, entry in enumerate(stored.list("gathered", dict))
+    ]
+    if model is not None:
+        fits = (model.n_rows, model.n_unseen, model.schema) == (n_rows, n_unseen, schema)
+        stored.need(fits and not gathered, "model")
+        stored.need(plan.consensus in ("auto", model.consensus), "consensus")
+        stored.need(plan.n_clusters in (None, model.n_clusters), "n_clusters")
+        model.alpha = plan.rules.alpha  # which files of version 1 have in the plan alone
+    else:
+        stored.need(n_rows == n_unseen, "n_rows")  # rows gathered are counted when decided
+    n_gathered = sum(_n_seen(chunk, plan) for chunk in gathered)
+    reservoir = unpack_reservoir(stored, schema, plan.reservoir, model)
+    stream.standing = Standing(schema, model, gathered, n_gathered, n_rows, n_unseen, reservoir)
+    return stream
+
+
+def _plan(stored: Fields) -> Plan:
+    alpha, tol = (from_plain(stored.get(name), stored.arrays) for name in ("alpha", "tol"))
+    for name, value in (("alpha", alpha), ("tol", tol)):
+        stored.need(isinstance(value, float) and value >= 0, name)
+    fill = stored.get("fill")
+    stored.need(fill in FILLS, "fill")
+    n_clusters, n_anchors = _number(stored, "n_clusters"), None
+    consensus = "plain"
+    if "consensus" in stored.values:  # version 1 knows no anchors
+        consensus, n_anchors = stored.text("consensus"), _number(stored, "n_anchors")
+    stored.need(consensus in ("auto", *CONSENSUS), "consensus")
+    stored.need(n_clusters is not None or consensus != "plain", "n_clusters")
+    init = from_plain(stored.get("init"), stored.arrays)
+    stored.need(_sound_init(init, n_clusters), "init")
+    rules = Rules(alpha, stored.number("max_iter", least=1), tol, fill)
+    scale = tuple(stored.list("scale", str) if "scale" in stored.values else [])  # version 1 has none
+    stored.need(all(name in NAMES for name in scale), "scale")
+    weights = "auto" if stored.values.get("view_weights") == "auto" else view_weights(stored, None)
+    return Plan(
+        *(n_clusters, rules, init, stored.number("warmup")),
+        scale=scale,
+        n_anchors=n_anchors,
+        consensus=consensus,
+        weights=weights,
+        reservoir=stored.number("reservoir") if "reservoir" in stored.values else 0,
+    )
+
+
+def _number(stored: Fields, name: str) -> int | None:
+    return None if stored.get(name) is None else stored.number(name, least=1)
+
+
+def _sound_init(init: Any, n_clusters: int | None) -> bool:
+    """A name, labels or memberships of the first rows, or centres of each view."""
+    if isinstance(init, str):
+        return init in INITS
+    if isinstance(init, list):
+        sound = all(isinstance(part, np.ndarray) and part.dtype == np.float64 for part in init)
+        return sound and all(part.ndim == 2 and len(part) == n_clusters for part in init)
+    if not isinstance(init, np.ndarray) or not np.isfinite(init).all():
+        return False
+    if init.ndim == 1:
+        most = n_clusters or 0
+        return init.dtype == np.int64 and bool((init >= 0).all() and (init < most).all())
+    return init.ndim == 2 and init.shape[1] == n_clusters and bool((init >= 0).all())
+
+
+def _n_seen(chunk: Chunk, plan: Plan) -> int:
+    weights = None if isinstance(plan.weights, str) else plan.weights
+    rows = MeasuredRows(chunk, weights=weights).measure()
+    return int((rows.n_seen > 0).sum())

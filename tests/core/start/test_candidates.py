@@ -1,0 +1,127 @@
+"""The start: what it may look at, and that nothing of the data stays behind."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import viewpass as vp
+from viewpass.core.start.candidates import (
+    CANDIDATES,
+    FINAL_UPDATES,
+    HEAT_ROWS_A_CLUSTER,
+    MOST_HEAT_ROWS,
+    compete,
+    from_labels,
+)
+from viewpass.core.start.ridge import ridged_objective
+from viewpass.core.step import chunk_step as step
+from viewpass.core.step.chunk_step import Rules
+from viewpass.core.step.workspace import Workspace
+from viewpass.views.chunk import Chunk
+from viewpass.views.rows import MeasuredRows
+
+
+def made(n_rows, rng):
+    centres = rng.standard_normal((10, 40))
+    rows = centres[rng.integers(10, size=n_rows)] + 3 * rng.standard_normal((n_rows, 40))
+    return [rows[:, :25].copy(), rows[:, 25:].copy()], rng.random((n_rows, 2)) < 0.7
+
+
+@pytest.mark.parametrize("kind", CANDIDATES)
+def test_a_start_looks_at_no_more_than_thirty_thousand_rows(kind):
+    rng = np.random.default_rng(0)
+    views, observed = made(4000, rng)
+    workspace = Workspace(2)
+    rows = MeasuredRows(Chunk.of(views, observed=observed))
+    compete(rows, 10, kind, Rules(0.1, 20, 1e-6, "mean"), workspace, rng, whole=False)
+    assert workspace.n_compared <= 30_000
+
+
+@pytest.mark.parametrize("estimator", [vp.OPIMC, vp.IMC])
+def test_a_fitted_model_does_not_hold_on_to_the_data(estimator):
+    views, _ = made(600, np.random.default_rng(1))
+    model = estimator(10, random_state=0).fit(views)
+    held = weakref.ref(views[0])
+    del views
+    gc.collect()
+    assert held() is None
+    assert model.labels_.shape == (600,)
+
+
+def test_a_stream_does_not_hold_on_to_its_last_chunk():
+    views, _ = made(600, np.random.default_rng(1))
+    model = vp.OPIMC(10, random_state=0, init="random").partial_fit(views)
+    held = weakref.ref(views[0])
+    del views
+    gc.collect()
+    assert held() is None
+    assert model.labels_.shape == (600,)
+
+
+@pytest.mark.parametrize("fill", ["mean", "zero-filled-mean", None])
+@pytest.mark.parametrize("reference", [False, True])
+def test_centres_of_labels_are_those_of_a_step_without_its_look(fill, reference):
+    rng = np.random.default_rng(2)
+    views, observed = made(300, rng)
+    observed[:5] = False
+    rows = MeasuredRows(Chunk.of(views, observed=observed), reference=reference)
+    labels = rng.integers(9, size=300).astype(np.int32)  # the tenth cluster is empty
+    rules, workspace = Rules(0.1, 1, 1e-6, fill), Workspace(1)
+    found = step.centres_of(rows, labels, 10, rules, workspace)
+    assert workspace.n_compared == 0
+    wanted = from_labels(rows, labels, 10, rules, workspace).centres
+    for mine, theirs in zip(found.values, wanted.values, strict=True):
+        assert np.array_equal(mine, theirs)
+    assert np.array_equal(found.known, wanted.known)
+
+
+def test_a_few_equal_rows_win_no_cluster_though_that_lowers_the_objective():
+    rng = np.random.default_rng(3)
+    centres = rng.standard_normal((2, 60))
+    views = [centres[rng.integers(2, size=600)] + 6.0 * rng.standard_normal((600, 60))]
+    views[0][:24] = rng.standard_normal(60)
+    rows = MeasuredRows(Chunk.of(views)).measure()
+    rules, workspace = Rules(0.1, 20, 1e-6, "mean"), Workspace(1)
+    apart = from_labels(rows, (np.arange(600) < 24).astype(np.int32), 2, rules, workspace)
+    found = compete(rows, 2, "auto", rules, workspace, rng, whole=True)
+    assert apart.total.objective(0.1) < found.total.objective(0.1)
+    assert found.total.counts[0].min() > 200
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.1, 7.0])
+def test_the_ridged_objective_is_that_of_the_best_centres(ridge):
+    rng = np.random.default_rng(4)
+    views, observed = made(200, rng)
+    labels = rng.integers(9, size=200)  # the tenth cluster is empty
+    total = vp.Statistics(10, [25, 15]).add(views, labels, observed=observed)
+    wanted = 0.0
+    for x, seen in zip(views, observed.T, strict=True):
+        unit = x[seen] / np.linalg.norm(x[seen], axis=1, keepdims=True)
+        unit -= unit.mean(axis=0)
+        for k in range(9):
+            mine = unit[labels[seen] == k]
+            centre = mine.sum(axis=0) / (len(mine) + ridge)
+            wanted += np.square(mine - centre).sum() + ridge * np.square(centre).sum()
+        wanted -= np.square(unit).sum()
+    assert ridged_objective(total, ridge) == pytest.approx(wanted, abs=1e-6)
+
+
+def test_very_many_clusters_start_from_one_seeding_on_all_rows_whatever_the_threads():
+    n_clusters = MOST_HEAT_ROWS // (2 * HEAT_ROWS_A_CLUSTER) + 1  # too many for two candidates
+    rng = np.random.default_rng(3)
+    views = [rng.standard_normal((HEAT_ROWS_A_CLUSTER * n_clusters + 2000, 3)) for _ in range(2)]
+    rows = MeasuredRows(Chunk.of(views, observed=rng.random((len(views[0]), 2)) < 0.8))
+    found = []
+    for n_threads in (1, 2):
+        workspace, rng = Workspace(n_threads), np.random.default_rng(4)
+        outcome = compete(
+            *(rows, n_clusters, "auto", Rules(0.1, 20, 1e-6, "mean"), workspace, rng), whole=False
+        )
+        assert len(np.unique(outcome.labels)) > 0.9 * n_clusters
+        assert workspace.n_compared <= (1 + FINAL_UPDATES) * rows.n_rows
+        found.append(outcome.labels)
+    np.testing.assert_array_equal(*found)
