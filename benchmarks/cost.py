@@ -7,7 +7,7 @@ from math import ceil, log
 from pathlib import Path
 from typing import Any
 
-FAN_IN = 8  # as viewpass.engine.dask.workers has it
+FAN_IN = 8  # as viewpass.engine.dask.worker_pool has it
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,7 @@ def estimator(size: int, **more: Any) -> Any:
 def measure(folder: Path, n_rows: int, size: int, n_runs: int) -> dict[str, Any]:
     """Least of several, runs and parts taking turns: both see the machine when it is quick."""
     import viewpass as vp
-    from viewpass.engine.dask.workers import local_client
+    from viewpass.engine.dask.worker_pool import local_client
 
     plans = [(2, size), (2, size // 2), (1, size)]
     local: list[float] = []
@@ -135,22 +135,22 @@ class Run(NamedTuple):
 def run(client: Any, folder: Path, width: int, size: int) -> Run:
     """A fit, with a look at the watch when its start is made."""
     import viewpass as vp
-    from viewpass.engine.dask.driver import Drive
+    from viewpass.engine.dask.driver import Driver
 
-    steps, seen = Drive.steps, []
+    steps, seen = Driver.steps, []
 
     def watched(drive: Any, at: Any) -> Any:
         for position in steps(drive, at):
             seen.append((time.perf_counter(), drive.stream.model.n_iter))
             yield position
 
-    Drive.steps = watched
+    Driver.steps = watched
     try:
         began = time.perf_counter()
         model = vp.dask.fit(estimator(size), vp.scan(folder), client=client, n_workers=width)
         seconds = time.perf_counter() - began
     finally:
-        Drive.steps = steps
+        Driver.steps = steps
     return Run(seconds, seen[0][0] - began, model.n_iter_, seen[0][1])
 
 

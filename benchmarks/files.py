@@ -142,7 +142,7 @@ def predict(folder: Path) -> dict[str, Any]:
 def fit_run(folder: Path) -> dict[str, Any]:
     """The same into a run folder, as the command `viewpass fit` does: labels, checkpoints and all."""
     import viewpass as vp
-    from viewpass.cluster.runs import Orders, Run
+    from viewpass.cluster.runs import Run, RunOptions
     from viewpass.store.folder import RunFolder
 
     _tiny(folder)
@@ -150,7 +150,7 @@ def fit_run(folder: Path) -> dict[str, Any]:
         place = RunFolder(Path(out) / "run")
         place.open(resume=False)
         run = Run(_model(), vp.scan(folder), place)
-        return _measured(lambda: int(run.go(Orders())["rows"]))
+        return _measured(lambda: int(run.go(RunOptions())["rows"]))
 
 
 def predict_file(folder: Path) -> dict[str, Any]:

@@ -19,9 +19,9 @@ MANY = 40  # tasks of an asking
 
 def measure(client: Any, folder: Path, size: int, n_clusters: int) -> list[float]:
     """Seconds, in the order of `cost.Parts`."""
-    from viewpass.engine.dask.workers import Crew
+    from viewpass.engine.dask.worker_pool import WorkerPool
 
-    crew = Crew(client)
+    crew = WorkerPool(client)
     workers = crew.workers()
     given = (on_a_worker, str(folder), size, n_clusters)
     asked = [crew.submit(*given, number, worker=worker) for number, worker in enumerate(workers)]
@@ -56,7 +56,7 @@ def on_a_worker(folder: str, size: int, n_clusters: int, number: int) -> list[fl
     read, chunk = timed(lambda: source.span((number + 2) * size, size))
     plan = Plan(n_clusters, Rules(0.1, 20, 1e-6, "mean"), "random")
     stream = Stream(plan, np.random.default_rng(0), Workspace(1))
-    stream.feed(begun)  # centres as a later round finds them
+    stream.learn(begun)  # centres as a later round finds them
     alone = Alone(Share(MeasuredRows(chunk)))
     whole, (_, stage) = timed(lambda: advance(alone, stream.model, plan.rules, "x", again=False))
     look, (again, *more) = alone.looking, alone.following

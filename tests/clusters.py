@@ -18,7 +18,7 @@ def assert_same(mine, theirs, *, labels=True):
     assert mine.statistics_ == theirs.statistics_
     np.testing.assert_array_equal(mine.loss_curve_, theirs.loss_curve_)
     assert mine.n_iter_ == theirs.n_iter_
-    assert mine.n_rows_unseen_ == theirs.n_rows_unseen_
+    assert mine.n_rows_without_views_ == theirs.n_rows_without_views_
     np.testing.assert_equal(mine.cluster_centers_, theirs.cluster_centers_)
     np.testing.assert_equal(mine.anchor_centers_, theirs.anchor_centers_)
     assert (mine.consensus_, mine.scales_) == (theirs.consensus_, theirs.scales_)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from viewpass.core.consensus.soft_assignment import Mixture
+from viewpass.core.consensus.soft_assignment import SoftAssignment
 from viewpass.kernels.links import NEIGHBOURS, UNIT
 
 
@@ -48,10 +48,10 @@ def mixture(distance, n_seen):
     n_near = max(1, min(NEIGHBOURS, n_anchors - 1))
     order = np.argsort(distance, axis=1, kind="stable")[:, : n_near + 1]
     if n_anchors == 1:
-        return Mixture(order.astype(np.int32), np.where(n_seen[:, None] > 0, UNIT, 0))
+        return SoftAssignment(order.astype(np.int32), np.where(n_seen[:, None] > 0, UNIT, 0))
     least = np.take_along_axis(distance, order, axis=1)
     gaps = least[:, -1:] - least[:, :-1]
     whole = np.cumsum(gaps, axis=1)[:, -1:]
     shares = np.divide(gaps, whole, out=np.full_like(gaps, 1 / n_near), where=whole > 0)
     weights = np.where(n_seen[:, None] > 0, np.rint(shares * UNIT), 0).astype(np.int64)
-    return Mixture(np.ascontiguousarray(order[:, :-1], dtype=np.int32), weights)
+    return SoftAssignment(np.ascontiguousarray(order[:, :-1], dtype=np.int32), weights)

@@ -125,7 +125,7 @@ def learnt(model):
         "counts_",
         "loss_curve_",
         "n_iter_",
-        "n_rows_unseen_",
+        "n_rows_without_views_",
         "cluster_centers_",
         "scales_",
         "view_weights_",

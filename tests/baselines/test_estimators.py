@@ -65,7 +65,7 @@ def test_planted_groups_are_found(make):
     assert np.flatnonzero(~seen).tolist() == [11]
     assert adjusted_rand_score(GROUP[seen], model.labels_[seen]) > 0.9
     assert model.labels_.dtype == np.int32
-    assert model.n_rows_unseen_ == 1
+    assert model.n_rows_without_views_ == 1
     assert np.isnan(model.consensus_[11]).all()
     told = model.predict([IMAGE, TEXT], observed=GAPS)
     assert told[11] == -1

@@ -23,7 +23,14 @@ def path(tmp_path):
 
 
 def shown(model):
-    names = ("components_", "cluster_centers_", "objective_", "objective_curve_", "n_iter_", "n_rows_unseen_")
+    names = (
+        "components_",
+        "cluster_centers_",
+        "objective_",
+        "objective_curve_",
+        "n_iter_",
+        "n_rows_without_views_",
+    )
     return [getattr(model, name) for name in (*names, "view_names_in_", "n_features_in_")]
 
 

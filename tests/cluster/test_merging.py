@@ -36,7 +36,7 @@ def test_the_same_centres_merge_exactly_in_any_order():
         assert other.statistics_ == merged.statistics_
         np.testing.assert_equal(other.cluster_centers_, merged.cluster_centers_)
     assert merged._fitted_model().n_rows == 900
-    assert merged.n_rows_unseen_ == sum(model.n_rows_unseen_ for model in models)
+    assert merged.n_rows_without_views_ == sum(model.n_rows_without_views_ for model in models)
 
 
 def test_different_centres_are_matched_by_the_price_of_merging():

@@ -101,7 +101,7 @@ def test_the_reference_gives_the_same_bits(reference):
     stream = Stream(plan, np.random.default_rng(0), Workspace(1))
     for start in range(0, N, 12):
         rows = slice(start, start + 12)
-        stream.feed(Chunk.of([IMAGE[rows], TEXT[rows]], observed=GAPS[rows], start=start))
+        stream.learn(Chunk.of([IMAGE[rows], TEXT[rows]], observed=GAPS[rows], start=start))
     model = small(scale=["standard", "idf"], init="random", chunk_size=12).fit([IMAGE, TEXT], observed=GAPS)
     assert stream.model.total == model.statistics_
     assert stream.model.loss_curve == model.loss_curve_.tolist()
@@ -113,7 +113,7 @@ def test_however_a_view_is_marked_as_missing_it_stays_missing():
         model = small(scale="standard", chunk_size=16, warmup=0).fit(with_gaps(gap))
         assert_same(state(model), state(by_mask))
     assert by_mask.labels_[11] == -1
-    assert by_mask.n_rows_unseen_ == (~GAPS.any(axis=1)).sum()
+    assert by_mask.n_rows_without_views_ == (~GAPS.any(axis=1)).sum()
     np.testing.assert_array_equal(by_mask.counts_[0].sum(), GAPS[:, 0].sum())
     late = by_mask.predict([None, TEXT])
     np.testing.assert_array_equal(late, by_mask.predict([np.zeros_like(IMAGE), TEXT]))
@@ -144,16 +144,16 @@ def test_small_chunks_together_equal_one_after_another():
         return Stream(plan, np.random.default_rng(0), Workspace(1))
 
     together, apart = stream(), stream()
-    list(together.feed_several(Chunk.of([IMAGE, TEXT], observed=GAPS), 6))
+    list(together.learn_several(Chunk.of([IMAGE, TEXT], observed=GAPS), 6))
     for start in range(0, N, 6):
         rows = slice(start, start + 6)
-        apart.feed(Chunk.of([IMAGE[rows], TEXT[rows]], observed=GAPS[rows], start=start))
+        apart.learn(Chunk.of([IMAGE[rows], TEXT[rows]], observed=GAPS[rows], start=start))
     assert together.n_rows == apart.n_rows == N
     assert together.model.total == apart.model.total
     bad = IMAGE.copy()
     bad[40, 1] = np.nan
     with pytest.raises(vp.DataError, match="row 40: 1 of 4 values are NaN"):
-        list(stream().feed_several(Chunk.of([bad, TEXT]), 6))
+        list(stream().learn_several(Chunk.of([bad, TEXT]), 6))
 
 
 def test_data_of_another_width_is_refused_before_it_is_scaled():

@@ -40,7 +40,7 @@ def fitted(size, views=VIEWS, **settings):
 
 
 def held(model) -> Reservoir:
-    return model._learnt.standing.reservoir
+    return model._learnt.state.reservoir
 
 
 def counted(model):
@@ -60,7 +60,7 @@ def test_the_sums_stay_those_of_all_rows(kind, form, n_passes):
     assert total == expected
     sample = held(model)
     assert sample.n_held == 80
-    assert sample.n_met == N - model.n_rows_unseen_
+    assert sample.n_met == N - model.n_rows_without_views_
     assert SEEN[sample.numbers].all()
     moved = counted(model) != model.__dict__.get("anchor_labels_", model.__dict__.get("stream_labels_"))
     assert moved.any() == (n_passes == 1)  # read again, all rows hold what they were given last
@@ -105,8 +105,8 @@ def test_rows_keep_their_scale_whatever_form_they_come_to_have():
         views = [forms[(number + v) % 3](x[part]) for v, x in enumerate(VIEWS)]
         views = [None, views[1]] if number == 4 else views
         chunks.append(Chunk.of(views, observed=OBSERVED[part], start=start))
-        labels[part] = stream.feed(chunks[-1]).labels
-    labels = stream.standing.reservoir.counted(0, labels)
+        labels[part] = stream.learn(chunks[-1]).labels
+    labels = stream.state.reservoir.counted(0, labels)
     total = Statistics(K, WIDTHS)
     for chunk in chunks:
         mine = labels[chunk.start : chunk.start + 50]

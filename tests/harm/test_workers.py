@@ -19,7 +19,7 @@ from distributed.chaos import KillWorker
 
 import viewpass as vp
 from clusters import Killer, assert_same, made_rows, write_files
-from viewpass.engine.dask.workers import local_client
+from viewpass.engine.dask.worker_pool import local_client
 
 SETTINGS = {"random_state": 0, "n_passes": 2, "max_iter": 3, "warmup": 0, "compute_labels": False}
 WIDTH, SIZE = 3, 200
@@ -107,10 +107,10 @@ def test_a_task_that_always_fails_names_the_file_and_rows(client, files, tmp_pat
 def test_rows_that_kill_every_worker_are_named(client, files, monkeypatch):
     """No more chances than the scheduler gives, and rows that no worker survives."""
     from viewpass.engine.dask import rows
-    from viewpass.engine.dask import workers as crew
+    from viewpass.engine.dask import worker_pool as pool
 
     client.wait_for_workers(2)
-    monkeypatch.setattr(crew, "CHANCES", 0)
+    monkeypatch.setattr(pool, "CHANCES", 0)
     monkeypatch.setattr(rows.tasks, "open_block", fatal)
     named = r"rows 800 to 999 \(.*1\.parquet, rows 100 to 299\).*: every worker"
     with pytest.raises(vp.EngineError, match=named):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 
-from viewpass.core.consensus.soft_assignment import Mixture
+from viewpass.core.consensus.soft_assignment import SoftAssignment
 from viewpass.kernels.links import UNIT
 from viewpass.kernels.native import native
 from viewpass.kernels.reference import kmeans as kmeans_reference
@@ -69,7 +69,7 @@ def test_fewer_places_than_clusters(engine):
 @given(st.integers(0, 2**20), st.integers(1, 40), st.integers(1, 9), st.integers(1, 20))
 def test_labels_of_rows(seed, n_anchors, width, n_clusters):
     rng = np.random.default_rng(seed)
-    rows = Mixture(
+    rows = SoftAssignment(
         rng.integers(n_anchors, size=(50, 4)).astype(np.int32), rng.integers(0, UNIT + 1, size=(50, 4))
     )
     rows.weights[::7] = 0

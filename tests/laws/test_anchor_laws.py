@@ -301,11 +301,11 @@ def test_labels_are_those_of_exact_distances(dtype):
         True,
         1,
     )
-    labels = held.cut.of_mixture(mixture(exact, rows.n_seen))
+    labels = held.cut.of_soft_assignment(mixture(exact, rows.n_seen))
     for n_threads in (1, 2):
         np.testing.assert_array_equal(label(chunk, held, Workspace(n_threads)), labels)
     shaken = exact + rng.uniform(-1e-3, 1e-3, exact.shape)  # what far worse kernels would say
-    assert (held.cut.of_mixture(mixture(shaken, rows.n_seen)) != labels).any()
+    assert (held.cut.of_soft_assignment(mixture(shaken, rows.n_seen)) != labels).any()
 
 
 @pytest.mark.parametrize("consensus", CONSENSUS)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cases import cases, workspace
-from viewpass.core.model import Decided, assigned, distances
+from viewpass.core.model import Assigned, assigned, distances
 from viewpass.core.state.centres import Centres
 from viewpass.core.step.workspace import Workspace
 from viewpass.engine.labelling import label_rows
@@ -25,7 +25,7 @@ def parts(views, observed, centres):
 
 
 def nearness(rows, centres, labels, workspace):
-    records = label_rows(Decided(0, labels, np.zeros(len(labels)), rows, centres), workspace)
+    records = label_rows(Assigned(0, labels, np.zeros(len(labels)), rows, centres), workspace)
     return records["distance"], records["margin"]
 
 

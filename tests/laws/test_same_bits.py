@@ -26,7 +26,7 @@ def streamed(case, *, n_threads=1, reference=False, sparse=False, n_passes=2, ch
         for start in range(0, case.n_rows, chunk_size):
             rows = slice(start, start + chunk_size)
             chunk = Chunk.of([x[rows] for x in views], observed=case.observed[rows], start=start)
-            decided = stream.feed(chunk) if number == 0 else stream.refeed(chunk, labels[rows])
+            decided = stream.learn(chunk) if number == 0 else stream.relearn(chunk, labels[rows])
             labels[rows] = decided.labels
     return labels, stream.model
 
@@ -60,7 +60,7 @@ def test_sparse_kernels_equal_the_sparse_reference_to_the_bit(case):
             plan = Plan(case.n_clusters, Rules(case.alpha, 20, 0.0, "mean"), start, reference=reference)
             stream = Stream(plan, np.random.default_rng(0), workspace())
             views = case.sparse() if sparse else case.views
-            decided = stream.feed(Chunk.of(views, observed=case.observed))
+            decided = stream.learn(Chunk.of(views, observed=case.observed))
             outcomes.append((decided.labels, stream.model))
     for other in outcomes[1:]:
         assert_same(other, outcomes[0])

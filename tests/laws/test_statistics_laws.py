@@ -26,7 +26,7 @@ def test_counts_are_the_observed_rows_whatever_the_chunks_and_passes(case, chunk
     for v, counts in enumerate(model.counts_):
         assert counts.dtype == np.int64
         assert counts.sum() == case.present[:, v].sum()
-    assert model.n_rows_unseen_ == (~case.present.any(axis=1)).sum()
+    assert model.n_rows_without_views_ == (~case.present.any(axis=1)).sum()
     # The statistics are those of the stream's own labels: each row is held once, where it is now.
     assert model.statistics_ == summed(case, model.stream_labels_)
 

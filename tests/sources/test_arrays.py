@@ -252,7 +252,7 @@ def test_a_row_without_any_view_gets_minus_one_and_changes_nothing(seed):
     plain = small(init="k-means++", chunk_size=N).fit([IMAGE[seen], TEXT[seen]])
     assert (model.labels_[unseen] == -1).all()
     assert (model.stream_labels_[unseen] == -1).all()
-    assert model.n_rows_unseen_ == unseen.sum()
+    assert model.n_rows_without_views_ == unseen.sum()
     assert np.isnan(model.transform(views)[unseen]).all()
     assert (model.predict(views) == -1).tolist() == unseen.tolist()
     np.testing.assert_array_equal(model.labels_[seen], plain.labels_)

@@ -46,7 +46,7 @@ class Factored(Protocol):
         """Rows read."""
 
     @property
-    def n_unseen(self) -> int:
+    def n_without_views(self) -> int:
         """Rows without any view."""
 
     def consensus(self) -> Floats:
@@ -188,9 +188,9 @@ class FactorClusterer(ViewReader):
         return self._state().n_iter
 
     @property
-    def n_rows_unseen_(self) -> int:
+    def n_rows_without_views_(self) -> int:
         """Rows without any view: label -1, without effect."""
-        return self._state().n_unseen
+        return self._state().n_without_views
 
     @property
     def _n_features_out(self) -> int:

@@ -85,7 +85,7 @@ def pack_whole(state: Whole, centres: Floats, arrays: dict[str, Array]) -> dict[
         "schema": pack_schema(state.schema, arrays),
         "bases": _pack_some("basis", state.bases, arrays),
         "n_rows": state.n_rows,
-        "n_unseen": state.n_unseen,
+        "n_unseen": state.n_without_views,
         "n_iter": state.n_iter,
         "seed": state.seed,
         "clipped": sorted(state.clipped),
@@ -99,15 +99,15 @@ def unpack_whole(stored: Fields, n_clusters: int) -> Whole:
     centres = _finite(stored, "centres", (n_clusters, n_clusters), MOST)
     curve = _finite(stored, "curve", (None,))
     stored.need(len(curve) > 0, "curve")
-    n_rows, n_unseen = stored.number("n_rows", least=1), stored.number("n_unseen")
-    stored.need(n_unseen < n_rows, "n_unseen")
+    n_rows, n_without_views = stored.number("n_rows", least=1), stored.number("n_unseen")
+    stored.need(n_without_views < n_rows, "n_unseen")
     totals = _totals(stored, n_views)
     there = stored.list("bases", bool)
     stored.need(there == [total is not None for total in totals], "bases")
     return Whole(
         schema=schema,
         n_rows=n_rows,
-        n_unseen=n_unseen,
+        n_without_views=n_without_views,
         kept=None,
         bases=_some(stored, "basis", there, _widths(schema, n_clusters)),
         totals=totals,

@@ -40,7 +40,7 @@ class MIC(OfflineFactorClusterer):
 
     Attributes
     ----------
-    labels_, consensus_, components_, cluster_centers_, objective_, n_iter_, n_rows_unseen_,
+    labels_, consensus_, components_, cluster_centers_, objective_, n_iter_, n_rows_without_views_,
     view_names_in_, n_features_in_, row_ids_
         As in `OMVC`.
     objective_curve_ : array, a value a round

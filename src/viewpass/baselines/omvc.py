@@ -62,7 +62,7 @@ class OMVC(OnlineFactorClusterer):
         Centres in the consensus.
     objective_ : float
     objective_curve_ : array, a value a chunk
-    n_iter_, n_rows_unseen_, view_names_in_, n_features_in_, row_ids_
+    n_iter_, n_rows_without_views_, view_names_in_, n_features_in_, row_ids_
         As in `OPIMC`.
 
     Examples

@@ -84,7 +84,7 @@ class OnlineFactorClusterer(FactorClusterer):
             for number in range(self.n_passes):
                 read_pass(stream, source, self.chunk_size)
                 if number == 0:
-                    self._check_enough(stream.n_rows - stream.n_unseen)
+                    self._check_enough(stream.n_rows - stream.n_without_views)
         stream.n_last = stream.n_rows
         return self._end(fresh, source)
 
@@ -104,7 +104,7 @@ class OnlineFactorClusterer(FactorClusterer):
         stream = self._learnt if begun else fresh._new_stream(None)
         chunk = whole(source)
         known = set(stream.clipped)
-        stream.feed(chunk)
+        stream.learn(chunk)
         stream.n_last = chunk.n_rows
         fresh._learnt = stream
         if not fresh._cut_by_views:
@@ -121,4 +121,4 @@ def read_pass(stream: FactorStream, source: Source, chunk_size: int) -> None:
     if stream.pieces:
         stream.begin_pass()
     for chunk in source.chunks(chunk_size):
-        stream.feed(chunk)
+        stream.learn(chunk)

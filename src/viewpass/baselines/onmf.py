@@ -56,7 +56,7 @@ class ONMF(OnlineFactorClusterer):
     Attributes
     ----------
     labels_, consensus_, components_, cluster_centers_, objective_, objective_curve_, n_iter_,
-    n_rows_unseen_, view_names_in_, n_features_in_, row_ids_
+    n_rows_without_views_, view_names_in_, n_features_in_, row_ids_
         As in `OMVC`; the consensus is G, scaled as if the columns of F had length 1.
 
     Examples

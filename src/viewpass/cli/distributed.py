@@ -10,7 +10,7 @@ from distributed import Client
 
 from viewpass.cli.fit import Watch, go
 from viewpass.cli.progress import Display
-from viewpass.cluster.distributed import DaskRun, crew_of
+from viewpass.cluster.distributed import DaskRun, pool_of
 from viewpass.cluster.opimc import OPIMC
 from viewpass.cluster.runs import Progress
 from viewpass.errors import SettingError
@@ -38,7 +38,7 @@ def run(
     @contextmanager
     def helped(shown: Display) -> Iterator[Callable[[Progress], None]]:
         wanted = n_workers or fitting.width or None
-        with connected(scheduler) as client, crew_of(client, wanted, fitting.rows) as crew:
+        with connected(scheduler) as client, pool_of(client, wanted, fitting.rows) as crew:
             shown.say(f"Dask dashboard: {crew.client.dashboard_link}")
             fitting.use(crew, n_workers)
             shown.say(f"rounds of {fitting.width} chunks of {estimator.chunk_size:,} rows")

@@ -13,7 +13,7 @@ import typer
 from viewpass.cli.progress import Display, display
 from viewpass.cli.stopping import STOPPED, asked_to_stop, how_to_go_on
 from viewpass.cluster.opimc import OPIMC
-from viewpass.cluster.runs import Orders, Progress, Run, StoppedError
+from viewpass.cluster.runs import Progress, Run, RunOptions, StoppedError
 from viewpass.errors import FileError
 from viewpass.sources.source import Source
 from viewpass.store.checkpoint import check_same
@@ -55,7 +55,7 @@ def go(
                 shown.say(f"going on with {out}")
             try:
                 with helped(shown) as watch:
-                    report = fitting.go(Orders(every, watch, stopping))
+                    report = fitting.go(RunOptions(every, watch, stopping))
             except StoppedError as stop:
                 shown.say(f"{stop} Go on with:\n  {how_to_go_on()}")
                 shown.end("stopped", message=str(stop), resume=how_to_go_on())

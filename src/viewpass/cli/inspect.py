@@ -57,7 +57,7 @@ def of_model(path: Path) -> dict[str, Any]:
         "path": str(path),
         "estimator": type(estimator).__name__,
         "rows": model.n_rows,
-        "rows_without_any_view": model.n_unseen,
+        "rows_without_any_view": model.n_without_views,
         "views": views,
         "n_clusters": model.clusters.n_clusters,
         "consensus": model.consensus,

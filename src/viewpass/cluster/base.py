@@ -284,9 +284,9 @@ class ViewClusterer(ViewReader):
         return self._fitted_model().n_iter
 
     @property
-    def n_rows_unseen_(self) -> int:
+    def n_rows_without_views_(self) -> int:
         """Rows without any view: label -1, without effect."""
-        return self._fitted_model().n_unseen
+        return self._fitted_model().n_without_views
 
     @property
     def _n_features_out(self) -> int:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from viewpass.cluster.base import narrated
 from viewpass.cluster.opimc import OPIMC
-from viewpass.cluster.runs import Orders, Run
+from viewpass.cluster.runs import Run, RunOptions
 from viewpass.cluster.validation import check_whole
 from viewpass.core.stream import Stream
 from viewpass.engine.local import check_passes, too_few
@@ -32,11 +32,11 @@ except ImportError:
 
 from viewpass.engine.dask import tasks
 from viewpass.engine.dask.collections import source_of
-from viewpass.engine.dask.driver import Drive
+from viewpass.engine.dask.driver import Driver
 from viewpass.engine.dask.predict import label_blocks
 from viewpass.engine.dask.rows import Rows, rows_of
-from viewpass.engine.dask.sinks import Collected
-from viewpass.engine.dask.workers import Crew, local_client
+from viewpass.engine.dask.sinks import MemorySink
+from viewpass.engine.dask.worker_pool import WorkerPool, local_client
 
 logger = logging.getLogger("viewpass")
 
@@ -118,15 +118,15 @@ def fit(
     if source.n_rows is not None and source.n_rows < least:
         raise DataError(too_few(source.n_rows, least))
     rows = rows_of(source)
-    with narrated(model.verbose), crew_of(client, n_workers, rows) as crew:
-        sink = Collected(rows.n_rows)
-        width = n_workers or width_of(crew)
-        drive = Drive(crew, rows, source.schema, stream, sink, model.chunk_size, width, model.n_passes)
+    with narrated(model.verbose), pool_of(client, n_workers, rows) as pool:
+        sink = MemorySink(rows.n_rows)
+        width = n_workers or width_of(pool)
+        drive = Driver(pool, rows, source.schema, stream, sink, model.chunk_size, width, model.n_passes)
         for at in drive.steps(Position()):
             logger.info("pass %d, row %d: average loss %.6g", *at, stream.model.loss_curve[-1])
         fresh._take_centres_of_rows(sink.labels)
         if model.compute_labels:
-            fresh.labels_ = _labels(crew, rows, fresh, model.chunk_size)
+            fresh.labels_ = _labels(pool, rows, fresh, model.chunk_size)
     if not fresh._cut_by_views:  # lists show their length in reading
         fresh.n_features_in_ = sum(width or 0 for width in stream.schema.widths)
     ids = source.row_ids if sink.row_ids is None else sink.row_ids
@@ -170,9 +170,9 @@ def predict(
     source = source_of(data, observed, views, id)
     source = model._read(source, None if source is not data else observed, reset=False)
     rows = rows_of(source)
-    with crew_of(client, n_workers, rows) as crew:
+    with pool_of(client, n_workers, rows) as pool:
         if out is None:
-            return _labels(crew, rows, model, chunk_size)
+            return _labels(pool, rows, model, chunk_size)
         from viewpass.store.labels.parts import write_manifest
 
         home = Path(out).absolute()
@@ -181,13 +181,13 @@ def predict(
         home.mkdir(parents=True, exist_ok=True)
         learnt = model._fitted_model()
         order = (str(home), learnt.clusters.n_clusters)
-        blocks = label_blocks(crew, rows, learnt, chunk_size, tasks.write_clusters, order)
+        blocks = label_blocks(pool, rows, learnt, chunk_size, tasks.write_clusters, order)
         write_manifest(home, [part for _, part in blocks])
     return None
 
 
-def _labels(crew: Crew, rows: Rows, model: Any, size: int) -> Labels:
-    blocks = label_blocks(crew, rows, model._fitted_model(), size, tasks.label_block, None)
+def _labels(pool: WorkerPool, rows: Rows, model: Any, size: int) -> Labels:
+    blocks = label_blocks(pool, rows, model._fitted_model(), size, tasks.label_block, None)
     return np.concatenate([np.empty(0, dtype=np.int32), *(found for _, found in blocks)])
 
 
@@ -206,25 +206,25 @@ def _check_plan(stream: Stream) -> None:
 
 
 @contextmanager
-def crew_of(client: Any, n_workers: int | None, rows: Rows) -> Iterator[Crew]:
+def pool_of(client: Any, n_workers: int | None, rows: Rows) -> Iterator[WorkerPool]:
     """The workers of a client, or of a cluster on this machine for the time being."""
     if client is None:
-        with local_client(n_workers) as own, crew_of(own, n_workers, rows) as crew:
-            yield crew
+        with local_client(n_workers) as own, pool_of(own, n_workers, rows) as pool:
+            yield pool
         return
-    crew = Crew(client)
-    crew.place = rows.place
+    pool = WorkerPool(client)
+    pool.place = rows.place
     logger.info("the Dask dashboard is at %s", client.dashboard_link)
     try:
-        yield crew
+        yield pool
     except BaseException:
-        crew.drop()
+        pool.drop()
         raise
 
 
-def width_of(crew: Crew) -> int:
+def width_of(pool: WorkerPool) -> int:
     """Chunks of a round where nobody says how many: one for each worker there is."""
-    width = len(crew.workers())
+    width = len(pool.workers())
     if not width:
         raise SettingError("the cluster has no worker yet: start some, or say how many with n_workers=.")
     return width
@@ -253,7 +253,7 @@ class Rates:
 class DaskRun(Run):
     """A run in a folder whose rows are read, and whose labels are written, by workers."""
 
-    crew: Crew | None = None
+    pool: WorkerPool | None = None
     width = 0
 
     def __init__(self, estimator: OPIMC, data: Source, folder: RunFolder) -> None:
@@ -262,36 +262,36 @@ class DaskRun(Run):
         self.rows = rows_of(self._source)
         self.rates = Rates()
 
-    def use(self, crew: Crew, n_workers: int | None) -> None:
+    def use(self, pool: WorkerPool, n_workers: int | None) -> None:
         """Work with these workers; a run that goes on keeps the width it was begun with."""
-        self.crew = crew
-        crew.place = self.rows.place
-        self.width = self.width or n_workers or width_of(crew)
+        self.pool = pool
+        pool.place = self.rows.place
+        self.width = self.width or n_workers or width_of(pool)
 
     def _new_staging(self) -> Any:
-        from viewpass.engine.dask.sinks import Written
+        from viewpass.engine.dask.sinks import PartsSink
 
         plan = self.stream.plan
         staged = plan.consensus != "plain"
-        return Written(self.folder, plan.most_centres, self._estimator.n_passes, staged=staged)
+        return PartsSink(self.folder, plan.most_centres, self._estimator.n_passes, staged=staged)
 
     def _staging_again(self, stored: Fields) -> Any:
-        from viewpass.engine.dask.sinks import Written
+        from viewpass.engine.dask.sinks import PartsSink
 
         self.width = stored.number("width", least=1)
         plan, n_passes = self.stream.plan, self._estimator.n_passes
         staged = plan.consensus != "plain"
         labels = stored.part("labels")
-        return Written.resumed(self.folder, plan.most_centres, n_passes, labels, staged=staged)
+        return PartsSink.resumed(self.folder, plan.most_centres, n_passes, labels, staged=staged)
 
     def _also(self) -> dict[str, Any]:
         return {"width": self.width}
 
     def _steps(self) -> Iterator[Position]:
-        assert self.crew is not None
+        assert self.pool is not None
         settings = self._estimator
-        drive = Drive(
-            *(self.crew, self.rows, self._source.schema, self.stream, self._staging),
+        drive = Driver(
+            *(self.pool, self.rows, self._source.schema, self.stream, self._staging),
             *(settings.chunk_size, self.width, settings.n_passes, self.rates),
         )
         return drive.steps(self._at)
@@ -300,14 +300,14 @@ class DaskRun(Run):
         if self.stream.plan.consensus == "plain":
             self._staging.commit()
             return
-        assert self.crew is not None
+        assert self.pool is not None
         model, home = self.stream.model, self.folder.parts
         with naming(home):
             home.mkdir(exist_ok=True)
         clusters = model.labels_of(np.arange(model.total.n_clusters, dtype=np.int32))
         given = (str(home.absolute()), clusters, model.clusters.n_clusters)
-        asked = [self.crew.submit(tasks.cluster_part, part, *given) for part in self._staging.ended()]
-        self._staging.commit(self.crew.gather(asked))
+        asked = [self.pool.submit(tasks.cluster_part, part, *given) for part in self._staging.ended()]
+        self._staging.commit(self.pool.gather(asked))
 
     @property
     def estimator(self) -> OPIMC:
@@ -332,9 +332,9 @@ def _fit_into(
             raise SettingError(f"out={str(path)!r}: the run is finished already. vp.load reads its model.")
         if folder.begun:
             run.resume()
-        with narrated(model.verbose), crew_of(client, n_workers or run.width or None, run.rows) as crew:
-            run.use(crew, n_workers)
-            run.go(Orders(every))
+        with narrated(model.verbose), pool_of(client, n_workers or run.width or None, run.rows) as pool:
+            run.use(pool, n_workers)
+            run.go(RunOptions(every))
     finally:
         folder.close()
     fresh = run.estimator

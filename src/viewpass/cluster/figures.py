@@ -19,7 +19,7 @@ def figures(model: Model, sizes: Integers) -> dict[str, Any]:
     observed = dict(zip(model.schema.names, model.total.squares, strict=True))
     return {
         "rows": model.n_rows,
-        "rows_without_any_view": model.n_unseen,
+        "rows_without_any_view": model.n_without_views,
         "views": {
             name: {
                 "columns": width,

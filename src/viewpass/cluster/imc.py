@@ -60,7 +60,7 @@ class IMC(ViewClusterer):
     objectives_ : (n_init,) array
         The objective each start reached.
     cluster_centers_, scales_, view_weights_, counts_, statistics_, loss_curve_, objective_, n_iter_,
-    n_rows_unseen_, view_names_in_, n_features_in_, row_ids_
+    n_rows_without_views_, view_names_in_, n_features_in_, row_ids_
         As in `OPIMC`.
 
     Examples

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from viewpass.cluster.opimc import OPIMC
-from viewpass.core.model import Model, Standing
+from viewpass.core.model import Model, StreamState
 from viewpass.engine.model_merging import merged
 from viewpass.errors import DataError, SettingError
 from viewpass.store.container.generators import generator_from, generator_state
@@ -73,7 +73,7 @@ def merge(models: Sequence[OPIMC], match: str = "auto") -> OPIMC:
     rng = generator_from(generator_state(first._learnt.rng))
     assert isinstance(rng, np.random.Generator)
     stream.rng = rng
-    stream.standing = Standing(learnt.schema, learnt, (), 0, learnt.n_rows, learnt.n_unseen)
+    stream.state = StreamState(learnt.schema, learnt, (), 0, learnt.n_rows, learnt.n_without_views)
     made._learnt = stream
     return made
 

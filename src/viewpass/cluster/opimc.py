@@ -133,7 +133,7 @@ class OPIMC(AnchoredClusterer):
     loss_curve_ : array, a value a chunk
     objective_ : float
     n_iter_ : int
-    n_rows_unseen_ : int
+    n_rows_without_views_ : int
     view_names_in_ : tuple of str
     n_features_in_ : int
     row_ids_ : array, where the data has ids
@@ -274,12 +274,12 @@ class OPIMC(AnchoredClusterer):
         fresh = self if begun else self._blank()
         source = fresh._read(X, observed, reset=not begun)
         if not source.in_memory:
-            return self._feed_all(fresh, source, begun=begun)
+            return self._learn_all(fresh, source, begun=begun)
         stream = self._learnt if begun else fresh._new_stream(source)
         chunk = whole(source)
         if not stream.started:  # gathered rows outlive this call: the caller's array may not
             chunk = chunk.copy()
-        decided = stream.feed(chunk)
+        decided = stream.learn(chunk)
         fresh._learnt = stream
         for name in LABELS:  # while gathering they are worked out when asked for
             fresh.__dict__.pop(name, None)
@@ -292,7 +292,7 @@ class OPIMC(AnchoredClusterer):
         self._become(fresh)
         return self
 
-    def _feed_all(self, fresh: Self, source: Source, *, begun: bool) -> Self:
+    def _learn_all(self, fresh: Self, source: Source, *, begun: bool) -> Self:
         """Go on with the chunks of a source, on a copy of the stream."""
         stream = self._learnt.twin() if begun else fresh._new_stream(source)
         labels: list[Labels] = []
@@ -302,7 +302,7 @@ class OPIMC(AnchoredClusterer):
         for chunk in source.chunks(self.chunk_size):
             if not stream.started:
                 chunk = chunk.copy()
-            decided = stream.feed(chunk)
+            decided = stream.learn(chunk)
             n_rows += chunk.n_rows
             waiting = [*waiting, chunk] if decided is None else []
             labels += [] if decided is None else [decided.labels]

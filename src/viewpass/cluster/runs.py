@@ -49,7 +49,7 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Orders:
+class RunOptions:
     """What whoever runs it wants besides the result."""
 
     every: int = 50
@@ -188,7 +188,7 @@ class Run:
         }
         write_checkpoint(self.folder, {"run": run, "estimator": estimator}, arrays)
 
-    def go(self, orders: Orders) -> dict[str, Any]:
+    def go(self, orders: RunOptions) -> dict[str, Any]:
         """Read what is left, write what is asked for, and give the report."""
         began, first = time.perf_counter(), self._at
         settings = self._estimator

@@ -58,7 +58,7 @@ def learn(model: OPIMC, data: Source, *, chunk_size: int, watch: Watch) -> int:
     n_rows = 0
     sizes = np.zeros(stream.plan.most_centres, dtype=np.int64)
     for chunk in source.chunks(chunk_size):
-        decided = stream.feed(chunk if stream.started else chunk.copy())
+        decided = stream.learn(chunk if stream.started else chunk.copy())
         n_rows += chunk.n_rows
         if decided is not None:
             sizes += np.bincount(decided.labels[decided.labels >= 0], minlength=len(sizes))

@@ -12,7 +12,7 @@ from viewpass.core.auto.shape import prefer_graph
 from viewpass.core.consensus.cut import cut
 from viewpass.core.consensus.graph import gaps
 from viewpass.core.consensus.number_of_clusters import Curve
-from viewpass.core.consensus.soft_assignment import links_of, mixture_of
+from viewpass.core.consensus.soft_assignment import links_of, soft_assignment
 from viewpass.core.consensus.stability import STABLE, STABLE_ENOUGH, stability
 from viewpass.core.model import ANCHORS_A_CLUSTER, MOST_ANCHORS, ROWS_AN_ANCHOR, Plan
 from viewpass.core.start import candidates as start
@@ -51,7 +51,7 @@ def begin(
     outcome = start.scattered(rows, n_anchors, plan.rules, workspace, rng, whole=whole)
     if plan.consensus == "merge":
         return Beginning(outcome, "merge", None)
-    links = links_of(mixture_of(rows, outcome.centres, workspace), n_anchors)
+    links = links_of(soft_assignment(rows, outcome.centres, workspace), n_anchors)
     if plan.consensus == "auto":
         n_clusters = plan.n_clusters or gaps(links).n_clusters
         if not _trusted(outcome.centres, rows, n_clusters, workspace):

@@ -11,7 +11,7 @@ import numpy as np
 
 from viewpass.core.consensus.cut import Cut, cut, grouped
 from viewpass.core.consensus.number_of_clusters import Curve
-from viewpass.core.consensus.soft_assignment import mixture_of
+from viewpass.core.consensus.soft_assignment import soft_assignment
 from viewpass.core.reservoir import Reservoir
 from viewpass.core.state.centres import Centres
 from viewpass.core.state.statistics import Statistics
@@ -65,7 +65,7 @@ class Model:
     scaling: Scaling
     alpha: float
     n_rows: int = 0
-    n_unseen: int = 0
+    n_without_views: int = 0
     n_iter: int = 0
     loss_curve: list[float] = field(default_factory=list)
     consensus: str = "plain"
@@ -107,7 +107,7 @@ class Model:
 
 
 @dataclass(frozen=True)
-class Decided:
+class Assigned:
     """The centre of consecutive rows, from row `start` of the data on."""
 
     start: int
@@ -118,7 +118,7 @@ class Decided:
 
 
 @dataclass(frozen=True)
-class Standing:
+class StreamState:
     """All that a stream holds besides its plan and its random generator: enough to go on elsewhere."""
 
     schema: Schema | None
@@ -126,7 +126,7 @@ class Standing:
     gathered: Sequence[Chunk]
     n_gathered: int
     n_rows: int
-    n_unseen: int
+    n_without_views: int
     reservoir: Reservoir = field(default_factory=Reservoir)
 
 
@@ -141,10 +141,10 @@ def assigned(rows: MeasuredRows, centres: Centres, workspace: Workspace) -> tupl
             return labels, margins
 
 
-def decide(chunk: Chunk, model: Model, workspace: Workspace, *, reference: bool = False) -> Decided:
+def decide(chunk: Chunk, model: Model, workspace: Workspace, *, reference: bool = False) -> Assigned:
     """The nearest centres of rows under a model, which does not change."""
     rows = seen_rows(chunk, model, workspace, reference=reference)
-    return Decided(chunk.start, *assigned(rows, model.centres, workspace), rows, model.centres)
+    return Assigned(chunk.start, *assigned(rows, model.centres, workspace), rows, model.centres)
 
 
 def label(chunk: Chunk, model: Model, workspace: Workspace, *, reference: bool = False) -> Labels:
@@ -152,7 +152,7 @@ def label(chunk: Chunk, model: Model, workspace: Workspace, *, reference: bool =
     if model.links is None or model.cut is None:
         return model.labels_of(decide(chunk, model, workspace, reference=reference).labels)
     rows = seen_rows(chunk, model, workspace, reference=reference)
-    return model.cut.of_mixture(mixture_of(rows, model.centres, workspace))
+    return model.cut.of_soft_assignment(soft_assignment(rows, model.centres, workspace))
 
 
 def distances(rows: MeasuredRows, centres: Centres, workspace: Workspace) -> Floats:

@@ -11,7 +11,7 @@ import numpy as np
 from viewpass.core.auto.scale import agreed_scaling
 from viewpass.core.consensus.soft_assignment import MOST_ROWS
 from viewpass.core.initialise import SUPPOSED_CLUSTERS, begin, begin_unweighed
-from viewpass.core.model import Decided, Model, Plan, Standing, scaled, widened
+from viewpass.core.model import Assigned, Model, Plan, StreamState, scaled, widened
 from viewpass.core.reservoir import Reservoir
 from viewpass.core.state.centres import Centres
 from viewpass.core.state.statistics import Statistics
@@ -32,8 +32,8 @@ MOST_COPIED = 4096  # rows that are scaled at once
 class Stream:
     """Reads each row once and keeps two sums a view.
 
-    `feed` a chunk and get the labels of the rows it decided (none while the warm-up gathers);
-    `finish` decides what is still gathered; `refeed` is the same for further passes.
+    `learn` a chunk and get the labels of the rows it decided (none while the warm-up gathers);
+    `finish` decides what is still gathered; `relearn` is the same for further passes.
     """
 
     def __init__(self, plan: Plan, rng: np.random.Generator, workspace: Workspace) -> None:
@@ -50,16 +50,16 @@ class Stream:
         self._reservoir = Reservoir()
 
     @property
-    def standing(self) -> Standing:
+    def state(self) -> StreamState:
         """Where the stream stands; setting it lets a new stream go on from there."""
         counts = self._n_gathered, self._n_rows, self._n_unseen
-        return Standing(self._schema, self._model, tuple(self._gathered), *counts, self._reservoir)
+        return StreamState(self._schema, self._model, tuple(self._gathered), *counts, self._reservoir)
 
-    @standing.setter
-    def standing(self, at: Standing) -> None:
+    @state.setter
+    def state(self, at: StreamState) -> None:
         self._schema, self._model, self._guess = at.schema, at.model, None
         self._gathered, self._n_gathered = list(at.gathered), at.n_gathered
-        self._n_rows, self._n_unseen = at.n_rows, at.n_unseen
+        self._n_rows, self._n_unseen = at.n_rows, at.n_without_views
         self._reservoir = at.reservoir
 
     @property
@@ -115,10 +115,10 @@ class Stream:
         other._model = replace(other._model, n_clusters=n_clusters, consensus=consensus)
         return other
 
-    def feed(self, chunk: Chunk) -> Decided | None:
+    def learn(self, chunk: Chunk) -> Assigned | None:
         """Read the next rows; nothing changes if they are refused."""
         if self._model is not None:
-            return self._feed_scaled(self._scaled(chunk))
+            return self._learn_scaled(self._scaled(chunk))
         schema = chunk.schema if self._schema is None else self._schema.merged(chunk.schema)
         rows = self._rows(chunk).measure(self.workspace.n_threads)
         if not self._gathered and not rows.n_seen.any():  # nothing to start from, nothing to keep
@@ -133,29 +133,29 @@ class Stream:
             rows = self._rows(join(gathered))
         return self._begin(rows, schema)
 
-    def finish(self) -> Decided | None:
+    def finish(self) -> Assigned | None:
         """The first pass is over: decide the rows still gathered for the start."""
         if self._model is not None or not self._gathered:
             return None
         assert self._schema is not None
         return self._begin(self._rows(join(self._gathered)), self._schema, whole=True)
 
-    def refeed(self, chunk: Chunk, labels: Labels) -> Decided:
+    def relearn(self, chunk: Chunk, labels: Labels) -> Assigned:
         """Read rows again that were given these labels when they were read last (pass 2 and later)."""
         if self._model is None:
             raise DataError("a second pass needs a first one: no row has been decided yet.")
-        return self._refeed_scaled(self._scaled(chunk), labels)
+        return self._relearn_scaled(self._scaled(chunk), labels)
 
-    def _feed_scaled(self, chunk: Chunk) -> Decided:
+    def _learn_scaled(self, chunk: Chunk) -> Assigned:
         assert self._model is not None
         return self._read(self._rows(chunk), Task(links=self._linked(chunk)), None)
 
-    def _refeed_scaled(self, chunk: Chunk, labels: Labels) -> Decided:
+    def _relearn_scaled(self, chunk: Chunk, labels: Labels) -> Assigned:
         rows = self._rows(chunk).measure(self.workspace.n_threads)
         counted = self._reservoir.counted(chunk.start, labels)
         return self._read(rows, Task(FROM_COUNTED, links=self._linked(chunk, again=True)), counted)
 
-    def _read(self, rows: MeasuredRows, task: Task, labels: Labels | None) -> Decided:
+    def _read(self, rows: MeasuredRows, task: Task, labels: Labels | None) -> Assigned:
         """Read rows with the centres so far; nothing changes if they are refused."""
         assert self._model is not None
         schema = self._model.schema.merged(rows.chunk.schema)
@@ -165,7 +165,9 @@ class Stream:
         outcome = step.whole(*given, task)
         return self._commit(before, outcome, rows, schema, again=task.begin == FROM_COUNTED)
 
-    def feed_several(self, chunk: Chunk, size: int, labels: Labels | None = None) -> Iterator[Decided | None]:
+    def learn_several(
+        self, chunk: Chunk, size: int, labels: Labels | None = None
+    ) -> Iterator[Assigned | None]:
         """Read chunks of `size` rows that come together; the same as one after another.
 
         With `labels` they are read again. If one is refused, those before it count.
@@ -176,14 +178,14 @@ class Stream:
                 chunk, scaled = self._scaled(chunk), True
             rest = chunk if n_done == 0 else chunk.cut(n_done, chunk.n_rows)
             mine = None if labels is None else labels[n_done:]
-            decided = self._feed_several(rest, size, mine) if scaled and rest.n_rows > size else None
+            decided = self._learn_several(rest, size, mine) if scaled and rest.n_rows > size else None
             if decided is None:
                 one = rest.cut(0, min(size, rest.n_rows))
                 if mine is not None:
-                    again = self._refeed_scaled if scaled else self.refeed
+                    again = self._relearn_scaled if scaled else self.relearn
                     yield again(one, mine[: one.n_rows])
                 else:
-                    yield self._feed_scaled(one) if scaled else self.feed(one)
+                    yield self._learn_scaled(one) if scaled else self.learn(one)
                 n_done += one.n_rows
             else:
                 n_done += len(decided.labels)
@@ -195,7 +197,7 @@ class Stream:
         assert self._model is not None
         return self._model.scaling.plain or chunk.n_rows <= MOST_COPIED
 
-    def _feed_several(self, chunk: Chunk, size: int, labels: Labels | None) -> Decided | None:
+    def _learn_several(self, chunk: Chunk, size: int, labels: Labels | None) -> Assigned | None:
         """As many chunks, scaled, as have no row to be mended or refused; None if there are none."""
         if self._model is None or self._model.links is not None or self.plan.reservoir:
             return None
@@ -223,7 +225,7 @@ class Stream:
         assert self._model is not None
         return scaled(chunk, self._model, self.workspace)
 
-    def _begin(self, rows: MeasuredRows, schema: Schema, *, whole: bool = False) -> Decided:
+    def _begin(self, rows: MeasuredRows, schema: Schema, *, whole: bool = False) -> Assigned:
         """Learn the scale and the weights of the first rows' views, then make centres of them."""
         n_threads = self.workspace.n_threads
         wanted = self.plan.scale or ("unit",) * rows.n_views
@@ -261,7 +263,7 @@ class Stream:
         *,
         again: bool = False,
         size: int | None = None,
-    ) -> Decided:
+    ) -> Assigned:
         """Take over what chunks of `size` rows (None: one chunk) have left."""
         settled, held = outcome, self._reservoir
         if not again:
@@ -271,18 +273,18 @@ class Stream:
         settled.total.check_room()
         n_done, n_chunks = len(outcome.labels), len(outcome.losses)
         read = np.full(n_chunks, self._n_rows)
-        n_rows, n_unseen = self._n_rows, self._n_unseen
+        n_rows, n_without_views = self._n_rows, self._n_unseen
         if not again:
             read += np.minimum((size or n_done) * np.arange(1, n_chunks + 1), n_done)
             n_rows += n_done
-            n_unseen += int((~(rows.inverse[:, :n_done] > 0).any(axis=0)).sum())
+            n_without_views += int((~(rows.inverse[:, :n_done] > 0).any(axis=0)).sum())
         self._model = replace(
             before,
             schema=schema,
             total=settled.total,
             centres=settled.centres,
             n_rows=n_rows,
-            n_unseen=n_unseen,
+            n_without_views=n_without_views,
             n_iter=settled.n_iter + before.n_iter,
         )
         losses = outcome.losses if settled is outcome else settled.losses
@@ -292,9 +294,9 @@ class Stream:
         elif self.plan.reservoir:
             held = held.drawn(rows, outcome.labels, self._n_rows, self.plan.reservoir, self.rng)
             self._reservoir = held
-        self._schema, self._n_rows, self._n_unseen = schema, n_rows, n_unseen
+        self._schema, self._n_rows, self._n_unseen = schema, n_rows, n_without_views
         self._gathered, self._n_gathered, self._guess = [], 0, None
-        return Decided(rows.chunk.start, outcome.labels, outcome.margins, rows, outcome.centres)
+        return Assigned(rows.chunk.start, outcome.labels, outcome.margins, rows, outcome.centres)
 
     def _linked(self, chunk: Chunk, *, again: bool = False) -> Integers | None:
         """A copy of the links, for these rows to be added; every pass counts its own."""
@@ -309,14 +311,14 @@ class Stream:
             )
         return np.zeros_like(links) if again and chunk.start == 0 else links.copy()
 
-    def _pass_over(self, rows: MeasuredRows, schema: Schema) -> Decided:
+    def _pass_over(self, rows: MeasuredRows, schema: Schema) -> Assigned:
         chunk = rows.chunk
         self._schema = schema
         self._n_rows += chunk.n_rows
         self._n_unseen += chunk.n_rows
         n_clusters = self.plan.n_clusters or 1
         nobody, no_margins = np.full(chunk.n_rows, -1, dtype=np.int32), np.full(chunk.n_rows, np.inf)
-        return Decided(chunk.start, nobody, no_margins, rows, Centres.none(n_clusters, rows.n_views))
+        return Assigned(chunk.start, nobody, no_margins, rows, Centres.none(n_clusters, rows.n_views))
 
     def _provisional(self) -> Stream:
         """A copy of this stream that starts with the rows gathered so far; not committed."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from viewpass.core.consensus.soft_assignment import mixture_of
-from viewpass.core.model import Decided, Model, decide, distances, seen_rows
+from viewpass.core.consensus.soft_assignment import soft_assignment
+from viewpass.core.model import Assigned, Model, decide, distances, seen_rows
 from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Array
@@ -13,7 +13,7 @@ from viewpass.store.labels.staging import records
 from viewpass.views.chunk import Chunk
 
 
-def label_rows(decided: Decided, workspace: Workspace) -> Array:
+def label_rows(decided: Assigned, workspace: Workspace) -> Array:
     """Rows by their nearest centre, as the stream decided them."""
     rows = decided.rows.measure(workspace.n_threads)
     distance, margin = backend(rows.reference).own_distances(
@@ -35,7 +35,7 @@ def cluster_rows(chunk: Chunk, model: Model, workspace: Workspace) -> Array:
     rows = seen_rows(chunk, model, workspace)
     found = distances(rows, model.centres, workspace)
     if model.links is not None:
-        labels = cut.of_mixture(mixture_of(rows, model.centres, workspace))
+        labels = cut.of_soft_assignment(soft_assignment(rows, model.centres, workspace))
     else:
         labels = model.labels_of(decide(chunk, model, workspace).labels)
     nearest = cut.nearest(found)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from viewpass.core.model import Decided, Model, label
+from viewpass.core.model import Assigned, Model, label
 from viewpass.core.step.workspace import Workspace
 from viewpass.core.stream import Stream
 from viewpass.errors import DataError
@@ -41,11 +41,11 @@ def run(stream: Stream, source: Source, *, chunk_size: int, n_passes: int) -> Re
         for chunk in source.chunks(size):
             labels = None if number == 0 else sheet.cut(chunk.start, chunk.n_rows)
             if size > chunk_size:
-                for decided in stream.feed_several(chunk, chunk_size, labels):
+                for decided in stream.learn_several(chunk, chunk_size, labels):
                     sheet.put(decided)
                     del decided  # its rows are not to wait for the next ones
             else:
-                sheet.put(stream.feed(chunk) if labels is None else stream.refeed(chunk, labels))
+                sheet.put(stream.learn(chunk) if labels is None else stream.relearn(chunk, labels))
             if number == 0 and source.row_ids is None and chunk.row_ids is not None:
                 ids.append(chunk.row_ids)
         if number == 0:
@@ -82,7 +82,7 @@ class Sheet:
     def __init__(self, n_rows: int | None) -> None:
         self._labels = np.full(n_rows or 0, -1, dtype=np.int32)
 
-    def put(self, decided: Decided | None) -> None:
+    def put(self, decided: Assigned | None) -> None:
         """Write down labels that have been decided."""
         if decided is None:
             return
@@ -113,7 +113,7 @@ def check_passes(source: Source, n_passes: int) -> None:
 def check_enough(stream: Stream) -> None:
     """After the first pass: refuse fewer rows than clusters."""
     n_clusters = stream.plan.n_clusters or 1
-    n_seen = stream.n_rows - (stream.model.n_unseen if stream.started else stream.n_rows)
+    n_seen = stream.n_rows - (stream.model.n_without_views if stream.started else stream.n_rows)
     if n_seen < n_clusters:
         raise DataError(too_few(n_seen, n_clusters))
 

@@ -87,7 +87,7 @@ def merged(models: Sequence[Model], alpha: float, fill: str | None, *, by_price:
         total=total,
         centres=centres,
         n_rows=n_rows,
-        n_unseen=sum(model.n_unseen for model in models),
+        n_without_views=sum(model.n_without_views for model in models),
         n_iter=sum(model.n_iter for model in models),
         loss_curve=[loss(centres, total, alpha) / max(n_rows, 1)],
         links=links,

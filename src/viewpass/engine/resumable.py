@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
-from viewpass.core.model import Decided
+from viewpass.core.model import Assigned
 from viewpass.core.step.workspace import Workspace
 from viewpass.core.stream import Stream
 from viewpass.engine.labelling import label_rows
@@ -59,10 +59,10 @@ def advance(
         sink.begin(number)
         for chunk in source.chunks(chunk_size, at.row):
             if number == 0:
-                decided = stream.feed(chunk)
+                decided = stream.learn(chunk)
                 sink.put_ids(chunk.row_ids)
             else:
-                decided = stream.refeed(chunk, sink.last(chunk.start, chunk.n_rows))
+                decided = stream.relearn(chunk, sink.last(chunk.start, chunk.n_rows))
             _put(decided, sink, stream.workspace)
             yield Position(number, chunk.start + chunk.n_rows)
         if number == 0:
@@ -74,6 +74,6 @@ def advance(
     stream.workspace.release()
 
 
-def _put(decided: Decided | None, sink: Sink, workspace: Workspace) -> None:
+def _put(decided: Assigned | None, sink: Sink, workspace: Workspace) -> None:
     if decided is not None:
         sink.put(decided.start, label_rows(decided, workspace))

@@ -54,7 +54,7 @@ def opimc_passes(
         watch = Watch()
         for chunk in source.chunks(chunk_size):
             there = slice(chunk.start, chunk.start + chunk.n_rows)
-            decided = stream.feed(chunk) if number == 0 else stream.refeed(chunk, labels[there])
+            decided = stream.learn(chunk) if number == 0 else stream.relearn(chunk, labels[there])
             if decided is not None:
                 labels[decided.start : decided.start + len(decided.labels)] = decided.labels
         yield labels.copy(), watch.read(), stream

@@ -31,7 +31,7 @@ def fed(stream, views, observed, size, n_passes=1):
             stream.begin_pass()
         for start in range(0, len(observed), size):
             rows = slice(start, start + size)
-            stream.feed(Chunk.of([x[rows] for x in views], observed=observed[rows]))
+            stream.learn(Chunk.of([x[rows] for x in views], observed=observed[rows]))
     return stream
 
 

@@ -96,7 +96,7 @@ def test_any_number_of_clusters_can_be_asked_for(n_anchors):
         found = cut(None, links, 0.1, k)
         assert found.n_clusters == k
         assert set(found.anchors.tolist()) <= set(range(k))
-        assert set(found.of_mixture(rows).tolist()) <= set(range(k))
+        assert set(found.of_soft_assignment(rows).tolist()) <= set(range(k))
     assert 1 <= cut(None, links, 0.1, None).n_clusters <= n_anchors
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cases import cases, workspace
 from graphs import mixture
-from viewpass.core.consensus.soft_assignment import links_of, mixture_of
+from viewpass.core.consensus.soft_assignment import links_of, soft_assignment
 from viewpass.core.state.centres import Centres
 from viewpass.kernels.backend import backend
 from viewpass.kernels.links import UNIT
@@ -32,8 +32,8 @@ def anchors_of(case, n_anchors):
 @given(cases(), st.integers(1, 60), st.booleans(), st.integers(1, 3))
 def test_rows_are_mixed_by_their_distances(case, n_anchors, sparse, n_threads):
     rows, anchors = case.measured(sparse=sparse), anchors_of(case, n_anchors)
-    found = mixture_of(rows, anchors, workspace(n_threads))
-    same = mixture_of(case.measured(reference=True), anchors, workspace())
+    found = soft_assignment(rows, anchors, workspace(n_threads))
+    same = soft_assignment(case.measured(reference=True), anchors, workspace())
     for mine, theirs in zip(found, same, strict=True):
         np.testing.assert_array_equal(mine, theirs)
     np.testing.assert_array_equal(links_of(found, n_anchors), plain_links(found, n_anchors))
@@ -48,12 +48,12 @@ def test_rows_are_mixed_by_their_distances(case, n_anchors, sparse, n_threads):
 def test_links_are_an_exact_sum_over_rows(case, n_anchors, seed):
     rng, anchors = np.random.default_rng(seed), anchors_of(case, n_anchors)
     rows = case.measured()
-    mixed = mixture_of(rows, anchors, workspace())
+    mixed = soft_assignment(rows, anchors, workspace())
     whole = links_of(mixed, n_anchors)
     np.testing.assert_array_equal(whole, whole.T)
     some = [*np.array_split(rng.permutation(case.n_rows), rng.integers(1, case.n_rows + 1))]
     parts = [MeasuredRows(rows.chunk.take(part)) for part in some]
-    added = sum(links_of(mixture_of(part, anchors, workspace()), n_anchors) for part in parts)
+    added = sum(links_of(soft_assignment(part, anchors, workspace()), n_anchors) for part in parts)
     np.testing.assert_array_equal(added, whole)
 
 
@@ -61,7 +61,7 @@ def test_links_are_an_exact_sum_over_rows(case, n_anchors, seed):
 @given(cases(), st.integers(2, 60))
 def test_the_weights_of_a_row_are_a_whole(case, n_anchors):
     rows = case.measured()
-    mixed = mixture_of(rows, anchors_of(case, n_anchors), workspace())
+    mixed = soft_assignment(rows, anchors_of(case, n_anchors), workspace())
     seen, sums = rows.n_seen > 0, mixed.weights.sum(axis=1)
     assert (abs(sums[seen] - UNIT) <= mixed.weights.shape[1] / 2).all()
     assert not sums[~seen].any()

@@ -170,7 +170,7 @@ def test_compiled_kernels_equal_the_reference_to_the_bit(form, reservoir):
         for number, start in itertools.product(range(2), range(0, N, 50)):
             part = slice(start, start + 50)
             chunk = Chunk.of([form(x[part]) for x in VIEWS], observed=OBSERVED[part], start=start)
-            decided = stream.feed(chunk) if number == 0 else stream.refeed(chunk, labels[part])
+            decided = stream.learn(chunk) if number == 0 else stream.relearn(chunk, labels[part])
             labels[part] = decided.labels
         ends.append((labels, stream.model))
     (compiled, one), (plain, other) = ends

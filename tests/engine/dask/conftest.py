@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from viewpass.engine.dask.workers import local_client
+from viewpass.engine.dask.worker_pool import local_client
 
 
 @pytest.fixture(scope="session")

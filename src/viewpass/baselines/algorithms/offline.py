@@ -20,7 +20,7 @@ class Whole:
 
     schema: Schema | None
     n_rows: int
-    n_unseen: int  # rows without any view
+    n_without_views: int  # rows without any view
     kept: Integers | None
     bases: list[Floats | None]
     totals: list[float | None]
@@ -49,7 +49,7 @@ class Whole:
         return cls(
             schema=rows.chunk.schema,
             n_rows=rows.n_rows,
-            n_unseen=rows.n_rows - len(kept),
+            n_without_views=rows.n_rows - len(kept),
             kept=kept,
             bases=bases,
             totals=totals,

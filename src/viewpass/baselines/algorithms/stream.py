@@ -73,7 +73,7 @@ class FactorStream(ABC):
         return sum(piece.n_rows for piece in self.pieces)
 
     @property
-    def n_unseen(self) -> int:
+    def n_without_views(self) -> int:
         """Rows without any view."""
         return sum(piece.n_rows - len(piece.kept) for piece in self.pieces)
 
@@ -82,7 +82,7 @@ class FactorStream(ABC):
         self.place = 0
         self.runnings = [Running() for _ in self.runnings]
 
-    def feed(self, chunk: Chunk) -> None:
+    def learn(self, chunk: Chunk) -> None:
         """Read the next chunk: a new one, or in later passes the one that stood in this place."""
         schema = chunk.schema if self.schema is None else self.schema.merged(chunk.schema)
         rows = MeasuredRows(chunk).measure(self.n_threads)

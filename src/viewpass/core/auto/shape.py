@@ -11,7 +11,7 @@ import numpy as np
 
 from viewpass.core.auto.scale import CLEARLY, by_one_view, in_common, sample_of
 from viewpass.core.consensus.graph import cut
-from viewpass.core.consensus.soft_assignment import links_of, mixture_of
+from viewpass.core.consensus.soft_assignment import links_of, soft_assignment
 from viewpass.core.model import ANCHORS_A_CLUSTER, ROWS_AN_ANCHOR
 from viewpass.core.start import candidates as start
 from viewpass.core.step.chunk_step import Rules
@@ -55,6 +55,6 @@ def _of_graph(
     view: MeasuredRows, n_anchors: int, n_clusters: int, workspace: Workspace, rng: np.random.Generator
 ) -> Labels:
     anchors = start.scattered(view, n_anchors, RULES, workspace, rng, whole=False)
-    mixtures = mixture_of(view, anchors.centres, workspace)
+    mixtures = soft_assignment(view, anchors.centres, workspace)
     labels = cut(links_of(mixtures, n_anchors), n_clusters, RESTARTS).labels_of(mixtures)
     return np.where(view.n_seen > 0, labels, -1).astype(np.int32)

@@ -9,7 +9,7 @@ import numpy as np
 from viewpass.core.consensus import graph
 from viewpass.core.consensus.agglomeration import merges
 from viewpass.core.consensus.number_of_clusters import Curve, from_prices
-from viewpass.core.consensus.soft_assignment import Mixture
+from viewpass.core.consensus.soft_assignment import SoftAssignment
 from viewpass.core.state.statistics import Statistics
 from viewpass.kernels.grid import Floats, Integers, Labels
 
@@ -27,7 +27,7 @@ class Cut:
         """Rows follow their anchor; -1 stays -1."""
         return np.append(self.anchors, np.int32(-1))[labels]
 
-    def of_mixture(self, rows: Mixture) -> Labels:
+    def of_soft_assignment(self, rows: SoftAssignment) -> Labels:
         """Rows go where most of their nearest anchors lead; those without a view to -1."""
         assert self.graph is not None
         labels = self.graph.labels_of(rows).astype(np.int32)

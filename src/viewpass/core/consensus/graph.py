@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from viewpass.core.consensus.number_of_clusters import MOST, Curve, from_gaps
-from viewpass.core.consensus.soft_assignment import Mixture
+from viewpass.core.consensus.soft_assignment import SoftAssignment
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.kernels.reference.kmeans import directions
@@ -27,7 +27,7 @@ class GraphCut:
     places: Floats  # of the anchors: what rows are mixtures of
     centres: Floats  # of the clusters
 
-    def labels_of(self, rows: Mixture) -> Labels:
+    def labels_of(self, rows: SoftAssignment) -> Labels:
         """The cluster of rows: that nearest to the direction of their mixture of anchors."""
         labels: Labels = backend().graph_labels(rows.near, rows.weights, self.places, self.centres)
         return labels

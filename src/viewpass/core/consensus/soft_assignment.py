@@ -21,7 +21,7 @@ from viewpass.views.rows import MeasuredRows
 MOST_ROWS = 2**32  # z z' of so many rows fit into 63 bits
 
 
-class Mixture(NamedTuple):
+class SoftAssignment(NamedTuple):
     """Rows by their nearest anchors: which, and with what weight (in 1 / UNIT)."""
 
     near: Array
@@ -35,15 +35,15 @@ class Mixture(NamedTuple):
         return mixed
 
 
-def mixture_of(rows: MeasuredRows, anchors: Centres, workspace: Workspace) -> Mixture:
+def soft_assignment(rows: MeasuredRows, anchors: Centres, workspace: Workspace) -> SoftAssignment:
     """Rows as mixtures of their nearest anchors."""
     rows.measure(workspace.n_threads)
     soft = backend(rows.reference).soft_assign(rows.handle, anchors.suited(rows), workspace.n_threads)
     workspace.n_compared += rows.n_rows
-    return Mixture(*soft)
+    return SoftAssignment(*soft)
 
 
-def links_of(rows: Mixture, n_anchors: int) -> Integers:
+def links_of(rows: SoftAssignment, n_anchors: int) -> Integers:
     """G of these rows, in 1 / UNIT^2."""
     links = np.zeros((n_anchors, n_anchors), dtype=np.int64)
     backend().add_links(*rows, links)

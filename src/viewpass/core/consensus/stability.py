@@ -11,7 +11,7 @@ import numpy as np
 
 from viewpass.core.consensus.graph import cut
 from viewpass.core.consensus.mutual_information import adjusted_mutual_information
-from viewpass.core.consensus.soft_assignment import links_of, mixture_of
+from viewpass.core.consensus.soft_assignment import links_of, soft_assignment
 from viewpass.core.state.centres import Centres
 from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.grid import Labels
@@ -43,5 +43,5 @@ def stability(rows: MeasuredRows, anchors: Centres, n_clusters: int, workspace: 
 
 
 def _clusters(rows: MeasuredRows, anchors: Centres, n_clusters: int, workspace: Workspace) -> Labels:
-    mixed = mixture_of(rows, anchors, workspace)
+    mixed = soft_assignment(rows, anchors, workspace)
     return cut(links_of(mixed, anchors.n_clusters), n_clusters, RESTARTS).labels_of(mixed)

@@ -7,7 +7,7 @@ from typing import Any
 
 import scipy.sparse
 
-from viewpass.engine.dask.shards import Share
+from viewpass.engine.dask.shards import Shard
 from viewpass.kernels.grid import Labels
 from viewpass.sources.source import Source
 from viewpass.views.chunk import Chunk
@@ -67,10 +67,10 @@ class Block:
     def _forget(self) -> None:
         self.lock = threading.RLock()
         self._known = None
-        self._share: Share | None = None
+        self._share: Shard | None = None
         self._at_hand: Chunk | None = None  # rows that were read for another, until they are scaled
 
-    def share(self, n_threads: int) -> Share:
+    def share(self, n_threads: int) -> Shard:
         """The rows, read if they are not here; `lock` must be held while they are worked on."""
         with self.lock:
             if self._share is None:
@@ -78,7 +78,7 @@ class Block:
                 self._at_hand = None
                 if self._scaling is not None:
                     chunk = self._scaling.apply(chunk, n_threads=n_threads)
-                self._share = Share(MeasuredRows(chunk), n_threads)
+                self._share = Shard(MeasuredRows(chunk), n_threads)
             return self._share
 
     def chunk(self) -> Chunk:

@@ -13,7 +13,7 @@ from distributed import Future
 
 from viewpass.engine.dask import tasks
 from viewpass.engine.dask.blocks import Block
-from viewpass.engine.dask.workers import Crew
+from viewpass.engine.dask.worker_pool import WorkerPool
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array
 from viewpass.sources.scan import scan
@@ -60,12 +60,14 @@ class CollectionSource(Source):
     def _recipe(self, start: int, stop: int) -> tuple[Callable[..., Chunk], list[Any]]:
         """A function that makes these rows into a chunk, and its arguments, delayed where they are parts."""
 
-    def block(self, crew: Crew, start: int, size: int, worker: str | None, n_threads: int = 1) -> Future[Any]:
+    def block(
+        self, pool: WorkerPool, start: int, size: int, worker: str | None, n_threads: int = 1
+    ) -> Future[Any]:
         """Have the rows at a worker; Dask moves what it must between workers."""
         stop = min(start + size, self.n_rows)
         build, given = self._recipe(start, stop)
         made = dask.delayed(_as_block, pure=True)(start, build, *given)
-        return crew.compute(made, worker=worker, rows=(start, stop))
+        return pool.compute(made, worker=worker, rows=(start, stop))
 
     def chunks(self, size: int, start: int = 0) -> Iterator[Chunk]:
         """Read the rows here, chunk by chunk."""

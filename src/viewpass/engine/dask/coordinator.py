@@ -1,4 +1,4 @@
-"""A round: one chunk whose rows lie elsewhere, in shares; what `Stream.feed` and `refeed` do, to the bit."""
+"""The coordinator of a chunk whose rows are on workers: `Stream.learn` from sums alone, to the bit."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from viewpass.core.model import Model, widened
 from viewpass.core.state.centres import Centres, loss
 from viewpass.core.state.statistics import Statistics, added
 from viewpass.core.step.chunk_step import Rules
-from viewpass.engine.dask.shards import Lead, Stage, Tally, means_of
+from viewpass.engine.dask.shards import Coordinator, Stage, Tally, means_of
 from viewpass.kernels.grid import Array, Floats, Integers
 from viewpass.views.chunk import Schema
 from viewpass.views.scaling import Scaling
 
 
-class Shares(Protocol):
+class Shards(Protocol):
     """The shares of one chunk, asked together; each answer is the sum of theirs."""
 
     def look(self, stage: Stage) -> Tally:
@@ -56,7 +56,7 @@ def first_stage(model: Model, name: str) -> Stage:
 
 
 def advance(
-    shares: Shares, model: Model, rules: Rules, name: str, *, again: bool, first: bool = False
+    shares: Shards, model: Model, rules: Rules, name: str, *, again: bool, first: bool = False
 ) -> tuple[Model, Stage]:
     """Read one round (`again`: in a later pass, from its last labels); gives the model after it.
 
@@ -70,17 +70,17 @@ def advance(
     tally = shares.measured(n_clusters) if again else shares.look(stage)
     schema = model.schema.merged(tally.schema)
     total = added(widened(model.total, schema), tally.change)
-    n_rows, n_unseen = model.n_rows, model.n_unseen
+    n_rows, n_without_views = model.n_rows, model.n_without_views
     if not again:
-        n_rows, n_unseen = n_rows + tally.n_rows, n_unseen + tally.n_rows - tally.n_seen
+        n_rows, n_without_views = n_rows + tally.n_rows, n_without_views + tally.n_rows - tally.n_seen
     if tally.n_seen:
-        lead = Lead(total, model.centres, tally.seen, rules)
+        lead = Coordinator(total, model.centres, tally.seen, rules)
         stage = settle(lead, shares, stage, name, again=again)
         value, n_iter = lead.loss, lead.n_iter
     else:
         value, n_iter = loss(model.centres, total, rules.alpha), 0
     total.check_room()
-    if n_rows > n_unseen:  # rows without any view before all others are passed over
+    if n_rows > n_without_views:  # rows without any view before all others are passed over
         model.loss_curve.append(value / n_rows)
     links = model.links
     if links is not None:  # every pass counts its own
@@ -93,14 +93,14 @@ def advance(
         total=total,
         centres=stage.centres,
         n_rows=n_rows,
-        n_unseen=n_unseen,
+        n_without_views=n_without_views,
         n_iter=model.n_iter + n_iter,
         links=links,
     )
     return after, stage
 
 
-def settle(lead: Lead, shares: Shares, stage: Stage, name: str, *, again: bool) -> Stage:
+def settle(lead: Coordinator, shares: Shards, stage: Stage, name: str, *, again: bool) -> Stage:
     """Centres and labels in turn until they stand still; gives the last centres."""
     means: Sequence[Floats | None] | None = None
     before = None if again else stage

@@ -9,14 +9,14 @@ from typing import Any, Protocol
 from distributed import Future
 
 from viewpass.core.initialise import check_given
-from viewpass.core.model import Model, Standing
+from viewpass.core.model import Model, StreamState
 from viewpass.core.stream import Stream
 from viewpass.engine.dask import tasks
 from viewpass.engine.dask.coordinator import advance, blank, expected, first_stage
 from viewpass.engine.dask.round import Round
 from viewpass.engine.dask.rows import Rows
 from viewpass.engine.dask.shards import Stage
-from viewpass.engine.dask.workers import Crew
+from viewpass.engine.dask.worker_pool import WorkerPool
 from viewpass.engine.local import check_enough
 from viewpass.engine.resumable import Position
 from viewpass.errors import DataError, SettingError
@@ -47,14 +47,14 @@ class Sink(Protocol):
 
 
 @dataclass
-class Drive:
+class Driver:
     """One run of a stream over rows that workers hold.
 
     `width` chunks of `size` rows are a round. It is fixed when the run begins, whatever workers come and
     go: the result depends on it as it does on the chunk size of a local run.
     """
 
-    crew: Crew
+    pool: WorkerPool
     rows: Rows
     schema: Schema  # as far as it is known without reading
     stream: Stream
@@ -96,14 +96,14 @@ class Drive:
         return self._scaled(self._round_at(row).open())
 
     def _round_at(self, row: int, **how: Any) -> Round:
-        return Round(self.crew, self.rows, row, self.size, self.width, **how)
+        return Round(self.pool, self.rows, row, self.size, self.width, **how)
 
     def _scaled(self, one: Round) -> Round:
         """A round whose rows are as the centres see them."""
         scaling = self._model().scaling
         if not scaling.plain:
             if self._scaling is None:
-                self._scaling = self.crew.hold(scaling)
+                self._scaling = self.pool.hold(scaling)
             one.scale(self._scaling)
         return one
 
@@ -124,12 +124,12 @@ class Drive:
         return here.stop
 
     def _model(self) -> Model:
-        model = self.stream.standing.model
+        model = self.stream.state.model
         assert model is not None
         return model
 
     def _stand(self, model: Model) -> None:
-        self.stream.standing = Standing(model.schema, model, (), 0, model.n_rows, model.n_unseen)
+        self.stream.state = StreamState(model.schema, model, (), 0, model.n_rows, model.n_without_views)
 
     def _settle_labels(self, rounds: Sequence[Round], stage: Stage, number: int) -> None:
         """Have the blocks' labels brought to the sink."""
@@ -143,7 +143,7 @@ class Drive:
             coming = self._coming[0]
             if coming.start == rounds[-1].stop:
                 coming.look_ahead(first_stage(self._model(), _name(0, coming.start)), schema)
-        for (start, _), found in zip(asked, self.crew.gather([one for _, one in asked]), strict=True):
+        for (start, _), found in zip(asked, self.pool.gather([one for _, one in asked]), strict=True):
             self.sink.put(start, found)
 
     def _start(self) -> int:
@@ -158,9 +158,9 @@ class Drive:
             return 0
         span = self.size * self.width
         n_rounds = max(1, -(-self.stream.plan.warmup // span))
-        workers = self.crew.workers()
+        workers = self.pool.workers()
         one, others = workers[:1], workers[1:]
-        beside = self.crew.beside(one[0]) if one else {}
+        beside = self.pool.beside(one[0]) if one else {}
         n_threads = sum(beside.values()) or 1
         rounds: list[Round] = []
         while True:
@@ -170,17 +170,17 @@ class Drive:
             whole = stop == self.rows.n_rows
             given = ([each.whole for each in rounds], self.stream.plan, self.stream.rng, whole, n_threads)
             home = one[0] if one else None
-            asked = self.crew.submit(tasks.begin, *given, worker=home, rows=(0, stop))
+            asked = self.pool.submit(tasks.begin, *given, worker=home, rows=(0, stop))
             # While one makes the start, the others read on; those beside it once it need not read.
             self._coming = [] if whole else [self._round_at(stop, workers=others)]
             if self._coming and self._coming[0].stop < self.rows.n_rows:
                 self._coming.append(self._round_at(self._coming[0].stop))
             for coming in self._coming:
                 coming.open(set(others) - set(beside))
-            self.crew.wait([each.whole for each in rounds])
+            self.pool.wait([each.whole for each in rounds])
             for coming in self._coming:
                 coming.open(others or None)
-            (begun,) = self.crew.gather(
+            (begun,) = self.pool.gather(
                 [asked], [block for coming in self._coming for block in coming.opened]
             )
             if begun.model is not None or whole:

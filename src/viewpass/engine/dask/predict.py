@@ -7,30 +7,30 @@ from typing import Any
 
 from viewpass.core.model import Model
 from viewpass.engine.dask.rows import Rows
-from viewpass.engine.dask.workers import Crew
+from viewpass.engine.dask.worker_pool import WorkerPool
 
 AHEAD = 2  # blocks asked of each worker at a time
 
 
 def label_blocks(
-    crew: Crew, rows: Rows, model: Model, size: int, task: Callable[..., Any], order: Any
+    pool: WorkerPool, rows: Rows, model: Model, size: int, task: Callable[..., Any], order: Any
 ) -> Iterator[tuple[int, Any]]:
     """Have `task` done for every block; gives its first row and what the task gave, in order."""
-    held = crew.hold(model)
+    held = pool.hold(model)
     waiting: list[tuple[int, Any]] = []
     for start in range(0, rows.n_rows, size):
-        workers: list[str | None] = [*crew.workers()] or [None]
+        workers: list[str | None] = [*pool.workers()] or [None]
         worker = workers[start // size % len(workers)]
-        block = rows.block(crew, start, size, worker)
+        block = rows.block(pool, start, size, worker)
         about = (start, min(start + size, rows.n_rows))
-        waiting.append((start, crew.submit(task, block, order, held, worker=worker, rows=about)))
+        waiting.append((start, pool.submit(task, block, order, held, worker=worker, rows=about)))
         if len(waiting) >= AHEAD * len(workers):
-            yield _next(crew, waiting)
+            yield _next(pool, waiting)
     while waiting:
-        yield _next(crew, waiting)
+        yield _next(pool, waiting)
 
 
-def _next(crew: Crew, waiting: list[tuple[int, Any]]) -> tuple[int, Any]:
+def _next(pool: WorkerPool, waiting: list[tuple[int, Any]]) -> tuple[int, Any]:
     start, future = waiting.pop(0)
-    (found,) = crew.gather([future])
+    (found,) = pool.gather([future])
     return start, found

@@ -14,7 +14,7 @@ from viewpass.core.state.statistics import Statistics
 from viewpass.engine.dask import tasks
 from viewpass.engine.dask.rows import Rows
 from viewpass.engine.dask.shards import Stage, Tally
-from viewpass.engine.dask.workers import Crew
+from viewpass.engine.dask.worker_pool import WorkerPool
 from viewpass.kernels.grid import Integers
 from viewpass.views.chunk import Schema
 
@@ -30,7 +30,7 @@ class Round:
 
     def __init__(
         self,
-        crew: Crew,
+        pool: WorkerPool,
         rows: Rows,
         start: int,
         size: int,
@@ -45,11 +45,11 @@ class Round:
         self.schema: Schema | None = None
         self.watch: Watch = lambda worked: None
         self.labels: Sequence[Any] = ()  # of the last pass, by block: arrays, or what gives them
-        self._crew, self._rows, self._size = crew, rows, size
-        there: list[str | None] = [*(workers or crew.workers())] or [None]
+        self._crew, self._rows, self._size = pool, rows, size
+        there: list[str | None] = [*(workers or pool.workers())] or [None]
         if together:
             there = there[:1]
-            self.whole = rows.block(crew, start, size * width, there[0], together)
+            self.whole = rows.block(pool, start, size * width, there[0], together)
         self._homes = [there[number % len(there)] for number in range(len(self.edges))]
         self._opened: dict[int, Future[Any]] = {}
         self.blocks: list[Future[Any]] = []

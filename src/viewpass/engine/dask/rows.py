@@ -8,7 +8,7 @@ from distributed import Future
 
 from viewpass.engine.dask import tasks
 from viewpass.engine.dask.collections import CollectionSource
-from viewpass.engine.dask.workers import Crew
+from viewpass.engine.dask.worker_pool import WorkerPool
 from viewpass.errors import DataError
 from viewpass.sources.source import Source
 
@@ -20,7 +20,9 @@ class Rows(Protocol):
 
     n_rows: int
 
-    def block(self, crew: Crew, start: int, size: int, worker: str | None, n_threads: int = 1) -> Future[Any]:
+    def block(
+        self, pool: WorkerPool, start: int, size: int, worker: str | None, n_threads: int = 1
+    ) -> Future[Any]:
         """Have the rows from `start` on at a worker, which may use so many threads to read them."""
 
     def place(self, start: int, stop: int) -> str:
@@ -40,11 +42,13 @@ class FileRows:
         self._source = source
         self._held: Future[Any] | None = None
 
-    def block(self, crew: Crew, start: int, size: int, worker: str | None, n_threads: int = 1) -> Future[Any]:
+    def block(
+        self, pool: WorkerPool, start: int, size: int, worker: str | None, n_threads: int = 1
+    ) -> Future[Any]:
         """Have a worker read its rows."""
         if self._held is None:
-            self._held = crew.hold(self._source)
-        return crew.submit(
+            self._held = pool.hold(self._source)
+        return pool.submit(
             *(tasks.open_block, self._held, start, size, n_threads),
             worker=worker,
             rows=(start, min(start + size, self.n_rows)),
@@ -69,10 +73,12 @@ class HereRows:
         self.n_rows = source.n_rows
         self._source = source
 
-    def block(self, crew: Crew, start: int, size: int, worker: str | None, n_threads: int = 1) -> Future[Any]:
+    def block(
+        self, pool: WorkerPool, start: int, size: int, worker: str | None, n_threads: int = 1
+    ) -> Future[Any]:
         """Send the rows."""
         chunk = self._source.span(start, size)
-        return crew.submit(
+        return pool.submit(
             *(tasks.take_block, start, chunk),
             worker=worker,
             rows=(start, start + chunk.n_rows),

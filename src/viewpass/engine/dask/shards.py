@@ -1,7 +1,7 @@
-"""A chunk step (Algorithm 1, Eq. 11-16) in shares: those who hold rows look at them, a lead sees sums alone.
+"""Shards of a chunk (Algorithm 1, Eq. 11-16): workers hold the rows, the coordinator sees only their sums.
 
-Sums are exact, so a chunk cut into shares is the chunk itself, to the bit, in whatever order the shares
-report: `Share` is the half of `step.settle` that needs rows, `Lead` the half that needs only their sums.
+Sums are exact, so a chunk cut into shards is the chunk itself, to the bit, in whatever order they report.
+`Shard` is the half of the chunk step that needs rows, `Coordinator` the half that needs only their sums.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from viewpass.core.consensus.soft_assignment import links_of, mixture_of
+from viewpass.core.consensus.soft_assignment import links_of, soft_assignment
 from viewpass.core.state.centres import Centres, loss, update
 from viewpass.core.state.statistics import Statistics, added
 from viewpass.core.step.chunk_step import Rules
@@ -76,7 +76,7 @@ class Tally:
         self.__dict__.update({**state, "change": change})
 
 
-class Share:
+class Shard:
     """Some rows of a chunk, and what was decided of them last.
 
     Every answer depends on the rows and the arguments alone. What was decided last only spares computing
@@ -106,7 +106,7 @@ class Share:
 
     def links(self, stage: Stage) -> Integers:
         """What the anchors have in common by these rows."""
-        rows = mixture_of(self.rows, stage.centres, self.workspace)
+        rows = soft_assignment(self.rows, stage.centres, self.workspace)
         return links_of(rows, stage.centres.n_clusters)
 
     def follow(self, before: Stage | Labels, after: Stage) -> Tally:
@@ -158,7 +158,7 @@ class Share:
         return Tally(rows.chunk.schema, change, touched, seen, rows.n_rows, n_seen, n_moved)
 
 
-class Lead:
+class Coordinator:
     """The inner iterations of a chunk as whoever has the sums sees them: `update`, ask the shares, `take`."""
 
     def __init__(self, total: Statistics, centres: Centres, seen: Mask, rules: Rules) -> None:

@@ -11,7 +11,7 @@ from viewpass.kernels.grid import Array, Labels
 from viewpass.store.labels.parts import PartSink
 
 
-class Collected:
+class MemorySink:
     """Labels and ids by row number; the labels of a pass take the place of those of the pass before."""
 
     task = staticmethod(tasks.collect)
@@ -46,13 +46,13 @@ class Collected:
         return np.concatenate([self._ids[start] for start in sorted(self._ids)]) if self._ids else None
 
 
-class Written(PartSink):
+class PartsSink(PartSink):
     """The sink of a run in a folder that every worker can write to."""
 
     task = staticmethod(tasks.write_labels)
 
     @property
-    def labels(self) -> Written:
+    def labels(self) -> PartsSink:
         """What a run asks for the sizes of the clusters."""
         return self
 

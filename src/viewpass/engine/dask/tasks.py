@@ -18,12 +18,12 @@ from typing import Any, TypeVar
 import numpy as np
 from distributed import Future, get_worker, secede
 
-from viewpass.core.model import Decided, Model, Plan, label
+from viewpass.core.model import Assigned, Model, Plan, label
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.step.workspace import Workspace
 from viewpass.core.stream import Stream
 from viewpass.engine.dask.blocks import Block
-from viewpass.engine.dask.shards import Share, Stage, Tally
+from viewpass.engine.dask.shards import Shard, Stage, Tally
 from viewpass.engine.labelling import cluster_rows, label_rows
 from viewpass.errors import DataError, ViewpassError
 from viewpass.kernels.grid import Integers, Labels
@@ -67,7 +67,7 @@ class Begun:
     rng: np.random.Generator
 
 
-class Question:
+class Call:
     """A function with all of its arguments but those that are in the cluster."""
 
     def __init__(self, function: Callable[..., Any], given: Sequence[Any]) -> None:
@@ -187,7 +187,7 @@ def write_labels(block: Block, order: tuple[str, int], stage: Stage, schema: Sch
     with at_work(block) as share:
         schema.merged(share.rows.chunk.schema)
         rows = share.rows
-        decided = Decided(block.start, share.labels(stage), np.empty(0), rows, stage.centres)
+        decided = Assigned(block.start, share.labels(stage), np.empty(0), rows, stage.centres)
         found = label_rows(decided, share.workspace)
         return write_part(Path(folder), block.start, found, rows.chunk.row_ids, n_clusters)
 
@@ -221,7 +221,7 @@ def begin(
     stream = Stream(plan, rng, Workspace(n_threads))
     decided = None
     for block in rounds:
-        decided = stream.feed(block.chunk())
+        decided = stream.learn(block.chunk())
         if stream.started:
             break
     if whole and not stream.started:
@@ -229,7 +229,7 @@ def begin(
     if decided is not None:
         for block in rounds:
             block.know(STARTED, decided.start, decided.labels)
-    return Begun(stream.schema, stream.standing.model, stream.rng)
+    return Begun(stream.schema, stream.state.model, stream.rng)
 
 
 def n_threads() -> int:
@@ -241,7 +241,7 @@ def n_threads() -> int:
 
 
 @contextmanager
-def at_work(block: Block) -> Iterator[Share]:
+def at_work(block: Block) -> Iterator[Shard]:
     """The rows of a block, for one task at a time; what goes wrong names them."""
     try:
         with block.lock:
@@ -253,7 +253,7 @@ def at_work(block: Block) -> Iterator[Share]:
         raise DataError(f"{block.place()}: {type(problem).__name__}: {told}") from problem
 
 
-def _told(block: Block, question: Callable[[Share], Tally], schema: Schema | None = None) -> Report:
+def _told(block: Block, question: Callable[[Shard], Tally], schema: Schema | None = None) -> Report:
     began = time.perf_counter()
     with at_work(block) as share:
         if schema is not None:

@@ -1,6 +1,6 @@
 """The body of a file: arrays in safetensors' layout, everything else one JSON text in its metadata.
 
-Written by safetensors; read here, since arrays can then be looked at where they lie in the file's
+PartsSink by safetensors; read here, since arrays can then be looked at where they lie in the file's
 bytes: loading needs the memory of the file once.
 """
 

@@ -77,7 +77,7 @@ def pack_model(model: Model, arrays: dict[str, Array]) -> dict[str, Any]:
         "scales": list(model.scaling.names),
         "view_weights": None if model.weights is None else list(model.weights),
         "n_rows": model.n_rows,
-        "n_unseen": model.n_unseen,
+        "n_unseen": model.n_without_views,
         "n_iter": model.n_iter,
     }
 
@@ -86,8 +86,8 @@ def unpack_model(stored: Fields) -> Model:
     """What was learnt, after every part was looked at."""
     schema = unpack_schema(stored.part("schema"))
     n_clusters = stored.number("n_clusters", least=1)
-    n_rows, n_unseen = stored.number("n_rows"), stored.number("n_unseen")
-    stored.need(n_unseen <= n_rows, "n_unseen")
+    n_rows, n_without_views = stored.number("n_rows"), stored.number("n_unseen")
+    stored.need(n_without_views <= n_rows, "n_unseen")
     centred = stored.list("centred", bool)
     stored.need(len(centred) == len(schema.names), "centred")
     sums = []
@@ -97,7 +97,7 @@ def unpack_model(stored: Fields) -> Model:
         any_width = None if centred[v] else 0  # centres may have been given for a view no row has had
         steps = stored.array(f"sums.{v}", np.int64, (n_clusters, width or any_width))
         counts = stored.array(f"counts.{v}", np.int64, (n_clusters,))
-        _check_sums(steps, counts, n_rows - n_unseen, name)
+        _check_sums(steps, counts, n_rows - n_without_views, name)
         sums.append((steps, counts))
         known.append(stored.array(f"known.{v}", np.bool_, (n_clusters,)))
         if not centred[v]:
@@ -110,7 +110,7 @@ def unpack_model(stored: Fields) -> Model:
         total.steps[v][:], total.counts[v][:] = steps, counts
     centres, n_iter = Centres(views, known), stored.number("n_iter")
     scaling = _scaling(stored, schema)
-    counted = n_rows, n_unseen, n_iter
+    counted = n_rows, n_without_views, n_iter
     if "consensus" not in stored.values:  # version 1: every centre is a cluster
         return Model(schema, total, centres, scaling, 0.0, *counted, curve.tolist(), n_clusters=n_clusters)
     alpha = from_plain(stored.get("alpha"), stored.arrays)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from viewpass.core.model import Plan, Standing
+from viewpass.core.model import Plan, StreamState
 from viewpass.core.step.chunk_step import Rules
 from viewpass.core.step.workspace import Workspace
 from viewpass.core.stream import Stream
@@ -34,7 +34,7 @@ FILLS = ("mean", "zero-filled-mean", None)
 
 def pack_stream(stream: Stream, arrays: dict[str, Array]) -> dict[str, Any]:
     """Everything a stream needs to go on; the arrays go into `arrays`."""
-    at, plan = stream.standing, stream.plan
+    at, plan = stream.state, stream.plan
     init = "random" if stream.started else plan.init  # only a start needs it
     return {
         "plan": {
@@ -56,7 +56,7 @@ def pack_stream(stream: Stream, arrays: dict[str, Array]) -> dict[str, Any]:
         "model": None if at.model is None else pack_model(at.model, arrays),
         "gathered": [pack_chunk(chunk, f"gathered.{c}", arrays) for c, chunk in enumerate(at.gathered)],
         "n_rows": at.n_rows,
-        "n_unseen": at.n_unseen,
+        "n_unseen": at.n_without_views,
         "reservoir": pack_reservoir(at.reservoir, arrays),
     }
 
@@ -70,23 +70,23 @@ def unpack_stream(stored: Fields, workspace: Workspace) -> Stream:
     stream = Stream(plan, rng, workspace)
     schema = None if stored.get("schema") is None else unpack_schema(stored.part("schema"))
     model = None if stored.get("model") is None else unpack_model(stored.part("model"))
-    n_rows, n_unseen = stored.number("n_rows"), stored.number("n_unseen")
+    n_rows, n_without_views = stored.number("n_rows"), stored.number("n_unseen")
     stored.need(schema is None or len(plan.scale) in (0, len(schema.names)), "scale")
     gathered = [
         unpack_chunk(Fields(entry, stored.arrays), f"gathered.{c}", schema)
         for c, entry in enumerate(stored.list("gathered", dict))
     ]
     if model is not None:
-        fits = (model.n_rows, model.n_unseen, model.schema) == (n_rows, n_unseen, schema)
+        fits = (model.n_rows, model.n_without_views, model.schema) == (n_rows, n_without_views, schema)
         stored.need(fits and not gathered, "model")
         stored.need(plan.consensus in ("auto", model.consensus), "consensus")
         stored.need(plan.n_clusters in (None, model.n_clusters), "n_clusters")
         model.alpha = plan.rules.alpha  # which files of version 1 have in the plan alone
     else:
-        stored.need(n_rows == n_unseen, "n_rows")  # rows gathered are counted when decided
+        stored.need(n_rows == n_without_views, "n_rows")  # rows gathered are counted when decided
     n_gathered = sum(_n_seen(chunk, plan) for chunk in gathered)
     reservoir = unpack_reservoir(stored, schema, plan.reservoir, model)
-    stream.standing = Standing(schema, model, gathered, n_gathered, n_rows, n_unseen, reservoir)
+    stream.state = StreamState(schema, model, gathered, n_gathered, n_rows, n_without_views, reservoir)
     return stream
 
 

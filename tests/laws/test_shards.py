@@ -17,7 +17,7 @@ from viewpass.core.model import Plan
 from viewpass.core.step.chunk_step import Rules
 from viewpass.core.stream import Stream
 from viewpass.engine.dask.coordinator import advance, blank
-from viewpass.engine.dask.shards import Share
+from viewpass.engine.dask.shards import Shard
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling
@@ -28,13 +28,13 @@ class Around:
 
     def __init__(self, chunks, labels, rng):
         self.chunks, self.labels, self.rng = chunks, labels, rng
-        self.shares = [Share(MeasuredRows(chunk)) for chunk in chunks]
+        self.shares = [Shard(MeasuredRows(chunk)) for chunk in chunks]
 
     def _ask(self, question):
         tallies = []
         for number in self.rng.permutation(len(self.chunks)):
             if self.rng.random() < 0.3:  # a worker was lost
-                self.shares[number] = Share(MeasuredRows(self.chunks[number]))
+                self.shares[number] = Shard(MeasuredRows(self.chunks[number]))
             tally = question(number, self.shares[number])
             tallies.append(pickle.loads(pickle.dumps(tally)))
         return tallies
@@ -80,7 +80,9 @@ def in_one(case, init, rules, size, n_passes, sparse):
         for start in range(0, case.n_rows, size):
             chunk = cut(case, start, min(start + size, case.n_rows), sparse=sparse)
             mine = slice(start, start + size)
-            labels[mine] = (stream.feed(chunk) if number == 0 else stream.refeed(chunk, labels[mine])).labels
+            labels[mine] = (
+                stream.learn(chunk) if number == 0 else stream.relearn(chunk, labels[mine])
+            ).labels
     return labels, stream.model
 
 
@@ -89,7 +91,7 @@ def in_shares(case, init, rules, size, n_passes, n_shares, sparse):
     labels = np.full(case.n_rows, -1, dtype=np.int32)
     if isinstance(init, str):  # the first chunk is the start: it is not cut
         stream = Stream(Plan(case.n_clusters, rules, init), np.random.default_rng(0), workspace())
-        labels[:size] = stream.feed(cut(case, 0, min(size, case.n_rows), sparse=sparse)).labels
+        labels[:size] = stream.learn(cut(case, 0, min(size, case.n_rows), sparse=sparse)).labels
         model = stream.model
     else:
         names = cut(case, 0, case.n_rows).schema
@@ -136,8 +138,8 @@ def test_shares_are_the_chunk(case, n_shares, size, n_passes, sparse, given_cent
     assert many[1].total == one[1].total
     assert many[1].schema == one[1].schema
     assert many[1].loss_curve == one[1].loss_curve
-    assert (many[1].n_rows, many[1].n_unseen, many[1].n_iter) == (
-        *(one[1].n_rows, one[1].n_unseen),
+    assert (many[1].n_rows, many[1].n_without_views, many[1].n_iter) == (
+        *(one[1].n_rows, one[1].n_without_views),
         one[1].n_iter,
     )
     for mine, theirs in zip(many[1].centres.values, one[1].centres.values, strict=True):

@@ -57,7 +57,7 @@ LOOK_SECONDS = 5.0  # between looks whether there still is a worker
 LARGE = {"distributed.admin.large-graph-warning-threshold": "100 GB"}  # centres are part of the graph
 
 
-class Crew:
+class WorkerPool:
     """A client, and names for its tasks that no other run has."""
 
     def __init__(self, client: Client) -> None:
@@ -118,7 +118,7 @@ class Crew:
             key = self._key(function.__name__, about)
             where = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
             futures = [one for one in given if isinstance(one, Future)]
-            task = (tasks.Question(function, given), *futures)
+            task = (tasks.Call(function, given), *futures)
             layers[key] = MaterializedLayer({key: task}, annotations=where or None)
             keys.append(key)
         graph = HighLevelGraph(layers, {key: set() for key in keys})
