@@ -142,7 +142,7 @@ def predict(folder: Path) -> dict[str, Any]:
 def fit_run(folder: Path) -> dict[str, Any]:
     """The same into a run folder, as the command `viewpass fit` does: labels, checkpoints and all."""
     import viewpass as vp
-    from viewpass.cluster.runs import Run, RunOptions
+    from viewpass.cluster.runs.run import Run, RunOptions
     from viewpass.store.folder import RunFolder
 
     _tiny(folder)
@@ -156,7 +156,7 @@ def fit_run(folder: Path) -> dict[str, Any]:
 def predict_file(folder: Path) -> dict[str, Any]:
     """The same into a label file, as the command `viewpass predict` does."""
     import viewpass as vp
-    from viewpass.cluster.streaming import write_labels
+    from viewpass.cluster.runs.label_file import write_labels
 
     _tiny(folder)
     model = _model().fit(vp.scan(min(folder.glob("*.parquet"))))

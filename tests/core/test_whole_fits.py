@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse
 
 import viewpass as vp
-from viewpass.engine import local
+from viewpass.engine import run as loop
 
 
 def made(kind, dtype, *, n_rows=900, n_groups=12, seed=0):
@@ -78,7 +78,7 @@ def test_small_chunks_together_equal_one_after_another(kind, n_passes, monkeypat
     observed[100:140] = False  # two chunks without any row
     settings = {"observed": observed, "init": "random", "chunk_size": 20, "n_passes": n_passes}
     together = fitted(views, **settings)
-    monkeypatch.setattr(local, "TOGETHER", 1)
+    monkeypatch.setattr(loop, "SMALL_STEP_ROWS", 1)
     assert_same(together, fitted(views, **settings))
 
 

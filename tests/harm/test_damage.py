@@ -15,7 +15,7 @@ import viewpass as vp
 from commands import write_table
 from inputs import IMAGE, TEXT, small
 from store.models import FACTORS, MODELS
-from viewpass.cluster.runs import Run
+from viewpass.cluster.runs.run import Run
 from viewpass.store.checkpoint import read_checkpoint
 from viewpass.store.container import body, frame
 from viewpass.store.folder import RunFolder

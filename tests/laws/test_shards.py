@@ -1,4 +1,4 @@
-"""A chunk cut into shares is the chunk itself: labels, sums, centres and loss, to the bit."""
+"""A chunk cut into shards gives the bits of the whole chunk: labels, sums, centres and loss."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cases import cases, workspace
-from viewpass.core.model import Plan
+from viewpass.core.model import Plan, StreamState
 from viewpass.core.step.chunk_step import Rules
 from viewpass.core.stream import Stream
 from viewpass.engine.dask.coordinator import advance, blank
@@ -23,44 +23,44 @@ from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling
 
 
-class Around:
-    """Shares in this process: they report in any order, and may lose all they know at any time."""
+class Shards:
+    """Shards in this process: they report in any order, and may lose what they remember at any time."""
 
     def __init__(self, chunks, labels, rng):
         self.chunks, self.labels, self.rng = chunks, labels, rng
-        self.shares = [Shard(MeasuredRows(chunk)) for chunk in chunks]
+        self.shards = [Shard(MeasuredRows(chunk)) for chunk in chunks]
 
-    def _ask(self, question):
+    def _each(self, compute):
         tallies = []
         for number in self.rng.permutation(len(self.chunks)):
             if self.rng.random() < 0.3:  # a worker was lost
-                self.shares[number] = Shard(MeasuredRows(self.chunks[number]))
-            tally = question(number, self.shares[number])
+                self.shards[number] = Shard(MeasuredRows(self.chunks[number]))
+            tally = compute(number, self.shards[number])
             tallies.append(pickle.loads(pickle.dumps(tally)))
         return tallies
 
-    def look(self, stage):
-        return reduce(add, self._ask(lambda _, share: share.look(stage)))
+    def assign(self, stage):
+        return reduce(add, self._each(lambda _, shard: shard.assign(stage)))
 
     def measured(self, n_clusters):
-        return reduce(add, self._ask(lambda _, share: share.measured(n_clusters)))
+        return reduce(add, self._each(lambda _, shard: shard.measured(n_clusters)))
 
     def follow(self, before, after):
         before, after = pickle.loads(pickle.dumps((before, after)))
         return reduce(
             add,
-            self._ask(
-                lambda number, share: share.follow(self.labels[number] if before is None else before, after)
+            self._each(
+                lambda number, shard: shard.follow(self.labels[number] if before is None else before, after)
             ),
         )
 
     def row_sums(self):
-        return self._ask(lambda _, share: share.row_sums())
+        return self._each(lambda _, shard: shard.row_sums())
 
     def decided(self, stage):
-        found = [None] * len(self.shares)
+        found = [None] * len(self.shards)
         for number in self.rng.permutation(len(self.chunks)):
-            found[number] = self.shares[number].labels(stage)
+            found[number] = self.shards[number].labels(stage)
         return found
 
 
@@ -86,43 +86,44 @@ def in_one(case, init, rules, size, n_passes, sparse):
     return labels, stream.model
 
 
-def in_shares(case, init, rules, size, n_passes, n_shares, sparse):
-    share = -(-size // n_shares)
+def in_shards(case, init, rules, size, n_passes, n_shards, sparse):
+    per_shard = -(-size // n_shards)
     labels = np.full(case.n_rows, -1, dtype=np.int32)
+    stream = Stream(Plan(case.n_clusters, rules, init), np.random.default_rng(0), workspace())
     if isinstance(init, str):  # the first chunk is the start: it is not cut
-        stream = Stream(Plan(case.n_clusters, rules, init), np.random.default_rng(0), workspace())
         labels[:size] = stream.learn(cut(case, 0, min(size, case.n_rows), sparse=sparse)).labels
-        model = stream.model
     else:
         names = cut(case, 0, case.n_rows).schema
         unknown = replace(names, widths=tuple(None for _ in init))
         model = blank(unknown, init, Scaling.none(len(init)), rules.alpha)
+        stream.state = StreamState(unknown, model, (), 0, 0, 0)
     for number in range(n_passes):
         for start in range(0, case.n_rows, size):
             if isinstance(init, str) and (number, start) == (0, 0):
                 continue
             stop = min(start + size, case.n_rows)
-            edges = [(a, min(a + share, stop)) for a in range(start, stop, share)]
+            edges = [(a, min(a + per_shard, stop)) for a in range(start, stop, per_shard)]
             chunks = [cut(case, a, b, sparse=sparse) for a, b in edges]
-            around = Around(chunks, [labels[a:b].copy() for a, b in edges], case.rng)
+            shards = Shards(chunks, [labels[a:b].copy() for a, b in edges], case.rng)
+            model = stream.model
             before = copy.deepcopy(model.total)
-            after, stage = advance(around, model, rules, f"{number}.{start}", again=number > 0)
+            result, stage = advance(shards, model, rules, f"{number}.{start}", again=number > 0)
             assert model.total == before
-            model = after
-            for (a, b), found in zip(edges, around.decided(stage), strict=True):
+            stream.commit(model, result)
+            for (a, b), found in zip(edges, shards.decided(stage), strict=True):
                 labels[a:b] = found
-    return labels, model
+    return labels, stream.model
 
 
 @given(
     case=cases(),
-    n_shares=st.integers(1, 5),
+    n_shards=st.integers(1, 5),
     size=st.integers(5, 60),
     n_passes=st.integers(1, 3),
     sparse=st.booleans(),
     given_centres=st.booleans(),
 )
-def test_shares_are_the_chunk(case, n_shares, size, n_passes, sparse, given_centres):
+def test_shards_give_the_bits_of_the_chunk(case, n_shards, size, n_passes, sparse, given_centres):
     fill = ("mean", None)[case.seed % 2]
     rules = Rules(case.alpha, 1 + case.seed % 12, (0.0, 1e-6, 0.01)[case.seed % 3], fill)
     init = "random"
@@ -133,7 +134,7 @@ def test_shares_are_the_chunk(case, n_shares, size, n_passes, sparse, given_cent
     if not case.present.any():
         return
     one = in_one(case, init, rules, size, n_passes, sparse)
-    many = in_shares(case, init, rules, size, n_passes, n_shares, sparse)
+    many = in_shards(case, init, rules, size, n_passes, n_shards, sparse)
     np.testing.assert_array_equal(many[0], one[0])
     assert many[1].total == one[1].total
     assert many[1].schema == one[1].schema

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 from viewpass.baselines.algorithms.rows import Filled, clipped, present_rows
 from viewpass.cluster.base import ViewReader
 from viewpass.cluster.validation import check_whole
-from viewpass.engine.local import too_few
+from viewpass.engine.run import too_few
 from viewpass.errors import DataError, FileError
 from viewpass.kernels.grid import Floats, Integers, Labels, Matrix
 from viewpass.kernels.threads import available_threads, single_threaded_blas

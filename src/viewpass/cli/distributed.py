@@ -1,4 +1,4 @@
-"""`viewpass fit --engine dask`: the same run folder, by the workers of a Dask cluster."""
+"""`viewpass fit --engine dask`: the same run folder, written by the workers of a Dask cluster."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from viewpass.cli.fit import Watch, go
 from viewpass.cli.progress import Display
 from viewpass.cluster.distributed import DaskRun, pool_of
 from viewpass.cluster.opimc import OPIMC
-from viewpass.cluster.runs import Progress
+from viewpass.cluster.runs.run import Run
+from viewpass.engine.run import Progress
 from viewpass.errors import SettingError
 from viewpass.sources.source import Source
 from viewpass.store.folder import RunFolder
 
-PATIENCE = 30.0  # seconds for a scheduler to answer
+CONNECT_SECONDS = 30.0
 
 
 def run(
@@ -36,33 +37,33 @@ def run(
     fitting = DaskRun(estimator, data, folder)
 
     @contextmanager
-    def helped(shown: Display) -> Iterator[Callable[[Progress], None]]:
+    def helped(shown: Display, _: Run) -> Iterator[Callable[[Progress], None]]:
         wanted = n_workers or fitting.width or None
-        with connected(scheduler) as client, pool_of(client, wanted, fitting.rows) as crew:
-            shown.say(f"Dask dashboard: {crew.client.dashboard_link}")
-            fitting.use(crew, n_workers)
+        with connected(scheduler) as client, pool_of(client, wanted, fitting.rows) as pool:
+            shown.say(f"Dask dashboard: {pool.client.dashboard_link}")
+            fitting.use(pool, n_workers)
             shown.say(f"rounds of {fitting.width} chunks of {estimator.chunk_size:,} rows")
-            watch = Watch(shown)
+            watch = Watch(shown, fitting.first_row)
 
-            def told(progress: Progress) -> None:
-                shown.workers(fitting.rates.told())
+            def show(progress: Progress) -> None:
+                shown.workers(fitting.rates.by_worker())
                 watch(progress)
 
-            yield told
+            yield show
 
     go(fitting, folder, resume=resume, every=every, as_json=as_json, helped=helped)
 
 
 @contextmanager
 def connected(scheduler: str | None) -> Iterator[Client | None]:
-    """A client of the cluster whose scheduler is there; None if none was named."""
+    """A client of the cluster with this scheduler; None if none was named."""
     if scheduler is None:
         yield None
         return
     try:
-        client = Client(scheduler, timeout=PATIENCE)
+        client = Client(scheduler, timeout=CONNECT_SECONDS)
     except (OSError, ValueError) as problem:
-        told = " ".join(str(problem).split())
-        raise SettingError(f"--scheduler {scheduler}: no scheduler answers there ({told}).") from problem
+        reason = " ".join(str(problem).split())
+        raise SettingError(f"--scheduler {scheduler}: no scheduler answers there ({reason}).") from problem
     with client:
         yield client

@@ -1,4 +1,4 @@
-"""`viewpass fit`: a table into a run folder, whatever happens on the way."""
+"""`viewpass fit`: fits a table into a run folder, and resumes where it was interrupted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import typer
 from viewpass.cli.progress import Display, display
 from viewpass.cli.stopping import STOPPED, asked_to_stop, how_to_go_on
 from viewpass.cluster.opimc import OPIMC
-from viewpass.cluster.runs import Progress, Run, RunOptions, StoppedError
+from viewpass.cluster.runs.run import Run, RunOptions, StoppedError
+from viewpass.engine.run import Progress
 from viewpass.errors import FileError
 from viewpass.sources.source import Source
 from viewpass.store.checkpoint import check_same
@@ -27,9 +28,9 @@ def run(estimator: OPIMC, data: Source, out: Path, *, resume: bool, every: int, 
 
 
 @contextmanager
-def by_itself(shown: Display) -> Iterator[Callable[[Progress], None]]:
-    """A run that needs nobody else; gives who shows its progress."""
-    yield Watch(shown)
+def locally(shown: Display, run: Run) -> Iterator[Callable[[Progress], None]]:
+    """A run in this process; gives what shows its progress."""
+    yield Watch(shown, run.first_row)
 
 
 def go(
@@ -39,9 +40,9 @@ def go(
     resume: bool,
     every: int,
     as_json: bool,
-    helped: Callable[[Display], AbstractContextManager[Callable[[Progress], None]]] = by_itself,
+    helped: Callable[[Display, Run], AbstractContextManager[Callable[[Progress], None]]] = locally,
 ) -> None:
-    """Take a run to its end; `helped` is entered for the time it works."""
+    """Take a run to its end; `helped` provides what it needs while it works."""
     out = folder.path
     new = not out.exists()
     folder.open(resume=resume)
@@ -54,7 +55,7 @@ def go(
                 fitting.resume()
                 shown.say(f"going on with {out}")
             try:
-                with helped(shown) as watch:
+                with helped(shown, fitting) as watch:
                     report = fitting.go(RunOptions(every, watch, stopping))
             except StoppedError as stop:
                 shown.say(f"{stop} Go on with:\n  {how_to_go_on()}")
@@ -66,21 +67,20 @@ def go(
 
 
 class Watch:
-    """Hands the progress of a run to its display."""
+    """Shows the progress of a run; the speed counts from the row it began or resumed at."""
 
-    def __init__(self, shown: Display) -> None:
-        self._shown = shown
-        self._begun, self._number = False, 0
+    def __init__(self, shown: Display, first_row: int) -> None:
+        self._shown, self._first_row = shown, first_row
+        self._number = -1
 
     def __call__(self, progress: Progress) -> None:
         """Show it."""
-        number, row = progress.at
+        number, row = progress.pass_number, progress.n_rows_read
         if not row:
             return
-        if not self._begun or number > self._number:
-            began = progress.began.row if number == progress.began.number else 0
-            self._shown.begin(began)
-            self._begun, self._number = True, number
+        if number > self._number:
+            self._shown.begin(self._first_row if self._number < 0 else 0)
+            self._number = number
         label = "reading" if progress.n_passes == 1 else f"pass {number + 1} of {progress.n_passes}"
         self._shown.show(row, progress.n_rows, label, progress.loss, progress.sizes)
 

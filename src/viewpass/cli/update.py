@@ -1,15 +1,14 @@
-"""`viewpass update`: a model goes on learning from new rows."""
+"""`viewpass update`: a saved model learns from more rows."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from viewpass.cli.predict import watching
 from viewpass.cli.progress import display
 from viewpass.cli.stopping import asked_to_stop
 from viewpass.cluster.opimc import OPIMC
 from viewpass.cluster.persistence import load
-from viewpass.cluster.streaming import learn
+from viewpass.engine.run import Progress
 from viewpass.errors import SettingError
 from viewpass.sources.source import Source
 
@@ -29,12 +28,20 @@ def run(
         raise SettingError(
             f"{model} holds {type(estimator).__name__}, which cannot go on learning; fit it anew."
         )
-    estimator.set_params(n_threads=n_threads)
+    before, saved_size = estimator.n_samples_seen_, estimator.chunk_size
+    estimator.set_params(n_threads=n_threads, chunk_size=chunk_size or saved_size)
     target = model if out is None else out
     with display(as_json=as_json) as shown, asked_to_stop() as stopping:
-        watch = watching(shown, data.n_rows, "learning", stopping)
-        n_rows = learn(estimator, data, chunk_size=chunk_size or estimator.chunk_size, watch=watch)
+
+        def watch(progress: Progress) -> None:
+            shown.show(progress.n_rows_read, progress.n_rows, "learning", progress.loss, None)
+            if stopping():
+                raise KeyboardInterrupt
+
+        estimator.partial_fit(data, callback=watch)
+        estimator.set_params(chunk_size=saved_size)  # of the model, not of this command
         estimator.save(target)
-    total = estimator._learnt.n_rows
+    total = estimator.n_samples_seen_
+    n_rows = total - before
     shown.say(f"{n_rows:,} rows read, {total:,} in all: {target}")
     shown.end("finished", rows=n_rows, rows_in_all=total, model=str(target))

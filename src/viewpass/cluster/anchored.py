@@ -25,6 +25,7 @@ class AnchoredClusterer(ViewClusterer):
     stream_labels_: Labels
     anchor_labels_: Labels
     _by_chunk: bool  # whether the labels are those of partial_fit
+    _n_last: int  # rows of its last call
     _learnt: Stream
 
     def cut(self, n_clusters: int | str) -> Self:
@@ -57,6 +58,12 @@ class AnchoredClusterer(ViewClusterer):
         if centres is not None:
             other._take_centres_of_rows(centres, by_chunk=self._by_chunk)
         return other
+
+    @property
+    def n_samples_seen_(self) -> int:
+        """Rows read, those without any view included; further passes count no row again."""
+        stream = self._learnt
+        return stream.n_rows + sum(chunk.n_rows for chunk in stream.gathered)
 
     @property
     def consensus_(self) -> str:
@@ -121,14 +128,19 @@ class AnchoredClusterer(ViewClusterer):
             self.labels_ = centres
 
     def __getattr__(self, name: str) -> Any:
-        # Labels that are worked out when asked for: of anchors, and of the last chunk while a
-        # warm-up gathers (from a provisional start).
+        # Labels computed when asked for: those of anchors, and those of the last call while rows are
+        # collected for the warm-up (from a provisional start).
         if name in ("labels_", "stream_labels_") and "_learnt" in self.__dict__:
-            waiting = self._learnt.gathering
-            if waiting is not None:
-                return label(waiting, self._learnt.model, self._workspace())
+            stream = self._learnt
+            if stream.gathered:
+                parts = [label(chunk, stream.model, self._workspace()) for chunk in stream.gathered]
+                n_last = self.__dict__.get("_n_last", len(parts[-1]))
+                labels = np.full(n_last, -1, dtype=np.int32)  # rows without views before all others
+                found = np.concatenate(parts)[-n_last:]
+                labels[n_last - len(found) :] = found
+                return labels
             if "anchor_labels_" in self.__dict__ and (name == "stream_labels_" or self._by_chunk):
-                return self._learnt.model.labels_of(self.anchor_labels_)
+                return stream.model.labels_of(self.anchor_labels_)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _fitted_model(self) -> Model:

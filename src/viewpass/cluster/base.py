@@ -1,4 +1,4 @@
-"""What every estimator shares: the doors data comes in by, prediction, and the fitted attributes."""
+"""Base classes of all estimators: input, prediction, fitted attributes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from viewpass.core.model import Model, cluster_distances
 from viewpass.core.state.centres import objective
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.step.workspace import Workspace
-from viewpass.engine.local import check_passes, labels_of
+from viewpass.engine.run import check_passes, labels_of
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array, Floats, Integers, Labels
 from viewpass.kernels.threads import available_threads
@@ -42,7 +42,7 @@ WHOLE = 2**62  # more rows than there are
 class ViewReader(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator, metaclass=ABCMeta
 ):
-    """The doors of every estimator: data of several views in, labels out."""
+    """Base of every estimator: reads data of several views."""
 
     # Set by subclasses' __init__.
     n_clusters: Any
@@ -68,13 +68,13 @@ class ViewReader(
         names: list[str] = super()._get_param_names()
         return names
 
-    # ---- a fit that fails leaves no trace: it is done on a blank copy
+    # ---- a fit that fails changes nothing: it works on a blank copy
 
     def _blank(self) -> Self:
-        """The same settings, with nothing learnt."""
+        """A copy with the same settings and nothing learnt."""
         blank = self.__class__.__new__(self.__class__)
         for name, value in self.__dict__.items():
-            if not name.endswith("_") and name not in ("_learnt", "_cut_by_views", "_by_chunk"):
+            if not name.endswith("_") and name not in ("_learnt", "_cut_by_views", "_by_chunk", "_n_last"):
                 blank.__dict__[name] = value
         return blank
 
@@ -90,8 +90,7 @@ class ViewReader(
             source = views_source(X, observed, names)
             self._check_not_empty(source)
             if reset:
-                self._forget_columns()
-                self.n_features_in_ = sum(width or 0 for width in source.schema.widths)
+                self.__dict__.pop("feature_names_in_", None)
         else:
             array = validate_data(
                 self,
@@ -108,11 +107,13 @@ class ViewReader(
         if reset:
             self.view_names_in_ = source.schema.names
             self._cut_by_views = not (is_views(X) or isinstance(X, Source))
+            self._count_features(source.schema)
         return source
 
-    def _forget_columns(self) -> None:
-        if hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+    def _count_features(self, schema: Schema) -> None:
+        """Set `n_features_in_`; lists, and views absent so far, show their columns only in reading."""
+        if not self._cut_by_views:
+            self.n_features_in_ = sum(width or 0 for width in schema.widths)
 
     @staticmethod
     def _check_not_empty(source: Source) -> None:
@@ -181,7 +182,7 @@ class ViewClusterer(ViewReader):
         spare = 0 if source is None or source.in_memory else 1  # for the thread that reads ahead
         return Workspace(self.n_threads or max(1, available_threads() - spare))
 
-    # ---- answers
+    # ---- prediction
 
     def predict(self, X: Any, observed: Any = None) -> Labels:
         """Label rows by the nearest centre over the views they have; -1 for rows without any.
@@ -199,9 +200,15 @@ class ViewClusterer(ViewReader):
         source = self._read(X, observed, reset=False)
         return self._labels_of(source)
 
-    def _labels_of(self, source: Source) -> Labels:
-        parts = labels_of(self._fitted_model(), source, self._workspace(source), block=PREDICT_BLOCK)
-        return np.concatenate([np.empty(0, dtype=np.int32), *parts])
+    def _labels_of(self, source: Source, n_rows: int = WHOLE) -> Labels:
+        """Labels of the source's first rows under the model."""
+        parts, n_done = [np.empty(0, dtype=np.int32)], 0
+        for part in labels_of(self._fitted_model(), source, self._workspace(source), block=PREDICT_BLOCK):
+            parts.append(part)
+            n_done += len(part)
+            if n_done >= n_rows:
+                break
+        return np.concatenate(parts)[:n_rows]
 
     def transform(self, X: Any, observed: Any = None) -> Floats:
         """Squared distances to the clusters over the observed views; NaN for a row without any.
@@ -282,6 +289,11 @@ class ViewClusterer(ViewReader):
     def n_iter_(self) -> int:
         """Centre updates in all."""
         return self._fitted_model().n_iter
+
+    @property
+    def n_samples_seen_(self) -> int:
+        """Rows read, those without any view included; further passes count no row again."""
+        return self._fitted_model().n_rows
 
     @property
     def n_rows_without_views_(self) -> int:

@@ -1,4 +1,4 @@
-"""`vp.dask`: the same fit and the same labels on a Dask cluster."""
+"""`vp.dask`: fit and predict on a Dask cluster, with the same result as on one machine."""
 
 from __future__ import annotations
 
@@ -13,12 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from viewpass.cluster.base import narrated
 from viewpass.cluster.opimc import OPIMC
-from viewpass.cluster.runs import Run, RunOptions
-from viewpass.cluster.validation import check_whole
+from viewpass.cluster.runs.run import Run, RunOptions
 from viewpass.core.stream import Stream
-from viewpass.engine.local import check_passes, too_few
-from viewpass.engine.resumable import Position
-from viewpass.errors import DataError, SettingError, missing_extra
+from viewpass.engine.run import Callback, check_passes, run_to_end
+from viewpass.errors import SettingError, missing_extra
 from viewpass.kernels.grid import Labels
 from viewpass.sources.source import Source
 from viewpass.store.container.fields import Fields
@@ -32,10 +30,9 @@ except ImportError:
 
 from viewpass.engine.dask import tasks
 from viewpass.engine.dask.collections import source_of
-from viewpass.engine.dask.driver import Driver
+from viewpass.engine.dask.driver import DaskSteps, MemorySink
 from viewpass.engine.dask.predict import label_blocks
 from viewpass.engine.dask.rows import Rows, rows_of
-from viewpass.engine.dask.sinks import MemorySink
 from viewpass.engine.dask.worker_pool import WorkerPool, local_client
 
 logger = logging.getLogger("viewpass")
@@ -46,8 +43,8 @@ __all__ = ["fit", "predict"]
 def fit(
     model: OPIMC,
     data: Any,
-    *,
     client: Any = None,
+    *,
     n_workers: int | None = None,
     observed: Any = None,
     views: Any = None,
@@ -55,6 +52,7 @@ def fit(
     out: Any = None,
     resume: bool = False,
     checkpoint_every: int = 10,
+    callback: Callback | None = None,
 ) -> OPIMC:
     """Fit a model on the workers of a Dask cluster.
 
@@ -81,11 +79,13 @@ def fit(
     out : path, optional
         A folder that every worker can write to. It gets model.viewpass, labels (Parquet parts and
         their manifest) and run.json as `viewpass fit` writes them, and no label travels. Without it
-        `stream_labels_` (and `labels_`) are brought here, four bytes a row.
+        `stream_labels_` (and `labels_`) are brought here, four bytes per row.
     resume : bool, default=False
         Go on with the run in `out`, if there is one.
     checkpoint_every : int, default=10
         Rounds between checkpoints in `out`.
+    callback : callable, optional
+        Called with the progress after every round, as in `OPIMC.fit`; without `out`.
 
     Returns
     -------
@@ -105,33 +105,28 @@ def fit(
         observed = None
     if out is not None:
         if observed is not None or not isinstance(source, Source):
-            raise SettingError("out= goes with files or Dask collections: give vp.scan(...) or Dask arrays.")
+            raise SettingError("out= needs files or Dask collections: give vp.scan(...) or Dask arrays.")
+        if callback is not None:
+            raise SettingError(
+                "callback= does not work with out=: stop such a run with Ctrl-C and resume it."
+            )
         return _fit_into(Path(out), model, source, client, n_workers, resume, checkpoint_every)
-    model._validate_params()
-    check_whole(model.n_clusters, "n_clusters")
-    fresh = model._blank()
-    source = fresh._read(source, observed, reset=True)
+    fresh, source = model._prepare(source, observed)
     check_passes(source, model.n_passes)
-    stream = fresh._learnt = fresh._new_stream(source)
+    stream, rows = fresh._learnt, rows_of(source)
     _check_plan(stream)
-    least = stream.plan.n_clusters or 1
-    if source.n_rows is not None and source.n_rows < least:
-        raise DataError(too_few(source.n_rows, least))
-    rows = rows_of(source)
     with narrated(model.verbose), pool_of(client, n_workers, rows) as pool:
         sink = MemorySink(rows.n_rows)
         width = n_workers or width_of(pool)
-        drive = Driver(pool, rows, source.schema, stream, sink, model.chunk_size, width, model.n_passes)
-        for at in drive.steps(Position()):
-            logger.info("pass %d, row %d: average loss %.6g", *at, stream.model.loss_curve[-1])
-        fresh._take_centres_of_rows(sink.labels)
+        steps = DaskSteps(pool, rows, source.schema, stream, sink, model.chunk_size, width, model.n_passes)
+        run_to_end(steps, sink, model.n_passes, n_rows=rows.n_rows, callback=callback)
+        fresh._take_centres_of_rows(sink.labels[: stream.n_rows])
         if model.compute_labels:
-            fresh.labels_ = _labels(pool, rows, fresh, model.chunk_size)
-    if not fresh._cut_by_views:  # lists show their length in reading
-        fresh.n_features_in_ = sum(width or 0 for width in stream.schema.widths)
+            fresh.labels_ = _labels(pool, rows, fresh, model.chunk_size)[: stream.n_rows]
+    fresh._count_features(stream.schema)
     ids = source.row_ids if sink.row_ids is None else sink.row_ids
     if ids is not None:
-        fresh.row_ids_ = ids
+        fresh.row_ids_ = ids[: stream.n_rows]
     model._become(fresh)
     return model
 
@@ -139,8 +134,8 @@ def fit(
 def predict(
     model: Any,
     data: Any,
-    *,
     client: Any = None,
+    *,
     n_workers: int | None = None,
     observed: Any = None,
     views: Any = None,
@@ -231,20 +226,20 @@ def width_of(pool: WorkerPool) -> int:
 
 
 class Rates:
-    """Rows a second of each worker."""
+    """Rows per second of each worker."""
 
     def __init__(self) -> None:
         self._rows: dict[str, int] = {}
         self._seconds: dict[str, float] = {}
 
     def __call__(self, worked: Sequence[tasks.Worked]) -> None:
-        """Take in who worked."""
+        """Add what workers have done."""
         for one in worked:
             self._rows[one.worker] = self._rows.get(one.worker, 0) + one.n_rows
             self._seconds[one.worker] = self._seconds.get(one.worker, 0.0) + one.seconds
 
-    def told(self) -> dict[str, float]:
-        """By address; what the rows were looked at again counts."""
+    def by_worker(self) -> dict[str, float]:
+        """By address; rows count each time they are assigned."""
         return {
             worker: self._rows[worker] / max(self._seconds[worker], 1e-9) for worker in sorted(self._rows)
         }
@@ -268,37 +263,39 @@ class DaskRun(Run):
         pool.place = self.rows.place
         self.width = self.width or n_workers or width_of(pool)
 
-    def _new_staging(self) -> Any:
-        from viewpass.engine.dask.sinks import PartsSink
+    def _new_sink(self) -> Any:
+        from viewpass.engine.dask.part_sink import WorkerPartSink
 
-        plan = self.stream.plan
-        staged = plan.consensus != "plain"
-        return PartsSink(self.folder, plan.most_centres, self._estimator.n_passes, staged=staged)
+        return WorkerPartSink(self.folder, *self._sink_sizes(), staged=self._staged)
 
-    def _staging_again(self, stored: Fields) -> Any:
-        from viewpass.engine.dask.sinks import PartsSink
+    def _resumed_sink(self, stored: Fields) -> Any:
+        from viewpass.engine.dask.part_sink import WorkerPartSink
 
         self.width = stored.number("width", least=1)
-        plan, n_passes = self.stream.plan, self._estimator.n_passes
-        staged = plan.consensus != "plain"
         labels = stored.part("labels")
-        return PartsSink.resumed(self.folder, plan.most_centres, n_passes, labels, staged=staged)
+        return WorkerPartSink.resumed(self.folder, *self._sink_sizes(), labels, staged=self._staged)
+
+    def _sink_sizes(self) -> tuple[int, int]:
+        return self.stream.plan.most_centres, self._estimator.n_passes
+
+    @property
+    def _staged(self) -> bool:
+        return self.stream.plan.consensus != "plain"
 
     def _also(self) -> dict[str, Any]:
         return {"width": self.width}
 
-    def _steps(self) -> Iterator[Position]:
+    def _steps(self) -> DaskSteps:
         assert self.pool is not None
         settings = self._estimator
-        drive = Driver(
-            *(self.pool, self.rows, self._source.schema, self.stream, self._staging),
+        return DaskSteps(
+            *(self.pool, self.rows, self._source.schema, self.stream, self._sink),
             *(settings.chunk_size, self.width, settings.n_passes, self.rates),
         )
-        return drive.steps(self._at)
 
     def _write_labels(self) -> None:
-        if self.stream.plan.consensus == "plain":
-            self._staging.commit()
+        if not self._staged:
+            self._sink.commit()
             return
         assert self.pool is not None
         model, home = self.stream.model, self.folder.parts
@@ -306,8 +303,8 @@ class DaskRun(Run):
             home.mkdir(exist_ok=True)
         clusters = model.labels_of(np.arange(model.total.n_clusters, dtype=np.int32))
         given = (str(home.absolute()), clusters, model.clusters.n_clusters)
-        asked = [self.pool.submit(tasks.cluster_part, part, *given) for part in self._staging.ended()]
-        self._staging.commit(self.pool.gather(asked))
+        asked = [self.pool.submit(tasks.cluster_part, part, *given) for part in self._sink.ended()]
+        self._sink.commit(self.pool.gather(asked))
 
     @property
     def estimator(self) -> OPIMC:

@@ -15,7 +15,7 @@ from viewpass.core.initialise import begin_plain
 from viewpass.core.model import Model, Plan, widened
 from viewpass.core.state.view_weights import learnt_weights
 from viewpass.core.step.chunk_step import Outcome, Rules
-from viewpass.engine.local import too_few
+from viewpass.engine.run import too_few
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array
 from viewpass.store.container.fields import Fields

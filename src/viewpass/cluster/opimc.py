@@ -5,21 +5,20 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import Any, Self
 
-import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from viewpass.cluster.anchored import LABELS, AnchoredClusterer
-from viewpass.cluster.base import narrated, whole
+from viewpass.cluster.base import narrated
 from viewpass.cluster.validation import check_whole, plan_of
-from viewpass.core.model import label
 from viewpass.core.stream import Stream
-from viewpass.engine.local import run, too_few
+from viewpass.engine.run import Callback, LocalSteps, check_passes, run_to_end, too_few
+from viewpass.engine.sinks import LabelArray, LabelList
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array, Labels
 from viewpass.sources.source import Source
 from viewpass.store.container.fields import Fields
 from viewpass.store.state.stream import pack_stream, unpack_stream
-from viewpass.views.chunk import Chunk, Schema
+from viewpass.views.chunk import Schema
 from viewpass.views.seeds import as_generator
 
 
@@ -222,114 +221,101 @@ class OPIMC(AnchoredClusterer):
         self.n_threads = n_threads
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, observed: Any = None) -> Self:
-        """Cluster the rows, from nothing.
+    def fit(self, X: Any, y: Any = None, observed: Any = None, *, callback: Callback | None = None) -> Self:
+        """Cluster the rows, forgetting what was learnt before.
 
         Parameters
         ----------
         X : list, tuple or dict of 2-D arrays or CSR matrices; a source; or one 2-D array
-            One matrix a view, row i of each the same item; `vp.scan(...)` for files, tables and
+            One matrix per view, row i of each the same item; `vp.scan(...)` for files, tables and
             streams; `vp.frames(...)`; or an array that `views=` cuts into blocks.
         y : ignored
         observed : (n, n_views) array of bool, optional
             Which views a row has.
+        callback : callable, optional
+            Called after every step with the progress (`pass_number`, `n_passes`, `n_rows_read`, `n_rows`,
+            `loss`). If it returns True, reading ends there: the model and its labels are those of the
+            rows read so far.
 
         Returns
         -------
         self
         """
+        fresh, source = self._prepare(X, observed)
+        check_passes(source, self.n_passes)
+        stream, sink = fresh._learnt, LabelArray(source.n_rows, keep_ids=source.row_ids is None)
+        with narrated(self.verbose):
+            steps = LocalSteps(stream, source, sink, self.chunk_size)
+            run_to_end(steps, sink, self.n_passes, n_rows=source.n_rows, callback=callback)
+            fresh._take_centres_of_rows(sink.labels(stream.n_rows))
+            if self.compute_labels and source.rereadable:
+                fresh.labels_ = fresh._labels_of(source, stream.n_rows)
+        fresh._count_features(stream.schema)
+        ids = sink.row_ids if source.row_ids is None else source.row_ids
+        if ids is not None:
+            fresh.row_ids_ = ids[: stream.n_rows]
+        self._become(fresh)
+        return self
+
+    def partial_fit(
+        self, X: Any, y: Any = None, observed: Any = None, *, callback: Callback | None = None
+    ) -> Self:
+        """Learn from one more chunk: all rows of X, in one step.
+
+        Calling it with the chunks of a data set one by one is `fit` with `n_passes=1`, to the bit. While
+        rows are collected for the warm-up, attributes and `predict` come from a provisional start.
+        `stream_labels_` are the labels of this chunk.
+
+        A table of `vp.scan` is read in chunks of `chunk_size`, one after the other; if one of them is
+        refused, nothing has been learnt. `callback` is as in `fit`.
+        """
+        begun = hasattr(self, "_learnt")
+        if begun:
+            self._validate()
+            fresh, source = self, self._read(X, observed, reset=False)
+            one_step = source.in_memory and callback is None  # which changes nothing if it fails
+            stream = self._learnt if one_step else self._learnt.twin()
+            stream.workspace = self._workspace(source)
+        else:
+            fresh, source = self._prepare(X, observed, whole=False)
+            stream = fresh._learnt
+        size = (source.n_rows if source.in_memory else None) or self.chunk_size
+        sink = LabelList()
+        steps = LocalSteps(stream, source, sink, size, keep=True)
+        run_to_end(steps, sink, 1, n_rows=source.n_rows, callback=callback, whole=False)
+        if not steps.n_read:
+            raise DataError("the data has no rows (0 samples): at least one is needed.")
+        for name in LABELS:  # during the warm-up they are computed when asked for
+            fresh.__dict__.pop(name, None)
+        fresh._learnt, fresh._n_last = stream, steps.n_read
+        if stream.started:
+            fresh._take_centres_of_rows(sink.labels(steps.n_read), by_chunk=True)
+        fresh._count_features(stream.schema)
+        if sink.row_ids is not None:
+            fresh.row_ids_ = sink.row_ids
+        self._become(fresh)
+        return self
+
+    def _validate(self) -> None:
         self._validate_params()
         check_whole(self.n_clusters, "n_clusters")
+
+    def _prepare(self, X: Any, observed: Any, *, whole: bool = True) -> tuple[Self, Source]:
+        """Validate settings and data, and give a copy with a new stream: where every fit begins."""
+        self._validate()
         fresh = self._blank()
         source = fresh._read(X, observed, reset=True)
-        stream = fresh._learnt = fresh._new_stream(source)
-        least = stream.plan.n_clusters or 1
-        if source.n_rows is not None and source.n_rows < least:
+        plan = plan_of(fresh, fresh.view_names_in_)
+        fresh._learnt = Stream(plan, as_generator(self.random_state), fresh._workspace(source))
+        least = plan.n_clusters or 1
+        if whole and source.n_rows is not None and source.n_rows < least:
             raise DataError(too_few(source.n_rows, least))
-        with narrated(self.verbose):
-            read = run(stream, source, chunk_size=self.chunk_size, n_passes=self.n_passes)
-            fresh._take_centres_of_rows(read.labels)
-            if self.compute_labels and source.rereadable:
-                fresh.labels_ = fresh._labels_of(source)
-        if not fresh._cut_by_views:  # lists show their length in reading
-            fresh.n_features_in_ = sum(width or 0 for width in stream.schema.widths)
-        if read.row_ids is not None:
-            fresh.row_ids_ = read.row_ids
-        self._become(fresh)
-        return self
-
-    def partial_fit(self, X: Any, y: Any = None, observed: Any = None) -> Self:
-        """Read one chunk: all rows of X, in one step.
-
-        Feeding the chunks of a data set one by one is `fit` with `n_passes=1`, to the bit. While
-        a warm-up gathers, the attributes and `predict` come from a provisional start of the rows
-        so far. `stream_labels_` are the labels of this chunk.
-
-        A table of `vp.scan` is read in chunks of `chunk_size`, one after the other; if one of them
-        is refused, none has been learnt from.
-        """
-        self._validate_params()
-        check_whole(self.n_clusters, "n_clusters")
-        begun = hasattr(self, "_learnt")
-        fresh = self if begun else self._blank()
-        source = fresh._read(X, observed, reset=not begun)
-        if not source.in_memory:
-            return self._learn_all(fresh, source, begun=begun)
-        stream = self._learnt if begun else fresh._new_stream(source)
-        chunk = whole(source)
-        if not stream.started:  # gathered rows outlive this call: the caller's array may not
-            chunk = chunk.copy()
-        decided = stream.learn(chunk)
-        fresh._learnt = stream
-        for name in LABELS:  # while gathering they are worked out when asked for
-            fresh.__dict__.pop(name, None)
-        if decided is not None:
-            fresh._take_centres_of_rows(decided.labels[-chunk.n_rows :], by_chunk=True)
-        if not fresh._cut_by_views:  # a view that was absent so far may have shown its columns
-            fresh.n_features_in_ = sum(width or 0 for width in stream.schema.widths)
-        if chunk.row_ids is not None:
-            fresh.row_ids_ = chunk.row_ids
-        self._become(fresh)
-        return self
-
-    def _learn_all(self, fresh: Self, source: Source, *, begun: bool) -> Self:
-        """Go on with the chunks of a source, on a copy of the stream."""
-        stream = self._learnt.twin() if begun else fresh._new_stream(source)
-        labels: list[Labels] = []
-        ids: list[Array] = []
-        waiting: list[Chunk] = []
-        n_rows = 0
-        for chunk in source.chunks(self.chunk_size):
-            if not stream.started:
-                chunk = chunk.copy()
-            decided = stream.learn(chunk)
-            n_rows += chunk.n_rows
-            waiting = [*waiting, chunk] if decided is None else []
-            labels += [] if decided is None else [decided.labels]
-            ids += [] if chunk.row_ids is None else [chunk.row_ids]
-        if not n_rows:
-            raise DataError("the data has no rows (0 samples): at least one is needed.")
-        labels += [label(chunk, stream.model, stream.workspace) for chunk in waiting]
-        state = {name: value for name, value in fresh.__dict__.items() if name not in LABELS}
-        state["_learnt"] = stream
-        state["n_features_in_"] = sum(width or 0 for width in stream.schema.widths)
-        if ids:
-            state["row_ids_"] = np.concatenate(ids)
-        self.__dict__ = state
-        if waiting:
-            self.stream_labels_ = self.labels_ = np.concatenate(labels)[-n_rows:]
-        else:
-            self._take_centres_of_rows(np.concatenate(labels)[-n_rows:], by_chunk=True)
-        return self
+        return fresh, source
 
     def fit_predict(self, X: Any, y: Any = None, observed: Any = None) -> Labels:
         """Fit, then give `labels_`, or `stream_labels_` where those are not made."""
         self.fit(X, observed=observed)
         return self.labels_ if "labels_" in self.__dict__ else self.stream_labels_
-
-    def _new_stream(self, source: Source) -> Stream:
-        plan = plan_of(self, self.view_names_in_)
-        return Stream(plan, as_generator(self.random_state), self._workspace(source))
 
     def _fitted_schema(self) -> Schema:
         return self._learnt.schema

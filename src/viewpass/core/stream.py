@@ -1,10 +1,10 @@
-"""Algorithm 1 as something that is fed: chunks go in, labels come out, the state stays small."""
+"""Streaming driver of Algorithm 1: takes chunks, updates statistics and centres, gives labels."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import copy, deepcopy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,11 +29,25 @@ from viewpass.views.scaling import Scaling
 MOST_COPIED = 4096  # rows that are scaled at once
 
 
-class Stream:
-    """Reads each row once and keeps two sums a view.
+@dataclass(frozen=True)
+class ChunkResult:
+    """What one or more chunks leave behind, wherever their rows were processed."""
 
-    `learn` a chunk and get the labels of the rows it decided (none while the warm-up gathers);
-    `finish` decides what is still gathered; `relearn` is the same for further passes.
+    schema: Schema
+    total: Statistics  # with these rows
+    centres: Centres
+    links: Integers | None  # edge weights of the anchor graph, with these rows
+    n_rows: int  # new rows; 0 in the second pass and later
+    n_without_views: int  # among them
+    n_iter: int
+    losses: Sequence[float]  # average loss after each chunk
+
+
+class Stream:
+    """Reads each row once and keeps two sums per view.
+
+    `learn` takes a chunk and gives the labels of the rows it decided (none while rows are collected for
+    the warm-up); `finish` decides the rows still collected; `relearn` is for the second pass and later.
     """
 
     def __init__(self, plan: Plan, rng: np.random.Generator, workspace: Workspace) -> None:
@@ -46,20 +60,20 @@ class Stream:
         self._n_gathered = 0  # rows among them that have a view
         self._guess: Stream | None = None
         self._n_rows = 0
-        self._n_unseen = 0
+        self._n_without_views = 0
         self._reservoir = Reservoir()
 
     @property
     def state(self) -> StreamState:
         """Where the stream stands; setting it lets a new stream go on from there."""
-        counts = self._n_gathered, self._n_rows, self._n_unseen
+        counts = self._n_gathered, self._n_rows, self._n_without_views
         return StreamState(self._schema, self._model, tuple(self._gathered), *counts, self._reservoir)
 
     @state.setter
     def state(self, at: StreamState) -> None:
         self._schema, self._model, self._guess = at.schema, at.model, None
         self._gathered, self._n_gathered = list(at.gathered), at.n_gathered
-        self._n_rows, self._n_unseen = at.n_rows, at.n_without_views
+        self._n_rows, self._n_without_views = at.n_rows, at.n_without_views
         self._reservoir = at.reservoir
 
     @property
@@ -90,9 +104,9 @@ class Stream:
         return guess._model
 
     @property
-    def gathering(self) -> Chunk | None:
-        """The chunk read last, if it waits for the warm-up to be complete."""
-        return self._gathered[-1] if self._gathered else None
+    def gathered(self) -> Sequence[Chunk]:
+        """Chunks that wait for the warm-up to be complete."""
+        return self._gathered
 
     def twin(self) -> Stream:
         """A stream that goes on from here by itself: this one stays as it is."""
@@ -180,7 +194,7 @@ class Stream:
             mine = None if labels is None else labels[n_done:]
             decided = self._learn_several(rest, size, mine) if scaled and rest.n_rows > size else None
             if decided is None:
-                one = rest.cut(0, min(size, rest.n_rows))
+                one = rest if rest.n_rows <= size else rest.cut(0, size)
                 if mine is not None:
                     again = self._relearn_scaled if scaled else self.relearn
                     yield again(one, mine[: one.n_rows])
@@ -254,6 +268,25 @@ class Stream:
         )
         return self._commit(blank, outcome, rows, schema)
 
+    def commit(self, before: Model, result: ChunkResult) -> None:
+        """Take over what chunks have left behind: the one place where the model changes."""
+        result.total.check_room()
+        self._n_rows += result.n_rows
+        self._n_without_views += result.n_without_views
+        self._model = replace(
+            before,
+            schema=result.schema,
+            total=result.total,
+            centres=result.centres,
+            links=result.links,
+            n_rows=self._n_rows,
+            n_without_views=self._n_without_views,
+            n_iter=before.n_iter + result.n_iter,
+        )
+        self._model.loss_curve.extend(result.losses)
+        self._schema = result.schema
+        self._gathered, self._n_gathered, self._guess = [], 0, None
+
     def _commit(
         self,
         before: Model,
@@ -264,38 +297,26 @@ class Stream:
         again: bool = False,
         size: int | None = None,
     ) -> Assigned:
-        """Take over what chunks of `size` rows (None: one chunk) have left."""
-        settled, held = outcome, self._reservoir
+        """Let the reservoir follow, then commit chunks of `size` rows (None: one chunk)."""
+        settled, reservoir, n_before = outcome, self._reservoir, self._n_rows
+        n_done, n_new, n_without_views = len(outcome.labels), 0, 0
+        read = np.full(len(outcome.losses), n_before)
         if not again:
-            settled, held = held.follow(
+            settled, reservoir = reservoir.follow(
                 outcome, self.plan.rules, self.workspace, reference=self.plan.reference
             )
-        settled.total.check_room()
-        n_done, n_chunks = len(outcome.labels), len(outcome.losses)
-        read = np.full(n_chunks, self._n_rows)
-        n_rows, n_without_views = self._n_rows, self._n_unseen
-        if not again:
-            read += np.minimum((size or n_done) * np.arange(1, n_chunks + 1), n_done)
-            n_rows += n_done
-            n_without_views += int((~(rows.inverse[:, :n_done] > 0).any(axis=0)).sum())
-        self._model = replace(
-            before,
-            schema=schema,
-            total=settled.total,
-            centres=settled.centres,
-            n_rows=n_rows,
-            n_without_views=n_without_views,
-            n_iter=settled.n_iter + before.n_iter,
-        )
-        losses = outcome.losses if settled is outcome else settled.losses
-        self._model.loss_curve.extend((losses / read).tolist())
+            n_new = n_done
+            n_without_views = int((~(rows.inverse[:, :n_done] > 0).any(axis=0)).sum())
+            read += np.minimum((size or n_done) * np.arange(1, len(read) + 1), n_done)
+        losses = (settled.losses / read).tolist()
+        sums = settled.total, settled.centres, before.links
+        result = ChunkResult(schema, *sums, n_new, n_without_views, settled.n_iter, losses)
+        self.commit(before, result)
         if again:
-            self._reservoir = held.decided(rows.chunk.start, outcome.labels)
+            self._reservoir = reservoir.decided(rows.chunk.start, outcome.labels)
         elif self.plan.reservoir:
-            held = held.drawn(rows, outcome.labels, self._n_rows, self.plan.reservoir, self.rng)
-            self._reservoir = held
-        self._schema, self._n_rows, self._n_unseen = schema, n_rows, n_without_views
-        self._gathered, self._n_gathered, self._guess = [], 0, None
+            given = rows, outcome.labels, n_before, self.plan.reservoir, self.rng
+            self._reservoir = reservoir.drawn(*given)
         return Assigned(rows.chunk.start, outcome.labels, outcome.margins, rows, outcome.centres)
 
     def _linked(self, chunk: Chunk, *, again: bool = False) -> Integers | None:
@@ -315,7 +336,7 @@ class Stream:
         chunk = rows.chunk
         self._schema = schema
         self._n_rows += chunk.n_rows
-        self._n_unseen += chunk.n_rows
+        self._n_without_views += chunk.n_rows
         n_clusters = self.plan.n_clusters or 1
         nobody, no_margins = np.full(chunk.n_rows, -1, dtype=np.int32), np.full(chunk.n_rows, np.inf)
         return Assigned(chunk.start, nobody, no_margins, rows, Centres.none(n_clusters, rows.n_views))
@@ -336,6 +357,6 @@ class Stream:
                 Scaling.none(len(schema.names)),
                 self.plan.rules.alpha,
                 self._n_rows,
-                self._n_unseen,
+                self._n_without_views,
             )
         return guess

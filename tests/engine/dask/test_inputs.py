@@ -119,7 +119,7 @@ def test_what_is_refused(client, files, local, tmp_path):
         vp.dask.fit(model, [da.zeros((10, 2)), np.zeros((10, 2))], client=client)
     with pytest.raises(vp.SettingError, match="n_workers=True"):
         vp.dask.fit(model, files, client=client, n_workers=True)
-    with pytest.raises(vp.SettingError, match="out= goes with"):
+    with pytest.raises(vp.SettingError, match="out= needs"):
         vp.dask.fit(model, VIEWS, client=client, out=tmp_path / "x")
     with pytest.raises(vp.SettingError, match="centres of shape"):
         vp.dask.fit(ours(init=[np.zeros((4, 3)), np.zeros((4, 7))], scale="unit"), files, client=client)

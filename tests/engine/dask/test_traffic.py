@@ -11,7 +11,7 @@ import pytest
 
 import viewpass as vp
 from clusters import made_rows, write_files
-from viewpass.engine.dask.round import FEW, Round
+from viewpass.engine.dask.round import FEW_BLOCKS, Round
 from viewpass.engine.dask.tasks import open_block
 
 WIDTH, N_CLUSTERS, COLUMNS = 2, 10, (1200, 900)
@@ -68,7 +68,9 @@ def test_workers_pass_centres_on_and_no_rows(client, tmp_path, width, n_passes):
         for key, n_bytes in (pair for one in found for pair in one.items()):
             if "_block-" in key:  # without its rows, see below
                 continue
-            if width > FEW and any(f"viewpass_{task}-" in key for task in ("look", "measured", "follow")):
+            if width > FEW_BLOCKS and any(
+                f"viewpass_{task}-" in key for task in ("assign", "measured", "follow")
+            ):
                 assert n_bytes <= one + 4000  # sums, where workers add them up
                 continue
             assert "viewpass_hold" in key  # centres, and where the files are: neither rows nor labels

@@ -1,4 +1,4 @@
-"""Rows on a worker. What travels is where they are found; they are read where they are needed."""
+"""Blocks of rows on a worker. What is sent is where to find them; they are read where they are needed."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from viewpass.views.scaling import Scaling
 
 
 class Block:
-    """Consecutive rows of the data, as a share of a round.
+    """Consecutive rows of the data: one shard of a round.
 
-    Sent to another worker, or put on disk by Dask for want of memory, it leaves its rows behind (if
-    there is a source to read them from again) and what it has decided of them: both are made anew.
+    When it is sent to another worker, or spilled to disk, its rows (if there is a source to read them
+    from again) and their last assignment are left behind, and made again.
     """
 
     _known: tuple[str, Labels] | None  # the name of centres, and the labels by them
@@ -39,7 +39,7 @@ class Block:
     def in_scale(self, scaling: Scaling) -> Block:
         """The same rows in a scale; this block stays as it is."""
         other = Block(self.start, self.size, self._source, self._chunk, scaling)
-        other._at_hand, other._known = self.chunk(), self._known
+        other._read_before, other._known = self.chunk(), self._known
         return other
 
     def cut(self, start: int, size: int) -> Block:
@@ -48,45 +48,45 @@ class Block:
         part = self.chunk().cut(first, min(first + size, self.chunk().n_rows))
         given = None if self._chunk is None else part
         other = Block(start, size, self._source, given, self._scaling)
-        other._at_hand = part
+        other._read_before = part
         if self._known is not None:
             name, labels = self._known
             other._known = name, labels[first : first + part.n_rows]
         return other
 
     def know(self, stage: str, start: int, labels: Labels) -> None:
-        """Remember where these rows belong under some centres, from labels of the rows from `start` on."""
+        """Remember the labels under some centres, given those of the rows from `start` on."""
         first, n_rows = self.start - start, self.chunk().n_rows
         if first >= 0 and first + n_rows <= len(labels):
             self._known = stage, labels[first : first + n_rows]
 
     def known(self, stage: str) -> Labels | None:
-        """Where the rows belong under these centres, if that was found here."""
+        """The labels under these centres, if they are remembered."""
         return self._known[1] if self._known is not None and self._known[0] == stage else None
 
     def _forget(self) -> None:
         self.lock = threading.RLock()
         self._known = None
-        self._share: Shard | None = None
-        self._at_hand: Chunk | None = None  # rows that were read for another, until they are scaled
+        self._shard: Shard | None = None
+        self._read_before: Chunk | None = None  # rows read by another block, until they are scaled
 
-    def share(self, n_threads: int) -> Shard:
-        """The rows, read if they are not here; `lock` must be held while they are worked on."""
+    def shard(self, n_threads: int) -> Shard:
+        """The rows, read if need be; `lock` must be held while they are used."""
         with self.lock:
-            if self._share is None:
+            if self._shard is None:
                 chunk = self.chunk()
-                self._at_hand = None
+                self._read_before = None
                 if self._scaling is not None:
                     chunk = self._scaling.apply(chunk, n_threads=n_threads)
-                self._share = Shard(MeasuredRows(chunk), n_threads)
-            return self._share
+                self._shard = Shard(MeasuredRows(chunk), n_threads)
+            return self._shard
 
     def chunk(self) -> Chunk:
         """The rows as they were given."""
-        if self._share is not None and self._scaling is None:
-            return self._share.rows.chunk
-        if self._at_hand is not None:
-            return self._at_hand
+        if self._shard is not None and self._scaling is None:
+            return self._shard.rows.chunk
+        if self._read_before is not None:
+            return self._read_before
         if self._chunk is not None:
             return self._chunk
         assert self._source is not None
@@ -100,10 +100,10 @@ class Block:
         return self._source.place(self.start, stop)
 
     def __sizeof__(self) -> int:
-        """Bytes in memory, by which Dask judges where to work and when memory is short."""
+        """Bytes in memory: Dask decides by them where to run tasks and when to spill."""
         held = self._chunk
-        if self._share is not None:
-            held = self._share.rows.chunk
+        if self._shard is not None:
+            held = self._shard.rows.chunk
         return 1000 if held is None else 1000 + sum(map(_n_bytes, held.views))
 
     def __getstate__(self) -> dict[str, Any]:

@@ -4,37 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import Protocol
 
 import numpy as np
 
 from viewpass.core.model import Model, widened
-from viewpass.core.state.centres import Centres, loss
+from viewpass.core.state.centres import Centres, loss, update
 from viewpass.core.state.statistics import Statistics, added
 from viewpass.core.step.chunk_step import Rules
-from viewpass.engine.dask.shards import Coordinator, Stage, Tally, means_of
-from viewpass.kernels.grid import Array, Floats, Integers
+from viewpass.core.stream import ChunkResult
+from viewpass.engine.dask.shards import Stage, Tally
+from viewpass.kernels.grid import STEP, Array, Floats, Integers, Mask
 from viewpass.views.chunk import Schema
 from viewpass.views.scaling import Scaling
 
 
 class Shards(Protocol):
-    """The shares of one chunk, asked together; each answer is the sum of theirs."""
+    """The shards of one chunk together; each result is the sum of theirs."""
 
-    def look(self, stage: Stage) -> Tally:
-        """New rows under the centres so far."""
+    def assign(self, stage: Stage) -> Tally:
+        """Assign new rows to the centres so far."""
 
     def measured(self, n_clusters: int) -> Tally:
-        """What the rows are."""
+        """Count the rows and views."""
 
     def follow(self, before: Stage | None, after: Stage) -> Tally:
-        """How rows move from the centres before, or from the labels of the last pass (None)."""
+        """Reassign rows; reports the moves from the centres (None: the labels of the last pass) before."""
 
     def links(self, stage: Stage) -> Integers:
-        """What anchors have in common by the rows."""
+        """Edge weights of the anchor graph from the rows."""
 
     def row_sums(self) -> Sequence[Statistics]:
-        """The sum of the rows of each share."""
+        """The sum of the rows of each shard."""
 
 
 def blank(schema: Schema, given: Sequence[Array], scaling: Scaling, alpha: float) -> Model:
@@ -45,70 +47,106 @@ def blank(schema: Schema, given: Sequence[Array], scaling: Scaling, alpha: float
 
 
 def expected(model: Model) -> Schema:
-    """What rows must be like: views that no row has had yet may have centres all the same."""
+    """The schema rows must fit: a view no row has had yet may already have given centres."""
     widths = zip(model.schema.widths, model.centres.widths(model.schema.widths), strict=True)
     return replace(model.schema, widths=tuple(width or other or None for width, other in widths))
 
 
 def first_stage(model: Model, name: str) -> Stage:
-    """The centres that new rows of the round of this name are first looked at by."""
-    return Stage(f"{name}.0", model.centres, mixed=model.links is not None)
+    """The centres that new rows of a round are first assigned by."""
+    return Stage(f"{name}.0", model.centres, linked=model.links is not None)
 
 
 def advance(
-    shares: Shards, model: Model, rules: Rules, name: str, *, again: bool, first: bool = False
-) -> tuple[Model, Stage]:
-    """Read one round (`again`: in a later pass, from its last labels); gives the model after it.
+    shards: Shards, model: Model, rules: Rules, name: str, *, again: bool, first: bool = False
+) -> tuple[ChunkResult, Stage]:
+    """Process one round, and give what it leaves behind for the stream to commit.
 
-    `first`: it is the first of its pass.
-
-    The stage returned is the one its labels are decided by. `name` tells rounds apart. The model given
-    stays as it was, but for its loss curve, which goes on.
+    `again`: in the second pass or later, from the labels of the pass before; `first`: the first round of
+    its pass. Labels are assigned by the centres of the stage returned. `name` tells rounds apart.
     """
-    n_clusters = model.total.n_clusters
     stage = first_stage(model, name)
-    tally = shares.measured(n_clusters) if again else shares.look(stage)
+    tally = shards.measured(model.total.n_clusters) if again else shards.assign(stage)
     schema = model.schema.merged(tally.schema)
     total = added(widened(model.total, schema), tally.change)
-    n_rows, n_without_views = model.n_rows, model.n_without_views
-    if not again:
-        n_rows, n_without_views = n_rows + tally.n_rows, n_without_views + tally.n_rows - tally.n_seen
+    n_new, n_without_views = (0, 0) if again else (tally.n_rows, tally.n_rows - tally.n_seen)
     if tally.n_seen:
-        lead = Coordinator(total, model.centres, tally.seen, rules)
-        stage = settle(lead, shares, stage, name, again=again)
-        value, n_iter = lead.loss, lead.n_iter
+        coordinator = Coordinator(total, model.centres, tally.seen, rules)
+        stage = settle(coordinator, shards, stage, name, again=again)
+        value, n_iter = coordinator.loss, coordinator.n_iter
     else:
         value, n_iter = loss(model.centres, total, rules.alpha), 0
-    total.check_room()
-    if n_rows > n_without_views:  # rows without any view before all others are passed over
-        model.loss_curve.append(value / n_rows)
+    n_rows = model.n_rows + n_new
+    none_seen = n_rows == model.n_without_views + n_without_views  # the curve begins with the first view
+    losses = [] if none_seen else [value / n_rows]
     links = model.links
     if links is not None:  # every pass counts its own
-        mine = shares.links(stage) if again else tally.links
+        mine = shards.links(stage) if again else tally.links
         assert mine is not None
         links = mine if again and first else links + mine
-    after = replace(
-        model,
-        schema=schema,
-        total=total,
-        centres=stage.centres,
-        n_rows=n_rows,
-        n_without_views=n_without_views,
-        n_iter=model.n_iter + n_iter,
-        links=links,
-    )
-    return after, stage
+    result = ChunkResult(schema, total, stage.centres, links, n_new, n_without_views, n_iter, losses)
+    return result, stage
 
 
-def settle(lead: Coordinator, shares: Shards, stage: Stage, name: str, *, again: bool) -> Stage:
-    """Centres and labels in turn until they stand still; gives the last centres."""
+def settle(coordinator: Coordinator, shards: Shards, stage: Stage, name: str, *, again: bool) -> Stage:
+    """Update centres and reassign rows in turn until the chunk has converged; gives the last centres."""
     means: Sequence[Floats | None] | None = None
     before = None if again else stage
     while True:
-        if means is None and lead.wants_mean():
-            means = means_of(shares.row_sums())
-        lead.update(means or [None] * len(lead.centres.values))
-        stage = Stage(f"{name}.{lead.n_iter}", lead.centres)
-        if lead.take(shares.follow(before, stage)):
+        if means is None and coordinator.wants_mean():
+            means = means_of(shards.row_sums())
+        coordinator.update(means or [None] * len(coordinator.centres.values))
+        stage = Stage(f"{name}.{coordinator.n_iter}", coordinator.centres)
+        if coordinator.take(shards.follow(before, stage)):
             return stage
         before = stage
+
+
+class Coordinator:
+    """The inner iterations of a chunk from its sums alone: `update`, let the shards reassign, `take`."""
+
+    def __init__(self, total: Statistics, centres: Centres, seen: Mask, rules: Rules) -> None:
+        self.total, self.centres = total, centres
+        self.loss = 0.0
+        self.n_iter = 0
+        self._seen, self._rules = seen, rules
+        self._changed: Mask = np.ones(total.n_clusters, dtype=bool)
+        self._last_loss: float | None = None
+
+    def wants_mean(self) -> bool:
+        """Whether the next update fills a centre with the mean of the chunk."""
+        if self._rules.fill is None:
+            return False
+        for v in np.flatnonzero(self._seen):
+            empty = self.total.counts[v] == 0
+            if self.centres.values[v] is None and empty.any():
+                return True
+            if self.centres.values[v] is not None and (self._changed & empty & ~self.centres.known[v]).any():
+                return True
+        return False
+
+    def update(self, means: Sequence[Floats | None]) -> None:
+        """Eq. 13; `means` of the views fill clusters without rows that never had a centre."""
+        self.n_iter += 1
+        given = self.total, self._seen, self.centres, self._changed, self._rules.alpha
+        self.centres = update(*given, fill=self._rules.fill is not None, means=means)
+
+    def take(self, tally: Tally) -> bool:
+        """Add what the shards report; says whether the chunk has converged."""
+        self.total.flat += tally.change.widened(self.total.widths).flat
+        self.total.flat_counts += tally.change.flat_counts
+        self._changed = tally.touched
+        self.loss = loss(self.centres, self.total, self._rules.alpha, tally.touched)
+        last, self._last_loss = self._last_loss, self.loss
+        if not tally.touched.any() or self.n_iter >= self._rules.max_iter:
+            return True
+        return last is not None and abs(self.loss - last) < self._rules.tol * abs(last)
+
+
+def means_of(sums: Sequence[Statistics]) -> list[Floats | None]:
+    """The mean of a chunk's observed rows in each view, from the sums of its shards."""
+    total = reduce(added, sums)
+    return [
+        steps[0] * STEP / int(counts[0]) if counts[0] else None
+        for steps, counts in zip(total.steps, total.counts, strict=True)
+    ]

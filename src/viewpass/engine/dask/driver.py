@@ -1,4 +1,4 @@
-"""The driver: rounds one after the other, pass after pass. It holds centres and sums, never a row."""
+"""The driver of a Dask run: rounds of blocks, one after the other. It holds centres and sums, never a row."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import numpy as np
 from distributed import Future
 
 from viewpass.core.initialise import check_given
@@ -17,78 +18,98 @@ from viewpass.engine.dask.round import Round
 from viewpass.engine.dask.rows import Rows
 from viewpass.engine.dask.shards import Stage
 from viewpass.engine.dask.worker_pool import WorkerPool
-from viewpass.engine.local import check_enough
-from viewpass.engine.resumable import Position
+from viewpass.engine.run import Sink
 from viewpass.errors import DataError, SettingError
+from viewpass.kernels.grid import Array, Labels
 from viewpass.views.chunk import Schema
 from viewpass.views.scaling import Scaling
 
 
-class Sink(Protocol):
-    """Where the labels of blocks go: the driver's memory, or files that workers write."""
+class BlockSink(Sink, Protocol):
+    """A sink for blocks of rows that are on workers."""
 
-    def begin(self, number: int) -> None:
-        """A pass begins."""
-
-    task: Callable[..., Any]
-    """What brings a block's labels there: of the block, an order, the stage and the schema."""
+    task: Callable[..., Any]  # run where a block is: takes the block, its order, the stage and the schema
 
     def order(self, number: int, start: int) -> Any:
-        """What the task must know besides."""
+        """What else the task needs for the block that begins at row `start`."""
 
     def put(self, start: int, found: Any) -> None:
-        """What that task gave."""
+        """Keep what the task returned."""
 
     def last(self, start: int, stop: int) -> Any:
-        """Labels of rows in the pass before, or what gives them."""
+        """Labels of rows in the pass before, or a callable that reads them."""
+
+
+class MemorySink:
+    """Labels and ids in the driver's memory, four bytes per row."""
+
+    task = staticmethod(tasks.collect)
+
+    def __init__(self, n_rows: int) -> None:
+        self.labels: Labels = np.full(n_rows, -1, dtype=np.int32)
+        self._ids: dict[int, Array] = {}
+
+    def begin(self, number: int) -> None:
+        """Nothing to prepare."""
 
     def end(self) -> None:
-        """The pass is complete."""
+        """Nothing to close."""
+
+    def order(self, number: int, start: int) -> None:
+        """Nothing else is needed."""
+
+    def put(self, start: int, found: Any) -> None:
+        """Keep the labels of a block, and its ids."""
+        labels, ids = found
+        self.labels[start : start + len(labels)] = labels
+        if ids is not None:
+            self._ids[start] = ids
+
+    def last(self, start: int, stop: int) -> Labels:
+        """Labels of rows in the pass before."""
+        return self.labels[start:stop].copy()
+
+    @property
+    def row_ids(self) -> Array | None:
+        """Ids of the rows, in order, where reading showed them."""
+        return np.concatenate([self._ids[start] for start in sorted(self._ids)]) if self._ids else None
 
 
 @dataclass
-class Driver:
-    """One run of a stream over rows that workers hold.
+class DaskSteps:
+    """The steps of a run over rows that workers hold (engine/run.py has the loop).
 
-    `width` chunks of `size` rows are a round. It is fixed when the run begins, whatever workers come and
-    go: the result depends on it as it does on the chunk size of a local run.
+    A round is `width` blocks of `size` rows, and is one chunk of the stream. The width is fixed when the
+    run begins, whatever workers come and go: the result depends on it as on the chunk size of a local run.
     """
 
     pool: WorkerPool
     rows: Rows
     schema: Schema  # as far as it is known without reading
     stream: Stream
-    sink: Sink
+    sink: BlockSink
     size: int
     width: int
     n_passes: int
     watch: Callable[[Sequence[tasks.Worked]], None] = lambda worked: None
-    _coming: list[Round] = field(default_factory=list, init=False)  # opened ahead
+    _coming: list[Round] = field(default_factory=list, init=False)  # rounds opened ahead
     _scaling: Future[Any] | None = field(default=None, init=False)
 
-    def steps(self, at: Position) -> Iterator[Position]:
-        """Go on from `at`; gives the position after every round, and (number, 0) after every pass.
+    def learn(self, number: int, row: int) -> Iterator[int]:
+        """Learn from the rounds of a pass from `row` on."""
+        if number == 0 and not self.stream.started:
+            row = self._start()
+            if row:
+                yield row
+        while row < self.rows.n_rows:
+            row = self._round(number, row)
+            yield row
 
-        At each of these the stream and the sink belong together and may be put away.
-        """
-        for number in range(at.number, self.n_passes):
-            self.sink.begin(number)
-            row = at.row
-            if number == 0 and not self.stream.started:
-                row = self._start()
-                if row:
-                    yield Position(0, row)
-            while row < self.rows.n_rows:
-                row = self._round(number, row)
-                yield Position(number, row)
-            if number == 0:
-                check_enough(self.stream)
-            self.sink.end()
-            at = Position(number + 1)
-            yield at
+    def finish(self) -> None:
+        """Nothing is left: the start takes as many rounds as it needs."""
 
     def _open(self, row: int) -> Round:
-        """The blocks of a round: those opened ahead, if it is the one."""
+        """A round whose blocks are being read: the one opened ahead, if it begins here."""
         while self._coming:
             coming = self._coming.pop(0)
             if coming.start == row:
@@ -99,16 +120,16 @@ class Driver:
         return Round(self.pool, self.rows, row, self.size, self.width, **how)
 
     def _scaled(self, one: Round) -> Round:
-        """A round whose rows are as the centres see them."""
+        """The round with its rows in the scale the model has learnt."""
         scaling = self._model().scaling
         if not scaling.plain:
             if self._scaling is None:
-                self._scaling = self.pool.hold(scaling)
+                self._scaling = self.pool.store(scaling)
             one.scale(self._scaling)
         return one
 
     def _round(self, number: int, row: int) -> int:
-        """Read one round, while the rows of the next are being opened; gives the row after it."""
+        """Process one round while the next is being read; gives the row after it."""
         model = self._model()
         here = self._open(row)
         here.schema, here.watch = expected(model), self.watch
@@ -118,9 +139,9 @@ class Driver:
         if not self._coming and (following or number + 1 < self.n_passes):
             self._coming.append(self._scaled(self._round_at(following).open()))
         rules, name = self.stream.plan.rules, _name(number, row)
-        model, stage = advance(here, model, rules, name, again=number > 0, first=row == 0)
-        self._stand(model)
-        self._settle_labels([here], stage, number)
+        result, stage = advance(here, model, rules, name, again=number > 0, first=row == 0)
+        self.stream.commit(model, result)
+        self._put_labels([here], stage, number)
         return here.stop
 
     def _model(self) -> Model:
@@ -128,33 +149,35 @@ class Driver:
         assert model is not None
         return model
 
-    def _stand(self, model: Model) -> None:
+    def _begin_with(self, model: Model) -> None:
         self.stream.state = StreamState(model.schema, model, (), 0, model.n_rows, model.n_without_views)
 
-    def _settle_labels(self, rounds: Sequence[Round], stage: Stage, number: int) -> None:
-        """Have the blocks' labels brought to the sink."""
+    def _put_labels(self, rounds: Sequence[Round], stage: Stage, number: int) -> None:
+        """Bring the labels of the blocks to the sink."""
         asked: list[tuple[int, Future[Any]]] = []
         schema = expected(self._model())
         for one in rounds:
             orders = [self.sink.order(number, first) for first, _ in one.edges]
-            futures = one.ask(self.sink.task, one.stage(stage), schema, each=orders)
+            futures = one.submit(self.sink.task, one.stage(stage), schema, each=orders)
             asked += zip([first for first, _ in one.edges], futures, strict=True)
-        if number == 0 and self._coming:  # what is asked next does not depend on the labels
+        if number == 0 and self._coming:  # the next assignment does not depend on the labels
             coming = self._coming[0]
             if coming.start == rounds[-1].stop:
-                coming.look_ahead(first_stage(self._model(), _name(0, coming.start)), schema)
+                coming.assign_ahead(first_stage(self._model(), _name(0, coming.start)), schema)
         for (start, _), found in zip(asked, self.pool.gather([one for _, one in asked]), strict=True):
             self.sink.put(start, found)
 
     def _start(self) -> int:
-        """Make the first centres, by one worker; gives the row after those it was made of."""
+        """Initialise the centres on one worker; gives the row after those it used."""
         init = self.stream.plan.init
-        if isinstance(init, list):  # centres are given: the first round is one like all others
+        if isinstance(init, list):  # given centres: the first round is like all others
             plan = self.stream.plan
             if any(name != "unit" for name in plan.scale):
-                raise SettingError("centres as init= need scale='unit' here: no row was seen to learn one.")
+                raise SettingError(
+                    "centres as init= need scale='unit' here: there are no rows to learn a scale from."
+                )
             check_given(init, self.schema, plan.n_clusters or 0)
-            self._stand(blank(self.schema, init, Scaling.none(len(init)), plan.rules.alpha))
+            self._begin_with(blank(self.schema, init, Scaling.none(len(init)), plan.rules.alpha))
             return 0
         span = self.size * self.width
         n_rounds = max(1, -(-self.stream.plan.warmup // span))
@@ -170,8 +193,8 @@ class Driver:
             whole = stop == self.rows.n_rows
             given = ([each.whole for each in rounds], self.stream.plan, self.stream.rng, whole, n_threads)
             home = one[0] if one else None
-            asked = self.pool.submit(tasks.begin, *given, worker=home, rows=(0, stop))
-            # While one makes the start, the others read on; those beside it once it need not read.
+            asked = self.pool.submit(tasks.initialise, *given, worker=home, rows=(0, stop))
+            # While one worker initialises, the others read on; those on its machine once it has read.
             self._coming = [] if whole else [self._round_at(stop, workers=others)]
             if self._coming and self._coming[0].stop < self.rows.n_rows:
                 self._coming.append(self._round_at(self._coming[0].stop))
@@ -189,17 +212,17 @@ class Driver:
         self.stream.rng.bit_generator.state = begun.rng.bit_generator.state
         if begun.model is None:
             raise DataError("no row has a view: there is nothing to cluster.")
-        self._stand(begun.model)
+        self._begin_with(begun.model)
         used = [each for each in rounds if each.stop <= begun.model.n_rows]
         for each in used:
             each.cut()
             self._scaled(each)
         for coming in self._coming:
             self._scaled(coming.open())
-        self._settle_labels(used, Stage(tasks.STARTED, begun.model.centres), 0)
+        self._put_labels(used, Stage(tasks.STARTED, begun.model.centres), 0)
         return int(begun.model.n_rows)
 
 
 def _name(number: int, row: int) -> str:
-    """Of the round that begins with a row, in a pass."""
+    """The name of the round that begins at a row, in a pass."""
     return f"{number}.{row}"

@@ -1,4 +1,4 @@
-"""Labels under a model that does not change: every block by itself, whoever has time."""
+"""Prediction on a cluster: every block by itself, on whichever worker is free."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def label_blocks(
     pool: WorkerPool, rows: Rows, model: Model, size: int, task: Callable[..., Any], order: Any
 ) -> Iterator[tuple[int, Any]]:
     """Have `task` done for every block; gives its first row and what the task gave, in order."""
-    held = pool.hold(model)
+    held = pool.store(model)
     waiting: list[tuple[int, Any]] = []
     for start in range(0, rows.n_rows, size):
         workers: list[str | None] = [*pool.workers()] or [None]

@@ -47,7 +47,7 @@ class FileRows:
     ) -> Future[Any]:
         """Have a worker read its rows."""
         if self._held is None:
-            self._held = pool.hold(self._source)
+            self._held = pool.store(self._source)
         return pool.submit(
             *(tasks.open_block, self._held, start, size, n_threads),
             worker=worker,

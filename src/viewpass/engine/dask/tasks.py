@@ -1,6 +1,6 @@
-"""What workers are asked to do. A task is a pure function of its arguments: it can be done again, anywhere.
+"""The tasks of workers: pure functions of their arguments, so that any can be run again, anywhere.
 
-A block remembers what it decided last, which only makes the next task quicker.
+A block remembers its last assignment, which only makes the next task faster.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ T = TypeVar("T")
 
 STARTED = "start"  # the name of the first centres
 
-_one_reads = threading.Lock()  # of a worker's tasks at a time: more would not be quicker
+_reading = threading.Lock()  # one task of a worker reads at a time: more would not be faster
 
 
 @dataclass(frozen=True)
 class Worked:
-    """Who worked on how many rows for how long."""
+    """Rows a worker processed, and the seconds it took."""
 
     worker: str
     n_rows: int
@@ -49,7 +49,7 @@ class Worked:
 
 @dataclass(frozen=True)
 class Report:
-    """The tally of some blocks, and who worked on them."""
+    """The tally of some blocks, and which workers computed it."""
 
     tally: Tally
     worked: tuple[Worked, ...]
@@ -59,8 +59,8 @@ class Report:
 
 
 @dataclass(frozen=True)
-class Begun:
-    """A start: what was learnt from the first rows, and where the random numbers stand."""
+class Initialised:
+    """An initialised model, and the state of the random generator after it."""
 
     schema: Schema
     model: Model | None  # None if more rows are needed
@@ -68,7 +68,7 @@ class Begun:
 
 
 class Call:
-    """A function with all of its arguments but those that are in the cluster."""
+    """A function with all of its arguments except those stored in the cluster."""
 
     def __init__(self, function: Callable[..., Any], given: Sequence[Any]) -> None:
         self.function = function
@@ -76,31 +76,31 @@ class Call:
         self.places = [place for place, one in enumerate(given) if isinstance(one, Future)]
 
     def __call__(self, *found: Any) -> Any:
-        """Ask, with what was in the cluster."""
+        """Call it with those as well."""
         given = list(self.given)
         for place, one in zip(self.places, found, strict=True):
             given[place] = one
         return self.function(*given)
 
 
-def hold(value: T) -> T:
-    """Have a value in the cluster: made anew from the graph if the worker that holds it is lost."""
+def store(value: T) -> T:
+    """Store a value in the cluster: the graph makes it again if the worker that holds it is lost."""
     return value
 
 
 def open_block(source: Source, start: int, size: int, n_threads: int = 1) -> Block:
-    """Read rows; they stay with the worker, which goes on answering meanwhile."""
+    """Read rows; they stay with the worker, which can run other tasks meanwhile."""
     with suppress(ValueError):  # not on a worker
         secede()
     block = Block(start, size, source)
-    with _one_reads, decoding(n_threads), at_work(block):
+    with _reading, decoding(n_threads), locked(block):
         pass
     return block
 
 
 @contextmanager
 def decoding(n_threads: int) -> Iterator[None]:
-    """So many threads for decoding, if this worker has fewer."""
+    """Decode with this many threads, if the worker has fewer."""
     try:
         import pyarrow as pa
     except ImportError:
@@ -118,54 +118,54 @@ def decoding(n_threads: int) -> Iterator[None]:
 
 
 def cut_block(whole: Block, start: int, size: int) -> Block:
-    """Some of the rows that a worker has."""
+    """Some of the rows of a block."""
     return whole.cut(start, size)
 
 
 def take_block(start: int, chunk: Chunk) -> Block:
-    """Rows that are handed over."""
+    """A block of rows that were sent."""
     return Block(start, chunk.n_rows, None, chunk)
 
 
-def look(block: Block, stage: Stage, schema: Schema) -> Report:
-    """New rows under the centres so far."""
-    return _told(block, lambda share: share.look(stage), schema)
+def assign(block: Block, stage: Stage, schema: Schema) -> Report:
+    """Assign new rows to the centres so far."""
+    return _report(block, lambda shard: shard.assign(stage), schema)
 
 
 def measured(block: Block, n_clusters: int, schema: Schema) -> Report:
-    """What the rows are."""
-    return _told(block, lambda share: share.measured(n_clusters), schema)
+    """Count the rows and views."""
+    return _report(block, lambda shard: shard.measured(n_clusters), schema)
 
 
 def follow(block: Block, before: Any, after: Stage) -> Report:
-    """How rows move from the centres before, or from their labels in the last pass."""
+    """Reassign rows; reports the moves from the centres before, or from their labels in the last pass."""
     if not isinstance(before, Stage):
         before = np.asarray(before() if callable(before) else before, dtype=np.int32)
-    return _told(block, lambda share: share.follow(before, after))
+    return _report(block, lambda shard: shard.follow(before, after))
 
 
 def links(block: Block, stage: Stage) -> Integers:
-    """What anchors have in common by the rows."""
-    with at_work(block) as share:
-        return share.links(stage)
+    """Edge weights of the anchor graph from the rows."""
+    with locked(block) as shard:
+        return shard.links(stage)
 
 
 def scaled(block: Block, scaling: Scaling) -> Block:
     """The rows in the scale that was learnt."""
     other = block.in_scale(scaling)
-    with at_work(other):
+    with locked(other):
         pass
     return other
 
 
 def row_sums(block: Block) -> Statistics:
     """The sum of the rows."""
-    with at_work(block) as share:
-        return share.row_sums()
+    with locked(block) as shard:
+        return shard.row_sums()
 
 
 def combine(reports: Sequence[Report]) -> Report:
-    """Add up; sums are exact, so the order is of no account."""
+    """Add up; sums are exact, so the order does not matter."""
     return reduce(add, reports)
 
 
@@ -174,50 +174,50 @@ def collect(block: Block, _order: None, stage: Stage, schema: Schema) -> tuple[L
     known = block.known(stage.name)
     if known is not None:
         return known, block.chunk().row_ids
-    with at_work(block) as share:
-        schema.merged(share.rows.chunk.schema)
-        return share.labels(stage), share.rows.chunk.row_ids
+    with locked(block) as shard:
+        schema.merged(shard.rows.chunk.schema)
+        return shard.labels(stage), shard.rows.chunk.row_ids
 
 
 def write_labels(block: Block, order: tuple[str, int], stage: Stage, schema: Schema) -> Any:
-    """Write what label files hold of the rows; gives a note of the part."""
+    """Write the rows of a label file; gives a record of the part."""
     from viewpass.store.labels.parts import write_part
 
     folder, n_clusters = order
-    with at_work(block) as share:
-        schema.merged(share.rows.chunk.schema)
-        rows = share.rows
-        decided = Assigned(block.start, share.labels(stage), np.empty(0), rows, stage.centres)
-        found = label_rows(decided, share.workspace)
+    with locked(block) as shard:
+        schema.merged(shard.rows.chunk.schema)
+        rows = shard.rows
+        decided = Assigned(block.start, shard.labels(stage), np.empty(0), rows, stage.centres)
+        found = label_rows(decided, shard.workspace)
         return write_part(Path(folder), block.start, found, rows.chunk.row_ids, n_clusters)
 
 
 def label_block(block: Block, _order: None, model: Model) -> Labels:
     """The clusters of rows under a model."""
-    with at_work(block) as share:
-        return label(share.rows.chunk, model, share.workspace)
+    with locked(block) as shard:
+        return label(shard.rows.chunk, model, shard.workspace)
 
 
 def write_clusters(block: Block, order: tuple[str, int], model: Model) -> Any:
-    """Write what label files hold of rows under a model; gives a note of the part."""
+    """Write the rows of a label file under a model; gives a record of the part."""
     from viewpass.store.labels.parts import write_part
 
     folder, n_clusters = order
-    with at_work(block) as share:
-        chunk = share.rows.chunk
-        found = cluster_rows(chunk, model, share.workspace)
+    with locked(block) as shard:
+        chunk = shard.rows.chunk
+        found = cluster_rows(chunk, model, shard.workspace)
         return write_part(Path(folder), block.start, found, chunk.row_ids, n_clusters)
 
 
 def cluster_part(labels: Any, folder: str, clusters: Labels, n_clusters: int) -> Any:
-    """Write a part once more, with clusters where it has centres; gives a note of it."""
+    """Write a part again with clusters in place of anchors; gives a record of it."""
     return labels.clustered(Path(folder), clusters, n_clusters)
 
 
-def begin(
+def initialise(
     rounds: Sequence[Block], plan: Plan, rng: np.random.Generator, whole: bool, n_threads: int
-) -> Begun:
-    """Start a stream with the first rounds, each of them one chunk; `whole`: there are no more rows."""
+) -> Initialised:
+    """Initialise a stream with the first rounds, each one chunk; `whole`: there are no more rows."""
     stream = Stream(plan, rng, Workspace(n_threads))
     decided = None
     for block in rounds:
@@ -229,11 +229,11 @@ def begin(
     if decided is not None:
         for block in rounds:
             block.know(STARTED, decided.start, decided.labels)
-    return Begun(stream.schema, stream.state.model, stream.rng)
+    return Initialised(stream.schema, stream.state.model, stream.rng)
 
 
 def n_threads() -> int:
-    """The threads of this worker: its one block at a time is worked on by all of them."""
+    """The threads of this worker, all of which process its one block at a time."""
     try:
         return int(get_worker().state.nthreads)
     except ValueError:  # not on a worker
@@ -241,11 +241,11 @@ def n_threads() -> int:
 
 
 @contextmanager
-def at_work(block: Block) -> Iterator[Shard]:
-    """The rows of a block, for one task at a time; what goes wrong names them."""
+def locked(block: Block) -> Iterator[Shard]:
+    """The rows of a block, for one task at a time; errors name them."""
     try:
         with block.lock:
-            yield block.share(n_threads())
+            yield block.shard(n_threads())
     except (ViewpassError, MemoryError):
         raise
     except Exception as problem:
@@ -253,12 +253,12 @@ def at_work(block: Block) -> Iterator[Shard]:
         raise DataError(f"{block.place()}: {type(problem).__name__}: {told}") from problem
 
 
-def _told(block: Block, question: Callable[[Shard], Tally], schema: Schema | None = None) -> Report:
+def _report(block: Block, compute: Callable[[Shard], Tally], schema: Schema | None = None) -> Report:
     began = time.perf_counter()
-    with at_work(block) as share:
+    with locked(block) as shard:
         if schema is not None:
-            schema.merged(share.rows.chunk.schema)
-        tally = question(share)
+            schema.merged(shard.rows.chunk.schema)
+        tally = compute(shard)
     try:
         worker = str(get_worker().address)
     except ValueError:

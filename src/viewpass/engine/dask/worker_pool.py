@@ -102,7 +102,7 @@ class WorkerPool:
         self._asked.add(future)
         return future
 
-    def ask(
+    def submit_each(
         self,
         function: Callable[..., Any],
         asked: Sequence[tuple[Any, ...]],
@@ -137,7 +137,7 @@ class WorkerPool:
         name = self._key("block", rows)
         with dask.config.set(LARGE):
             future = self.client.compute(
-                dask.delayed(tasks.hold, pure=False)(made, dask_key_name=name),
+                dask.delayed(tasks.store, pure=False)(made, dask_key_name=name),
                 workers=None if worker is None else [worker],
                 allow_other_workers=worker is not None,
                 optimize_graph=False,
@@ -150,9 +150,9 @@ class WorkerPool:
         about = "" if rows is None else f"-rows-{rows[0]}-{rows[1]}"
         return f"viewpass_{what}-{self._run}-{self._number}{about}"
 
-    def hold(self, value: Any) -> Future[Any]:
-        """Have a value in the cluster."""
-        return self.submit(tasks.hold, value)
+    def store(self, value: Any) -> Future[Any]:
+        """Store a value in the cluster."""
+        return self.submit(tasks.store, value)
 
     def total(self, reports: Sequence[Future[Any]]) -> tasks.Report:
         """Reports added up: by workers where there are many, so that the driver takes in few."""

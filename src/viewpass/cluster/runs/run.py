@@ -1,25 +1,25 @@
-"""A fit in a folder: labels on disk, checkpoints on the way, the same files after any crash."""
+"""A fit in a folder: labels on disk, checkpoints on the way, the same files after any crash and resume."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from viewpass.cluster.figures import figures
 from viewpass.cluster.opimc import OPIMC
 from viewpass.cluster.persistence import pack, unpack
-from viewpass.cluster.validation import check_whole
-from viewpass.core.model import Model
+from viewpass.cluster.runs.report import figures
+from viewpass.core.model import Assigned, Model
+from viewpass.core.step.workspace import Workspace
 from viewpass.core.stream import Stream
-from viewpass.engine.local import too_few
-from viewpass.engine.resumable import Position, advance
-from viewpass.errors import DataError, FileError, ViewpassError
+from viewpass.engine.labelling import label_rows
+from viewpass.engine.run import START, LocalSteps, Position, Progress, Steps, check_passes, progress, run
+from viewpass.errors import FileError, ViewpassError
 from viewpass.kernels.grid import Array, Integers
 from viewpass.sources.source import Source
 from viewpass.store.checkpoint import check_same, read_checkpoint, write_checkpoint
@@ -37,36 +37,34 @@ class StoppedError(ViewpassError):
 
 
 @dataclass(frozen=True)
-class Progress:
-    """How far a run is."""
-
-    at: Position
-    n_passes: int
-    n_rows: int | None  # of the data, where known
-    loss: float | None
-    sizes: Integers
-    began: Position
-
-
-@dataclass(frozen=True)
 class RunOptions:
-    """What whoever runs it wants besides the result."""
+    """How a run is watched and saved."""
 
-    every: int = 50
+    every: int = 50  # steps between checkpoints
     watch: Callable[[Progress], None] = lambda progress: None
     stopping: Callable[[], bool] = lambda: False
 
 
-class Staging:
-    """Labels and ids of a run until it ends: the sink of its engine."""
+class FileSink:
+    """Labels and ids of a run on disk until it ends."""
+
+    by_chunk = True
 
     def __init__(self, labels: LabelSink, ids: IdSink | None, folder: RunFolder) -> None:
         self.labels, self.ids, self._folder = labels, ids, folder
-        self.begin, self.end = labels.begin, labels.end
-        self.put, self.last = labels.put, labels.last
+        self.begin, self.end, self.last = labels.begin, labels.end, labels.last
+
+    @property
+    def sizes(self) -> Integers:
+        """Rows per centre so far."""
+        return self.labels.sizes
+
+    def put(self, assigned: Assigned, workspace: Workspace) -> None:
+        """Keep the labels of rows, with their distances and margins."""
+        self.labels.put(assigned.start, label_rows(assigned, workspace))
 
     def put_ids(self, ids: Array | None) -> None:
-        """Keep the ids of the next rows."""
+        """Keep the ids of rows."""
         if ids is None:
             return
         if self.ids is None:
@@ -74,24 +72,24 @@ class Staging:
         self.ids.put(ids)
 
     def sync(self) -> None:
-        """Have all of it on the disk."""
+        """Write all of it to the disk."""
         self.labels.sync()
         if self.ids is not None:
             self.ids.sync()
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         self.labels.close()
         if self.ids is not None:
             self.ids.close()
 
     def packed(self) -> dict[str, Any]:
-        """What a checkpoint must know."""
+        """What a checkpoint stores."""
         return {"labels": self.labels.packed(), "ids": self.ids and self.ids.extent.packed()}
 
     @classmethod
-    def resumed(cls, folder: RunFolder, n_clusters: int, stored: Fields) -> Staging:
-        """As the checkpoint says it was."""
+    def resumed(cls, folder: RunFolder, n_clusters: int, stored: Fields) -> FileSink:
+        """As it was when the checkpoint was written."""
         labels = LabelSink.resumed(folder.staging, n_clusters, stored.part("labels"))
         ids = None
         try:
@@ -107,49 +105,42 @@ class Run:
     """One estimator over one source, in one folder."""
 
     def __init__(self, estimator: OPIMC, data: Source, folder: RunFolder) -> None:
-        estimator._validate_params()
-        check_whole(estimator.n_clusters, "n_clusters")
         self.folder = folder
-        self._estimator = estimator._blank()
-        self._source = self._estimator._read(data, None, reset=True)
-        stream = self._estimator._learnt = self._estimator._new_stream(self._source)
-        least = stream.plan.n_clusters or 1
-        if self._source.n_rows is not None and self._source.n_rows < least:
-            raise DataError(too_few(self._source.n_rows, least))
+        self._estimator, self._source = estimator._prepare(data, None)
+        check_passes(self._source, estimator.n_passes)
         self.settings = pack(self._estimator, {})["settings"]
         self._identity = json.loads(json.dumps(self._source.identity()))
-        self._staging = self._new_staging()
-        self._at = Position()
+        self._sink = self._new_sink()
+        self._at = START
         self._seconds = 0.0
         self._sessions = 1
 
-    def _new_staging(self) -> Any:
+    def _new_sink(self) -> Any:
         labels = LabelSink(self.folder.staging, self.stream.plan.most_centres)
-        return Staging(labels, None, self.folder)
+        return FileSink(labels, None, self.folder)
 
-    def _staging_again(self, stored: Fields) -> Any:
-        return Staging.resumed(self.folder, self.stream.plan.most_centres, stored)
+    def _resumed_sink(self, stored: Fields) -> Any:
+        return FileSink.resumed(self.folder, self.stream.plan.most_centres, stored)
 
     def _also(self) -> dict[str, Any]:
-        """What else a checkpoint and the report must know."""
+        """What else a checkpoint and the report store."""
         return {}
 
-    def _steps(self) -> Iterator[Position]:
-        settings = self._estimator
-        return advance(
-            *(self.stream, self._source, self._staging),
-            chunk_size=settings.chunk_size,
-            n_passes=settings.n_passes,
-            at=self._at,
-        )
+    def _steps(self) -> Steps:
+        return LocalSteps(self.stream, self._source, self._sink, self._estimator.chunk_size)
+
+    @property
+    def first_row(self) -> int:
+        """The row it begins or resumes at."""
+        return self._at.row
 
     @property
     def stream(self) -> Stream:
-        """What learns."""
+        """The stream that learns."""
         return self._estimator._learnt
 
     def resume(self) -> None:
-        """Go on from the checkpoint, after it was compared with what this run was given."""
+        """Go on from the checkpoint, after comparing it with the settings and the source of this run."""
         stored = read_checkpoint(self.folder)
         try:
             run = stored.part("run")
@@ -169,11 +160,11 @@ class Run:
         again._learnt.workspace = self.stream.workspace
         self._estimator = again
         self._at, self._seconds, self._sessions = at, seconds, sessions + 1
-        self._staging = self._staging_again(run)
+        self._sink = self._resumed_sink(run)
 
     def commit(self, began: float) -> None:
-        """Write the checkpoint, after all that it vouches for."""
-        self._staging.sync()
+        """Write the checkpoint, after all the data it refers to."""
+        self._sink.sync()
         arrays: dict[str, Array] = {}
         estimator = pack(self._estimator, arrays)
         run = {
@@ -183,51 +174,34 @@ class Run:
             "row": self._at.row,
             "seconds": self._seconds + time.perf_counter() - began,
             "sessions": self._sessions,
-            **self._staging.packed(),
+            **self._sink.packed(),
             **self._also(),
         }
         write_checkpoint(self.folder, {"run": run, "estimator": estimator}, arrays)
 
-    def go(self, orders: RunOptions) -> dict[str, Any]:
-        """Read what is left, write what is asked for, and give the report."""
-        began, first = time.perf_counter(), self._at
-        settings = self._estimator
+    def go(self, options: RunOptions) -> dict[str, Any]:
+        """Read the remaining rows, write the files, and give the report."""
+        began, n_passes = time.perf_counter(), self._estimator.n_passes
         try:
-            for number, at in enumerate(self._steps(), 1):
+            for number, at in enumerate(run(self._steps(), self._sink, n_passes, self._at), 1):
                 self._at = at
-                stopping = orders.stopping() and at.number < settings.n_passes
-                if at.row == 0 or number % orders.every == 0 or stopping:
+                stopping = options.stopping() and at.number < n_passes
+                if at.row == 0 or number % options.every == 0 or stopping:
                     self.commit(began)
-                orders.watch(self._progress(first))
+                state = progress(self.stream, at, n_passes, self._source.n_rows)
+                options.watch(replace(state, sizes=self._sizes()))
                 if stopping:
-                    raise StoppedError(f"stopped after {self._told(at)}; everything is saved.")
+                    where = f"row {at.row:,} of pass {at.number + 1}" if at.row else f"pass {at.number}"
+                    raise StoppedError(f"stopped after {where}; everything is saved.")
             return self._finish(began)
         finally:
             with suppress(ViewpassError):
-                self._staging.close()
-
-    def _told(self, at: Position) -> str:
-        if at.row:
-            return f"row {at.row:,} of pass {at.number + 1}"
-        return f"pass {at.number}"
-
-    def _progress(self, began: Position) -> Progress:
-        stream = self.stream
-        curve = stream.model.loss_curve if stream.started else []
-        n_rows = self._source.n_rows if self._at.number == 0 else stream.n_rows
-        return Progress(
-            self._at,
-            self._estimator.n_passes,
-            n_rows,
-            curve[-1] if curve else None,
-            self._sizes(),
-            began,
-        )
+                self._sink.close()
 
     def _finish(self, began: float) -> dict[str, Any]:
-        """Write the labels, the model, and last the report: with it the run is finished."""
+        """Write the labels, the model and last the report, which marks the run as finished."""
         folder, estimator = self.folder, self._estimator
-        estimator.n_features_in_ = sum(width or 0 for width in self.stream.schema.widths)
+        estimator._count_features(self.stream.schema)
         self._write_labels()
         arrays: dict[str, Array] = {}
         meta = pack(estimator, arrays)
@@ -242,12 +216,12 @@ class Run:
         }
         with replacing(folder.report, folder.growing) as file, naming(folder.report):
             file.write((json.dumps(report, indent=2) + "\n").encode())
-        self._staging.close()
+        self._sink.close()
         folder.clear()
         return report
 
     def _write_labels(self) -> None:
-        labels, ids = self._staging.labels, self._staging.ids
+        labels, ids = self._sink.labels, self._sink.ids
         path, model = self.folder.labels, self.stream.model
         with replacing(path, self.folder.growing) as file, LabelFile(file, path) as out:
             if ids is None:
@@ -258,12 +232,12 @@ class Run:
                 out.add(_clustered(labels.ended(out.n_rows, len(part)), model), part)
 
     def _sizes(self) -> Integers:
-        """Rows of each centre so far."""
-        sizes: Integers = self._staging.labels.sizes
+        """Rows per centre so far."""
+        sizes: Integers = self._sink.sizes
         return sizes[: self.stream.model.total.n_clusters] if self.stream.started else sizes[:0]
 
     def _cluster_sizes(self) -> Integers:
-        """Rows of each cluster."""
+        """Rows per cluster."""
         model = self.stream.model
         sizes = np.zeros(model.clusters.n_clusters, dtype=np.int64)
         np.add.at(sizes, model.labels_of(np.arange(model.total.n_clusters, dtype=np.int32)), self._sizes())
@@ -271,7 +245,7 @@ class Run:
 
 
 def _clustered(rows: Array, model: Model) -> Array:
-    """Rows as the label file has them: with their cluster where they were kept with their anchor."""
+    """Rows of the label file: with their cluster in place of their anchor."""
     if model.cut is None:
         return rows
     rows = rows.copy()

@@ -1,4 +1,4 @@
-"""What a run says about itself, as JSON can hold it."""
+"""The report of a run (run.json): rows, views, clusters, loss, memory and versions."""
 
 from __future__ import annotations
 

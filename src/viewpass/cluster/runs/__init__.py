@@ -1,0 +1,1 @@
+"""Runs in a folder: checkpoints on the way, label files and a report at the end."""
