@@ -14,7 +14,7 @@ from viewpass.core.consensus.number_of_clusters import Curve
 from viewpass.core.model import Model, label
 from viewpass.core.stream import Stream
 from viewpass.errors import SettingError
-from viewpass.kernels.grid import Floats, Labels
+from viewpass.kernels.grid import Labels
 
 LABELS = ("labels_", "stream_labels_", "anchor_labels_")
 
@@ -77,13 +77,14 @@ class AnchoredClusterer(ViewClusterer):
         return None if cut is None else cut.anchors.copy()
 
     @property
-    def anchor_centers_(self) -> list[Floats] | None:
+    def anchor_centers_(self) -> Any:
         """The anchors themselves, (n_anchors, columns) for each view; None without anchors."""
         model = self._fitted_model()
         if model.cut is None:
             return None
-        centres = model.unweighed(model.centres.values)
-        return [np.empty((0, 0)) if values is None else values for values in centres]
+        values = model.unweighed(model.centres.values)
+        centres = [np.empty((0, 0)) if u is None else u for u in values]
+        return centres[0] if self._single_array else centres
 
     @property
     def cluster_curve_(self) -> Curve | None:

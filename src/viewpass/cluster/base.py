@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from viewpass.cluster.inputs import is_views, matrix_source, views_source
 from viewpass.cluster.persistence import save
 from viewpass.core.model import Model, cluster_distances
-from viewpass.core.state.centres import objective
+from viewpass.core.state.centres import Centres, objective
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.step.workspace import Workspace
 from viewpass.engine.run import check_passes, labels_of
@@ -235,20 +235,29 @@ class ViewClusterer(ViewReader):
     # ---- what was learnt
 
     @property
-    def cluster_centers_(self) -> list[Floats]:
+    def cluster_centers_(self) -> Any:
         """Centres of each view, (n_clusters, columns); NaN for a view no row has had yet.
 
-        They are means of rows in the scale that `scales_` names.
+        They are means of rows in the scale that `scales_` names. A list with one array per view; the
+        array itself for a model fitted on a single 2-D array.
         """
         model = self._fitted_model()
-        means = model.unweighed(
-            model.centres.values if model.cut is None else model.clusters.centres(self.alpha)
-        )
+        means = model.unweighed(self._centres_of_clusters().values)
         shape = [(model.clusters.n_clusters, width or 0) for width in model.schema.widths]
-        return [
+        centres = [
             np.full(shape[v], np.nan) if model.centres.values[v] is None or values is None else values
             for v, values in enumerate(means)
         ]
+        return centres[0] if self._single_array else centres
+
+    def _centres_of_clusters(self) -> Centres:
+        model = self._fitted_model()
+        return model.centres if model.cut is None else Centres.of(model.clusters.centres(self.alpha))
+
+    @property
+    def _single_array(self) -> bool:
+        """Whether the model was fitted on one 2-D array as its only view."""
+        return self._cut_by_views and self.views is None
 
     @property
     def scales_(self) -> dict[str, str]:
@@ -279,11 +288,23 @@ class ViewClusterer(ViewReader):
 
     @property
     def objective_(self) -> float:
-        """The objective J over all rows read (Eq. 17)."""
+        """The objective J over all rows read (Eq. 17): `inertia_` plus `alpha` times the squared centres.
+
+        With anchors: of the clusters they form, with the best centres.
+        """
         model = self._fitted_model()
         if model.cut is not None:
             return model.clusters.objective(self.alpha, model.weights)
         return objective(model.centres, model.total, self.alpha, model.weights)
+
+    @property
+    def inertia_(self) -> float:
+        """Squared distances of all rows read to the centres of their clusters, over the observed views.
+
+        Known from the sums, so it is that of `stream_labels_`; without the ridge that `objective_` has.
+        """
+        model = self._fitted_model()
+        return objective(self._centres_of_clusters(), model.clusters, 0.0, model.weights)
 
     @property
     def n_iter_(self) -> int:
@@ -303,6 +324,18 @@ class ViewClusterer(ViewReader):
     @property
     def _n_features_out(self) -> int:
         return self._fitted_model().clusters.n_clusters
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """Names of the columns of `transform`: "cluster0", "cluster1" and so on.
+
+        Where anchors form the clusters, a name says how many: "cluster0_of_7_anchors".
+        """
+        check_is_fitted(self)
+        cut, names = self._fitted_model().cut, [f"cluster{k}" for k in range(self._n_features_out)]
+        if cut is not None:
+            n_anchors = np.bincount(cut.anchors, minlength=len(names))
+            names = [f"{name}_of_{n}_anchors" for name, n in zip(names, n_anchors, strict=True)]
+        return np.array(names, dtype=object)
 
 
 def whole(source: Source) -> Chunk:

@@ -13,13 +13,24 @@ from viewpass.cluster.validation import check_whole, plan_of
 from viewpass.core.stream import Stream
 from viewpass.engine.run import Callback, LocalSteps, check_passes, run_to_end, too_few
 from viewpass.engine.sinks import LabelArray, LabelList
-from viewpass.errors import DataError
+from viewpass.errors import DataError, SettingError
 from viewpass.kernels.grid import Array, Labels
 from viewpass.sources.source import Source
 from viewpass.store.container.fields import Fields
 from viewpass.store.state.stream import pack_stream, unpack_stream
 from viewpass.views.chunk import Schema
 from viewpass.views.seeds import as_generator
+
+# What the paper does not have, and the values that switch it off.
+ADDITIONS: dict[str, Any] = {
+    "init": "random",
+    "warmup": 0,
+    "scale": "unit",
+    "n_anchors": None,
+    "consensus": "auto",
+    "view_weights": None,
+    "reservoir": 0,
+}
 
 
 class OPIMC(AnchoredClusterer):
@@ -139,8 +150,7 @@ class OPIMC(AnchoredClusterer):
 
     Notes
     -----
-    The published procedure is `init="random", scale="unit", n_anchors=None` (`warmup=0` is implied),
-    with `chunk_size=50` on small data and 2000 on large.
+    `OPIMC.published(n_clusters)` is the procedure of the paper.
 
     Examples
     --------
@@ -220,6 +230,38 @@ class OPIMC(AnchoredClusterer):
         self.random_state = random_state
         self.n_threads = n_threads
         self.verbose = verbose
+
+    @classmethod
+    def published(
+        cls, n_clusters: int = 8, *, alpha: float = 0.1, chunk_size: int = 2000, **settings: Any
+    ) -> Self:
+        """The procedure of the paper, with every later addition switched off.
+
+        One soft random start on the first chunk, rows of unit length, every centre a cluster; whatever the
+        defaults of `OPIMC` are or will be. The paper uses chunks of 50 rows on small data, 2000 on large.
+
+        Parameters
+        ----------
+        n_clusters, alpha, chunk_size
+            As for `OPIMC`.
+        **settings
+            Other parameters of `OPIMC`; those of later additions are refused.
+
+        Examples
+        --------
+        >>> import viewpass as vp
+        >>> vp.OPIMC.published(10, chunk_size=50, random_state=0).init
+        'random'
+        """
+        additions = [name for name in ADDITIONS if name in settings]
+        if additions:
+            raise SettingError(
+                f"{additions[0]}= is not part of the published procedure: use OPIMC(...) itself to set it."
+            )
+        paper: dict[str, Any] = (
+            {"max_iter": 20, "tol": 1e-6, "fill": "mean", "n_passes": 1} | ADDITIONS | settings
+        )
+        return cls(n_clusters, alpha=alpha, chunk_size=chunk_size, **paper)
 
     def fit(self, X: Any, y: Any = None, observed: Any = None, *, callback: Callback | None = None) -> Self:
         """Cluster the rows, forgetting what was learnt before.

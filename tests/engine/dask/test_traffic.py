@@ -56,7 +56,7 @@ def transfers(dask_worker):
     return [dict(one["keys"]) for one in dask_worker.transfer_incoming_log]
 
 
-@pytest.mark.parametrize(("width", "n_passes"), [(WIDTH, 1), (FEW + 1, 1), (FEW + 1, 2)])
+@pytest.mark.parametrize(("width", "n_passes"), [(WIDTH, 1), (FEW_BLOCKS + 1, 1), (FEW_BLOCKS + 1, 2)])
 def test_workers_pass_centres_on_and_no_rows(client, tmp_path, width, n_passes):
     files = write_files(tmp_path / "rows", made_rows(1200, COLUMNS), ())
     settings = {"n_anchors": None, "scale": "unit", "max_iter": 4, "warmup": 0, "tol": 0.0}
@@ -73,10 +73,10 @@ def test_workers_pass_centres_on_and_no_rows(client, tmp_path, width, n_passes):
             ):
                 assert n_bytes <= one + 4000  # sums, where workers add them up
                 continue
-            assert "viewpass_hold" in key  # centres, and where the files are: neither rows nor labels
+            assert "viewpass_store" in key  # centres, and where the files are: neither rows nor labels
             if n_bytes > 10_000:
                 stages.setdefault(key, []).append((worker, n_bytes))
-    assert bool(stages) == (width > FEW)  # few are told by the driver
+    assert bool(stages) == (width > FEW_BLOCKS)  # few are told by the driver
     for had in stages.values():  # by a worker no more than once
         assert len(had) == len({worker for worker, _ in had})
         assert all(one <= n_bytes <= one + 2000 for _, n_bytes in had)
