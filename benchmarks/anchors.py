@@ -1,4 +1,4 @@
-"""What anchors cost: a pass with M of them and their graph, beside one look with M centres."""
+"""What anchors cost: a pass with M of them and their graph, beside one distance pass with M centres."""
 
 from __future__ import annotations
 

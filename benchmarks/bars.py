@@ -18,7 +18,7 @@ FASTER_THAN_IMML = 20.0  # on digit
 THREADS_GAIN = 1.7
 GROWTH = {"10 x the rows": 10.5, "2 x the clusters": 2.0, "2 x the columns": 2.0}
 COMPILE_SECONDS = 10.0
-ANCHORS_COST = 2.0  # looks with as many centres: 20 anchors a cluster, their graph included
+ANCHORS_COST = 2.0  # distance passes with as many centres: 20 anchors per cluster, their graph included
 WARM_FIT_SECONDS = 0.05
 
 
@@ -41,7 +41,7 @@ def bars(found: dict[str, Any]) -> Iterator[Bar]:
     rows = {(row["workload"], row["method"]): row for row in found["rows"] if "seconds" in row}
     for name, bound in TIMES_ONE_LOOK.items():
         if (name, PUBLISHED) in rows:
-            yield Bar(f"{name}: times one look", rows[name, PUBLISHED]["ratio"], bound)
+            yield Bar(f"{name}: times one distance pass", rows[name, PUBLISHED]["ratio"], bound)
     for name in FASTER_THAN_FAISS:
         if (name, PUBLISHED) in rows and (name, "FAISS Kmeans") in rows:
             share = rows[name, PUBLISHED]["seconds"] / rows[name, "FAISS Kmeans"]["seconds"]
@@ -74,7 +74,7 @@ def _sections(found: dict[str, Any]) -> Iterator[Bar]:
         yield Bar(f"{what}: times the time", growth["ours"], GROWTH[what])
     for row in found.get("anchors", ()):
         if row.get("what") == GRAPH and row["anchors"] == NUMBERS[0]:
-            yield Bar(f"{row['anchors']} anchors and their graph: times one look", row["ratio"], ANCHORS_COST)
+            yield Bar(f"{row['anchors']} anchors, graph: times one distance pass", row["ratio"], ANCHORS_COST)
     for row in found.get("first_call", ()):
         cold, warm = row["nothing cached"], row["cache warm"]
         if "failed" not in cold and "failed" not in warm:

@@ -1,4 +1,4 @@
-"""What a fit by W workers costs, from its parts: reading, looks, looks again, latency and traffic."""
+"""What a fit by W workers costs, from its parts: reading, distance passes, latency and traffic."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ def seconds(shape: Shape, parts: Parts) -> dict[str, float]:
     """
     n_rounds = shape.n_rounds
     mine = shape.n_rows / shape.width + shape.late  # rows that one worker sees
-    asked = n_rounds * (shape.n_iter + 1) + 1  # labels are asked for with the next first look
+    asked = n_rounds * (shape.n_iter + 1) + 1  # labels are asked for with the next first assignment
     n_tasks = shape.width + (shape.width / (FAN_IN - 1) if shape.width > FAN_IN else 0)
     rows = {
-        "first look": mine * parts.look,
-        "looks again": mine * (parts.again + parts.more * max(shape.n_iter - 1, 0)),
+        "assigning": mine * parts.look,
+        "reassigning": mine * (parts.again + parts.more * max(shape.n_iter - 1, 0)),
         "labels": mine * parts.end,
     }
     waits = {

@@ -198,7 +198,7 @@ def text(found: dict[str, Any]) -> str:
     for one in found["far"]:
         told = one["parts"]
         whole = sum(told.values())
-        rows = sum(told[name] for name in ("reading", "first look", "looks again", "labels"))
+        rows = sum(told[name] for name in ("reading", "assigning", "reassigning", "labels"))
         shares = [rows / whole, told["latency"] / whole, told["traffic"] / whole]
         across = " | ".join(f"{share:.0%}" for share in shares)
         lines.append(

@@ -121,12 +121,12 @@ def scan_dataset(folder: Path) -> dict[str, Any]:
     return _measured(work)
 
 
-def fit(folder: Path) -> dict[str, Any]:
+def fit(folder: Path, **settings: Any) -> dict[str, Any]:
     """Cluster the table in one pass."""
     import viewpass as vp
 
     _tiny(folder)
-    model = _model()
+    model = _model().set_params(**settings)
     return _measured(lambda: len(model.fit(vp.scan(folder)).stream_labels_))
 
 
@@ -177,6 +177,7 @@ JOBS: dict[str, Callable[[Path], dict[str, Any]]] = {
     "scan, file by file": scan_files,
     "scan, data set": scan_dataset,
     "fit": fit,
+    "fit, default settings": lambda folder: fit(folder, scale="auto", n_anchors="auto"),
     "viewpass fit": fit_run,
     "predict": predict,
     "viewpass predict": predict_file,

@@ -1,4 +1,4 @@
-"""The two yardsticks: one look (every row times the centres) and reading the bytes once."""
+"""The two yardsticks: one distance pass (every row times the centres) and reading the bytes once."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def yardsticks(job: Job) -> Numbers:
-    """One look, and reading the bytes."""
+    """One distance pass, and reading the bytes."""
     data, settings = load(Path(job["folder"])), job["settings"]
     look = _look(data, settings)
     read = Read(data.views, settings["n_passes"], job["threads"])
@@ -37,7 +37,7 @@ def yardsticks(job: Job) -> Numbers:
 
 
 def viewpass(job: Job) -> Numbers:
-    """Ours, both starts in turn, with looks around each fit: the machine is not always equally fast."""
+    """Ours, all settings in turn, a distance pass around each fit: the machine's speed varies."""
     from benchmarks import ours
 
     data, settings = load(Path(job["folder"])), job["settings"]

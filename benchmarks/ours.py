@@ -6,8 +6,13 @@ from typing import Any
 
 import viewpass as vp
 
-STARTS = {"viewpass, published start": "random", "viewpass, default start": "auto"}
-PUBLISHED, DEFAULT = STARTS
+WITHOUT_ANCHORS = {"scale": "unit", "n_anchors": None}
+STARTS: dict[str, dict[str, Any]] = {
+    "viewpass, published start": {"init": "random", **WITHOUT_ANCHORS},
+    "viewpass, default start": {"init": "auto", **WITHOUT_ANCHORS},
+    "viewpass, default settings": {},  # what a user gets who sets nothing
+}
+PUBLISHED, DEFAULT, NOTHING_SET = STARTS
 
 
 def warmup_rows(method: str, n_clusters: int) -> int:
@@ -23,9 +28,7 @@ def fit(
         n_clusters=settings["n_clusters"],
         chunk_size=settings["chunk_size"],
         n_passes=settings["n_passes"],
-        init=STARTS[method],
-        scale="unit",
-        n_anchors=None,
+        **STARTS[method],
         compute_labels=labels,
         random_state=0,
         n_threads=n_threads,

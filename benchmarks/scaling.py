@@ -17,7 +17,7 @@ WIDTHS = (256, 128)
 
 
 def scaling(job: Job) -> Numbers:
-    """Seconds of the base case and of each larger one, ours and one look, in turn."""
+    """Seconds of the base case and of each larger one, ours and one distance pass, in turn."""
     n_rows, n_threads = job["rows"], job["threads"]
     cases = _cases(n_rows)
     looks = {name: Look(views, n_clusters, CHUNK, 1) for name, (views, n_clusters) in cases.items()}

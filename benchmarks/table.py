@@ -9,9 +9,9 @@ from benchmarks.bars import MEBIBYTE, bars
 
 BUSY = 0.3
 NOTES = """\
-Seconds: least of the runs, each method in a process of its own (the two starts of viewpass in turn).
-"x look": seconds over those of one look; for viewpass the least of the looks done before and after each
-of its fits, in the same process. MB: peak of the resident memory above what the process
+Seconds: least of the runs, each method in a process of its own (the settings of viewpass in turn).
+"x distance pass": seconds over those of one distance pass; for viewpass the least of the passes done before
+and after each of its fits, in the same process. MB: peak of the resident memory above what the process
 held with the data loaded and a tiny fit done; for peers with their prepared copy of the data. labels_:
 seconds more for `labels_`. prepare: seconds to scale, impute and join the data for a peer, NOT counted
 in its seconds; viewpass takes the data as it is, and all it does counts. FAISS's search for labels does
@@ -73,7 +73,7 @@ def _heading(found: dict[str, Any]) -> str:
 
 
 def _methods(rows: list[dict[str, Any]]) -> str:
-    head = ("workload", "method", "seconds", "x look", "MB", "NMI", "labels_", "prepare")
+    head = ("workload", "method", "seconds", "x distance pass", "MB", "NMI", "labels_", "prepare")
     lines, last = [], None
     for row in rows:
         workload = "" if row["workload"] == last else row["workload"]
@@ -118,7 +118,7 @@ def _scaling(found: dict[str, Any]) -> str:
     if "failed" in found:
         return f"scaling failed: {found['failed']}"
     lines = [(what, short(times["ours"]), short(times["look"])) for what, times in found["growth"].items()]
-    return grid((f"from {found['base_rows']:,} rows", "times the time", "of one look"), lines)
+    return grid((f"from {found['base_rows']:,} rows", "times the time", "of one distance pass"), lines)
 
 
 def _first_call(rows: list[dict[str, Any]]) -> str:
@@ -142,7 +142,7 @@ def _anchors(rows: list[dict[str, Any]]) -> str:
             continue
         times = (row["look"], row["seconds"], row["ratio"], row["cut_seconds"])
         lines.append((f"{row['anchors']:,}", row["what"], *map(short, times), f"{row['nmi']:.3f}"))
-    head = ("mnist70k_3v, anchors", "fit", "one look s", "seconds", "x look", "cut s", "NMI")
+    head = ("mnist70k_3v, anchors", "fit", "distance pass s", "seconds", "x distance pass", "cut s", "NMI")
     return grid(head, lines, left=2)
 
 

@@ -47,7 +47,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=1, help="of each process")
     parser.add_argument("--report", action="store_true", help="run nothing, only write what is known")
     parser.add_argument("--out", type=Path, default=Path("out/quality"))
-    parser.add_argument("--page", type=Path, help="a page to put the tables into, such as docs/quality.md")
+    parser.add_argument("--page", type=Path, help="a page to fill, such as docs/measured/quality.md")
     options = parser.parse_args()
     for what, asked, known in (
         ("--only", options.only, SETS),

@@ -45,17 +45,17 @@ def bars(found: Results) -> Iterator[Bar]:
         result = found.get((name, missing, AUTO))
         if result and measure in result.figures:
             figure = result.figures[measure]
-            yield Bar(f"auto, {name}, {missing}: {measure.upper()}", figure.mean, bound, figure.seeds)
+            yield Bar(f"defaults, {name}, {missing}: {measure.upper()}", figure.mean, bound, figure.seeds)
     yield from _gains(found)
-    yield from _each(found, AUTO, OFFLINE, BELOW_OFFLINE, "auto / IMC")
-    yield from _each(found, AUTO_QUARTER, OFFLINE, BELOW_OFFLINE_QUARTER, "auto, warm-up a quarter / IMC")
-    yield from _each(found, START, PUBLISHED, 0.0, "start alone / published, 10 passes")
+    yield from _each(found, AUTO, OFFLINE, BELOW_OFFLINE, "defaults / IMC")
+    yield from _each(found, AUTO_QUARTER, OFFLINE, BELOW_OFFLINE_QUARTER, "defaults, warm-up a quarter / IMC")
+    yield from _each(found, START, PUBLISHED, 0.0, "default start / published, 10 passes")
 
 
 def _gains(found: Results) -> Iterator[Bar]:
-    """The mean over sets of what "auto" is above the offline method.
+    """The mean over sets of what the default settings are above the offline method.
 
-    Sets no larger than the warm-up are solved offline by "auto" as well: they are told apart.
+    Sets no larger than the warm-up are solved offline by these as well: they are shown apart.
     """
     everything = TUNED + REPORTED
     groups = {
@@ -69,7 +69,7 @@ def _gains(found: Results) -> Iterator[Bar]:
         pairs = [pair for name in names for pair in _pairs(found, name, AUTO, OFFLINE)[:1]]
         if pairs:
             gain = float(np.mean([ours - theirs for _, ours, theirs, _ in pairs]))
-            about = f"auto above IMC, mean of {len(pairs)} sets ({title})"
+            about = f"defaults above IMC, mean of {len(pairs)} sets ({title})"
             yield Bar(about, gain, GAIN, min(seeds for *_, seeds in pairs))
 
 

@@ -32,6 +32,14 @@ VIEWPASS: dict[str, dict[str, Any]] = {
     "viewpass-auto": {**ANCHORS, "consensus": "auto"},
 }
 QUARTER = "-quarter"
+TITLES = {
+    "viewpass-start": "viewpass, default start, no anchors",
+    "viewpass-auto": "viewpass, default settings",
+}
+
+
+def _title(name: str) -> str:
+    return TITLES.get(name, name.replace("-", ", "))
 
 
 @dataclass(frozen=True)
@@ -107,9 +115,9 @@ METHODS = {
         Method("pimvc", "PIMVC", "pimvc"),
         Method("nemo-standard", "NEMO, standardised", "nemo-standard"),
         Method("pimvc-standard", "PIMVC, standardised", "pimvc-standard"),
-        *(Method(name, name.replace("-", " "), "opimc", settings=given) for name, given in VIEWPASS.items()),
+        *(Method(name, _title(name), "opimc", settings=given) for name, given in VIEWPASS.items()),
         *(
-            Method(name + QUARTER, name.replace("-", " ") + ", 1/4", "opimc", settings=given, quarter=True)
+            Method(name + QUARTER, _title(name) + ", 1/4", "opimc", settings=given, quarter=True)
             for name, given in VIEWPASS.items()
         ),
     )
