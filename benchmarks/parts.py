@@ -43,8 +43,7 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
 def on_a_worker(folder: str, size: int, n_clusters: int, number: int) -> list[float]:
     """Seconds a row of reading, looks and labels; and of an update of the centres."""
     import viewpass as vp
-    from viewpass.core.model import Plan
-    from viewpass.core.step.chunk_step import Rules
+    from viewpass.core.plan import Plan, Rules
     from viewpass.core.step.workspace import Workspace
     from viewpass.core.stream import Stream
     from viewpass.engine.dask.coordinator import advance

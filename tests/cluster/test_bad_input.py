@@ -356,16 +356,16 @@ INITS = {
     "memberships, negative": (np.full((N, 3), -1.0), "memberships must be finite and not negative"),
     "memberships, text": ([["a", "b", "c"]] * N, "init is an array of shape"),
     "3-D": (np.ones((2, 3, 4)), r"init is an array of shape \(2, 3, 4\)"),
-    "centres of one view": ([IMAGE[:3]], "init has centres of 1 views, the data has 2"),
-    "no centres": ([], "init has centres of 0 views, the data has 2"),
+    "centres of one view": ([IMAGE[:3]], "init has 1 entries, the data has 2 views"),
+    "no centres": ([], "init has 0 entries, the data has 2 views"),
     "a view without": ([IMAGE[:3], None], "init cannot be read as an array"),
     "centres, clusters": ([IMAGE[:3], TEXT[:2]], "init, view 'view1': 3 finite centres"),
     "centres, columns": ([IMAGE[:3], IMAGE[:3]], r"init, view 'view1': centres of shape \(3, 4\), \(3, 5\)"),
     "centres, NaN": ([IMAGE[:3] * np.nan, TEXT[:3]], "init, view 'view0': 3 finite centres"),
     "centres, text": ({"view0": "a", "view1": "b"}, "init, view 'view0': 3 finite centres"),
     "centres, ragged": ({"view0": [[1], [2, 3]], "view1": TEXT[:3]}, "init, view 'view0' cannot be read"),
-    "a name missing": ({"view0": IMAGE[:3]}, "init has centres for 'view0'; the views are 'view0', 'view1'"),
-    "a name too many": ({"view0": 1, "view1": 2, "q": 3}, "init has centres for 'view0', 'view1', 'q'"),
+    "a name missing": ({"view0": IMAGE[:3]}, "init is given for 'view0'; the views are 'view0', 'view1'"),
+    "a name too many": ({"view0": 1, "view1": 2, "q": 3}, "init is given for 'view0', 'view1', 'q'"),
 }
 
 

@@ -1,4 +1,4 @@
-"""vp.merge: sums add up exactly, in any order; clusters are matched by what putting them together costs."""
+"""vp.merge: statistics add up exactly, in any order; clusters are matched by the price of merging."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_what_cannot_be_merged():
     with pytest.raises(vp.DataError, match="columns where"):
         vp.merge([one, vp.OPIMC(4, **PLAIN).fit([x[PARTS[1]][:, :3] for x in VIEWS])])
     waiting = vp.OPIMC(4, **PLAIN).partial_fit([x[:50] for x in VIEWS])
-    with pytest.raises(vp.DataError, match="model 1 has not begun"):
+    with pytest.raises(vp.DataError, match="model 1 has no centres yet"):
         vp.merge([one, waiting])
 
 

@@ -1,4 +1,4 @@
-"""The picture of the curve that K was read off."""
+"""The plot of the curve that K is estimated from."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_number_that_was_given_is_compared_with_the_curve():
     given = Figure().add_subplot()
     assert model.cluster_curve_ is None
     assert model.plot_cluster_curve(given) is given
-    assert given.texts[0].get_text() == "K = 6 (the curve says 4)"
+    assert given.texts[0].get_text() == "K = 6 (the curve suggests 4)"
     assert model.cluster_curve_ is None
 
 

@@ -1,4 +1,4 @@
-"""`scale=` in the estimators: the same as scaling by hand, whatever the road the rows take."""
+"""`scale=` in the estimators: the same as scaling by hand, for every way rows are read."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import pytest
 
 import viewpass as vp
 from inputs import GAPS, IMAGE, PLAIN, TEXT, N, assert_same, csr, learnt, small, with_gaps
-from viewpass.core.model import Plan
-from viewpass.core.step.chunk_step import Rules
+from viewpass.core.plan import Plan, Rules
 from viewpass.core.step.workspace import Workspace
 from viewpass.core.stream import Stream
 from viewpass.evaluate import nmi, remove_per_view
@@ -59,10 +58,8 @@ def test_imc_learns_from_all_rows(kind):
 def test_unit_changes_nothing():
     for data in ([IMAGE, TEXT], [csr(IMAGE), csr(TEXT)]):
         model = small(scale="unit", chunk_size=9, n_passes=2).fit(data, observed=GAPS)
-        mine, theirs = (
-            learnt(model),
-            learnt(small(scale=["unit"] * 2, chunk_size=9, n_passes=2).fit(data, observed=GAPS)),
-        )
+        other = small(scale=["unit"] * 2, chunk_size=9, n_passes=2).fit(data, observed=GAPS)
+        mine, theirs = learnt(model), learnt(other)
         mine.pop("params"), theirs.pop("params")
         assert_same(mine, theirs)
         assert model._fitted_model().scaling.plain
@@ -178,9 +175,9 @@ WRONG = {
 
 @pytest.mark.parametrize("what", WRONG)
 @pytest.mark.parametrize("estimator", [vp.OPIMC, vp.IMC])
-def test_a_scale_that_is_none_is_refused(estimator, what):
-    scale, told = WRONG[what]
-    with pytest.raises(vp.SettingError, match=told):
+def test_an_invalid_scale_is_refused(estimator, what):
+    scale, message = WRONG[what]
+    with pytest.raises(vp.SettingError, match=message):
         small(estimator, scale=scale).fit([IMAGE, TEXT])
 
 
@@ -202,7 +199,7 @@ def test_standard_is_no_worse_than_unit_on_digits(data_folder):
 
 @pytest.mark.data
 @pytest.mark.parametrize("name", ["webkb", "3sources", "hw2sources"])
-def test_the_views_vote_to_leave_words_and_digits_alone(data_folder, name):
+def test_words_and_digits_stay_at_unit_length(data_folder, name):
     bundle = vp.load_bundle(data_folder / f"{name}.npz")
     settings = {**PLAIN, "max_iter": 2, "compute_labels": False, "scale": "auto"}
     model = vp.OPIMC(3, random_state=0, **settings).fit(bundle)

@@ -1,4 +1,4 @@
-"""The reservoir: a fair sample, sums that stay those of all rows, and the same bits as ever."""
+"""The reservoir: a uniform sample, statistics that stay those of all rows, and the same bits."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from sklearn.utils._param_validation import InvalidParameterError
 
 import viewpass as vp
 from cases import workspace
-from viewpass.core.model import Plan
+from viewpass.core.plan import Plan, Rules
 from viewpass.core.reservoir import Reservoir
 from viewpass.core.state.statistics import Statistics
-from viewpass.core.step.chunk_step import Rules
 from viewpass.core.stream import Stream
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows

@@ -104,7 +104,7 @@ INTERRUPTED = """
 import signal, sys, threading, time
 import numpy as np
 import viewpass as vp
-from viewpass.core.start.seeds import seeded_labels
+from viewpass.core.start.candidates import seeded_labels
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 import viewpass as vp
 from graphs import mixture
-from viewpass.core.model import label, seen_rows
+from viewpass.core.model import label, prepare
 from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.backend import backend
 from viewpass.views.chunk import Chunk
@@ -294,7 +294,7 @@ def test_labels_are_those_of_exact_distances(dtype):
     views = [rng.standard_normal((2000, width)).astype(dtype) for width in (5, 3)]
     held = anchored("graph", chunk_size=4000, compute_labels=False).fit(views)._learnt.model
     chunk = Chunk.of([rng.standard_normal((40_000, width)).astype(dtype) for width in (5, 3)])
-    rows = seen_rows(chunk, held, Workspace(1)).measure()
+    rows = prepare(chunk, held, Workspace(1)).measure()
     exact = backend(reference=True).all_distances(
         MeasuredRows(rows.chunk, reference=True).measure().handle,
         held.centres.handle(reference=True),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cases import cases, workspace
-from viewpass.core.model import Assigned, assigned, distances
+from viewpass.core.model import Assigned, assign, distances
 from viewpass.core.state.centres import Centres
 from viewpass.core.step.workspace import Workspace
 from viewpass.engine.labelling import label_rows
@@ -19,7 +19,7 @@ from viewpass.views.rows import MeasuredRows
 
 def parts(views, observed, centres):
     rows = MeasuredRows(Chunk.of(views, observed=observed)).measure()
-    labels, _ = assigned(rows, centres, workspace())
+    labels, _ = assign(rows, centres, workspace())
     exact = distances(rows, centres, workspace())
     return rows, labels, exact
 

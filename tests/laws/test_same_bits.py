@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cases import cases, workspace
-from viewpass.core.model import Plan, assigned
+from viewpass.core.model import assign
+from viewpass.core.plan import Plan, Rules
 from viewpass.core.state.centres import Centres
-from viewpass.core.step.chunk_step import Rules
 from viewpass.core.stream import Stream
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
@@ -78,12 +78,12 @@ def test_threads_do_not_matter(case, n_threads):
 def test_predict_in_blocks_of_any_size(case, cuts):
     rng = case.rng
     centres = Centres.of([rng.standard_normal((case.n_clusters, x.shape[1])) for x in case.views])
-    whole = assigned(case.measured(), centres, workspace())[0]
+    whole = assign(case.measured(), centres, workspace())[0]
     edges = sorted({0, case.n_rows, *(cut for cut in cuts if cut < case.n_rows)})
     parts = []
     for start, stop in itertools.pairwise(edges):
         rows = case.measured().chunk.take(np.arange(start, stop))
-        parts.append(assigned(MeasuredRows(rows), centres, workspace(2))[0])
+        parts.append(assign(MeasuredRows(rows), centres, workspace(2))[0])
     np.testing.assert_array_equal(np.concatenate(parts), whole)
-    reference = assigned(case.measured(reference=True), centres, workspace())[0]
+    reference = assign(case.measured(reference=True), centres, workspace())[0]
     np.testing.assert_array_equal(whole, reference)

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cases import cases, workspace
-from viewpass.core.model import Plan, StreamState
-from viewpass.core.step.chunk_step import Rules
+from viewpass.core.model import StreamState
+from viewpass.core.plan import Plan, Rules
 from viewpass.core.stream import Stream
 from viewpass.engine.dask.coordinator import advance, blank
 from viewpass.engine.dask.shards import Shard

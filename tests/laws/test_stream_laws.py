@@ -10,17 +10,18 @@ from hypothesis import strategies as st
 
 import viewpass as vp
 from cases import Case, cases, workspace
+from viewpass.core.plan import Rules
 from viewpass.core.start.candidates import soft_memberships
-from viewpass.core.state.centres import Centres, objective
-from viewpass.core.step import chunk_step as step
-from viewpass.core.step.chunk_step import Outcome, Rules, empty_statistics
+from viewpass.core.state.centres import objective
+from viewpass.core.step.chunk_step import ChunkStep, Outcome
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 
 
 def first_chunk(case: Case, rules: Rules, **how: bool) -> Outcome:
     rows = case.measured(**how)
-    return step.from_memberships(rows, soft_memberships(rows, case.n_clusters, case.rng), rules, workspace())
+    memberships = soft_memberships(rows, case.n_clusters, case.rng)
+    return ChunkStep(rules, workspace()).from_memberships(rows, memberships)
 
 
 def objectives(case: Case, begin, n_steps: int = 8) -> list[float]:
@@ -43,10 +44,7 @@ def test_the_objective_never_rises_inside_the_first_chunk(case):
     labels = case.labels()
 
     def begin(rules: Rules) -> Outcome:
-        rows = case.measured()
-        nothing = empty_statistics(rows, case.n_clusters)
-        nowhere = Centres.none(case.n_clusters, rows.n_views)
-        return step.from_labels(rows, nothing, nowhere, labels, rules, workspace(), counted=False, first=True)
+        return ChunkStep(rules, workspace()).from_labels(case.measured(), labels, case.n_clusters)
 
     assert never_rises(objectives(case, begin))
 
@@ -61,10 +59,10 @@ def test_the_objective_never_rises_inside_a_later_chunk(case):
     settled = Rules(case.alpha, 20, 0.0, None)
     rows = MeasuredRows(old).measure()
     memberships = soft_memberships(rows, case.n_clusters, case.rng)
-    before = step.from_memberships(rows, memberships, settled, workspace())
+    before = ChunkStep(settled, workspace()).from_memberships(rows, memberships)
 
     def begin(rules: Rules) -> Outcome:
-        return step.from_centres(MeasuredRows(new), before.total, before.centres, rules, workspace())
+        return ChunkStep(rules, workspace()).from_centres(MeasuredRows(new), before)
 
     assert never_rises(objectives(case, begin))
 

@@ -11,10 +11,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from viewpass.cluster.base import ViewClusterer, narrated, whole
 from viewpass.cluster.validation import check_whole, checked_init, checked_scale, checked_weights
-from viewpass.core.initialise import begin_plain
-from viewpass.core.model import Model, Plan, widened
+from viewpass.core.initialise import initialise_clusters
+from viewpass.core.model import Model
+from viewpass.core.plan import Plan, Rules
 from viewpass.core.state.view_weights import learnt_weights
-from viewpass.core.step.chunk_step import Outcome, Rules
+from viewpass.core.step.chunk_step import Outcome
 from viewpass.engine.run import too_few
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array
@@ -32,7 +33,7 @@ class IMC(ViewClusterer):
     """Offline incomplete multi-view clustering: the best of several starts on all rows at once.
 
     The same objective and steps as `OPIMC` with the whole data as one chunk, so it needs the data
-    in memory and several looks at every row.
+    in memory and several distance passes over every row.
 
     Parameters
     ----------
@@ -40,14 +41,14 @@ class IMC(ViewClusterer):
     alpha : float, default=0.1
         Ridge on the centres.
     n_init : int, default=10
-        Starts; the one with the lowest objective is kept. An array as `init` is one start.
+        Number of starts; the one with the lowest objective is kept. An array as `init` is one start.
     max_iter : int, default=100
-        Most centre updates a start.
+        Centre updates per start, at most.
     tol : float, default=1e-6
-        Settled when the loss changes by less than this share; 0: when no label moves.
+        Stop when the loss changes by less than this share; 0: when no label changes.
     init : {"auto", "k-means++", "random"}, array or list of arrays, default="auto"
         How a start is made. "k-means++": seeds far apart by distances over shared views;
-        "random": the published soft random V; "auto": the two in turn. Arrays as in `OPIMC`.
+        "random": the published soft random V; "auto": alternately both. Arrays as in `OPIMC`.
     scale, view_weights
         As in `OPIMC`, learnt from all rows.
     fill, views, random_state, n_threads, verbose
@@ -143,7 +144,7 @@ class IMC(ViewClusterer):
                 best, fresh.objectives_ = fresh._best_start(rows)
         fresh._learnt = Model(
             chunk.schema,
-            widened(best.total, chunk.schema),
+            best.total.widened(chunk.schema.widths),
             best.centres,
             scaling,
             self.alpha,
@@ -163,7 +164,7 @@ class IMC(ViewClusterer):
         return self
 
     def _scaled(self, chunk: Chunk) -> tuple[MeasuredRows, Scaling]:
-        """All rows in the scale learnt from them."""
+        """All rows, in the scale learnt from them, and that scale."""
         n_threads = self.n_threads or 1
         names = checked_scale(self.scale, self.view_names_in_)
         given = checked_weights(self.view_weights, self.view_names_in_)
@@ -186,7 +187,7 @@ class IMC(ViewClusterer):
             if isinstance(init, str) and init != "random":
                 seeded = init == "k-means++" or number % 2 == 0
                 kind = "one seeding" if seeded else "random"
-            outcome = begin_plain(rows, Plan(self.n_clusters, rules, kind), workspace, rng)
+            outcome = initialise_clusters(rows, Plan(self.n_clusters, rules, kind), workspace, rng)
             objectives.append(outcome.total.objective(self.alpha, rows.weights))
             if best is None or objectives[-1] < min(objectives[:-1]):
                 best = outcome

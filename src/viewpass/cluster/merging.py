@@ -1,4 +1,4 @@
-"""`vp.merge`: models fitted apart, where the data may not travel, put together."""
+"""`vp.merge`: combines models fitted on different rows, for data that cannot be brought together."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ MATCHES = ("auto", "index", "price")
 
 
 def merge(models: Sequence[OPIMC], match: str = "auto") -> OPIMC:
-    """Put models together that were fitted on different rows of the same views.
+    """Merge models that were fitted on different rows of the same views.
 
-    The sums of the merged model are those of all rows under the labels each model gave them, exactly, and
-    its centres follow from them. What it cannot do is give rows to other clusters: a model fitted to all
-    rows together would have. So it is as good as the clusters of the parts agree.
+    The statistics of the merged model are exactly those of all rows under the labels each model gave them,
+    and its centres follow from them. Rows are not reassigned, as they would be in a fit on all rows: the
+    result is as good as the clusters of the models agree.
 
     Parameters
     ----------
     models : sequence of fitted OPIMC
-        With the same views, `n_clusters`, `alpha` and `fill`, in the same scale (`scale="unit"`: what each
-        learns by itself differs), with as many anchors or none, and no rows in common.
+        With the same views, `n_clusters`, `alpha` and `fill`, the same scale (use `scale="unit"`: learnt
+        scales differ between models), the same number of anchors or none, and no rows in common.
     match : {"auto", "index", "price"}, default="auto"
-        Which clusters are the same: "index", those of the same number, for models that began with the
-        same centres (`init=`); then the order of the models does not matter. "price", those that cost
-        the objective the least when put together, found from the first model on, for models that began
-        by themselves. "auto": "index" if all were given the same centres, otherwise "price".
+        How clusters are matched. "index": by their number, for models that started from the same centres
+        (`init=`); the order of the models does not matter. "price": so that merging raises the objective
+        least, one model after another, for models that started independently. "auto": "index" if all were
+        given the same centres, otherwise "price".
 
     Returns
     -------
     OPIMC
-        A new model with the settings of the first, numbered like it; it predicts, and goes on learning.
+        A new model with the settings and cluster numbers of the first; it can predict and learn more rows.
 
     Examples
     --------
@@ -84,54 +84,49 @@ def _check(model: Any, number: int, first: OPIMC) -> None:
     check_is_fitted(model)
     if not model._learnt.started:
         raise DataError(
-            f"model {number} has not begun: it still gathers rows for its start. Fit it to more rows, or "
-            "with a smaller warmup."
+            f"model {number} has no centres yet: it is still gathering rows for its warm-up. Fit it to more "
+            "rows, or with a smaller warmup."
         )
     for name in ("n_clusters", "alpha", "fill"):
         mine, theirs = getattr(model, name), getattr(first, name)
         if mine != theirs:
             raise SettingError(
-                f"model {number} has {name}={mine!r}, the first has {theirs!r}: fit them alike."
+                f"model {number} has {name}={mine!r}, the first has {theirs!r}: use the same settings."
             )
     learnt, other = model._fitted_model(), first._fitted_model()
     if (learnt.consensus, learnt.total.n_clusters) != (other.consensus, other.total.n_clusters):
         raise SettingError(
-            f"model {number} has {_told(learnt)}, the first has {_told(other)}. Fit them with the same "
-            "n_anchors and consensus, or with n_anchors=None."
+            f"model {number} has {_described(learnt)}, the first has {_described(other)}. Fit them with the "
+            "same n_anchors and consensus, or with n_anchors=None."
         )
     if learnt.weights != other.weights:
         raise SettingError(
-            f"model {number} has other view_weights_ than the first: sums of rows under different weights do "
+            f"model {number} has other view_weights_ than the first: statistics under different weights do "
             "not add up. Give both the same view_weights."
         )
     if not learnt.scaling.same(other.scaling):
         raise SettingError(
-            f"model {number} has learnt another scale than the first: sums of rows in different scales do "
+            f"model {number} has learnt another scale than the first: statistics in different scales do "
             "not add up. Fit them with scale='unit'."
         )
 
 
-def _told(model: Model) -> str:
+def _described(model: Model) -> str:
     if model.consensus == "plain":
         return f"{model.total.n_clusters} clusters"
     return f"{model.total.n_clusters} anchors ({model.consensus})"
 
 
 def _same_start(models: Sequence[OPIMC]) -> bool:
-    """Whether all were given the same centres to begin with."""
-    starts = [_centres(model.init) for model in models]
-    first = starts[0]
-    if first is None:
-        return False
-    for other in starts:
-        if other is None or len(other) != len(first):
-            return False
-        if not all(np.array_equal(a, b) for a, b in zip(first, other, strict=True)):
-            return False
-    return True
+    """Whether all models were given the same initial centres."""
+    first, *others = (_given_centres(model.init) for model in models)
+    return first is not None and all(
+        other is not None and len(other) == len(first) and all(map(np.array_equal, first, other))
+        for other in others
+    )
 
 
-def _centres(init: Any) -> list[Any] | None:
+def _given_centres(init: Any) -> list[Any] | None:
     if isinstance(init, dict):
         init = [init[name] for name in sorted(init)]
     if not isinstance(init, list | tuple) or not init:

@@ -1,4 +1,4 @@
-"""The curve that the number of clusters is read off, drawn."""
+"""Plot of the curve that the number of clusters is estimated from."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ except ImportError as absent:
     raise missing_extra("matplotlib", "report", "plot_cluster_curve") from absent
 
 TITLES = {
-    GAP: "gap behind the K-th eigenvalue\nof the graph",
+    GAP: "gap behind the K-th eigenvalue\nof the anchor graph",
     "merge price": "price of the merge below K clusters,\nover that of the merge before",
 }
-LINE, TAKEN = "#0077BB", "#CC3311"
+LINE, CHOSEN = "#0077BB", "#CC3311"
 
 
 def draw_curve(curve: Curve, n_clusters: int, ax: Any = None) -> Any:
-    """A value for each number of clusters; the number the model has is marked, and the highest named."""
+    """Plot the score of each number of clusters and mark the number the model has."""
     if ax is None:
         _, ax = pyplot.subplots(figsize=(6.4, 3.6), layout="constrained")
     ax.plot(curve.numbers, curve.values, "o-", color=LINE, markersize=4, linewidth=1.5)
-    ax.axvline(n_clusters, color=TAKEN, linewidth=1.2, linestyle="--", zorder=0)
-    told = f"K = {n_clusters}"
+    ax.axvline(n_clusters, color=CHOSEN, linewidth=1.2, linestyle="--", zorder=0)
+    text = f"K = {n_clusters}"
     if curve.n_clusters != n_clusters:
-        told += f" (the curve says {curve.n_clusters})"
+        text += f" (the curve suggests {curve.n_clusters})"
     left = n_clusters < (int(curve.numbers[0]) + int(curve.numbers[-1])) / 2
     ax.annotate(
-        told,
+        text,
         (n_clusters, 1.0),
         xycoords=("data", "axes fraction"),
         xytext=(6 if left else -6, -12),
         textcoords="offset points",
         ha="left" if left else "right",
-        color=TAKEN,
+        color=CHOSEN,
     )
     ax.set_xlabel("number of clusters K")
     ax.set_ylabel(TITLES[curve.kind])

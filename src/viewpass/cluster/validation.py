@@ -1,4 +1,4 @@
-"""Parameters of OPIMC and IMC, checked, in the form the core takes: plan, init, scale, view weights."""
+"""Checks the parameters of OPIMC and IMC and turns them into the plan that the core takes."""
 
 from __future__ import annotations
 
@@ -9,23 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from viewpass.core.model import Plan
-from viewpass.core.state.view_weights import LEAST, Weights, relative
-from viewpass.core.step.chunk_step import Rules
+from viewpass.core.plan import Plan, Rules
+from viewpass.core.state.view_weights import SMALLEST_WEIGHT, Weights, relative
 from viewpass.errors import SettingError
 from viewpass.kernels.grid import Array
 from viewpass.views.scaling import NAMES
 
 WARMUP_ROWS = 4000
-WARMUP_ROWS_A_CLUSTER = 50
+WARMUP_ROWS_PER_CLUSTER = 50
 
 
 def plan_of(settings: Any, names: tuple[str, ...]) -> Plan:
-    """The plan of a stream over views of these names; refuses settings that cannot be."""
+    """The plan of a stream over views of these names; refuses impossible settings."""
     n_clusters = None if settings.n_clusters == "auto" else int(settings.n_clusters)
     init = checked_init(settings.init, n_clusters, names)
     scale = checked_scale(settings.scale, names)
-    if isinstance(init, list):  # centres are in a scale their maker knew
+    if isinstance(init, list):  # given centres already have a scale
         scale = tuple("unit" if name == "auto" else name for name in scale)
     check_whole(settings.reservoir, "reservoir")
     return Plan(
@@ -48,12 +47,12 @@ def _warmup_rows(warmup: int | str, init: Any, n_clusters: int | None) -> int:
 
 
 def warmup_rows(n_clusters: int | None) -> int:
-    """Rows of the warm-up where none are given."""
-    return max(WARMUP_ROWS, WARMUP_ROWS_A_CLUSTER * (n_clusters or 0))
+    """Default number of warm-up rows."""
+    return max(WARMUP_ROWS, WARMUP_ROWS_PER_CLUSTER * (n_clusters or 0))
 
 
 def check_whole(value: Any, name: str) -> None:
-    """Refuse True and False where a number is meant: to Python they are 1 and 0."""
+    """Refuse True and False as numbers (in Python they equal 1 and 0)."""
     if isinstance(value, bool):
         raise SettingError(f"{name}={value!r}: a number was expected.")
 
@@ -62,7 +61,7 @@ STARTS = ("auto", "k-means++", "random")
 
 
 def checked_consensus(consensus: str | None, n_anchors: Any, n_clusters: Any, init: Any) -> str:
-    """Whether there are anchors, and what becomes of them; refused where the settings fight."""
+    """How clusters are formed ("plain", "merge", "graph" or "auto"); refuses settings that conflict."""
     wanted = consensus in ("merge", "graph") or n_clusters == "auto"
     if consensus is None or n_anchors is None:
         if wanted:
@@ -74,7 +73,7 @@ def checked_consensus(consensus: str | None, n_anchors: Any, n_clusters: Any, in
         if "auto" not in (n_anchors, n_clusters) and n_anchors < n_clusters:
             raise SettingError(
                 f"n_anchors={n_anchors} cannot form n_clusters={n_clusters} clusters: give more anchors "
-                "(some 20 for each cluster), or 'auto'."
+                "(about 20 per cluster), or 'auto'."
             )
         return consensus
     if wanted:
@@ -86,27 +85,16 @@ def checked_consensus(consensus: str | None, n_anchors: Any, n_clusters: Any, in
 
 
 def checked_init(init: Any, n_clusters: int | None, names: tuple[str, ...]) -> Any:
-    """A name, an array (memberships or labels of the first rows), or a list of centres a view."""
+    """A name, an array (memberships or labels of the first rows), or a list with the centres of each view."""
     if isinstance(init, str):
         if init not in STARTS:
             raise SettingError(f"init={init!r}: one of {', '.join(map(repr, STARTS))} or an array.")
         return init
     if n_clusters is None:
-        raise SettingError("init as arrays starts a number of clusters: give it as n_clusters, not 'auto'.")
-    if isinstance(init, Mapping):
-        init = {str(name): values for name, values in init.items()}
-        unknown = [name for name in init if name not in names]
-        absent = [name for name in names if name not in init]
-        if unknown or absent:
-            raise SettingError(
-                f"init has centres for {', '.join(map(repr, init))}; "
-                f"the views are {', '.join(map(repr, names))}."
-            )
-        return [_centres(init[name], name, n_clusters) for name in names]
-    if isinstance(init, list | tuple) and all(_is_matrix(part) for part in init):
-        if len(init) != len(names):
-            raise SettingError(f"init has centres of {len(init)} views, the data has {len(names)}.")
-        return [_centres(u, name, n_clusters) for u, name in zip(init, names, strict=True)]
+        raise SettingError("init as arrays needs a number of clusters: give n_clusters, not 'auto'.")
+    if isinstance(init, Mapping) or (isinstance(init, list | tuple) and all(map(_is_matrix, init))):
+        each = for_each_view(init, names, "init")
+        return [_centres(u, name, n_clusters) for u, name in zip(each or (), names, strict=True)]
     array = _copied(init, "init")
     if array.ndim == 1 and array.dtype.kind in "iu":
         if len(array) and (array.min() < 0 or array.max() >= n_clusters):
@@ -131,7 +119,7 @@ def _is_matrix(part: Any) -> bool:
 
 
 def _copied(values: Any, where: str) -> Array:
-    """A copy: the stream may need it after the caller has written over his array."""
+    """A copy: the stream may need it after the caller has overwritten the array."""
     try:
         return np.array(values)
     except ValueError as problem:
@@ -140,30 +128,25 @@ def _copied(values: Any, where: str) -> Array:
 
 def _centres(values: Any, name: str, n_clusters: int) -> Array:
     array = _copied(values, f"init, view {name!r}")
-    if array.dtype.kind in "iufb":
+    if array.dtype.kind in "iufb" and array.ndim == 2 and len(array) == n_clusters:
         array = array.astype(np.float64)
-    if (
-        array.dtype != np.float64
-        or array.ndim != 2
-        or len(array) != n_clusters
-        or not np.isfinite(array).all()
-    ):
-        raise SettingError(f"init, view {name!r}: {n_clusters} finite centres (a row each) were expected.")
-    return array
+        if np.isfinite(array).all():
+            return array
+    raise SettingError(f"init, view {name!r}: {n_clusters} finite centres (one per row) were expected.")
 
 
 SCALES = ", ".join(map(repr, NAMES))
 
 
 def checked_scale(scale: Any, names: tuple[str, ...]) -> tuple[str, ...]:
-    """The name of a scale for every view."""
+    """The name of the scale of each view."""
     if isinstance(scale, str):
         return (_checked_name(scale, "scale="),) * len(names)
     each = for_each_view(scale, names, "scale")
     if each is not None:
         pairs = zip(names, each, strict=True)
         return tuple(_checked_name(value, f"scale of view {name!r}: ") for name, value in pairs)
-    raise SettingError(f"scale={scale!r}: one of {SCALES}, or a list or dict with one for each view.")
+    raise SettingError(f"scale={scale!r}: one of {SCALES}, or a list or dict with one per view.")
 
 
 def _checked_name(value: Any, where: str) -> str:
@@ -173,22 +156,20 @@ def _checked_name(value: Any, where: str) -> str:
 
 
 def checked_weights(given: Any, names: tuple[str, ...]) -> Weights | str | None:
-    """Weights by the largest of them, "auto", or None where all views count the same."""
+    """Weights relative to the largest, "auto", or None if all views have the same weight."""
     if given is None or (isinstance(given, str) and given == "auto"):
         return given
     if isinstance(given, np.ndarray) and given.ndim == 1:
         given = given.tolist()
     each = for_each_view(given, names, "view_weights")
     if each is None:
-        raise SettingError(
-            f"view_weights={given!r}: None, 'auto', or a list or dict with a number for each view."
-        )
+        raise SettingError(f"view_weights={given!r}: None, 'auto', or a list or dict with a number per view.")
     weights = [_checked_weight(value, name) for value, name in zip(each, names, strict=True)]
     largest = max(weights)
     if largest == 0:
-        raise SettingError("view_weights are all 0: at least one view must count.")
+        raise SettingError("view_weights are all 0: at least one must be positive.")
     for weight, name in zip(weights, names, strict=True):
-        if 0 < weight < LEAST * largest:
+        if 0 < weight < SMALLEST_WEIGHT * largest:
             raise SettingError(
                 f"view_weights, view {name!r}: {weight:g} is less than a millionth of the largest. "
                 "Use 0 to leave the view out."
@@ -199,12 +180,12 @@ def checked_weights(given: Any, names: tuple[str, ...]) -> Weights | str | None:
 def _checked_weight(value: Any, name: str) -> float:
     number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
     if not number or not math.isfinite(value) or value < 0:
-        raise SettingError(f"view_weights, view {name!r}: {value!r}: a number from 0 on was expected.")
+        raise SettingError(f"view_weights, view {name!r}: {value!r}: a number of at least 0 was expected.")
     return float(value)
 
 
 def for_each_view(given: Any, names: tuple[str, ...], setting: str) -> list[Any] | None:
-    """The values in the order of the views; None if it is neither list nor dict."""
+    """The values of a list or dict in the order of the views; None if it is neither."""
     if isinstance(given, Mapping):
         by_name = {str(name): value for name, value in given.items()}
         if set(by_name) != set(names):

@@ -1,4 +1,10 @@
-"""The first chunk: what centres it is to have, and how they are made."""
+"""The first chunk of a stream: chooses what its centres are (clusters or anchors) and makes them.
+
+Three results are possible (`consensus`): "plain", where each centre is a cluster; "merge", where centres are
+anchors to be merged by the objective; and "graph", where they are the nodes of an anchor graph. "auto"
+chooses plain or graph on the warm-up rows: the graph must be stable under the choice of anchors
+(consensus/stability.py), and the views must agree better on its clusters (auto/shape.py).
+"""
 
 from __future__ import annotations
 
@@ -8,96 +14,80 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from viewpass.core.auto.shape import prefer_graph
+from viewpass.core.auto.shape import views_prefer_graph
 from viewpass.core.consensus.cut import cut
 from viewpass.core.consensus.graph import gaps
 from viewpass.core.consensus.number_of_clusters import Curve
 from viewpass.core.consensus.soft_assignment import links_of, soft_assignment
 from viewpass.core.consensus.stability import STABLE, STABLE_ENOUGH, stability
-from viewpass.core.model import ANCHORS_A_CLUSTER, MOST_ANCHORS, ROWS_AN_ANCHOR, Plan
-from viewpass.core.start import candidates as start
+from viewpass.core.plan import ANCHORS_PER_CLUSTER, MAX_ANCHORS, ROWS_PER_ANCHOR, Plan
+from viewpass.core.start import candidates
 from viewpass.core.state.centres import Centres
-from viewpass.core.step import chunk_step as step
-from viewpass.core.step.chunk_step import Outcome, Rules
+from viewpass.core.step.chunk_step import ChunkStep, Outcome, State
 from viewpass.core.step.workspace import Workspace
 from viewpass.errors import SettingError
 from viewpass.kernels.grid import Integers
 from viewpass.views.chunk import Schema
 from viewpass.views.rows import MeasuredRows
 
-LEAST_A_CLUSTER = 4  # anchors; with fewer a graph says nothing
-ANCHOR_SUMS = 2**23  # kept of them, columns x anchors, where that leaves enough of them
-SUPPOSED_CLUSTERS = 10  # where their number is to be found
+MIN_ANCHORS_PER_CLUSTER = 4  # with fewer a graph is meaningless
+ANCHOR_VALUES = 2**23  # columns x anchors, unless that leaves too few anchors
+ASSUMED_CLUSTERS = 10  # where their number is to be estimated
 
 
-class Beginning(NamedTuple):
-    """The first chunk settled, and what its centres are."""
+class Initialised(NamedTuple):
+    """The first chunk processed, and what its centres are."""
 
     outcome: Outcome
     consensus: str  # "plain", "merge" or "graph"
     links: Integers | None
-    curve: Curve | None = None  # what the number of plain clusters was read off
+    curve: Curve | None = None  # of a plain start whose number of clusters was estimated
 
 
-def begin(
+def initialise(
     rows: MeasuredRows, plan: Plan, workspace: Workspace, rng: np.random.Generator, *, whole: bool = False
-) -> Beginning:
-    """Make the first centres, of clusters or of anchors; `whole` if there are no rows but these."""
+) -> Initialised:
+    """Make the first centres, of clusters or anchors; `whole` if there are no rows but these."""
     rows.measure(workspace.n_threads)
     n_anchors = anchors_for(plan, int((rows.n_seen > 0).sum()), rows.n_columns)
     if plan.consensus == "plain" or n_anchors == 0:
-        return _plain(rows, plan, workspace, rng, whole)
+        return Initialised(initialise_clusters(rows, plan, workspace, rng, whole=whole), "plain", None)
     before = rng.bit_generator.state
-    outcome = start.scattered(rows, n_anchors, plan.rules, workspace, rng, whole=whole)
+    step = ChunkStep(plan.rules, workspace)
+    outcome = candidates.anchors(rows, n_anchors, step, rng, whole=whole)
     if plan.consensus == "merge":
-        return Beginning(outcome, "merge", None)
+        return Initialised(outcome, "merge", None)
     links = links_of(soft_assignment(rows, outcome.centres, workspace), n_anchors)
-    if plan.consensus == "auto":
-        n_clusters = plan.n_clusters or gaps(links).n_clusters
-        if not _trusted(outcome.centres, rows, n_clusters, workspace):
-            rng.bit_generator.state = before  # as if anchors had never been tried
-            curve = None
-            if plan.n_clusters is None:
-                curve = cut(outcome.total, None, plan.rules.alpha, None).curve
-                assert curve is not None
-                plan = replace(plan, n_clusters=curve.n_clusters)
-            return _plain(rows, plan, workspace, rng, whole)._replace(curve=curve)
-    return Beginning(outcome, "graph", links)
+    if plan.consensus == "graph" or _graph_is_better(
+        rows, outcome.centres, plan.n_clusters or gaps(links).n_clusters, workspace
+    ):
+        return Initialised(outcome, "graph", links)
+    rng.bit_generator.state = before  # the same plain start as without anchors
+    curve = None
+    if plan.n_clusters is None:
+        curve = cut(outcome.total, None, plan.rules.alpha, None).curve
+        assert curve is not None
+        plan = replace(plan, n_clusters=curve.n_clusters)
+    return Initialised(initialise_clusters(rows, plan, workspace, rng, whole=whole), "plain", None, curve)
 
 
-def _trusted(anchors: Centres, rows: MeasuredRows, n_clusters: int, workspace: Workspace) -> bool:
-    """Whether the graph is followed: it is stable, and the views, if there are several, agree on it."""
+def _graph_is_better(rows: MeasuredRows, anchors: Centres, n_clusters: int, workspace: Workspace) -> bool:
+    """Whether the anchor graph is stable, and preferred by the views if several can be compared."""
     stable = stability(rows, anchors, n_clusters, workspace)
     if stable < STABLE_ENOUGH:
         return False
-    asked = prefer_graph(rows, n_clusters, workspace)
-    return stable >= STABLE if asked is None else asked
-
-
-def begin_unweighed(
-    rows: MeasuredRows, plan: Plan, workspace: Workspace, rng: np.random.Generator, *, whole: bool = False
-) -> Outcome:
-    """Centres of clusters while all views count the same: what their weights are learnt from."""
-    rows.measure(workspace.n_threads)
-    supposed = min(SUPPOSED_CLUSTERS, max(1, int((rows.n_seen > 0).sum())))
-    plan = replace(plan, n_clusters=plan.n_clusters or supposed)
-    return begin_plain(rows, plan, workspace, rng, whole=whole)
-
-
-def _plain(
-    rows: MeasuredRows, plan: Plan, workspace: Workspace, rng: np.random.Generator, whole: bool
-) -> Beginning:
-    return Beginning(begin_plain(rows, plan, workspace, rng, whole=whole), "plain", None)
+    preferred = views_prefer_graph(rows, n_clusters, workspace)
+    return stable >= STABLE if preferred is None else preferred
 
 
 def anchors_for(plan: Plan, n_rows: int, n_columns: int) -> int:
-    """How many anchors suit the clusters, the warm-up and memory; 0 where there cannot be enough of them."""
+    """Number of anchors, by the clusters, the warm-up rows and memory; 0 if there cannot be enough."""
     if plan.n_anchors is not None:
         return max(min(plan.n_anchors, n_rows), plan.n_clusters or 1)
-    n_clusters = plan.n_clusters or SUPPOSED_CLUSTERS
-    least = LEAST_A_CLUSTER * n_clusters
-    fitting = max(ANCHOR_SUMS // n_columns, least)
-    suited = min(ANCHORS_A_CLUSTER * n_clusters, n_rows // ROWS_AN_ANCHOR, fitting, MOST_ANCHORS)
+    n_clusters = plan.n_clusters or ASSUMED_CLUSTERS
+    least = MIN_ANCHORS_PER_CLUSTER * n_clusters
+    fitting = max(ANCHOR_VALUES // n_columns, least)
+    suited = min(ANCHORS_PER_CLUSTER * n_clusters, n_rows // ROWS_PER_ANCHOR, fitting, MAX_ANCHORS)
     if suited >= least:
         return suited
     if plan.consensus == "auto" and plan.n_clusters is not None:
@@ -105,55 +95,55 @@ def anchors_for(plan: Plan, n_rows: int, n_columns: int) -> int:
     return max(min(2 * n_clusters, n_rows), plan.n_clusters or 1)
 
 
-def begin_plain(
-    rows: MeasuredRows,
-    plan: Plan,
-    workspace: Workspace,
-    rng: np.random.Generator,
-    *,
-    whole: bool = False,
+def initialise_unweighted(
+    rows: MeasuredRows, plan: Plan, workspace: Workspace, rng: np.random.Generator, *, whole: bool = False
 ) -> Outcome:
-    """Make the first centres of clusters as the plan says."""
-    assert plan.n_clusters is not None
-    init, rules, n_clusters = plan.init, plan.rules, plan.n_clusters
+    """Make cluster centres with equal view weights, to learn the weights from."""
     rows.measure(workspace.n_threads)
-    if isinstance(init, str):
-        if init == "random":
-            memberships = start.soft_memberships(rows, n_clusters, rng)
-            centres = step.soft_centres(rows, memberships, rules, workspace)
-            del memberships  # as large as the distances that come next
-            return step.from_soft(rows, centres, rules, workspace)
-        if init == "one seeding":
-            return start.seeded(rows, n_clusters, rules, workspace, rng)
-        return start.compete(rows, n_clusters, init, rules, workspace, rng, whole=whole)
-    if isinstance(init, np.ndarray):
-        return _from_given(rows, init, n_clusters, rules, workspace)
-    given = _given_centres(init, rows, n_clusters)
-    nothing = step.empty_statistics(rows, n_clusters)
-    return step.from_centres(rows, nothing, given, rules, workspace)
+    assumed = min(ASSUMED_CLUSTERS, max(1, int((rows.n_seen > 0).sum())))
+    plan = replace(plan, n_clusters=plan.n_clusters or assumed)
+    return initialise_clusters(rows, plan, workspace, rng, whole=whole)
 
 
-def _from_given(
-    rows: MeasuredRows, init: Any, n_clusters: int, rules: Rules, workspace: Workspace
+def initialise_clusters(
+    rows: MeasuredRows, plan: Plan, workspace: Workspace, rng: np.random.Generator, *, whole: bool = False
 ) -> Outcome:
+    """Make the first centres of clusters by `plan.init`."""
+    assert plan.n_clusters is not None
+    init, n_clusters, step = plan.init, plan.n_clusters, ChunkStep(plan.rules, workspace)
+    rows.measure(workspace.n_threads)
+    if isinstance(init, np.ndarray):
+        return _from_array(rows, init, n_clusters, step)
+    if not isinstance(init, str):
+        return step.from_centres(rows, State.without_rows(rows, _given_centres(init, rows, n_clusters)))
+    if init == "random":
+        memberships = candidates.soft_memberships(rows, n_clusters, rng)
+        centres = step.soft_centres(rows, memberships)
+        del memberships  # as large as the distances that come next
+        return step.from_soft_centres(rows, centres)
+    if init == "one seeding":
+        return candidates.seeded(rows, n_clusters, step, rng)
+    return candidates.compete(rows, n_clusters, init, step, rng, whole=whole)
+
+
+def _from_array(rows: MeasuredRows, init: Any, n_clusters: int, step: ChunkStep) -> Outcome:
+    """The first chunk from given labels (1-D), hard memberships (1-of-K) or soft ones."""
     if len(init) != rows.n_rows:
         raise SettingError(
-            f"init has {len(init)} rows, the first chunk has {rows.n_rows}: init as an array says "
-            "how the rows of the first chunk start."
+            f"init has {len(init)} rows, the first chunk has {rows.n_rows}: init as an array gives "
+            "the initial labels or memberships of the rows of the first chunk."
         )
     if init.ndim == 1:
-        labels = init.astype(np.int32)
-    elif np.isin(init, (0, 1)).all() and (init.sum(axis=1) == 1).all():
-        labels = init.argmax(axis=1).astype(np.int32)
-    else:
-        memberships = np.ascontiguousarray(init, dtype=np.float64)
-        return step.from_memberships(rows, memberships, rules, workspace)
-    return start.from_labels(rows, labels, n_clusters, rules, workspace)
+        return step.from_labels(rows, init.astype(np.int32), n_clusters)
+    if np.isin(init, (0, 1)).all() and (init.sum(axis=1) == 1).all():
+        return step.from_labels(rows, init.argmax(axis=1).astype(np.int32), n_clusters)
+    return step.from_memberships(rows, np.ascontiguousarray(init, dtype=np.float64))
 
 
 def _given_centres(init: Sequence[Any], rows: MeasuredRows, n_clusters: int) -> Centres:
+    """Given centres, scaled by the view weights like the rows."""
     check_given(init, rows.chunk.schema, n_clusters)
-    lengths = np.sqrt(np.where(rows.squares > 0, rows.squares, 1.0))  # of rows, as their views are weighed
+    lengths = np.sqrt(np.where(rows.squares > 0, rows.squares, 1.0))
     return Centres.of(
         [np.array(u, dtype=np.float64, order="C") * length for u, length in zip(init, lengths, strict=True)]
     )
@@ -162,7 +152,7 @@ def _given_centres(init: Sequence[Any], rows: MeasuredRows, n_clusters: int) -> 
 def check_given(init: Sequence[Any], schema: Schema, n_clusters: int) -> None:
     """Refuse given centres that do not fit the views."""
     if len(init) != len(schema.names):
-        raise SettingError(f"init has centres of {len(init)} views, the data has {len(schema.names)}.")
+        raise SettingError(f"init has centres for {len(init)} views, the data has {len(schema.names)}.")
     for name, width, values in zip(schema.names, schema.widths, init, strict=True):
         if width is not None and values.shape != (n_clusters, width):
             raise SettingError(

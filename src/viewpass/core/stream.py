@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from viewpass.core.auto.scale import agreed_scaling
-from viewpass.core.consensus.soft_assignment import MOST_ROWS
-from viewpass.core.initialise import SUPPOSED_CLUSTERS, begin, begin_unweighed
-from viewpass.core.model import Assigned, Model, Plan, StreamState, scaled, widened
+from viewpass.core.consensus.soft_assignment import MAX_ROWS
+from viewpass.core.initialise import ASSUMED_CLUSTERS, initialise, initialise_unweighted
+from viewpass.core.model import Assigned, Model, StreamState, scaled
+from viewpass.core.plan import Plan
 from viewpass.core.reservoir import Reservoir
 from viewpass.core.state.centres import Centres
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.state.view_weights import Weights, learnt_weights
-from viewpass.core.step import chunk_step as step
-from viewpass.core.step.chunk_step import Outcome, Task
+from viewpass.core.step.chunk_step import ChunkStep, Outcome, State, Task
 from viewpass.core.step.workspace import Workspace
 from viewpass.errors import DataError
 from viewpass.kernels.backend import FROM_CENTRES, FROM_COUNTED
@@ -162,21 +162,20 @@ class Stream:
 
     def _learn_scaled(self, chunk: Chunk) -> Assigned:
         assert self._model is not None
-        return self._read(self._rows(chunk), Task(links=self._linked(chunk)), None)
+        return self._read(self._rows(chunk), Task(links=self._linked(chunk)))
 
     def _relearn_scaled(self, chunk: Chunk, labels: Labels) -> Assigned:
         rows = self._rows(chunk).measure(self.workspace.n_threads)
         counted = self._reservoir.counted(chunk.start, labels)
-        return self._read(rows, Task(FROM_COUNTED, links=self._linked(chunk, again=True)), counted)
+        return self._read(rows, Task(FROM_COUNTED, counted, links=self._linked(chunk, again=True)))
 
-    def _read(self, rows: MeasuredRows, task: Task, labels: Labels | None) -> Assigned:
+    def _read(self, rows: MeasuredRows, task: Task) -> Assigned:
         """Read rows with the centres so far; nothing changes if they are refused."""
         assert self._model is not None
         schema = self._model.schema.merged(rows.chunk.schema)
-        total = widened(self._model.total, schema)
-        given = rows, total, self._model.centres, labels, self.plan.rules, self.workspace
+        state = State(self._model.total.widened(schema.widths), self._model.centres)
         before = replace(self._model, links=task.links)
-        outcome = step.whole(*given, task)
+        outcome = ChunkStep(self.plan.rules, self.workspace).whole(rows, state, task)
         return self._commit(before, outcome, rows, schema, again=task.begin == FROM_COUNTED)
 
     def learn_several(
@@ -218,10 +217,10 @@ class Stream:
         rows = self._rows(chunk)
         if labels is not None:
             rows.measure(self.workspace.n_threads)
-        task = Task(FROM_CENTRES if labels is None else FROM_COUNTED, size=size)
+        task = Task(FROM_CENTRES if labels is None else FROM_COUNTED, labels, size=size)
         schema = self._model.schema.merged(chunk.schema)
-        total = widened(self._model.total, schema)
-        outcome = step.run(*(rows, total, self._model.centres, labels, self.plan.rules, self.workspace, task))
+        state = State(self._model.total.widened(schema.widths), self._model.centres)
+        outcome = ChunkStep(self.plan.rules, self.workspace).run(rows, state, task)
         if len(outcome.labels) == 0:
             return None
         return self._commit(self._model, outcome, rows, schema, again=labels is not None, size=size)
@@ -243,16 +242,16 @@ class Stream:
         """Learn the scale and the weights of the first rows' views, then make centres of them."""
         n_threads = self.workspace.n_threads
         wanted = self.plan.scale or ("unit",) * rows.n_views
-        n_clusters = self.plan.n_clusters or SUPPOSED_CLUSTERS
+        n_clusters = self.plan.n_clusters or ASSUMED_CLUSTERS
         scaling = agreed_scaling(rows.measure(n_threads), wanted, n_clusters, self.workspace)
         if not scaling.plain:
             rows = self._rows(scaling.apply(rows.chunk, n_threads=n_threads))
         if self.plan.weights == "auto":
-            tried = begin_unweighed(rows, self.plan, self.workspace, self.rng, whole=whole)
+            tried = initialise_unweighted(rows, self.plan, self.workspace, self.rng, whole=whole)
             rows = self._weighed(rows.chunk, learnt_weights(tried.total, self.plan.rules.alpha))
-        first = begin(rows, self.plan, self.workspace, self.rng, whole=whole)
+        first = initialise(rows, self.plan, self.workspace, self.rng, whole=whole)
         outcome = first.outcome
-        outcome.total = widened(outcome.total, schema)
+        outcome.total = outcome.total.widened(schema.widths)
         asked = outcome.total.n_clusters if first.consensus == "plain" else self.plan.n_clusters
         blank = Model(
             schema,
@@ -325,9 +324,9 @@ class Stream:
         links = self._model.links
         if links is None:
             return None
-        if self._n_rows + chunk.n_rows > MOST_ROWS:
+        if self._n_rows + chunk.n_rows > MAX_ROWS:
             raise DataError(
-                f"more than {MOST_ROWS:,} rows: the exact links of the anchors could overflow. "
+                f"more than {MAX_ROWS:,} rows: the exact links of the anchors could overflow. "
                 "Use consensus='merge', or none."
             )
         return np.zeros_like(links) if again and chunk.start == 0 else links.copy()

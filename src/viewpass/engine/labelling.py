@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from viewpass.core.consensus.soft_assignment import soft_assignment
-from viewpass.core.model import Assigned, Model, decide, distances, seen_rows
+from viewpass.core.model import Assigned, Model, decide, distances, prepare
 from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Array
@@ -32,7 +32,7 @@ def cluster_rows(chunk: Chunk, model: Model, workspace: Workspace) -> Array:
     cut = model.cut
     if cut is None:
         return label_rows(decide(chunk, model, workspace), workspace)
-    rows = seen_rows(chunk, model, workspace)
+    rows = prepare(chunk, model, workspace)
     found = distances(rows, model.centres, workspace)
     if model.links is not None:
         labels = cut.of_soft_assignment(soft_assignment(rows, model.centres, workspace))

@@ -1,8 +1,11 @@
-"""Models made apart, put together: sums add up exactly; which cluster is which is the question.
+"""Merges models that were fitted on different rows: matches their clusters and adds their statistics.
 
-Putting cluster a of one set and cluster b of another together raises the objective (Eq. 17 with the best
-centres) by |R_a|^2 / (T_a + alpha) + |R_b|^2 / (T_b + alpha) - |R_a + R_b|^2 / (T_a + T_b + alpha), summed
-over views: the price of merging. Clusters are paired so that all together pay the least.
+Statistics add up exactly; the question is which clusters belong together. Merging cluster a of one model with
+cluster b of another raises the objective (Eq. 17 with the best centres) by
+
+    |R_a|^2 / (T_a + alpha) + |R_b|^2 / (T_b + alpha) - |R_a + R_b|^2 / (T_a + T_b + alpha)
+
+summed over views: the price of the merge. Clusters are paired so that the sum of prices is smallest.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from viewpass.kernels.reference.exact import lane_sum
 
 
 def prices(one: Statistics, other: Statistics, alpha: float) -> Floats:
-    """What it costs to put cluster a of one and cluster b of the other together, for all pairs."""
+    """The price of merging cluster a of one with cluster b of the other, for all pairs."""
     price = np.zeros((one.n_clusters, other.n_clusters))
     for v in range(len(one.counts)):
         R, Q = one.sums(v), other.sums(v)
@@ -35,18 +38,15 @@ def prices(one: Statistics, other: Statistics, alpha: float) -> Floats:
 
 
 def _explained(squares: Floats, counts: Integers, alpha: float) -> Floats:
-    weights = counts + alpha
-    explained: Floats = np.divide(squares, weights, out=np.zeros_like(squares), where=counts > 0)
+    explained: Floats = np.divide(squares, counts + alpha, out=np.zeros_like(squares), where=counts > 0)
     return explained
 
 
 def matched(one: Statistics, other: Statistics, alpha: float) -> Integers:
-    """For each cluster of one, the cluster of the other that it goes together with."""
+    """For each cluster of one, the cluster of the other that it is merged with."""
     widths = [max(pair) for pair in zip(one.widths, other.widths, strict=True)]
     price = prices(one.widened(widths), other.widened(widths), alpha)
-    rows, columns = linear_sum_assignment(price)
-    order: Integers = np.empty(len(rows), dtype=np.int64)
-    order[rows] = columns
+    order: Integers = linear_sum_assignment(price)[1]  # the rows are in order
     return order
 
 
@@ -61,7 +61,7 @@ def reordered(model: Model, order: Integers) -> Model:
 
 
 def merged(models: Sequence[Model], alpha: float, fill: str | None, *, by_price: bool) -> Model:
-    """One model of all rows: sums added, centres from the sums (Eq. 13).
+    """One model of all rows: statistics added, centres from them (Eq. 13).
 
     A cluster without rows in a view keeps the centre of the first model that knows it.
     """

@@ -1,4 +1,4 @@
-"""The views' vote on a scale: what makes them agree is taken, and nothing is done without a reason."""
+"""The choice of a scale: the one under which views agree better, unit length without a clear gain."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_columns_of_mixed_units_are_standardised():
     assert chosen(views) == ("standard", "standard")
     assert chosen(views, observed=rng.random((800, 2)) > 0.4) == ("standard", "standard")
     assert chosen(views, ["unit", "unit"]) == ("unit", "unit")
-    assert chosen(views, ["auto", "unit"])[1] == "unit"  # what was asked for is not voted on
+    assert chosen(views, ["auto", "unit"])[1] == "unit"  # a given scale is kept
 
 
 def test_views_that_agree_stay_as_they_are():
@@ -56,7 +56,7 @@ def test_a_single_view_is_standardised_where_its_columns_differ_tenfold():
 
 
 @pytest.mark.parametrize("n_rows", [1, 2, 15])
-def test_few_rows_are_no_parliament(n_rows):
+def test_few_rows_are_accepted(n_rows):
     rng = np.random.default_rng(4)
     assert len(chosen([rng.standard_normal((n_rows, 3)) for _ in range(2)])) == 2
 

@@ -1,11 +1,11 @@
-"""The views' vote on the shape of clusters: for arcs the graph, for clouds and noise centres."""
+"""The choice between centres and anchor graph: the graph for arcs, centres for clouds and noise."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from viewpass.core.auto.shape import prefer_graph
+from viewpass.core.auto.shape import views_prefer_graph
 from viewpass.core.step.workspace import Workspace
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
@@ -34,30 +34,30 @@ def noise(rng, group):
 
 
 @pytest.mark.parametrize(("make", "expected"), [(arcs, True), (clouds, False), (noise, False)])
-def test_views_ask_for_the_graph_where_it_finds_what_they_share(make, expected):
+def test_the_graph_is_preferred_where_views_agree_better_on_it(make, expected):
     rng = np.random.default_rng(0)
     group = rng.integers(3, size=N_ROWS)
     observed = rng.random((N_ROWS, 2)) < 0.8
     rows = measured([make(rng, group) for _ in range(2)], observed)
-    assert prefer_graph(rows, 3, Workspace(1)) is expected
+    assert views_prefer_graph(rows, 3, Workspace(1)) is expected
 
 
-def test_the_vote_does_not_depend_on_threads_and_counts_its_looks():
+def test_the_choice_does_not_depend_on_threads_and_counts_its_distance_passes():
     rng = np.random.default_rng(1)
     group = rng.integers(3, size=N_ROWS)
     rows = measured([arcs(rng, group) for _ in range(3)])
     one, two = Workspace(1), Workspace(2)
-    assert prefer_graph(rows, 3, one) == prefer_graph(rows, 3, two)
+    assert views_prefer_graph(rows, 3, one) == views_prefer_graph(rows, 3, two)
     assert one.n_compared == two.n_compared > 0
 
 
-def test_nobody_is_asked_where_no_two_views_can_be_compared():
+def test_there_is_no_preference_where_no_two_views_can_be_compared():
     rng = np.random.default_rng(2)
     group = rng.integers(3, size=N_ROWS)
     x = clouds(rng, group)
-    assert prefer_graph(measured([x]), 3, Workspace(1)) is None
+    assert views_prefer_graph(measured([x]), 3, Workspace(1)) is None
     never_both = np.zeros((N_ROWS, 2), dtype=bool)
     never_both[::2, 0] = never_both[1::2, 1] = True
-    assert prefer_graph(measured([x, x], never_both), 3, Workspace(1)) is None
+    assert views_prefer_graph(measured([x, x], never_both), 3, Workspace(1)) is None
     few = measured([x[:20], x[:20]])
-    assert prefer_graph(few, 3, Workspace(1)) is None
+    assert views_prefer_graph(few, 3, Workspace(1)) is None

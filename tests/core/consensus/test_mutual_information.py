@@ -47,8 +47,8 @@ def test_many_rows_and_clusters():
 
 
 def test_nothing_and_one_cluster():
-    nobody = np.zeros(0, dtype=np.int64)
-    assert adjusted_mutual_information(nobody, nobody) == 1.0
+    nothing = np.zeros(0, dtype=np.int64)
+    assert adjusted_mutual_information(nothing, nothing) == 1.0
     one = np.zeros(9, dtype=np.int64)
     assert adjusted_mutual_information(one, one) == 1.0
     assert adjusted_mutual_information(one, np.arange(9) % 2) == pytest.approx(0.0, abs=1e-12)

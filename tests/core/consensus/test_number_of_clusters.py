@@ -1,4 +1,4 @@
-"""The number of clusters, read off a curve: a planted one is found."""
+"""The estimated number of clusters: a planted number is found."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import viewpass as vp
-from viewpass.core.consensus.number_of_clusters import MOST, from_gaps, from_prices
+from viewpass.core.consensus.number_of_clusters import MAX_CLUSTERS, from_gaps, from_prices
 
 
 @pytest.mark.parametrize("n_clusters", [2, 3, 7, 20])
@@ -19,7 +19,7 @@ def test_the_gap_behind_the_last_large_eigenvalue(n_clusters):
 
 
 @pytest.mark.parametrize("n_clusters", [2, 3, 7, 20])
-def test_the_first_dear_merge(n_clusters):
+def test_the_first_expensive_merge(n_clusters):
     prices = np.concatenate([np.geomspace(0.01, 1, 80), np.geomspace(10, 40, n_clusters - 1)])
     assert from_prices(prices).n_clusters == n_clusters
     gains = np.concatenate([-np.ones(30), np.geomspace(0.01, 1, 50), np.geomspace(10, 40, n_clusters - 1)])
@@ -27,8 +27,8 @@ def test_the_first_dear_merge(n_clusters):
 
 
 def test_a_curve_has_an_end():
-    assert from_gaps(np.linspace(1, 0, 1000)).numbers[-1] == MOST
-    assert from_prices(np.linspace(0, 1, 999)).numbers[-1] == MOST
+    assert from_gaps(np.linspace(1, 0, 1000)).numbers[-1] == MAX_CLUSTERS
+    assert from_prices(np.linspace(0, 1, 999)).numbers[-1] == MAX_CLUSTERS
     for n_anchors in (1, 2, 3):
         assert from_gaps(np.ones(n_anchors)).n_clusters <= n_anchors
         assert from_prices(np.ones(n_anchors - 1)).n_clusters <= n_anchors

@@ -1,4 +1,4 @@
-"""Links: rows are the mixtures their exact distances say, and G is an exact sum, in any order and chunks."""
+"""Soft assignment follows the exact distances; the anchor graph is an exact sum, in any order and chunks."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_the_weights_of_a_row_are_a_whole(case, n_anchors):
     seen, sums = rows.n_seen > 0, mixed.weights.sum(axis=1)
     assert (abs(sums[seen] - UNIT) <= mixed.weights.shape[1] / 2).all()
     assert not sums[~seen].any()
-    assert (mixed.weights[seen, 0] > 0).all()  # how rows without a view are told
+    assert (mixed.weights[seen, 0] > 0).all()  # 0 marks rows without a view
     assert (np.diff(mixed.weights, axis=1) <= 0).all()
     assert (mixed.weights >= 0).all()
 

@@ -1,4 +1,4 @@
-"""The start: what it may look at, and that nothing of the data stays behind."""
+"""Initial centres: how many rows they may be compared with, and that no data stays in memory."""
 
 from __future__ import annotations
 
@@ -7,22 +7,24 @@ import weakref
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import viewpass as vp
+from viewpass.core.plan import Rules
 from viewpass.core.start.candidates import (
     CANDIDATES,
     FINAL_UPDATES,
-    HEAT_ROWS_A_CLUSTER,
-    MOST_HEAT_ROWS,
+    HEAT_ROWS_PER_CLUSTER,
+    MAX_HEAT_ROWS,
     compete,
-    from_labels,
 )
 from viewpass.core.start.ridge import ridged_objective
-from viewpass.core.step import chunk_step as step
-from viewpass.core.step.chunk_step import Rules
+from viewpass.core.step.chunk_step import ChunkStep
 from viewpass.core.step.workspace import Workspace
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
+
+RULES = Rules(0.1, 20, 1e-6, "mean")
 
 
 def made(n_rows, rng):
@@ -32,29 +34,22 @@ def made(n_rows, rng):
 
 
 @pytest.mark.parametrize("kind", CANDIDATES)
-def test_a_start_looks_at_no_more_than_thirty_thousand_rows(kind):
+def test_a_start_compares_no_more_than_thirty_thousand_rows(kind):
     rng = np.random.default_rng(0)
     views, observed = made(4000, rng)
     workspace = Workspace(2)
     rows = MeasuredRows(Chunk.of(views, observed=observed))
-    compete(rows, 10, kind, Rules(0.1, 20, 1e-6, "mean"), workspace, rng, whole=False)
+    compete(rows, 10, kind, ChunkStep(RULES, workspace), rng, whole=False)
     assert workspace.n_compared <= 30_000
 
 
-@pytest.mark.parametrize("estimator", [vp.OPIMC, vp.IMC])
-def test_a_fitted_model_does_not_hold_on_to_the_data(estimator):
+@pytest.mark.parametrize(
+    ("estimator", "how"),
+    [(vp.OPIMC(10), "fit"), (vp.IMC(10), "fit"), (vp.OPIMC(10, init="random"), "partial_fit")],
+)
+def test_a_fitted_model_does_not_hold_on_to_the_data(estimator, how):
     views, _ = made(600, np.random.default_rng(1))
-    model = estimator(10, random_state=0).fit(views)
-    held = weakref.ref(views[0])
-    del views
-    gc.collect()
-    assert held() is None
-    assert model.labels_.shape == (600,)
-
-
-def test_a_stream_does_not_hold_on_to_its_last_chunk():
-    views, _ = made(600, np.random.default_rng(1))
-    model = vp.OPIMC(10, random_state=0, init="random").partial_fit(views)
+    model = getattr(clone(estimator).set_params(random_state=0), how)(views)
     held = weakref.ref(views[0])
     del views
     gc.collect()
@@ -64,16 +59,16 @@ def test_a_stream_does_not_hold_on_to_its_last_chunk():
 
 @pytest.mark.parametrize("fill", ["mean", "zero-filled-mean", None])
 @pytest.mark.parametrize("reference", [False, True])
-def test_centres_of_labels_are_those_of_a_step_without_its_look(fill, reference):
+def test_centres_of_labels_are_those_of_a_step_without_its_distance_pass(fill, reference):
     rng = np.random.default_rng(2)
     views, observed = made(300, rng)
     observed[:5] = False
     rows = MeasuredRows(Chunk.of(views, observed=observed), reference=reference)
     labels = rng.integers(9, size=300).astype(np.int32)  # the tenth cluster is empty
-    rules, workspace = Rules(0.1, 1, 1e-6, fill), Workspace(1)
-    found = step.centres_of(rows, labels, 10, rules, workspace)
-    assert workspace.n_compared == 0
-    wanted = from_labels(rows, labels, 10, rules, workspace).centres
+    step = ChunkStep(Rules(0.1, 1, 1e-6, fill), Workspace(1))
+    found = step.centres_of(rows, labels, 10)
+    assert step.workspace.n_compared == 0
+    wanted = step.from_labels(rows, labels, 10).centres
     for mine, theirs in zip(found.values, wanted.values, strict=True):
         assert np.array_equal(mine, theirs)
     assert np.array_equal(found.known, wanted.known)
@@ -85,9 +80,9 @@ def test_a_few_equal_rows_win_no_cluster_though_that_lowers_the_objective():
     views = [centres[rng.integers(2, size=600)] + 6.0 * rng.standard_normal((600, 60))]
     views[0][:24] = rng.standard_normal(60)
     rows = MeasuredRows(Chunk.of(views)).measure()
-    rules, workspace = Rules(0.1, 20, 1e-6, "mean"), Workspace(1)
-    apart = from_labels(rows, (np.arange(600) < 24).astype(np.int32), 2, rules, workspace)
-    found = compete(rows, 2, "auto", rules, workspace, rng, whole=True)
+    step = ChunkStep(RULES, Workspace(1))
+    apart = step.from_labels(rows, (np.arange(600) < 24).astype(np.int32), 2)
+    found = compete(rows, 2, "auto", step, rng, whole=True)
     assert apart.total.objective(0.1) < found.total.objective(0.1)
     assert found.total.counts[0].min() > 200
 
@@ -111,16 +106,14 @@ def test_the_ridged_objective_is_that_of_the_best_centres(ridge):
 
 
 def test_very_many_clusters_start_from_one_seeding_on_all_rows_whatever_the_threads():
-    n_clusters = MOST_HEAT_ROWS // (2 * HEAT_ROWS_A_CLUSTER) + 1  # too many for two candidates
+    n_clusters = MAX_HEAT_ROWS // (2 * HEAT_ROWS_PER_CLUSTER) + 1  # too many for two candidates
     rng = np.random.default_rng(3)
-    views = [rng.standard_normal((HEAT_ROWS_A_CLUSTER * n_clusters + 2000, 3)) for _ in range(2)]
+    views = [rng.standard_normal((HEAT_ROWS_PER_CLUSTER * n_clusters + 2000, 3)) for _ in range(2)]
     rows = MeasuredRows(Chunk.of(views, observed=rng.random((len(views[0]), 2)) < 0.8))
     found = []
     for n_threads in (1, 2):
         workspace, rng = Workspace(n_threads), np.random.default_rng(4)
-        outcome = compete(
-            *(rows, n_clusters, "auto", Rules(0.1, 20, 1e-6, "mean"), workspace, rng), whole=False
-        )
+        outcome = compete(rows, n_clusters, "auto", ChunkStep(RULES, workspace), rng, whole=False)
         assert len(np.unique(outcome.labels)) > 0.9 * n_clusters
         assert workspace.n_compared <= (1 + FINAL_UPDATES) * rows.n_rows
         found.append(outcome.labels)

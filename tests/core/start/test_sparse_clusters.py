@@ -1,4 +1,4 @@
-"""Small clusters found a few at a time: the same, to the bit, as those of a whole step."""
+"""Small clusters computed a few at a time: the same, to the bit, as those of a whole step."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import pytest
 import scipy.sparse
 
 from viewpass.core.consensus.agglomeration import Products
-from viewpass.core.start import candidates as start
-from viewpass.core.start import sparse_clusters as small
-from viewpass.core.start.seeds import seeded_labels
-from viewpass.core.step.chunk_step import Rules
+from viewpass.core.plan import Rules
+from viewpass.core.start import candidates, sparse_clusters
+from viewpass.core.step.chunk_step import ChunkStep
 from viewpass.core.step.workspace import Workspace
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
@@ -40,16 +39,16 @@ def case_of(views, observed, *, reference=False):
 def by_steps(rows, n_clusters, rules, seed):
     """What a start does with views of other kinds."""
     rng = np.random.default_rng(seed)
-    (outcome,) = start._from_seeds(rows, n_clusters, 1, rules, Workspace(1), rng)
+    (outcome,) = candidates._from_seeds(rows, n_clusters, 1, ChunkStep(rules, Workspace(1)), rng)
     return outcome.labels, Products.of(outcome.total)
 
 
 def few_at_a_time(rows, n_clusters, rules, workspace, seed):
     rng = np.random.default_rng(seed)
-    drawn = start._drawn(rows, n_clusters, rng, start.SEED_ROWS_A_CLUSTER)
-    (seeds,) = seeded_labels(drawn, n_clusters, 1, rng)
-    labels = small.settled(rows, drawn, seeds, n_clusters, rules, workspace)
-    return labels, small.products(rows, labels, n_clusters, workspace)
+    drawn = candidates._rows_to_seed_from(rows, n_clusters, rng, candidates.ROWS_PER_SEED)
+    (seeds,) = candidates.seeded_labels(drawn, n_clusters, 1, rng)
+    labels = sparse_clusters.assigned(rows, drawn, seeds, n_clusters, ChunkStep(rules, workspace))
+    return labels, sparse_clusters.products(rows, labels, n_clusters, workspace)
 
 
 @pytest.mark.parametrize("fill", ["mean", "zero-filled-mean", None])
@@ -63,7 +62,7 @@ def test_they_are_those_of_a_step_whatever_the_blocks_and_threads(monkeypatch, f
     plain, _ = by_steps(case_of(views, observed, reference=True), 60, rules, 1)
     assert np.array_equal(wanted, plain)
     for together, n_threads in ((2**19, 1), (2**19, 3), (1000, 2), (1, 1)):
-        monkeypatch.setattr(small, "TOGETHER", together)
+        monkeypatch.setattr(sparse_clusters, "BLOCK_VALUES", together)
         labels, found = few_at_a_time(rows, 60, rules, Workspace(n_threads), 1)
         assert np.array_equal(labels, wanted)
         assert np.array_equal(found.counts, products.counts)
@@ -75,7 +74,7 @@ def test_dense_rows_start_as_sparse_ones_do():
     rules = Rules(0.1, 6, 1e-6, "mean")
     dense = [x.toarray() for x in views]
     one, other = (
-        start.merged(case_of(x, observed), 5, rules, Workspace(2), np.random.default_rng(3))
+        candidates.merged(case_of(x, observed), 5, ChunkStep(rules, Workspace(2)), np.random.default_rng(3))
         for x in (views, dense)
     )
     assert case_of(views, observed).sparse

@@ -1,4 +1,4 @@
-"""Weights of views: what they may not change, and what they must, against plain NumPy."""
+"""View weights, compared with plain NumPy."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ import scipy.sparse as sp
 
 import viewpass as vp
 from cases import workspace
-from viewpass.core.model import Plan
+from viewpass.core.plan import Plan, Rules
 from viewpass.core.state.statistics import Statistics
-from viewpass.core.state.view_weights import LEAST_SHARE, learnt_weights
-from viewpass.core.step.chunk_step import Rules
+from viewpass.core.state.view_weights import SMALLEST_SHARE, learnt_weights
 from viewpass.core.stream import Stream
 from viewpass.views.chunk import Chunk
 
@@ -199,7 +198,7 @@ def test_learnt_weights_are_those_of_the_formula():
     np.testing.assert_allclose(learnt_weights(twice, 0.0), learnt_weights(total, 0.0))
     one = Statistics(1, [2, 2, 3]).add([np.eye(2), np.ones((2, 2)), None], [0, 0])
     assert learnt_weights(one, 0.0) == pytest.approx((0.02, 1.0, 0.51))
-    assert LEAST_SHARE == 0.01
+    assert SMALLEST_SHARE == 0.01
     assert learnt_weights(Statistics(2, [3, 4]), 0.1) is None
 
 
@@ -222,24 +221,24 @@ def test_imc_under_weights_is_the_same_problem():
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ("more", "None, 'auto', or a list or dict"),
         (2.0, "None, 'auto', or a list or dict"),
         ([1, 2], "2 entries, the data has 3 views"),
-        ([1, -1, 1], "view 'view1': -1: a number from 0 on"),
-        ([1, np.nan, 1], "view 'view1': nan: a number from 0 on"),
-        ([1, True, 1], "view 'view1': True: a number from 0 on"),
-        ([1, "2", 1], "view 'view1': '2': a number from 0 on"),
-        ([0, 0, 0], "all 0: at least one view must count"),
+        ([1, -1, 1], "view 'view1': -1: a number of at least 0"),
+        ([1, np.nan, 1], "view 'view1': nan: a number of at least 0"),
+        ([1, True, 1], "view 'view1': True: a number of at least 0"),
+        ([1, "2", 1], "view 'view1': '2': a number of at least 0"),
+        ([0, 0, 0], "all 0: at least one must be positive"),
         ([1, 1e-9, 1], "view 'view1': 1e-09 is less than a millionth"),
         ({"view0": 1}, "given for 'view0'; the views are 'view0', 'view1', 'view2'"),
     ],
 )
 @pytest.mark.parametrize("estimator", [vp.OPIMC, vp.IMC])
-def test_bad_weights_are_refused(estimator, given, told):
+def test_bad_weights_are_refused(estimator, given, message):
     model = estimator(K, view_weights=given)
-    with pytest.raises(vp.SettingError, match=told):
+    with pytest.raises(vp.SettingError, match=message):
         model.fit(VIEWS, observed=OBSERVED)
     assert not hasattr(model, "labels_")
 

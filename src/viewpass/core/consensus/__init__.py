@@ -1,1 +1,1 @@
-"""From many anchors to K clusters: anchor graph, agglomeration, the number of clusters."""
+"""From many anchors to K clusters: anchor graph, agglomeration, number of clusters."""

@@ -1,9 +1,11 @@
-"""Agglomeration by the price in J: what the objective loses when two clusters become one.
+"""Agglomerative clustering by the objective: merges the two clusters that raise J least, down to one.
 
-With optimal centres J = sum_v [S_v - sum_k E_vk], E_vk = |R_vk|^2 / (T_vk + alpha), so the price of a
-merge is known from the sums alone (Ward's, where alpha is 0 and no view is missing); with a ridge a
-merge can be a gain. Clusters that share no view have no price: they are not merged directly, unless
-nothing else is left. Clusters without rows are no clusters: they go first, for nothing.
+    J = sum_v [S_v - sum_k E_vk],  E_vk = |R_vk|^2 / (T_vk + alpha)           (Eq. 17 with the best centres)
+    price of merging a and b = sum_v [E_va + E_vb - |R_va + R_vb|^2 / (T_va + T_vb + alpha)]
+
+Prices follow from the statistics alone. They are Ward's where alpha is 0 and no view is missing; with a
+ridge a price can be negative. Clusters that share no view have no price and are merged only when nothing
+else is left. Clusters without rows are merged first, at price 0.
 """
 
 from __future__ import annotations
@@ -19,15 +21,15 @@ from viewpass.kernels.reference.exact import lane_sum
 
 
 class Merges(NamedTuple):
-    """Merges in order: at each the second cluster goes into the first, for a price in J."""
+    """All merges in order: the second cluster of each pair becomes part of the first, at a price in J."""
 
     n_anchors: int
     pairs: Integers  # (n_anchors - 1, 2)
     prices: Floats
-    n_empty: int  # of the first merges: those of clusters without rows
+    n_empty: int  # number of first merges that are of clusters without rows
 
     def labels(self, n_clusters: int) -> Integers:
-        """The cluster of each anchor when so many are left; numbered by their lowest anchor."""
+        """The cluster of each anchor when `n_clusters` are left, numbered by their lowest anchor."""
         parent = np.arange(self.n_anchors)
         for kept, gone in self.pairs[: max(self.n_anchors - n_clusters, 0)]:
             parent[parent == gone] = kept
@@ -40,14 +42,14 @@ class Merges(NamedTuple):
 
 
 class Products(NamedTuple):
-    """All that merging asks of clusters: rows a view and cluster, R R' of each view (views x K x K)."""
+    """What merging needs: rows per view and cluster (T), and R R' of each view (views x K x K)."""
 
     counts: Integers
     sums: Floats
 
     @classmethod
     def of(cls, total: Statistics) -> Products:
-        """Those of whole statistics."""
+        """The products of these statistics."""
         made = cls.room(total.n_clusters, len(total.widths))
         made.counts[:] = total.counts
         for v in range(len(total.widths)):
@@ -56,20 +58,20 @@ class Products(NamedTuple):
 
     @classmethod
     def room(cls, n_clusters: int, n_views: int) -> Products:
-        """Room for them; no rows yet."""
+        """Products of no rows, to be filled view by view."""
         counts = np.zeros((n_views, n_clusters), dtype=np.int64)
         return cls(counts, np.zeros((n_views, n_clusters, n_clusters)))
 
     def put(self, v: int, sums: Floats) -> None:
-        """Take in a view, given R."""
+        """Set the products of view v, given its R."""
         self.sums[v] = backend().products(sums, sums)
 
 
 def merges(total: Statistics | Products, alpha: float, *, to_mean: bool = False) -> Merges:
     """All merges of the clusters down to one, the cheapest first.
 
-    INOUT total, if it is products. `to_mean`: alpha pulls centres to the mean of all rows, not to the
-    origin. It then makes small clusters cheap to merge, whatever the rows have in common.
+    INOUT total, if it is products. `to_mean`: alpha pulls centres towards the mean of all rows instead of
+    the origin, which makes small clusters cheap to merge wherever that mean lies.
     """
     board = _Board(Products.of(total) if isinstance(total, Statistics) else total, alpha, to_mean=to_mean)
     n_anchors = len(board.alive)

@@ -1,4 +1,4 @@
-"""The K clusters that anchors form, worked out from the sums and links alone."""
+"""Grouping of anchors into K clusters, by their graph or by merging, from statistics and links alone."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from viewpass.kernels.grid import Floats, Integers, Labels
 
 @dataclass(frozen=True)
 class Cut:
-    """Which cluster each anchor belongs to, and how rows are told by it."""
+    """The cluster of each anchor, and labels of rows by it."""
 
     n_clusters: int
-    anchors: Labels
+    anchors: Labels  # the cluster of each
     graph: graph.GraphCut | None
-    curve: Curve | None  # what the number of clusters was read off, where it was not given
+    curve: Curve | None  # where the number of clusters was estimated
 
     def of_anchors(self, labels: Labels) -> Labels:
-        """Rows follow their anchor; -1 stays -1."""
+        """Clusters of rows, given their nearest anchors; -1 stays -1."""
         return np.append(self.anchors, np.int32(-1))[labels]
 
     def of_soft_assignment(self, rows: SoftAssignment) -> Labels:
-        """Rows go where most of their nearest anchors lead; those without a view to -1."""
+        """Clusters of rows by the anchor graph, given their soft assignment; -1 without any view."""
         assert self.graph is not None
         labels = self.graph.labels_of(rows).astype(np.int32)
         labels[rows.weights[:, 0] == 0] = -1
         return labels
 
     def nearest(self, distance: Floats) -> Floats:
-        """Distances to clusters, (rows, n_clusters): each that to its nearest anchor."""
+        """Distances to clusters (rows x clusters): to the nearest anchor of each."""
         out = np.full((len(distance), self.n_clusters), np.inf)
         for k in range(self.n_clusters):
             mine = self.anchors == k
@@ -45,19 +45,18 @@ class Cut:
 
 
 def cut(total: Statistics, links: Integers | None, alpha: float, n_clusters: int | None) -> Cut:
-    """Cut anchors into clusters: by their graph where there are links, or by merging.
+    """Group anchors into clusters: by their graph where there are links, otherwise by merging.
 
-    Without `n_clusters` their number is read off the eigenvalues, or the prices.
+    Without `n_clusters` the number is estimated from the eigenvalues or from the merge prices.
     """
+    curve = None
     if links is not None:
-        curve = None
         if n_clusters is None:
             curve = graph.gaps(links)
             n_clusters = curve.n_clusters
         made = graph.cut(links, n_clusters)
         return Cut(n_clusters, made.labels.astype(np.int32), made, curve)
     order = merges(total, alpha)
-    curve = None
     if n_clusters is None:
         curve = from_prices(order.prices[order.n_empty :])
         n_clusters = curve.n_clusters
@@ -65,7 +64,7 @@ def cut(total: Statistics, links: Integers | None, alpha: float, n_clusters: int
 
 
 def grouped(total: Statistics, cut: Cut) -> Statistics:
-    """Sums and counts of the clusters: those of their anchors, added."""
+    """Statistics of the clusters: the sum of those of their anchors."""
     out = Statistics(cut.n_clusters, total.widths)
     for v in range(len(total.widths)):
         np.add.at(out.steps[v], cut.anchors, total.steps[v])

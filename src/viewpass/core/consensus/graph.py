@@ -1,7 +1,10 @@
-"""The graph of anchors cut into K parts: leading eigenvectors of D^-1/2 G D^-1/2, then k-means.
+"""Spectral clustering of the anchor graph: leading eigenvectors of D^-1/2 G D^-1/2, then k-means.
 
-Everything that decides a label is added in a fixed order, compiled or not: the same links give the same
-clusters on every processor.
+    G  links between anchors (soft_assignment.py),  D = diag(G 1)
+    row  nearest cluster to the direction of z D^-1/2 E,  E the eigenvectors, z its soft assignment
+
+Every sum that a label depends on is added in a fixed order, compiled or not, so the same links give the
+same clusters on every processor.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viewpass.core.consensus.number_of_clusters import MOST, Curve, from_gaps
+from viewpass.core.consensus.number_of_clusters import MAX_CLUSTERS, Curve, from_gaps
 from viewpass.core.consensus.soft_assignment import SoftAssignment
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Floats, Integers, Labels
@@ -24,31 +27,31 @@ class GraphCut:
     """Anchors in the space of the leading eigenvectors, and the clusters there."""
 
     labels: Integers  # the cluster of each anchor
-    places: Floats  # of the anchors: what rows are mixtures of
+    places: Floats  # coordinates of the anchors; those of a row are a weighted mean of them
     centres: Floats  # of the clusters
 
     def labels_of(self, rows: SoftAssignment) -> Labels:
-        """The cluster of rows: that nearest to the direction of their mixture of anchors."""
+        """The cluster nearest to the direction of each row's mean of anchors."""
         labels: Labels = backend().graph_labels(rows.near, rows.weights, self.places, self.centres)
         return labels
 
 
 def spectrum(links: Integers, n_leading: int) -> tuple[Floats, Floats]:
-    """The largest eigenvalues, falling, and their vectors, of the links scaled by the anchors' degrees.
+    """The largest eigenvalues of D^-1/2 G D^-1/2, in descending order, and their eigenvectors.
 
-    The entry of a vector that is largest in magnitude is positive.
+    The entry of largest magnitude in each vector is positive.
     """
     found: tuple[Floats, Floats] = backend().spectrum(links, min(n_leading, len(links)))
     return found
 
 
 def gaps(links: Integers) -> Curve:
-    """The gaps between the eigenvalues, which tell the number of clusters."""
-    return from_gaps(spectrum(links, MOST + 1)[0], len(links))
+    """The eigengap curve, which estimates the number of clusters."""
+    return from_gaps(spectrum(links, MAX_CLUSTERS + 1)[0], len(links))
 
 
 def cut(links: Integers, n_clusters: int, n_restarts: int = RESTARTS) -> GraphCut:
-    """Cut the anchors into clusters, numbered by their lowest anchor."""
+    """Group the anchors into clusters, numbered by their lowest anchor."""
     _, vectors = spectrum(links, n_clusters)
     degrees = np.maximum(links.sum(axis=1), 1).astype(np.float64)
     points, weights = directions(vectors), degrees / degrees.max()

@@ -1,8 +1,9 @@
-"""Two clusterings of the same rows compared: adjusted mutual information, with the same bits everywhere.
+"""Adjusted mutual information of two clusterings, with the same bits on every processor.
 
-What two clusterings have in common, less what they would have in common by chance with clusters of these
-sizes, over the most they could (Vinh, Epps and Bailey, 2010; the mean of both entropies). 1: they are the
-same; 0: no more than by chance.
+    AMI = (I - E[I]) / (mean of both entropies - E[I])
+
+where E[I] is the expected mutual information of random clusterings with clusters of the same sizes (Vinh,
+Epps and Bailey, 2010). 1: the clusterings are equal; 0: they agree no more than by chance.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ import numpy as np
 from viewpass.kernels.grid import Array, Floats, Integers
 from viewpass.kernels.portable import log
 
-TINY = 2.0**-80  # of the largest probability: what is left out from here on
-SMALLEST = 2.0**-52
+TINY = 2.0**-80  # smaller probabilities, relative to the largest, are left out
+SMALLEST = 2.0**-52  # magnitude of the denominator
 
 
 def adjusted_mutual_information(one: Array, other: Array) -> float:
-    """How far two labelings agree, from about 0 (by chance) to 1.
+    """Agreement of two labellings, from about 0 (by chance) to 1.
 
     >>> import numpy as np
     >>> adjusted_mutual_information(np.array([0, 0, 1, 1]), np.array([5, 5, 2, 2]))
@@ -34,13 +35,13 @@ def adjusted_mutual_information(one: Array, other: Array) -> float:
     shared = _sum(both * (logs[both] + logs[n_rows] - (logs[sizes[rows]] + logs[others[columns]]))) / n_rows
     by_chance = _expected(sizes, others, logs) / n_rows
     most = (_entropy(sizes, logs) + _entropy(others, logs)) / 2.0 / n_rows
-    room = most - by_chance
-    room = min(room, -SMALLEST) if room < 0.0 else max(room, SMALLEST)
-    return (shared - by_chance) / room
+    range_ = most - by_chance
+    range_ = min(range_, -SMALLEST) if range_ < 0.0 else max(range_, SMALLEST)
+    return (shared - by_chance) / range_
 
 
 def _contingency(one: Array, other: Array) -> Integers:
-    """How many rows each pair of clusters has."""
+    """Number of rows that each pair of clusters shares."""
     names, mine = np.unique(one, return_inverse=True)
     others, theirs = np.unique(other, return_inverse=True)
     counts = np.bincount(mine * len(others) + theirs, minlength=len(names) * len(others))
@@ -48,20 +49,20 @@ def _contingency(one: Array, other: Array) -> Integers:
 
 
 def _sum(terms: Floats) -> float:
-    """One after another."""
+    """Sum in the order of the terms."""
     return float(np.cumsum(terms)[-1])
 
 
 def _entropy(sizes: Integers, logs: Floats) -> float:
-    """Of a clustering, times the number of rows."""
+    """Entropy of a clustering, times the number of rows."""
     return _sum(sizes * (logs[sizes.sum()] - logs[sizes]))
 
 
 def _expected(sizes: Integers, others: Integers, logs: Floats) -> float:
-    """The mutual information of random clusterings with these sizes, times the number of rows.
+    """Expected mutual information of random clusterings with these sizes, times the number of rows.
 
-    Clusters of a and b rows share n of them with a probability (hypergeometric) that is worked out from
-    the likeliest n outwards, where p(n + 1) / p(n) = (a - n) (b - n) / ((n + 1) (N - a - b + n + 1)).
+    Clusters of a and b rows share n with hypergeometric probability p(n), computed from the most likely n
+    outwards by p(n + 1) / p(n) = (a - n) (b - n) / ((n + 1) (N - a - b + n + 1)).
     """
     n_rows = int(sizes.sum())
     sizes, times = np.unique(sizes, return_counts=True)

@@ -1,8 +1,11 @@
-"""What anchors have in common: G = sum over rows of z z', where z are weights on a row's nearest anchors.
+"""Soft assignment of rows to their nearest anchors, and the anchor graph that it gives.
 
-The weights are closed-form, w_j = (d_{r+1} - d_j) / (r d_{r+1} - d_1 - ... - d_r), and do not depend
-on how many views the distances are over. They lie on a grid, so that G is an exact sum like all
-others: the order of rows, of chunks and of machines does not matter.
+    z_j = (d_{r+1} - d_j) / (r d_{r+1} - d_1 - ... - d_r)   for the r nearest anchors, otherwise 0
+    G = sum over rows of z z'                               the links between anchors
+
+d_1 <= d_2 <= ... are the distances of a row (Eq. 15). The weights z do not depend on the number of views
+the distances are over. They are rounded to a grid, so G is an exact sum: the order of rows, chunks and
+machines does not matter.
 """
 
 from __future__ import annotations
@@ -18,17 +21,17 @@ from viewpass.kernels.grid import Array, Floats, Integers
 from viewpass.kernels.links import UNIT
 from viewpass.views.rows import MeasuredRows
 
-MOST_ROWS = 2**32  # z z' of so many rows fit into 63 bits
+MAX_ROWS = 2**32  # whose z z' add up to less than 2^63
 
 
 class SoftAssignment(NamedTuple):
-    """Rows by their nearest anchors: which, and with what weight (in 1 / UNIT)."""
+    """The nearest anchors of each row and their weights, in units of 1 / UNIT."""
 
     near: Array
     weights: Integers
 
     def of(self, values: Floats) -> Floats:
-        """What each row is if the anchors are these (one row each)."""
+        """The weighted mean of these values of the anchors (one row per anchor), for each row."""
         mixed = np.zeros((len(self.near), values.shape[1]))
         for near, weights in zip(self.near.T, self.weights.T, strict=True):
             mixed += (weights / UNIT)[:, None] * values[near]
@@ -36,7 +39,7 @@ class SoftAssignment(NamedTuple):
 
 
 def soft_assignment(rows: MeasuredRows, anchors: Centres, workspace: Workspace) -> SoftAssignment:
-    """Rows as mixtures of their nearest anchors."""
+    """Soft assignment of the rows to the anchors."""
     rows.measure(workspace.n_threads)
     soft = backend(rows.reference).soft_assign(rows.handle, anchors.suited(rows), workspace.n_threads)
     workspace.n_compared += rows.n_rows
@@ -44,7 +47,7 @@ def soft_assignment(rows: MeasuredRows, anchors: Centres, workspace: Workspace) 
 
 
 def links_of(rows: SoftAssignment, n_anchors: int) -> Integers:
-    """G of these rows, in 1 / UNIT^2."""
+    """G of these rows, in units of 1 / UNIT^2."""
     links = np.zeros((n_anchors, n_anchors), dtype=np.int64)
     backend().add_links(*rows, links)
     return links

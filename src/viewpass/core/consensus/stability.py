@@ -1,8 +1,8 @@
-"""Can the graph of anchors be trusted? Told without labels, once, from the first rows.
+"""Stability of the clusters of an anchor graph, measured on the warm-up rows without labels.
 
-A graph is worth following where its clusters do not depend on which anchors were drawn: the anchors
-are split in two at random, each half makes a graph of its own of the same rows, and the two
-clusterings are compared (adjusted mutual information).
+Clusters can be trusted if they do not depend on which anchors were drawn. The anchors are split at random
+into halves, each half gives a graph and a clustering of the same rows, and the two clusterings are compared
+(adjusted mutual information).
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.grid import Labels
 from viewpass.views.rows import MeasuredRows
 
-STABLE = 0.45  # the graph is taken from here on,
-STABLE_ENOUGH = 0.35  # or from here on where the views ask for it
+STABLE = 0.45  # at least, to use the graph where views cannot be compared
+STABLE_ENOUGH = 0.35  # at least, where views agree better on the graph
 SPLITS = 3
 RESTARTS = 5
-MOST_ROWS = 2000
+ROWS = 2000  # compared, at most
 
 
 def stability(rows: MeasuredRows, anchors: Centres, n_clusters: int, workspace: Workspace) -> float:
-    """How far the graphs of two halves of the anchors agree, 0 (by chance) to 1, on average over splits."""
-    seen = np.flatnonzero(rows.n_seen > 0)[:MOST_ROWS]
+    """Mean agreement of the clusterings by two halves of the anchors: 0 (by chance) to 1."""
+    seen = np.flatnonzero(rows.n_seen > 0)[:ROWS]
     chunk, inverse = rows.take(seen)
     some = MeasuredRows.known(chunk, inverse, reference=rows.reference)
     n_anchors = anchors.n_clusters
-    if n_anchors < 2 * n_clusters:  # half of them cannot be cut
+    if n_anchors < 2 * n_clusters:  # too few for halves to be grouped
         return 0.0
     rng = np.random.default_rng(0)
     agreed = []
@@ -43,5 +43,5 @@ def stability(rows: MeasuredRows, anchors: Centres, n_clusters: int, workspace: 
 
 
 def _clusters(rows: MeasuredRows, anchors: Centres, n_clusters: int, workspace: Workspace) -> Labels:
-    mixed = soft_assignment(rows, anchors, workspace)
-    return cut(links_of(mixed, anchors.n_clusters), n_clusters, RESTARTS).labels_of(mixed)
+    soft = soft_assignment(rows, anchors, workspace)
+    return cut(links_of(soft, anchors.n_clusters), n_clusters, RESTARTS).labels_of(soft)

@@ -1,8 +1,10 @@
-"""The objective as a start ranks clusters by it: with a ridge to the mean of all rows.
+"""The ridged objective that ranks initial clusterings: J with a ridge towards the mean of all rows.
 
-On a sample of the rows a handful that are much alike lowers J by as much as a real cluster does, and
-takes its place; the stream cannot undo that. The ridge weighs as much as a share of a cluster of average
-size, so that small clusters count for less than they seem to, wherever the rows' mean lies.
+    J_ridge = const - sum_v sum_k |R_k - T_k g|^2 / (T_k + ridge),  g the mean of the rows of view v
+
+On a sample, a handful of nearly equal rows lowers J as much as a real cluster does and takes its place; the
+stream cannot undo that. The ridge is a share of the average cluster size, so small clusters count for less
+than they seem to, wherever the mean of the rows lies.
 """
 
 from __future__ import annotations
@@ -10,27 +12,26 @@ from __future__ import annotations
 import numpy as np
 
 from viewpass.core.state.statistics import Statistics
+from viewpass.kernels.grid import STEP
+from viewpass.kernels.reference.exact import lane_sum
 
 SHARE = 0.1  # of the rows a cluster has on average
 
 
 def start_ridge(n_rows: int, n_clusters: int, alpha: float) -> float:
-    """In rows; what was asked for, if that is more."""
+    """The ridge, in rows; `alpha` if that is larger."""
     return max(alpha, SHARE * n_rows / n_clusters)
 
 
 def ridged_objective(total: Statistics, ridge: float) -> float:
-    """J with the best centres and this ridge to the mean, less what does not depend on the labels.
-
-    That is - sum of |R_k - T_k g|^2 / (T_k + ridge), where g is the mean of a view's rows.
-    """
+    """J_ridge without the constant, with the best centres for these labels."""
     explained = 0.0
     for v, counts in enumerate(total.counts):
-        n_rows = counts.sum()
+        n_rows = int(counts.sum())
         if n_rows == 0:
             continue
-        sums = total.sums(v)
-        sums -= counts[:, None] * (sums.sum(axis=0) / n_rows)
+        mean = total.steps[v].sum(axis=0) * STEP / n_rows
+        squares = lane_sum(np.square(total.sums(v) - counts[:, None] * mean))
         some = counts > 0
-        explained += float((np.square(sums).sum(axis=1)[some] / (counts[some] + ridge)).sum())
+        explained += float(lane_sum(squares[some] / (counts[some] + ridge)))
     return -explained

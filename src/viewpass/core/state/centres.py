@@ -1,4 +1,12 @@
-"""The centres U of every view (Eq. 13)."""
+"""The centres U of every view, and the loss they give.
+
+    U = R (T + alpha I)^-1                                            (Eq. 13)
+    L = sum_v [-2 tr(U'R) + tr(U'U T) + alpha |U|^2]                  (Eq. 17-20)
+    J = sum_v S_v + L                                                 (Eq. 17)
+
+R, T and S are the statistics (statistics.py). A cluster without rows in a view keeps its last centre there,
+or is filled with the mean of the view.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +22,19 @@ from viewpass.views.rows import MeasuredRows
 
 
 class Centres:
-    """Centres of every view; never changed once made. A view without any centre yet is None."""
+    """Centres of every view; immutable. The values of a view without any centre yet are None."""
 
     def __init__(self, values: Sequence[Floats | None], known: Sequence[Mask]) -> None:
         self.values = tuple(values)
         self.known = tuple(known)
-        self._handles: dict[bool, Any] = {}  # by whether it is the reference's
+        self._handles: dict[bool, Any] = {}  # by whether it belongs to the reference
 
     @classmethod
     def made(cls, handle: Any, n_views: int, *, reference: bool = False) -> Centres:
-        """Centres that a kernel made."""
+        """Wrap centres that a kernel has made."""
         known = [np.asarray(handle.known(v), dtype=bool) for v in range(n_views)]
         centres = cls([handle.values(v) for v in range(n_views)], known)
-        centres._handles[reference and True] = handle
+        centres._handles[reference] = handle
         return centres
 
     @classmethod
@@ -36,41 +44,41 @@ class Centres:
 
     @classmethod
     def of(cls, values: Sequence[Floats | None]) -> Centres:
-        """Given centres, all of them known."""
+        """Given centres, known for every cluster."""
         n_clusters = next(len(u) for u in values if u is not None)
         return cls(values, [np.full(n_clusters, u is not None) for u in values])
 
     @property
     def n_clusters(self) -> int:
-        """Centres per view."""
+        """Number of centres in each view."""
         return len(self.known[0])
 
     def handle(self, *, reference: bool = False) -> Any:
-        """The centres as the kernels take them."""
+        """The centres in the form the kernels take."""
         if reference not in self._handles:
             given = [None if u is None else np.ascontiguousarray(u) for u in self.values]
             self._handles[reference] = backend(reference).Centres(given, np.array(self.known))
         return self._handles[reference]
 
     def suited(self, rows: MeasuredRows) -> Any:
-        """The same, laid out for rows of these kinds."""
+        """The kernel form, laid out for rows stored like these (dense or sparse, float32 or float64)."""
         suited = self.handle(reference=rows.reference).suited(rows.handle)
         self._handles[rows.reference] = suited
         return suited
 
     def squares(self, v: int) -> Floats:
-        """|u_k|^2 of a view's centres."""
+        """|u_k|^2 of the centres of view v."""
         squares: Floats = self.handle().squares(v)
         return squares
 
     def widths(self, widths: Sequence[int | None]) -> tuple[int, ...]:
-        """Columns of each view: those of its centres, or of rows where there are none."""
+        """Columns of each view: those of its centres, else the given width."""
         return tuple(
             (width or 0) if u is None else u.shape[1] for u, width in zip(self.values, widths, strict=True)
         )
 
     def take(self, clusters: Integers) -> Centres:
-        """Some of the clusters, in this order."""
+        """The centres of some clusters, in this order."""
         return Centres(
             [None if u is None else u[clusters] for u in self.values],
             [known[clusters] for known in self.known],
@@ -89,18 +97,20 @@ def update(
     *,
     fill: bool,
     means: Sequence[Floats | None],
+    reference: bool = False,
 ) -> Centres:
-    """Eq. 13 from whole statistics. A view that is not `seen` is left as it was.
+    """Eq. 13 for the views that are `seen`; the other views keep their centres.
 
-    `changed`: clusters whose sums or counts may differ from those `last` was made from. One without rows
-    keeps its last centre, or takes the mean of the view; without `fill` it is zero.
+    `changed`: clusters whose sums or counts may differ from those `last` was made from. A cluster without
+    rows keeps its last centre; if it never had one it gets the mean of the view, or zero without `fill`.
     """
     given = total.steps, total.flat_counts, seen, changed, alpha, fill, means
-    return Centres.made(backend().update_centres(last.handle(), *given), len(seen))
+    made = backend(reference).update_centres(last.handle(reference=reference), *given)
+    return Centres.made(made, len(seen), reference=reference)
 
 
 def loss(centres: Centres, total: Statistics, alpha: float, moved: Mask | None = None) -> float:
-    """L = sum_v [-2 tr(U'R) + tr(U'U T) + alpha |U|^2] (Eq. 17-20): the objective without S, so negative.
+    """L of Eq. 17-20: the objective without the constant S, hence negative.
 
     `moved`: clusters whose sums changed since `update` made the centres from them (None: all).
     """
@@ -111,5 +121,5 @@ def loss(centres: Centres, total: Statistics, alpha: float, moved: Mask | None =
 def objective(
     centres: Centres, total: Statistics, alpha: float, weights: Sequence[float] | None = None
 ) -> float:
-    """J = sum_v S_v + L (Eq. 17 with its sign put right), for centres and labels of any kind."""
+    """J (Eq. 17, with its sign corrected) of any centres and labels."""
     return sum(squares_of(total, weights)) + loss(centres, total, alpha)

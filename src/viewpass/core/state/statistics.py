@@ -1,6 +1,10 @@
-"""R, T and S of Eq. 12-14: what the rows seen so far leave behind, and all the objective needs (Eq. 17).
+"""Statistics R, T and S of the rows read so far (Eq. 12-14): all that centres and objective need.
 
-Sums are whole numbers of grid steps (kernels/grid.py), counts are integers: adding, subtracting and
+    R_v  sum of the unit rows of each cluster in view v
+    T_v  number of rows of each cluster that view v has
+    S_v  sum of |x|^2 over the rows of view v (their number, since rows have unit length)
+
+Sums are whole numbers of grid steps (kernels/grid.py) and counts are integers, so adding, subtracting and
 merging are exact, in any order.
 """
 
@@ -52,7 +56,7 @@ class Statistics:
 
     def _hold(self, n_clusters: int, widths: Sequence[int], flat: Integers, counts: Integers) -> None:
         self.n_clusters = n_clusters
-        self.flat = flat  # the views' sums behind one another, as the compiled phases want them
+        self.flat = flat  # the sums of all views in one array, as the kernels take them
         self.flat_counts = counts
         ends = n_clusters * np.cumsum([0, *widths])
         self.steps: list[Integers] = [
@@ -63,7 +67,7 @@ class Statistics:
 
     @classmethod
     def of(cls, n_clusters: int, widths: Sequence[int], flat: Integers, counts: Integers) -> Statistics:
-        """Hold these arrays, without a copy."""
+        """Statistics that hold these arrays, not copies."""
         made = cls.__new__(cls)
         made._hold(n_clusters, widths, flat, counts)
         return made
@@ -75,7 +79,7 @@ class Statistics:
 
     @property
     def squares(self) -> tuple[int, ...]:
-        """S of each view: its observed rows, since every row has unit length (where no view is weighed)."""
+        """S of each view without weights: its number of observed rows, since each has unit length."""
         return tuple(self.flat_counts.sum(axis=1).tolist())
 
     def sums(self, view: int) -> Floats:
@@ -93,12 +97,12 @@ class Statistics:
     def objective(self, alpha: float, weights: Sequence[float] | None = None) -> float:
         """J with the best centres for these labels: sum of S_v - |R_k|^2 / (T_k + alpha).
 
-        `weights`: those of the views, where the rows were shortened by them.
+        `weights`: the view weights that the rows were scaled by.
         """
         return float(sum(self.view_objectives(alpha, weights)))
 
     def view_objectives(self, alpha: float, weights: Sequence[float] | None = None) -> list[float]:
-        """The objective's share of each view."""
+        """The objective of each view alone."""
         shares = []
         for v, square in enumerate(squares_of(self, weights)):
             norms = (self.sums(v) ** 2).sum(axis=1)
@@ -112,19 +116,23 @@ class Statistics:
         return self._change(views, labels, observed, 1)
 
     def subtract(self, views: Any, labels: Any, observed: Any = None) -> Statistics:
-        """Take away rows that were added with these labels. Returns itself."""
+        """Subtract rows that were added with these labels. Returns itself."""
         return self._change(views, labels, observed, -1)
 
     def merge(self, other: Statistics) -> Statistics:
-        """The statistics of both sets of rows, as a new object; the same as `self + other`."""
+        """The statistics of both sets of rows, as a new object: `self + other`."""
         return self + other
 
     def copy(self) -> Statistics:
         """An independent copy."""
         return self._like(self.flat.copy(), self.flat_counts.copy())
 
-    def widened(self, widths: Sequence[int]) -> Statistics:
-        """The same with room for views of these widths, where there was none; itself if nothing changes."""
+    def widened(self, given: Sequence[int | None]) -> Statistics:
+        """The same for views of these widths, empty where a view had none; itself if nothing changes.
+
+        None: the width of a view stays as it is.
+        """
+        widths = [mine if width is None else width for mine, width in zip(self.widths, given, strict=True)]
         if tuple(widths) == self.widths:
             return self
         wider = Statistics(self.n_clusters, widths)
@@ -142,16 +150,16 @@ class Statistics:
         n_threads: int = 1,
         which: Integers | None = None,
     ) -> None:
-        """Add (1) or take away (-1) measured rows, all or some, in place."""
+        """Add (sign 1) or subtract (sign -1) measured rows, all or those of `which`, in place."""
         some = None if which is None else which.astype(np.uint32)
         backend(rows.reference).accumulate(
             rows.handle, some, labels, sign, self.steps, self.flat_counts, n_threads
         )
 
     def mean(self, view: int, rows: MeasuredRows, *, zeros_too: bool = False) -> Floats | None:
-        """The mean of rows that are all that was added; None where there are none.
+        """The mean of the rows, if nothing else was added; None if none of them has the view.
 
-        `zeros_too`: those without the view count as zeros.
+        `zeros_too`: rows without the view count as zeros.
         """
         number = int((rows.n_seen > 0).sum()) if zeros_too else int(self.counts[view].sum())
         if not self.counts[view].any():
@@ -160,11 +168,11 @@ class Statistics:
         return mean
 
     def check_room(self) -> None:
-        """Refuse to hold more rows than the sums are sure to have room for."""
+        """Refuse counts for which the int64 sums might overflow."""
         if self.flat_counts.max(initial=0) > MOST_ROWS:
             raise DataError(
                 f"a cluster has more than {MOST_ROWS:,} rows: its exact sums could overflow. "
-                "Use more clusters, or fit parts of the data apart."
+                "Use more clusters, or fit parts of the data separately."
             )
 
     def __add__(self, other: Statistics) -> Statistics:
@@ -211,26 +219,24 @@ class Statistics:
         chunk = Chunk.of(views, observed=observed)
         given = np.ascontiguousarray(labels, dtype=np.int32)
         if given.shape != (chunk.n_rows,):
-            raise DataError(f"{given.size} labels for {chunk.n_rows} rows: one a row is expected.")
+            raise DataError(f"{given.size} labels for {chunk.n_rows} rows: one per row was expected.")
         if given.size and not (given.min() >= -1 and given.max() < self.n_clusters):
             raise DataError(f"labels must lie between -1 and {self.n_clusters - 1}.")
-        widths = chunk.schema.widths
-        for name, width, mine in zip(chunk.names, widths, self.widths, strict=True):
+        for name, width, mine in zip(chunk.names, chunk.schema.widths, self.widths, strict=True):
             if width is not None and width != mine:
                 raise DataError(f"view {name!r} has {width} columns, {mine} were expected.")
-        rows = MeasuredRows(chunk).measure()
-        self.move(rows, given, sign)
+        self.move(MeasuredRows(chunk).measure(), given, sign)
         return self
 
 
 def squares_of(total: Statistics, weights: Sequence[float] | None) -> tuple[float, ...]:
-    """S of each view: a row that a view has counts 1, or the view's weight."""
+    """S of each view: its number of rows, times its weight."""
     if weights is None:
         return total.squares
     return tuple(n_rows * weight for n_rows, weight in zip(total.squares, weights, strict=True))
 
 
 def added(one: Statistics, other: Statistics) -> Statistics:
-    """The sum of both; a view that only one of them knows is as wide as there."""
+    """The sum of both; a view that has columns in only one of them keeps those."""
     widths = [max(pair) for pair in zip(one.widths, other.widths, strict=True)]
     return one.widened(widths) + other.widened(widths)

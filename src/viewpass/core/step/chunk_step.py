@@ -1,15 +1,21 @@
-"""One chunk of Algorithm 1: assign, then centres and labels in turn until they settle (Eq. 11-16).
+"""The chunk step of Algorithm 1: assign, accumulate and update until convergence (Eq. 11-16).
 
-The kernels do it (native/chunk_step.hpp, or kernels/reference/step.py); here is how chunks may begin.
+    V  each row to the centre with the smallest distance over its observed views   (Eq. 15-16)
+    R, T  the rows' sums and counts are moved between clusters accordingly          (Eq. 12, 14)
+    U = R (T + alpha I)^-1                                                          (Eq. 13)
+
+The loop itself is compiled (native/chunk_step.hpp) with a NumPy reference (kernels/reference/step.py). This
+module calls it for each way a chunk can start: from centres, from labels, or from soft memberships.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from viewpass.core.state.centres import Centres
+from viewpass.core.plan import Rules
+from viewpass.core.state.centres import Centres, update
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.backend import FROM_CENTRES, FROM_COUNTED, FROM_LABELS, FROM_SOFT_CENTRES, backend
@@ -17,34 +23,28 @@ from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.views.rows import MeasuredRows
 
 
-@dataclass(frozen=True)
-class Rules:
-    """The settings of the inner loop."""
-
-    alpha: float
-    max_iter: int
-    tol: float
-    fill: str | None
-
-    @property
-    def zero_filled(self) -> bool:
-        """Whether absent rows count as zeros in the mean that fills a first chunk's centres."""
-        return self.fill == "zero-filled-mean"
-
-    def handle(self, *, reference: bool = False) -> object:
-        """The settings as the kernels take them."""
-        given = float(self.alpha), self.max_iter, float(self.tol), self.fill is not None, self.zero_filled
-        return backend(reference).Rules(*given)
-
-
 @dataclass
-class Outcome:
-    """What chunks leave: statistics that include them, centres half a step older, their labels."""
+class State:
+    """Statistics of all rows so far, and the centres that the next rows are assigned by."""
 
     total: Statistics
     centres: Centres
+
+    @classmethod
+    def without_rows(cls, rows: MeasuredRows, centres: Centres) -> State:
+        """These centres and empty statistics, as wide as the views of `rows`."""
+        return cls(Statistics(centres.n_clusters, rows.widths), centres)
+
+
+@dataclass
+class Outcome(State):
+    """The state after one or several chunks, and their labels.
+
+    The statistics include the chunks under these labels; the labels were assigned by the centres.
+    """
+
     labels: Labels
-    margins: Floats  # by how much the own centre is nearest, at least
+    margins: Floats  # lower bound on how much nearer the own centre is than any other
     losses: Floats  # after each chunk
     n_iter: int
 
@@ -56,117 +56,101 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Task:
-    """How chunks are to be read."""
+    """How to process rows: where their labels come from, and how they are cut into chunks."""
 
     begin: int = FROM_CENTRES
-    first: bool = False  # the very first rows of all
-    size: int | None = None  # rows per chunk; None: all at once
-    links: Integers | None = None  # INOUT: what anchors have in common
+    labels: Labels | None = None  # IN, for FROM_LABELS and FROM_COUNTED
+    first: bool = False  # the first chunk of the stream
+    size: int | None = None  # rows per chunk; None: all rows are one chunk
+    links: Integers | None = None  # INOUT: the anchor graph
 
 
-def run(
-    rows: MeasuredRows,
-    total: Statistics,
-    centres: Centres,
-    labels: Labels | None,
-    rules: Rules,
-    workspace: Workspace,
-    task: Task,
-) -> Outcome:
-    """Read rows in chunks; `total` stays as it was. Fewer rows are done if one must be mended first."""
-    total = total.widened(centres.widths(total.widths)).copy()
-    found = np.full(rows.n_rows, -1, dtype=np.int32) if labels is None else labels.astype(np.int32)
-    margins = np.full(rows.n_rows, np.inf)
-    n_done, losses, n_iter, n_compared, made = backend(rows.reference).run_chunks(
-        *(rows.handle, task.size or max(rows.n_rows, 1), task.begin, task.first),
-        *(total.steps, total.flat_counts, centres.handle(reference=rows.reference), task.links),
-        *(rules.handle(reference=rows.reference), found, margins, workspace.n_threads),
-    )
-    workspace.n_compared += n_compared
-    rows.measured |= n_done == rows.n_rows
-    new = Centres.made(made, rows.n_views, reference=rows.reference)
-    return Outcome(total, new, found[:n_done], margins[:n_done], losses, n_iter)
+@dataclass(frozen=True)
+class ChunkStep:
+    """The chunk step under given rules."""
 
+    rules: Rules
+    workspace: Workspace
 
-def whole(
-    rows: MeasuredRows,
-    total: Statistics,
-    centres: Centres,
-    labels: Labels | None,
-    rules: Rules,
-    workspace: Workspace,
-    task: Task,
-) -> Outcome:
-    """All rows as one chunk, mended where that is needed."""
-    outcome = run(rows, total, centres, labels, rules, workspace, task)
-    if len(outcome.labels) < rows.n_rows:
-        rows.mend()
-        rows.measure(workspace.n_threads)
-        outcome = run(rows, total, centres, labels, rules, workspace, task)
-    return outcome
+    def at_most(self, n_updates: int) -> ChunkStep:
+        """The same step with no more than this many centre updates."""
+        return replace(self, rules=self.rules.at_most(n_updates))
 
+    def run(self, rows: MeasuredRows, state: State, task: Task) -> Outcome:
+        """Process rows in chunks; `state` is not changed.
 
-def from_centres(
-    rows: MeasuredRows, total: Statistics, centres: Centres, rules: Rules, workspace: Workspace
-) -> Outcome:
-    """A new chunk: predict it with the centres so far (Eq. 15-16), then settle."""
-    return whole(rows, total, centres, None, rules, workspace, Task())
+        Stops before the first chunk with a row that must be mended or refused.
+        """
+        reference, n_rows = rows.reference, rows.n_rows
+        total = state.total.widened(state.centres.widths(state.total.widths)).copy()
+        labels = np.full(n_rows, -1, dtype=np.int32) if task.labels is None else task.labels.astype(np.int32)
+        margins = np.full(n_rows, np.inf)
+        n_done, losses, n_iter, n_compared, made = backend(reference).run_chunks(
+            *(rows.handle, task.size or max(n_rows, 1), task.begin, task.first),
+            *(total.steps, total.flat_counts, state.centres.handle(reference=reference), task.links),
+            *(self.rules.handle(reference=reference), labels, margins, self.workspace.n_threads),
+        )
+        self.workspace.n_compared += n_compared
+        rows.measured |= n_done == n_rows
+        centres = Centres.made(made, rows.n_views, reference=reference)
+        return Outcome(total, centres, labels[:n_done], margins[:n_done], losses, n_iter)
 
+    def whole(self, rows: MeasuredRows, state: State, task: Task) -> Outcome:
+        """Process all rows as one chunk, after mending those that need it."""
+        outcome = self.run(rows, state, task)
+        if len(outcome.labels) < rows.n_rows:
+            rows.mend()
+            rows.measure(self.workspace.n_threads)
+            outcome = self.run(rows, state, task)
+        return outcome
 
-def from_labels(
-    rows: MeasuredRows,
-    total: Statistics,
-    centres: Centres,
-    labels: Labels,
-    rules: Rules,
-    workspace: Workspace,
-    *,
-    counted: bool,
-    first: bool = False,
-) -> Outcome:
-    """A chunk whose labels are given: those of the last pass (already counted) or a start (not yet)."""
-    rows.measure(workspace.n_threads)
-    task = Task(FROM_COUNTED if counted else FROM_LABELS, first)
-    return whole(rows, total, centres, labels, rules, workspace, task)
+    def from_centres(self, rows: MeasuredRows, state: State) -> Outcome:
+        """A new chunk: assign it by the current centres (Eq. 15-16), then iterate."""
+        return self.whole(rows, state, Task())
 
+    def from_labels(self, rows: MeasuredRows, labels: Labels, n_clusters: int) -> Outcome:
+        """The first chunk, from given labels."""
+        rows.measure(self.workspace.n_threads)
+        state = State.without_rows(rows, Centres.none(n_clusters, rows.n_views))
+        return self.whole(rows, state, Task(FROM_LABELS, labels, first=True))
 
-def from_memberships(rows: MeasuredRows, memberships: Floats, rules: Rules, workspace: Workspace) -> Outcome:
-    """The very first chunk from a soft V (the published start): its first centres solve Eq. 11 whole."""
-    return from_soft(rows, soft_centres(rows, memberships, rules, workspace), rules, workspace)
+    def from_counted(
+        self, rows: MeasuredRows, state: State, labels: Labels, *, first: bool = False
+    ) -> Outcome:
+        """Rows that the statistics already include under these labels: reassign them."""
+        rows.measure(self.workspace.n_threads)
+        return self.whole(rows, state, Task(FROM_COUNTED, labels, first))
 
+    def from_memberships(self, rows: MeasuredRows, memberships: Floats) -> Outcome:
+        """The first chunk, from a soft V (the published start)."""
+        return self.from_soft_centres(rows, self.soft_centres(rows, memberships))
 
-def soft_centres(rows: MeasuredRows, memberships: Floats, rules: Rules, workspace: Workspace) -> Centres:
-    """The first centres of a soft V."""
-    rows.measure(workspace.n_threads)
-    filled = rules.fill is not None, rules.zero_filled
-    made = backend(rows.reference).soft_centres(
-        rows.handle, memberships, float(rules.alpha), *filled, workspace.n_threads
-    )
-    return Centres.made(made, rows.n_views, reference=rows.reference)
+    def soft_centres(self, rows: MeasuredRows, memberships: Floats) -> Centres:
+        """Centres that solve Eq. 11 for a soft V."""
+        rows.measure(self.workspace.n_threads)
+        rules = self.rules
+        made = backend(rows.reference).soft_centres(
+            *(rows.handle, memberships, float(rules.alpha), rules.fill is not None, rules.zero_filled),
+            self.workspace.n_threads,
+        )
+        return Centres.made(made, rows.n_views, reference=rows.reference)
 
+    def from_soft_centres(self, rows: MeasuredRows, centres: Centres) -> Outcome:
+        """The first chunk, from the centres of a soft V, which count as its first update."""
+        return self.whole(rows, State.without_rows(rows, centres), Task(FROM_SOFT_CENTRES, first=True))
 
-def from_soft(rows: MeasuredRows, centres: Centres, rules: Rules, workspace: Workspace) -> Outcome:
-    """The very first chunk from the centres of a soft V, which count as the first update."""
-    nothing = empty_statistics(rows, centres.n_clusters)
-    return whole(rows, nothing, centres, None, rules, workspace, Task(FROM_SOFT_CENTRES, first=True))
+    def centres_of(self, rows: MeasuredRows, labels: Labels, n_clusters: int) -> Centres:
+        """The first centres that `from_labels` computes, without assigning any row."""
+        rows.measure(self.workspace.n_threads)
+        total = Statistics(n_clusters, rows.widths)
+        labels = np.where(rows.n_seen > 0, labels, -1).astype(np.int32)
+        total.move(rows, labels, 1, self.workspace.n_threads)
+        means = [total.mean(v, rows, zeros_too=self.rules.zero_filled) for v in range(rows.n_views)]
+        return self.updated(rows, State(total, Centres.none(n_clusters, rows.n_views)), means)
 
-
-def centres_of(
-    rows: MeasuredRows, labels: Labels, n_clusters: int, rules: Rules, workspace: Workspace
-) -> Centres:
-    """The first centres of rows whose labels are given: those of `from_labels`, without assigning rows."""
-    nowhere = Centres.none(n_clusters, rows.n_views)
-    nothing = empty_statistics(rows, n_clusters)
-    rows.measure(workspace.n_threads)
-    total = nothing.copy()
-    total.move(rows, np.where(rows.n_seen > 0, labels, -1).astype(np.int32), 1, workspace.n_threads)
-    means = [total.mean(v, rows, zeros_too=rules.zero_filled) for v in range(rows.n_views)]
-    seen, everyone = np.asarray(rows.inverse.any(axis=1)), np.ones(n_clusters, dtype=bool)
-    given = total.steps, total.flat_counts, seen, everyone, float(rules.alpha), rules.fill is not None, means
-    made = backend(rows.reference).update_centres(nowhere.handle(reference=rows.reference), *given)
-    return Centres.made(made, rows.n_views, reference=rows.reference)
-
-
-def empty_statistics(rows: MeasuredRows, n_clusters: int) -> Statistics:
-    """Statistics of no rows, as wide as these views."""
-    return Statistics(n_clusters, rows.widths)
+    def updated(self, rows: MeasuredRows, state: State, means: list[Floats | None]) -> Centres:
+        """Eq. 13 for all clusters in the views these rows have; `means` fill clusters that never had rows."""
+        seen = np.asarray(rows.inverse.any(axis=1))
+        everyone = np.ones(state.total.n_clusters, dtype=bool)
+        given = state.total, seen, state.centres, everyone, float(self.rules.alpha)
+        return update(*given, fill=self.rules.fill is not None, means=means, reference=rows.reference)

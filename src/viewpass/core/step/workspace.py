@@ -1,4 +1,4 @@
-"""Threads, and memory that is kept between chunks."""
+"""Threads, buffers and a work counter: what a stream computes with, apart from what it has learnt."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from viewpass.kernels.pool import Pool
 
 @dataclass
 class Workspace:
-    """What a stream works with; not part of what it has learnt."""
+    """Number of threads, reusable buffers, and the number of distance passes so far."""
 
     n_threads: int
     pool: Pool = field(init=False, default_factory=Pool)
-    n_compared: float = field(init=False, default=0.0)  # rows, in parts where not with all centres
+    n_compared: float = field(init=False, default=0.0)  # rows compared with all centres; parts count as parts
 
     def __getstate__(self) -> dict[str, int]:
         return {"n_threads": self.n_threads}
@@ -25,5 +25,5 @@ class Workspace:
         return Workspace(self.n_threads)
 
     def release(self) -> None:
-        """Give the memory back."""
+        """Free the buffers."""
         self.pool.clear()

@@ -9,10 +9,10 @@ from typing import Protocol
 
 import numpy as np
 
-from viewpass.core.model import Model, widened
+from viewpass.core.model import Model
+from viewpass.core.plan import Rules
 from viewpass.core.state.centres import Centres, loss, update
 from viewpass.core.state.statistics import Statistics, added
-from viewpass.core.step.chunk_step import Rules
 from viewpass.core.stream import ChunkResult
 from viewpass.engine.dask.shards import Stage, Tally
 from viewpass.kernels.grid import STEP, Array, Floats, Integers, Mask
@@ -68,7 +68,7 @@ def advance(
     stage = first_stage(model, name)
     tally = shards.measured(model.total.n_clusters) if again else shards.assign(stage)
     schema = model.schema.merged(tally.schema)
-    total = added(widened(model.total, schema), tally.change)
+    total = added(model.total.widened(schema.widths), tally.change)
     n_new, n_without_views = (0, 0) if again else (tally.n_rows, tally.n_rows - tally.n_seen)
     if tally.n_seen:
         coordinator = Coordinator(total, model.centres, tally.seen, rules)

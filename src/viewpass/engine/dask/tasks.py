@@ -18,7 +18,8 @@ from typing import Any, TypeVar
 import numpy as np
 from distributed import Future, get_worker, secede
 
-from viewpass.core.model import Assigned, Model, Plan, label
+from viewpass.core.model import Assigned, Model, label
+from viewpass.core.plan import Plan
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.step.workspace import Workspace
 from viewpass.core.stream import Stream

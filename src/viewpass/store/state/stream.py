@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from viewpass.core.model import Plan, StreamState
-from viewpass.core.step.chunk_step import Rules
+from viewpass.core.model import StreamState
+from viewpass.core.plan import Plan, Rules
 from viewpass.core.step.workspace import Workspace
 from viewpass.core.stream import Stream
 from viewpass.kernels.grid import Array

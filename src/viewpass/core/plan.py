@@ -1,0 +1,60 @@
+"""Settings of a stream, fixed before its first row: the plan, and the rules of its inner loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from viewpass.core.state.view_weights import Weights
+from viewpass.kernels.backend import backend
+
+MAX_ANCHORS = 1000  # unless n_anchors is given
+ANCHORS_PER_CLUSTER = 20
+ROWS_PER_ANCHOR = 5  # at least, of the rows that anchors are made from
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Settings of the inner loop over one chunk (Eq. 11-16)."""
+
+    alpha: float  # ridge on the centres (Eq. 7)
+    max_iter: int  # centre updates per chunk, at most
+    tol: float  # stop when the loss changes by less than this share
+    fill: str | None  # centre of a cluster without rows: "mean", "zero-filled-mean", None (zero)
+
+    @property
+    def zero_filled(self) -> bool:
+        """Whether absent rows count as zeros in the mean that fills empty centres."""
+        return self.fill == "zero-filled-mean"
+
+    def at_most(self, n_updates: int) -> Rules:
+        """The same rules with no more than this many centre updates."""
+        return replace(self, max_iter=min(self.max_iter, n_updates))
+
+    def handle(self, *, reference: bool = False) -> object:
+        """The rules in the form the kernels take."""
+        given = float(self.alpha), self.max_iter, float(self.tol), self.fill is not None, self.zero_filled
+        return backend(reference).Rules(*given)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All settings of a stream."""
+
+    n_clusters: int | None  # None: estimated from the anchors
+    rules: Rules
+    init: Any = "auto"  # a name (candidates.CANDIDATES, "random", "one seeding"), V, labels or centres
+    warmup: int = 0  # rows gathered before the first centres are made
+    reference: bool = False  # compute with the NumPy reference
+    scale: tuple[str, ...] = ()  # one name per view (scaling.NAMES); (): unit length for all
+    n_anchors: int | None = None  # None: derived from the number of clusters and the warm-up
+    consensus: str = "plain"  # "plain", "merge", "graph", or "auto": plain or graph, chosen on the warm-up
+    weights: Weights | str | None = None  # per view, the largest is 1; "auto": learnt from the warm-up
+    reservoir: int = 0  # rows kept and reassigned after every chunk
+
+    @property
+    def most_centres(self) -> int:
+        """Upper bound on the number of centres."""
+        if self.consensus == "plain":
+            return self.n_clusters or 1
+        return max(self.n_clusters or 1, self.n_anchors or MAX_ANCHORS, 2 * (self.n_clusters or 0))
