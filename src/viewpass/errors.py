@@ -1,34 +1,34 @@
-"""One family of errors: each message says what, where (view, row), what was expected, what to do."""
+"""Errors raised by viewpass; a message says what is wrong, where (view, row), and what to do."""
 
 from __future__ import annotations
 
 
 class ViewpassError(Exception):
-    """What every error raised on purpose by viewpass derives from."""
+    """Base class of all errors that viewpass raises deliberately."""
 
 
 class DataError(ViewpassError, ValueError):
-    """The data given cannot be used; nothing was changed."""
+    """The given data cannot be used; nothing was changed."""
 
 
 class SettingError(ViewpassError, ValueError):
-    """A setting has a value that makes no sense."""
+    """A setting has an invalid value, or does not apply to what it was given with."""
 
 
 class FileError(ViewpassError):
-    """A file of ours is damaged, does not belong here, or could not be written."""
+    """A file written by viewpass is damaged, belongs to something else, or could not be written."""
 
 
 class EngineError(ViewpassError):
-    """The machines could not do the work; what was saved is as it was."""
+    """A distributed run failed; files that were already saved are unchanged."""
 
 
 class MissingExtraError(ViewpassError, ImportError):
-    """An optional library is needed; the message names the extra that brings it."""
+    """An optional library is not installed; the message names the extra that installs it."""
 
 
 def missing_extra(library: str, extra: str, purpose: str) -> MissingExtraError:
-    """Say which extra to install for an optional library."""
+    """Make the error that names the extra to install for an optional library."""
     return MissingExtraError(
         f"{purpose} needs {library}, which is not installed. Run: pip install 'viewpass[{extra}]'"
     )

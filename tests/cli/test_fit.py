@@ -103,8 +103,8 @@ def test_a_folder_in_use_is_refused(commands, table, run, tmp_path):
     assert contents(run[0]) == before
     (tmp_path / "mine.txt").write_text("mine")
     refused(commands.run(*argv, "--out", tmp_path), "'mine.txt'")
-    refused(commands.run(*argv, "--out", tmp_path, "--resume"), "no run to go on with", "'mine.txt'")
-    refused(commands.run(*argv, "--out", tmp_path / "mine.txt"), "a file is in the way")
+    refused(commands.run(*argv, "--out", tmp_path, "--resume"), "no run to resume", "'mine.txt'")
+    refused(commands.run(*argv, "--out", tmp_path / "mine.txt"), "this is a file")
     refused(commands.run(*argv, "--out", tmp_path / "mine.txt" / "below"), str(tmp_path / "mine.txt"))
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 

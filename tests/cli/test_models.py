@@ -64,7 +64,7 @@ def test_predict_refuses_other_data_by_name(commands, run, tmp_path):
     refused(commands.run("predict", model, wide, "--out", tmp_path / "out"), "view 'text'", "9", "7")
     other = commands.run("predict", model, wide, "--views", "sound=text", "--out", tmp_path / "out")
     refused(other, "view 'sound' is unknown")
-    refused(commands.run("predict", wide, wide, "--out", tmp_path / "out"), "not a file of viewpass")
+    refused(commands.run("predict", wide, wide, "--out", tmp_path / "out"), "not a viewpass file")
     refused(commands.run("predict", tmp_path / "no", wide, "--out", tmp_path / "out"), "no")
     assert [path.name for path in tmp_path.iterdir()] == ["wide.parquet"]
 

@@ -1,4 +1,4 @@
-"""Arrays: whatever form the numbers come in, they are the same numbers."""
+"""Arrays: every form of the same numbers gives the same result."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_sparse_stays_sparse_and_dense_dense(form):
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("estimator", [vp.OPIMC, vp.IMC])
-def test_every_form_is_clustered_alike(form, estimator):
+def test_every_form_gives_the_same_clusters(form, estimator):
     plain = small(estimator).fit([IMAGE, TEXT])
     other = small(estimator).fit([FORMS[form](IMAGE), FORMS[form](TEXT)])
     assert_same(learnt(other), learnt(plain))
@@ -96,7 +96,7 @@ def test_read_only_memory_maps(tmp_path, dtype):
     np.testing.assert_array_equal(model.predict(maps), model.labels_)
 
 
-def test_contiguous_floats_are_read_where_they_lie():
+def test_contiguous_floats_are_not_copied():
     for x in (IMAGE, IMAGE.astype(np.float32)):
         for chunk in ArraySource([x]).chunks(10):
             assert np.shares_memory(chunk.views[0], x)
@@ -221,7 +221,7 @@ MISSING = {
 @pytest.mark.parametrize("how", MISSING)
 @pytest.mark.parametrize("estimator", [vp.OPIMC, vp.IMC])
 @pytest.mark.parametrize("init", ["auto", "random"])
-def test_missing_is_missing_however_it_is_said(how, estimator, init):
+def test_all_ways_to_mark_missing_views_are_equivalent(how, estimator, init):
     views, observed = MISSING[how]()
     plain = small(estimator, init=init).fit([IMAGE, TEXT], observed=GAPS)
     model = small(estimator, init=init).fit(views, observed=observed)

@@ -1,4 +1,4 @@
-"""One 2-D array cut into views: the cut loses nothing, and the cut array is the list of its blocks."""
+"""One 2-D array cut into views gives the same results as the list of its blocks."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_none_is_one_view():
     ],
     ids=repr,
 )
-def test_views_that_make_no_sense_are_refused(views):
+def test_invalid_views_are_refused(views):
     with pytest.raises(vp.SettingError, match="views="):
         block_widths(views, 9)
     with pytest.raises(vp.SettingError, match="views="):

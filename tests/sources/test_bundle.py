@@ -1,4 +1,4 @@
-"""The npz bundle: what was written is read, and nothing else is believed."""
+"""npz bundles: what was written is read, and everything else is refused."""
 
 from __future__ import annotations
 
@@ -151,10 +151,10 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_a_bundle_that_does_not_hold_together_is_refused_with_its_path(written, what):
-    make, told = REFUSED[what]
+def test_an_inconsistent_bundle_is_refused_with_its_path(written, what):
+    make, message = REFUSED[what]
     path = written(**make())
-    with pytest.raises(vp.DataError, match=told) as refusal:
+    with pytest.raises(vp.DataError, match=message) as refusal:
         vp.load_bundle(path)
     assert str(path) in str(refusal.value)
 

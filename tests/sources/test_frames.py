@@ -1,4 +1,4 @@
-"""Data frames: rows with the same id are the same item, in whatever frame, order, type or library."""
+"""Data frames: rows with the same id are the same item, in any frame, order, type or library."""
 
 from __future__ import annotations
 
@@ -255,7 +255,7 @@ def test_a_partly_null_row_is_refused_by_view_row_and_id(kind):
 
 
 @pytest.mark.parametrize(
-    ("ids", "told"),
+    ("ids", "message"),
     [
         (range(N), "7"),
         (_days, "2026-02-06T00:00:00"),
@@ -263,10 +263,10 @@ def test_a_partly_null_row_is_refused_by_view_row_and_id(kind):
         (IDS["dates"], "datetime.date"),
     ],
 )
-def test_ids_are_told_as_people_write_them(ids, told):
+def test_messages_show_ids_as_people_write_them(ids, message):
     image = IMAGE.copy()
     image[7, 2] = np.inf
-    with pytest.raises(vp.DataError, match=rf"row 7 \(id {told}"):
+    with pytest.raises(vp.DataError, match=rf"row 7 \(id {message}"):
         small().fit(framed("pandas", {"image": list(ids)}, {"image": image}))
 
 
@@ -354,15 +354,18 @@ REFUSED = {
         lambda: {"a": _bad().set_axis([*"aabc", "id"], axis=1)},
         "view 'a'.*unique.*'a' 2 times",
     ),
-    "equal ids": (lambda: {"a": _bad(id=[*range(N - 1), 0])}, f"view 'a': id 0 stands in rows 0 and {N - 1}"),
-    "equal ids, text": (lambda: {"a": _bad(id=["x"] * N)}, "view 'a': id 'x' stands in rows 0 and 1"),
+    "equal ids": (
+        lambda: {"a": _bad(id=[*range(N - 1), 0])},
+        f"view 'a': id 0 appears in rows 0 and {N - 1}",
+    ),
+    "equal ids, text": (lambda: {"a": _bad(id=["x"] * N)}, "view 'a': id 'x' appears in rows 0 and 1"),
     "equal ids, times": (
         lambda: {"a": _bad(id=_days.where(_days != _days[2], _days[1]))},
         "id 2026-01-31.*rows 1 and 2",
     ),
     "equal ids, polars": (
         lambda: {"a": pl.from_pandas(_bad(id=[*range(N - 1), 5]))},
-        "id 5 stands in rows 5 and",
+        "id 5 appears in rows 5 and",
     ),
     "null id": (lambda: {"a": _bad(id=[0, None, *range(2, N)])}, "view 'a', row 1: the id is null"),
     "null id, text": (
@@ -417,8 +420,8 @@ REFUSED = {
 
 @pytest.mark.parametrize("what", REFUSED)
 def test_what_cannot_be_matched_or_read_is_refused(what):
-    make, told = REFUSED[what]
-    with pytest.raises(vp.DataError, match=told):
+    make, message = REFUSED[what]
+    with pytest.raises(vp.DataError, match=message):
         vp.frames(make(), id="id")
 
 
@@ -474,6 +477,6 @@ def test_frames_whose_indexes_differ_are_not_matched_by_place():
 
 @pytest.mark.parametrize("what", ["text", "categories", "numbers as text", "times", "text, polars"])
 def test_frames_in_a_list_must_hold_numbers(what):
-    make, told = REFUSED[what]
-    with pytest.raises(vp.DataError, match=told.replace("view 'a'", "view 'view0'")):
+    make, message = REFUSED[what]
+    with pytest.raises(vp.DataError, match=message.replace("view 'a'", "view 'view0'")):
         small().fit([make()["a"], TEXT])

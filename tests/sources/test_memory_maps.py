@@ -1,4 +1,4 @@
-"""npy files and npz bundles on disk: read where they lie."""
+"""npy files and npz bundles on disk are memory-mapped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading ahead changes when items are made, not which; and no thread outlives its use."""
+"""Reading ahead changes when items are produced, not which; and no thread outlives its use."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ ENDS = {"": 0, "raise SystemExit(3)": 3, "raise RuntimeError('x')": 1, "import o
 
 
 @pytest.mark.parametrize("end", ENDS)
-def test_the_interpreter_ends_with_items_still_to_come(end):
+def test_the_interpreter_exits_with_items_still_to_come(end):
     program = (
         "from viewpass.sources.read_ahead import ahead\n"
         "import itertools\n"

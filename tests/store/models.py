@@ -1,4 +1,4 @@
-"""Fitted estimators of every kind a file must hold, small."""
+"""Small fitted estimators of every kind that a file must be able to hold."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 import viewpass as vp
 from inputs import GAPS, IMAGE, PLAIN, TEXT, small, with_gaps
+from viewpass.store.container.generators import KINDS
 
 FRAME = pd.DataFrame(np.hstack([IMAGE, TEXT]), columns=[f"col{j}" for j in range(9)])
 
@@ -122,15 +123,9 @@ MODELS = {
     ),
     "MT19937": lambda: started(random_state=np.random.RandomState(3)).partial_fit([IMAGE, TEXT]),
     **{
-        kind.__name__: lambda kind=kind: small(
-            warmup=40, random_state=np.random.Generator(kind(5))
-        ).partial_fit([IMAGE[:10], TEXT[:10]])
-        for kind in (
-            np.random.PCG64,
-            np.random.PCG64DXSM,
-            np.random.MT19937,
-            np.random.Philox,
-            np.random.SFC64,
+        name: lambda kind=kind: small(warmup=40, random_state=np.random.Generator(kind(5))).partial_fit(
+            [IMAGE[:10], TEXT[:10]]
         )
+        for name, kind in KINDS.items()
     },
 }

@@ -1,4 +1,4 @@
-"""What comes out of a model file is what went in: labels, further learning, settings, to the bit."""
+"""A loaded model equals the saved one to the bit: labels, further learning, settings."""
 
 from __future__ import annotations
 

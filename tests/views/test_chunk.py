@@ -1,4 +1,4 @@
-"""A chunk: checked once, cut and joined without loss, owned by nobody but the caller until copied."""
+"""Chunks: checked once, cut and joined without loss, independent of the caller only after a copy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import viewpass as vp
 from inputs import FORMS, GAPS, IMAGE, TEXT, N, csr, dense
 from viewpass.views.checks import as_view, check_columns, check_observed, number_type
-from viewpass.views.chunk import Chunk, Schema, default_names, join, told_id, unique_names
+from viewpass.views.chunk import Chunk, Schema, default_names, format_id, join, unique_names
 
 law = settings(max_examples=100, deadline=None)
 
@@ -115,8 +115,8 @@ def test_views_without_columns_are_absent():
     assert (nothing.n_rows, nothing.views) == (N, (None,))
 
 
-def test_what_does_not_hold_together_is_refused():
-    with pytest.raises(vp.DataError, match="every view of the chunk is None"):
+def test_inconsistent_views_are_refused():
+    with pytest.raises(vp.DataError, match="every view is None"):
         Chunk.of([None, None])
     with pytest.raises(vp.DataError, match=rf"view 'view1' has {N - 1} rows, view 'view0' has {N}"):
         Chunk.of([IMAGE, TEXT[1:]])
@@ -140,19 +140,19 @@ def test_columns_that_a_mask_hides_must_exist_too(wrong):
 
 
 @pytest.mark.parametrize("form", ["csc", "bsr", "csr_array"])
-def test_sparse_matrices_whose_indices_point_nowhere_are_refused(form):
+def test_sparse_matrices_with_invalid_indices_are_refused(form):
     x = FORMS[form](IMAGE)
     x.indices[3] = 10**6  # converting would write outside the memory of the result
     if form == "csr_array":
         with pytest.raises(vp.DataError, match="row 0: a column number"):
             check_columns(as_view(x, "a"), "view 'a'")
     else:
-        with pytest.raises(vp.DataError, match="view 'a' is not a sound sparse matrix"):
+        with pytest.raises(vp.DataError, match="view 'a' is not a valid sparse matrix"):
             as_view(x, "a")
 
 
 @pytest.mark.parametrize("harm", ["short indptr", "long indptr", "falling", "negative", "short data"])
-def test_unsound_row_pointers_are_refused(harm):
+def test_invalid_row_pointers_are_refused(harm):
     x = csr(IMAGE)
     if harm == "short indptr":
         x.indptr = x.indptr[:-1]
@@ -185,7 +185,7 @@ def test_other_types_are_refused(dtype):
 
 
 @pytest.mark.parametrize(
-    ("x", "told"),
+    ("x", "message"),
     [
         (np.ma.masked_array(IMAGE, mask=IMAGE > 0), r"view 'a' is a masked array\. Fill it with NaN"),
         (IMAGE[0], "view 'a' has 1 dimension"),
@@ -203,8 +203,8 @@ def test_other_types_are_refused(dtype):
         (np.array([[[1], 2]], dtype=object), "view 'a' cannot be read as numbers"),
     ],
 )
-def test_what_is_no_matrix_of_numbers_is_refused(x, told):
-    with pytest.raises(vp.DataError, match=told):
+def test_anything_but_a_matrix_of_numbers_is_refused(x, message):
+    with pytest.raises(vp.DataError, match=message):
         as_view(x, "a")
 
 
@@ -224,7 +224,7 @@ def test_masks_in_any_form(observed):
         *(GAPS.astype(str), GAPS.astype(object), [[True], [True, False]], None, "all", 1),
     ],
 )
-def test_masks_that_say_nothing_are_refused(observed):
+def test_invalid_masks_are_refused(observed):
     with pytest.raises(vp.DataError, match="observed"):
         check_observed(observed, N, 2)
 
@@ -232,12 +232,12 @@ def test_masks_that_say_nothing_are_refused(observed):
 # ---- what a chunk says of itself
 
 
-def test_rows_are_told_by_their_number_in_the_data():
+def test_rows_are_described_by_their_number_in_the_data():
     assert Chunk.of([IMAGE], start=100).place(3) == "row 103"
-    for ids, told in ((np.arange(N), "3"), ([f"i{k}" for k in range(N)], "'i3'"), (np.arange(N) / 2, "1.5")):
-        assert Chunk.of([IMAGE], start=100, row_ids=np.asarray(ids)).place(3) == f"row 103 (id {told})"
-    assert told_id(np.datetime64("2026-01-31")) == "2026-01-31"
-    assert told_id(("a", 1)) == "('a', 1)"
+    for ids, shown in ((np.arange(N), "3"), ([f"i{k}" for k in range(N)], "'i3'"), (np.arange(N) / 2, "1.5")):
+        assert Chunk.of([IMAGE], start=100, row_ids=np.asarray(ids)).place(3) == f"row 103 (id {shown})"
+    assert format_id(np.datetime64("2026-01-31")) == "2026-01-31"
+    assert format_id(("a", 1)) == "('a', 1)"
 
 
 def test_names():
@@ -270,7 +270,7 @@ def test_schemas_grow_and_never_change(first, second, third):
     assert (one is not None) == agree
 
 
-def test_schemas_that_differ_say_how():
+def test_errors_say_how_schemas_differ():
     mine = Schema(("a", "b"), (4, None))
     with pytest.raises(vp.DataError, match="view 'a': 5 columns where 4 were expected"):
         mine.merged(Schema(("a", "b"), (5, 2)))

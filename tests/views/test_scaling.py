@@ -1,4 +1,4 @@
-"""A scale is what it says it is, leaves absent rows absent and its input alone."""
+"""Scales do what their names say, leave missing views missing, and do not change their input."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_learning_does_not_depend_on_the_order_but_for_rounding(dtype):
     np.testing.assert_allclose(one.weights, other.weights, rtol=1e-12)
 
 
-def test_dense_and_sparse_columns_are_looked_at_alike():
+def test_dense_and_sparse_columns_have_the_same_statistics():
     x = counts_of(np.float32) - 1
     a, b = (columns_of(form, np.arange(N_ROWS) % 3 > 0) for form in (x, csr(x)))
     for name in ("n_rows", "whole", "n_ones", "counts"):
@@ -165,18 +165,18 @@ def test_a_row_equal_to_the_mean_counts_as_missing():
     assert scale.apply(chunk).observed[:, 0].tolist() == [True, True, False]
 
 
-def test_what_is_wrong_with_a_row_is_told_as_before():
+def test_faulty_rows_are_named_after_scaling():
     x, _, _ = rows_of(np.float64)
     scale, _ = learnt(x, "standard")
-    for value, told in ((np.nan, "1 of 9 values are NaN"), (np.inf, "1 of 9 values are inf")):
+    for value, message in ((np.nan, "1 of 9 values are NaN"), (np.inf, "1 of 9 values are inf")):
         bad = x.copy()
         bad[33, 2] = value
         chunk = Chunk.of([bad], names=["image"], start=100)
-        with pytest.raises(vp.DataError, match=f"view 'image', row 133: {told}"):
+        with pytest.raises(vp.DataError, match=f"view 'image', row 133: {message}"):
             MeasuredRows(scale.apply(chunk)).measure()
 
 
-def test_columns_outside_are_named_and_not_looked_up():
+def test_columns_outside_are_refused_before_they_are_used():
     scale, _ = learnt(csr(counts_of(np.float64)), "idf")
     bad = csr(counts_of(np.float64))
     bad.indices[100] = 10**6

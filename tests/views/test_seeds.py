@@ -1,3 +1,5 @@
+"""Seeds of every accepted kind give reproducible generators."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -102,7 +102,7 @@ def unpack(meta: dict[str, Any], arrays: dict[str, Array], path: Path) -> Any:
         stored = Fields(meta, arrays)
         return _unpacked(stored)
     except (FileError, RecursionError, MemoryError) as problem:
-        told = "" if library == __version__ else f" PartsSink by viewpass {library}, this is {__version__}."
+        told = "" if library == __version__ else f" Written by viewpass {library}, this is {__version__}."
         raise FileError(f"{path} is damaged: {problem}{told}") from problem
 
 

@@ -1,1 +1,1 @@
-"""Where chunks come from: arrays, frames, bundles, Arrow data, Parquet files."""
+"""Sources of chunks: arrays, data frames, npz bundles, Arrow data, files."""

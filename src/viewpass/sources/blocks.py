@@ -1,8 +1,9 @@
-"""One 2-D array whose columns are cut into views: the door for Pipeline and GridSearchCV."""
+"""Cutting the columns of one 2-D array into views, as Pipeline and GridSearchCV need it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from numbers import Integral
 from typing import Any
 
@@ -14,7 +15,7 @@ from viewpass.views.checks import check_columns
 
 
 def block_widths(views: Any, n_columns: int) -> list[int]:
-    """Turn `views=` into column counts: None (one view), a number of near-equal blocks, or widths.
+    """Convert `views=` to widths: from None (one view), a number of near-equal blocks, or widths.
 
     >>> block_widths([2, -1], 5)
     [2, 3]
@@ -31,16 +32,21 @@ def block_widths(views: Any, n_columns: int) -> list[int]:
         return [part + (v < rest) for v in range(n_views)]
     if isinstance(views, np.ndarray) and views.ndim == 1:
         views = views.tolist()
-    if not isinstance(views, Sequence) or isinstance(views, str | bytes):
-        raise SettingError(_explain(views))
-    if not all(isinstance(width, int | np.integer) and not isinstance(width, bool) for width in views):
-        raise SettingError(_explain(views))
+    if (
+        not isinstance(views, Sequence)
+        or isinstance(views, str | bytes)
+        or not all(isinstance(width, int | np.integer) and not isinstance(width, bool) for width in views)
+        or not len(views)
+        or min(views) < -1
+        or list(views).count(-1) > 1
+    ):
+        raise SettingError(
+            f"views={views!r}: expected the width of each block (one of them may be -1 for the rest), "
+            "or the number of near-equal blocks."
+        )
     widths = [int(width) for width in views]
-    if not widths or min(widths) < -1 or widths.count(-1) > 1:
-        raise SettingError(_explain(views))
     if -1 in widths:
-        rest = n_columns - sum(width for width in widths if width >= 0)
-        widths[widths.index(-1)] = rest
+        widths[widths.index(-1)] = n_columns - sum(width for width in widths if width >= 0)
     if min(widths) < 0 or sum(widths) != n_columns:
         raise DataError(
             f"views={list(views)!r} do not add up to the {n_columns} columns of X. "
@@ -49,21 +55,10 @@ def block_widths(views: Any, n_columns: int) -> list[int]:
     return widths
 
 
-def _explain(views: Any) -> str:
-    return (
-        f"views={views!r}: expected the width of each block (one of them may be -1 for the rest), "
-        "or the number of near-equal blocks."
-    )
-
-
 def cut(X: Any, views: Any) -> list[Any]:
-    """Cut the columns of a 2-D array or CSR matrix; an empty block is an absent view."""
+    """Cut the columns of a 2-D array or CSR matrix into views; an empty block is an absent view."""
     widths = block_widths(views, X.shape[1])
     if scipy.sparse.issparse(X):
-        check_columns(X, "X")  # cutting would drop what lies outside
-    blocks = []
-    start = 0
-    for width in widths:
-        blocks.append(X[:, start : start + width] if width else None)
-        start += width
-    return blocks
+        check_columns(X, "X")  # slicing would drop entries outside
+    stops = accumulate(widths)
+    return [X[:, stop - width : stop] if width else None for width, stop in zip(widths, stops, strict=True)]

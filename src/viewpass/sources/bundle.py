@@ -1,4 +1,4 @@
-"""The npz bundle: `view_<name>` arrays, or the four parts of a CSR matrix, with `labels` and `mask`."""
+"""npz bundles: `view_<name>` arrays or the four arrays of a CSR matrix, with `labels` and `mask`."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from viewpass.sources.arrays import ArraySource
 from viewpass.views.checks import check_observed
 
 _PARTS = ("data", "indices", "indptr", "shape")
-# What reading a damaged zip may raise; RuntimeError (and NotImplementedError): parts marked as encrypted.
+# What reading a damaged zip may raise; RuntimeError: members marked as encrypted.
 UNREADABLE = (ValueError, OSError, EOFError, KeyError, RuntimeError, BadZipFile, zlib.error)
 
 
 @dataclass(frozen=True)
 class Bundle:
-    """What an npz bundle holds. `source()` makes it ready to cluster."""
+    """The contents of an npz bundle. `source()` makes a source of it."""
 
     views: dict[str, Any]
     labels: Array | None = None
@@ -33,11 +33,11 @@ class Bundle:
 
     @property
     def n_rows(self) -> int:
-        """Items in the bundle."""
+        """Number of items in the bundle."""
         return int(next(iter(self.views.values())).shape[0])
 
     def source(self) -> ArraySource:
-        """The views and their mask as a source of chunks."""
+        """Make a source of the views and their mask."""
         return ArraySource(self.views, self.observed)
 
 
@@ -46,8 +46,8 @@ def load_bundle(path: str | PathLike[str], *, mapped: bool = False) -> Bundle:
 
     Dense views are arrays `view_<name>`; sparse ones are `view_<name>_data`, `_indices`, `_indptr`
     and `_shape`. `labels` are true classes, `mask` (rows x views, in the order of the views in the
-    file) says which views a row has; both are optional. `mapped` leaves views that are not compressed on
-    disk, mapped into memory.
+    file) says which views each row has; both are optional. With `mapped`, views that are not compressed
+    are memory-mapped.
     """
     path = Path(path)
     arrays = _arrays(path, mapped)
@@ -89,7 +89,7 @@ def _arrays(path: Path, mapped: bool) -> dict[str, Array]:
 
 
 def _member(file: Any, key: str, path: Path, info: ZipInfo | None) -> Any:
-    """An array of the archive; given what the archive says of it, from where it lies if it can."""
+    """Read an array of the archive; memory-map it if its archive entry is given and it is not compressed."""
     if info is None or info.compress_type != ZIP_STORED or not key.startswith("view_"):
         return file[key]
     with path.open("rb") as opened:

@@ -1,8 +1,9 @@
-"""Data frames of pandas or polars, one a view, rows matched by id: an absent id is a missing view."""
+"""`vp.frames`: data frames of pandas or polars, one per view, whose rows are matched by id."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from copy import copy
 from hashlib import sha256
 from typing import Any
 
@@ -17,9 +18,9 @@ from viewpass.views.chunk import Chunk, Schema, unique_names
 
 
 class FrameSource(Source):
-    """Items are the union of the frames' ids, in first-seen order; `row_ids` holds them.
+    """Items whose ids (`row_ids`) are the union of the frames' ids, in first-seen order.
 
-    Made by `vp.frames`. The frames are read a chunk at a time; they are not copied whole.
+    Made by `vp.frames`. The frames are converted chunk by chunk, not copied as a whole.
     """
 
     n_rows: int
@@ -41,7 +42,7 @@ class FrameSource(Source):
         self.schema = Schema(tuple(self._frames), tuple(map(len, columns)), columns)
 
     def chunks(self, size: int, start: int = 0) -> Iterator[Chunk]:
-        """Read the items from `start` on, in chunks cut at multiples of `size`."""
+        """Read the items from `start` on, in chunks that end at multiples of `size`."""
         for first, stop in spans(self.n_rows, size, start):
             places = [self._places[name][first:stop] for name in self._frames]
             yield Chunk.of(
@@ -54,15 +55,14 @@ class FrameSource(Source):
             )
 
     def arranged(self, names: tuple[str, ...]) -> FrameSource:
-        """The same items with the views in this order; views that were not given are absent."""
+        """Return the same items with the views in this order; views that were not given are absent."""
         check_known(tuple(self._frames), names)
         if names == self.schema.names:
             return self
-        made = object.__new__(FrameSource)
+        made = copy(self)
         made._frames = {name: self._frames.get(name) for name in names}
         absent = np.full(self.n_rows, -1)
         made._places = {name: self._places.get(name, absent) for name in names}
-        made.row_ids, made.n_rows = self.row_ids, self.n_rows
         widths = dict(zip(self.schema.names, self.schema.widths, strict=True))
         columns = dict(zip(self.schema.names, self.schema.columns, strict=True))
         made.schema = Schema(names, tuple(map(widths.get, names)), tuple(map(columns.get, names)))
@@ -70,15 +70,13 @@ class FrameSource(Source):
 
     def identity(self) -> dict[str, Any]:
         """The columns of each view, and a hash of the ids."""
-        told = sha256("\n".join(map(str, self.row_ids.tolist())).encode("utf-8", "surrogatepass"))
-        columns = dict(zip(self.schema.names, self.schema.columns, strict=True))
+        digest = sha256("\n".join(map(str, self.row_ids.tolist())).encode("utf-8", "surrogatepass"))
+        columns = (None if given is None else list(map(str, given)) for given in self.schema.columns)
         return {
             "kind": "frames",
             "rows": self.n_rows,
-            "views": {
-                name: None if given is None else list(map(str, given)) for name, given in columns.items()
-            },
-            "ids": told.hexdigest()[:16],
+            "views": dict(zip(self.schema.names, columns, strict=True)),
+            "ids": digest.hexdigest()[:16],
         }
 
 
@@ -88,7 +86,7 @@ def frames(frames: Mapping[str, Any], id: str | None = None) -> FrameSource:
     Parameters
     ----------
     frames : dict of str to DataFrame
-        One frame a view, all of pandas or all of polars. Every column but the id is a feature.
+        One frame per view, all of pandas or all of polars. Every column but the id is a feature.
     id : str, optional
         The column that holds the id. By default the index of a pandas frame.
 
@@ -114,16 +112,15 @@ def frames(frames: Mapping[str, Any], id: str | None = None) -> FrameSource:
 
 
 def is_frame(x: Any) -> bool:
-    """Whether x is a data frame of a kind that `vp.frames` takes."""
-    if isinstance(x, np.ndarray):  # asking for anything else takes longer
+    """Return whether x is a data frame of a kind that `vp.frames` accepts."""
+    if isinstance(x, np.ndarray):  # the general check takes longer
         return False
     return nw.dependencies.is_into_dataframe(x)
 
 
 def values_of(frame: Any, name: str) -> Array:
-    """All rows of a frame that stands for itself, in their order."""
-    numbers = _numbers(_wrapped(frame, name), name, None)
-    return _values(numbers)
+    """Return all rows of a frame without ids, in their order."""
+    return _values(_numbers(_wrapped(frame, name), name, None))
 
 
 def _wrapped(frame: Any, name: str) -> Any:
@@ -139,7 +136,7 @@ def _wrapped(frame: Any, name: str) -> Any:
 
 
 def _numbers(frame: Any, name: str, id: Any) -> Any:
-    """The columns but the id, which must hold numbers; by place, for names need not be text."""
+    """Select all columns but the id, by position since names need not be text; they must hold numbers."""
     places = [place for place, column in enumerate(frame.columns) if id is None or column != id]
     if not places:
         raise DataError(f"view {name!r} has no column besides the id.")
@@ -156,8 +153,8 @@ def _numbers(frame: Any, name: str, id: Any) -> Any:
 def _check_one_kind(frames: Mapping[str, Any]) -> None:
     kinds = {str(frame.implementation): name for name, frame in frames.items()}
     if len(kinds) > 1:
-        told = " and ".join(f"{kind} ({name!r})" for kind, name in kinds.items())
-        raise DataError(f"frames of {told}: give all views as the same kind of frame.")
+        found = " and ".join(f"{kind} ({name!r})" for kind, name in kinds.items())
+        raise DataError(f"frames of {found}: give all views as the same kind of frame.")
 
 
 def _rows(frame: Any, places: Integers) -> Array | None:
@@ -180,7 +177,7 @@ def _rows(frame: Any, places: Integers) -> Array | None:
 def _values(frame: Any) -> Array:
     numbers = frame.select(nw.all().cast(_common_float(frame)))
     values: Array = numbers.to_numpy()
-    if values.dtype == object:  # nulls of pandas' Arrow types
+    if values.dtype == object:  # null values in pandas' Arrow types
         values = numbers.to_native().to_numpy(dtype=np.float64, na_value=np.nan)
     return values
 

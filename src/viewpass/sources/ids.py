@@ -1,4 +1,4 @@
-"""The ids of data frames: what may be one, and which rows of several frames are the same item."""
+"""Ids of data frames: reading them, and matching the rows of several frames by id."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy as np
 
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array, Integers
-from viewpass.views.chunk import told_id
+from viewpass.views.chunk import format_id
 
 _KINDS = {"i": "numbers", "u": "numbers", "f": "numbers", "M": "times", "m": "durations", "U": "text"}
 
 
 def read_ids(frame: Any, name: str, id: Any) -> Array:
-    """The column `id` of a narwhals frame, or the index of a pandas one; none of them null."""
+    """Read the column `id` of a narwhals frame, or the index of a pandas frame; refuse nulls."""
     if id is None:
         index = nw.maybe_get_index(frame)
         if index is None:
@@ -35,7 +35,7 @@ def read_ids(frame: Any, name: str, id: Any) -> Array:
         column = frame[:, columns.index(id)]
         absent = np.asarray(column.is_null().to_numpy(), dtype=bool)
         ids = column.to_numpy()
-    if ids.dtype.kind == "f":  # a NaN of polars is not null
+    if ids.dtype.kind == "f":  # polars does not count NaN as null
         absent = absent | np.isnan(ids)
     if absent.any():
         row = int(np.flatnonzero(absent)[0])
@@ -44,21 +44,21 @@ def read_ids(frame: Any, name: str, id: Any) -> Array:
 
 
 def match_ids(ids: Mapping[str, Array]) -> tuple[Array, dict[str, Integers]]:
-    """All ids in first-seen order, and the row each of them has in every view (-1: none)."""
+    """Return all ids in first-seen order, and the row of each id in every view (-1 if absent)."""
     _check_one_kind(ids)
     dtype = _common_type([values.dtype for values in ids.values() if len(values)])
-    if dtype.kind in "Mm":  # frames may count time in different units
+    if dtype.kind in "Mm":  # frames may have different time units
         ids = {name: values.astype(dtype) for name, values in ids.items()}
     keys = {name: _keys(values, name) for name, values in ids.items()}
     order = {key: place for place, key in enumerate(dict.fromkeys(chain.from_iterable(keys.values())))}
-    everyone = np.empty(len(order), dtype=dtype)
+    union = np.empty(len(order), dtype=dtype)
     rows = {}
     for name, values in ids.items():
         places = np.fromiter((order[key] for key in keys[name]), dtype=np.int64, count=len(values))
-        everyone[places] = values
+        union[places] = values
         rows[name] = np.full(len(order), -1)
         rows[name][places] = np.arange(len(values))
-    return everyone, rows
+    return union, rows
 
 
 def _keys(ids: Array, name: str) -> list[Any]:
@@ -74,14 +74,14 @@ def _keys(ids: Array, name: str) -> list[Any]:
             ) from None
         if first != row:
             raise DataError(
-                f"view {name!r}: id {told_id(ids[row])} stands in rows {first} and {row}. "
-                "An item may have one row a view; remove or aggregate the others."
+                f"view {name!r}: id {format_id(ids[row])} appears in rows {first} and {row}. "
+                "An item may have one row per view; remove or aggregate the others."
             )
     return keys
 
 
 def _check_one_kind(ids: Mapping[str, Array]) -> None:
-    """Refuse kinds that never match, such as 7 and '7': a mistake, not data of which all is missing."""
+    """Refuse kinds of ids that never match, such as 7 and '7': a mistake rather than missing views."""
     kinds = {_kind(values): name for name, values in ids.items() if len(values)}
     plain = {"numbers", "text"} if "objects" in kinds else set()
     if len(kinds.keys() - plain) > 1 or len(kinds.keys() & plain) > 1:
@@ -99,7 +99,7 @@ def _kind(ids: Array) -> str:
 
 
 def _common_type(dtypes: list[np.dtype[Any]]) -> np.dtype[Any]:
-    """One type that holds all ids as they are: numbers of different types stay what they were."""
+    """Return a type that holds all ids exactly: object if no common number type does."""
     kinds = {dtype.kind for dtype in dtypes}
     if dtypes and (len(kinds) == 1 or kinds == {"i", "u"}):
         common = np.result_type(*dtypes)

@@ -1,4 +1,4 @@
-"""Arrays on disk, mapped into memory: npy files, a view each, and npz bundles."""
+"""Sources of memory-mapped arrays: npy files, one per view, and npz bundles."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from viewpass.views.chunk import unique_names
 
 
 def mapped(arrays: Mapping[str, Any], views: Any = None, id: str | None = None) -> ArraySource:
-    """Views by name: paths of npy files, or arrays."""
+    """Make a source of npy files (or arrays) given by view name."""
     _check_plain(id)
     opened = {name: _opened(Path(x)) if isinstance(x, str | PathLike) else x for name, x in arrays.items()}
     return ArraySource(_chosen(opened, views))
 
 
 def mapped_files(paths: Sequence[str], views: Any = None, id: str | None = None) -> ArraySource:
-    """One npz bundle, or npy files that are named after their views."""
+    """Make a source of one npz bundle, or of npy files that are named after their views."""
     if not paths[0].lower().endswith(".npz"):
         names = unique_names(Path(path).stem for path in paths)
         return mapped(dict(zip(names, paths, strict=True)), views, id)
@@ -52,7 +52,7 @@ def _opened(path: Path) -> Any:
 
 
 def _chosen(arrays: dict[str, Any], views: Any) -> dict[str, Any]:
-    """The views that `views=` names, as {name: name in the data}, a list or one name."""
+    """Select the views that `views=` names: {name: name in the data}, a list, or one name."""
     if views is None:
         return arrays
     wanted = {name: name for name in ([views] if isinstance(views, str) else views)}

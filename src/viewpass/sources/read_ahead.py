@@ -1,4 +1,4 @@
-"""Reading ahead: the next items are made in a thread of their own while the last ones are used."""
+"""Reading ahead: a thread produces the next items of an iterator while the current ones are processed."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _END: Any = object()
 
 
 def ahead(items: Iterator[T], depth: int = DEPTH) -> Iterator[T]:
-    """The same items, of which up to `depth` are made before they are asked for.
+    """Yield the same items, up to `depth` of which are produced in advance.
 
-    An error comes where the item would have. The thread ends with the items, with the generator
-    (closed or forgotten), and with the interpreter, which waits for the item being made.
+    An error is raised in place of the item that caused it. The thread ends with the items, with the
+    generator (closed or collected), and with the interpreter, which waits for the item in progress.
     """
     thread = ThreadPoolExecutor(1, thread_name_prefix="viewpass-reader")
     coming: deque[Future[T]] = deque()

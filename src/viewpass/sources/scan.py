@@ -1,4 +1,4 @@
-"""`vp.scan`: tables larger than memory, in files or as streams of Arrow data."""
+"""`vp.scan`: opens tables larger than memory, from files or from Arrow streams."""
 
 from __future__ import annotations
 
@@ -6,43 +6,50 @@ from collections.abc import Mapping
 from os import PathLike
 from typing import Any
 
-from viewpass.errors import DataError, missing_extra
+from viewpass.errors import DataError, SettingError, missing_extra
 from viewpass.sources.arrow.files import find_files
 from viewpass.sources.frames import is_frame
 from viewpass.sources.memory_maps import mapped, mapped_files
 from viewpass.sources.source import Source
 
 
-def scan(data: Any, views: Any = None, id: str | None = None) -> Source:
+def scan(
+    data: Any, views: Any = None, id: str | None = None, storage_options: Mapping[str, Any] | None = None
+) -> Source:
     """Read a table chunk by chunk: from files, from a frame, or from a stream.
 
     Parameters
     ----------
     data : path, list of paths, table, frame or stream
-        Files of Parquet, Arrow IPC (Feather) or CSV: a path, a pattern (`"items/*.parquet"`), a
-        folder (with all below it; names such as `year=2026` give a column), an address that fsspec
-        knows (`"s3://..."`), or a list of those. Or what exports an Arrow stream: a PyArrow table
-        or reader, a frame of polars (lazy ones, too) or pandas, a DuckDB relation. Or npz bundles
-        and npy files (`{"image": "image.npy", "text": "text.npy"}`), mapped into memory.
+        Files of Parquet, Arrow IPC (Feather) or CSV: a path, a glob pattern (`"items/*.parquet"`), a
+        folder (with all its subfolders; names such as `year=2026` give a column), a URL that fsspec
+        can open (`"s3://..."`), or a list of those. Or an object that exports an Arrow stream: a
+        PyArrow table or reader, a polars frame (lazy or not) or pandas frame, a DuckDB relation. Or
+        npz bundles and npy files (`{"image": "image.npy", "text": "text.npy"}`), which are
+        memory-mapped.
     views : str, list or dict, optional
         The columns of each view, as {name: columns}; a list names each view by its column. Columns
-        are one column of lists (all as long), a pattern (`"pix_*"`), a range (`"f0:f63"`, in the
-        order of the table) or a list of columns of numbers, or `("tokens", 30000)`: a sparse column
+        are one column of lists (of equal length), a pattern (`"pix_*"`), a range (`"f0:f63"`, in the
+        order of the table) or a list of number columns, or `("tokens", 30000)`: a sparse column
         (`struct<indices, values>` or `list<struct<index, value>>`) with its width, which may
         instead be metadata `width` of the field. By default every column of lists is a view.
     id : str, optional
-        The column that names the rows; it comes with the chunks, and is `row_ids_` after `fit`.
+        The column that identifies the rows; it comes with the chunks, and is `row_ids_` after `fit`.
+    storage_options : dict, optional
+        Options of the fsspec file system of a URL, such as `{"anon": True}` or credentials for
+        `"s3://..."`. They are used whenever the files are opened, by Dask workers too, and are not
+        written to any file. Refused for local files, tables and streams, which have no use for them.
 
     Returns
     -------
     Source
         To be given to `fit`, `partial_fit`, `predict`, `transform` or `score`. Files, tables and
-        frames can be read again and again; streams, relations and lazy frames once.
+        frames can be read several times; streams, relations and lazy frames once.
 
     Notes
     -----
-    A null (or an empty list) is a missing view. Only the columns named are read, ahead of the
-    computing, and no more of a file than the next rows is in memory.
+    A null (or an empty list) is a missing view. Only the named columns are read, in a thread ahead of
+    the computation, and no more of a file than the next rows is in memory.
 
     Examples
     --------
@@ -57,10 +64,18 @@ def scan(data: Any, views: Any = None, id: str | None = None) -> Source:
     >>> model.view_names_in_, model.row_ids_
     (('image', 'text'), array([1, 2, 3, 4]))
     """
+    if storage_options is not None and not isinstance(storage_options, Mapping):
+        kind = type(storage_options).__name__
+        raise SettingError(f"storage_options is a {kind}; expected a dict such as {{'anon': True}}.")
+    if _is_path(data) or (isinstance(data, list | tuple) and data and all(map(_is_path, data))):
+        return _files(data, views, id, storage_options)
+    if storage_options:
+        raise SettingError(
+            f"storage_options= was given with a {type(data).__name__}, to which it does not apply. "
+            "Leave it out, or give a URL such as 's3://bucket/items.parquet'."
+        )
     if isinstance(data, Mapping):
         return mapped(data, views, id)
-    if _is_path(data) or (isinstance(data, list | tuple) and data and all(map(_is_path, data))):
-        return _files(data, views, id)
     _check_arrow()
     from viewpass.sources.arrow.source import ArrowSource
     from viewpass.sources.arrow.streams import MemoryReader, arrow_stream, lazy_frame
@@ -73,7 +88,7 @@ def scan(data: Any, views: Any = None, id: str | None = None) -> Source:
         return ArrowSource(arrow_stream(data), views, id)
     raise DataError(
         f"vp.scan was given a {type(data).__name__}; expected a path or a list of paths, a table, a frame, "
-        "or what exports an Arrow stream (`__arrow_c_stream__`)."
+        "or an object that exports an Arrow stream (`__arrow_c_stream__`)."
     )
 
 
@@ -88,14 +103,16 @@ def _check_arrow() -> None:
         raise missing_extra("pyarrow", "arrow", "vp.scan") from None
 
 
-def _files(paths: Any, views: Any, id: str | None) -> Source:
-    files = find_files(paths)
+def _files(paths: Any, views: Any, id: str | None, storage_options: Mapping[str, Any] | None) -> Source:
+    files = find_files(paths, storage_options)
     first = files[0].format
     for file in files:
         if file.format != first:
             raise DataError(
-                f"{files[0].name} is a file of {first}, {file.name} one of {file.format}: give one kind."
+                f"{files[0].name} is of format {first}, {file.name} of {file.format}: give one format."
             )
+        if first in ("npy", "npz") and file.system is not None:
+            raise DataError(f"{file.name}: npy and npz files are memory-mapped and must be local files.")
     if first in ("npy", "npz"):
         return mapped_files([file.path for file in files], views, id)
     _check_arrow()

@@ -1,4 +1,4 @@
-"""Where chunks come from: what every source offers."""
+"""The base class of sources: rows of several views that are read chunk by chunk."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from viewpass.views.chunk import Chunk, Schema
 class Source(metaclass=ABCMeta):
     """Rows of several views that can be read in order, chunk by chunk.
 
-    A base, not a protocol: to find out whether a frame is a source nobody should have to ask it for
-    its schema. Ids found by reading come with the chunks.
+    An abstract class rather than a protocol: an instance check of a protocol would read the attribute
+    `schema` of any object it is given. Ids that are found by reading come with the chunks.
     """
 
     schema: Schema
-    """Names and widths of the views, as far as they are known without reading."""
+    """Names and widths of the views, as far as they are known before reading."""
     n_rows: int | None
-    """Rows in all; None if only reading tells."""
+    """Number of rows; None if it is known only after reading them."""
     row_ids: Array | None
-    """Ids that are known without reading."""
+    """Ids that are known before reading."""
     rereadable: bool = True
     """Whether the rows can be read more than once, in the same order."""
     in_memory: bool = True
-    """Whether the rows are at hand; otherwise they are decoded, which keeps a processor busy."""
+    """Whether the rows are in memory; otherwise decoding them takes processor time."""
     in_place: bool = False
-    """Whether chunks are read where the rows lie, so that many cost no more memory than one."""
+    """Whether chunks share memory with the data, so that many take no more memory than one."""
     row_bytes: int | None = None
-    """About how many bytes a row takes that is read from elsewhere, if that is known."""
+    """Approximate size of a row that is not in memory, if known."""
     portable: bool = False
-    """Whether the source can go to another process or machine and be read there: files can."""
+    """Whether the source can be pickled and read in another process or on another machine: files can."""
 
     @abstractmethod
     def chunks(self, size: int, start: int = 0) -> Iterator[Chunk]:
-        """Read the rows from row `start` on, in chunks cut at multiples of `size` from row 0."""
+        """Read the rows from row `start` on, in chunks that end at multiples of `size`."""
 
     def span(self, start: int, size: int) -> Chunk:
-        """The one chunk of `size` rows (fewer at the end) that begins at row `start`, a multiple of it."""
+        """Read the chunk of `size` rows (fewer at the end) that begins at row `start`, a multiple of it."""
         chunks = self.chunks(size, start)
         try:
             return next(iter(chunks))
@@ -51,20 +51,20 @@ class Source(metaclass=ABCMeta):
                 chunks.close()
 
     def place(self, start: int, stop: int) -> str:
-        """Name consecutive rows for an error message."""
+        """Describe consecutive rows for an error message."""
         return f"rows {start} to {stop - 1}"
 
     @abstractmethod
     def arranged(self, names: tuple[str, ...]) -> Source:
-        """The same rows with the views in this order; views the source lacks are absent."""
+        """Return the same rows with the views in this order; views that the source lacks are absent."""
 
     @abstractmethod
     def identity(self) -> dict[str, Any]:
-        """What tells this data from other data, as JSON can hold it."""
+        """Return what distinguishes this data from other data, in a form that JSON can hold."""
 
 
 def spans(n_rows: int, size: int, start: int = 0) -> Iterator[tuple[int, int]]:
-    """First row and row after the last of each chunk, from `start` on.
+    """Yield the first row and the row after the last of each chunk, from `start` on.
 
     >>> list(spans(10, 4, 5))
     [(5, 8), (8, 10)]

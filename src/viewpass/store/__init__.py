@@ -1,1 +1,1 @@
-"""What survives: model files, checkpoints, label files, the folder of a run."""
+"""Files that viewpass writes: models, checkpoints, labels, and the folder of a run."""

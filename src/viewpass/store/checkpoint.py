@@ -1,6 +1,6 @@
-"""The checkpoint: where a run is, what it has learnt, and how much of its label file belongs to that.
+"""The checkpoint of a run: its position, its model, and the extents of its staged files; read on resuming.
 
-It is one file, committed by one rename after everything it vouches for is on the disk.
+It is one file, replaced by one rename after everything it refers to has been flushed to disk.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from viewpass.store.folder import RunFolder
 
 
 def write_checkpoint(folder: RunFolder, meta: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
-    """Commit."""
+    """Write the checkpoint atomically."""
     frame.write(folder.checkpoint, "checkpoint", body.encode(meta, arrays), folder.growing)
 
 
 def read_checkpoint(folder: RunFolder) -> Fields:
-    """What was committed last."""
+    """Read the latest checkpoint."""
     path = folder.checkpoint
     meta, arrays = body.decode(frame.read(path, "checkpoint"), str(path))
     return Fields(meta, arrays)
 
 
 def check_same(begun: Any, now: Any, what: str, folder: RunFolder) -> None:
-    """Refuse to go on with something else than was begun with, naming both sides."""
+    """Refuse to resume a run with other settings or another source, and name the difference."""
     difference = _difference(begun, now, "")
     if difference is None:
         return
@@ -40,7 +40,7 @@ def check_same(begun: Any, now: Any, what: str, folder: RunFolder) -> None:
 
 
 def _difference(old: Any, new: Any, where: str) -> tuple[str, Any, Any] | None:
-    """The first place where two JSON values differ."""
+    """Find the first place where two JSON values differ."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in sorted(old.keys() | new.keys()):
             at = f"{where}.{key}" if where else str(key)

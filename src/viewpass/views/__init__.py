@@ -1,1 +1,1 @@
-"""What travels: chunks of rows, the checks they pass, the scale they are brought to."""
+"""Chunks of rows, the checks they must pass, and how their views are scaled."""

@@ -1,7 +1,8 @@
-"""What is refused before a row is read: types, shapes, masks."""
+"""Checks of views and masks that need no row to be read: types, shapes, lengths, column numbers."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from viewpass.kernels.grid import Array, Mask
 
 
 def as_view(x: Any, name: str) -> Array | scipy.sparse.csr_array:
-    """Give a 2-D C-contiguous or CSR matrix of float32 or float64; copy only where it must."""
+    """Convert a view to a C-contiguous array or CSR matrix of float32 or float64; copy only if necessary."""
     if scipy.sparse.issparse(x):
         return _as_csr(x, name)
     if isinstance(x, np.ma.MaskedArray):
@@ -29,12 +30,10 @@ def as_view(x: Any, name: str) -> Array | scipy.sparse.csr_array:
 
 
 def number_type(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
-    """The float type in which a view of this type is read: its own where it is one of the two."""
+    """Return the float type that a view of this type is read as: float32 and float64 are kept."""
     if dtype.kind == "f" and dtype.itemsize in (4, 8):
         return dtype.newbyteorder("=")
-    if dtype.kind == "f":
-        return np.dtype(np.float32 if dtype.itemsize < 4 else np.float64)
-    if dtype.kind in "iub":
+    if dtype.kind in "fiub":
         return np.dtype(np.float32 if dtype.itemsize < 4 else np.float64)
     raise DataError(
         f"view {name!r} holds {dtype} values, numbers were expected. Complex data not supported; "
@@ -48,7 +47,7 @@ def _as_array(x: Any, name: str) -> Array:
         if array.dtype.kind != "O" or array.ndim == 0:
             return array
         if any(isinstance(value, str | bytes) for value in array.flat):
-            raise TypeError("it holds text")  # which NumPy would read where it looks like a number
+            raise TypeError("it holds text")  # NumPy would parse text that looks like a number
         return array.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as problem:
         raise DataError(
@@ -62,20 +61,20 @@ def _as_csr(x: Any, name: str) -> scipy.sparse.csr_array:
         raise DataError(f"view {name!r} has {x.ndim} dimension(s), 2 were expected.")
     dtype = number_type(x.dtype, name)
     try:
-        if x.format in ("csc", "bsr"):  # converting trusts the indices: a wrong one would harm memory
+        if x.format in ("csc", "bsr"):  # conversion trusts the indices: an invalid one would corrupt memory
             type(x)((x.data, x.indices, x.indptr), shape=x.shape).check_format(full_check=True)
         rows = scipy.sparse.csr_array(x)  # shares memory with a CSR input
     except ValueError as problem:
-        raise DataError(f"view {name!r} is not a sound sparse matrix: {problem}.") from problem
+        raise DataError(f"view {name!r} is not a valid sparse matrix: {problem}.") from problem
     if rows.dtype != dtype:
         rows = rows.astype(dtype)
     if (np.diff(rows.indptr) < 0).any():
-        raise DataError(f"view {name!r}: the row pointers of the CSR matrix are not in order.")
+        raise DataError(f"view {name!r}: the row pointers of the CSR matrix are not sorted.")
     return rows
 
 
 def check_columns(rows: scipy.sparse.csr_array, where: str, start: int = 0) -> None:
-    """Refuse column numbers that a CSR matrix does not have; `start` is the number of its first row."""
+    """Refuse column numbers outside a CSR matrix; `start` is the number of its first row."""
     used = rows.indices[: rows.indptr[-1]]
     if len(used) and (used.min() < 0 or used.max() >= rows.shape[1]):
         entry = np.flatnonzero((used < 0) | (used >= rows.shape[1]))[0]
@@ -85,8 +84,24 @@ def check_columns(rows: scipy.sparse.csr_array, where: str, start: int = 0) -> N
         )
 
 
+def common_length(views: Sequence[Any], names: Sequence[str]) -> int:
+    """Return the number of rows that all views have; those that are None do not count."""
+    lengths = [(name, x.shape[0]) for name, x in zip(names, views, strict=True) if x is not None]
+    if not lengths:
+        raise DataError("every view is None: there are no rows to read.")
+    name, n_rows = lengths[0]
+    for other, length in lengths[1:]:
+        if length != n_rows:
+            raise DataError(
+                f"view {other!r} has {length} rows, view {name!r} has {n_rows}. Row i of every "
+                "view must be the same item; mark absent ones with NaN or observed=, or match "
+                "rows by id with vp.frames."
+            )
+    return int(n_rows)
+
+
 def check_observed(observed: Any, n_rows: int, n_views: int) -> Mask:
-    """Give the mask as an n_rows x n_views bool array, or say what is wrong with it."""
+    """Convert the mask to an n_rows x n_views bool array, or say what is wrong with it."""
     try:
         mask = np.asarray(observed)
     except ValueError as problem:
@@ -94,10 +109,24 @@ def check_observed(observed: Any, n_rows: int, n_views: int) -> Mask:
     if mask.shape != (n_rows, n_views):
         raise DataError(
             f"observed has shape {mask.shape}, ({n_rows}, {n_views}) was expected: "
-            "one row an item, one column a view."
+            "one row per item, one column per view."
         )
     if mask.dtype != bool:
         if mask.dtype.kind not in "iuf" or not np.isin(mask, (0, 1)).all():
             raise DataError("observed must hold True and False (or 1 and 0).")
         mask = mask.astype(bool)
+    return mask
+
+
+def check_mask(
+    observed: Any, views: Sequence[Any], names: Sequence[str], n_rows: int, start: int = 0
+) -> Mask:
+    """Check a mask and the column numbers of the sparse views it goes with.
+
+    The kernels skip rows that the mask hides, so they would not find invalid numbers there.
+    """
+    mask = check_observed(observed, n_rows, len(names))
+    for name, view in zip(names, views, strict=True):
+        if scipy.sparse.issparse(view):
+            check_columns(view, f"view {name!r}", start)
     return mask

@@ -1,4 +1,4 @@
-"""What the columns of a view are like, over the rows that have it: what a scale is learnt from."""
+"""Statistics of the columns of a view over the rows that have it; scales are learnt from them."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import scipy.sparse
 
 from viewpass.kernels.grid import Array, Floats, Integers, Mask, Matrix
 
-BLOCK = 256  # dense rows taken into float64 at a time: sums run over rows in order, block after block
-NO_SPREAD = 2.0**-40  # a spread below this share of the largest value is rounding
-NEGLIGIBLE = 1e-280  # columns that hold nothing larger count as constant
+BLOCK = 256  # dense rows converted to float64 at a time; sums run over the rows in order
+NO_SPREAD = 2.0**-40  # a standard deviation below this share of the largest value is rounding
+NEGLIGIBLE = 1e-280  # columns whose values are all smaller count as constant
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Sums over the present rows, in float64 and in the order of the rows, whatever the threads."""
+    """Computed over the present rows in float64, in the order of the rows, for any number of threads."""
 
     n_rows: int
     mean: Floats
-    spread: Floats  # 0 where a column is constant
+    spread: Floats  # standard deviation; 0 where a column is constant
     n_nonzero: Integers
     n_ones: int
-    whole: bool  # no value but whole numbers, none of them negative
+    whole: bool  # all values are whole numbers and none is negative
     sparse: bool
 
     @property
@@ -34,12 +34,12 @@ class Columns:
 
     @property
     def counts(self) -> bool:
-        """Whether these are counts of things that are rare, or marks: whole numbers, most often 1."""
+        """Whether these are counts of rare events, or indicators: whole numbers, mostly 1 where not 0."""
         return self.whole and 2 * self.n_ones >= int(self.n_nonzero.sum())
 
 
 def columns_of(x: Matrix, present: Mask) -> Columns:
-    """Look at the rows of a view that are present, all of them finite."""
+    """Compute the statistics of a view over its present rows, all of which must be finite."""
     if scipy.sparse.issparse(x):
         return _of_sparse(x, present)
     n_rows, width = int(present.sum()), x.shape[1]
@@ -57,7 +57,7 @@ def columns_of(x: Matrix, present: Mask) -> Columns:
     mean /= max(n_rows, 1)
     for block in _blocks(x, present):
         square += ((block * factor - mean) ** 2).sum(axis=0)
-    spread = _told_spread(np.sqrt(square / max(n_rows, 1)), largest, factor)
+    spread = _significant(np.sqrt(square / max(n_rows, 1)), largest, factor)
     return Columns(n_rows, mean / factor, spread, n_nonzero, n_ones, whole, sparse=False)
 
 
@@ -83,7 +83,7 @@ def _of_sparse(x: Matrix, present: Mask) -> Columns:
     scaled = data * factor[indices]
     mean = np.bincount(indices, scaled, width) / max(n_rows, 1)
     square = np.bincount(indices, (scaled - mean[indices]) ** 2, width) + (n_rows - n_stored) * mean**2
-    spread = _told_spread(np.sqrt(square / max(n_rows, 1)), largest, factor)
+    spread = _significant(np.sqrt(square / max(n_rows, 1)), largest, factor)
     n_nonzero = np.bincount(indices[data != 0], minlength=width)
     n_ones = int((data == 1).sum())
     return Columns(n_rows, mean / factor, spread, n_nonzero, n_ones, _whole(data), sparse=True)
@@ -94,14 +94,13 @@ def _whole(values: Floats) -> bool:
 
 
 def _towards_one(largest: Floats) -> Floats:
-    """Powers of two that bring columns to size 1, so that no square overflows or vanishes."""
+    """Return powers of two that scale columns to magnitude 1, so that no square over- or underflows."""
     exponents = np.clip(np.frexp(largest)[1], -1000, 1000)
     factor: Floats = np.where(largest > 0, np.ldexp(1.0, -exponents), 1.0)
     return factor
 
 
-def _told_spread(spread: Floats, largest: Floats, factor: Floats) -> Floats:
-    told: Floats = np.where(
-        (spread > NO_SPREAD * largest * factor) & (largest > NEGLIGIBLE), spread / factor, 0.0
-    )
-    return told
+def _significant(spread: Floats, largest: Floats, factor: Floats) -> Floats:
+    """Undo the scaling by `factor`; set spreads that are only rounding to 0."""
+    significant = (spread > NO_SPREAD * largest * factor) & (largest > NEGLIGIBLE)
+    return np.where(significant, spread / factor, 0.0)

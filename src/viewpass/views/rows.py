@@ -1,4 +1,4 @@
-"""The rows of a chunk as the kernels read them: measured, their faults named or mended."""
+"""Rows of a chunk as the kernels read them: with the norms that scale them to unit length, and validated."""
 
 from __future__ import annotations
 
@@ -28,13 +28,14 @@ from viewpass.views.chunk import Chunk
 
 
 class MeasuredRows:
-    """The rows of one chunk with the norms that scale them to unit length (before Eq. 10).
+    """The rows of one chunk with the inverse norms that scale them to unit length (before Eq. 10).
 
-    Rows are measured when they are first read: `accept` then names what is wrong with them, or mends
-    what can be mended.
+    A kernel computes the norms when it first reads the rows, and classifies each row as absent,
+    present or faulty. `accept` then refuses rows that cannot be used and mends those that can:
+    unsorted or duplicate entries of a sparse row, and values whose squares overflow or underflow.
 
-    `weights` (at most 1, one per view) make a view's rows shorter, so that their distances count for as
-    much less. A view of weight 0 is absent.
+    `weights` (one per view, at most 1) are the squared lengths that rows get instead of 1, so that
+    distances in a view count in proportion to its weight. A view of weight 0 is treated as absent.
     """
 
     def __init__(
@@ -49,14 +50,17 @@ class MeasuredRows:
         self.n_rows = chunk.n_rows
         self.n_views = len(chunk.names)
         self.reference = reference
-        self._matrices = list(self.chunk.views)  # as the kernels read them: mended where need be
-        self.inverse = np.zeros((self.n_views, self.n_rows))
+        self._matrices = list(self.chunk.views)  # what the kernels read: mended copies where necessary
+        self.inverse = np.zeros((self.n_views, self.n_rows))  # 1 / norm; 0 where the view is missing
         self._kinds = np.zeros((self.n_views, self.n_rows), dtype=np.uint8)
         self.measured = False
 
     @classmethod
     def known(cls, chunk: Chunk, inverse: Floats, *, reference: bool = False) -> MeasuredRows:
-        """Rows that were measured before, whatever form they had then: what scales them stays the same."""
+        """Wrap rows whose inverse norms are known.
+
+        Measuring them again could give other bits if they were stored in another form.
+        """
         made = cls(chunk, reference=reference)
         made.inverse[:] = inverse
         made.measured = True
@@ -64,12 +68,12 @@ class MeasuredRows:
 
     @property
     def squares(self) -> Floats:
-        """|x|^2 of the rows that a view has."""
+        """Squared length of a present row in each view: 1, or the weight of the view."""
         return np.ones(self.n_views) if self.weights is None else np.array(self.weights, dtype=np.float64)
 
     @cached_property
     def handle(self) -> Any:
-        """The rows as the kernels take them."""
+        """The rows as an object of the kernels, which share the memory of this one."""
         views = [_parts(x) for x in self._matrices]
         observed = self.chunk.observed
         given = None if observed is None else np.ascontiguousarray(observed)
@@ -83,54 +87,54 @@ class MeasuredRows:
         seen: Integers = (self.inverse > 0).sum(axis=0)
         return seen
 
+    def _mended_chunk(self) -> Chunk:
+        return replace(self.chunk, views=tuple(self._matrices))
+
     def take(self, which: Integers) -> tuple[Chunk, Floats]:
-        """Some of the measured rows, mended, in memory of their own; and what scales them."""
-        mended = replace(self.chunk, views=tuple(self._matrices))
-        return mended.take(which), self.inverse[:, which]
+        """Copy some of the measured rows, mended, and their inverse norms."""
+        return self._mended_chunk().take(which), self.inverse[:, which]
 
     def only(self, v: int) -> MeasuredRows:
-        """The same rows as if they had no other view."""
+        """Return the same rows with view `v` alone."""
         others = [number != v for number in range(self.n_views)]
-        mended = replace(self.chunk, views=tuple(self._matrices)).without(others)
-        return MeasuredRows.known(
-            mended, np.where(np.array(others)[:, None], 0.0, self.inverse), reference=self.reference
-        )
+        inverse = np.where(np.array(others)[:, None], 0.0, self.inverse)
+        return MeasuredRows.known(self._mended_chunk().without(others), inverse, reference=self.reference)
 
     @property
     def widths(self) -> list[int]:
-        """Columns of each view; 0 where it is absent."""
+        """Number of columns of each view; 0 where it is absent."""
         return [0 if x is None else x.shape[1] for x in self.chunk.views]
 
     def present(self, v: int) -> Mask:
-        """Which rows view `v` has."""
+        """Which rows have view `v`."""
         present: Mask = self.inverse[v] > 0
         return present
 
     @property
     def n_columns(self) -> int:
-        """Columns of all views, at least 1."""
+        """Number of columns of all views together, at least 1."""
         return max(1, sum(self.widths))
 
     @property
     def sparse(self) -> bool:
-        """Whether the views are sparse, all that are there."""
+        """Whether all views that are present are sparse."""
         return all(x is None or scipy.sparse.issparse(x) for x in self.chunk.views)
 
     def measure(self, n_threads: int = 1) -> MeasuredRows:
-        """Read all rows: norms, absences, faults."""
-        while not self.measured:  # rows in order may turn out to be extreme, too
+        """Compute the norms of all rows; refuse or mend faulty ones."""
+        while not self.measured:  # a row may need mending twice: first its order, then its magnitude
             self.accept(self.handle.measure(n_threads))
         return self
 
     def accept(self, worst: int) -> bool:
-        """Whether the rows can be used, given the worst kind met; if not, mend what can be mended."""
+        """Return whether the rows can be used, given the worst kind of row found; if not, mend them."""
         self.measured = worst <= PRESENT
         if not self.measured:
             self.mend()
         return self.measured
 
     def mend(self) -> None:
-        """Refuse faulty rows; mend the others, which must be measured again."""
+        """Raise for rows that cannot be used; mend the others, which must then be measured again."""
         for v, kinds in enumerate(self._kinds):
             for kind in (PARTLY_NAN, INFINITE, OUTSIDE):
                 faulty = np.flatnonzero(kinds == kind)
@@ -138,7 +142,7 @@ class MeasuredRows:
                     raise DataError(self._fault(v, int(faulty[0]), kind))
             if (kinds > PRESENT).any():
                 self._matrices[v] = _mended(self._matrices[v], kinds)
-        self.__dict__.pop("handle", None)  # made anew
+        self.__dict__.pop("handle", None)  # the next use makes one of the mended matrices
 
     def _fault(self, v: int, row: int, kind: int) -> str:
         where = f"view {self.chunk.names[v]!r}, {self.chunk.place(row)}"
@@ -160,7 +164,7 @@ class MeasuredRows:
 
 
 def _parts(x: Matrix | None) -> Any:
-    """A view as the kernels take it: an array, or the parts of a CSR matrix."""
+    """Return a view in the form the kernels take: an array, or the arrays of a CSR matrix."""
     if x is None or not scipy.sparse.issparse(x):
         return x
     starts = x.indptr if x.indptr.dtype == x.indices.dtype else x.indptr.astype(x.indices.dtype)
@@ -168,17 +172,14 @@ def _parts(x: Matrix | None) -> Any:
 
 
 def _mended(matrix: Matrix, kinds: Any) -> Matrix:
+    """Sort and merge the entries of sparse rows; scale extreme rows to magnitude 1, by powers of two."""
     if (kinds == UNSORTED).any():
         matrix = scipy.sparse.csr_array(matrix, copy=True)
         matrix.sum_duplicates()
     extreme = np.flatnonzero(kinds == EXTREME)
-    return _rescaled(matrix, extreme) if len(extreme) else matrix
-
-
-def _rescaled(matrix: Matrix, rows: Integers) -> Matrix:
-    """Bring rows whose squares would overflow or vanish to size 1, by powers of two."""
-    matrix = matrix.copy()
-    for row in rows:
+    if len(extreme):
+        matrix = matrix.copy()
+    for row in extreme:
         if scipy.sparse.issparse(matrix):
             values = matrix.data[matrix.indptr[row] : matrix.indptr[row + 1]]
         else:

@@ -1,11 +1,12 @@
-"""Views in a scale learnt from the first rows and then frozen; unit length follows, as always.
+"""Scaling of views: learnt per column from the first rows, then fixed; rows get unit length afterwards.
 
-    unit      nothing but unit length: the paper
-    standard  every column less its mean, divided by its spread; sparse rows keep their zeros (no mean)
-    idf       every column times log((1 + n) / (1 + rows that have it)) + 1; zeros are kept
+    unit      no scaling of columns (the paper)
+    standard  subtract the column mean, divide by the standard deviation; sparse views keep their
+              zeros, so their mean is not subtracted
+    idf       multiply each column by log((1 + n) / (1 + rows with a non-zero value in it)) + 1
 
-A row that is absent stays absent. One that equals the mean in every column has no direction: it
-counts as missing in that view.
+A missing view stays missing. A row that equals the mean in every column has no direction after
+centring, and counts as missing in that view.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 import scipy.sparse
 
 from viewpass.kernels.backend import backend
-from viewpass.kernels.grid import Array, Floats, Mask, Matrix
+from viewpass.kernels.grid import Floats, Mask
 from viewpass.kernels.pool import Pool
 from viewpass.kernels.portable import log
 from viewpass.views.checks import check_columns
@@ -30,12 +31,12 @@ logger = logging.getLogger("viewpass")
 
 LEARNT = ("standard", "idf")
 NAMES = ("auto", "unit", *LEARNT)
-MOSTLY_ZERO = 0.5  # a dense view holds counts, not measurements, if a smaller share is not zero
+MOSTLY_ZERO = 0.5  # a dense view of whole numbers is taken for counts below this share of non-zeros
 
 
 @dataclass(frozen=True)
 class Scale:
-    """How one view is scaled: (x - mean) * weights, or x * weights where there is no mean."""
+    """Scaling of one view: (x - mean) * weights, or x * weights if there is no mean."""
 
     name: str
     weights: Floats
@@ -44,42 +45,41 @@ class Scale:
 
 @dataclass(frozen=True)
 class Scaling:
-    """How each view is scaled; None: by nothing but unit length."""
+    """Scaling of every view; None leaves the columns of a view as they are."""
 
     views: tuple[Scale | None, ...]
 
     @classmethod
     def none(cls, n_views: int) -> Scaling:
-        """Unit length alone."""
+        """Return a scaling that changes no view."""
         return cls((None,) * n_views)
 
     @classmethod
     def learn(cls, rows: MeasuredRows, names: Sequence[str]) -> Scaling:
-        """Learn from rows as they came, measured; `names` says how each view is to be scaled.
+        """Learn from measured rows that were not scaled; `names` says how each view is to be scaled.
 
-        A view that none of the rows has, or in which they are all the same, is left at unit length.
+        A view that none of the rows has, or that is constant over them, is not scaled.
         """
         views: list[Scale | None] = []
         for v, (view, name) in enumerate(zip(rows.chunk.views, names, strict=True)):
-            if name == "unit":
-                views.append(None)
-                continue
             present = rows.present(v)
             learnt = None
-            if view is not None and present.any():
+            if name != "unit" and view is not None and present.any():
                 learnt = learn_scale(columns_of(view, present), name)
             views.append(learnt)
-            told = "unit" if learnt is None else learnt.name
-            logger.info("view %r: scale %s, learnt from %d rows", rows.chunk.names[v], told, present.sum())
+            if name != "unit":
+                chosen = "unit" if learnt is None else learnt.name
+                n_rows = present.sum()
+                logger.info("view %r: scale %s, learnt from %d rows", rows.chunk.names[v], chosen, n_rows)
         return cls(tuple(views))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What was learnt, a name a view."""
+        """The name of the scale of each view."""
         return tuple("unit" if scale is None else scale.name for scale in self.views)
 
     def same(self, other: Scaling) -> bool:
-        """Whether both do the same to every row."""
+        """Return whether both scale every row in the same way."""
         pairs = zip(self.views, other.views, strict=True)
         return self.names == other.names and all(
             mine is None
@@ -90,29 +90,39 @@ class Scaling:
 
     @property
     def plain(self) -> bool:
-        """Whether nothing is done to any view."""
+        """Whether no view is scaled."""
         return not any(self.views)
 
     def apply(self, chunk: Chunk, *, n_threads: int = 1, pool: Pool | None = None) -> Chunk:
-        """The chunk with its views scaled, in arrays of their own; the same chunk if there is nothing to do.
+        """Scale the views into new arrays; return the same chunk if there is nothing to scale.
 
-        Rows that are partly NaN or hold inf are passed on as they are: whoever measures them names them.
+        Rows that are partly NaN or hold inf stay as they are, to be refused when they are measured.
         """
         if self.plain:
             return chunk
-        worker = _Worker(n_threads, pool or Pool())
+        pool = pool or Pool()
         views = list(chunk.views)
         present: dict[int, Mask] = {}
         for v, (view, scale) in enumerate(zip(chunk.views, self.views, strict=True)):
             if view is None or scale is None:
                 continue
-            if scale.mean is None:
-                views[v] = worker.weighed(view, scale.weights)
-                continue
-            if scipy.sparse.issparse(view):  # of a view that was dense when its mean was learnt
+            sparse = scipy.sparse.issparse(view)
+            if sparse and scale.mean is not None:  # the view was dense when its mean was learnt
                 check_columns(view, f"view {chunk.names[v]!r}", chunk.start)
-                view = view.toarray()
-            views[v], present[v] = worker.standardised(view, chunk.wanted(v), scale.mean, scale.weights)
+                view, sparse = view.toarray(), False
+            values = view.data if sparse else view
+            out = views[v] = pool.lend(values.size, values.dtype).reshape(values.shape)
+            if scale.mean is not None:
+                moments = scale.mean, scale.weights
+                present[v] = backend().standardise(view, chunk.wanted(v), *moments, out, n_threads)
+            elif sparse:
+                end = int(view.indptr[-1])
+                entries = view.data[:end], view.indices[:end]
+                backend().weigh_entries(*entries, scale.weights, out[:end], n_threads)
+                rows = views[v] = scipy.sparse.csr_array(view)  # shares the indices
+                rows.data = out
+            else:
+                backend().weigh_rows(view, scale.weights, out, n_threads)
         return replace(chunk, views=tuple(views), observed=_observed(chunk, present))
 
 
@@ -121,7 +131,7 @@ def _equal(one: Floats | None, other: Floats | None) -> bool:
 
 
 def _observed(chunk: Chunk, present: dict[int, Mask]) -> Mask | None:
-    """The mask of a scaled chunk, which also says which rows its centred views have."""
+    """Return the mask of a scaled chunk: rows without a direction after centring are missing."""
     if not present:
         return chunk.observed
     masks = [present[v] if v in present else chunk.wanted(v) for v in range(len(chunk.names))]
@@ -129,11 +139,11 @@ def _observed(chunk: Chunk, present: dict[int, Mask]) -> Mask | None:
 
 
 def learn_scale(columns: Columns, name: str) -> Scale | None:
-    """The scale of one view; None is unit length."""
-    name = suited(columns) if name == "auto" else name
+    """Learn the scale of one view; None leaves its columns as they are."""
+    name = automatic(columns) if name == "auto" else name
     if name == "idf":
         n_rows = np.float64(columns.n_rows)
-        # A common factor means nothing before unit length: with the largest at 1 nothing overflows.
+        # Unit length removes a common factor; with the largest weight at 1 nothing overflows.
         weights = log((1.0 + n_rows) / (1.0 + columns.n_nonzero)) + 1.0
         return Scale("idf", weights / weights.max())
     spread = columns.spread
@@ -146,46 +156,12 @@ def learn_scale(columns: Columns, name: str) -> Scale | None:
     return Scale("standard", np.where(spread > 0, weights, 1.0), columns.mean)
 
 
-def suited(columns: Columns) -> str:
-    """The scale that goes with what the data is, as far as its values tell ("auto").
+def automatic(columns: Columns) -> str:
+    """Choose the scale that fits the values of a view (`scale="auto"`).
 
-    Counts and marks (whole numbers, most often 1 where they are not 0) are weighed, other dense
-    views standardised. Other sparse views stay as they are: most often they were weighed already.
+    Counts and indicators (whole numbers, mostly 1 where they are not 0) get idf weights, other dense
+    views are standardised. Other sparse views are left as they are: usually they are weighted already.
     """
     if columns.counts and (columns.sparse or columns.density < MOSTLY_ZERO):
         return "idf"
     return "unit" if columns.sparse else "standard"
-
-
-class _Worker:
-    """Scales the views of one chunk."""
-
-    def __init__(self, n_threads: int, pool: Pool) -> None:
-        self._n_threads, self._pool = n_threads, pool
-
-    def _room(self, x: Array) -> Array:
-        return self._pool.lend(x.size, x.dtype).reshape(x.shape)
-
-    def standardised(self, x: Array, wanted: Mask, mean: Floats, weights: Floats) -> tuple[Array, Mask]:
-        """Dense rows less the mean, weighed; and which of them are present."""
-        out = self._room(x)
-        present: Mask = backend().standardise(x, wanted, mean, weights, out, self._n_threads)
-        return out, present
-
-    def weighed(self, x: Matrix, weights: Floats) -> Matrix:
-        """Rows of any kind, weighed: what is zero or NaN stays so."""
-        if scipy.sparse.issparse(x):
-            data, n_stored = self._room(x.data), int(x.indptr[-1])
-            parts = x.data[:n_stored], x.indices[:n_stored], weights, data[:n_stored]
-            backend().weigh_entries(*parts, self._n_threads)
-            return _like(x, data)
-        out = self._room(x)
-        backend().weigh_rows(x, weights, out, self._n_threads)
-        return out
-
-
-def _like(x: Matrix, data: Array) -> Matrix:
-    """A CSR matrix of other values in the same places, which it shares."""
-    other = scipy.sparse.csr_array(x)
-    other.data = data
-    return other

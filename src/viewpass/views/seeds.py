@@ -1,4 +1,4 @@
-"""One way to turn whatever a user passes as `random_state` into a NumPy generator."""
+"""Conversion of `random_state` parameters to NumPy generators."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Seed: TypeAlias = int | np.integer[Any] | np.random.RandomState | np.random.Gene
 
 
 def as_generator(random_state: Seed = None) -> np.random.Generator:
-    """Turn a seed into a generator.
+    """Convert a seed to a generator.
 
     Parameters
     ----------
     random_state : None, int, numpy.random.RandomState or numpy.random.Generator
         None takes fresh entropy from the system. A non-negative int gives the same generator each
         time. A RandomState is advanced by four draws, so that using it twice gives two different
-        generators. A Generator is returned as it is, and its state moves on with use.
+        generators. A Generator is returned itself, and drawing from it advances it.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What is wrong with files is said in one line that names file, column and row; nothing else happens."""
+"""Errors in files are reported in one line that names file, column and row; nothing else changes."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def parts(tmp_path):
     return pieces(tmp_path / "items")
 
 
-def test_a_file_that_vanishes(parts):
+def test_a_file_that_is_removed(parts):
     source = vp.scan(parts)
     parts[2].unlink()
-    refused(r"part-2.parquet: the file is gone", lambda: list(source.chunks(64)))
+    refused(r"part-2.parquet: the file no longer exists", lambda: list(source.chunks(64)))
     refused(r"part-2.parquet: there is no such file or folder", lambda: vp.scan(parts))
 
 
@@ -102,7 +102,7 @@ def test_fixed_lists_of_another_width_in_another_file(tmp_path):
     refused(r"4.parquet, column 'x': fixed_size_list", lambda: vp.scan(paths))
 
 
-def test_columns_nobody_asks_for_may_change(parts):
+def test_columns_that_are_not_read_may_change(parts):
     pq.write_table(table("list", 170, 171).drop(["note"]), parts[1])
     (image, _), _ = read_all(parts)
     np.testing.assert_array_equal(image, IMAGE)
@@ -150,8 +150,8 @@ def test_a_failed_fit_leaves_the_model_as_it_was(parts):
     before, labels, curve = model.statistics_, model.labels_, model.loss_curve_
     source = vp.scan(parts)
     parts[2].unlink()
-    refused(r"the file is gone", lambda: model.fit(source))
-    refused(r"the file is gone", lambda: model.partial_fit(source))
+    refused(r"the file no longer exists", lambda: model.fit(source))
+    refused(r"the file no longer exists", lambda: model.partial_fit(source))
     assert model.statistics_ == before
     assert model.labels_ is labels
     assert len(model.loss_curve_) == len(curve)
@@ -178,7 +178,7 @@ def test_whole_numbers_that_become_fractions_in_a_csv_file(tmp_path):
     np.testing.assert_array_equal(last.views[0], [[3, 2.5], [4, np.nan]])
 
 
-def test_paths_that_lead_nowhere(tmp_path):
+def test_paths_that_do_not_exist(tmp_path):
     refused(r"none.parquet: there is no such file or folder", lambda: vp.scan(tmp_path / "none.parquet"))
     refused(r"\*.parquet: no file matches this pattern", lambda: vp.scan(str(tmp_path / "*.parquet")))
     refused(r"the folder holds no file with one of the endings .parquet", lambda: vp.scan(tmp_path))
@@ -189,7 +189,7 @@ def test_paths_that_lead_nowhere(tmp_path):
 def test_files_of_several_kinds(tmp_path):
     pieces(tmp_path)
     pyarrow.feather.write_feather(table(), tmp_path / "items.feather")
-    refused(r"items.feather is a file of ipc, .*part-0.parquet one of parquet", lambda: vp.scan(tmp_path))
+    refused(r"items.feather is of format ipc, .*part-0.parquet of parquet", lambda: vp.scan(tmp_path))
 
 
 def test_a_file_without_an_ending_is_known_by_its_first_bytes(tmp_path):
@@ -197,7 +197,7 @@ def test_a_file_without_an_ending_is_known_by_its_first_bytes(tmp_path):
     path.rename(tmp_path / "items")
     assert vp.scan(tmp_path / "items").n_rows == 170
     (tmp_path / "words").write_text("words")
-    refused(r"words: this kind of file is not known", lambda: vp.scan(tmp_path / "words"))
+    refused(r"words: unknown file format", lambda: vp.scan(tmp_path / "words"))
 
 
 def test_a_stream_that_breaks_off():
@@ -206,7 +206,7 @@ def test_a_stream_that_breaks_off():
         raise RuntimeError("the line went dead")
 
     reader = pa.RecordBatchReader.from_batches(table().schema, batches())
-    refused(r"RecordBatchReader broke off at row 200: .*the line went dead", lambda: read_all(reader))
+    refused(r"RecordBatchReader failed at row 200: .*the line went dead", lambda: read_all(reader))
 
 
 def test_only_the_columns_asked_for_are_read(tmp_path):

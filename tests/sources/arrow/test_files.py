@@ -1,9 +1,11 @@
-"""Files as they are found: formats on other file systems, folders that are columns, order, doubles."""
+"""Files of a table: formats, URLs and their options, folder names that are columns, order, duplicates."""
 
 from __future__ import annotations
 
 import gzip
 import json
+import pickle
+from typing import ClassVar
 
 import fsspec
 import numpy as np
@@ -11,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
 import viewpass as vp
 from tables import FORMS, IMAGE, TEXT, WIDE, N, lists, pieces, rows_of, table
@@ -30,6 +33,100 @@ def test_every_format_is_read_from_an_address(tmp_path, form):
     fsspec.filesystem("memory").pipe(f"/{tmp_path.name}/{path.name}", path.read_bytes())
     same_rows(vp.scan(address, views=WIDE if form == "CSV" else ["image", "text"], id="id"))
     same_rows(vp.scan(f"memory://{tmp_path.name}", views=WIDE if form == "CSV" else None, id="id"))
+
+
+class Guarded(MemoryFileSystem):
+    """Files in memory that can be opened only with a token; `tokens` are those of its constructor."""
+
+    protocol = "guarded"
+    store: ClassVar = {}
+    pseudo_dirs: ClassVar = [""]
+    tokens: ClassVar = []
+
+    @classmethod
+    def _strip_protocol(cls, path):
+        return super()._strip_protocol(path.replace("guarded://", "memory://"))
+
+    def __init__(self, token=None, **options):
+        super().__init__(**options)
+        self.tokens.append(token)
+        self._token = token
+
+    def _open(self, path, mode="rb", **options):
+        if self._token != "secret":
+            raise PermissionError("wrong token")
+        return super()._open(path, mode, **options)
+
+
+OPTIONS = {"token": "secret"}
+
+
+@pytest.fixture
+def guarded(tmp_path):
+    """The URL of a folder of Parquet files that need a token."""
+    fsspec.register_implementation("guarded", Guarded, clobber=True)
+    Guarded.clear_instance_cache()
+    system = fsspec.filesystem("guarded", **OPTIONS)
+    for path in pieces(tmp_path / "local"):
+        system.pipe(f"/items/{path.name}", path.read_bytes())
+    Guarded.clear_instance_cache()
+    Guarded.tokens.clear()
+    yield "guarded://items"
+    Guarded.store.clear()
+
+
+@pytest.mark.parametrize("below", ["", "/*.parquet", "/part-{}.parquet"])
+def test_storage_options_reach_the_file_system(guarded, below):
+    url = [guarded + below.format(n) for n in range(3)] if "{}" in below else guarded + below
+    same_rows(vp.scan(url, storage_options=OPTIONS))
+    assert set(Guarded.tokens) == {"secret"}
+    with pytest.raises(vp.DataError, match=r"part-0.parquet.*wrong token"):
+        vp.scan(url)
+
+
+def test_storage_options_are_used_whenever_files_are_opened(guarded):
+    source = vp.scan(guarded, storage_options=OPTIONS)
+    settings = {"n_clusters": 3, "chunk_size": 64, "n_passes": 2, "random_state": 0}
+    arrays = {"image": IMAGE, "text": TEXT}
+    assert vp.OPIMC(**settings).fit(source).statistics_ == vp.OPIMC(**settings).fit(arrays).statistics_
+    assert source.span(64, 64).start == 64
+    sent = pickle.dumps(source)
+    Guarded.clear_instance_cache()  # as in a worker, which constructs the file system from the pickle
+    Guarded.tokens.clear()
+    same_rows(pickle.loads(sent))
+    assert Guarded.tokens == ["secret"]
+
+
+def test_storage_options_are_not_part_of_the_identity(guarded):
+    identity = vp.scan(guarded, storage_options=OPTIONS).identity()
+    assert "secret" not in json.dumps(identity)
+    assert identity == vp.scan(guarded, storage_options={**OPTIONS, "skip_instance_cache": True}).identity()
+
+
+def test_storage_options_that_do_not_apply_are_refused(tmp_path):
+    path = FORMS["Parquet, lists"](tmp_path)
+    np.save(tmp_path / "x.npy", np.eye(4))
+    for local in (path, str(path), [path], str(tmp_path / "*.parquet"), path.as_uri(), tmp_path / "x.npy"):
+        with pytest.raises(vp.SettingError, match=r"storage_options= was given, but .* is a local path"):
+            vp.scan(local, storage_options=OPTIONS)
+    for data in (table(), table().to_reader(), pd.DataFrame(IMAGE), {"x": tmp_path / "x.npy"}):
+        with pytest.raises(vp.SettingError, match=rf"was given with a {type(data).__name__}"):
+            vp.scan(data, storage_options=OPTIONS)
+    with pytest.raises(vp.SettingError, match=r"storage_options is a str; expected a dict"):
+        vp.scan("memory://items", storage_options="secret")
+    same_rows(vp.scan(path, storage_options={}))
+
+
+def test_storage_options_that_the_file_system_does_not_know(tmp_path):
+    with pytest.raises(vp.DataError, match=r"memory://x cannot be opened: .*keywords must be strings"):
+        vp.scan("memory://x", storage_options={7: 1})
+
+
+def test_arrays_at_a_url_are_refused(tmp_path):
+    np.save(tmp_path / "x.npy", np.eye(4))
+    fsspec.filesystem("memory").pipe("/arrays/x.npy", (tmp_path / "x.npy").read_bytes())
+    with pytest.raises(vp.DataError, match=r"memory://.*x.npy: npy and npz files .* must be local files"):
+        vp.scan("memory://arrays/x.npy")
 
 
 def test_a_compressed_csv_file(tmp_path):
@@ -106,7 +203,7 @@ def test_names_of_columns_may_hold_anything(tmp_path):
     same_rows(vp.scan(tmp_path / "odd.parquet", views=views, id='say "x", ü'))
 
 
-def test_where_the_folder_stands_does_not_matter_to_its_identity(tmp_path):
+def test_the_identity_does_not_depend_on_where_the_folder_is(tmp_path):
     paths = pieces(tmp_path / "here")
     identity = vp.scan(tmp_path / "here").identity()
     (tmp_path / "here").rename(tmp_path / "there")
@@ -117,7 +214,7 @@ def test_where_the_folder_stands_does_not_matter_to_its_identity(tmp_path):
 
 
 @pytest.mark.parametrize("make", ["arrays", "frames"])
-def test_sources_in_memory_keep_to_the_same_contract(make):
+def test_sources_in_memory_follow_the_same_contract(make):
     frames = {
         "image": pd.DataFrame(IMAGE).dropna(),
         "text": pd.DataFrame(TEXT).dropna(),

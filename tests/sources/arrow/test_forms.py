@@ -1,4 +1,4 @@
-"""Whatever form a table comes in, its rows are the same, and so is what is learnt of them."""
+"""Every form of a table gives the same rows, and the same model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def scanned(form, folder):
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(("size", "start"), [(7, 0), (64, 0), (64, 64), (120, 171), (1000, 0), (50, N - 1)])
-def test_rows_come_as_they_are(tmp_path, form, size, start):
+def test_rows_are_read_unchanged(tmp_path, form, size, start):
     (image, text), chunks = rows_of(scanned(form, tmp_path), size, start)
     np.testing.assert_array_equal(image, IMAGE[start:])
     np.testing.assert_array_equal(text, TEXT[start:])
@@ -30,12 +30,12 @@ def test_rows_come_as_they_are(tmp_path, form, size, start):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_start_at_or_past_the_end_gives_nothing(tmp_path, form):
+def test_starting_at_the_end_gives_no_rows(tmp_path, form):
     assert list(scanned(form, tmp_path).chunks(64, N)) == []
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_fit_is_that_of_arrays(tmp_path, form):
+def test_fit_equals_that_of_arrays(tmp_path, form):
     source = scanned(form, tmp_path)
     model = vp.OPIMC(**SETTINGS).fit(source)
     arrays = vp.OPIMC(**SETTINGS).fit({"image": IMAGE, "text": TEXT})
@@ -143,7 +143,7 @@ def test_a_table_learnt_first_is_the_first_chunks(tmp_path):
 
 
 @pytest.mark.parametrize("form", ["Parquet, lists", "polars lazy frame", "DuckDB relation"])
-def test_the_interpreter_may_end_in_the_middle_of_a_table(tmp_path, form):
+def test_the_interpreter_may_exit_in_the_middle_of_a_table(tmp_path, form):
     path = FORMS["Parquet, lists"](tmp_path)
     opened = {
         "Parquet, lists": repr(str(path)),

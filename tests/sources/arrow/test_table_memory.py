@@ -1,4 +1,4 @@
-"""Memory holds a few chunks, never the file, however it was written."""
+"""Memory holds a few chunks, never the whole file, however it was written."""
 
 from __future__ import annotations
 

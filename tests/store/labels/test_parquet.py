@@ -1,4 +1,4 @@
-"""A label file gives back what was put into it, whatever the ids."""
+"""A label file returns what was written to it, for any ids."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
-"""What readers of Arrow data have in common: batches that know where they come from."""
+"""Batches of Arrow rows that know their place in the data, and the base class of their readers."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from abc import ABCMeta, abstractmethod
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 
@@ -22,60 +23,65 @@ class Batch:
         return int(self.rows.num_rows)
 
     def cut(self, start: int, length: int) -> Batch:
-        """Some of the rows, without copying."""
+        """Return some of the rows, without copying."""
         if start == 0 and length == len(self):
             return self
         return Batch(self.rows.slice(start, length), self.row + start, self.file, self.first)
 
     def place(self, column: str, row: int) -> str:
-        """Name a value for an error message."""
+        """Describe a value for an error message."""
         number = f"column {column!r}, row {self.row + row - self.first}"
         return f"{self.file}, {number}" if self.file else number
 
 
-class Reader(Protocol):
-    """Some Arrow data that can be read from any row on."""
+class Reader(metaclass=ABCMeta):
+    """Arrow data that can be read from any row on. The defaults are those of data that is in no file."""
 
     schema: pa.Schema
-    where: str  # the file that the schema is from, if there is one
+    where: str = ""
+    """The file that the schema was read from."""
+    n_rows: int | None = None
+    """Number of rows; None if it is known only after reading them."""
+    row_bytes: int | None = None
+    """Approximate size of a row, if known."""
+    rereadable: bool = True
+    """Whether the rows can be read more than once, in the same order."""
+    portable: bool = False
+    """Whether the reader can be pickled and read on another machine."""
 
-    @property
-    def n_rows(self) -> int | None:
-        """Rows in all; None if only reading tells."""
-
-    @property
-    def rereadable(self) -> bool:
-        """Whether the rows can be read more than once, in the same order."""
-
-    @property
-    def portable(self) -> bool:
-        """Whether the reader can be sent elsewhere and read there."""
-
-    def place(self, start: int, stop: int) -> str:
-        """The files that hold these rows, for an error message; "" if there are none."""
-
-    @property
-    def row_bytes(self) -> int | None:
-        """About how many bytes a row takes, if that is known."""
-
+    @abstractmethod
     def batches(self, columns: Sequence[str], size: int, start: int) -> Generator[Batch]:
         """Read these columns from row `start` on, in batches of about `size` rows."""
 
-    def check(self, columns: Sequence[str]) -> None:
-        """Refuse parts that do not have these columns in the types of the schema."""
-
+    @abstractmethod
     def identity(self) -> dict[str, Any]:
-        """What tells this data from other data."""
+        """Return what distinguishes this data from other data, in a form that JSON can hold."""
+
+    def check(self, columns: Sequence[str]) -> None:  # noqa: B027
+        """Refuse files whose columns do not have the types of the schema."""
+
+    def place(self, start: int, stop: int) -> str:
+        """Name the files that hold these rows, for an error message; "" if there are none."""
+        return ""
+
+
+def numbered(batches: Iterable[pa.RecordBatch], size: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Cut batches into pieces of at most `size` rows, with the number of the first row of each."""
+    row = 0
+    for rows in batches:
+        for first in range(0, rows.num_rows, size):
+            yield row + first, rows.slice(first, size)
+        row += rows.num_rows
 
 
 def after(batch: Batch, start: int) -> Iterator[Batch]:
-    """The batch without the rows before row `start`, if any are left."""
+    """Yield the batch without the rows before row `start`, if any are left."""
     late = start - batch.row
     if late < len(batch):
         yield batch if late <= 0 else batch.cut(late, len(batch) - late)
 
 
-def told(problem: BaseException) -> str:
-    """A library's error as one line."""
+def one_line(problem: BaseException) -> str:
+    """Format the error of another library as one line."""
     text = " ".join(str(problem).split()).rstrip(".")
     return text or type(problem).__name__

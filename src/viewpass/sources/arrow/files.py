@@ -1,32 +1,27 @@
-"""Files of a table: found by path, pattern, folder or address, and told apart from others."""
+"""Finding the files of a table by path, glob pattern, folder or URL, and their formats."""
 
 from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from viewpass.errors import DataError, missing_extra
+from viewpass.errors import DataError, SettingError, ViewpassError, missing_extra
 
-FORMATS = {
-    ".parquet": "parquet",
-    ".parq": "parquet",
-    ".pq": "parquet",
-    ".arrow": "ipc",
-    ".arrows": "ipc",
-    ".feather": "ipc",
-    ".ipc": "ipc",
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".npy": "npy",
-    ".npz": "npz",
+ENDINGS = {
+    "parquet": (".parquet", ".parq", ".pq"),
+    "ipc": (".arrow", ".arrows", ".feather", ".ipc"),
+    "csv": (".csv", ".tsv"),
+    "npy": (".npy",),
+    "npz": (".npz",),
 }
-PACKED = (".gz", ".bz2", ".zst")  # CSV files may be
+FORMATS = {ending: format for format, endings in ENDINGS.items() for ending in endings}
+PACKED = (".gz", ".bz2", ".zst")  # compressed CSV files
 MAGIC = {b"PAR1": "parquet", b"ARRO": "ipc"}
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 END = 2**16
@@ -34,41 +29,44 @@ END = 2**16
 
 @dataclass(frozen=True)
 class File:
-    """A file of the table; `system` is the fsspec file system it lies on, if it is not a local one."""
+    """A file of a table; `system` is its fsspec file system, or None if it is local.
+
+    A pickled fsspec file system carries its storage options, so that workers can open the file, too.
+    """
 
     name: str
     path: str
-    label: str  # the name below the folder that was given: where the folder stands does not matter
+    label: str  # path relative to the given folder; identifies the file wherever the folder is
     system: Any = None
-    keys: dict[str, str | None] = field(default_factory=dict)  # of folders such as year=2026
+    keys: dict[str, str | None] = field(default_factory=dict)  # from folder names such as year=2026
 
     def __getstate__(self) -> dict[str, Any]:
-        """What goes to another process, which may work in another folder."""
+        """Make local paths absolute: another process may have another working directory."""
         path = os.path.abspath(self.path) if self.system is None else self.path
         return {**self.__dict__, "path": path}
 
     def source(self) -> Any:
-        """What PyArrow opens."""
+        """Return what PyArrow can open: a path or a stream."""
         return self.path if self.system is None else self.open()
 
     def open(self) -> Any:
-        """A binary stream."""
+        """Open the file as a binary stream."""
         return Path(self.path).open("rb") if self.system is None else self.system.open(self.path, "rb")
 
     @property
     def format(self) -> str:
-        """By the ending of the name, or else by the first bytes."""
+        """The format, judging by the ending of the name, or else by the first bytes."""
         known = format_of(self.path)
         if known is None:
             with self.open() as opened:
                 known = MAGIC.get(opened.read(4))
         if known is None:
             endings = ", ".join(FORMATS)
-            raise DataError(f"{self.name}: this kind of file is not known. Known endings are {endings}.")
+            raise DataError(f"{self.name}: unknown file format. Known endings are {endings}.")
         return known
 
     def identity(self) -> dict[str, Any]:
-        """Size and a hash of both ends, where formats keep what describes them."""
+        """Return the size and a hash of both ends, where formats keep their metadata."""
         with self.open() as opened:
             size = opened.seek(0, 2)
             opened.seek(0)
@@ -79,7 +77,7 @@ class File:
 
 
 def format_of(path: str) -> str | None:
-    """The format that the ending of a name tells."""
+    """Return the format that the ending of a name stands for."""
     lower = path.lower()
     stem, ending = os.path.splitext(lower)
     if ending in PACKED and FORMATS.get(os.path.splitext(stem)[1]) == "csv":
@@ -87,13 +85,21 @@ def format_of(path: str) -> str | None:
     return FORMATS.get(ending)
 
 
-def find_files(given: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[File]:
-    """Files of paths, patterns, folders and addresses: in the order given, those of one by name."""
+def find_files(
+    given: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    storage_options: Mapping[str, Any] | None = None,
+) -> list[File]:
+    """Find the files of paths, patterns, folders and URLs, in the order given; those of one by name."""
+    options = dict(storage_options or {})
     wanted = [given] if isinstance(given, str | os.PathLike) else list(given)
     files = []
     for one in wanted:
         text = os.fspath(one)
-        files += _remote(text) if "://" in text else _local(os.path.expanduser(text), text)
+        if "://" in text:
+            files += _remote(text, options)
+        else:
+            _refuse_options(options, text)
+            files += _local(os.path.expanduser(text), text)
     seen = set()
     for file in files:
         if (key := (file.name if file.system else os.path.realpath(file.path))) in seen:
@@ -102,10 +108,18 @@ def find_files(given: str | os.PathLike[str] | Sequence[str | os.PathLike[str]])
     return files
 
 
+def _refuse_options(options: Mapping[str, Any], path: str) -> None:
+    if options:
+        raise SettingError(
+            f"storage_options= was given, but {path} is a local path, to which it does not apply. "
+            "Leave it out, or give a URL such as 's3://bucket/items.parquet'."
+        )
+
+
 def _local(path: str, given: str) -> list[File]:
     if os.path.isdir(path):
         inside = (os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names)
-        return _below(path, given, _data(path, inside))
+        return _below(path, given, inside)
     if os.path.exists(path):
         return [_file(path, os.path.basename(path))]
     if not glob.has_magic(path):
@@ -118,47 +132,45 @@ def _local(path: str, given: str) -> list[File]:
     return found
 
 
-def _remote(address: str) -> list[File]:
+def _remote(address: str, options: Mapping[str, Any]) -> list[File]:
     try:
         from fsspec.core import url_to_fs
     except ImportError:
-        raise missing_extra("fsspec", "arrow", "reading from an address") from None
+        raise missing_extra("fsspec", "arrow", "reading from a URL") from None
     try:
-        system, path = url_to_fs(address)
+        system, path = url_to_fs(address, **options)
         if "file" in (system.protocol if isinstance(system.protocol, tuple) else (system.protocol,)):
+            _refuse_options(options, address)
             return _local(path, address)
         if glob.has_magic(path) and not system.exists(path):
             paths = [match for match in sorted(system.glob(path)) if not system.isdir(match)]
             found = [_file(match, match.rsplit("/", 1)[-1], system) for match in paths]
         elif system.isdir(path):
-            found = _below(path, address, _data(path, system.find(path)), system)
+            found = _below(path, address, system.find(path), system)
         elif system.exists(path):
             found = [_file(path, path.rsplit("/", 1)[-1], system)]
         else:
             found = []
-    except (OSError, ValueError, ImportError) as problem:
-        if isinstance(problem, DataError):
-            raise
+    except ViewpassError:
+        raise
+    except (OSError, ValueError, ImportError, TypeError) as problem:  # TypeError: unknown storage options
         raise DataError(f"{address} cannot be opened: {' '.join(str(problem).split())}.") from problem
     if not found:
         raise DataError(f"{address}: there is no such file or folder.")
     return found
 
 
-def _data(folder: str, paths: Iterable[str]) -> list[str]:
-    """Files with a known ending, by name; not hidden ones, nor those of folders such as _temporary."""
-    kept = []
-    for path in paths:
-        below = PurePosixPath(Path(os.path.relpath(path, folder)).as_posix())
-        if format_of(path) is not None and not any(part.startswith(("_", ".")) for part in below.parts):
-            kept.append(path)
-    return sorted(kept)
-
-
-def _below(folder: str, given: str, paths: Sequence[str], system: Any = None) -> list[File]:
-    if not paths:
+def _below(folder: str, given: str, paths: Iterable[str], system: Any = None) -> list[File]:
+    """Select files with a known ending; not hidden ones, nor those in folders such as _temporary."""
+    labels = {path: Path(os.path.relpath(path, folder)).as_posix() for path in sorted(paths)}
+    found = [
+        _file(path, label, system)
+        for path, label in labels.items()
+        if format_of(path) is not None and not any(part.startswith(("_", ".")) for part in label.split("/"))
+    ]
+    if not found:
         raise DataError(f"{given}: the folder holds no file with one of the endings {', '.join(FORMATS)}.")
-    return [_file(path, Path(os.path.relpath(path, folder)).as_posix(), system) for path in paths]
+    return found
 
 
 def _file(path: str, label: str, system: Any = None) -> File:

@@ -1,4 +1,4 @@
-"""Arrow IPC files (Feather is one of them) and IPC streams that were written to a file."""
+"""Reading of Arrow IPC files (including Feather) and of IPC streams stored in a file."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.dataset as ds
 
+from viewpass.sources.arrow.batches import numbered
 from viewpass.sources.arrow.files import File
 from viewpass.sources.arrow.tables import Contents
 
 
 class Ipc:
-    """Read, not mapped into memory: pages of a map would count as the process's own."""
+    """Reads files without memory-mapping them: mapped pages would count as memory of the process."""
 
     name = "Arrow IPC"
 
-    def look(self, file: File) -> Contents:
-        """The schema, and the number of rows where the format keeps an index."""
+    def inspect(self, file: File) -> Contents:
+        """Read the schema, and the number of rows if the file has an index."""
         with _input(file) as opened:
             if not _has_index(opened):
                 return Contents(pa.ipc.open_stream(opened).schema)
@@ -30,12 +31,7 @@ class Ipc:
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Read batch by batch, as they were written."""
         with _input(file) as opened:
-            row = 0
-            for rows in _batches(opened, columns):
-                for first in range(0, rows.num_rows, size):
-                    piece = rows.slice(first, size)
-                    yield row + first, piece
-                row += rows.num_rows
+            yield from numbered(_batches(opened, columns), size)
 
 
 def _input(file: File) -> pa.NativeFile:

@@ -1,9 +1,9 @@
-"""Columns of lists straight from the pages of a Parquet file, every row in its place.
+"""Fast reader of list columns: decodes Parquet pages directly into the rows of a matrix.
 
-PyArrow reads any column; for lists it works out the levels of every single number, which takes most of its
-time. Here rows of one width (or none) of float32 or float64 are taken run by run into the memory they are
-clustered in (native/parquet_lists.hpp). Whatever is not as plain as that, or cannot be proven to be what
-PyArrow would read, is odd, and PyArrow's: it reads the rows again, or says what is wrong with them.
+PyArrow computes the repetition and definition levels of every number in a list, which takes most of its
+time. This reader copies lists of float32 or float64 that are null or have one common length, run by run, into
+the memory they are clustered in (native/parquet_lists.hpp). Everything else, and everything that it cannot
+prove PyArrow would read in the same way, is unsupported and left to PyArrow, which also reports faults.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from io import FileIO
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -27,17 +26,17 @@ CODECS = {0: None, 1: "snappy", 6: "zstd"}
 NUMBERS = {"FLOAT": np.dtype(np.float32), "DOUBLE": np.dtype(np.float64)}
 MOST_HEADER = 2**10  # bytes
 MOST_PAGE = 2**25
-MOST_BATCH = 2**31  # of rows: no more is asked for because a file claims it
+MOST_BATCH = 2**31  # bytes; a larger size stated by a file is not trusted
 NONE = np.empty(0, dtype=np.uint8)
 
 
-class OddError(Exception):
-    """The column is not plain: let PyArrow read it."""
+class UnsupportedError(Exception):
+    """The column cannot be read here and is left to PyArrow."""
 
 
 @dataclass(frozen=True)
 class ListColumn:
-    """A column of lists: its number in the file, its types, and the definition level of a value."""
+    """A list column: its number in the file, its types, and the definition level of a value."""
 
     name: str
     leaf: int
@@ -48,35 +47,33 @@ class ListColumn:
 
 
 def plain_lists(opened: pq.ParquetFile, columns: Sequence[str]) -> list[ListColumn]:
-    """The columns that may be read here, as far as the schema tells."""
+    """Return the columns that this reader supports, judging by the schema."""
     schema, fields = opened.schema, opened.schema_arrow
-    leaves: dict[str, list[int]] = {}
-    for number in range(len(schema)):
-        leaves.setdefault(schema.column(number).path.split(".")[0], []).append(number)
-    found = []
     if native is None or any(fields.names.count(name) != 1 for name in columns):
         return []
+    roots = [schema.column(number).path.split(".")[0] for number in range(len(schema))]
+    found = []
     for name in columns:
         field = fields.field(name)
-        mine = leaves.get(name, [])
-        if len(mine) != 1 or not _is_plain(field.type):
+        if roots.count(name) != 1 or not _is_plain(field.type):
             continue
-        leaf = schema.column(mine[0])
+        number = roots.index(name)
+        leaf = schema.column(number)
         dtype = np.dtype(field.type.value_type.to_pandas_dtype())
         value_level = 1 + int(field.nullable) + int(field.type.value_field.nullable)
         levels = leaf.max_repetition_level, leaf.max_definition_level
         if NUMBERS.get(leaf.physical_type) == dtype and levels == (1, value_level):
-            found.append(ListColumn(name, mine[0], field.type, dtype, value_level, field.nullable))
+            found.append(ListColumn(name, number, field.type, dtype, value_level, field.nullable))
     return found
 
 
 def _is_plain(type: Any) -> bool:
-    lists = types.is_list(type) or types.is_large_list(type) or types.is_fixed_size_list(type)
-    return bool(lists) and bool(types.is_float32(type.value_type) or types.is_float64(type.value_type))
+    lists = isinstance(type, pa.ListType | pa.LargeListType | pa.FixedSizeListType)
+    return lists and type.value_type in (pa.float32(), pa.float64())
 
 
 class ListReader:
-    """One column of one file, in these chunks. Rows come in batches as large as they are asked for."""
+    """Reads one column of one file, from the given column chunks, in batches of any size."""
 
     def __init__(self, file: FileIO, column: ListColumn, chunks: Sequence[Any]) -> None:
         assert native is not None
@@ -91,13 +88,13 @@ class ListReader:
         fixed = types.is_fixed_size_list(column.type)
         self.width = column.type.list_size if fixed else self._lists.first_length()
         if self.width == 0:
-            raise OddError
+            raise UnsupportedError
 
     def read(self, n_rows: int) -> Any:
-        """The next rows, as an Arrow array of the column's type."""
+        """Read the next rows as an Arrow array of the column's type."""
         n_values = n_rows * self.width
         if n_values * self._column.dtype.itemsize > MOST_BATCH:
-            raise OddError
+            raise UnsupportedError
         rows = self._pool.lend(n_values, self._column.dtype)
         present = np.empty(n_rows, dtype=np.uint8)
         matrix = rows.reshape(n_rows, self.width)
@@ -123,21 +120,17 @@ class ListReader:
             buffers.append(pa.py_buffer(self._offsets))
         return pa.Array.from_buffers(type, n_rows, buffers, n_rows - n_present, children=[values])
 
-    # ---- pages
-
     def _next_page(self) -> None:
-        """Go on to the next page of values."""
+        """Decode the next page of values."""
         assert native is not None
         while not self._lists.needs_page:
             self._next_chunk()
         while self._lists.needs_page:
             header = native.page_header(self._bytes(min(MOST_HEADER, self._end - self._at)))
             self._at += header.length
-            if (
-                header.packed_size > self._end - self._at
-                or max(header.packed_size, header.full_size) > MOST_PAGE
-            ):
-                raise OddError
+            most = max(header.packed_size, header.full_size)
+            if header.packed_size > self._end - self._at or most > MOST_PAGE:
+                raise UnsupportedError
             body = self._bytes(header.packed_size)
             self._at += header.packed_size
             levels, packed = body[: header.levels_size], body[header.levels_size :]
@@ -149,31 +142,31 @@ class ListReader:
 
     def _next_chunk(self) -> None:
         if not self._chunks:
-            raise OddError
+            raise UnsupportedError
         self._chunk = self._chunks.pop(0)
         self._lists.begin_chunk(self._chunk)
         self._at, self._end = self._chunk.first, self._chunk.first + self._chunk.length
 
     def _bytes(self, n_bytes: int) -> Array:
-        """Bytes of the file from here on, good until the next are read."""
+        """Read the next bytes of the file into a buffer that the following call reuses."""
         if len(self._body) < n_bytes:
             self._body = np.empty(n_bytes + n_bytes // 4, dtype=np.uint8)
         return _read_at(self._file, self._at, self._body[:n_bytes])
 
     def _unpacked(self, packed: Array, n_bytes: int, is_packed: bool) -> Array:
-        """The content of so many bytes; a codec that found fewer would leave the rest to chance."""
+        """Decompress a page whose codec states its size: after a shorter one, memory would be undefined."""
         assert native is not None
         codec = CODECS[self._chunk.codec] if is_packed and (len(packed) or n_bytes) else None
         stated = len(packed) if codec is None else native.stated_size(self._chunk, packed)
         if stated != n_bytes:
-            raise OddError
+            raise UnsupportedError
         if codec is None:
             return packed
         return np.frombuffer(pa.Codec(codec).decompress(pa.py_buffer(packed), n_bytes), dtype=np.uint8)
 
 
 class PlainRows:
-    """Batches of a local file whose columns are all plain lists; a context, for it holds the file open."""
+    """Reads batches of list columns from a local file, which it keeps open."""
 
     def __init__(self, path: str, opened: Any, columns: list[ListColumn], groups: list[int]) -> None:
         self._schema = pa.schema([opened.schema_arrow.field(column.name) for column in columns])
@@ -183,33 +176,31 @@ class PlainRows:
             self.n_rows = sum(chunk.n_rows for chunk in chunks[0])
             self._readers = [ListReader(self._file, *both) for both in zip(columns, chunks, strict=True)]
         except ValueError as problem:
-            self._file.close()
-            raise OddError from problem
+            self.close()
+            raise UnsupportedError from problem
         except BaseException:
-            self._file.close()
+            self.close()
             raise
 
-    def __enter__(self) -> PlainRows:
-        return self
-
-    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+    def close(self) -> None:
+        """Close the file."""
         self._file.close()
 
     def batches(self, lengths: Iterator[int]) -> Iterator[pa.RecordBatch]:
-        """Batches of these lengths until the rows are over."""
+        """Yield batches of these lengths until the end of the rows."""
         left = self.n_rows
         while left:
             n_rows = min(next(lengths), left)
             try:
                 arrays = [reader.read(n_rows) for reader in self._readers]
             except ValueError as problem:
-                raise OddError from problem
+                raise UnsupportedError from problem
             yield pa.RecordBatch.from_arrays(arrays, schema=self._schema)
             left -= n_rows
 
 
 def _chunks(file: FileIO, opened: Any, column: ListColumn, groups: Sequence[int]) -> list[Any]:
-    """Where the column lies in these row groups, by the footer; PyArrow ends the process on some."""
+    """Locate the column in these row groups by our own footer parser; damaged footers can crash PyArrow's."""
     assert native is not None
     end = file.seek(0, 2) - 8
     size = int.from_bytes(_read_at(file, end, np.empty(4, dtype=np.uint8)).tobytes(), "little")
@@ -217,19 +208,19 @@ def _chunks(file: FileIO, opened: Any, column: ListColumn, groups: Sequence[int]
     is_double = column.dtype == np.float64
     chunks = native.column_chunks(footer, end - size, column.leaf, is_double, column.value_level)
     if len(chunks) != opened.metadata.num_row_groups:
-        raise OddError
+        raise UnsupportedError
     return [chunks[group] for group in groups]
 
 
 def _read_at(file: FileIO, at: int, target: Array) -> Array:
-    """As many bytes of the file as the target has room for."""
+    """Fill the target with bytes of the file."""
     if at < 0:
-        raise OddError
+        raise UnsupportedError
     file.seek(at)
     n_read = 0
     while n_read < len(target):
         n_more = file.readinto(target.data[n_read:])
         if not n_more:
-            raise OddError
+            raise UnsupportedError
         n_read += n_more
     return target

@@ -1,26 +1,27 @@
-"""Parquet files, with little of them in memory at a time."""
+"""Reading of Parquet files, with little of a file in memory at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from itertools import chain, repeat
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from viewpass.sources.arrow.files import File
-from viewpass.sources.arrow.pages import OddError, PlainRows, plain_lists
+from viewpass.sources.arrow.pages import PlainRows, UnsupportedError, plain_lists
 from viewpass.sources.arrow.tables import Contents
 
-BUFFER = 2**20  # bytes of a column read at a time: a whole row group may be larger than memory
+BUFFER = 2**20  # bytes of a column read at a time: a row group may be larger than memory
 
 
 class Parquet:
-    """Row groups that are not wanted are not touched; the footer tells which they are."""
+    """Reads only the row groups that are needed, which the footer locates."""
 
     name = "Parquet"
 
-    def look(self, file: File) -> Contents:
+    def inspect(self, file: File) -> Contents:
         """Read the footer."""
         opened = _open(file)
         try:
@@ -44,20 +45,20 @@ class Parquet:
                     done += rows.num_rows
                 if row < done == opened.metadata.num_rows:
                     return
-            except (OddError, pa.ArrowException, OSError):  # PyArrow reads on, or says what is wrong
+            except (UnsupportedError, pa.ArrowException, OSError):  # PyArrow continues, or reports the fault
                 row, groups = _after(opened, row, groups, done)
             for rows in opened.iter_batches(batch_size=size, row_groups=groups, columns=list(columns)):
                 if row + rows.num_rows > done:
                     yield max(row, done), rows.slice(max(0, done - row))
                 row += rows.num_rows
-            if row != opened.metadata.num_rows:  # PyArrow may end at the shortest of the columns
+            if row != opened.metadata.num_rows:  # PyArrow may stop at the end of the shortest column
                 raise pa.ArrowInvalid(f"the file has {row} rows, but states {opened.metadata.num_rows}")
         finally:
             opened.close(force=True)
 
 
 def _after(opened: pq.ParquetFile, row: int, groups: list[int], start: int) -> tuple[int, list[int]]:
-    """The row groups (whose first row is `row`) from the one that holds row `start` on."""
+    """Skip row groups, the first of which begins at row `row`, up to the one that holds row `start`."""
     groups = list(groups)
     while groups and row + (n_rows := opened.metadata.row_group(groups[0]).num_rows) <= start:
         row += n_rows
@@ -68,7 +69,7 @@ def _after(opened: pq.ParquetFile, row: int, groups: list[int], start: int) -> t
 def _plain(
     file: File, opened: pq.ParquetFile, columns: Sequence[str], groups: list[int], size: int, row: int
 ) -> Iterator[pa.RecordBatch]:
-    """Batches whose lists are read here, where they can be; they end at multiples of `size` from row 0 on."""
+    """Yield batches whose lists are read by `pages`, if possible; they end at multiples of `size`."""
     lists = plain_lists(opened, columns) if groups and file.system is None else []
     if not lists:
         return
@@ -76,7 +77,7 @@ def _plain(
     others = [name for name in columns if name not in names]
     schema = pa.schema([opened.schema_arrow.field(name) for name in columns])
     lengths = chain([size - row % size], repeat(size))
-    with PlainRows(file.path, opened, lists, groups) as plain:
+    with closing(PlainRows(file.path, opened, lists, groups)) as plain:
         rest = opened.iter_batches(batch_size=size, row_groups=groups, columns=others) if others else None
         waiting: list[pa.RecordBatch] = []
         for rows in plain.batches(lengths):
@@ -88,11 +89,11 @@ def _plain(
 
 
 def _taken(rest: Iterator[pa.RecordBatch], waiting: list[pa.RecordBatch], n_rows: int) -> pa.Table:
-    """The next rows of batches that were cut elsewhere.  INOUT waiting: what is over."""
+    """Take the next rows of batches that end at other rows.  INOUT waiting: rows read but not taken."""
     while sum(rows.num_rows for rows in waiting) < n_rows:
         more = next(rest, None)
-        if more is None:  # fewer rows than the footer says: PyArrow's to tell
-            raise OddError
+        if more is None:  # fewer rows than the footer states: PyArrow reports it
+            raise UnsupportedError
         waiting.append(more)
     table = pa.Table.from_batches(waiting)
     waiting[:] = table.slice(n_rows).to_batches()

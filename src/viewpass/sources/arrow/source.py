@@ -1,8 +1,9 @@
-"""Arrow data as a source: batches cut into chunks, read ahead of whoever computes on them."""
+"""Source of Arrow data: reads batches ahead in a thread and converts them into chunks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -20,12 +21,12 @@ from viewpass.sources.read_ahead import ahead
 from viewpass.sources.source import Source, check_known
 from viewpass.views.chunk import Chunk, Schema
 
-READ_BYTES = 2**22  # about as much is decoded at a time, at least a chunk
+READ_BYTES = 2**22  # decoded at a time, approximately; at least one chunk
 MOST_ROWS = 2**16
 
 
 class ArrowSource(Source):
-    """Rows of a table in Arrow's form. Made by `vp.scan`."""
+    """Rows of an Arrow table. Made by `vp.scan`."""
 
     row_ids = None  # they come with the chunks
     in_memory = False
@@ -49,12 +50,12 @@ class ArrowSource(Source):
         return list(dict.fromkeys(used if self._id is None else [self._id, *used]))
 
     def chunks(self, size: int, start: int = 0) -> Iterator[Chunk]:
-        """Read the rows from `start` on, in chunks cut at multiples of `size`."""
+        """Read the rows from `start` on, in chunks that end at multiples of `size`."""
         for group in ahead(self._groups(size, start)):
             yield from group
 
     def span(self, start: int, size: int) -> Chunk:
-        """One chunk, and nothing read ahead of it."""
+        """Read one chunk, without reading ahead."""
         widths = dict(zip(self.schema.names, self.schema.widths, strict=True))
         found: list[Batch] = []
         stop = start + size
@@ -69,26 +70,23 @@ class ArrowSource(Source):
         return self._chunk(found, widths, Pool())
 
     def place(self, start: int, stop: int) -> str:
-        """Name rows by their numbers and files."""
+        """Describe rows by their numbers and files."""
         files = self._reader.place(start, stop)
         return f"{super().place(start, stop)}{f' ({files})' if files else ''}"
 
     def arranged(self, names: tuple[str, ...]) -> ArrowSource:
-        """The same rows with the views in this order; views the table lacks are absent."""
+        """Return the same rows with the views in this order; views that the table lacks are absent."""
         check_known(self.schema.names, names)
         if names == self.schema.names:
             return self
         mine = {view.name: view for view in self._views if view is not None}
-        made = object.__new__(ArrowSource)
-        made._reader, made._id = self._reader, self._id
-        made.n_rows, made.rereadable, made.portable = self.n_rows, self.rereadable, self.portable
-        made.row_bytes = self.row_bytes
+        made = copy(self)
         made._views = tuple(mine.get(name) for name in names)
         made.schema = _schema(names, made._views)
         return made
 
     def identity(self) -> dict[str, Any]:
-        """The data, and which of its columns are read as what."""
+        """The data, the columns of each view, and the id column."""
         views = {
             name: None if view is None else [view.form, *view.columns]
             for name, view in zip(self.schema.names, self._views, strict=True)
@@ -96,7 +94,7 @@ class ArrowSource(Source):
         return {**self._reader.identity(), "views": views, "id": self._id}
 
     def _groups(self, size: int, start: int) -> Iterator[list[Chunk]]:
-        """Chunks as they come out of one batch; while they are made, the next one is decoded."""
+        """Yield the chunks completed by each batch, while the next batch is being decoded."""
         widths = dict(zip(self.schema.names, self.schema.widths, strict=True))
         waiting: list[Batch] = []
         pool = Pool()
@@ -116,28 +114,26 @@ class ArrowSource(Source):
             yield [self._chunk(waiting, widths, pool)]
 
     def _read_rows(self, size: int) -> int:
-        """Rows to read at a time: whole chunks, for then none has to be put together from two batches."""
+        """Return how many rows to read at a time: whole chunks, so that no chunk spans two batches."""
         fitting = READ_BYTES // max(self._reader.row_bytes or 512, 1)
         return min(size * max(1, fitting // size), max(MOST_ROWS, fitting))
 
     def _chunk(self, batches: Sequence[Batch], widths: dict[str, int | None], pool: Pool) -> Chunk:
         n_rows = sum(map(len, batches))
-        matrices: list[Matrix | None] = []
-        masks: list[Mask | None] = []
+        found = []
         for name, view in zip(self.schema.names, self._views, strict=True):
             matrix, mask = _read(batches, view, widths[name], pool)
             if matrix is not None:
                 widths[name] = matrix.shape[1]
-            matrices.append(matrix)
-            masks.append(mask)
+            found.append((matrix, mask))
         observed = None
-        if any(mask is not None for mask in masks):
-            observed = np.ones((n_rows, len(masks)), dtype=bool, order="F")
-            for v, mask in enumerate(masks):
+        if any(mask is not None for _, mask in found):
+            observed = np.ones((n_rows, len(found)), dtype=bool, order="F")
+            for v, (_, mask) in enumerate(found):
                 if mask is not None:
                     observed[:, v] = mask
         return Chunk(
-            tuple(matrices),
+            tuple(matrix for matrix, _ in found),
             self.schema.names,
             n_rows,
             observed,
@@ -173,9 +169,9 @@ def _ids(batches: Sequence[Batch], id: str) -> Array:
         column = batch.rows.column(id)
         if isinstance(column, pa.DictionaryArray):
             column = column.dictionary_decode()
-        absent = valid(column)
-        if absent is not None:
-            row = int(np.flatnonzero(~absent)[0])
+        present = valid(column)
+        if present is not None:
+            row = int(np.flatnonzero(~present)[0])
             raise DataError(f"{batch.place(id, row)}: the id is null. Every row needs one.")
         parts.append(column.to_numpy(zero_copy_only=False))
     ids: Array = parts[0] if len(parts) == 1 else np.concatenate(parts)

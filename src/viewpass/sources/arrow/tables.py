@@ -1,4 +1,4 @@
-"""Files of one table, one after the other, whatever their format."""
+"""Reader of a table stored in one or more files of the same format."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from viewpass.errors import DataError
-from viewpass.sources.arrow.batches import Batch, after, told
+from viewpass.sources.arrow.batches import Batch, Reader, after, one_line
 from viewpass.sources.arrow.columns.layout import same_type
 from viewpass.sources.arrow.files import File
 
 
 @dataclass(frozen=True)
 class Contents:
-    """What a look at a file tells; None where only reading does."""
+    """What is known of a file without reading its rows; None if it is known only after reading them."""
 
     schema: pa.Schema
     n_rows: int | None = None
@@ -24,55 +24,54 @@ class Contents:
 
 
 class Format(Protocol):
-    """How files of one kind are read. Errors may be PyArrow's own: they are put into words here."""
+    """How files of one format are read. It may raise PyArrow's errors; `TableReader` translates them."""
 
     name: str
 
-    def look(self, file: File) -> Contents:
-        """Read what describes the file."""
+    def inspect(self, file: File) -> Contents:
+        """Read the schema and size of the file."""
 
     def read(
         self, file: File, columns: Sequence[str], size: int, start: int, first: int = 0
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """Batches with the number of their first row; rows before `start` may be left out.
+        """Yield batches with the number of their first row; rows before `start` may be left out.
 
-        The file begins at row `first` of the data: batches that end at multiples of `size` from there on
-        need not be put together again.
+        `first` is the number in the data of the file's first row. Batches that end where a multiple of
+        `size` rows of the data ends need not be joined later.
         """
 
 
-class TableReader:
-    """Looks at every file when made; reads when asked."""
+class TableReader(Reader):
+    """Inspects every file when it is created; reads rows on demand."""
 
-    rereadable = True
     portable = True
 
     def __init__(self, files: Sequence[File], format: Format) -> None:
         self._files, self._format = list(files), format
-        self._contents = [self._looked(file) for file in self._files]
+        self._contents = [self._inspected(file) for file in self._files]
         lengths = [contents.n_rows for contents in self._contents]
         known = [length for length in lengths if length is not None]
-        self.n_rows: int | None = sum(known) if len(known) == len(lengths) else None
+        self.n_rows = sum(known) if len(known) == len(lengths) else None
         sizes = [contents.n_bytes for contents in self._contents if contents.n_bytes is not None]
-        self.row_bytes: int | None = sum(sizes) // self.n_rows if sizes and self.n_rows else None
+        self.row_bytes = sum(sizes) // self.n_rows if sizes and self.n_rows else None
         self.where = self._files[0].name
         self._keys = _key_types(self._files, self._contents[0].schema)
-        self.schema: pa.Schema = self._contents[0].schema
+        self.schema = self._contents[0].schema
         for key, kind in self._keys.items():
             self.schema = self.schema.append(pa.field(key, kind))
 
-    def _looked(self, file: File) -> Contents:
+    def _inspected(self, file: File) -> Contents:
         try:
-            return self._format.look(file)
+            return self._format.inspect(file)
         except FileNotFoundError:
             raise DataError(f"{file.name}: there is no such file.") from None
         except (pa.ArrowException, OSError) as problem:
             raise DataError(
-                f"{file.name} cannot be read as {self._format.name}: {told(problem)}."
+                f"{file.name} cannot be read as {self._format.name}: {one_line(problem)}."
             ) from problem
 
     def check(self, columns: Sequence[str]) -> None:
-        """Refuse files whose columns have other types than those of the first."""
+        """Refuse files whose columns do not have the types of the first file."""
         for file, contents in zip(self._files[1:], self._contents[1:], strict=True):
             self._check(file, contents.schema, columns, f"{self._files[0].name} has")
 
@@ -107,46 +106,44 @@ class TableReader:
     def _rows(
         self, file: File, contents: Contents, columns: Sequence[str], size: int, start: int, first: int
     ) -> Iterator[Batch]:
-        """Batches of one file, whose first row is row `first` of the data."""
+        """Yield batches of one file, whose first row is row `first` of the data."""
         row = 0
-        held = [column for column in columns if column not in self._keys]
+        stored = [column for column in columns if column not in self._keys]
         skip = max(0, start - first) if contents.n_rows is not None else 0
         try:
-            for number, (row, rows) in enumerate(self._format.read(file, held, size, skip, first)):
-                if number == 0:  # it may have been replaced since it was looked at
-                    self._check(file, rows.schema, held, "it had")
+            for number, (row, rows) in enumerate(self._format.read(file, stored, size, skip, first)):
+                if number == 0:  # the file may have been replaced since it was inspected
+                    self._check(file, rows.schema, stored, "it had")
                 for key in columns:
                     if key in self._keys:
-                        rows = rows.append_column(key, self._constant(file, key, rows.num_rows))
+                        value = pa.scalar(file.keys.get(key), pa.string()).cast(self._keys[key])
+                        rows = rows.append_column(key, pa.repeat(value, rows.num_rows))
                 yield Batch(rows, first + row, file.name, first)
                 row += rows.num_rows
         except FileNotFoundError:
-            raise DataError(f"{file.name}: the file is gone.") from None
+            raise DataError(f"{file.name}: the file no longer exists.") from None
         except DataError:
             raise
         except (pa.ArrowException, OSError, KeyError) as problem:
             raise DataError(
-                f"{file.name}, from row {row} on: it cannot be read ({told(problem)})."
+                f"{file.name}, from row {row} on: it cannot be read ({one_line(problem)})."
             ) from problem
 
     def place(self, start: int, stop: int) -> str:
-        """The files that hold these rows, and which of their rows they are."""
-        told, first = [], 0
+        """Name the files that hold these rows, and the rows of each file."""
+        places, first = [], 0
         for file, contents in zip(self._files, self._contents, strict=True):
             if contents.n_rows is None:
                 return f"from {self._files[0].name} on"
             last = first + contents.n_rows
             if first < stop and start < last:
-                told.append(f"{file.name}, rows {max(start, first) - first} to {min(stop, last) - first - 1}")
+                rows = f"rows {max(start, first) - first} to {min(stop, last) - first - 1}"
+                places.append(f"{file.name}, {rows}")
             first = last
-        return "; ".join(told)
-
-    def _constant(self, file: File, key: str, n_rows: int) -> pa.Array:
-        scalar = pa.scalar(file.keys.get(key), pa.string()).cast(self._keys[key])
-        return pa.repeat(scalar, n_rows)
+        return "; ".join(places)
 
     def identity(self) -> dict[str, Any]:
-        """Names and ends of the files."""
+        """The names, sizes and hashes of the files; not how they are accessed, which may be secret."""
         files = []
         for file, contents in zip(self._files, self._contents, strict=True):
             rows = {} if contents.n_rows is None else {"rows": contents.n_rows}
@@ -155,7 +152,7 @@ class TableReader:
 
 
 def _key_types(files: Sequence[File], schema: pa.Schema) -> dict[str, pa.DataType]:
-    """Columns that stand in the names of folders (year=2026), unless the files have them, too."""
+    """Find the types of columns given by folder names (year=2026), unless the files have these columns."""
     found = {}
     for key in dict.fromkeys(key for file in files for key in file.keys):
         if key not in schema.names:

@@ -1,1 +1,1 @@
-"""The file format: a checked frame around arrays and one JSON text."""
+"""The binary file format: a checked envelope around arrays and JSON metadata."""

@@ -1,7 +1,7 @@
-"""The body of a file: arrays in safetensors' layout, everything else one JSON text in its metadata.
+"""The body of a file: arrays in the layout of safetensors, everything else as JSON in its metadata.
 
-PartsSink by safetensors; read here, since arrays can then be looked at where they lie in the file's
-bytes: loading needs the memory of the file once.
+Written by safetensors, but read here: the arrays share the memory of the body, so that loading takes
+the memory of the file only once, and what the header states is checked first.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ DTYPES = {"F64": np.float64, "F32": np.float32, "I64": np.int64, "I32": np.int32
 
 
 def encode(meta: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
-    """The same bytes for the same contents."""
+    """Encode metadata and arrays; the same contents give the same bytes."""
     text = json.dumps(meta, sort_keys=True, separators=(",", ":"), allow_nan=False)
     ready = {name: np.ascontiguousarray(arrays[name]) for name in sorted(arrays)}
     return bytes(save(ready, metadata={KEY: text}))
 
 
 def decode(body: memoryview, name: str) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Metadata and arrays of the file `name`; the arrays are read-only and share the body's memory."""
+    """Decode the body of the file `name`; the arrays are read-only and share the memory of the body."""
     try:
         header, data = _header(body)
         meta = _json(header.pop("__metadata__")[KEY])
@@ -46,7 +46,7 @@ def decode(body: memoryview, name: str) -> tuple[dict[str, Any], dict[str, Array
 def _header(body: memoryview) -> tuple[dict[str, Any], memoryview]:
     length = int.from_bytes(body[:8], "little")
     if len(body) < 8 or length > len(body) - 8 or length % 8:
-        raise ValueError("its header has no sound length")
+        raise ValueError("the length of its header is invalid")
     header = _json(bytes(body[8 : 8 + length]).decode("utf-8"))
     if not isinstance(header, dict):
         raise ValueError("its header is not a mapping")
@@ -54,7 +54,7 @@ def _header(body: memoryview) -> tuple[dict[str, Any], memoryview]:
 
 
 def _array(entry: Mapping[str, Any], data: memoryview, begins: int) -> tuple[Array, int]:
-    """One array, which must begin where the one before it ended."""
+    """Return one array, which must begin where the one before it ended."""
     dtype = np.dtype(DTYPES[entry["dtype"]])
     shape = tuple(entry["shape"])
     first, last = entry["data_offsets"]
@@ -63,7 +63,7 @@ def _array(entry: Mapping[str, Any], data: memoryview, begins: int) -> tuple[Arr
         raise ValueError("an array does not have the size it should")
     part = np.frombuffer(data[first:last], dtype=dtype).reshape(shape)
     if not part.flags.aligned:
-        raise ValueError("an array does not lie where it should")
+        raise ValueError("an array is not aligned")
     if dtype == np.bool_ and part.size and part.view(np.uint8).max() > 1:
         raise ValueError("a truth value is neither 0 nor 1")
     return part, last
@@ -74,4 +74,4 @@ def _json(text: str) -> Any:
 
 
 def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is no number")
+    raise ValueError(f"{constant} is not a number")

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all: a temporary name, fsync, rename, fsync of the folder."""
+"""Atomic writing of files: temporary name, fsync, rename, fsync of the folder."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from viewpass.errors import FileError
 
 @contextmanager
 def replacing(path: Path, temporary: Path | None = None) -> Iterator[BinaryIO]:
-    """Write a file that takes the place of `path` when the block ends without an error.
+    """Write a file that replaces `path` when the block ends without an error.
 
-    `temporary` is where it grows (on the same file system): by default beside `path`, under a name
-    of this thread. Whatever goes wrong, `path` is as it was.
+    `temporary` is its name until then (on the same file system): by default one beside `path` that
+    no other thread uses. If anything fails, `path` is not changed.
     """
     own = f"{os.getpid()}-{threading.get_ident()}"
     beside = path.with_name(f".{path.name}.{own}.new") if temporary is None else temporary
@@ -31,7 +31,7 @@ def replacing(path: Path, temporary: Path | None = None) -> Iterator[BinaryIO]:
             rename(beside, path)
             sync_folder(path.parent)
     except BaseException:
-        with suppress(OSError):  # what could not be written cannot be now either
+        with suppress(OSError):  # closing flushes, which may fail again
             file.close()
         with suppress(OSError):
             beside.unlink()
@@ -40,27 +40,27 @@ def replacing(path: Path, temporary: Path | None = None) -> Iterator[BinaryIO]:
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Let an error of the system say which file could not be written."""
+    """Turn an OSError into a FileError that names the file."""
     try:
         yield
     except OSError as problem:
         reason = problem.strerror or str(problem)
-        raise FileError(f"{path} could not be written: {reason}. What was there is as it was.") from problem
+        raise FileError(f"{path} could not be written: {reason}. No existing file was changed.") from problem
 
 
 def sync(file: BinaryIO) -> None:
-    """Have what was written on the disk before going on."""
+    """Flush a file to disk."""
     file.flush()
     os.fsync(file.fileno())
 
 
 def rename(old: Path, new: Path) -> None:
-    """Give a file its name, in one step."""
+    """Rename a file atomically, replacing an existing one."""
     os.replace(old, new)
 
 
 def sync_folder(folder: Path) -> None:
-    """Have the names of a folder on the disk; where folders cannot be opened, the system sees to it."""
+    """Flush the entries of a folder to disk; Windows cannot open folders, and does so itself."""
     if os.name == "nt":
         return
     handle = os.open(folder, os.O_RDONLY)

@@ -1,4 +1,4 @@
-"""The frame around what we write: magic, version, kind, length and SHA-256, so that no damage passes.
+"""The envelope of our binary files: magic, version, kind, length and SHA-256 around a body.
 
     0  magic    8 bytes  "viewpass"
     8  version  uint32   of this format
@@ -28,13 +28,13 @@ SIZE = 64
 
 
 def is_ours(path: Path) -> bool:
-    """Whether a file begins as ours do."""
+    """Return whether a file begins with our magic."""
     with path.open("rb") as file:
         return file.read(len(MAGIC)) == MAGIC
 
 
 def write(path: Path, kind: str, body: bytes, temporary: Path | None = None) -> None:
-    """Put a body into its frame and onto the disk, whole or not at all."""
+    """Write a body in its envelope atomically."""
     code = next(code for code, name in KINDS.items() if name == kind)
     head = HEAD.pack(MAGIC, VERSION, code, len(body))
     digest = hashlib.sha256(head)
@@ -45,7 +45,7 @@ def write(path: Path, kind: str, body: bytes, temporary: Path | None = None) -> 
 
 
 def read(path: Path, kind: str) -> memoryview:
-    """The body of a file, after nothing was found wrong with it."""
+    """Read the body of a file after verifying the envelope."""
     with path.open("rb") as file:
         head = file.read(SIZE)
         length = _checked_length(path, head, kind, file.seek(0, 2))
@@ -59,9 +59,9 @@ def read(path: Path, kind: str) -> memoryview:
 
 
 def _checked_length(path: Path, head: bytes, kind: str, size: int) -> int:
-    """The length of the body; refuse another format, version, kind or length before reading on."""
+    """Return the length of the body; refuse another format, version, kind or length before reading it."""
     if not head.startswith(MAGIC):
-        raise FileError(f"{path} is not a file of viewpass.")
+        raise FileError(f"{path} is not a viewpass file.")
     if len(head) < SIZE:
         raise FileError(f"{path} is damaged: it ends within its first {SIZE} bytes.")
     _, version, code, length = HEAD.unpack(head[: HEAD.size])
@@ -71,7 +71,7 @@ def _checked_length(path: Path, head: bytes, kind: str, size: int) -> int:
             "Use a newer viewpass."
         )
     if version < 1 or code not in KINDS:
-        raise FileError(f"{path} is damaged: its version or kind makes no sense.")
+        raise FileError(f"{path} is damaged: its version or kind is invalid.")
     if KINDS[code] != kind:
         raise FileError(f"{path} is a {KINDS[code]}, a {kind} was expected.")
     if length != size - SIZE:

@@ -1,4 +1,4 @@
-"""NumPy's random generators as JSON: a stream that goes on must draw what it would have drawn."""
+"""Conversion of NumPy's random generators to JSON and back: a resumed stream draws the same numbers."""
 
 from __future__ import annotations
 
@@ -10,22 +10,13 @@ from viewpass.errors import FileError
 
 Random: TypeAlias = np.random.Generator | np.random.RandomState
 
-KINDS = {
-    kind.__name__: kind
-    for kind in (
-        np.random.PCG64,
-        np.random.PCG64DXSM,
-        np.random.MT19937,
-        np.random.Philox,
-        np.random.SFC64,
-    )
-}
-# Places within a generator's own buffer: NumPy trusts them, and would read beyond its end.
+KINDS = {name: getattr(np.random, name) for name in ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")}
+# Positions within a buffer of the generator: NumPy does not check them, and would read beyond its end.
 MOST = {"pos": 624, "buffer_pos": 4, "has_uint32": 1, "uinteger": 2**32 - 1, "has_gauss": 1}
 
 
 def generator_state(random: Random) -> dict[str, Any]:
-    """The kind of a generator and where it stands."""
+    """Return the kind and state of a generator."""
     legacy = isinstance(random, np.random.RandomState)
     state: Any = random.get_state(legacy=False) if legacy else random.bit_generator.state  # type: ignore[union-attr]
     if state["bit_generator"] not in KINDS:
@@ -34,7 +25,7 @@ def generator_state(random: Random) -> dict[str, Any]:
 
 
 def generator_from(stored: Any) -> Random:
-    """The generator again, or FileError."""
+    """Restore a generator, or raise FileError."""
     try:
         state, legacy = stored["state"], stored["legacy"]
         template = KINDS[state["bit_generator"]](0)
@@ -44,7 +35,7 @@ def generator_from(stored: Any) -> Random:
             return old
         template.state = _like(state, template.state)
     except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as problem:
-        raise FileError(f"the state of a random generator makes no sense ({problem}).") from problem
+        raise FileError(f"the state of a random generator is invalid ({problem}).") from problem
     return np.random.Generator(template)
 
 
@@ -55,10 +46,10 @@ def _listed(state: Any) -> Any:
 
 
 def _like(stored: Any, template: Any, name: str = "") -> Any:
-    """What is stored, if it has the shape and the types of a generator's own state."""
+    """Return the stored state if it has the structure and types of `template`."""
     if isinstance(template, dict):
         if not isinstance(stored, dict) or stored.keys() != template.keys():
-            raise ValueError("other parts than it should have")
+            raise ValueError("its keys are not those of its kind")
         return {key: _like(stored[key], part, key) for key, part in template.items()}
     if isinstance(template, np.ndarray):
         if not isinstance(stored, list) or not all(type(number) is int for number in stored):

@@ -1,7 +1,7 @@
-"""Values as JSON and arrays: what settings and names may be, and back again.
+"""Conversion of settings and names to JSON and arrays, and back.
 
-Numbers, text, True, False and None stand for themselves. Everything else is a mapping with one key
-that says what it is; arrays go into the file's arrays under a name of their own.
+Finite numbers, text, True, False and None are JSON values. Everything else is a mapping whose one key is
+the kind of the value; arrays are stored in the file's arrays under a name of their own.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from viewpass.store.container.generators import generator_from, generator_state
 
 
 def to_plain(value: Any, name: str, arrays: dict[str, Array]) -> Any:
-    """What stands for `value` in JSON; `name` is what it is to the user, and to `arrays`."""
+    """Convert `value` to JSON; `name` is used in error messages and as a key of `arrays`."""
     if isinstance(value, np.generic) and not isinstance(value, np.void):
         value = value.item()
     if value is None or isinstance(value, bool | str):
@@ -48,13 +48,13 @@ def to_plain(value: Any, name: str, arrays: dict[str, Array]) -> Any:
 
 
 def from_plain(value: Any, arrays: Mapping[str, Array]) -> Any:
-    """The value again, or FileError."""
+    """Convert back from JSON, or raise FileError."""
     if not isinstance(value, dict):
         if isinstance(value, list):
-            raise FileError("a list stands where none may stand.")
+            raise FileError("there is a list where none is allowed.")
         return value
     if len(value) != 1:
-        raise FileError("a value is of no known kind.")
+        raise FileError("a value is of an unknown kind.")
     ((kind, content),) = value.items()
     if kind == "float" and content in ("inf", "-inf", "nan"):
         return float(content)
@@ -67,4 +67,4 @@ def from_plain(value: Any, arrays: Mapping[str, Array]) -> Any:
         return arrays[content]
     if kind == "random":
         return generator_from(content)
-    raise FileError(f"a value of kind {kind!r} makes no sense.")
+    raise FileError(f"a value of kind {kind!r} is invalid.")

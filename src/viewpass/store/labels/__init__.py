@@ -1,1 +1,1 @@
-"""Labels on disk: staged while a run goes on, Parquet when it ends."""
+"""Label files: staged records and lists of parts while a run goes on, Parquet when it ends."""

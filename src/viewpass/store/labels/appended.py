@@ -1,12 +1,13 @@
-"""A file that only grows, whose first bytes a checkpoint vouches for by their number and SHA-256.
+"""Append-only files of an unfinished run, verified against its checkpoint when it resumes.
 
-What a crash left behind them is cut off on resuming; anything else in their place is refused.
+They hold staged labels, ids or lists of parts; the checkpoint records their size and SHA-256. Bytes that
+a crash left after that size are cut off; a file whose first bytes differ is refused.
 """
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -19,26 +20,26 @@ BLOCK = 2**20
 
 @dataclass(frozen=True)
 class Extent:
-    """How far a file had been written."""
+    """The size and hash of what was written to a file."""
 
     size: int = 0
     sha256: str = hashlib.sha256().hexdigest()
 
     def packed(self) -> dict[str, Any]:
-        """As JSON."""
-        return {"size": self.size, "sha256": self.sha256}
+        """Convert to JSON."""
+        return asdict(self)
 
     @classmethod
     def unpacked(cls, stored: Fields) -> Extent:
-        """From JSON."""
+        """Convert from JSON."""
         return cls(stored.number("size"), stored.text("sha256"))
 
 
 class Appended:
-    """The end of such a file, ready to be written to."""
+    """An open append-only file."""
 
     def __init__(self, path: Path, upto: Extent | None = None) -> None:
-        """Begin the file anew, or go on after the first bytes that `upto` vouches for."""
+        """Create the file, or continue after the extent `upto`, which is verified."""
         self.path = path
         self._file: BinaryIO
         self._hash = hashlib.sha256() if upto is None else verified(path, upto)
@@ -50,11 +51,11 @@ class Appended:
 
     @property
     def extent(self) -> Extent:
-        """What has been written so far."""
+        """The extent written so far."""
         return Extent(self._size, self._hash.hexdigest())
 
     def append(self, content: bytes) -> None:
-        """Write at the end."""
+        """Append to the file."""
         left = memoryview(content)
         with files.naming(self.path):
             while left:
@@ -63,23 +64,23 @@ class Appended:
         self._size += len(content)
 
     def sync(self) -> None:
-        """Have it on the disk."""
+        """Flush the file to disk."""
         with files.naming(self.path):
             files.sync(self._file)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         with files.naming(self.path):
             self._file.close()
 
 
 def write(file: BinaryIO, content: memoryview) -> int:
-    """Write as much as the system takes at once."""
+    """Write as much as the system accepts at once."""
     return file.write(content)
 
 
 def verified(path: Path, upto: Extent) -> Any:
-    """The running hash of the first bytes of a file; FileError if they are not what was written."""
+    """Return the running hash of the first bytes of a file; FileError if they are not what was written."""
     running = hashlib.sha256()
     left = upto.size
     try:

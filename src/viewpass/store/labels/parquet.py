@@ -1,4 +1,4 @@
-"""Label files: Parquet, written once, row group by row group; and the ids staged for them."""
+"""Labels of a finished local run as Parquet, which users read; and the ids staged for it during the run."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ COLUMNS = [
 
 
 class LabelFile:
-    """Rows of labels on their way into a Parquet file; the same rows give the same bytes.
+    """Writer of a Parquet file of labels; the same rows give the same bytes.
 
-    A row group is written by a thread of its own while the rows of the next one come.
+    A thread writes a row group while the rows of the next one are collected.
     """
 
     def __init__(self, file: BinaryIO, path: Path) -> None:
@@ -52,7 +52,7 @@ class LabelFile:
     def __exit__(self, kind: type[BaseException] | None, *_: BaseException | TracebackType | None) -> None:
         try:
             if kind is None:
-                self._hand_over()
+                self._submit()
                 self._written()
         finally:
             self._thread.shutdown(wait=True)
@@ -61,7 +61,7 @@ class LabelFile:
                     self._writer.close()
 
     def add(self, rows: Array, ids: Any = None) -> None:
-        """Take the next rows, which stay as they are; `ids` an Arrow array, or None for row numbers."""
+        """Add rows, which must not change later; `ids` is an Arrow array, or None for row numbers."""
         at = 0
         while at < len(rows):
             n_more = min(GROUP_ROWS - self._waiting, len(rows) - at)
@@ -72,10 +72,10 @@ class LabelFile:
             self.n_rows += n_more
             at += n_more
             if self._waiting == GROUP_ROWS:
-                self._hand_over()
+                self._submit()
 
-    def _hand_over(self) -> None:
-        """Have what waits written, after what was handed over before."""
+    def _submit(self) -> None:
+        """Start writing the collected rows, after the previous row group was written."""
         self._written()
         if self._waiting:
             first = self.n_rows - self._waiting
@@ -91,7 +91,10 @@ class LabelFile:
         rows = np.concatenate(parts)
         if not ids:
             ids = [pa.array(np.arange(first, first + len(rows), dtype=np.int64))]
-        table = _table(rows, pa.chunked_array(ids))
+        joined = pa.chunked_array(ids).combine_chunks()
+        columns, fields = label_columns(rows)
+        schema = pa.schema([pa.field("id", joined.type, nullable=False), *fields])
+        table = pa.Table.from_arrays([joined, *columns], schema=schema)
         with naming(self._path):
             if self._writer is None:
                 self._writer = pq.ParquetWriter(self._file, table.schema, **layout(table.schema))
@@ -99,9 +102,9 @@ class LabelFile:
 
 
 def layout(schema: Any) -> dict[str, Any]:
-    """How the columns are laid out: a dictionary only where there are few values, whole numbers as steps.
+    """Return the encodings of the columns: dictionaries for few distinct values, deltas for integers.
 
-    A dictionary of distances or ids is given up when it is full, after most of the time went into it.
+    Parquet would abandon a dictionary of distances or ids when it is full, after most of the work.
     """
     few = [name for name in ("cluster", "views_seen") if name in schema.names]
     steps = [
@@ -110,16 +113,8 @@ def layout(schema: Any) -> dict[str, Any]:
     return {"use_dictionary": few, "column_encoding": dict.fromkeys(steps, "DELTA_BINARY_PACKED")}
 
 
-def _table(rows: Array, ids: Any) -> Any:
-    columns, fields = label_columns(rows)
-    return pa.Table.from_arrays(
-        [ids.combine_chunks(), *columns],
-        schema=pa.schema([pa.field("id", ids.type, nullable=False), *fields]),
-    )
-
-
 def label_columns(rows: Array) -> tuple[list[Any], list[Any]]:
-    """What is known of rows, as Arrow arrays, and their fields."""
+    """Convert records to Arrow arrays and their fields."""
     columns = []
     for field in COLUMNS:
         values = np.ascontiguousarray(rows[field.name])
@@ -129,16 +124,16 @@ def label_columns(rows: Array) -> tuple[list[Any], list[Any]]:
 
 
 def as_ids(ids: Array, type: Any = None) -> Any:
-    """Ids of a chunk as an Arrow array, all of one type."""
+    """Convert the ids of a chunk to an Arrow array; all chunks must have one type."""
     try:
         return pa.array(ids, type=type)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as problem:
-        told = "" if type is None else f"; those before were of type {type}"
-        raise DataError(f"ids cannot be written to a label file ({problem}){told}.") from problem
+        before = "" if type is None else f"; those before were of type {type}"
+        raise DataError(f"ids cannot be written to a label file ({problem}){before}.") from problem
 
 
 class IdSink:
-    """Ids staged in the order of the rows: one Arrow stream a chunk, each after its length."""
+    """Staged ids in row order: one Arrow stream per chunk, preceded by its length."""
 
     def __init__(self, path: Path, upto: Extent | None = None) -> None:
         self._file = Appended(path, upto)
@@ -149,7 +144,7 @@ class IdSink:
 
     @property
     def extent(self) -> Extent:
-        """What has been written so far."""
+        """The extent written so far."""
         return self._file.extent
 
     def put(self, ids: Array) -> None:
@@ -164,7 +159,7 @@ class IdSink:
         self._file.append(len(content).to_bytes(8, "little") + content)
 
     def parts(self) -> Iterator[Any]:
-        """The ids again, a part at a time."""
+        """Yield the ids, one chunk at a time."""
         left = self._file.extent.size
         with self._path.open("rb") as file:
             while left:
@@ -174,9 +169,9 @@ class IdSink:
                 yield batch.column(0)
 
     def sync(self) -> None:
-        """Have them on the disk."""
+        """Flush them to disk."""
         self._file.sync()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._file.close()

@@ -1,7 +1,7 @@
-"""Labels in many files: a Parquet part a block, written by whoever decided its rows, and a manifest for them.
+"""Labels of a Dask run: one Parquet part per block, written by workers; users read them by the manifest.
 
-A part may be written twice, by two workers even: it has the same bytes. Parts count when the manifest
-names them; what else lies beside them is removed before.
+A part may be written twice, even by two workers at once: its bytes are the same. Parts are valid once the
+manifest names them; other files in the folder are removed before it is written.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from viewpass.kernels.grid import Array, Labels
 from viewpass.store.container.fields import Fields
 from viewpass.store.container.files import naming, replacing, sync_folder
 from viewpass.store.folder import RunFolder
-from viewpass.store.labels.appended import Appended, Extent, verified
+from viewpass.store.labels.appended import Extent
 from viewpass.store.labels.passes import PassFiles
 
 try:
@@ -38,7 +38,7 @@ MANIFEST = "_manifest.json"
 
 @dataclass(frozen=True)
 class Part:
-    """A part as it was written: its first row, its rows, those of each cluster, its bytes and their hash."""
+    """A part that was written: its first row, its number of rows, rows per cluster, size and hash."""
 
     start: int
     n_rows: int
@@ -48,19 +48,19 @@ class Part:
 
     @property
     def name(self) -> str:
-        """The file, by its first row."""
+        """The name of the file, which holds the number of its first row."""
         return f"part-{self.start:012d}.parquet"
 
 
 @dataclass(frozen=True)
 class PartLabels:
-    """Where the labels of a part are to be had; calling it reads them."""
+    """The labels of a part, in a form that is sent to workers; calling it reads them."""
 
     folder: str
     part: Part
 
     def __call__(self) -> Labels:
-        """The labels, after the part was compared with what was written."""
+        """Read the labels, after checking that the part is the one that was written."""
         return _clusters(pq.read_table(BytesIO(self._content()), columns=["cluster"]))
 
     def _content(self) -> bytes:
@@ -74,7 +74,7 @@ class PartLabels:
         return content
 
     def clustered(self, folder: Path, clusters: Labels, n_clusters: int) -> Part:
-        """Write the part into another folder, with the cluster of each row where it has its centre."""
+        """Write the part into another folder, with clusters in place of anchors."""
         table = pq.read_table(BytesIO(self._content()))
         labels = np.append(clusters, np.int32(-1))[_clusters(table)]
         at = table.schema.get_field_index("cluster")
@@ -83,7 +83,7 @@ class PartLabels:
 
 
 def write_part(folder: Path, start: int, rows: Array, ids: Array | None, n_clusters: int) -> Part:
-    """Write the labels of consecutive rows, whole or not at all."""
+    """Write the labels of consecutive rows atomically."""
     numbers = pa.array(np.arange(start, start + len(rows), dtype=np.int64))
     columns, fields = [numbers], [pa.field("row", pa.int64(), nullable=False)]
     if ids is not None:
@@ -104,122 +104,107 @@ def _written(folder: Path, start: int, table: Any, labels: Labels, n_clusters: i
     written = content.getvalue()
     sizes = tuple(np.bincount(labels[labels >= 0], minlength=n_clusters).tolist())
     part = Part(start, len(labels), sizes, len(written), hashlib.sha256(written).hexdigest())
-    growing = folder / f".{part.name}.{uuid.uuid4().hex}.new"  # others may be writing it as well
+    growing = folder / f".{part.name}.{uuid.uuid4().hex}.new"  # other workers may be writing it, too
     with replacing(folder / part.name, growing) as file, naming(folder / part.name):
         file.write(written)
     return part
 
 
 class PartSink(PassFiles):
-    """The parts of one run, pass by pass: what was written is noted in a file that only grows."""
+    """The parts of one run, pass by pass, listed in a file per pass."""
 
     def __init__(self, folder: RunFolder, n_clusters: int, n_passes: int, *, staged: bool = False) -> None:
         super().__init__(n_clusters)
         self._folder, self._n_passes = folder, n_passes
-        self._staged = staged  # what rows are given to may be anchors: clusters are known at the end
+        self._staged = staged  # labels may be anchors: clusters are known at the end of the run
         self._last: dict[int, Part] = {}
 
     def home(self, number: int) -> Path:
-        """Where the parts of a pass lie: those of the last one are there to stay."""
+        """Return the folder of the parts of a pass: the final one for the last pass unless it is staged."""
         if number == self._n_passes - 1 and not self._staged:
             return self._folder.parts
         return self._folder.staging / f"parts.{number % 2}"
 
-    def _notes(self, number: int) -> Path:
+    def path(self, number: int) -> Path:
+        """Return the file that lists the parts of a pass."""
         return self._folder.staging / f"notes.{number % 2}"
 
     def begin(self, number: int) -> None:
-        """Start a pass; go on with it if it was resumed."""
-        if self._now is None:
-            self.number, self._now = number, Appended(self._notes(number))
-            self.sizes[:] = 0
+        """Start a pass, or continue the one that was resumed."""
+        super().begin(number)
         with naming(self.home(number)):
             self.home(number).mkdir(exist_ok=True)
         self._last = {} if number == 0 else {part.start: part for part in self._parts(number - 1)}
 
     def order(self, number: int, start: int) -> tuple[str, int]:
-        """What a worker must know to write a part."""
+        """Return what a worker needs to write a part: the folder, and the number of clusters."""
         return str(self.home(number).absolute()), len(self.sizes)
 
     def put(self, start: int, part: Part) -> None:
-        """Note a part that was written."""
+        """Record a part that was written."""
         assert self._now is not None
         self._now.append(json.dumps(asdict(part)).encode() + b"\n")
         self.sizes += np.array(part.clusters)
 
     def last(self, start: int, stop: int) -> PartLabels:
-        """Where the labels of a block in the pass before are."""
+        """Return the labels of a block in the pass before, to be read by a worker."""
         return PartLabels(str(self.home(self.number - 1).absolute()), self._last[start])
 
     def _parts(self, number: int) -> Iterator[Part]:
-        """What is noted of a pass that ended."""
-        with self._notes(number).open("rb") as file:
+        """Read the list of the parts of a pass."""
+        with self.path(number).open("rb") as file:
             for line in file:
-                noted = json.loads(line)
-                yield Part(**{**noted, "clusters": tuple(noted["clusters"])})
+                stored = json.loads(line)
+                yield Part(**{**stored, "clusters": tuple(stored["clusters"])})
 
     @classmethod
     def resumed(
         cls, folder: RunFolder, n_clusters: int, n_passes: int, stored: Fields, *, staged: bool = False
     ) -> PartSink:
-        """As a checkpoint says it was; parts that were written later are written again."""
+        """Restore the sink that a checkpoint recorded; parts written after it are written again."""
         sink = cls(folder, n_clusters, n_passes, staged=staged)
-        sink.number = stored.number("pass")
-        if stored.get("before") is not None:
-            sink._before = Extent.unpacked(stored.part("before"))
-            verified(sink._notes(sink.number - 1), sink._before)
-            sink._check(sink.number - 1)
-        if stored.get("now") is not None:
-            sink._now = Appended(sink._notes(sink.number), Extent.unpacked(stored.part("now")))
-        counted = sink.number - (sink._now is None)
-        try:
-            if counted >= 0:
-                sink._check(counted)
-                for part in sink._parts(counted):
-                    sink.sizes += np.array(part.clusters)
-        except (FileError, ValueError):
-            sink.close()
-            raise
+        sink._resume(stored)
         return sink
+
+    def _verify(self, number: int, upto: Extent) -> None:
+        super()._verify(number, upto)
+        self._check(number)
+
+    def _recount(self, number: int, upto: Extent) -> None:
+        self._check(number)
+        for part in self._parts(number):
+            self.sizes += np.array(part.clusters)
 
     def _check(self, number: int) -> None:
         for part in self._parts(number):
             path = self.home(number) / part.name
             if not path.exists() or path.stat().st_size != part.size:
                 raise FileError(
-                    f"{path} is gone or has another size than the {part.size} bytes that were written. "
+                    f"{path} is missing or does not have the {part.size} bytes that were written. "
                     "Start over in a new folder."
                 )
 
     def ended(self) -> list[PartLabels]:
-        """The parts of the pass that ended."""
+        """Return the parts of the latest complete pass."""
         home = str(self.home(self.number - 1).absolute())
         return [PartLabels(home, part) for part in self._parts(self.number - 1)]
 
     def commit(self, clustered: Iterable[Part] | None = None) -> None:
-        """Write the manifest of the pass that ended, or of its parts written once more."""
+        """Write the manifest of the latest complete pass, or of its parts rewritten with clusters."""
         parts = self._parts(self.number - 1) if clustered is None else clustered
         write_manifest(self._folder.parts, parts, self._folder.growing)
 
 
 def write_manifest(home: Path, parts: Iterable[Part], growing: Path | None = None) -> None:
-    """Let the parts count, after removing whatever else lies beside them."""
+    """Write the manifest that makes the parts valid, after removing other files from the folder."""
     written = sorted(parts, key=lambda part: part.start)
     names = {part.name for part in written}
     for path in list(home.iterdir()):
         if path.name not in names and path.name != MANIFEST:
             path.unlink()
-    told = [
-        {
-            "file": part.name,
-            "first_row": part.start,
-            "rows": part.n_rows,
-            "bytes": part.size,
-            "sha256": part.sha256,
-        }
-        for part in written
-    ]
-    manifest = {"rows": sum(part.n_rows for part in written), "parts": told}
+    keys = {"file": "name", "first_row": "start", "rows": "n_rows", "bytes": "size", "sha256": "sha256"}
+    listed = [{key: getattr(part, name) for key, name in keys.items()} for part in written]
+    manifest = {"rows": sum(part.n_rows for part in written), "parts": listed}
     path = home / MANIFEST
     with replacing(path, growing) as file, naming(path):
         file.write((json.dumps(manifest, indent=1) + "\n").encode())

@@ -1,1 +1,1 @@
-"""Models, streams and the rows they hold, as fields and arrays."""
+"""Conversion of models, streams and the rows they keep to JSON and arrays, and back, with checks."""

@@ -1,7 +1,7 @@
-"""What a stream has learnt, and what it still gathers, as JSON and arrays; and back, checked.
+"""Stores a model: schema, statistics, centres, scaling, anchor graph; read by state/stream.py and `vp.load`.
 
-Centres, sums and counts are kept bit by bit: labels stay the same and further rows lead to the same
-bits as if the stream had never been put away.
+Centres, sums and counts are stored exactly: a restored model gives the same labels, and learning more
+rows gives the same bits as if it had never been stored.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CONSENSUS = ("plain", "merge", "graph")
 
 
 def pack_schema(schema: Schema, arrays: dict[str, Array]) -> dict[str, Any]:
-    """Names, widths and columns of the views."""
+    """Convert the names, widths and columns of the views to JSON."""
     columns = [
         to_plain(names, f"the column names of view {name!r}", arrays)
         for name, names in zip(schema.names, schema.columns or [None] * len(schema.names), strict=True)
@@ -36,7 +36,7 @@ def pack_schema(schema: Schema, arrays: dict[str, Array]) -> dict[str, Any]:
 
 
 def unpack_schema(stored: Fields) -> Schema:
-    """The schema again."""
+    """Restore a schema."""
     names, widths = stored.list("names", str), stored.list("widths", int, None)
     columns = tuple(from_plain(value, stored.arrays) for value in stored.list("columns"))
     stored.need(len(names) == len(widths) == len(columns) and len(set(names)) == len(names) > 0, "names")
@@ -49,7 +49,7 @@ def unpack_schema(stored: Fields) -> Schema:
 
 
 def pack_model(model: Model, arrays: dict[str, Array]) -> dict[str, Any]:
-    """What was learnt; the arrays go into `arrays`."""
+    """Convert a model to JSON; its arrays are added to `arrays`."""
     for v, values in enumerate(model.centres.values):
         arrays[f"sums.{v}"] = model.total.steps[v]
         arrays[f"counts.{v}"] = model.total.counts[v]
@@ -83,7 +83,7 @@ def pack_model(model: Model, arrays: dict[str, Array]) -> dict[str, Any]:
 
 
 def unpack_model(stored: Fields) -> Model:
-    """What was learnt, after every part was looked at."""
+    """Restore a model after checking every part."""
     schema = unpack_schema(stored.part("schema"))
     n_clusters = stored.number("n_clusters", least=1)
     n_rows, n_without_views = stored.number("n_rows"), stored.number("n_unseen")
@@ -94,7 +94,7 @@ def unpack_model(stored: Fields) -> Model:
     views: list[Floats | None] = []
     known = []
     for v, (name, width) in enumerate(zip(schema.names, schema.widths, strict=True)):
-        any_width = None if centred[v] else 0  # centres may have been given for a view no row has had
+        any_width = None if centred[v] else 0  # `init` may give centres of a view that no row has had
         steps = stored.array(f"sums.{v}", np.int64, (n_clusters, width or any_width))
         counts = stored.array(f"counts.{v}", np.int64, (n_clusters,))
         _check_sums(steps, counts, n_rows - n_without_views, name)
@@ -131,7 +131,7 @@ def unpack_model(stored: Fields) -> Model:
 
 
 def _curve(stored: Fields) -> Curve | None:
-    """What the number of clusters was read off."""
+    """Restore the curve that the number of clusters was chosen from."""
     if stored.get("counted") is None:
         return None
     kind = stored.text("counted")
@@ -143,7 +143,7 @@ def _curve(stored: Fields) -> Curve | None:
 
 
 def view_weights(stored: Fields, n_views: int | None) -> Weights | None:
-    """What views count for, the largest 1; older files know of no weights."""
+    """Restore the weights of the views, the largest of which is 1; older files have none."""
     if stored.values.get("view_weights") is None:
         return None
     weights = tuple(float(weight) for weight in stored.list("view_weights", float, int))
@@ -153,16 +153,16 @@ def view_weights(stored: Fields, n_views: int | None) -> Weights | None:
 
 
 def _links(stored: Fields, n_anchors: int, n_rows: int) -> Integers:
-    """What anchors have in common: as in a sum of z z', of no more rows than were read."""
+    """Restore the anchor graph: a sum of z z', of no more rows than were read."""
     links = stored.array("links", np.int64, (n_anchors, n_anchors))
     sound = bool((links >= 0).all() and (links == links.T).all())
-    most = (UNIT + NEIGHBOURS) ** 2 * float(n_rows)  # weights are rounded
+    most = (UNIT + NEIGHBOURS) ** 2 * float(n_rows)  # the weights in z are rounded
     stored.need(sound and float(links.sum(dtype=np.float64)) <= most, "links")
     return links
 
 
 def _scaling(stored: Fields, schema: Schema) -> Scaling:
-    """How views are scaled; files of version 1 know of unit length only."""
+    """Restore the scaling of the views; files of version 1 have none."""
     if "scales" not in stored.values:
         return Scaling.none(len(schema.names))
     names = stored.list("scales", str)
@@ -191,8 +191,8 @@ def _centres(stored: Fields, v: int, shape: tuple[int, ...]) -> Floats:
 
 
 def _check_sums(steps: Array, counts: Array, n_rows: int, name: str) -> None:
-    """Rows have length 1: no sum can exceed its count."""
+    """Refuse sums that exceed their counts: rows have length 1."""
     lowest, most = int(counts.min(initial=0)), int(counts.max(initial=0))
     reach = np.maximum(steps.max(axis=1, initial=0), -steps.min(axis=1, initial=0).astype(np.float64))
     if lowest < 0 or most > MOST_ROWS or int(counts.sum()) > n_rows or (reach > counts * GRID).any():
-        raise FileError(f"the sums of view {name!r} do not belong to their counts.")
+        raise FileError(f"the sums of view {name!r} do not match their counts.")

@@ -1,4 +1,4 @@
-"""The rows of a reservoir as JSON and arrays; and back, checked."""
+"""Stores the reservoir of a stream: sampled rows and their labels; read by state/stream.py."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from viewpass.views.chunk import Schema
 from viewpass.views.rows import MeasuredRows
 
 NAME = "reservoir"
-CLOSE = 1e-9  # as rows measured again in another form may differ from what they were
+CLOSE = 1e-9  # relative difference of norms that were computed from another form of the same rows
 
 
 def pack_reservoir(held: Reservoir, arrays: dict[str, Array]) -> dict[str, Any] | None:
-    """Rows, labels and what scales the rows; None if there are none."""
+    """Convert rows, inverse norms and labels to JSON and arrays; None if the reservoir is empty."""
     if held.chunk is None or held.inverse is None:
         return None
     arrays[f"{NAME}.inverse"] = held.inverse
@@ -29,7 +29,7 @@ def pack_reservoir(held: Reservoir, arrays: dict[str, Array]) -> dict[str, Any] 
 
 
 def unpack_reservoir(stored: Fields, schema: Schema | None, size: int, model: Model | None) -> Reservoir:
-    """The reservoir again; empty where the file has none."""
+    """Restore the reservoir; it is empty if the file has none."""
     if stored.values.get("reservoir") is None:
         return Reservoir()
     part = stored.part("reservoir")

@@ -1,4 +1,4 @@
-"""Rows that a stream still holds, as JSON and arrays; and back, checked."""
+"""Stores rows that a stream keeps (warm-up, reservoir); read by state/stream.py and state/reservoir.py."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ from viewpass.views.rows import MeasuredRows
 
 
 def pack_chunk(chunk: Chunk, name: str, arrays: dict[str, Array]) -> dict[str, Any]:
-    """Rows that wait for the start, or are kept. Their ids are not kept: nothing asks for them again."""
+    """Convert rows to JSON and arrays, without their ids, which are not needed again."""
     kinds: list[str | None] = []
     for v, view in enumerate(chunk.views):
         if view is None:
             kinds.append(None)
         elif scipy.sparse.issparse(view):
             kinds.append("sparse")
-            arrays[f"{name}.{v}.data"] = view.data
-            arrays[f"{name}.{v}.indices"] = view.indices
-            arrays[f"{name}.{v}.indptr"] = view.indptr
+            for part in ("data", "indices", "indptr"):
+                arrays[f"{name}.{v}.{part}"] = getattr(view, part)
         else:
             kinds.append("dense")
             arrays[f"{name}.{v}"] = view
@@ -40,7 +39,7 @@ def pack_chunk(chunk: Chunk, name: str, arrays: dict[str, Array]) -> dict[str, A
 
 
 def unpack_chunk(stored: Fields, name: str, schema: Schema | None) -> Chunk:
-    """The rows again; refused if a stream would refuse them."""
+    """Restore rows; refuse those that a stream would refuse."""
     kinds, widths = stored.list("kinds", str, None), stored.list("widths", int, None)
     stored.need(schema is not None and len(kinds) == len(widths) == len(schema.names), "kinds")
     assert schema is not None

@@ -1,4 +1,4 @@
-"""A whole stream as JSON and arrays: its plan, where its random numbers stand, what it gathers."""
+"""Stores a stream: plan, generator, model, warm-up rows; read by `vp.load` (OPIMC) and resumed runs."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ FILLS = ("mean", "zero-filled-mean", None)
 
 
 def pack_stream(stream: Stream, arrays: dict[str, Array]) -> dict[str, Any]:
-    """Everything a stream needs to go on; the arrays go into `arrays`."""
+    """Convert everything a stream needs to continue; arrays are added to `arrays`."""
     at, plan = stream.state, stream.plan
-    init = "random" if stream.started else plan.init  # only a start needs it
+    init = "random" if stream.started else plan.init  # it is not needed after the start
     return {
         "plan": {
             "n_clusters": plan.n_clusters,
@@ -62,7 +62,7 @@ def pack_stream(stream: Stream, arrays: dict[str, Array]) -> dict[str, Any]:
 
 
 def unpack_stream(stored: Fields, workspace: Workspace) -> Stream:
-    """The stream again, after every part was looked at."""
+    """Restore a stream after checking every part."""
     plan = _plan(stored.part("plan"))
     rng = generator_from(stored.get("random"))
     stored.need(isinstance(rng, np.random.Generator), "random")
@@ -81,9 +81,9 @@ def unpack_stream(stored: Fields, workspace: Workspace) -> Stream:
         stored.need(fits and not gathered, "model")
         stored.need(plan.consensus in ("auto", model.consensus), "consensus")
         stored.need(plan.n_clusters in (None, model.n_clusters), "n_clusters")
-        model.alpha = plan.rules.alpha  # which files of version 1 have in the plan alone
+        model.alpha = plan.rules.alpha  # files of version 1 have it in the plan only
     else:
-        stored.need(n_rows == n_without_views, "n_rows")  # rows gathered are counted when decided
+        stored.need(n_rows == n_without_views, "n_rows")  # warm-up rows are counted when they are labelled
     n_gathered = sum(_n_seen(chunk, plan) for chunk in gathered)
     reservoir = unpack_reservoir(stored, schema, plan.reservoir, model)
     stream.state = StreamState(schema, model, gathered, n_gathered, n_rows, n_without_views, reservoir)
@@ -98,7 +98,7 @@ def _plan(stored: Fields) -> Plan:
     stored.need(fill in FILLS, "fill")
     n_clusters, n_anchors = _number(stored, "n_clusters"), None
     consensus = "plain"
-    if "consensus" in stored.values:  # version 1 knows no anchors
+    if "consensus" in stored.values:  # version 1 has no anchors
         consensus, n_anchors = stored.text("consensus"), _number(stored, "n_anchors")
     stored.need(consensus in ("auto", *CONSENSUS), "consensus")
     stored.need(n_clusters is not None or consensus != "plain", "n_clusters")
@@ -123,7 +123,7 @@ def _number(stored: Fields, name: str) -> int | None:
 
 
 def _sound_init(init: Any, n_clusters: int | None) -> bool:
-    """A name, labels or memberships of the first rows, or centres of each view."""
+    """Check `init`: a name, labels or memberships of the first rows, or centres of each view."""
     if isinstance(init, str):
         return init in INITS
     if isinstance(init, list):

@@ -1,1 +1,1 @@
-"""Columns of an Arrow table as the rows of a view: lists, numbers, sparse structs."""
+"""Conversion of Arrow columns to the rows of a view: lists, numbers, sparse structs."""

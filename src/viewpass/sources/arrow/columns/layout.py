@@ -1,4 +1,4 @@
-"""Which columns of an Arrow schema make up which view, and in what form they hold it."""
+"""Finding the columns of an Arrow schema that make up each view, and the form of their values."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from viewpass.views.checks import number_type
 from viewpass.views.chunk import unique_names
 
 Dtype = np.dtype[Any]
+LISTS = (pa.ListType, pa.LargeListType, pa.FixedSizeListType, pa.ListViewType, pa.LargeListViewType)
 
 
 @dataclass(frozen=True)
 class ViewColumns:
-    """A view as the schema has it; its width is None where only the rows tell."""
+    """The columns of one view; its width is None if it is known only from the rows."""
 
     name: str
     form: str  # "lists", "numbers", "sparse"
@@ -31,41 +32,31 @@ class ViewColumns:
 
 
 def find_views(schema: pa.Schema, views: Any, id: str | None) -> tuple[ViewColumns, ...]:
-    """The views that `views=` names, or every list column where it is None."""
+    """Find the views that `views=` names, or every list column if it is None."""
     for name in schema.names:
         if schema.names.count(name) > 1:
             raise DataError(f"two columns are named {name!r}: give each a name of its own.")
     if id is not None and id not in schema.names:
         raise DataError(f"there is no column {id!r} for id=; {_listed(schema.names)}.")
     if views is None:
-        return _plain_views(schema, id)
+        views = [field.name for field in schema if field.name != id and _holds_rows(field.type)]
+        if not views:
+            raise DataError(
+                f"no column holds lists, so the views must be named: {_listed(schema.names)}. Name the "
+                "columns of each view, as in views={'image': 'pix_*', 'text': ['t0', 't1']}."
+            )
     if isinstance(views, str):
         views = [views]
-    if isinstance(views, Mapping):
-        names = unique_names(views)
-        return tuple(
-            _view(schema, name, given, id) for name, given in zip(names, views.values(), strict=True)
-        )
-    if not isinstance(views, Sequence) or not views:
+    if not isinstance(views, Mapping | Sequence) or not len(views):
         raise SettingError(
             f"views={views!r}: expected columns, as in ['image', 'text'] or {{'image': 'image_emb'}}."
         )
-    names = unique_names(given[0] if isinstance(given, tuple) and given else given for given in views)
-    return tuple(_view(schema, name, given, id) for name, given in zip(names, views, strict=True))
-
-
-def _plain_views(schema: pa.Schema, id: str | None) -> tuple[ViewColumns, ...]:
-    found = [
-        field.name
-        for field in schema
-        if field.name != id and (_is_list(field.type) or _sparse_fields(field.type) is not None)
-    ]
-    if not found:
-        raise DataError(
-            f"no column holds lists, so the views must be named: {_listed(schema.names)}. Name the columns "
-            "of each view, as in views={'image': 'pix_*', 'text': ['t0', 't1']}."
-        )
-    return tuple(_view(schema, name, name, id) for name in found)
+    if isinstance(views, Mapping):
+        names, columns = unique_names(views), list(views.values())
+    else:
+        columns = list(views)
+        names = unique_names(given[0] if isinstance(given, tuple) and given else given for given in columns)
+    return tuple(_view(schema, name, given, id) for name, given in zip(names, columns, strict=True))
 
 
 def _view(schema: pa.Schema, name: str, given: Any, id: str | None) -> ViewColumns:
@@ -73,16 +64,16 @@ def _view(schema: pa.Schema, name: str, given: Any, id: str | None) -> ViewColum
     if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], int):
         given, width = given
         if isinstance(width, bool) or width < 1:
-            raise SettingError(f"views=, view {name!r}: {width!r} columns make no sense.")
+            raise SettingError(f"views=, view {name!r}: width {width!r}; expected a positive number.")
     columns = _named([column for column in schema.names if column != id], name, given)
     first = schema.field(columns[0])
     storage = storage_type(first.type)
-    sparse = _sparse_fields(storage)
-    if len(columns) > 1 or not (_is_list(storage) or sparse):
+    sparse = _sparse_values(storage)
+    if len(columns) > 1 or not (_is_list(storage) or sparse is not None):
         return _numbers(schema, name, columns, width)
     where = f"view {name!r}, column {columns[0]!r}"
-    if sparse:
-        return ViewColumns(name, "sparse", columns, _number(sparse[1], where), _width(first, width, where))
+    if sparse is not None:
+        return ViewColumns(name, "sparse", columns, _number(sparse, where), _width(first, width, where))
     size = storage.list_size if types.is_fixed_size_list(storage) else None
     if width is not None and size is not None and width != size:
         raise SettingError(f"{where} holds lists of {size} values, not of {width} as views= says.")
@@ -97,7 +88,7 @@ def _numbers(schema: pa.Schema, name: str, columns: tuple[str, ...], width: int 
 
 
 def _named(known: Sequence[str], name: str, given: Any) -> tuple[str, ...]:
-    """The columns a user means: by name, by pattern, by range, or a list of those."""
+    """Resolve columns given by name, by pattern, by range, or as a list of those."""
     if isinstance(given, str):
         if given in known:
             return (given,)
@@ -105,7 +96,7 @@ def _named(known: Sequence[str], name: str, given: Any) -> tuple[str, ...]:
         if colon and first in known and last in known:
             start, stop = known.index(first), known.index(last)
             if start > stop:
-                raise SettingError(f"views=, view {name!r}: {first!r} stands after {last!r} in the table.")
+                raise SettingError(f"views=, view {name!r}: {first!r} comes after {last!r} in the table.")
             return tuple(known[start : stop + 1])
         found = tuple(column for column in known if "*" in given and fnmatchcase(column, given))
         if not found:
@@ -124,51 +115,47 @@ def _named(known: Sequence[str], name: str, given: Any) -> tuple[str, ...]:
 
 
 def _width(field: pa.Field, given: int | None, where: str) -> int:
-    """The number of columns of a sparse view, which its rows do not tell."""
+    """Return the width of a sparse view, which its rows do not determine."""
     if given is not None:
         return given
     noted = (field.metadata or {}).get(b"width", b"")
     if noted.isdigit() and int(noted):
         return int(noted)
     raise DataError(
-        f"{where} is sparse, and its rows do not tell how many columns there are. Give the number, as in "
+        f"{where} is sparse, and its rows do not determine the number of columns. Give it, as in "
         f"views={{'text': ({field.name!r}, 30000)}}, or as metadata {{'width': '30000'}} of the field."
     )
 
 
 def storage_type(type: pa.DataType) -> pa.DataType:
-    """What an extension type is stored as; other types are that themselves."""
+    """Return the storage type of an extension type; other types are returned themselves."""
     return storage_type(type.storage_type) if isinstance(type, pa.BaseExtensionType) else type
 
 
 def _is_list(type: pa.DataType) -> bool:
-    type = storage_type(type)
-    return bool(
-        types.is_list(type)
-        or types.is_large_list(type)
-        or types.is_fixed_size_list(type)
-        or types.is_list_view(type)
-        or types.is_large_list_view(type)
-    )
+    return isinstance(storage_type(type), LISTS)
 
 
-def _sparse_fields(type: pa.DataType) -> tuple[pa.DataType, pa.DataType] | None:
-    """Types of indices and values of a sparse column, if it is one."""
+def _holds_rows(type: pa.DataType) -> bool:
+    return _is_list(type) or _sparse_values(type) is not None
+
+
+def _sparse_values(type: pa.DataType) -> pa.DataType | None:
+    """Return the type of the values of a sparse column; None if it is not one."""
     if types.is_struct(type) and {field.name for field in type} == {"indices", "values"}:
         indices, values = type.field("indices").type, type.field("values").type
         if _is_list(indices) and _is_list(values) and types.is_integer(indices.value_type):
-            return indices.value_type, values.value_type
+            return values.value_type
     if _is_list(type) and types.is_struct(type.value_type):
         pair = type.value_type
-        if {field.name for field in pair} == {"index", "value"} and types.is_integer(
-            pair.field("index").type
-        ):
-            return pair.field("index").type, pair.field("value").type
+        names = {field.name for field in pair}
+        if names == {"index", "value"} and types.is_integer(pair.field("index").type):
+            return pair.field("value").type
     return None
 
 
 def _number(type: pa.DataType, where: str) -> Dtype:
-    """The float type in which numbers of an Arrow type are read."""
+    """Return the float type that numbers of an Arrow type are read as."""
     if types.is_boolean(type):
         return np.dtype(np.float32)
     if not (types.is_integer(type) or types.is_floating(type)):
@@ -183,7 +170,7 @@ def _listed(columns: Sequence[str]) -> str:
 
 
 def same_type(one: pa.DataType, other: pa.DataType) -> bool:
-    """Whether rows of two types can be read as one; names and nullability of elements do not matter."""
+    """Return whether two types can be read alike; names and nullability of elements do not matter."""
     one, other = storage_type(one), storage_type(other)
     if _is_list(one) and _is_list(other):
         sizes = [type.list_size if types.is_fixed_size_list(type) else None for type in (one, other)]
@@ -196,7 +183,7 @@ def same_type(one: pa.DataType, other: pa.DataType) -> bool:
 
 
 def flat(values: pa.Array) -> Array:
-    """Numbers of an Arrow array as NumPy sees them where they lie; nulls hold anything."""
+    """Return the numbers of an Arrow array without copying; the values at nulls are undefined."""
     if types.is_boolean(values.type):
         found: Array = values.fill_null(False).to_numpy(zero_copy_only=False)
         return found

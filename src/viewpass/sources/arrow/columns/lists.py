@@ -1,4 +1,4 @@
-"""Lists of numbers, one a row, as the rows of a matrix: where they lie, if Arrow's layout allows."""
+"""Conversion of list columns to a matrix, one list per row, without copying where Arrow's layout allows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from viewpass.sources.arrow.columns.layout import ViewColumns, flat
 
 
 class Rows(NamedTuple):
-    """Rows of a view in one batch; `places` says where each is, if only the present ones have values."""
+    """Rows of a view in one batch; if only present rows have values, `places` gives the index of each row."""
 
     values: Array
     present: Mask | None  # None: every row
@@ -27,9 +27,9 @@ class Rows(NamedTuple):
 def read_lists(
     batches: Sequence[Batch], view: ViewColumns, width: int | None, pool: Pool
 ) -> tuple[Array | None, Mask | None]:
-    """The matrix of a view and which rows have it; None for a view that none of them has.
+    """Return the matrix of a view and the mask of the rows that have it; None if no row has it.
 
-    Where lists cannot stay where they are, the matrix is of memory that `pool` lends.
+    Values that must be copied go into memory borrowed from `pool`.
     """
     parts = []
     for batch in batches:
@@ -56,7 +56,7 @@ def _joined(
             here[:] = part.values
         elif not len(part.values):
             here[:] = 0
-        else:  # an absent row gets the values of the one before it, which nobody looks at
+        else:  # an absent row gets the values of the row before it, which are not used
             values = np.asarray(part.values, dtype=view.dtype)
             np.take(values, part.places, axis=0, out=here, mode="clip")
         if part.present is not None:
@@ -76,7 +76,7 @@ def _rows(batch: Batch, column: str, width: int | None) -> Rows:
 
 
 def _fixed(array: pa.FixedSizeListArray, batch: Batch, column: str) -> Rows:
-    """A null list has values, too (null ones if it comes from Parquet), so every row is in its place."""
+    """Read fixed-size lists: null lists take up space, too, so row i is at position i."""
     width = array.type.list_size
     present = valid(array)
     values = array.values.slice(array.offset * width, len(array) * width)
@@ -84,9 +84,9 @@ def _fixed(array: pa.FixedSizeListArray, batch: Batch, column: str) -> Rows:
 
 
 def _in_place(values: pa.Array, present: Mask | None, width: int, batch: Batch, column: str) -> Rows:
-    """Rows of values of which each has its place, whether it is present or not."""
+    """Read lists that all take up `width` values, whether they are present or not."""
     if values.null_count:
-        faulty = _torn(values, width)
+        faulty = _with_nulls(values, width)
         _refuse_nulls(faulty if present is None else faulty & present, batch, column)
     return Rows(flat(values).reshape(-1, width), present)
 
@@ -96,24 +96,24 @@ def _varying(array: pa.ListArray, batch: Batch, column: str, width: int | None) 
     lengths = np.diff(offsets)
     if width is None:
         width = _first_length(lengths, present)
-    if width and present is not None and (lengths == width).all():  # null lists hold room for values, too
+    if width and present is not None and (lengths == width).all():  # null lists take up space, too
         values = array.values.slice(int(offsets[0]), len(lengths) * width)
         return _in_place(values, present, width, batch, column)
     counted = _counted(present, len(lengths))
     if not _in_order(offsets, counted, width):
         held = lengths > 0 if present is None else present & (lengths > 0)
-        present = None if held.all() else held  # an empty list says nothing: a missing view
+        present = None if held.all() else held  # an empty list is a missing view
         _refuse_ragged(lengths, held, width, batch, column)
         counted = _counted(present, len(lengths))
     n_present = int(counted[-1]) if len(counted) else 0
     first, last = int(offsets[0]), int(offsets[-1])
     values = array.values.slice(first, last - first)
-    if last - first != n_present * width:  # null lists that hold values nonetheless
+    if last - first != n_present * width:  # null lists that take up space
         begins = (offsets[:-1] if present is None else offsets[:-1][present]) - first
         values = values.take(pa.array((begins[:, None] + np.arange(width)).ravel()))
     if values.null_count:
         faulty = np.zeros(len(lengths), dtype=bool)
-        faulty[slice(None) if present is None else present] = _torn(values, width)
+        faulty[slice(None) if present is None else present] = _with_nulls(values, width)
         _refuse_nulls(faulty, batch, column)
     numbers = flat(values).reshape(n_present, width)
     return Rows(numbers, present, None if present is None else counted - 1)
@@ -125,14 +125,14 @@ def _first_length(lengths: Integers, present: Mask | None) -> int:
 
 
 def _counted(present: Mask | None, n_rows: int) -> Integers:
-    """How many lists there are up to each row."""
+    """Count the present lists up to each row."""
     if present is None:
         return np.arange(1, n_rows + 1, dtype=np.int32)
     return np.cumsum(present, dtype=np.int32)
 
 
 def _in_order(offsets: Integers, counted: Integers, width: int) -> bool:
-    """Whether every list is of the width, and those that are null hold nothing: one look for all of it."""
+    """Check in one comparison that every present list has the width and no null list takes up space."""
     return bool((offsets[1:] - offsets[0] == counted * offsets.dtype.type(width)).all())
 
 
@@ -147,7 +147,7 @@ def _refuse_ragged(lengths: Integers, held: Mask, width: int, batch: Batch, colu
 
 
 def valid(array: pa.Array) -> Mask | None:
-    """Which values are not null; None if all are there."""
+    """Return the mask of values that are not null; None if none is null."""
     if not array.null_count:
         return None
     bits = array.buffers()[0]
@@ -160,7 +160,7 @@ def valid(array: pa.Array) -> Mask | None:
 
 
 def whole_lists(array: pa.Array) -> pa.Array:
-    """Lists whose values stand one after the other; those of list views need not."""
+    """Return lists whose values are contiguous and in order, which those of list views need not be."""
     if types.is_list(array.type) or types.is_large_list(array.type):
         return array
     present = valid(array)
@@ -171,7 +171,7 @@ def whole_lists(array: pa.Array) -> pa.Array:
 
 
 def offsets_of(array: pa.Array) -> Integers:
-    """Where each list begins among the values, and where the last one ends."""
+    """Return where each list begins among the values, and where the last one ends."""
     dtype = np.dtype(np.int64 if types.is_large_list(array.type) else np.int32)
     buffer = array.buffers()[1]
     if buffer is None or buffer.size == 0:
@@ -181,9 +181,9 @@ def offsets_of(array: pa.Array) -> Integers:
     return offsets
 
 
-def _torn(values: pa.Array, width: int) -> Mask:
-    """Which of the lists, `width` values each, hold a null."""
-    if width % 8 == 0 and values.offset % 8 == 0:  # a list is whole bytes of the mask
+def _with_nulls(values: pa.Array, width: int) -> Mask:
+    """Return which lists, of `width` values each, contain a null."""
+    if width % 8 == 0 and values.offset % 8 == 0:  # every list fills whole bytes of the bitmap
         start, count = values.offset // 8, len(values) // 8
         bits = np.frombuffer(values.buffers()[0], dtype=np.uint8, offset=start, count=count)
         return np.asarray((bits.reshape(-1, width // 8) != 255).any(axis=1))

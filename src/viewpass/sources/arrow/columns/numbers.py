@@ -1,4 +1,4 @@
-"""Many columns of numbers as one view: put side by side, a null as NaN."""
+"""Conversion of number columns to one matrix: side by side, with NaN for null."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from viewpass.sources.arrow.columns.lists import valid
 
 
 def read_numbers(batches: Sequence[Batch], view: ViewColumns) -> Array:
-    """The matrix of a view; a row of nulls is a row of NaN, which is a missing view."""
+    """Return the matrix of a view; a row of nulls becomes a row of NaN, which is a missing view."""
     matrix = np.empty((sum(map(len, batches)), len(view.columns)), dtype=view.dtype)
     start = 0
     for batch in batches:

@@ -1,4 +1,4 @@
-"""Sparse rows, as `struct<indices, values>` or `list<struct<index, value>>`, as a CSR matrix."""
+"""Conversion of `struct<indices, values>` or `list<struct<index, value>>` columns to a CSR matrix."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from viewpass.sources.arrow.columns.lists import offsets_of, valid, whole_lists
 
 
 class Rows(NamedTuple):
-    """The parts of a CSR matrix, where Arrow has them."""
+    """The arrays of a CSR matrix, in Arrow's memory."""
 
     ends: Integers  # where each row begins, and where the last one ends
     indices: Integers
@@ -27,13 +27,13 @@ class Rows(NamedTuple):
 
 
 def read_sparse(batches: Sequence[Batch], view: ViewColumns) -> tuple[Any, Mask | None]:
-    """The CSR matrix of a view and which rows have it."""
+    """Return the CSR matrix of a view and the mask of the rows that have it."""
     assert view.width is not None
     parts = [_rows(batch, view.columns[0], view.width) for batch in batches]
     n_values = sum(len(part.values) for part in parts)
     kind = np.int32 if max(n_values, view.width) < 2**31 else np.int64
     matrix = scipy.sparse.csr_array((sum(map(len, batches)), view.width), dtype=view.dtype)
-    # Set one by one: a constructor that is given them copies short pieces of long arrays.
+    # Assigned one by one: the constructor would copy short slices of long arrays.
     matrix.indices = _together([part.indices for part in parts]).astype(kind, copy=False)
     matrix.data = _together([part.values for part in parts]).astype(view.dtype, copy=False)
     befores = np.cumsum([0, *(len(part.values) for part in parts)])
@@ -41,10 +41,8 @@ def read_sparse(batches: Sequence[Batch], view: ViewColumns) -> tuple[Any, Mask 
     matrix.indptr = np.concatenate([np.zeros(1, dtype=kind), *ends]).astype(kind, copy=False)
     if all(part.present is None for part in parts):
         return matrix, None
-    masks = [
-        np.ones(len(part.ends) - 1, dtype=bool) if part.present is None else part.present for part in parts
-    ]
-    return matrix, _together(masks)
+    lengths = (len(part.ends) - 1 for part in parts)
+    return matrix, _together([_mask(part.present, n) for part, n in zip(parts, lengths, strict=True)])
 
 
 def _together(arrays: Sequence[Array]) -> Array:
@@ -66,11 +64,11 @@ def _rows(batch: Batch, column: str, width: int) -> Rows:
     else:
         ends, pairs = _list(array)
         if pairs.null_count:
-            _refuse(batch, column, ends, ~_valid(pairs), "an entry is null")
+            _refuse(batch, column, ends, ~_mask(valid(pairs), len(pairs)), "an entry is null")
         indices, values = pairs.field("index"), pairs.field("value")
     for part, name in ((indices, "index"), (values, "value")):
         if part.null_count:
-            _refuse(batch, column, ends, ~_valid(part), f"a null as {name}")
+            _refuse(batch, column, ends, ~_mask(valid(part), len(part)), f"a null as {name}")
     places = flat(indices)
     if len(places) and (places.min() < 0 or places.max() >= width):
         outside = (places < 0) | (places >= width)
@@ -80,22 +78,21 @@ def _rows(batch: Batch, column: str, width: int) -> Rows:
 
 
 def _list(array: pa.Array) -> tuple[Integers, pa.Array]:
-    """Ends of the lists counted from the first value on, and the values; a null list is empty."""
+    """Return the ends of the lists, counted from the first value, and the values; a null list is empty."""
     array = whole_lists(array)
     offsets = offsets_of(array)
     ends = offsets - offsets[0]
     values = array.values.slice(int(offsets[0]), int(ends[-1]))
     present = valid(array)
-    if present is not None and np.diff(ends)[~present].any():  # null lists that hold values nonetheless
+    if present is not None and np.diff(ends)[~present].any():  # null lists that take up space
         kept = np.repeat(present, np.diff(ends))
         values = values.filter(pa.array(kept))
         ends = np.concatenate([ends[:1], np.cumsum(np.where(present, np.diff(ends), 0))])
     return ends, values
 
 
-def _valid(array: pa.Array) -> Mask:
-    present = valid(array)
-    return np.ones(len(array), dtype=bool) if present is None else present
+def _mask(present: Mask | None, length: int) -> Mask:
+    return np.ones(length, dtype=bool) if present is None else present
 
 
 def _refuse(batch: Batch, column: str, ends: Integers, faulty: Mask, what: str) -> None:
