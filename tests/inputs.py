@@ -22,7 +22,7 @@ GAPS[11] = False  # and one lacks both
 
 
 # Every centre a cluster, rows at unit length: the paper but for its start, ...
-PLAIN = {"scale": "unit", "n_anchors": None, "consensus": None}
+PLAIN = {"scale": "unit", "n_anchors": None}
 PUBLISHED = {**PLAIN, "init": "random", "warmup": 0}  # ... and with it
 
 

@@ -22,11 +22,11 @@ CHUNK_SIZE = 2000
 SMALL_ROWS, SMALL_CHUNK = 5000, 50  # the paper's s: 50 below so many rows
 
 # A keyword OPIMC does not know may be left out where its value asks for nothing.
-NOTHING = {"scale": "unit", "n_anchors": None, "consensus": None}
+NOTHING = {"scale": "unit", "n_anchors": None}
 ANCHORS: dict[str, Any] = {"scale": "auto", "n_anchors": "auto"}
 VIEWPASS: dict[str, dict[str, Any]] = {
     "viewpass-start": NOTHING,
-    "viewpass-plain": {"scale": "auto", "n_anchors": None, "consensus": None},
+    "viewpass-plain": {"scale": "auto", "n_anchors": None},
     "viewpass-merge": {**ANCHORS, "consensus": "merge"},
     "viewpass-graph": {**ANCHORS, "consensus": "graph"},
     "viewpass-auto": {**ANCHORS, "consensus": "auto"},

@@ -16,7 +16,7 @@ import viewpass as vp
 from bits.rows import REAL, Rows, rows, views_of
 
 THREADS = (1, 2, 5)
-PLAIN = {"scale": "unit", "n_anchors": None, "consensus": None}
+PLAIN = {"scale": "unit", "n_anchors": None}
 PUBLISHED = {**PLAIN, "init": "random"}
 ANCHORED = ("graph", "merge")
 
@@ -66,8 +66,8 @@ STARTS: dict[str, dict[str, dict[str, Any]]] = {
         "one-update": {**PUBLISHED, "max_iter": 1},
         "graph": {"scale": "unit", "consensus": "graph", "n_anchors": anchors_for},
         "merge": {"scale": "unit", "consensus": "merge", "n_anchors": anchors_for},
-        "standard": {"scale": "standard", "consensus": None, "init": "auto"},
-        "idf": {"scale": "idf", "consensus": None, "init": "auto"},
+        "standard": {"scale": "standard", "n_anchors": None, "init": "auto"},
+        "idf": {"scale": "idf", "n_anchors": None, "init": "auto"},
         "own-weights": {**PLAIN, "view_weights": "auto"},
         "own-number": {"scale": "unit", "n_clusters": "auto", "consensus": "graph"},
         "graph-reservoir": {

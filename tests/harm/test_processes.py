@@ -114,7 +114,7 @@ rng = np.random.default_rng(0)
 few = [rng.standard_normal((200, 40)).astype(np.float32)]
 many = [rng.standard_normal((150_000, 40)).astype(np.float32)]
 given = {"tol": 0.0, "max_iter": 100_000, "chunk_size": len(many[0]), "scale": "unit", "n_anchors": None}
-given |= {"random_state": 0, "n_threads": n_threads, "consensus": None}
+given |= {"random_state": 0, "n_threads": n_threads, "n_anchors": None}
 starts = {"start": "auto"}
 if what == "start":  # all rows, many clusters: nothing else takes long
     given |= {"warmup": len(many[0])}

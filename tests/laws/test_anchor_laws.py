@@ -226,7 +226,7 @@ def test_another_cut_costs_no_data_and_changes_nothing_else(fitted, consensus, t
 
 def test_plain_clusters_can_be_merged():
     views, observed = data()
-    model = vp.OPIMC(12, consensus=None, random_state=0, chunk_size=150).fit(views, observed=observed)
+    model = vp.OPIMC(12, n_anchors=None, random_state=0, chunk_size=150).fit(views, observed=observed)
     assert (model.consensus_, model.anchors_, model.anchor_centers_, model.cluster_curve_) == (
         *("plain", None, None, None),
     )
@@ -275,13 +275,18 @@ def test_any_numbers_go_together(consensus, n_clusters, n_anchors):
         assert len(model.cluster_centers_[0]) == n_clusters
 
 
-def test_settings_that_fight_are_refused():
+def test_settings_that_another_would_override_are_refused():
     views, _ = data(n_rows=60)
     for settings, said in [
         ({"n_anchors": 3, "n_clusters": 5}, "n_anchors=3 cannot form n_clusters=5"),
         ({"n_anchors": None, "consensus": "graph"}, "needs anchors, which n_anchors=None"),
-        ({"consensus": None, "n_clusters": "auto"}, "needs anchors, which consensus=None"),
-        ({"init": "random", "consensus": "merge"}, "starts clusters, not anchors"),
+        ({"n_anchors": None, "n_clusters": "auto"}, "needs anchors, which n_anchors=None"),
+        ({"init": "random", "consensus": "merge"}, "consensus='merge' would have no effect"),
+        ({"init": "random", "n_anchors": 50}, "n_anchors=50 would have no effect"),
+        ({"init": "random", "warmup": 5000}, "warmup=5000 would have no effect"),
+        ({"init": "random", "n_clusters": "auto"}, "n_clusters='auto' would have no effect"),
+        ({"init": np.zeros(60, dtype=int), "n_init": 2}, "n_init=2 would have no effect"),
+        ({"views": [3, 2]}, "views= cuts a single 2-D array"),
     ]:
         with pytest.raises(vp.SettingError, match=said):
             vp.OPIMC(**settings).fit(views)

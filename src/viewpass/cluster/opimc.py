@@ -30,101 +30,112 @@ ADDITIONS: dict[str, Any] = {
     "consensus": "auto",
     "view_weights": None,
     "reservoir": 0,
+    "n_init": 1,
 }
 
 
 class OPIMC(AnchoredClusterer):
     """One-pass incomplete multi-view clustering.
 
-    Rows are read once, in chunks. Each is scaled to unit length in every view it has and goes to
-    the cluster nearest over those views; two sums a view are all that is kept. Missing views are
-    rows of NaN, all-zero rows, `None` for a whole view, or False in `observed`.
+    Rows are read once, in chunks. Each is scaled to unit length in every view it has and assigned to the
+    cluster that is nearest over those views; only two sums per view are kept. Missing views are rows of
+    NaN, all-zero rows, `None` for a whole view, or False in `observed`.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=8
-        "auto": as many as the anchors suggest, by the largest gap between the eigenvalues of their
-        graph or the dearest merge (`cluster_curve_`).
+        "auto": estimated from the anchors, by the largest gap between the eigenvalues of their graph or
+        by the most expensive merge (`cluster_curve_`).
     alpha : float, default=0.1
         Ridge on the centres. It pulls them towards the origin with the weight of `alpha` rows.
     chunk_size : int, default=2000
-        Rows read and settled together.
+        Rows processed per step; affects the result.
     n_passes : int, default=1
-        Times the data is read. From the second on, a chunk starts from its last labels.
+        How often the data is read. From the second pass on, a chunk starts from its last labels.
     max_iter : int, default=20
-        Most centre updates a chunk.
+        Most centre updates per chunk.
     tol : float, default=1e-6
-        A chunk is settled when its loss changes by less than this share; 0: when no label moves.
+        A chunk has converged when its loss changes by less than this share; 0: when no label changes.
     init : {"auto", "k-means++", "random"}, array or list of arrays, default="auto"
-        How the first centres are made. "auto": many small clusters of the warm-up are merged by
-        what that costs the objective. "k-means++": seeds far apart, by distances over shared
-        views; several sets compete. "random": the published start, one soft random V on the first chunk.
-        An array of (rows of the first chunk, n_clusters) is that V, a 1-D array the labels of
-        those rows; a list (or dict) of (n_clusters, columns) arrays are centres, in the scale of
-        the rows (`scale`).
+        How the first centres are made. "auto": many small clusters of the warm-up are merged by what that
+        costs the objective. "k-means++": seeds far apart, by distances over shared views; the best of
+        several sets. "random": the published start, one soft random V on the first chunk. An array of
+        (rows of the first chunk, n_clusters) is that V, a 1-D array the labels of those rows; a list (or
+        dict) of (n_clusters, columns) arrays are centres, in the scale of the rows (`scale`). For a single
+        2-D array, centres may be one array.
+    n_init : int, default=1
+        Starts made from the warm-up (or the first chunk); the one with the lowest loss there is kept.
     warmup : int or "auto", default="auto"
-        Rows gathered (in whole chunks) before the start is made; they are the stream's first
-        chunk. "auto": 4000, or 50 a cluster if that is more. 0: the first chunk alone.
-        `init="random"` and arrays imply 0.
+        Rows collected (in whole chunks) before the first centres are made; together they are the first
+        chunk. "auto": 4000, or 50 per cluster if that is more. 0: the first chunk alone, as always with
+        `init="random"` and arrays.
     fill : {"mean", "zero-filled-mean"} or None, default="mean"
-        What an empty cluster's centre is in a view: in the first chunk the mean of the chunk's
-        observed rows (or, as the released code has it, of all its rows, absent ones as zeros),
-        later its last centre. None: zero, the paper's OPIMC-NF.
-    scale : {"auto", "unit", "standard", "idf"}, list or dict, default="auto"
-        What is done to a view before its rows are brought to unit length; a list or a dict (by
-        the views' names) says it for each view. "unit": nothing, the paper. "standard": every
-        column less its mean, divided by its spread; sparse views keep their zeros, so they are
-        divided only. "idf": every column times log((1 + n) / (1 + rows that have it)) + 1, zeros
-        kept. "auto": the views vote. By its values counts and marks (whole numbers, mostly 1, of a
-        view that is sparse or mostly zero) would suit "idf", other dense views "standard"; that
-        is done where the views, each clustered by itself, then agree with each other better than
-        at unit length, and not otherwise (with centres as `init`: "unit"). It is learnt from the
-        warm-up (or the first chunk) and then stays; a view first seen later stays at "unit". A
-        missing view stays missing. A row equal to the mean in every column has no direction left
-        and counts as missing in that view.
+        What the centre of an empty cluster is in a view: in the first chunk the mean of the observed rows
+        (or, as in the released code, of all rows, with missing ones as zeros), later its last centre.
+        None: zero, the paper's OPIMC-NF.
     n_anchors : int, "auto" or None, default="auto"
-        Small clusters carried through the pass, which form the clusters asked for afterwards.
-        "auto": 20 a cluster, but no more than one for five rows of the warm-up and 1000 in all.
-        None: no anchors.
-    consensus : {"auto", "graph", "merge"} or None, default="auto"
-        How anchors form clusters. "graph": rows near the same anchors link them, and the graph is
-        cut by its leading eigenvectors; finds clusters of any shape. "merge": pairs are merged
-        by what that costs the objective. None: no anchors, every centre is a cluster.
-        "auto": "graph" if the first rows show that its clusters do not depend on which anchors
-        were drawn and that the views, each by itself, agree on them better than on round ones, or
-        else no anchors; `init="random"` and arrays imply no anchors.
+        Small clusters kept through the pass, which form the clusters asked for afterwards. "auto": 20 per
+        cluster, but at most one per five rows of the warm-up and 1000 in all. None: no anchors, every
+        centre is a cluster.
+    consensus : {"auto", "graph", "merge"}, default="auto"
+        How anchors form clusters. "graph": rows near the same anchors link them, and the graph is cut by
+        its leading eigenvectors; finds clusters of any shape. "merge": pairs are merged by what that costs
+        the objective. "auto": "graph" if the warm-up shows that its clusters do not depend on which
+        anchors were drawn and that the views agree on them better than on round ones; otherwise no
+        anchors, as always with `init="random"` and arrays.
+    scale : {"auto", "unit", "standard", "idf"}, list or dict, default="auto"
+        What is done to a view before its rows are scaled to unit length; a list or a dict (by view name)
+        says it per view. "unit": nothing, as in the paper. "standard": every column minus its mean,
+        divided by its standard deviation; sparse views keep their zeros and are only divided. "idf": every
+        column times log((1 + n) / (1 + rows that have it)) + 1, zeros kept. "auto": "idf" for counts and
+        marks (whole numbers, mostly 1, in a view that is sparse or mostly zero) and "standard" for other
+        dense views, where the views, each clustered by itself, then agree better with each other than at
+        unit length; "unit" otherwise, and with centres as `init`. It is learnt from the warm-up and stays;
+        a view first seen later stays at "unit". A row equal to the mean in every column has no direction
+        left and counts as missing in that view.
     view_weights : None, "auto", or list or dict of float, default=None
-        What a view's squared distances count for, as against the others: a number for each view,
-        0 to leave it out. Only their ratios matter. "auto": the more, the less of an observed row
-        is left unexplained by the centres of a first start; learnt on the warm-up, then frozen.
+        Factors of the views' squared distances, one per view; 0 leaves a view out. Only their ratios
+        matter. "auto": the better the centres of a first start explain a view, the larger; learnt from the
+        warm-up.
     reservoir : int, default=0
-        Rows kept as a uniform sample of all that were read, and labelled again after every chunk as
-        the centres settle. Their sums move with them; `stream_labels_` stay as they were decided.
-        Needs the memory of so many rows. In the second pass and later it rests.
+        Rows kept as a uniform sample of all rows read, and reassigned after every chunk; their sums move
+        with them, `stream_labels_` do not. Needs the memory of that many rows. Not used after the first
+        pass.
     views : int or list of int, optional
-        How a single 2-D array is cut into views: widths (one may be -1 for the rest), or a number
-        of near-equal blocks.
+        How a single 2-D array is cut into views: widths (one may be -1 for the rest), or a number of
+        near-equal blocks.
     compute_labels : bool, default=True
-        Also look back over the data for `labels_`, the labels under the final centres: files
-        are read a second time.
+        Also compute `labels_`, the labels under the final centres: files are read a second time.
     random_state : None, int, RandomState or Generator
     n_threads : int, optional
-        By default every processor this process may use, less one that reads where the data is
-        in files or a stream. Results do not depend on it.
+        By default the processors this process may use (within joblib, its share of them), less one that
+        reads where the data is in files or a stream. Results do not depend on it.
     verbose : int, default=0
-        1: tell the progress through `logging`.
+        1: report the progress through `logging`.
 
     Attributes
     ----------
-    stream_labels_ : (n,) array of int32
-        The labels as the stream decided them: the paper's result. With anchors, the clusters of
-        the anchors it gave the rows to. -1: a row without any view.
     labels_ : (n,) array of int32
-        The labels under the final centres, equal to `predict` of the same data. Not made of a
-        stream that can be read once only. With a graph, a row goes where most of its nearest
-        anchors lead.
+        The labels under the final centres, equal to `predict` of the same data; -1 for a row without any
+        view. Not computed for a stream that can be read only once. With a graph, a row belongs to the
+        cluster of most of its nearest anchors.
+    stream_labels_ : (n,) array of int32
+        The labels as the stream decided them: the paper's result. With anchors, the clusters of the
+        anchors that rows were assigned to.
+    cluster_centers_ : list of (n_clusters, columns) arrays, one per view
+        Means of rows that were scaled (`scales_`), then brought to unit length. An array for a model
+        fitted on a single 2-D array.
+    counts_ : list of (n_clusters,) arrays, one per view
+    inertia_ : float
+        Squared distances of rows to the centres of their clusters over the observed views.
+    objective_ : float
+        The paper's objective: `inertia_` plus the ridge.
+    loss_curve_ : array, one value per chunk
+    n_iter_ : int
+    n_samples_seen_ : int
+    n_rows_without_views_ : int
     consensus_ : str
-        What was done: "plain" (every centre is a cluster), "graph" or "merge".
+        How clusters were formed: "plain" (every centre is a cluster), "graph" or "merge".
     anchors_ : (n_anchors,) array of int32 or None
         The cluster of each anchor.
     anchor_labels_ : (n,) array of int32
@@ -132,18 +143,11 @@ class OPIMC(AnchoredClusterer):
     anchor_centers_ : list of (n_anchors, columns) arrays, or None
     cluster_curve_ : Curve or None
         What `n_clusters="auto"` was read off: `numbers` and `values`.
-    cluster_centers_ : list of (n_clusters, columns) arrays
-        In the scaled space: means of rows that were scaled (`scales_`), then of unit length.
     scales_ : dict of str
         How each view is scaled: "unit", "standard" or "idf".
     view_weights_ : dict of float
-        What each view's squared distances count for; the largest is 1.
-    counts_ : list of (n_clusters,) arrays
+        Factor of each view's squared distances; the largest is 1.
     statistics_ : Statistics
-    loss_curve_ : array, a value a chunk
-    objective_ : float
-    n_iter_ : int
-    n_rows_without_views_ : int
     view_names_in_ : tuple of str
     n_features_in_ : int
     row_ids_ : array, where the data has ids
@@ -174,10 +178,11 @@ class OPIMC(AnchoredClusterer):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "init": "no_validation",  # type: ignore[dict-item]
+        "n_init": [Interval(Integral, 1, None, closed="left")],
         "warmup": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
         "fill": [StrOptions({"mean", "zero-filled-mean"}), None],
         "n_anchors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
-        "consensus": [StrOptions({"auto", "merge", "graph"}), None],
+        "consensus": [StrOptions({"auto", "merge", "graph"})],
         "scale": "no_validation",  # type: ignore[dict-item]
         "view_weights": "no_validation",  # type: ignore[dict-item]
         "reservoir": [Interval(Integral, 0, None, closed="left")],
@@ -198,10 +203,11 @@ class OPIMC(AnchoredClusterer):
         max_iter: int = 20,
         tol: float = 1e-6,
         init: Any = "auto",
+        n_init: int = 1,
         warmup: int | str = "auto",
         fill: str | None = "mean",
         n_anchors: int | str | None = "auto",
-        consensus: str | None = "auto",
+        consensus: str = "auto",
         scale: Any = "auto",
         view_weights: Any = None,
         reservoir: int = 0,
@@ -218,6 +224,7 @@ class OPIMC(AnchoredClusterer):
         self.max_iter = max_iter
         self.tol = tol
         self.init = init
+        self.n_init = n_init
         self.warmup = warmup
         self.fill = fill
         self.n_anchors = n_anchors
@@ -341,13 +348,15 @@ class OPIMC(AnchoredClusterer):
     def _validate(self) -> None:
         self._validate_params()
         check_whole(self.n_clusters, "n_clusters")
+        check_whole(self.n_init, "n_init")
 
     def _prepare(self, X: Any, observed: Any, *, whole: bool = True) -> tuple[Self, Source]:
         """Validate settings and data, and give a copy with a new stream: where every fit begins."""
         self._validate()
         fresh = self._blank()
         source = fresh._read(X, observed, reset=True)
-        plan = plan_of(fresh, fresh.view_names_in_)
+        n_columns = fresh.n_features_in_ if fresh._single_array else None
+        plan = plan_of(fresh, fresh.view_names_in_, n_columns)
         fresh._learnt = Stream(plan, as_generator(self.random_state), fresh._workspace(source))
         least = plan.n_clusters or 1
         if whole and source.n_rows is not None and source.n_rows < least:

@@ -24,7 +24,14 @@ if TYPE_CHECKING:
 ESTIMATORS = ("OPIMC", "IMC", "OMVC", "ONMF", "MultiNMF", "MIC", "DAIMC")
 MACHINE = ("n_threads",)  # settings that belong to a machine, not to a model
 # Settings that older files do not have, and what those meant.
-LATER = {"scale": "unit", "n_anchors": None, "consensus": None, "view_weights": None, "reservoir": 0}
+LATER = {
+    "scale": "unit",
+    "n_anchors": None,
+    "consensus": "auto",
+    "view_weights": None,
+    "reservoir": 0,
+    "n_init": 1,
+}
 
 
 def save(estimator: ViewReader, path: str | os.PathLike[str]) -> None:
@@ -114,6 +121,8 @@ def _unpacked(stored: Fields) -> ViewReader:
     wanted = set(kind._get_param_names()) - set(MACHINE)
     later = {key: value for key, value in LATER.items() if key in wanted}
     given = later | stored.part("settings").values
+    if given.get("consensus", "auto") is None:  # how older files say that there are no anchors
+        given |= {"consensus": "auto", "n_anchors": None}
     settings = {key: from_plain(value, stored.arrays) for key, value in given.items()}
     stored.need(set(settings) == wanted, "settings")
     estimator: ViewReader = kind(**settings)

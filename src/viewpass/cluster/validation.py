@@ -19,14 +19,19 @@ WARMUP_ROWS = 4000
 WARMUP_ROWS_PER_CLUSTER = 50
 
 
-def plan_of(settings: Any, names: tuple[str, ...]) -> Plan:
-    """The plan of a stream over views of these names; refuses impossible settings."""
+def plan_of(settings: Any, names: tuple[str, ...], n_columns: int | None = None) -> Plan:
+    """The plan of a stream over views of these names; refuses settings that conflict.
+
+    `n_columns`: those of a single 2-D array, whose centres may be given as one array.
+    """
     n_clusters = None if settings.n_clusters == "auto" else int(settings.n_clusters)
-    init = checked_init(settings.init, n_clusters, names)
+    given = settings.init if n_columns is None else _single(settings.init, n_clusters, n_columns)
+    init = checked_init(given, n_clusters, names)
     scale = checked_scale(settings.scale, names)
     if isinstance(init, list):  # given centres already have a scale
         scale = tuple("unit" if name == "auto" else name for name in scale)
     check_whole(settings.reservoir, "reservoir")
+    _check_start(settings, init)
     return Plan(
         n_clusters,
         Rules(settings.alpha, settings.max_iter, settings.tol, settings.fill),
@@ -34,14 +39,51 @@ def plan_of(settings: Any, names: tuple[str, ...]) -> Plan:
         _warmup_rows(settings.warmup, init, n_clusters),
         scale=scale,
         n_anchors=None if settings.n_anchors in ("auto", None) else int(settings.n_anchors),
-        consensus=checked_consensus(settings.consensus, settings.n_anchors, settings.n_clusters, init),
+        consensus=checked_consensus(settings, init),
         weights=checked_weights(settings.view_weights, names),
         reservoir=int(settings.reservoir),
+        n_init=int(settings.n_init),
     )
 
 
+def _single(init: Any, n_clusters: int | None, n_columns: int) -> Any:
+    """Centres of a single 2-D array may be one array, as in scikit-learn."""
+    if getattr(init, "shape", None) != (n_clusters, n_columns):
+        return init
+    if n_columns == n_clusters:
+        raise SettingError(
+            f"init is a {n_clusters} x {n_columns} array, which could be the centres of the clusters or the "
+            "memberships of the first rows. Give centres as a list, [centres], and memberships as labels."
+        )
+    return [init]
+
+
+def _check_start(settings: Any, init: Any) -> None:
+    """Refuse settings that a start from the first chunk would ignore."""
+    if _from_warmup(init):
+        return
+    ignored = {
+        "warmup": settings.warmup not in ("auto", 0),
+        "n_anchors": settings.n_anchors not in ("auto", None),
+        "consensus": settings.consensus != "auto",
+        "n_clusters": settings.n_clusters == "auto",
+        "n_init": settings.n_init != 1 and not isinstance(init, str),
+    }
+    for name, conflict in ignored.items():
+        if conflict:
+            what = f"init={init!r}" if isinstance(init, str) else "init as arrays"
+            raise SettingError(
+                f"{name}={getattr(settings, name)!r} would have no effect: {what} makes a given number of "
+                "clusters from the first chunk, without anchors. Leave one of the two out."
+            )
+
+
+def _from_warmup(init: Any) -> bool:
+    return isinstance(init, str) and init != "random"
+
+
 def _warmup_rows(warmup: int | str, init: Any, n_clusters: int | None) -> int:
-    if not isinstance(init, str) or init == "random":
+    if not _from_warmup(init):
         return 0
     return warmup_rows(n_clusters) if warmup == "auto" else int(warmup)
 
@@ -60,28 +102,20 @@ def check_whole(value: Any, name: str) -> None:
 STARTS = ("auto", "k-means++", "random")
 
 
-def checked_consensus(consensus: str | None, n_anchors: Any, n_clusters: Any, init: Any) -> str:
+def checked_consensus(settings: Any, init: Any) -> str:
     """How clusters are formed ("plain", "merge", "graph" or "auto"); refuses settings that conflict."""
-    wanted = consensus in ("merge", "graph") or n_clusters == "auto"
-    if consensus is None or n_anchors is None:
-        if wanted:
+    n_clusters, n_anchors, consensus = settings.n_clusters, settings.n_anchors, settings.consensus
+    if n_anchors is None:
+        if consensus != "auto" or n_clusters == "auto":
             what = "n_clusters='auto'" if n_clusters == "auto" else f"consensus={consensus!r}"
-            none = "consensus=None" if consensus is None else "n_anchors=None"
-            raise SettingError(f"{what} needs anchors, which {none} rules out.")
+            raise SettingError(f"{what} needs anchors, which n_anchors=None rules out.")
         return "plain"
-    if isinstance(init, str) and init != "random":
-        if "auto" not in (n_anchors, n_clusters) and n_anchors < n_clusters:
-            raise SettingError(
-                f"n_anchors={n_anchors} cannot form n_clusters={n_clusters} clusters: give more anchors "
-                "(about 20 per cluster), or 'auto'."
-            )
-        return consensus
-    if wanted:
+    if "auto" not in (n_anchors, n_clusters) and n_anchors < n_clusters:
         raise SettingError(
-            f"init={init if isinstance(init, str) else 'arrays'!r} starts clusters, not anchors: "
-            "use init='auto', or consensus=None and a number of clusters."
+            f"n_anchors={n_anchors} cannot form n_clusters={n_clusters} clusters: give more anchors "
+            "(about 20 per cluster), or 'auto'."
         )
-    return "plain"
+    return str(consensus) if _from_warmup(init) else "plain"
 
 
 def checked_init(init: Any, n_clusters: int | None, names: tuple[str, ...]) -> Any:

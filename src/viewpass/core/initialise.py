@@ -47,7 +47,26 @@ class Initialised(NamedTuple):
 def initialise(
     rows: MeasuredRows, plan: Plan, workspace: Workspace, rng: np.random.Generator, *, whole: bool = False
 ) -> Initialised:
-    """Make the first centres, of clusters or anchors; `whole` if there are no rows but these."""
+    """Make the first centres, the best of `plan.n_init` starts; `whole` if there are no rows but these.
+
+    The first start decides between clusters and anchors, and how many; the lowest loss wins.
+    """
+    best = initialise_once(rows, plan, workspace, rng, whole=whole)
+    total = best.outcome.total
+    n_clusters = total.n_clusters if best.consensus == "plain" else plan.n_clusters
+    n_anchors = None if best.consensus == "plain" else total.n_clusters
+    same = replace(plan, consensus=best.consensus, n_clusters=n_clusters, n_anchors=n_anchors)
+    for _ in range(1, plan.n_init):
+        other = initialise_once(rows, same, workspace, rng, whole=whole)
+        if other.outcome.loss < best.outcome.loss:
+            best = other._replace(curve=best.curve)
+    return best
+
+
+def initialise_once(
+    rows: MeasuredRows, plan: Plan, workspace: Workspace, rng: np.random.Generator, *, whole: bool = False
+) -> Initialised:
+    """Make the first centres, of clusters or anchors."""
     rows.measure(workspace.n_threads)
     n_anchors = anchors_for(plan, int((rows.n_seen > 0).sum()), rows.n_columns)
     if plan.consensus == "plain" or n_anchors == 0:

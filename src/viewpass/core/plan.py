@@ -51,6 +51,7 @@ class Plan:
     consensus: str = "plain"  # "plain", "merge", "graph", or "auto": plain or graph, chosen on the warm-up
     weights: Weights | str | None = None  # per view, the largest is 1; "auto": learnt from the warm-up
     reservoir: int = 0  # rows kept and reassigned after every chunk
+    n_init: int = 1  # starts made from the warm-up, of which the best is kept
 
     @property
     def most_centres(self) -> int:

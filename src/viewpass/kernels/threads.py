@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -18,9 +20,24 @@ _users = 0
 
 
 def available_threads() -> int:
-    """The processors this process may use, by its affinity and its cgroup's limit."""
+    """The processors this process may use: by its affinity, its cgroup's limit, and joblib's settings."""
     affinity = getattr(os, "sched_getaffinity", None)
-    return _processors(frozenset() if affinity is None else frozenset(affinity(0)))
+    n_processors = _processors(frozenset() if affinity is None else frozenset(affinity(0)))
+    return max(1, min(n_processors, _joblib_limit(n_processors)))
+
+
+def _joblib_limit(n_processors: int) -> int:
+    """What `joblib.parallel_config` allows here, or a worker of `joblib.Parallel` has to itself."""
+    if "joblib" not in sys.modules:  # nobody has set anything
+        return n_processors
+    from joblib import effective_n_jobs
+    from joblib.parallel import get_active_backend
+
+    backend, n_jobs = get_active_backend()
+    if (getattr(backend, "nesting_level", 0) or 0) == 0:
+        return n_processors if n_jobs is None else int(effective_n_jobs(n_jobs))
+    own = os.environ.get("OMP_NUM_THREADS", "")  # which joblib sets in a worker process
+    return int(own) if own.isdigit() and multiprocessing.parent_process() is not None else 1
 
 
 @cache

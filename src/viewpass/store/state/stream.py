@@ -50,6 +50,7 @@ def pack_stream(stream: Stream, arrays: dict[str, Array]) -> dict[str, Any]:
             "scale": list(plan.scale),
             "view_weights": list(plan.weights) if isinstance(plan.weights, tuple) else plan.weights,
             "reservoir": plan.reservoir,
+            "n_init": plan.n_init,
         },
         "random": generator_state(stream.rng),
         "schema": None if at.schema is None else pack_schema(at.schema, arrays),
@@ -115,6 +116,7 @@ def _plan(stored: Fields) -> Plan:
         consensus=consensus,
         weights=weights,
         reservoir=stored.number("reservoir") if "reservoir" in stored.values else 0,
+        n_init=stored.number("n_init", least=1) if "n_init" in stored.values else 1,
     )
 
 
