@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: measure, print the tables, write them with JSON and a chart."""
+"""`python -m benchmarks`: measures speed, prints the tables, writes them with JSON and a chart."""
 
 from __future__ import annotations
 
@@ -54,11 +54,13 @@ def _write(found: dict[str, Any], folder: Path) -> None:
 def _options() -> argparse.Namespace:
     everything = (*FAMILIES, *SECTIONS)
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--full", action="store_true", help="all rows, instead of a tenth")
-    parser.add_argument("--share", type=float, default=QUICK_SHARE, help="of the rows, without --full")
-    parser.add_argument("--only", default=",".join(everything), help=f"some of {','.join(everything)}")
+    parser.add_argument("--full", action="store_true", help="all rows instead of a tenth")
+    parser.add_argument("--share", type=float, default=QUICK_SHARE, help="share of the rows, without --full")
+    parser.add_argument(
+        "--only", default=",".join(everything), help=f"a comma-separated choice of {','.join(everything)}"
+    )
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--runs", type=int, default=3, help="the least of so many counts")
+    parser.add_argument("--runs", type=int, default=3, help="number of runs; the fastest counts")
     parser.add_argument("--out", type=Path, default=Path("out/bench"))
     options = parser.parse_args()
     options.only = options.only.split(",")
@@ -66,7 +68,7 @@ def _options() -> argparse.Namespace:
     if unknown:
         parser.error(f"--only knows {', '.join(everything)}, not {', '.join(unknown)}")
     if not 0 < options.share <= 1:
-        parser.error("--share is above 0 and at most 1")
+        parser.error("--share must be above 0 and at most 1")
     return options
 
 

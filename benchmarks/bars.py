@@ -1,4 +1,4 @@
-"""The figures viewpass has set itself, beside those measured."""
+"""The targets of the speed benchmarks, compared with what was measured."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.anchors import GRAPH, NUMBERS
-from benchmarks.ours import DEFAULT, PUBLISHED
+from benchmarks.ours import PUBLISHED, START
 
 MEBIBYTE = 1 << 20
-TIMES_ONE_LOOK = {"youtube, easy": 1.5, "youtube, hard": 2.5, "reuters": 1.5, "embeddings": 1.8, "many": 1.8}
+TIMES_ONE_PASS = {"youtube, easy": 1.5, "youtube, hard": 2.5, "reuters": 1.5, "embeddings": 1.8, "many": 1.8}
 FASTER_THAN_FAISS = ("embeddings", "many")
 CHEAP_START = ("youtube, easy", "youtube, hard", "reuters", "embeddings")
 START_COSTS = 1.3
 FASTER_THAN_IMML = 20.0  # on digit
 THREADS_GAIN = 1.7
 GROWTH = {"10 x the rows": 10.5, "2 x the clusters": 2.0, "2 x the columns": 2.0}
-COMPILE_SECONDS = 10.0
-ANCHORS_COST = 2.0  # distance passes with as many centres: 20 anchors per cluster, their graph included
-WARM_FIT_SECONDS = 0.05
+FIRST_CALL_SECONDS = 10.0  # more than later ones
+ANCHORS_COST = 2.0  # distance passes to as many centres: 20 anchors per cluster, with their graph
+LATER_FIT_SECONDS = 0.05
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A figure and its bound."""
+    """A measured value and its target."""
 
     what: str
     value: float
@@ -37,9 +37,9 @@ class Bar:
 
 
 def bars(found: dict[str, Any]) -> Iterator[Bar]:
-    """All bars that can be told from what was measured."""
+    """All targets for which there are measurements."""
     rows = {(row["workload"], row["method"]): row for row in found["rows"] if "seconds" in row}
-    for name, bound in TIMES_ONE_LOOK.items():
+    for name, bound in TIMES_ONE_PASS.items():
         if (name, PUBLISHED) in rows:
             yield Bar(f"{name}: times one distance pass", rows[name, PUBLISHED]["ratio"], bound)
     for name in FASTER_THAN_FAISS:
@@ -47,9 +47,9 @@ def bars(found: dict[str, Any]) -> Iterator[Bar]:
             share = rows[name, PUBLISHED]["seconds"] / rows[name, "FAISS Kmeans"]["seconds"]
             yield Bar(f"{name}: times FAISS", share, 1.0)
     for name in CHEAP_START:
-        if (name, PUBLISHED) in rows and (name, DEFAULT) in rows:
-            extra = rows[name, DEFAULT]["ratio"] / rows[name, PUBLISHED]["ratio"]
-            yield Bar(f"{name}: default start, times the published", extra, START_COSTS)
+        if (name, PUBLISHED) in rows and (name, START) in rows:
+            extra = rows[name, START]["ratio"] / rows[name, PUBLISHED]["ratio"]
+            yield Bar(f"{name}: default start without anchors, times the published", extra, START_COSTS)
     for (name, method), row in rows.items():
         if method == "iMML OPIMC" and name.startswith("digit") and (name, PUBLISHED) in rows:
             faster = row["seconds"] / rows[name, PUBLISHED]["seconds"]
@@ -74,11 +74,14 @@ def _sections(found: dict[str, Any]) -> Iterator[Bar]:
         yield Bar(f"{what}: times the time", growth["ours"], GROWTH[what])
     for row in found.get("anchors", ()):
         if row.get("what") == GRAPH and row["anchors"] == NUMBERS[0]:
-            yield Bar(f"{row['anchors']} anchors, graph: times one distance pass", row["ratio"], ANCHORS_COST)
+            yield Bar(
+                f"{row['anchors']} anchors and their graph: times one distance pass",
+                row["ratio"],
+                ANCHORS_COST,
+            )
     for row in found.get("first_call", ()):
-        cold, warm = row["nothing cached"], row["cache warm"]
-        if "failed" not in cold and "failed" not in warm:
-            compiling = cold["first_fit"] - min(cold["later_fits"])
-            yield Bar(f"first call, {row['data']}: seconds of compiling", compiling, COMPILE_SECONDS)
-            least = min(warm["later_fits"])
-            yield Bar(f"1,000 rows, {row['data']}: seconds", least, WARM_FIT_SECONDS)
+        if "failed" not in row:
+            least = min(row["later_fits"])
+            extra = row["first_fit"] - least
+            yield Bar(f"first call, {row['data']}: seconds more than later", extra, FIRST_CALL_SECONDS)
+            yield Bar(f"1,000 rows, {row['data']}: seconds", least, LATER_FIT_SECONDS)

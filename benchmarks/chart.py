@@ -1,4 +1,4 @@
-"""The chart: for each workload, the time of every method, in distance passes."""
+"""Draws the chart of the speed benchmarks: seconds of every method over those of one distance pass."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from benchmarks.ours import DEFAULT, NOTHING_SET, PUBLISHED
+from benchmarks.ours import DEFAULT, PUBLISHED, START
 
 INK, SOFT, FAINT = "#222222", "#666666", "#DDDDDD"
-# Told apart by all kinds of eyes (Paul Tol's vibrant scheme), and by their shapes.
-LOOKS = {
+# Colour-blind safe (Paul Tol's vibrant scheme); the markers differ as well.
+STYLES = {
     PUBLISHED: ("o", "#0077BB", 17),
-    DEFAULT: ("D", "#33BBEE", 11),
-    NOTHING_SET: ("P", "#009988", 13),
+    START: ("D", "#33BBEE", 11),
+    DEFAULT: ("h", "#009988", 15),
     "FAISS Kmeans": ("s", "#EE7733", 12),
     "MiniBatchKMeans": ("^", "#CC3311", 13),
     "iMML OPIMC": ("X", "#666666", 14),
@@ -24,15 +24,15 @@ LOOKS = {
 
 
 def draw(found: dict[str, Any], folder: Path) -> None:
-    """Save bench.png and bench.svg; nothing to draw, no file."""
-    measured = [row for row in found["rows"] if row.get("ratio") and row["method"] in LOOKS]
+    """Save bench.png and bench.svg, if there is anything to draw."""
+    measured = [row for row in found["rows"] if row.get("ratio") and row["method"] in STYLES]
     names = list(dict.fromkeys(row["workload"] for row in measured))
     if not names:
         return
     settings = {"font.size": 17, "text.color": INK, "svg.hashsalt": "viewpass"}
     with rc_context(settings):
-        figure = Figure(figsize=(15, 3.2 + 0.72 * len(names)), facecolor="white")
-        top = 1 - 2.05 / figure.get_figheight()
+        figure = Figure(figsize=(15, 2.9 + 0.72 * len(names)), facecolor="white")
+        top = 1 - 1.75 / figure.get_figheight()
         axes = figure.add_axes((0.16, 1.0 / figure.get_figheight(), 0.81, top - 1.0 / figure.get_figheight()))
         _dots(axes, measured, names)
         _frame(axes, names)
@@ -42,11 +42,9 @@ def draw(found: dict[str, Any], folder: Path) -> None:
 
 
 def _dots(axes: Any, measured: list[dict[str, Any]], names: list[str]) -> None:
-    for method, (marker, colour, size) in LOOKS.items():
+    for method, (marker, colour, size) in STYLES.items():
         rows = [row for row in measured if row["method"] == method]
-        if not rows:
-            continue
-        front = {PUBLISHED: 4, DEFAULT: 5}.get(method, 3)
+        front = {DEFAULT: 4, PUBLISHED: 5, START: 6}.get(method, 3)
         axes.plot(
             [row["ratio"] for row in rows],
             [names.index(row["workload"]) for row in rows],
@@ -63,7 +61,7 @@ def _dots(axes: Any, measured: list[dict[str, Any]], names: list[str]) -> None:
     for row in measured:
         if row["method"] == PUBLISHED:
             place = (row["ratio"], names.index(row["workload"]))
-            style = {"fontsize": 14, "weight": "bold", "color": LOOKS[PUBLISHED][1], "ha": "center"}
+            style = {"fontsize": 14, "weight": "bold", "color": STYLES[PUBLISHED][1], "ha": "center"}
             axes.annotate(_brief(row["ratio"]), place, (0, 11), textcoords="offset points", **style)
 
 
@@ -86,7 +84,7 @@ def _frame(axes: Any, names: list[str]) -> None:
 
 
 def head(figure: Any, title: str) -> float:
-    """Title and legend above all panels; gives the figure's height."""
+    """Draw title and legend above all panels; returns the figure's height."""
     height: float = figure.get_figheight()
     figure.text(0.02, 1 - 0.42 / height, title, fontsize=23, weight="bold", va="center")
     figure.legend(
@@ -103,11 +101,11 @@ def head(figure: Any, title: str) -> float:
 
 
 def _write(figure: Any, found: dict[str, Any]) -> None:
-    height = head(figure, "Time to cluster, in distance passes (every row times the centres, once)")
+    height = head(figure, "Time to cluster, in distance passes: one pass = every row times the centres, once")
     size = "full size" if found["share"] == 1 else f"{found['share']:g} of the rows"
     facts = found["machine"]
     about = (
         f"{size}, {found['n_threads']} threads of {facts['processor']}; log scale, left is faster. "
-        "iMML and FAISS take no sparse data."
+        "iMML and FAISS do not take sparse data."
     )
     figure.text(0.02, 0.25 / height, about, fontsize=15, color=SOFT, va="center")

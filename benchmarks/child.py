@@ -1,4 +1,4 @@
-"""Each job in a process of its own, with so many threads. `python -m benchmarks.child` is that process.
+"""Runs each job in a process of its own (`python -m benchmarks.child`), with a given number of threads.
 
 The job comes as JSON on standard input. The answer is a JSON file, with arrays (labels) beside it.
 """
@@ -10,23 +10,23 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 ROOT = Path(__file__).parents[1]
-THREAD_SETTINGS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+THREAD_SETTINGS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 class FailedError(Exception):
-    """The process ended without an answer; says why in one line."""
+    """The process ended without an answer; the message says why."""
 
 
-def start(job: dict[str, Any], environment: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Run a job and give its answer."""
-    env = {**os.environ, **dict.fromkeys(THREAD_SETTINGS, str(job["threads"])), **(environment or {})}
+def start(job: dict[str, Any]) -> dict[str, Any]:
+    """Run a job and return its answer."""
+    env = {**os.environ, **dict.fromkeys(THREAD_SETTINGS, str(job["threads"]))}
     with tempfile.TemporaryDirectory(prefix="viewpass-bench-") as folder:
         done = subprocess.run(
             [sys.executable, "-m", "benchmarks.child", folder],
@@ -51,21 +51,8 @@ def main() -> None:
 
 
 def _work(kind: str) -> Any:
-    if kind == "first":
-        from benchmarks.first import first
-
-        return first
-    if kind == "anchors":
-        from benchmarks.anchors import anchors
-
-        return anchors
-    if kind == "scaling":
-        from benchmarks.scaling import scaling
-
-        return scaling
-    from benchmarks import measure
-
-    return getattr(measure, kind)
+    module = kind if kind in ("first", "anchors", "scaling") else "measure"
+    return getattr(import_module(f"benchmarks.{module}"), kind)
 
 
 def _write(answer: dict[str, Any], folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a fit by W workers costs, from its parts: reading, distance passes, latency and traffic."""
+"""A cost model of a fit by W workers: reading, distance pass, reassigning, latency and traffic."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ FAN_IN = 8  # as viewpass.engine.dask.worker_pool has it
 
 @dataclass(frozen=True)
 class Parts:
-    """Seconds measured; rows are those of one worker of one thread."""
+    """Measured seconds; those per row are of one worker with one thread."""
 
-    read: float  # a row, from Parquet
-    look: float  # a row, at all centres, with its sums
-    again: float  # a row, in the first inner iteration
-    more: float  # a row, in each of the others
-    end: float  # a row, its label to where it goes
-    update: float  # an inner iteration, at the driver
-    latency: float  # of asking two workers, and their answers
-    task: float  # more, for each further task of an iteration
-    byte: float  # between processes
-    busy: float  # of all processors, while one worker each is asked
+    read: float  # per row, from Parquet
+    distances: float  # per row: distances to all centres, and its sums
+    again: float  # per row, in the first inner iteration
+    more: float  # per row, in each further one
+    end: float  # per row, to store its label
+    update: float  # per inner iteration, at the driver
+    latency: float  # of a request to two workers, and their answers
+    task: float  # for each further task of an iteration
+    byte: float  # sent between processes
+    busy: float  # processor time of all processes per request
 
 
 @dataclass(frozen=True)
@@ -59,16 +59,16 @@ def seconds(shape: Shape, parts: Parts) -> dict[str, float]:
     """
     n_rounds = shape.n_rounds
     mine = shape.n_rows / shape.width + shape.late  # rows that one worker sees
-    asked = n_rounds * (shape.n_iter + 1) + 1  # labels are asked for with the next first assignment
+    requests = n_rounds * (shape.n_iter + 1) + 1  # labels are requested with the next distance pass
     n_tasks = shape.width + (shape.width / (FAN_IN - 1) if shape.width > FAN_IN else 0)
     rows = {
-        "assigning": mine * parts.look,
+        "distance pass": mine * parts.distances,
         "reassigning": mine * (parts.again + parts.more * max(shape.n_iter - 1, 0)),
         "labels": mine * parts.end,
     }
     waits = {
         "driver": n_rounds * shape.n_iter * parts.update,
-        "latency": asked * (parts.latency + parts.task * max(n_tasks - 2, 0)),
+        "latency": requests * (parts.latency + parts.task * max(n_tasks - 2, 0)),
         "traffic": n_rounds * (shape.n_iter + 1) * hops(shape) * shape.state * parts.byte,
     }
     # A round that is read, while another is worked on.
@@ -77,7 +77,7 @@ def seconds(shape: Shape, parts: Parts) -> dict[str, float]:
     if shape.processors is None:
         busy = reading + on_rows
     else:
-        others = waits["driver"] + asked * parts.busy
+        others = waits["driver"] + requests * parts.busy
         busy = (shape.width * (reading + on_rows) + others / n_rounds) / shape.processors
     n_read = shape.n_rows if shape.n_read is None else shape.n_read
     beyond = max(reading, busy, on_rows + waiting) - on_rows - waiting
@@ -85,7 +85,7 @@ def seconds(shape: Shape, parts: Parts) -> dict[str, float]:
 
 
 def hops(shape: Shape) -> float:
-    """How often the bytes of centres or sums are sent one after the other in an inner iteration."""
+    """How often centres or sums are sent one after the other in an inner iteration."""
     if shape.width <= FAN_IN:  # two stages to the scheduler and to each worker, sums from each
         return 2 * (1 + shape.width) + shape.width
     # Centres go from worker to worker, twice as many having them each time; sums come up a tree.
@@ -93,7 +93,7 @@ def hops(shape: Shape) -> float:
 
 
 def draw(found: dict[str, Any], path: Path) -> None:
-    """Measured runs beside what the model says, and what it says of far more workers."""
+    """Measured runs beside the model, and the model for many more workers."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -103,10 +103,10 @@ def draw(found: dict[str, Any], path: Path) -> None:
     names = [f"{run['width']} x {run['size']:,}" for run in found["runs"]]
     places = range(len(names))
     left.bar([p - 0.2 for p in places], [run["seconds"] for run in found["runs"]], 0.4, label="measured")
-    left.bar([p + 0.2 for p in places], [run["model"] for run in found["runs"]], 0.4, label="from its parts")
+    left.bar([p + 0.2 for p in places], [run["model"] for run in found["runs"]], 0.4, label="model")
     left.set_xticks(list(places), names)
     highest = max(max(run["seconds"], run["model"]) for run in found["runs"])
-    left.set(xlabel="workers x rows of a chunk", ylabel="seconds", title=f"{found['rows']:,} rows")
+    left.set(xlabel="workers x rows per chunk", ylabel="seconds", title=f"{found['rows']:,} rows")
     left.set_ylim(0, 1.2 * highest)  # room for the legend
     left.legend(frameon=False, loc="upper center", ncols=2)
     bottom = [0.0] * len(found["far"])
@@ -115,6 +115,6 @@ def draw(found: dict[str, Any], path: Path) -> None:
         heights = [one["parts"][part] / 3600 for one in found["far"]]
         right.bar(across, heights, bottom=bottom, label=part)
         bottom = [a + b for a, b in zip(bottom, heights, strict=True)]
-    right.set(xlabel="workers x rows of a chunk", ylabel="hours", title="the model, 10 billion rows")
+    right.set(xlabel="workers x rows per chunk", ylabel="hours", title="the model, 10 billion rows")
     right.legend(frameon=False, fontsize="small")
     figure.savefig(path)

@@ -1,4 +1,4 @@
-"""Views and their true classes, and the folder in which the measured processes find them."""
+"""Views and their true classes, and the folder that passes them to the measured processes."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def save(folder: Path, data: Data) -> None:
 
 
 def load(folder: Path, n_rows: int | None = None) -> Data:
-    """Read into ordinary memory: pages of a mapped file would blur what a method needs itself."""
+    """Read into ordinary memory: pages of a mapped file would be counted as a method's own."""
     views: list[Any] = []
     while True:
         stem = folder / f"view{len(views)}"

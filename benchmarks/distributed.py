@@ -1,9 +1,8 @@
-"""`python -m benchmarks.distributed`: a fit by Dask workers beside the local engine, and what it is made of.
+"""`python -m benchmarks.distributed`: a fit by Dask workers compared with the local engine, and its parts.
 
-Makes Parquet files of 92,457 x (512, 2000, 1000) in a temporary folder (a tenth of the rows without
---full). The local engine with 2 threads, 2 workers of 1 thread and the parts of the cost model take
-turns on them; the model is asked for the runs that were measured, and for runs that nobody could
-measure here.
+Writes Parquet files of 92,457 x (512, 2000, 1000) to a temporary folder (a tenth of the rows without
+--full). The local engine with 2 threads, 2 workers of 1 thread and the parts of the cost model are
+measured on them in turn; the model predicts the measured runs, and runs too large to measure.
 """
 
 from __future__ import annotations
@@ -20,17 +19,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks import cost, machine, made, parts
-from benchmarks.parts import timed
+from benchmarks.measure import timed
 
 WIDTHS, N_CLUSTERS, ROWS = (512, 2000, 1000), 31, 92_457
 FULL_SIZE = 15_410  # rows of a chunk: three rounds of two workers
-BOUND = 1.25  # most times the seconds of the local engine
+BOUND = 1.25  # times the seconds of the local engine, at most
 FAR_ROWS = 10_000_000_000
 PROCESSORS = 2  # which the two workers and the driver share
 
 
-# Memory that a process once had is kept by it: where the host of a virtual machine takes back what is
-# free, having it again takes seconds a gigabyte, now in one run and now in another.
+# Processes keep the memory they once had: on a virtual machine whose host reclaims free memory, getting
+# it back takes seconds per gigabyte, in some runs and not in others.
 KEPT = {
     "ARROW_DEFAULT_MEMORY_POOL": "system",
     "MALLOC_MMAP_MAX_": "0",
@@ -84,7 +83,7 @@ def estimator(size: int, **more: Any) -> Any:
 
 
 def measure(folder: Path, n_rows: int, size: int, n_runs: int) -> dict[str, Any]:
-    """Least of several, runs and parts taking turns: both see the machine when it is quick."""
+    """The least of several; runs and parts alternate, so that both see the machine at its fastest."""
     import viewpass as vp
     from viewpass.engine.dask.worker_pool import local_client
 
@@ -93,24 +92,24 @@ def measure(folder: Path, n_rows: int, size: int, n_runs: int) -> dict[str, Any]
     took: dict[Any, list[Run]] = {plan: [] for plan in plans}
     measured = []
     with local_client(2) as client:
-        vp.dask.fit(estimator(size), vp.scan(folder), client=client, n_workers=2)  # compile, import
+        vp.dask.fit(estimator(size), vp.scan(folder), client=client, n_workers=2)  # imports
         estimator(2 * size, n_threads=2).fit(vp.scan(folder))
         for _ in range(n_runs):
             local.append(timed(lambda: estimator(2 * size, n_threads=2).fit(vp.scan(folder)))[0])
             for plan in plans:
                 took[plan].append(run(client, folder, *plan))
             measured.append(parts.measure(client, folder, size, N_CLUSTERS))
-    # Of differences between askings the least would be nothing.
+    # The least of the differences between requests would be 0.
     on_rows, asking = np.split(np.array(measured), [parts.ON_ROWS], axis=1)
     least = cost.Parts(*np.min(on_rows, axis=0), *np.median(asking, axis=0))
     runs = []
     for plan in plans:
         best = min(took[plan])
         shape = shaped(n_rows, size, *plan, best, least)
-        told = {"start": best.start, **cost.seconds(shape, least)}
-        one = {"width": plan[0], "size": plan[1], "seconds": best.seconds, "model": sum(told.values())}
+        by_part = {"start": best.start, **cost.seconds(shape, least)}
+        one = {"width": plan[0], "size": plan[1], "seconds": best.seconds, "model": sum(by_part.values())}
         runs.append(
-            {**one, "parts": told, "n_iter": shape.n_iter, "all": [each.seconds for each in took[plan]]}
+            {**one, "parts": by_part, "n_iter": shape.n_iter, "all": [each.seconds for each in took[plan]]}
         )
     return {
         "rows": n_rows,
@@ -133,7 +132,7 @@ class Run(NamedTuple):
 
 
 def run(client: Any, folder: Path, width: int, size: int) -> Run:
-    """A fit, with a look at the watch when its start is made."""
+    """A fit; the time at which its start is complete is noted."""
     import viewpass as vp
     from viewpass.engine.dask.driver import Driver
 
@@ -155,7 +154,7 @@ def run(client: Any, folder: Path, width: int, size: int) -> Run:
 
 
 def shaped(n_rows: int, n_group: int, width: int, size: int, done: Run, measured: cost.Parts) -> cost.Shape:
-    """What is left of a run after its start, which one of two workers makes."""
+    """What is left of a run after its start, which one of the two workers computes."""
     first = min(width * size, n_rows)
     rest = n_rows - first
     n_rounds = max(-(-rest // (width * size)), 1)
@@ -173,7 +172,7 @@ def shaped(n_rows: int, n_group: int, width: int, size: int, done: Run, measured
 
 
 def far(width: int, size: int, measured: cost.Parts) -> dict[str, Any]:
-    """What the model says of ten billion rows; a round has six inner iterations."""
+    """The model for ten billion rows, with six inner iterations per round."""
     shape = cost.Shape(FAR_ROWS, size, width, N_CLUSTERS, sum(WIDTHS), 6.0)
     return {"width": width, "size": size, "rounds": shape.n_rounds, "parts": cost.seconds(shape, measured)}
 
@@ -185,7 +184,7 @@ def text(found: dict[str, Any]) -> str:
         f"local, 2 threads: {found['local']:.2f} s; 2 workers of 1 thread: "
         f"{found['runs'][0]['seconds']:.2f} s; ratio {found['ratio']:.2f} (at most {BOUND}).",
         "",
-        "| workers x rows of a chunk | measured s | model s | off by |",
+        "| workers x rows per chunk | measured s | model s | off by |",
         "|---|---:|---:|---:|",
     ]
     for run in found["runs"]:
@@ -196,10 +195,10 @@ def text(found: dict[str, Any]) -> str:
     lines += ["", "| 10 billion rows: workers x chunk | rounds | hours | of it on rows | latency | traffic |"]
     lines += ["|---|---:|---:|---:|---:|---:|"]
     for one in found["far"]:
-        told = one["parts"]
-        whole = sum(told.values())
-        rows = sum(told[name] for name in ("reading", "assigning", "reassigning", "labels"))
-        shares = [rows / whole, told["latency"] / whole, told["traffic"] / whole]
+        by_part = one["parts"]
+        whole = sum(by_part.values())
+        rows = sum(by_part[name] for name in ("reading", "distance pass", "reassigning", "labels"))
+        shares = [rows / whole, by_part["latency"] / whole, by_part["traffic"] / whole]
         across = " | ".join(f"{share:.0%}" for share in shares)
         lines.append(
             f"| {one['width']:,} x {one['size']:,} | {one['rounds']:,} | {whole / 3600:.1f} | {across} |"
@@ -215,9 +214,9 @@ def text(found: dict[str, Any]) -> str:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.distributed", description=__doc__)
-    parser.add_argument("--full", action="store_true", help="all rows, instead of a tenth")
-    parser.add_argument("--runs", type=int, default=3, help="the least of so many counts")
-    parser.add_argument("--folder", type=Path, help="keep the files here, or take those that are here")
+    parser.add_argument("--full", action="store_true", help="all rows instead of a tenth")
+    parser.add_argument("--runs", type=int, default=3, help="number of runs; the fastest counts")
+    parser.add_argument("--folder", type=Path, help="folder to keep the files in, or with files to use")
     parser.add_argument("--out", type=Path, default=Path("out/bench"))
     return parser.parse_args()
 

@@ -1,4 +1,4 @@
-"""Charts where they can be drawn: matplotlib is an extra."""
+"""Draws charts if matplotlib, an extra, is installed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def draw_if_possible(chart: str, found: Any, folder: Path) -> None:
-    """Let the module of that name draw what was found, or say why there is no chart."""
+    """Let the named module draw the results, or print why there is no chart."""
     try:
         module = import_module(chart)
     except ImportError:

@@ -1,6 +1,6 @@
-"""`python -m benchmarks.files`: a table larger than memory, read, clustered and labelled from Parquet files.
+"""`python -m benchmarks.files`: reads, clusters and labels a table larger than memory from Parquet files.
 
-Makes the files in a temporary folder, then runs each job in a process of its own, in turn: PyArrow
+Writes the files to a temporary folder, then runs each job in a process of its own, in turn: PyArrow
 alone reading the same columns into record batches (file by file, and as a data set), `fit` and
 `predict`, and the same two as the commands do them, into files.
 """
@@ -33,7 +33,7 @@ BARS = {
     "viewpass fit": 1 / 0.7,
     "predict": 1.3,
     "viewpass predict": 1.3,
-}  # most times the seconds of the quicker plain scan
+}  # times the seconds of the faster plain scan, at most
 MOST_MB = 600
 
 
@@ -58,7 +58,7 @@ def main() -> int:
 
 
 def write(folder: Path, n_rows: int, kind: str, seed: int = 0) -> None:
-    """Rows around 20 centres, a null in place of 30 % of the lists of each view."""
+    """Rows around 20 centres, with 30 % of the lists of each view null."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -94,11 +94,11 @@ def _made(start: int, n_rows: int, centres: dict[str, Any], kind: str, rng: np.r
     return pa.table(columns)
 
 
-# ---- what a process does
+# ---- jobs
 
 
 def scan_files(folder: Path) -> dict[str, Any]:
-    """PyArrow, file by file, as it reads without being told anything."""
+    """PyArrow, file by file, with its defaults."""
     import pyarrow.parquet as pq
 
     def work() -> int:
@@ -192,7 +192,7 @@ def _model() -> Any:
 
 
 def _tiny(folder: Path) -> None:
-    """Load what a first call loads or compiles."""
+    """Load what a first call loads."""
     import pyarrow.parquet as pq
 
     import viewpass as vp
@@ -203,7 +203,7 @@ def _tiny(folder: Path) -> None:
 
 
 def _measured(work: Callable[[], int]) -> dict[str, Any]:
-    """Seconds, and the memory held: the most, and how much more than a tenth of the way in."""
+    """Seconds, peak memory, and the growth of memory after the first tenth of the time."""
     held: list[tuple[float, int]] = []
     ended = threading.Event()
 
@@ -228,11 +228,11 @@ def _measured(work: Callable[[], int]) -> dict[str, Any]:
     }
 
 
-# ---- what comes of it
+# ---- results
 
 
 def summary(runs: list[dict[str, Any]], n_bytes: int, kind: str) -> dict[str, Any]:
-    """The least seconds of each job, the most memory, and how that stands to the bars."""
+    """The least seconds and the most memory of each job, and whether the targets are met."""
     jobs = {
         job: {
             "seconds": min(run[job]["seconds"] for run in runs),
@@ -288,10 +288,10 @@ def _run(job: str, folder: Path) -> dict[str, Any]:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.files", description=__doc__)
     parser.add_argument("--full", action="store_true", help=f"{FULL:,} rows instead of {QUICK:,}")
-    parser.add_argument("--rows", type=int, help="so many rows")
-    parser.add_argument("--kind", choices=("list", "fixed"), default="list", help="of the columns")
-    parser.add_argument("--runs", type=int, default=3, help="the least of so many counts")
-    parser.add_argument("--folder", type=Path, help="files that were written before, which are kept")
+    parser.add_argument("--rows", type=int, help="number of rows")
+    parser.add_argument("--kind", choices=("list", "fixed"), default="list", help="type of the columns")
+    parser.add_argument("--runs", type=int, default=3, help="number of runs; the fastest counts")
+    parser.add_argument("--folder", type=Path, help="folder with files written before, which are kept")
     parser.add_argument("--out", type=Path, help="write files.json and files.md there")
     parser.add_argument("--job", choices=list(JOBS), help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -1,4 +1,4 @@
-"""Facts about the machine and the libraries; no names of hosts or folders."""
+"""Facts about the machine and the libraries, without names of hosts or folders."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def facts() -> dict[str, Any]:
         "processor": _processor(),
         "cores": _cores(),
         "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
-        "load": os.getloadavg()[0],  # at the start: above 0, others are at work too
+        "load": os.getloadavg()[0],  # at the start; above 0 where the machine is busy
         "system": platform.system(),
         "python": platform.python_version(),
         "libraries": {name: _version(name) for name in LIBRARIES},

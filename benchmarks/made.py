@@ -1,4 +1,4 @@
-"""Made data of a known shape: clouds around centres, and texts with topics. Seeded."""
+"""Generated data of a known shape: clouds around centres, and texts with topics. Seeded."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import scipy.sparse
 from benchmarks.data import Data
 from viewpass.evaluate import remove_per_view
 
-BLOCK = 4096  # rows made together
+BLOCK = 4096  # rows generated at a time
 
-# Texts: what is drawn, and what is left of it.
+# Texts.
 OWN_SHARE = 0.2  # of the words of a text, from its topic's own vocabulary
 ZIPF_SHIFT = 2.7
 LENGTH_SHAPE = 4.0  # of the gamma distribution of the lengths: most near the mean, some much longer
@@ -61,7 +61,7 @@ def _texts(
 ) -> scipy.sparse.csr_array:
     frequency = 1.0 / (np.arange(width) + ZIPF_SHIFT)
     cumulated = np.cumsum(frequency / frequency.sum())
-    # The rank of a word decides how common it is; where its column stands is another matter.
+    # The rank of a word decides how common it is; its column is random.
     vocabularies = [rng.permutation(width).astype(np.int32) for _ in range(1 + n_classes)]
     n_words = _words_for(nonzeros, cumulated, vocabularies)
     blocks = []
@@ -91,7 +91,7 @@ def _draw(
 
 
 def _words_for(nonzeros: int, cumulated: np.ndarray, vocabularies: list[np.ndarray]) -> float:
-    """The mean length at which texts have about so many different words, tried on one topic."""
+    """The mean length at which texts have about `nonzeros` different words, estimated on one topic."""
     rng = np.random.default_rng(0)
     n_tries, n_words = 200, float(nonzeros)
     for _ in range(6):

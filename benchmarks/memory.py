@@ -1,8 +1,8 @@
-"""The most memory a process held while something ran.
+"""Peak memory of a process while something runs.
 
-Linux can set a process's peak back to what it holds now (5 into clear_refs), so the peak of one fit
-is exact and nothing has to sample beside it. Elsewhere the peak of the whole life is all there is,
-and growth beyond it all that is seen.
+Linux can reset a process's peak to what it holds now (5 into clear_refs), so the peak of one fit is
+exact without sampling. Elsewhere only the peak since the start of the process is known, and growth
+beyond it.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import sys
 from pathlib import Path
 
 
-def settled() -> int:
-    """Bytes held now, after free heap has gone back to the system; the peak is forgotten."""
+def trimmed() -> int:
+    """Bytes held now, after free heap was returned to the system; the peak is reset."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
     with contextlib.suppress(OSError):
@@ -29,7 +29,7 @@ def held() -> int:
 
 
 def peak() -> int:
-    """The most bytes held since."""
+    """The most bytes held since `trimmed`."""
     return _status("VmHWM")
 
 

@@ -1,7 +1,7 @@
-"""The peers: what each is given, how it is called, and where its labels are.
+"""The peers of the speed benchmarks: their input, how each is called, and where its labels are.
 
 All get rows of unit length, as viewpass makes them itself. What is done to prepare the data for a
-peer is timed apart from its fit; the memory of the prepared copy is counted.
+peer is timed separately from its fit; the memory of the prepared copy is counted.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ALPHA = 0.1  # iMML's own default, 10, pulls the centres of chunks of 50 rows to
 
 
 class Peer(Protocol):
-    """A method beside ours; `fit` is what is timed."""
+    """A method to compare with; `fit` is timed."""
 
     name: str
     takes_sparse: bool
@@ -53,12 +53,12 @@ class Imml:
 
 
 class MiniBatch:
-    """scikit-learn's MiniBatchKMeans, fed the same chunks, of all views side by side."""
+    """scikit-learn's MiniBatchKMeans, on the same chunks of the concatenated views."""
 
     name, takes_sparse, slow = "MiniBatchKMeans", True, False
 
     def prepare(self, views: list[Any]) -> Any:
-        return side_by_side(views)
+        return concatenated(views)
 
     def fit(self, prepared: Any, settings: dict[str, Any], n_threads: int) -> Any:
         from sklearn.cluster import MiniBatchKMeans
@@ -77,12 +77,12 @@ class MiniBatch:
 
 
 class Faiss:
-    """FAISS Kmeans, all rows, one iteration a pass. The search for labels afterwards is not timed."""
+    """FAISS Kmeans on all rows, one iteration per pass. The search for labels afterwards is not timed."""
 
     name, takes_sparse, slow = "FAISS Kmeans", False, False
 
     def prepare(self, views: list[Any]) -> Any:
-        return side_by_side(views)
+        return concatenated(views)
 
     def fit(self, prepared: Any, settings: dict[str, Any], n_threads: int) -> Any:
         import faiss
@@ -112,8 +112,8 @@ def unit(view: Any) -> Any:
     return view / np.sqrt(np.einsum("ij,ij->i", view, view))[:, np.newaxis]
 
 
-def side_by_side(views: list[Any]) -> Any:
-    """All views as one matrix. Absent rows: the view's mean; zeros in sparse ones, to keep them so."""
+def concatenated(views: list[Any]) -> Any:
+    """All views as one matrix. Absent rows get the view's mean, or zeros in sparse views."""
     if scipy.sparse.issparse(views[0]):
         return scipy.sparse.csr_array(scipy.sparse.hstack([unit(view) for view in views], format="csr"))
     ends = np.cumsum([view.shape[1] for view in views])

@@ -1,4 +1,4 @@
-"""Go through the plan: make a workload's data, measure every method on it, remove it."""
+"""Runs the benchmarks: makes a workload's data, measures every method on it, removes it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks import anchors, first, scaling
 from benchmarks.child import FailedError, start
 from benchmarks.data import Data, save
-from benchmarks.ours import NOTHING_SET, STARTS, warmup_rows
+from benchmarks.ours import DEFAULT, METHODS, warmup_rows
 from benchmarks.peers import PEERS, Peer
 from benchmarks.real import NoDataError
 from benchmarks.workloads import Workload
@@ -22,13 +22,15 @@ from viewpass.evaluate import nmi
 
 Row = dict[str, Any]
 
+ONE_PASS = "one distance pass"
+
 THREADED = ("youtube, easy", "many")  # measured on one thread too
-SPARE_BYTES = 50 << 20  # of the memory allowed
+SPARE_BYTES = 50 << 20  # part of the memory allowed
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How much of everything."""
+    """How much to measure."""
 
     share: float
     threads: int
@@ -39,7 +41,7 @@ class Effort:
         return self.share == 1
 
     @property
-    def patience(self) -> float:
+    def time_limit(self) -> float:
         """Seconds after which a method is not run again."""
         return 120 if self.full else 3
 
@@ -58,11 +60,11 @@ class Case:
         """Measure in another process."""
         settings = {name: self.about[name] for name in ("n_clusters", "chunk_size", "n_passes")}
         job = {"kind": kind, "method": method, "rows": rows, "folder": str(self.folder)}
-        return ask({**job, "settings": settings, "patience": self.effort.patience}, self.effort)
+        return ask({**job, "settings": settings, "time_limit": self.effort.time_limit}, self.effort)
 
 
 def measure_workload(workload: Workload, effort: Effort) -> tuple[list[Row], list[Row]]:
-    """The rows of the table for one workload, and what a second thread brings."""
+    """The table rows of one workload, and the gain of a second thread."""
     print(f"{workload.name}: making the data", file=sys.stderr, flush=True)
     try:
         data = workload.make(workload.rows(effort.share))
@@ -86,18 +88,13 @@ def measure_scaling(effort: Effort) -> dict[str, Any]:
 
 
 def measure_first_call(effort: Effort) -> list[Row]:
-    """For each kind of data: a process that must compile everything, then one that need not."""
-    rows = []
-    for kind in first.KINDS:
-        job = {"kind": "first", "method": f"first call, {kind}", "data": kind}
-        with tempfile.TemporaryDirectory(prefix="viewpass-bench-") as cache:
-            cold, warm = (ask(job, effort, {"NUMBA_CACHE_DIR": cache}) for _ in range(2))
-        rows.append({"data": kind, "nothing cached": cold, "cache warm": warm})
-    return rows
+    """Import, first fit and later fits in a new process, for each kind of data."""
+    jobs = ({"kind": "first", "method": f"first call, {kind}", "data": kind} for kind in first.KINDS)
+    return [{"data": job["data"], **ask(job, effort)} for job in jobs]
 
 
 def measure_anchors(effort: Effort) -> list[Row]:
-    """For each number of anchors: one distance pass with so many centres, and fits beside it."""
+    """For each number of anchors: a distance pass to as many centres, and fits."""
     rows = []
     for number in anchors.NUMBERS:
         job = {"kind": "anchors", "method": f"{number:,} anchors", "anchors": number}
@@ -107,65 +104,64 @@ def measure_anchors(effort: Effort) -> list[Row]:
             continue
         for name, numbers in found["found"].items():
             least = min(numbers["fits"])
-            row = {"anchors": number, "what": name, "look": found["look"], "seconds": least, **numbers}
-            rows.append({**row, "ratio": least / found["look"], "cut_seconds": min(numbers["cuts"])})
+            row = {"anchors": number, "what": name, "pass": found["pass"], "seconds": least, **numbers}
+            rows.append({**row, "ratio": least / found["pass"], "cut_seconds": min(numbers["cuts"])})
     return rows
 
 
-def ask(job: dict[str, Any], effort: Effort, environment: dict[str, str] | None = None) -> dict[str, Any]:
+def ask(job: dict[str, Any], effort: Effort) -> dict[str, Any]:
     """The answer of another process; {"failed": why} if it had none."""
     print(f"  {job['method']}", file=sys.stderr, flush=True)
     try:
-        return start({**job, "threads": effort.threads, "runs": effort.runs}, environment)
+        return start({**job, "threads": effort.threads, "runs": effort.runs})
     except FailedError as problem:
         return {"failed": str(problem)}
 
 
 def _rows(case: Case) -> Iterator[Row]:
-    found = case.ask("yardsticks", "one distance pass")
+    found = case.ask("yardsticks", ONE_PASS)
     if "failed" in found:
-        yield {"method": "one distance pass", **found}
+        yield {"method": ONE_PASS, **found}
         return
     ours = case.ask("viewpass", "viewpass")
-    rounds = [] if "failed" in ours else [each for start in STARTS for each in ours[start]["rounds"]]
-    beside = [each[when] for each in rounds for when in ("look_before", "look_after")]
-    look, read = min(*found["look_seconds"], *beside), min(found["read_seconds"])
-    yield {"method": "read the bytes", "seconds": read, "ratio": read / look}
-    yield {"method": "one distance pass", "seconds": look, "ratio": 1.0, "bytes_above": found["bytes_above"]}
-    for method in STARTS:
+    rounds = [] if "failed" in ours else [each for method in METHODS for each in ours[method]["rounds"]]
+    beside = [each[when] for each in rounds for when in ("pass_before", "pass_after")]
+    one_pass, read = min(*found["pass_seconds"], *beside), min(found["read_seconds"])
+    yield {"method": "read the bytes", "seconds": read, "ratio": read / one_pass}
+    yield {"method": ONE_PASS, "seconds": one_pass, "ratio": 1.0, "bytes_above": found["bytes_above"]}
+    for method in METHODS:
         yield {"method": method, **(ours if "failed" in ours else _ours(case, method, ours[method]))}
     for peer in PEERS.values():
-        yield {"method": peer.name, **_peer(case, peer, look)}
+        yield {"method": peer.name, **_peer(case, peer, one_pass)}
 
 
 def _ours(case: Case, method: str, found: Row) -> Row:
     rounds = found["rounds"]
     seconds = min(each["fit"] for each in rounds)
-    looks = [min(each["look_before"], each["look_after"]) for each in rounds]
-    return {
+    passes = [min(each["pass_before"], each["pass_after"]) for each in rounds]
+    row = {
         "seconds": seconds,
-        # Least over least: where others use the machine too, the best ratio within one round is that
-        # of the round whose looks were disturbed most.
-        "ratio": seconds / min(looks),
-        "ratios_within_rounds": [each["fit"] / look for each, look in zip(rounds, looks, strict=True)],
+        # Least over least: on a busy machine, the best ratio within one round is that of the round
+        # whose distance passes were disturbed most.
+        "ratio": seconds / min(passes),
+        "ratios_within_rounds": [each["fit"] / one for each, one in zip(rounds, passes, strict=True)],
         "labels_seconds": min(each["fit_with_labels"] for each in rounds) - seconds,
         "nmi": nmi(case.classes, found.pop("labels")),
-        **_allowed(case, method),
         **found,
     }
+    if method != DEFAULT:  # no target is set for the memory of anchors
+        row["bytes_allowed"] = _allowed(case.about, warmup_rows(method, case.workload.n_clusters))
+    return row
 
 
-def _allowed(case: Case, method: str) -> Row:
-    """Bound on memory without anchors: three chunks, the warm-up, four states, and 50 MB."""
-    if method == NOTHING_SET:
-        return {}
-    about, warmup = case.about, warmup_rows(method, case.workload.n_clusters)
+def _allowed(about: Row, warmup: int) -> int:
+    """Three chunks, the warm-up, four states, and 50 MB."""
     n_rows = 3 * min(about["chunk_size"], about["rows"]) + min(warmup, about["rows"])
     state = 8 * about["n_clusters"] * sum(about["widths"])
-    return {"bytes_allowed": int(n_rows * about["data_bytes"] / about["rows"]) + 4 * state + SPARE_BYTES}
+    return int(n_rows * about["data_bytes"] / about["rows"]) + 4 * state + SPARE_BYTES
 
 
-def _peer(case: Case, peer: Peer, look: float) -> Row:
+def _peer(case: Case, peer: Peer, one_pass: float) -> Row:
     workload, n_rows = case.workload, case.about["rows"]
     if workload.sparse and not peer.takes_sparse:
         return {"note": "takes no sparse data"}
@@ -181,7 +177,7 @@ def _peer(case: Case, peer: Peer, look: float) -> Row:
     seconds = min(found["runs"]) * times
     row = {
         "seconds": seconds,
-        "ratio": seconds / look,
+        "ratio": seconds / one_pass,
         "prepare_seconds": found["prepare_seconds"] * times,
         "bytes_above": int(found["bytes_above"] * times),
         "nmi": nmi(case.classes[:n_read], found["labels"]),

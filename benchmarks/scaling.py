@@ -1,4 +1,4 @@
-"""How the time grows: ten times the rows, twice the clusters, twice the columns; in one process."""
+"""How the time grows with ten times the rows, twice the clusters or twice the columns; in one process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks import made, ours
 from benchmarks.data import Data
-from benchmarks.look import Look
+from benchmarks.distance_pass import DistancePass
 from benchmarks.measure import Job, Numbers, timed
 
 FULL_ROWS, QUICK_ROWS = 100_000, 20_000
@@ -17,11 +17,11 @@ WIDTHS = (256, 128)
 
 
 def scaling(job: Job) -> Numbers:
-    """Seconds of the base case and of each larger one, ours and one distance pass, in turn."""
+    """Seconds of viewpass and of one distance pass, for the base case and each larger one, in turn."""
     n_rows, n_threads = job["rows"], job["threads"]
     cases = _cases(n_rows)
-    looks = {name: Look(views, n_clusters, CHUNK, 1) for name, (views, n_clusters) in cases.items()}
-    spent: dict[str, dict[str, list[float]]] = {name: {"ours": [], "look": []} for name in cases}
+    passes = {name: DistancePass(views, n_clusters, CHUNK, 1) for name, (views, n_clusters) in cases.items()}
+    spent: dict[str, dict[str, list[float]]] = {name: {"ours": [], "pass": []} for name in cases}
     for views, n_clusters in cases.values():
         few = [view[: 3 * CHUNK] for view in views]
         ours.fit(few, _settings(n_clusters), ours.PUBLISHED, n_threads)
@@ -30,10 +30,10 @@ def scaling(job: Job) -> Numbers:
             settings = _settings(n_clusters)
             seconds, _ = timed(lambda v=views, s=settings: ours.fit(v, s, ours.PUBLISHED, n_threads))
             spent[name]["ours"].append(seconds)
-            spent[name]["look"].append(timed(looks[name])[0])
+            spent[name]["pass"].append(timed(passes[name])[0])
     least = {name: {what: min(taken) for what, taken in each.items()} for name, each in spent.items()}
     growth = {
-        name: {what: least[name][what] / least["base"][what] for what in ("ours", "look")}
+        name: {what: least[name][what] / least["base"][what] for what in ("ours", "pass")}
         for name in cases
         if name != "base"
     }

@@ -1,4 +1,4 @@
-"""What was measured as text: tables in Markdown, aligned so that they read well as they are."""
+"""Writes the measurements as Markdown tables, aligned to be readable as plain text."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from benchmarks.bars import MEBIBYTE, bars
 
 BUSY = 0.3
 NOTES = """\
-Seconds: least of the runs, each method in a process of its own (the settings of viewpass in turn).
-"x distance pass": seconds over those of one distance pass; for viewpass the least of the passes done before
-and after each of its fits, in the same process. MB: peak of the resident memory above what the process
-held with the data loaded and a tiny fit done; for peers with their prepared copy of the data. labels_:
-seconds more for `labels_`. prepare: seconds to scale, impute and join the data for a peer, NOT counted
-in its seconds; viewpass takes the data as it is, and all it does counts. FAISS's search for labels does
-not count either. NMI: of the stream's labels, against the classes. Absent views of sparse data are zeros
-for MiniBatchKMeans. ~: measured on fewer rows (given in brackets) and scaled linearly."""
+Seconds: least of the runs, each method in a process of its own (those of viewpass in one, in turn).
+"x pass": seconds over those of one distance pass; for viewpass the least of the distance passes before
+and after each of its fits, in the same process. "default settings": OPIMC with the number of clusters,
+chunk size and passes of the workload and nothing else set. MB: peak resident memory above what the
+process held with the data loaded and a tiny fit done; for peers with their prepared copy of the data.
+labels_: additional seconds for `labels_`. prepare: seconds to scale, impute and join the data for a peer,
+NOT included in its seconds; viewpass takes the data as it is, and everything it does is included. FAISS's
+search for labels is not included either. NMI: of the stream's labels, against the classes. Absent views of
+sparse data are zeros for MiniBatchKMeans. ~: measured on fewer rows (in brackets) and scaled linearly."""
 
 
 def text(found: dict[str, Any]) -> str:
@@ -37,7 +38,7 @@ def text(found: dict[str, Any]) -> str:
 
 
 def grid(head: Sequence[str], lines: Iterable[Sequence[str]], left: int = 1) -> str:
-    """A Markdown table; the first `left` columns start on the left, the others are numbers."""
+    """A Markdown table; the first `left` columns are left-aligned, the others right-aligned."""
     cells = [list(head), *(list(line) for line in lines)]
     widths = [max(len(line[i]) for line in cells) for i in range(len(head))]
     rule = ["-" * width if i < left else "-" * (width - 1) + ":" for i, width in enumerate(widths)]
@@ -65,7 +66,7 @@ def short(value: float | None) -> str:
 def _heading(found: dict[str, Any]) -> str:
     facts, size = found["machine"], "full size" if found["share"] == 1 else f"{found['share']:g} of the rows"
     versions = ", ".join(f"{name} {number}" for name, number in facts["libraries"].items() if number)
-    busy = f"; load of others at the start: {facts['load']:.1f}" if facts["load"] >= BUSY else ""
+    busy = f"; load of other work at the start: {facts['load']:.1f}" if facts["load"] >= BUSY else ""
     return (
         f"{size}, {found['n_threads']} threads, least of {found['runs']} runs{busy}\n"
         f"{facts['processor']}, {facts['cores']} cores; Python {facts['python']}, {versions}"
@@ -73,7 +74,7 @@ def _heading(found: dict[str, Any]) -> str:
 
 
 def _methods(rows: list[dict[str, Any]]) -> str:
-    head = ("workload", "method", "seconds", "x distance pass", "MB", "NMI", "labels_", "prepare")
+    head = ("workload", "method", "seconds", "x pass", "MB", "NMI", "labels_", "prepare")
     lines, last = [], None
     for row in rows:
         workload = "" if row["workload"] == last else row["workload"]
@@ -117,20 +118,18 @@ def _threads(rows: list[dict[str, Any]]) -> str:
 def _scaling(found: dict[str, Any]) -> str:
     if "failed" in found:
         return f"scaling failed: {found['failed']}"
-    lines = [(what, short(times["ours"]), short(times["look"])) for what, times in found["growth"].items()]
+    lines = [(what, short(times["ours"]), short(times["pass"])) for what, times in found["growth"].items()]
     return grid((f"from {found['base_rows']:,} rows", "times the time", "of one distance pass"), lines)
 
 
 def _first_call(rows: list[dict[str, Any]]) -> str:
     lines = []
     for row in rows:
-        for state in ("nothing cached", "cache warm"):
-            said = row[state]
-            if "failed" in said:
-                lines.append((f"{row['data']}, {state}: {said['failed'][:60]}", "", "", ""))
-                continue
-            later = short(min(said["later_fits"]))
-            lines.append((f"{row['data']}, {state}", short(said["import"]), short(said["first_fit"]), later))
+        if "failed" in row:
+            lines.append((f"{row['data']}: {row['failed'][:60]}", "", "", ""))
+            continue
+        seconds = (row["import"], row["first_fit"], min(row["later_fits"]))
+        lines.append((row["data"], *map(short, seconds)))
     return grid(("1,000 rows", "import s", "first fit s", "later fits s"), lines)
 
 
@@ -140,9 +139,9 @@ def _anchors(rows: list[dict[str, Any]]) -> str:
         if "failed" in row:
             lines.append((f"{row['anchors']:,}: {row['failed'][:60]}", *[""] * 6))
             continue
-        times = (row["look"], row["seconds"], row["ratio"], row["cut_seconds"])
+        times = (row["pass"], row["seconds"], row["ratio"], row["cut_seconds"])
         lines.append((f"{row['anchors']:,}", row["what"], *map(short, times), f"{row['nmi']:.3f}"))
-    head = ("mnist70k_3v, anchors", "fit", "distance pass s", "seconds", "x distance pass", "cut s", "NMI")
+    head = ("mnist70k_3v, anchors", "fit", "one distance pass s", "seconds", "x pass", "cut s", "NMI")
     return grid(head, lines, left=2)
 
 
@@ -154,5 +153,5 @@ def _bars(found: dict[str, Any]) -> str:
     ]
     if not lines:
         return ""
-    told = "" if found["share"] == 1 else " (set for the full size)"
-    return grid((f"figures to reach{told}", "measured", "bar", "met"), lines)
+    size = "" if found["share"] == 1 else " (set for the full size)"
+    return grid((f"target{size}", "measured", "bound", "met"), lines)

@@ -1,4 +1,4 @@
-"""What is measured: the workloads, their settings, and how to come by their data."""
+"""The workloads: their settings, and how to make their data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ QUICK_SHARE = 0.1  # of the rows
 
 @dataclass(frozen=True)
 class Workload:
-    """One line of the plan. `make(n_rows)` gives the data, always the same."""
+    """Data and settings of a benchmark. `make(n_rows)` returns the same data every time."""
 
     name: str
     family: str  # what --only names
@@ -24,8 +24,8 @@ class Workload:
     make: Callable[[int], Data]
     n_passes: int = 1
     sparse: bool = False
-    always_whole: bool = False  # small: the quick run has all its rows
-    slow_chunks: int | None = None  # a peer hundreds of times slower reads only so many
+    always_whole: bool = False  # small: the quick run reads all rows
+    slow_chunks: int | None = None  # chunks that a very slow peer reads
     full_only: tuple[str, ...] = ()  # peers too slow for the quick size
 
     def rows(self, share: float) -> int:

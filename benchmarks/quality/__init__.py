@@ -1,1 +1,1 @@
-"""How good the clusters are: every method on every real set, over seeds. `python -m benchmarks.quality`."""
+"""Quality benchmarks: every method on every real data set, over seeds (`python -m benchmarks.quality`)."""

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.quality`: run what is not known yet, then write tables, chart and checks."""
+"""`python -m benchmarks.quality`: runs missing cells, then writes tables, chart and checks."""
 
 from __future__ import annotations
 
@@ -40,26 +40,26 @@ def _write(found: Results, seeds: int, folder: Path) -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality", description=__doc__)
     parser.add_argument("--only", type=_names, default=list(SETS), help="sets, by name")
-    parser.add_argument("--methods", type=_names, default=list(METHODS), help="by name, or how names begin")
-    parser.add_argument("--again", type=_names, default=[], help="methods whose cells are run once more")
+    parser.add_argument("--methods", type=_names, default=list(METHODS), help="by name or prefix")
+    parser.add_argument("--again", type=_names, default=[], help="methods whose cells are run again")
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
-    parser.add_argument("--threads", type=int, default=1, help="of each process")
-    parser.add_argument("--report", action="store_true", help="run nothing, only write what is known")
+    parser.add_argument("--threads", type=int, default=1, help="threads of each process")
+    parser.add_argument("--report", action="store_true", help="run nothing, only write the report")
     parser.add_argument("--out", type=Path, default=Path("out/quality"))
-    parser.add_argument("--page", type=Path, help="a page to fill, such as docs/measured/quality.md")
+    parser.add_argument("--page", type=Path, help="page to put the tables into: docs/measured/quality.md")
     options = parser.parse_args()
-    for what, asked, known in (
+    for what, names, known in (
         ("--only", options.only, SETS),
         ("--methods", options.methods, METHODS),
         ("--again", options.again, METHODS),
     ):
-        for each in asked:
+        for each in names:
             if each not in known and (known is SETS or not chosen([each])):
-                parser.error(f"{what} knows {', '.join(known)}, not {each}")
+                parser.error(f"{what} {each}: choose from {', '.join(known)}")
     options.methods = chosen(options.methods)
     if options.seeds < 1:
-        parser.error("--seeds is 1 or more")
+        parser.error("--seeds must be 1 or more")
     return options
 
 

@@ -1,4 +1,4 @@
-"""The figures viewpass has set itself for its clusters, beside those measured."""
+"""The targets of the quality benchmarks, compared with what was measured."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FIXED = (  # set, missing, measure, at least
 
 @dataclass(frozen=True)
 class Bar:
-    """A figure that should be no lower than its bound. `seeds` is the fewest it rests on."""
+    """A measured value that should be no lower than its bound; `seeds` is the smallest number behind it."""
 
     what: str
     value: float
@@ -40,22 +40,22 @@ class Bar:
 
 
 def bars(found: Results) -> Iterator[Bar]:
-    """All bars that can be told from what was measured."""
+    """All targets for which there are measurements."""
     for name, missing, measure, bound in FIXED:
         result = found.get((name, missing, AUTO))
         if result and measure in result.figures:
             figure = result.figures[measure]
-            yield Bar(f"defaults, {name}, {missing}: {measure.upper()}", figure.mean, bound, figure.seeds)
+            yield Bar(f"auto, {name}, {missing}: {measure.upper()}", figure.mean, bound, figure.seeds)
     yield from _gains(found)
-    yield from _each(found, AUTO, OFFLINE, BELOW_OFFLINE, "defaults / IMC")
-    yield from _each(found, AUTO_QUARTER, OFFLINE, BELOW_OFFLINE_QUARTER, "defaults, warm-up a quarter / IMC")
-    yield from _each(found, START, PUBLISHED, 0.0, "default start / published, 10 passes")
+    yield from _each(found, AUTO, OFFLINE, BELOW_OFFLINE, "auto / IMC")
+    yield from _each(found, AUTO_QUARTER, OFFLINE, BELOW_OFFLINE_QUARTER, "auto, warm-up a quarter / IMC")
+    yield from _each(found, START, PUBLISHED, 0.0, "start alone / published, 10 passes")
 
 
 def _gains(found: Results) -> Iterator[Bar]:
-    """The mean over sets of what the default settings are above the offline method.
+    """The gain of "auto" over the offline method, as means over sets.
 
-    Sets no larger than the warm-up are solved offline by these as well: they are shown apart.
+    "auto" also reads sets no larger than the warm-up all at once: they are listed separately.
     """
     everything = TUNED + REPORTED
     groups = {
@@ -69,7 +69,7 @@ def _gains(found: Results) -> Iterator[Bar]:
         pairs = [pair for name in names for pair in _pairs(found, name, AUTO, OFFLINE)[:1]]
         if pairs:
             gain = float(np.mean([ours - theirs for _, ours, theirs, _ in pairs]))
-            about = f"defaults above IMC, mean of {len(pairs)} sets ({title})"
+            about = f"auto above IMC, mean of {len(pairs)} sets ({title})"
             yield Bar(about, gain, GAIN, min(seeds for *_, seeds in pairs))
 
 

@@ -1,6 +1,6 @@
-"""What is known: a line of JSON for every finished cell (set, missing, seed, method), kept for ever.
+"""Finished cells (set, missing, seed, method), one line of JSON each.
 
-A line is written when a cell is finished, so a run that was stopped goes on where it was; of two lines
+A line is written when a cell is finished, so that a stopped run continues where it was; of two lines
 for one cell the later one counts.
 """
 
@@ -16,7 +16,7 @@ Cell = dict[str, Any]
 
 
 class Key(NamedTuple):
-    """What a cell is about."""
+    """Identifies a cell."""
 
     set: str
     missing: str
@@ -47,7 +47,7 @@ class Cells:
         self.known[Key.of(cell)] = cell
 
     def forget(self, keys: Iterable[Key]) -> None:
-        """Take cells out of the file, to be run again."""
+        """Remove cells from the file, to run them again."""
         gone = set(keys) & set(self.known)
         if not gone:
             return

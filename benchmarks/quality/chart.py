@@ -1,4 +1,4 @@
-"""The chart: NMI of every method on every set, a row a set."""
+"""Draws the chart of the quality benchmarks: NMI of every method, one row per data set."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from benchmarks.quality.sets import REPORTED, SETS, TUNED
 from benchmarks.quality.summary import Result, Results
 
 INK, SOFT, FAINT = "#222222", "#666666", "#DDDDDD"
-# Told apart by all kinds of eyes (Paul Tol's vibrant scheme), and by their shapes.
-LOOKS = {
+# Colour-blind safe (Paul Tol's vibrant scheme); the markers differ as well.
+STYLES = {
     "kmeans": ("v", "#BBBBBB", 12),
     "opimc1": ("<", "#EE7733", 12),
     "opimc10": ("^", "#CC3311", 13),
@@ -32,7 +32,7 @@ ROW, HEAD, FOOT = 0.62, 2.6, 1.25  # inches
 
 
 def draw(found: Results, folder: Path) -> None:
-    """Save quality.png and quality.svg; nothing to draw, no file."""
+    """Save quality.png and quality.svg, if there is anything to draw."""
     first = {name: real.missing[0] for name, real in SETS.items()}
     measured = [each for each in found.values() if each.figures and each.missing == first[each.set]]
     halves = [
@@ -64,7 +64,7 @@ def _places(halves: list[list[str]]) -> list[tuple[float, str]]:
 
 
 def _dots(axes: Any, measured: list[Result], rows: dict[str, float]) -> None:
-    for layer, (method, (marker, colour, size)) in enumerate(LOOKS.items()):
+    for layer, (method, (marker, colour, size)) in enumerate(STYLES.items()):
         some = [each for each in measured if each.method == method]
         if some:
             axes.plot(
@@ -106,6 +106,6 @@ def _write(figure: Any, measured: list[Result]) -> None:
     about = (
         f"Mean of at most {seeds} seeds; 0.3 of each view removed (not bdgp, debian_l10n, emoji_l10n). "
         "Right is better.\nNEMO and PIMVC need all pairs of rows: sets of at most 3,100. "
-        "1/4: warm-up held to a quarter of the rows."
+        "1/4: warm-up limited to a quarter of the rows."
     )
     figure.text(0.02, 0.42 / height, about, fontsize=15, color=SOFT, va="center")

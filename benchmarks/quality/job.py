@@ -1,4 +1,4 @@
-"""One method on one set, cell after cell, in a process of its own. `python -m benchmarks.quality.job`.
+"""Runs one method on one set, cell by cell, in a process of its own (`python -m benchmarks.quality.job`).
 
 The job comes as JSON, its only argument; every finished cell is answered by a line of JSON.
 """
@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def start(job: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The finished cells of a job as they come. A process that is killed answers for the cell it was at."""
+    """Yield the finished cells of a job. If the process is killed, its current cell has failed."""
     from benchmarks.child import THREAD_SETTINGS
 
     env = {**os.environ, **dict.fromkeys(THREAD_SETTINGS, str(job["threads"]))}
@@ -46,7 +46,7 @@ def start(job: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def main() -> None:
     job = json.loads(sys.argv[1])
-    # Libraries print; the answers have standard output for themselves.
+    # Libraries may print: standard output is for the answers only.
     with os.fdopen(os.dup(1), "w") as answers, contextlib.redirect_stdout(sys.stderr):
         os.dup2(2, 1)
         _warm(job)
@@ -64,11 +64,11 @@ def _cell(job: dict[str, Any], missing: str, seed: int) -> dict[str, Any]:
 
     data, method = SETS[job["set"]].make(missing, seed), METHODS[job["method"]]
     n_clusters = len(np.unique(data.classes))
-    before = memory.settled()
+    before = memory.trimmed()
     began = time.perf_counter(), time.process_time()
     try:
         found = method.fit(data, n_clusters, seed, job["threads"])
-    except Exception as problem:  # a method's refusal is its answer
+    except Exception as problem:  # a method may refuse a set
         lines = str(problem).splitlines() or [""]
         return {"failed": f"{type(problem).__name__}: {lines[0]}"}
     ended = time.perf_counter(), time.process_time()
@@ -96,7 +96,7 @@ def _scores(data: Any, labels: Any) -> dict[str, float]:
 
 
 def _warm(job: dict[str, Any]) -> None:
-    """A fit of a few rows, so that imports and compiling count in no cell."""
+    """Fit a few rows, so that no cell includes the time of imports."""
     from benchmarks.quality.methods import METHODS
     from benchmarks.quality.sets import SETS
 

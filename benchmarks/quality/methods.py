@@ -1,11 +1,10 @@
-"""The methods: how each is set, and which labels of it count.
+"""The methods of the quality benchmarks: their settings, and which of their labels count.
 
 One fixed set of settings for all sets; none was chosen with the classes of the reported half.
 """
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,25 +20,15 @@ ALPHA = 0.1  # the same for all that have one
 CHUNK_SIZE = 2000
 SMALL_ROWS, SMALL_CHUNK = 5000, 50  # the paper's s: 50 below so many rows
 
-# A keyword OPIMC does not know may be left out where its value asks for nothing.
-NOTHING = {"scale": "unit", "n_anchors": None}
-ANCHORS: dict[str, Any] = {"scale": "auto", "n_anchors": "auto"}
-VIEWPASS: dict[str, dict[str, Any]] = {
-    "viewpass-start": NOTHING,
-    "viewpass-plain": {"scale": "auto", "n_anchors": None},
-    "viewpass-merge": {**ANCHORS, "consensus": "merge"},
-    "viewpass-graph": {**ANCHORS, "consensus": "graph"},
-    "viewpass-auto": {**ANCHORS, "consensus": "auto"},
+WITHOUT_ANCHORS: dict[str, Any] = {"scale": "unit", "n_anchors": None}
+VIEWPASS: dict[str, tuple[str, dict[str, Any]]] = {
+    "viewpass-start": ("viewpass, default start without anchors", WITHOUT_ANCHORS),
+    "viewpass-plain": ("viewpass, automatic scaling without anchors", {"n_anchors": None}),
+    "viewpass-merge": ("viewpass, merged anchors", {"consensus": "merge"}),
+    "viewpass-graph": ("viewpass, anchor graph", {"consensus": "graph"}),
+    "viewpass-auto": ("viewpass, default settings", {}),
 }
 QUARTER = "-quarter"
-TITLES = {
-    "viewpass-start": "viewpass, default start, no anchors",
-    "viewpass-auto": "viewpass, default settings",
-}
-
-
-def _title(name: str) -> str:
-    return TITLES.get(name, name.replace("-", ", "))
 
 
 @dataclass(frozen=True)
@@ -53,39 +42,27 @@ class Method:
     settings: dict[str, Any] = field(default_factory=dict)
     quarter: bool = False
 
-    def known(self) -> bool:
-        """Whether this viewpass has all that the settings ask for."""
-        return self.kind != "opimc" or self._keywords() is not None
-
     def refuses(self, real: RealSet) -> str | None:
-        """Why it does not run on this set."""
+        """Why it cannot run on this set; None if it can."""
         return peers.refuses(self.kind, real) if self.kind in peers.PEERS else None
 
     def fit(self, data: Data, n_clusters: int, seed: int, n_threads: int) -> Labels:
-        """The labels by all names the method has for them."""
+        """The labels of each attribute that has some."""
         if self.kind in peers.PEERS:
             return {"labels_": peers.PEERS[self.kind](data, n_clusters, seed)}
         common = {"n_clusters": n_clusters, "alpha": ALPHA, "random_state": seed, "n_threads": n_threads}
         if self.kind == "imc":
             return {"labels_": vp.IMC(**common, **self.settings).fit(data.views).labels_}
-        keywords = self._keywords()
-        assert keywords is not None
-        model = vp.OPIMC(**common, **self._sizes(data.n_rows, n_clusters), **keywords).fit(data.views)
+        sizes = self._sizes(data.n_rows, n_clusters)
+        model = vp.OPIMC(**common, **sizes, **self.settings).fit(data.views)
         return {"labels_": model.labels_, "stream_labels_": model.stream_labels_}
-
-    def _keywords(self) -> dict[str, Any] | None:
-        knows = inspect.signature(vp.OPIMC).parameters
-        unknown = {key: value for key, value in self.settings.items() if key not in knows}
-        if any(value != NOTHING.get(key, ...) for key, value in unknown.items()):
-            return None
-        return {key: value for key, value in self.settings.items() if key in knows}
 
     def _sizes(self, n_rows: int, n_clusters: int) -> dict[str, int]:
         if self.settings.get("init") == "random":
             return {"chunk_size": SMALL_CHUNK if n_rows < SMALL_ROWS else CHUNK_SIZE}
         if not self.quarter or same_as_whole(n_rows, n_clusters):
             return {"chunk_size": CHUNK_SIZE}
-        # The warm-up is gathered in whole chunks: larger ones would read more than the quarter.
+        # The warm-up reads whole chunks: larger ones would read more than the quarter.
         rows = max(n_rows // 4, n_clusters)
         return {"warmup": rows, "chunk_size": min(CHUNK_SIZE, rows)}
 
@@ -100,7 +77,7 @@ def same_as_whole(n_rows: int, n_clusters: int) -> bool:
 
 def _published(n_passes: int) -> Method:
     title = f"published OPIMC, {n_passes} pass{'es' if n_passes > 1 else ''}"
-    settings = {"init": "random", **NOTHING, "n_passes": n_passes}
+    settings = {"init": "random", **WITHOUT_ANCHORS, "n_passes": n_passes}
     return Method(f"opimc{n_passes}", title, "opimc", "stream_labels_", settings)
 
 
@@ -115,17 +92,17 @@ METHODS = {
         Method("pimvc", "PIMVC", "pimvc"),
         Method("nemo-standard", "NEMO, standardised", "nemo-standard"),
         Method("pimvc-standard", "PIMVC, standardised", "pimvc-standard"),
-        *(Method(name, _title(name), "opimc", settings=given) for name, given in VIEWPASS.items()),
+        *(Method(name, title, "opimc", settings=given) for name, (title, given) in VIEWPASS.items()),
         *(
-            Method(name + QUARTER, _title(name) + ", 1/4", "opimc", settings=given, quarter=True)
-            for name, given in VIEWPASS.items()
+            Method(name + QUARTER, f"{title}, 1/4", "opimc", settings=given, quarter=True)
+            for name, (title, given) in VIEWPASS.items()
         ),
     )
 }
 
 
 def chosen(patterns: list[str]) -> list[str]:
-    """Methods by name or by the beginning of their names."""
+    """Methods by name or prefix."""
     found = {
         name
         for each in patterns

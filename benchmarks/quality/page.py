@@ -1,4 +1,4 @@
-"""The page of the documentation: its words stay, the tables between its two marks are put in anew."""
+"""Replaces the tables between two marks in a page of the documentation."""
 
 from __future__ import annotations
 

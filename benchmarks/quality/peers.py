@@ -1,4 +1,4 @@
-"""The peers: iMML's PIMVC and NEMO, and k-means of the views side by side.
+"""The peers of the quality benchmarks: iMML's PIMVC and NEMO, and k-means of the concatenated views.
 
 iMML's methods keep their default settings and get float64 arrays with NaN where a view is absent, their
 rows of unit length as in iMML's guide to clustering. Both are also run with the features of dense views at
@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse
 
 from benchmarks.data import Data, observed
-from benchmarks.peers import side_by_side, unit
+from benchmarks.peers import concatenated, unit
 from benchmarks.quality.sets import RealSet
 
 PAIRS_ROWS = 3100  # matrices of rows x rows, of which these methods hold several
@@ -55,7 +55,7 @@ def kmeans(data: Data, n_clusters: int, seed: int) -> np.ndarray:
     small = data.n_rows * sum(view.shape[1] for view in views) <= DENSE_VALUES
     if small:
         views = [dense(view, np.float32) for view in views]
-    joined = side_by_side(views)
+    joined = concatenated(views)
     return np.asarray(MiniBatchKMeans(n_clusters, random_state=seed).fit_predict(joined))
 
 
@@ -78,7 +78,7 @@ def dense(view: Any, dtype: Any = np.float64) -> np.ndarray:
 
 
 def _of_seen_rows(model: Any, data: Data, prepare: Callable[[Any], np.ndarray]) -> np.ndarray:
-    """The labels of iMML's methods, which know no row without any view: -1."""
+    """Labels of iMML's methods, which do not take rows without any view: those get -1."""
     seen = np.any([observed(view) for view in data.views], axis=0)
     labels = np.full(data.n_rows, -1)
     labels[seen] = model.fit_predict([prepare(view[seen]) for view in data.views])
@@ -94,7 +94,7 @@ def _prepared(view: Any, standard: bool) -> np.ndarray:
 
 
 def _narrowed(view: np.ndarray) -> np.ndarray:
-    """A view wider than its rows are many, turned into the space its rows span.
+    """A view with more columns than rows, rotated into the space its rows span.
 
     That changes no length and no angle, which is all PIMVC sees of the rows; without it the method
     would need the eigenvectors of a matrix of columns x columns.

@@ -1,4 +1,4 @@
-"""What was measured as Markdown: a table a measure and half, then the checks."""
+"""Writes the measurements as Markdown: one table per measure and half, then the targets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TABLES = (
     ("processor_seconds", "processor seconds"),
     ("bytes_above", "MB above the data"),
 )
-WHOLE, QUARTER = "default warm-up", "warm-up held to a quarter of the rows"
+WHOLE, QUARTER = "default warm-up", "warm-up limited to a quarter of the rows"
 MEBIBYTE = 1 << 20
 
 
@@ -36,7 +36,7 @@ def text(found: Results, seeds: int) -> str:
                 if words:
                     parts += [f"## {title}, {group}, {warmup}", words]
     parts += ["## The other labels of the stream's methods", *_others(found)]
-    parts += ["## Figures to reach", _checks(list(bars(found)), seeds), *_failures(found)]
+    parts += ["## Targets", _checks(list(bars(found)), seeds), *_failures(found)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 

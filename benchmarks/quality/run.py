@@ -1,4 +1,4 @@
-"""Go through the cells that are not known yet: small sets first, of the large ones a few seeds first."""
+"""Runs the missing cells: small sets first, and a few seeds of the large ones before the rest."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchmarks.quality.methods import METHODS, same_as_whole
 from benchmarks.quality.sets import SETS
 
 LARGE_ROWS = 3000
-FIRST_SEEDS = 3  # of the large sets, before any of them goes on
+FIRST_SEEDS = 3  # of every large set, before further seeds of any
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Wanted:
     threads: int = 1
 
     def all(self) -> Iterator[Key]:
-        """All of them, whether known or not, in the order of the run."""
+        """All of them, finished or not, in the order of the run."""
         sets = sorted((SETS[name] for name in self.sets), key=lambda real: real.n_rows)
         large = [real for real in sets if real.n_rows >= LARGE_ROWS]
         first, later = range(min(FIRST_SEEDS, self.seeds)), range(FIRST_SEEDS, self.seeds)
@@ -43,7 +43,7 @@ class Wanted:
 
 
 def fill(cells: Cells, wanted: Wanted, n_jobs: int = 1) -> None:
-    """Run what is wanted and not known, so many processes at a time."""
+    """Run the wanted cells that are missing, `n_jobs` processes at a time."""
     lock = Lock()
 
     def work(todo: dict[str, Any]) -> None:
@@ -69,7 +69,7 @@ def _runs(name: str, of: str) -> bool:
     method, real = METHODS[name], SETS[of]
     if method.quarter and same_as_whole(real.n_rows, 0):
         return False  # the table takes the cells of the whole
-    return method.known() and method.refuses(real) is None
+    return method.refuses(real) is None
 
 
 def _line(cell: dict[str, Any]) -> str:

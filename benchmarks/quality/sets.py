@@ -1,4 +1,4 @@
-"""The real sets: which views, which rows lack what, in which order they come, and the two halves.
+"""The real data sets: their views, missing views, row order, and the two halves.
 
 Nothing about a method may be chosen by the classes of the half that is reported. The halves were
 fixed before anything was tuned: by name, in turn.

@@ -1,4 +1,4 @@
-"""Cells put together: mean and spread over the seeds of what a method reached on a set."""
+"""Summarises cells: mean and standard deviation over the seeds, per method and set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The compared factorisations through the doors of every estimator."""
+"""The baselines accept the same inputs as every estimator, and find planted clusters."""
 
 from __future__ import annotations
 
@@ -67,9 +67,9 @@ def test_planted_groups_are_found(make):
     assert model.labels_.dtype == np.int32
     assert model.n_rows_without_views_ == 1
     assert np.isnan(model.consensus_[11]).all()
-    told = model.predict([IMAGE, TEXT], observed=GAPS)
-    assert told[11] == -1
-    assert adjusted_rand_score(GROUP[seen], told[seen]) > 0.9
+    predicted = model.predict([IMAGE, TEXT], observed=GAPS)
+    assert predicted[11] == -1
+    assert adjusted_rand_score(GROUP[seen], predicted[seen]) > 0.9
 
 
 def test_planted_low_rank_is_recovered(make):
@@ -99,7 +99,7 @@ def test_dense_and_sparse_are_the_same(make):
     np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-12)
 
 
-def test_every_way_to_say_missing_is_the_same(make):
+def test_every_form_of_a_missing_view_gives_the_same(make):
     masked = make().fit([IMAGE, TEXT], observed=GAPS)
     for gap in (np.nan, 0.0):
         written = [np.where(GAPS[:, [v]], x, gap) for v, x in enumerate((IMAGE, TEXT))]
@@ -138,7 +138,7 @@ def test_threads_do_not_matter(make):
     same(make(n_threads=1).fit([IMAGE, TEXT]), make(n_threads=2).fit([IMAGE, TEXT]), rtol=0)
 
 
-def test_a_view_nobody_has(make):
+def test_a_view_that_no_row_has(make):
     model = make().fit([IMAGE, None, TEXT])
     assert adjusted_rand_score(GROUP, model.labels_) > 0.9
     assert model.components_[1].shape == (3, 0)
@@ -150,9 +150,10 @@ def test_negative_entries_are_clipped_with_one_warning(make):
         assert (make().fit([IMAGE - 0.05, TEXT]).components_[0] < 0).any()
         return
     spoilt = IMAGE - 0.05
-    with pytest.warns(UserWarning, match="view 'view0': negative entries were set to 0") as told:
+    with pytest.warns(UserWarning, match="view 'view0': negative entries were set to 0") as warned:
         model = make().fit([spoilt, TEXT])
-    assert len(told) == 1
+    assert len(warned) == 1
+    assert warned[0].filename == __file__
     same(make().fit([np.maximum(spoilt, 0), TEXT]), model, rtol=1e-9)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -170,11 +171,11 @@ def test_input_stays_as_it_is_and_may_change_afterwards(make):
     same(model, make().fit([IMAGE, sp.csr_array(TEXT)], observed=GAPS), rtol=0)
 
 
-def test_a_kept_model_says_the_same(make):
+def test_a_pickled_model_gives_the_same(make):
     model = make().fit([IMAGE, TEXT], observed=GAPS)
-    kept = pickle.loads(pickle.dumps(model))
-    same(kept, model, rtol=0)
-    np.testing.assert_array_equal(kept.predict([IMAGE, TEXT]), model.predict([IMAGE, TEXT]))
+    pickled = pickle.loads(pickle.dumps(model))
+    same(pickled, model, rtol=0)
+    np.testing.assert_array_equal(pickled.predict([IMAGE, TEXT]), model.predict([IMAGE, TEXT]))
     fresh = clone(model)
     assert not [name for name in vars(fresh) if name.endswith("_") or name.startswith("_")]
 
@@ -182,7 +183,10 @@ def test_a_kept_model_says_the_same(make):
 def test_grid_search(make):
     model = make(views=[6, 5])
     search = GridSearchCV(model, {"n_clusters": [2, 3]}, cv=3).fit(BOTH)
-    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    two, three = search.cv_results_["mean_test_score"]
+    assert two < three <= 0
+    assert search.best_params_ == {"n_clusters": 3}
+    assert adjusted_rand_score(GROUP, search.predict(BOTH)) > 0.9
 
 
 BAD = {
@@ -198,16 +202,16 @@ BAD = {
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_bad_data_is_refused_and_leaves_no_trace(make, what):
-    give, told = BAD[what]
+def test_bad_data_is_refused_and_changes_nothing(make, what):
+    give, message = BAD[what]
     fresh = make()
     before = dict(vars(fresh))
-    with pytest.raises(vp.DataError, match=told):
+    with pytest.raises(vp.DataError, match=message):
         fresh.fit(give())
     assert vars(fresh) == before
     model = make().fit([IMAGE, TEXT])
     twin = make().fit([IMAGE, TEXT])
-    with pytest.raises(vp.DataError, match=told):
+    with pytest.raises(vp.DataError, match=message):
         model.fit(give())
     same(model, twin, rtol=0)
     with pytest.raises(vp.DataError, match="columns where"):
@@ -234,7 +238,7 @@ def test_bad_data_is_refused_and_leaves_no_trace(make, what):
         (vp.DAIMC, "alignment", 0),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(estimator, name, value):
+def test_invalid_parameters_are_refused(estimator, name, value):
     with pytest.raises(InvalidParameterError, match=f"The {name!r} parameter of {estimator.__name__}"):
         estimator(3, **{name: value}).fit([IMAGE, TEXT])
 
@@ -245,7 +249,7 @@ CHUNKED = {"OMVC": {"scale": "first"}, "ONMF-I": {}}
 
 
 @pytest.mark.parametrize("name", CHUNKED)
-def test_chunks_one_by_one_are_a_fit(name):
+def test_partial_fit_of_every_chunk_equals_fit(name):
     whole = MODELS[name](**CHUNKED[name]).fit([IMAGE, TEXT], observed=GAPS)
     model = MODELS[name](**CHUNKED[name])
     for start in range(0, N, 30):
@@ -257,6 +261,18 @@ def test_chunks_one_by_one_are_a_fit(name):
     np.testing.assert_allclose(model.consensus_, whole.consensus_, rtol=1e-5, atol=1e-9)
     np.testing.assert_array_equal(model.labels_, whole.labels_[-30:])
     assert model.objective_curve_.shape == (3,)
+
+
+@pytest.mark.parametrize("name", ["OMVC, weight 1", "ONMF-DA"])
+def test_passes_one_by_one_equal_fit(name):
+    model = MODELS[name](n_passes=3)
+    passes = [(step.labels_, step.objective_) for step in model.fit_passes([IMAGE, TEXT], observed=GAPS)]
+    assert len(passes) == 3
+    for number, (labels, objective) in enumerate(passes, 1):
+        alone = MODELS[name](n_passes=number).fit([IMAGE, TEXT], observed=GAPS)
+        np.testing.assert_array_equal(labels, alone.labels_)
+        assert objective == alone.objective_
+    same(model, alone, rtol=0)
 
 
 @pytest.mark.parametrize("name", ["OMVC", "OMVC, weight 1", "ONMF-I", "ONMF-DA"])

@@ -1,4 +1,4 @@
-"""Model files of the compared factorisations: the same answers, further learning to the same bits."""
+"""Model files of the baselines: the same predictions, further fitting to the same bits."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def rows(model):
     return [IMAGE, TEXT]
 
 
-def test_load_gives_back_what_was_saved(model, path, tmp_path):
+def test_load_restores_the_model(model, path, tmp_path):
     model.save(path)
     again = vp.load(path)
     assert type(again) is type(model)
@@ -51,7 +51,7 @@ def test_load_gives_back_what_was_saved(model, path, tmp_path):
     assert path.read_bytes() == (tmp_path / "again").read_bytes()
 
 
-def test_rows_of_the_fit_are_kept_only_where_learning_goes_on(model, path):
+def test_only_online_baselines_store_the_rows_of_the_fit(model, path):
     model.save(path)
     again = vp.load(path)
     if isinstance(model, vp.OMVC | vp.ONMF):
@@ -66,7 +66,7 @@ def test_rows_of_the_fit_are_kept_only_where_learning_goes_on(model, path):
 
 @pytest.mark.filterwarnings("ignore:view")
 @pytest.mark.parametrize("name", ONLINE)
-def test_learning_goes_on_to_the_same_bits(name, path):
+def test_a_loaded_model_continues_to_the_same_bits(name, path):
     model = FACTORS[name]()
     model.save(path)
     again = vp.load(path)
@@ -77,7 +77,7 @@ def test_learning_goes_on_to_the_same_bits(name, path):
 
 
 @pytest.mark.filterwarnings("ignore:view")
-def test_what_cannot_be_saved_is_refused_and_nothing_written(path):
+def test_what_cannot_be_saved_is_refused_without_a_file(path):
     scanned = vp.OMVC(3, accept="scanned", random_state=0).fit([IMAGE, TEXT])
     with pytest.raises(vp.FileError, match="accept='sums'"):
         scanned.save(path)

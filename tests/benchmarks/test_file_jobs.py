@@ -1,4 +1,4 @@
-"""The benchmark of files: what it writes, and that its jobs do what they say. No timings."""
+"""The benchmark of files: what it writes, and that every job reads all rows. No timings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmark of quality: what is kept is not run again, the data is what it says. No timings."""
+"""Quality benchmarks: finished cells are not run again, data sets are as described. No timings."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from benchmarks.data import buffers, observed
 from benchmarks.quality import report
 from benchmarks.quality.bars import Bar, bars
 from benchmarks.quality.cells import Cells, Key
-from benchmarks.quality.methods import METHODS, NOTHING, Method, chosen
+from benchmarks.quality.methods import METHODS, chosen
 from benchmarks.quality.page import filled
 from benchmarks.quality.run import Wanted, fill
 from benchmarks.quality.sets import DIGIT_SORTED, NATURAL, REPORTED, SETS, TUNED
 from benchmarks.quality.summary import results
+
+import viewpass as vp
 
 SMALL = Wanted(("nutrimouse",), ("kmeans", "opimc1"), seeds=2)
 
@@ -32,7 +34,7 @@ def test_halves_are_the_sets_by_name_in_turn():
 
 
 @pytest.mark.data
-def test_runs_and_goes_on_where_it_was(data_folder, tmp_path):
+def test_a_stopped_run_continues(data_folder, tmp_path):
     path = tmp_path / "out" / "cells.jsonl"
     fill(Cells(path), SMALL)
     lines = path.read_text().splitlines()
@@ -92,15 +94,18 @@ def test_of_two_lines_the_later_counts(tmp_path):
     assert [each["scores"]["labels_"]["nmi"] for each in Cells(cells.path).known.values()] == [0.9]
 
 
-def test_methods_by_name_or_beginning():
+def test_methods_are_chosen_by_name_or_prefix():
     assert chosen(["opimc1"]) == ["opimc1"]
     assert chosen(["opimc"]) == ["opimc1", "opimc10"]
     assert all(name.startswith("viewpass") for name in chosen(["viewpass"]))
 
 
-def test_a_setting_that_is_not_known_is_left_out_only_where_it_asks_for_nothing():
-    assert Method("start", "", "opimc", settings=NOTHING).known()
-    assert not Method("other", "", "opimc", settings={"unheard_of": 1}).known()
+def test_settings_are_parameters_of_the_estimator_and_the_default_ones_are_a_column():
+    for method in METHODS.values():
+        if method.kind == "opimc":
+            vp.OPIMC(3).set_params(**method.settings)
+    assert METHODS["viewpass-auto"].settings == {}
+    assert METHODS["viewpass-auto"].title == "viewpass, default settings"
 
 
 def test_mean_and_checks():

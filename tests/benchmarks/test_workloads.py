@@ -1,4 +1,4 @@
-"""The data of the benchmarks, at tiny size: shapes, kinds, missing shares, seeds. No timings."""
+"""Data of the speed benchmarks at tiny size: shapes, types, missing shares, seeds. No timings."""
 
 from __future__ import annotations
 

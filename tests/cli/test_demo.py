@@ -1,3 +1,5 @@
+"""Command demo: the table, the label file and the picture."""
+
 import csv
 import struct
 import subprocess
@@ -24,14 +26,14 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def told(folder):
+def output(folder):
     result = CliRunner().invoke(app, ["demo", "--out", str(folder), "--seed", str(SEED), "--repeats", "1"])
     assert result.exit_code == 0, result.output
     return result.output
 
 
 @pytest.fixture(scope="module")
-def written(told, folder):
+def written(output, folder):
     with (folder / "labels.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     return {name: np.array([int(row[name]) for row in rows]) for name in rows[0]}
@@ -49,12 +51,12 @@ def run_main(monkeypatch, capsys, *arguments):
     return end.value.code, capsys.readouterr()
 
 
-def test_the_table_has_every_method_and_says_how_the_pass_was_made(told):
+def test_the_table_has_every_method_and_states_its_settings(output):
     for method in METHODS:
-        assert method.name in told
-    assert all(word in told for word in ("ACC", "NMI", "seconds", "1797/1797"))
-    assert f"chunks of {CHUNK} rows" in told
-    assert f"{WARMUP} rows" in told
+        assert method.name in output
+    assert all(word in output for word in ("ACC", "NMI", "seconds", "1797/1797"))
+    assert f"chunks of {CHUNK} rows" in output
+    assert f"{WARMUP} rows" in output
 
 
 def test_labels_are_written_for_every_digit_in_the_order_of_the_data_set(written):
@@ -66,7 +68,7 @@ def test_labels_are_written_for_every_digit_in_the_order_of_the_data_set(written
     assert written["views_seen"].sum() == 4 * (1797 - 539)  # 30 % of each view, rounded down
 
 
-def test_reading_chunk_by_chunk_is_fit(written, trial):
+def test_partial_fit_of_every_chunk_equals_fit(written, trial):
     model = one_pass(trial).fit(trial.views, observed=trial.observed)
     np.testing.assert_array_equal(written["cluster"][trial.rows], model.labels_)
 
@@ -75,7 +77,7 @@ def test_labels_are_better_than_chance(written):
     assert accuracy(written["digit"], written["cluster"]) > 0.5
 
 
-def test_the_picture_is_a_large_png(told, folder):
+def test_the_picture_is_a_large_png(output, folder):
     content = (folder / "clusters.png").read_bytes()
     assert content.startswith(b"\x89PNG")
     width, height = struct.unpack(">II", content[16:24])
@@ -157,7 +159,7 @@ def test_without_typer_the_extra_is_named(monkeypatch):
 
 
 def test_importing_the_command_imports_nothing_heavy():
-    heavy = "{'numpy', 'scipy', 'sklearn', 'numba', 'typer', 'rich', 'matplotlib'}"
+    heavy = "{'numpy', 'scipy', 'sklearn', 'typer', 'rich', 'matplotlib'}"
     code = f"import sys, viewpass.cli; print({heavy} & set(sys.modules))"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert said.stdout.strip() == "set()"

@@ -1,4 +1,4 @@
-"""What people see of fit: files, words, exit codes."""
+"""Command fit: files, output and exit codes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import viewpass as vp
 from commands import contents, refused
 
 
-def test_fit_leaves_three_files_and_says_where(run):
+def test_fit_writes_three_files_and_names_them(run):
     out, said = run
     assert sorted(path.name for path in out.iterdir()) == ["labels.parquet", "model.viewpass", "run.json"]
     for path in out.iterdir():
@@ -27,7 +27,7 @@ def test_fit_leaves_three_files_and_says_where(run):
     assert "view image: 12 columns, missing in" in said
 
 
-def test_fit_is_the_fit_of_the_library(run, table):
+def test_fit_equals_the_fit_of_the_library(run, table):
     model = vp.OPIMC(5, chunk_size=1000, random_state=0).fit(vp.scan(str(table), id="item"))
     labels = pq.read_table(run[0] / "labels.parquet")
     assert labels.column_names == ["id", "cluster", "distance", "margin", "views_seen"]
@@ -57,8 +57,8 @@ def test_the_report_has_settings_versions_and_figures(run, table):
     report = json.loads((run[0] / "run.json").read_text())
     data = pq.read_table(table)
     assert report["rows"] == 6000
-    told = {"columns": 7, "missing": data["text"].null_count, "scale": "unit", "weight": 1.0}
-    assert report["views"]["text"] == told
+    expected = {"columns": 7, "missing": data["text"].null_count, "scale": "unit", "weight": 1.0}
+    assert report["views"]["text"] == expected
     labels = pq.read_table(run[0] / "labels.parquet")["cluster"].to_numpy()
     assert report["clusters"] == np.bincount(labels[labels >= 0], minlength=5).tolist()
     assert report["rows_without_any_view"] == (labels == -1).sum()
@@ -80,7 +80,7 @@ def test_without_an_id_rows_are_numbered(commands, table, tmp_path):
     [pa.int64(), pa.int32(), pa.string(), pa.large_string(), pa.timestamp("us"), pa.float64()],
     ids=str,
 )
-def test_ids_of_every_kind_come_back(commands, table, tmp_path, kind):
+def test_ids_of_every_type_are_kept(commands, table, tmp_path, kind):
     data = pq.read_table(table)
     numbers = pa.array(np.arange(6000)[::-1].copy())
     data = data.set_column(0, "item", numbers.cast(kind))
@@ -110,26 +110,15 @@ def test_a_folder_in_use_is_refused(commands, table, run, tmp_path):
 
 
 def test_resume_before_anything_begins(commands, table, run, tmp_path):
-    argv = [
-        "fit",
-        table,
-        "-k",
-        "5",
-        "--id",
-        "item",
-        "--chunk-size",
-        "1000",
-        "--out",
-        tmp_path / "run",
-        "--resume",
-    ]
+    argv = ["fit", table, "-k", "5", "--id", "item", "--chunk-size", "1000"]
+    argv += ["--out", tmp_path / "run", "--resume"]
     (tmp_path / "run" / "staging").mkdir(parents=True)
     (tmp_path / "run" / "staging" / "labels.0").write_bytes(b"left by a crash before the first checkpoint")
     assert commands.run(*argv).code == 0
     assert contents(tmp_path / "run") == contents(run[0])
 
 
-def test_json_is_all_there_is_on_standard_output(commands, table, tmp_path):
+def test_json_prints_nothing_else(commands, table, tmp_path):
     argv = ["fit", table, "-k", "5", "--out", tmp_path / "run", "--json"]
     ended = commands.run(*argv)
     events = [json.loads(line) for line in ended.out.splitlines()]
@@ -174,7 +163,7 @@ def test_exit_codes_are_in_the_help(commands):
     assert "--install-completion" in said
 
 
-def test_debug_shows_the_traceback_wherever_it_stands(commands, tmp_path):
+def test_debug_shows_the_traceback_anywhere_on_the_line(commands, tmp_path):
     ended = commands.run("inspect", tmp_path / "none.parquet", "--debug")
     assert ended.code == 1
     assert "Traceback" in ended.err
@@ -200,7 +189,7 @@ def test_a_terminal_sees_a_live_display(table, tmp_path):
     while True:
         try:
             said += os.read(parent, 65536)
-        except OSError:  # the terminal is gone with the process
+        except OSError:  # the process has ended
             break
     os.close(parent)
     assert process.wait() == 0, said

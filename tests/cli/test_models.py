@@ -1,4 +1,4 @@
-"""What people see of predict, update and inspect: files, words, exit codes."""
+"""Commands predict, update and inspect: files, output and exit codes."""
 
 from __future__ import annotations
 
@@ -40,16 +40,8 @@ def test_predict_labels_new_rows(commands, run, table, tmp_path):
 
 def test_label_files_do_not_depend_on_the_chunks(commands, run, table, tmp_path):
     for size in (500, 8192):
-        argv = [
-            "predict",
-            run[0] / "model.viewpass",
-            table,
-            "--chunk-size",
-            size,
-            "--out",
-            tmp_path / str(size),
-        ]
-        assert commands.run(*argv).code == 0
+        options = ["--chunk-size", size, "--out", tmp_path / str(size)]
+        assert commands.run("predict", run[0] / "model.viewpass", table, *options).code == 0
     few, many = pq.read_table(tmp_path / "500"), pq.read_table(tmp_path / "8192")
     assert few["cluster"] == many["cluster"]
     for name in ("distance", "margin"):
@@ -72,7 +64,7 @@ def test_predict_refuses_other_data_by_name(commands, run, tmp_path):
 # ---- update
 
 
-def test_update_goes_on_learning(commands, model, table, tmp_path):
+def test_update_continues_learning(commands, model, table, tmp_path):
     more = write_table(tmp_path / "more.parquet", 2500, seed=9)
     out = tmp_path / "updated"
     before = model.read_bytes()
@@ -89,7 +81,7 @@ def test_update_goes_on_learning(commands, model, table, tmp_path):
     assert model.read_bytes() == out.read_bytes()
 
 
-def test_update_refuses_what_cannot_learn(commands, table, tmp_path):
+def test_update_refuses_an_offline_model(commands, table, tmp_path):
     rng = np.random.default_rng(0)
     vp.IMC(3, n_init=1).fit({"image": rng.random((50, 12))}).save(tmp_path / "imc")
     refused(commands.run("update", tmp_path / "imc", table), "IMC", "cannot go on learning")
@@ -102,7 +94,7 @@ def test_a_stop_changes_nothing(commands, model, table, tmp_path, command):
     fault = {"step": "chunk", "when": "before", "number": 2, "how": "SIGINT"}
     ended = commands.run(command, model, table, "--chunk-size", "1000", *more, fault=fault)
     assert (ended.code, ended.out) == (130, "")
-    assert ended.err == "viewpass: stopped; nothing was changed.\n"
+    assert ended.err == "viewpass: stopped; no existing file was changed.\n"
     assert model.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["model.viewpass"]
 
@@ -115,42 +107,36 @@ def test_inspect_of_data(commands, table):
     assert ended.code == 0, ended.err
     assert "data: 6,000 rows" in ended.out
     assert "image + text" in ended.out
-    told = json.loads(commands.run("inspect", table, "--json").out)
+    found = json.loads(commands.run("inspect", table, "--json").out)
     data = pq.read_table(table)
-    assert told["views"]["image"] == {"columns": 12, "missing": data["image"].null_count}
-    assert sum(pattern["rows"] for pattern in told["patterns"]) == 6000
+    assert found["views"]["image"] == {"columns": 12, "missing": data["image"].null_count}
+    assert sum(pattern["rows"] for pattern in found["patterns"]) == 6000
     both = data["image"].is_valid().to_numpy() & data["text"].is_valid().to_numpy()
-    assert told["patterns"][0] == {"views": ["image", "text"], "rows": both.sum()}
+    assert found["patterns"][0] == {"views": ["image", "text"], "rows": both.sum()}
     assert json.loads(commands.run("inspect", table, "--rows", "10", "--json").out)["rows"] <= 8192
 
 
 def test_inspect_of_a_model(commands, run):
-    told = json.loads(commands.run("inspect", run[0] / "model.viewpass", "--json").out)
-    assert (told["kind"], told["estimator"], told["rows"]) == ("model", "OPIMC", 6000)
-    assert sum(told["cluster_rows_by_view"]["text"]) == 6000 - told["views"]["text"]["missing"]
+    found = json.loads(commands.run("inspect", run[0] / "model.viewpass", "--json").out)
+    assert (found["kind"], found["estimator"], found["rows"]) == ("model", "OPIMC", 6000)
+    assert sum(found["cluster_rows_by_view"]["text"]) == 6000 - found["views"]["text"]["missing"]
     said = commands.run("inspect", run[0] / "model.viewpass").out
     assert "OPIMC model of 6,000 rows" in said
     assert "chunk_size=1000" in said
 
 
 def test_inspect_of_runs(commands, run, table, tmp_path):
-    told = json.loads(commands.run("inspect", run[0], "--json").out)
-    assert told["finished"]
-    assert sum(told["clusters"]) + told["rows_without_any_view"] == 6000
+    found = json.loads(commands.run("inspect", run[0], "--json").out)
+    assert found["finished"]
+    assert sum(found["clusters"]) + found["rows_without_any_view"] == 6000
     assert "a finished run over 6,000 rows" in commands.run("inspect", run[0]).out
-    argv = [
-        "fit",
-        table,
-        "-k",
-        "5",
-        "--out",
-        tmp_path / "run",
-        "--chunk-size",
-        "1000",
+    argv = ["fit", table, "-k", "5", "--out", tmp_path / "run", "--chunk-size", "1000"]
+    commands.run(
+        *argv,
         "--checkpoint-every",
         "2",
-    ]
-    commands.run(*argv, fault={"step": "rename", "when": "after", "number": 2, "how": "SIGKILL"})
-    told = json.loads(commands.run("inspect", tmp_path / "run", "--json").out)
-    assert (told["finished"], told["pass"], told["row"]) == (False, 1, 4000)
+        fault={"step": "rename", "when": "after", "number": 2, "how": "SIGKILL"},
+    )
+    found = json.loads(commands.run("inspect", tmp_path / "run", "--json").out)
+    assert (found["finished"], found["pass"], found["row"]) == (False, 1, 4000)
     assert "pass 1, after row 4,000" in commands.run("inspect", tmp_path / "run").out

@@ -1,4 +1,4 @@
-"""Settings as they are typed: views, scales, weights and the reservoir."""
+"""Options of the command line: views, scales, weights and the reservoir."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from commands import refused
 from viewpass.cli.given import parsed_scale, parsed_views
 
 
-def test_views_as_they_are_typed():
+def test_views_are_parsed():
     assert parsed_views([]) is None
     typed = ["image", "text=t0:t9", "words=w/30000", "sound=s*", "c=a,b"]
     assert parsed_views(typed) == {
@@ -27,7 +27,7 @@ def test_views_as_they_are_typed():
         parsed_views(["a=b", "a=c"])
 
 
-def test_arrays_a_view_each(commands, tmp_path):
+def test_one_array_file_per_view(commands, tmp_path):
     rng = np.random.default_rng(0)
     for name, width in (("image", 5), ("text", 3)):
         np.save(tmp_path / f"{name}.npy", rng.standard_normal((300, width)))
@@ -41,19 +41,19 @@ def test_arrays_a_view_each(commands, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "expected"),
     [("auto", ("unit", "unit")), ("image=standard,text=unit", ("standard", "unit"))],
 )
-def test_the_scale_can_be_chosen_and_is_shown(commands, table, tmp_path, given, told):
+def test_the_scale_can_be_chosen_and_is_shown(commands, table, tmp_path, given, expected):
     out, labels, more = tmp_path / "run", tmp_path / "labels.parquet", tmp_path / "more.viewpass"
     options = ["-k", "5", "--chunk-size", "1000", "--scale", given, "--out", out]
     ended = commands.run("fit", table, "--id", "item", *options)
     assert ended.code == 0, ended.err
     views = json.loads((out / "run.json").read_text())["views"]
-    assert (views["image"]["scale"], views["text"]["scale"]) == told
+    assert (views["image"]["scale"], views["text"]["scale"]) == expected
     for what in (out, out / "model.viewpass"):
         said = commands.run("inspect", what).out
-        assert all(f"of rows, scale {name}\n" in said for name in told)
+        assert all(f"of rows, scale {name}\n" in said for name in expected)
     model = vp.load(out / "model.viewpass")
     assert model.scale == parsed_scale(given)
     ended = commands.run("predict", out / "model.viewpass", table, "--id", "item", "--out", labels)
@@ -75,7 +75,7 @@ def test_the_scale_can_be_chosen_and_is_shown(commands, table, tmp_path, given, 
         ("=unit", ["VIEW=NAME"]),
     ],
 )
-def test_a_wrong_scale_is_told_in_one_line(commands, table, tmp_path, given, words):
+def test_a_wrong_scale_is_reported_in_one_line(commands, table, tmp_path, given, words):
     ended = commands.run("fit", table, "-k", "5", "--id", "item", "--scale", given, "--out", tmp_path / "run")
     refused(ended, *words)
     assert not (tmp_path / "run").exists()
@@ -118,11 +118,11 @@ def test_weights_and_a_reservoir_survive_a_stop(commands, table, tmp_path, n_chu
         ("much", ["--view-weights much", "VIEW=WEIGHT"]),
         ("image=2", ["'image'", "'text'"]),
         ("image=2,image=1", ["VIEW=WEIGHT once"]),
-        ("image=-1,text=1", ["a number from 0 on"]),
+        ("image=-1,text=1", ["each at least 0"]),
         ("image=0,text=0", ["all 0"]),
     ],
 )
-def test_wrong_weights_are_told_in_one_line(commands, table, tmp_path, given, words):
+def test_wrong_weights_are_reported_in_one_line(commands, table, tmp_path, given, words):
     ended = commands.run("fit", table, "-k", "5", "--view-weights", given, "--out", tmp_path / "run")
     refused(ended, *words)
     assert not (tmp_path / "run").exists()

@@ -53,8 +53,8 @@ def test_samples_seen_counts_every_row_once():
     model = small(chunk_size=10, n_passes=3).fit([IMAGE, TEXT])
     assert model.n_samples_seen_ == len(IMAGE)
     parts = small(warmup=40)
-    for stop in range(15, 61, 15):
-        parts.partial_fit([IMAGE[stop - 15 : stop], TEXT[stop - 15 : stop]])
+    for stop in range(12, 49, 12):
+        parts.partial_fit([IMAGE[stop - 12 : stop], TEXT[stop - 12 : stop]])
         assert parts.n_samples_seen_ == stop
     assert vp.IMC(3).fit([IMAGE, TEXT]).n_samples_seen_ == len(IMAGE)
 
@@ -147,7 +147,9 @@ def test_feature_names_out_name_the_clusters():
 def test_threads_follow_the_limits_of_joblib():
     with joblib.parallel_config(n_jobs=1):
         assert available_threads() == 1
-    inside = joblib.Parallel(n_jobs=2, prefer="threads")(joblib.delayed(available_threads)() for _ in range(2))
+    inside = joblib.Parallel(n_jobs=2, prefer="threads")(
+        joblib.delayed(available_threads)() for _ in range(2)
+    )
     assert inside == [1, 1]
     with joblib.parallel_config("loky", n_jobs=2, inner_max_num_threads=1):
         inside = joblib.Parallel()(joblib.delayed(available_threads)() for _ in range(2))

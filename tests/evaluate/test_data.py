@@ -46,7 +46,7 @@ def test_digit_that_is_wrong(tmp_path, monkeypatch):
         load_digit()
     write_digit(tmp_path)
     assert load_digit().n_rows == 20
-    with pytest.raises(vp.SettingError, match="'pixels' is none of"):
+    with pytest.raises(vp.SettingError, match="'pixels' is not one of"):
         load_digit(views=["pixels"])
     (tmp_path / "mfeat-zer").write_text("1 2 3\n")
     with pytest.raises(vp.DataError, match="mfeat-zer: 3 columns where 47"):
@@ -55,7 +55,7 @@ def test_digit_that_is_wrong(tmp_path, monkeypatch):
     with pytest.raises(vp.DataError, match="mfeat-zer is not a table"):
         load_digit()
     (tmp_path / "mfeat-zer").unlink()
-    with pytest.raises(vp.DataError, match="mfeat-zer: there is no such file"):
+    with pytest.raises(vp.DataError, match="mfeat-zer: no such file"):
         load_digit()
 
 
@@ -159,7 +159,7 @@ def test_reuters_that_is_wrong(tmp_path):
     with pytest.raises(vp.DataError, match="Index_GR-FR, line 4: 'broken' is not column:value"):
         load_reuters(tmp_path)
     path.write_text(text + "C15 99999:1\n")
-    with pytest.raises(vp.DataError, match="Index_GR-FR: column 99999 lies outside the 24893"):
+    with pytest.raises(vp.DataError, match="Index_GR-FR: column 99999 is outside the 24893"):
         load_reuters(tmp_path)
     path.unlink()
     with pytest.raises(vp.DataError, match="Index_GR-FR cannot be read"):

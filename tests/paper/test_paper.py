@@ -1,4 +1,4 @@
-"""`viewpass paper`: cells are measured once, the page says what they say, a stopped run goes on."""
+"""`viewpass paper`: cells are measured once, the page reports them, a stopped run continues."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 import struct
 import xml.etree.ElementTree as ElementTree
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from viewpass.paper.cells import Cell, Plan
 from viewpass.paper.figures import fig1
 from viewpass.paper.page import CANNOT, CONFIRMED, NOT, Claim, Section, hypertext, markdown
 from viewpass.paper.run import PARTS, chosen, preface
-from viewpass.paper.settings import METHODS, SEARCH_SEED, SETS, grid, told_settings, trial
+from viewpass.paper.settings import METHODS, SEARCH_SEED, SETS, grid, settings_text, trial
 
 SMALL = {"data": "made digit", "rate": 0.4, "seed": 0, "n_passes": 2, "chunk_size": 50, "n_rows": 200}
 
@@ -44,7 +45,7 @@ def test_a_cell_is_measured_once_and_kept(tmp_path, counted):
     assert counted == [3, 1]
 
 
-def test_a_stopped_run_goes_on_and_a_broken_cell_is_measured_again(tmp_path, counted):
+def test_a_stopped_run_continues_and_a_broken_cell_is_measured_again(tmp_path, counted):
     cells = [Cell.of("count", number=number) for number in range(4)]
     Plan(tmp_path).results(cells[:2])
     kept = sorted((tmp_path / "cells").iterdir())
@@ -80,22 +81,28 @@ def test_every_method_runs_with_every_setting_of_its_quick_grid(method):
 
 def test_passes_of_opimc_are_those_of_the_estimator():
     data = trial("made digit", 0.4, 0, None, 200)
-    found = list(
-        work.opimc_passes(data, n_clusters=10, chunk_size=50, n_passes=3, alpha=0.1, seed=5, n_threads=1)
-    )
+    found = list(work.opimc_passes(data, 10, 3, 5, chunk_size=50, alpha=0.1, n_threads=1))
     model = vp.OPIMC(
         10, alpha=0.1, chunk_size=50, n_passes=3, init="random", random_state=np.random.default_rng([5, 77])
     ).fit(data.views, observed=data.observed)
-    np.testing.assert_array_equal(found[-1][0], model.stream_labels_)
+    np.testing.assert_array_equal(found[-1].stream_labels_, model.stream_labels_)
+    assert found[-1].n_iter_ == model.n_iter_
+    curves = [one.loss_curve_ for one in found]
+    for shorter, longer in pairwise(curves):
+        np.testing.assert_array_equal(longer[: len(shorter)], shorter)
 
 
-@pytest.mark.parametrize("make", [vp.OMVC, vp.ONMF])
-def test_passes_of_factorisations_are_those_of_the_estimator(make):
+@pytest.mark.parametrize(("method", "make"), [("OMVC", vp.OMVC), ("ONMF-I", vp.ONMF)])
+def test_scores_of_baselines_are_those_of_the_estimator(method, make):
     data = trial("made digit", 0.4, 0, None, 200)
-    settings = {"chunk_size": 50, "random_state": 0, "n_init": 2}
-    labels = [labels for labels, _, _ in work.factor_passes(make(10, **settings), data, 2)]
-    model = make(10, n_passes=2, **settings).fit(data.views, observed=data.observed)
-    assert nmi(labels[-1], model.labels_) == pytest.approx(1)
+    result = work.passes(method=method, folder=None, n_threads=1, n_init=2, **SMALL)
+    more = {"fill": "mean"} if make is vp.ONMF else {}
+    n_clusters = len(np.unique(data.truth))
+    for number in (1, 2):
+        model = make(n_clusters, n_passes=number, chunk_size=50, random_state=0, n_init=2, **more)
+        labels = model.fit_predict(data.views, observed=data.observed)
+        assert result["nmi"][number - 1] == nmi(data.truth, labels)
+    assert min(result["seconds"] + result["kmeans"]) > 0
 
 
 def test_a_trial_is_the_same_every_time_and_another_for_another_seed():
@@ -106,7 +113,7 @@ def test_a_trial_is_the_same_every_time_and_another_for_another_seed():
     assert one.observed.sum(axis=0).tolist() == [70, 70]
 
 
-def test_the_page_has_every_claim_and_escapes_what_it_is_told():
+def test_the_page_has_every_claim_and_escapes_its_text():
     claims = [
         Claim.judged("a < b | c", True, "1 & 2"),
         Claim.judged("d", False, "3"),
@@ -125,11 +132,11 @@ def test_the_page_has_every_claim_and_escapes_what_it_is_told():
 def test_parts_are_chosen_by_name():
     assert chosen([]) == PARTS
     assert chosen(["fig2", "table1"]) == ("table1", "fig2")
-    with pytest.raises(vp.SettingError, match="--only fig9: one of table1"):
+    with pytest.raises(vp.SettingError, match="--only fig9: choose one of table1"):
         chosen(["fig9"])
 
 
-def test_wrong_usage_is_told_in_one_line(tmp_path):
+def test_wrong_usage_is_reported_in_one_line(tmp_path):
     result = CliRunner().invoke(app, ["paper", "--only", "fig9", "--out", str(tmp_path)])
     assert result.exit_code == 1
     assert "--only fig9" in result.output
@@ -146,20 +153,9 @@ def test_absent_data_leaves_a_part_out(tmp_path):
 
 @pytest.mark.data
 def test_a_part_of_the_paper(tmp_path, data_folder):
-    asked = [
-        "paper",
-        "--only",
-        "fig5",
-        "--only",
-        "table1",
-        "--seeds",
-        "1",
-        "--jobs",
-        "1",
-        "--out",
-        str(tmp_path),
-    ]
-    result = CliRunner().invoke(app, [*asked, "--data", str(data_folder)])
+    command = ["paper", "--only", "fig5", "--only", "table1", "--seeds", "1", "--jobs", "1", "--out"]
+    command += [str(tmp_path), "--data", str(data_folder)]
+    result = CliRunner().invoke(app, command)
     assert result.exit_code == 0, result.output
     assert "Filling degenerate centres helps." in result.output
     ElementTree.parse(tmp_path / "fig5.svg")
@@ -175,7 +171,7 @@ def test_a_part_of_the_paper(tmp_path, data_folder):
     )
     before = {path: os.stat(path).st_mtime_ns for path in (tmp_path / "cells").iterdir()}
     assert len(before) == 2
-    assert CliRunner().invoke(app, [*asked, "--data", str(data_folder)]).exit_code == 0
+    assert CliRunner().invoke(app, command).exit_code == 0
     assert {path: os.stat(path).st_mtime_ns for path in (tmp_path / "cells").iterdir()} == before
 
 
@@ -198,15 +194,15 @@ def test_settings_are_chosen_on_a_seed_that_is_not_reported(tmp_path, monkeypatc
     assert set(asked[1]) == {0, 1, 2, 3, 4}
 
 
-def test_the_published_settings_do_not_hang_on_defaults():
+def test_the_published_settings_do_not_depend_on_defaults():
     assert published.opimc(3).get_params().items() >= published.OPIMC_AS_PUBLISHED.items()
     assert published.opimc(3, max_iter=7).max_iter == 7
     assert published.imc(3).get_params().items() >= published.IMC_AS_PUBLISHED.items()
     assert published.compared("ONMF-DA", 3, 50, multiple=2).n_components == 6
-    assert told_settings({"multiple": 2}) == "components a cluster 2"
+    assert settings_text({"multiple": 2}) == "components per cluster 2"
 
 
-def test_the_page_says_what_all_its_cells_took(tmp_path, counted):
+def test_the_page_states_the_time_of_all_its_cells(tmp_path, counted):
     cells = [Cell.of("count", number=number) for number in range(3)]
     Plan(tmp_path).results(cells[:2])
     plan = Plan(tmp_path, parts=True)
@@ -214,6 +210,6 @@ def test_the_page_says_what_all_its_cells_took(tmp_path, counted):
     clock, processor = plan.took()
     assert clock > 0
     assert processor >= 0
-    told = preface(plan, 60.0)
-    assert "Its 3 cells took" in told
-    assert "viewpass paper --parts" in told
+    text = preface(plan, 60.0)
+    assert "Its 3 cells took" in text
+    assert "viewpass paper --parts" in text

@@ -1,1 +1,1 @@
-"""The methods the paper compares with: OMVC, ONMF, MultiNMF, MIC and DAIMC."""
+"""Baselines that the paper compares with: OMVC, ONMF, MultiNMF, MIC and DAIMC."""

@@ -1,11 +1,11 @@
-"""What the compared factorisations share: non-negative data in, k-means on their consensus out."""
+"""Base class of the baselines: non-negative factorisation, then k-means on the consensus coefficients."""
 
 from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
 from numbers import Integral, Real
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.cluster import KMeans
@@ -14,7 +14,9 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from viewpass.baselines.algorithms.rows import Filled, clipped, present_rows
+from viewpass.baselines.algorithms.offline import OfflineFactors
+from viewpass.baselines.algorithms.rows import FilledView, present_rows
+from viewpass.baselines.algorithms.stream import FactorStream
 from viewpass.cluster.base import ViewReader
 from viewpass.cluster.validation import check_whole
 from viewpass.engine.run import too_few
@@ -26,53 +28,27 @@ from viewpass.views.chunk import Schema
 from viewpass.views.rows import MeasuredRows
 
 PREDICT_BLOCK = 8192
-COUNT = [Interval(Integral, 1, None, closed="left")]  # kinds of settings
+COUNT = [Interval(Integral, 1, None, closed="left")]
 NOT_NEGATIVE = [Interval(Real, 0, None, closed="left")]
 
 
-class Factored(Protocol):
-    """What a factorisation has learnt, online or not."""
-
-    schema: Schema | None
-    n_iter: int
-    curve: list[float]
-    clipped: set[int]
-    groups: tuple[Floats, Labels] | None  # centres and labels, once they were asked for
-    seed: int  # of the k-means
-    n_last: int  # rows of the last call
-
-    @property
-    def n_rows(self) -> int:
-        """Rows read."""
-
-    @property
-    def n_without_views(self) -> int:
-        """Rows without any view."""
-
-    def consensus(self) -> Floats:
-        """A row of coefficients for every row that has a view."""
-
-    def where(self) -> Integers:
-        """Numbers of the rows with a view."""
-
-    def objective(self) -> float:
-        """The objective over all rows read."""
-
-    def components(self) -> list[Floats | None]:
-        """The basis of each view, columns x clusters."""
-
-
 class FactorClusterer(ViewReader):
-    """Base of the factorisations; a subclass learns (`_learnt`) and projects new rows (`_project`).
+    """Base of the factorisations; a subclass fits (`_learnt`) and projects new rows (`_project`).
 
-    It has the settings all of them share. scikit-learn reads the settings of an estimator off its own
-    `__init__`, so a subclass lists them there again, and adds its own to `_parameter_constraints`.
+    scikit-learn reads the parameters of an estimator from its own `__init__`, so subclasses list the
+    shared ones there again. The constraints of parameters that several of them have are all here.
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
         "n_clusters": COUNT,
         "max_iter": COUNT,
         "n_init": COUNT,
+        "agreement": NOT_NEGATIVE,
+        "sparsity": NOT_NEGATIVE,
+        "tol": NOT_NEGATIVE,
+        "n_tries": COUNT,
+        "chunk_size": COUNT,
+        "n_passes": COUNT,
         "views": "no_validation",  # type: ignore[dict-item]
         "random_state": "no_validation",  # type: ignore[dict-item]
         "n_threads": [*COUNT, None],
@@ -98,19 +74,19 @@ class FactorClusterer(ViewReader):
         self.verbose = verbose
 
     assign = "k-means"
-    _learnt: Factored
+    _learnt: FactorStream | OfflineFactors
 
     @abstractmethod
-    def _project(self, views: list[Filled | None], n_rows: int) -> tuple[Floats, Floats]:
-        """Consensus coefficients of new rows, and what the bases leave of the rows (squared)."""
+    def _project(self, views: list[FilledView | None], n_rows: int) -> tuple[Floats, Floats]:
+        """Consensus coefficients of new rows, and their squared residuals."""
 
     @abstractmethod
     def _scaled(self, matrix: Any, v: int) -> Any:
-        """Rows of view `v`, not negative, in the scale the bases have; None for an unknown view."""
+        """Rows of view `v` in the scale of the bases; None for a view without a basis."""
 
-    # ---- what was learnt
+    # ---- fitted attributes
 
-    def _state(self) -> Factored:
+    def _state(self) -> FactorStream | OfflineFactors:
         if "_learnt" not in self.__dict__:
             raise AttributeError(f"this {type(self).__name__} is not fitted yet.")
         return self._learnt
@@ -139,7 +115,7 @@ class FactorClusterer(ViewReader):
             if self.assign == "argmax":
                 state.groups = np.eye(self.n_clusters), consensus.argmax(axis=1).astype(np.int32)
             else:
-                state.groups = grouped(consensus, self.n_clusters, self.n_init, state.seed)
+                state.groups = kmeans(consensus, self.n_clusters, self.n_init, state.seed)
         return state.groups
 
     @property
@@ -157,7 +133,7 @@ class FactorClusterer(ViewReader):
 
     @property
     def consensus_(self) -> Floats:
-        """Coefficients all views agree on, a row each of all rows read; NaN for rows without a view."""
+        """Consensus coefficients of all rows read; NaN for rows without a view."""
         state = self._state()
         out = np.full((state.n_rows, self._rank), np.nan)
         out[state.where()] = state.consensus()
@@ -165,7 +141,7 @@ class FactorClusterer(ViewReader):
 
     @property
     def components_(self) -> list[Floats]:
-        """The basis of each view, (rank, columns); NaN for a view no row has had yet."""
+        """The basis of each view, (rank, columns); NaN for a view that no row has had yet."""
         widths = self._fitted_schema().widths
         return [
             np.full((self._rank, width or 0), np.nan) if basis is None else basis.T.copy()
@@ -179,24 +155,24 @@ class FactorClusterer(ViewReader):
 
     @property
     def objective_curve_(self) -> Floats:
-        """The objective as the fit went on: a value a chunk, or a round."""
+        """The objective during the fit: one value per chunk, or per round."""
         return np.array(self._state().curve)
 
     @property
     def n_iter_(self) -> int:
-        """Rounds in all."""
+        """Total number of rounds."""
         return self._state().n_iter
 
     @property
     def n_rows_without_views_(self) -> int:
-        """Rows without any view: label -1, without effect."""
+        """Rows without any view: they get label -1 and do not affect the fit."""
         return self._state().n_without_views
 
     @property
     def _n_features_out(self) -> int:
         return int(self.n_clusters)
 
-    # ---- answers
+    # ---- prediction
 
     def _blocks(self, X: Any, observed: Any) -> Any:
         """Coefficients and residuals of the rows of X, block by block; NaN for rows without a view."""
@@ -213,27 +189,24 @@ class FactorClusterer(ViewReader):
                 coefficients[kept], residual[kept] = self._project(self._prepared(rows, kept), len(kept))
             yield coefficients, residual
 
-    def _prepared(self, rows: MeasuredRows, kept: Integers) -> list[Filled | None]:
-        views: list[Filled | None] = []
+    def _prepared(self, rows: MeasuredRows, kept: Integers) -> list[FilledView | None]:
+        views: list[FilledView | None] = []
         for v in range(rows.n_views):
             found = present_rows(rows, v, kept)
             matrix = None if found is None else self._scaled(found[0], v)
-            if found is None or matrix is None:
-                views.append(None)
-                continue
-            views.append(Filled(matrix, ~found[1], np.zeros(matrix.shape[1])))
+            views.append(None if found is None or matrix is None else FilledView.unfilled(matrix, found[1]))
         return views
 
     def transform(self, X: Any, observed: Any = None) -> Floats:
-        """Squared distances to the clusters' centres in the consensus; NaN for a row without any view.
+        """Squared distances to the cluster centres in the consensus; NaN for a row without any view.
 
-        A new row is projected on the fitted bases with the views it has. With `assign="argmax"`:
-        how far each coefficient stays behind the largest.
+        A new row is projected on the fitted bases by the views it has. With `assign="argmax"`: the
+        difference of each coefficient from the largest one.
         """
-        parts = [self._remote(coefficients) for coefficients, _ in self._blocks(X, observed)]
+        parts = [self._distances(coefficients) for coefficients, _ in self._blocks(X, observed)]
         return np.concatenate([np.empty((0, self.n_clusters)), *parts])
 
-    def _remote(self, coefficients: Floats) -> Floats:
+    def _distances(self, coefficients: Floats) -> Floats:
         if self.assign == "argmax":
             return np.asarray(coefficients.max(axis=1, keepdims=True) - coefficients)
         centres = self._groups()[0]
@@ -242,54 +215,54 @@ class FactorClusterer(ViewReader):
     def predict(self, X: Any, observed: Any = None) -> Labels:
         """Label rows by the nearest centre in the consensus; -1 for rows without any view.
 
-        The rows of `fit` may get other labels than `labels_`, which come from the coefficients the
-        fit itself has found.
+        The rows of `fit` may get other labels than `labels_`, which come from the coefficients that
+        the fit itself found.
         """
-        remote = self.transform(X, observed=observed)
-        seen = ~np.isnan(remote[:, 0])
-        labels = np.full(len(remote), -1, dtype=np.int32)
-        labels[seen] = remote[seen].argmin(axis=1)
+        distances = self.transform(X, observed=observed)
+        seen = ~np.isnan(distances[:, 0])
+        labels = np.full(len(distances), -1, dtype=np.int32)
+        labels[seen] = distances[seen].argmin(axis=1)
         return labels
 
     def score(self, X: Any, y: Any = None, observed: Any = None) -> float:
-        """Minus what the fitted bases leave of X: squared residuals over the views that are present."""
+        """Minus the squared residuals of X under the fitted bases, over the views that are present."""
         return -sum(float(residual.sum()) for _, residual in self._blocks(X, observed))
 
     # ---- fitting
 
-    def _begin(self, X: Any, observed: Any) -> tuple[Self, Source]:
+    def _begin_fit(self, X: Any, observed: Any) -> tuple[Self, Source]:
         self._validate_params()
         check_whole(self.n_clusters, "n_clusters")
         fresh = self._blank()
         source = fresh._read(X, observed, reset=True)
-        if source.n_rows is not None and source.n_rows < self.n_clusters:
-            raise DataError(too_few(source.n_rows, self.n_clusters))
+        if source.n_rows is not None:
+            self._check_enough(source.n_rows)
         return fresh, source
 
-    def _end(self, fresh: Self, source: Source) -> Self:
+    def _end_fit(self, fresh: Self, source: Source) -> Self:
         fresh._groups()
         if source.row_ids is not None:
             fresh.row_ids_ = source.row_ids
-        fresh._tell_clipped(set())
+        fresh._warn_clipped(set(), stacklevel=4)
         self._become(fresh)
         return self
 
-    def _tell_clipped(self, known: set[int]) -> None:
+    def _warn_clipped(self, known: set[int], stacklevel: int) -> None:
         names = [repr(self.view_names_in_[v]) for v in sorted(self._state().clipped - known)]
         if names:
             warnings.warn(
                 f"view{'s' if len(names) > 1 else ''} {', '.join(names)}: negative entries were set to 0; "
-                f"{type(self).__name__} factorises data that is not negative. Shift or rescale them first "
+                f"{type(self).__name__} factorises non-negative data. Shift or rescale them first "
                 "if they matter.",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=stacklevel,
             )
 
     def _check_unchanged(self, rank: int) -> None:
         if rank != self._rank:
             raise FileError(
                 "the number of clusters or components was changed after the fit, from "
-                f"{rank} to {self._rank}: fit again, or change it back, before you save."
+                f"{rank} to {self._rank}: fit again, or change it back, before saving."
             )
 
     def _check_enough(self, n_seen: int) -> None:
@@ -297,21 +270,15 @@ class FactorClusterer(ViewReader):
             raise DataError(too_few(n_seen, self.n_clusters))
 
 
-def grouped(rows: Matrix, n_clusters: int, n_init: int, seed: int) -> tuple[Floats, Labels]:
-    """K-means of the rows, the best of `n_init` starts; the same bits for any number of threads."""
+def kmeans(rows: Matrix, n_clusters: int, n_init: int, seed: int) -> tuple[Floats, Labels]:
+    """Centres and labels, the best of `n_init` starts; the same bits for any number of threads."""
     if not rows.shape[0]:
         return np.zeros((n_clusters, rows.shape[1])), np.zeros(0, dtype=np.int32)
     size = float(np.abs(rows).mean()) or 1.0
     n_found = min(n_clusters, rows.shape[0])
     with threadpool_limits(limits=1), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer different rows than clusters
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than clusters
         means = KMeans(n_found, n_init=n_init, random_state=seed).fit(rows / size)
     centres = means.cluster_centers_ * size
     spare = np.repeat(centres[:1], n_clusters - n_found, axis=0)  # never nearer than the first
     return np.concatenate([centres, spare]), means.labels_.astype(np.int32)
-
-
-def not_negative(matrix: Any) -> Any:
-    """Rows of new data with negative entries set to 0."""
-    clipped(matrix)
-    return matrix

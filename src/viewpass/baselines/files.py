@@ -1,8 +1,7 @@
-"""What a factorisation has learnt as JSON and arrays; and back, checked.
+"""Fitted factorisations as JSON and arrays for model files, and back, with checks.
 
-One that reads all rows at once is put away without its rows: bases and centres, enough to predict. One
-that reads chunks keeps the coefficients of the rows read, which its k-means needs, and goes on to the
-same bits.
+An offline one is stored without its rows: bases and centres, enough to predict. An online one is stored
+with the coefficients of the rows read, which its k-means needs, and continues to the same bits.
 """
 
 from __future__ import annotations
@@ -12,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from viewpass.baselines.algorithms.offline import Whole
+from viewpass.baselines.algorithms.offline import OfflineFactors
 from viewpass.baselines.algorithms.omvc import Basis, OMVCStream
 from viewpass.baselines.algorithms.onmf import ONMFStream
-from viewpass.baselines.algorithms.rows import Running
-from viewpass.baselines.algorithms.stored_rows import Scanned
-from viewpass.baselines.algorithms.stream import FactorStream, Piece
+from viewpass.baselines.algorithms.rows import RunningMean
+from viewpass.baselines.algorithms.stored_rows import StoredRows
+from viewpass.baselines.algorithms.stream import ChunkFactors, FactorStream
 from viewpass.errors import FileError
 from viewpass.kernels.grid import Array, Floats
 from viewpass.store.container.fields import Fields
@@ -25,14 +24,14 @@ from viewpass.store.state.model import pack_schema, unpack_schema
 from viewpass.views.chunk import Schema
 
 Shape = tuple[int | None, ...]
-MOST = 1e90  # products of what was scaled before stay finite
+MOST = 1e90  # products of scaled values stay finite
 
 
 # ---- parts
 
 
 def _pack_some(name: str, values: Sequence[Floats | None], arrays: dict[str, Array]) -> list[bool]:
-    """An array a view, where there is one; says where."""
+    """Store one array per view, where there is one; returns where."""
     for v, value in enumerate(values):
         if value is not None:
             arrays[f"{name}.{v}"] = np.ascontiguousarray(value, dtype=np.float64)
@@ -56,7 +55,7 @@ def _finite(stored: Fields, name: str, shape: Shape, most: float = np.finfo(floa
 
 
 def _totals(stored: Fields, n_views: int) -> list[float | None]:
-    """What the views were divided by; 0 stands for a view that is not known."""
+    """What the views were divided by; stored as 0 for a view without rows."""
     found = _finite(stored, "totals", (n_views,))
     stored.need(bool((found >= 0).all()), "totals")
     return [float(total) if total > 0 else None for total in found]
@@ -72,12 +71,11 @@ def _widths(schema: Schema, rank: int) -> list[Shape]:
     return [(width, rank) for width in schema.widths]
 
 
-# ---- all rows at once
+# ---- offline
 
 
-def pack_whole(state: Whole, centres: Floats, arrays: dict[str, Array]) -> dict[str, Any]:
-    """Bases, centres and figures."""
-    assert state.schema is not None
+def pack_offline(state: OfflineFactors, centres: Floats, arrays: dict[str, Array]) -> dict[str, Any]:
+    """Bases, centres and counts."""
     arrays["centres"] = np.ascontiguousarray(centres)
     arrays["curve"] = np.array(state.curve)
     arrays["totals"] = np.array([total or 0.0 for total in state.totals])
@@ -92,8 +90,8 @@ def pack_whole(state: Whole, centres: Floats, arrays: dict[str, Array]) -> dict[
     }
 
 
-def unpack_whole(stored: Fields, n_clusters: int) -> Whole:
-    """What was learnt, without the rows it was learnt from."""
+def unpack_offline(stored: Fields, n_clusters: int) -> OfflineFactors:
+    """The fitted state, without the rows of the fit."""
     schema = unpack_schema(stored.part("schema"))
     n_views = len(schema.names)
     centres = _finite(stored, "centres", (n_clusters, n_clusters), MOST)
@@ -104,7 +102,7 @@ def unpack_whole(stored: Fields, n_clusters: int) -> Whole:
     totals = _totals(stored, n_views)
     there = stored.list("bases", bool)
     stored.need(there == [total is not None for total in totals], "bases")
-    return Whole(
+    return OfflineFactors(
         schema=schema,
         n_rows=n_rows,
         n_without_views=n_without_views,
@@ -112,32 +110,30 @@ def unpack_whole(stored: Fields, n_clusters: int) -> Whole:
         bases=_some(stored, "basis", there, _widths(schema, n_clusters)),
         totals=totals,
         agreed=None,
-        value=float(curve[-1]),
         curve=curve.tolist(),
         n_iter=stored.number("n_iter", least=1),
         seed=stored.number("seed", most=2**31),
-        n_last=n_rows,
         clipped=_clipped(stored, n_views),
         groups=(centres, np.empty(0, dtype=np.int32)),
     )
 
 
-# ---- chunks
+# ---- online
 
 
 def pack_factor_stream(stream: FactorStream, arrays: dict[str, Array]) -> dict[str, Any]:
-    """Everything a factorisation needs to go on with further chunks."""
+    """Everything a factorisation needs to continue with further chunks."""
     assert stream.schema is not None
-    pieces, rank = stream.pieces, stream.n_clusters
-    arrays["rows"] = np.array([piece.n_rows for piece in pieces], dtype=np.int64)
-    arrays["n_kept"] = np.array([len(piece.kept) for piece in pieces], dtype=np.int64)
-    arrays["kept"] = np.concatenate([np.empty(0, dtype=np.int64), *(piece.kept for piece in pieces)])
-    parts, weighed = len(pieces[0].coefficients), len(pieces[0].weights)
+    chunks, rank = stream.chunks, stream.n_clusters
+    arrays["rows"] = np.array([chunk.n_rows for chunk in chunks], dtype=np.int64)
+    arrays["n_kept"] = np.array([len(chunk.kept) for chunk in chunks], dtype=np.int64)
+    arrays["kept"] = np.concatenate([np.empty(0, dtype=np.int64), *(chunk.kept for chunk in chunks)])
+    parts, weighed = len(chunks[0].coefficients), len(chunks[0].weights)
     for c in range(parts):
-        found = [piece.coefficients[c] for piece in pieces]
+        found = [chunk.coefficients[c] for chunk in chunks]
         arrays[f"coefficients.{c}"] = np.concatenate([np.empty((0, rank)), *found])
     for v in range(weighed):
-        arrays[f"weights.{v}"] = np.concatenate([np.empty(0), *(piece.weights[v] for piece in pieces)])
+        arrays[f"weights.{v}"] = np.concatenate([np.empty(0), *(chunk.weights[v] for chunk in chunks)])
     arrays["curve"] = np.array(stream.curve, dtype=np.float64)
     arrays["running"] = np.array(
         [[running.n_present, running.n_rows] for running in stream.runnings], dtype=np.int64
@@ -156,16 +152,16 @@ def pack_factor_stream(stream: FactorStream, arrays: dict[str, Array]) -> dict[s
 
 
 def unpack_factor_stream(stored: Fields, stream: FactorStream) -> None:
-    """Put what was kept into a stream that has read nothing."""
+    """Restore a stored state into a stream that has read nothing."""
     schema = unpack_schema(stored.part("schema"))
     n_views = len(schema.names)
     omvc = isinstance(stream, OMVCStream)
-    pieces = _pieces(stored, stream.n_clusters, n_views if omvc else 1, n_views if omvc else 0)
+    chunks = _chunks(stored, stream.n_clusters, n_views if omvc else 1, n_views if omvc else 0)
     counts = stored.array("running", np.int64, (n_views, 2))
     stored.need(bool((counts >= 0).all() and (counts[:, 0] <= counts[:, 1]).all()), "running")
     sums = _some(stored, "mean", stored.list("means", bool), [(width,) for width in schema.widths], np.inf)
     for total, (n_present, n_rows) in zip(sums, counts.tolist(), strict=True):
-        running = Running()
+        running = RunningMean()
         running.sums, running.n_present, running.n_rows = total, n_present, n_rows
         stored.need(total is not None or not n_present, "means")
         stream.runnings.append(running)
@@ -173,16 +169,16 @@ def unpack_factor_stream(stored: Fields, stream: FactorStream) -> None:
         _take_omvc(stored, stream, schema)
     elif isinstance(stream, ONMFStream):
         _take_onmf(stored, stream, schema)
-    stream.schema, stream.pieces = schema, pieces
+    stream.schema, stream.chunks = schema, chunks
     stream.curve = _finite(stored, "curve", (None,)).tolist()
-    stream.place = stored.number("place", most=len(pieces))
+    stream.place = stored.number("place", most=len(chunks))
     stream.n_iter = stored.number("n_iter")
     stream.n_last = stored.number("n_last", most=stream.n_rows)
     stream.seed = stored.number("seed", most=2**31)
     stream.clipped = _clipped(stored, n_views)
 
 
-def _pieces(stored: Fields, rank: int, n_parts: int, n_weighed: int) -> list[Piece]:
+def _chunks(stored: Fields, rank: int, n_parts: int, n_weighed: int) -> list[ChunkFactors]:
     rows = stored.array("rows", np.int64, (None,))
     n_kept = stored.array("n_kept", np.int64, rows.shape)
     stored.need(bool(len(rows) and (n_kept >= 0).all() and (n_kept <= rows).all()), "n_kept")
@@ -200,7 +196,7 @@ def _pieces(stored: Fields, rank: int, n_parts: int, n_weighed: int) -> list[Pie
     weights = [np.split(_finite(stored, f"weights.{v}", (n_all,), 1.0), cuts) for v in range(n_weighed)]
     stored.need(all((part >= 0).all() for parts in (*found, *weights) for part in parts), "coefficients")
     return [
-        Piece(n_rows, place, [part[p] for part in found], [weight[p] for weight in weights])
+        ChunkFactors(n_rows, place, [part[p] for part in found], [weight[p] for weight in weights])
         for p, (n_rows, place) in enumerate(zip(rows.tolist(), places, strict=True))
     ]
 
@@ -260,4 +256,4 @@ def _take_omvc(stored: Fields, stream: OMVCStream, schema: Schema) -> None:
         stream.bases.append(Basis.restored(*parts) if parts[0] is not None else None)
     stream._agreeing = _finite(stored, "agreeing", (n_views, n_views, rank), MOST)
     stream._lengths = _finite(stored, "lengths", (n_views, rank), MOST)
-    stream.scanned = [Scanned(rank) for _ in schema.names]
+    stream.scanned = [StoredRows(rank) for _ in schema.names]

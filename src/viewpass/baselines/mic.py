@@ -1,4 +1,4 @@
-"""MIC: multiple incomplete views clustering, the offline parent of OMVC."""
+"""MIC: multiple incomplete views clustering, the offline method that OMVC is based on."""
 
 from __future__ import annotations
 
@@ -7,19 +7,17 @@ from typing import Any
 import numpy as np
 
 from viewpass.baselines.algorithms.mic import Settings, factorise
-from viewpass.baselines.algorithms.offline import Whole, read_whole, spread
-from viewpass.baselines.algorithms.rows import Filled
-from viewpass.baselines.base import COUNT, NOT_NEGATIVE
+from viewpass.baselines.algorithms.rows import FilledView
 from viewpass.baselines.offline import OfflineFactorClusterer
-from viewpass.views.rows import MeasuredRows
+from viewpass.kernels.grid import Floats
 
 
 class MIC(OfflineFactorClusterer):
     """Multiple incomplete views clustering (Shao, He and Yu, 2015).
 
-    Weighted non-negative factors of each view, drawn towards a consensus, with few rows of large
-    coefficients. Absent rows are filled with the mean of their view and weigh the share of rows that
-    are present.
+    Weighted non-negative factors of each view, pulled towards a consensus, with few rows of large
+    coefficients. Absent rows are filled with the mean of their view and weighted by the share of rows
+    that are present.
 
     Parameters
     ----------
@@ -28,13 +26,13 @@ class MIC(OfflineFactorClusterer):
     sparsity : float, default=1e-7
         Weight of the sum of the lengths of the coefficients' rows.
     max_iter : int, default=200
-        Most rounds over the views.
+        Maximum number of rounds over the views.
     tol : float, default=1e-12
-        Settled when the consensus moves by less than this, squared and summed.
+        Stop when the squared change of the consensus, summed, is below this.
     n_tries : int, default=30
-        Short tries from which the very first factorisation goes on.
+        Short runs from random starts; the best one is continued.
     n_init : int, default=20
-        Starts of the k-means.
+        Number of k-means starts.
     views, random_state, n_threads, verbose
         As in `OPIMC`.
 
@@ -43,7 +41,7 @@ class MIC(OfflineFactorClusterer):
     labels_, consensus_, components_, cluster_centers_, objective_, n_iter_, n_rows_without_views_,
     view_names_in_, n_features_in_, row_ids_
         As in `OMVC`.
-    objective_curve_ : array, a value a round
+    objective_curve_ : array, one value per round
 
     Examples
     --------
@@ -54,14 +52,6 @@ class MIC(OfflineFactorClusterer):
     >>> np.bincount(model.labels_)
     array([20, 20, 20])
     """
-
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
-        **OfflineFactorClusterer._parameter_constraints,
-        "agreement": NOT_NEGATIVE,
-        "sparsity": NOT_NEGATIVE,
-        "tol": NOT_NEGATIVE,
-        "n_tries": COUNT,
-    }
 
     def __init__(
         self,
@@ -84,9 +74,8 @@ class MIC(OfflineFactorClusterer):
         self.tol = tol
         self.n_tries = n_tries
 
-    def _learn(self, rows: MeasuredRows, kept: Any, rng: np.random.Generator, seed: int) -> Whole:
-        views, totals, negative = read_whole(rows, kept)
-        here: list[Filled] = [view for view in views if view is not None]
+    def _factorise(
+        self, views: list[FilledView], rng: np.random.Generator, seed: int
+    ) -> tuple[list[Floats], Floats, list[float]]:
         settings = Settings(self.agreement, self.sparsity, self.max_iter, self.tol, self.n_tries)
-        bases, agreed, curve = factorise(here, self.n_clusters, settings, rng, self._threads())
-        return Whole.of(rows, kept, seed, spread(bases, views), totals, agreed, curve, negative)
+        return factorise(views, self.n_clusters, settings, rng, self._threads())

@@ -2,41 +2,37 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 import numpy as np
 
 from viewpass.baselines.algorithms.multinmf import Settings, factorise
-from viewpass.baselines.algorithms.offline import Whole, read_whole, spread
-from viewpass.baselines.algorithms.rows import Filled
-from viewpass.baselines.base import COUNT, NOT_NEGATIVE
+from viewpass.baselines.algorithms.rows import FilledView
+from viewpass.baselines.base import COUNT
 from viewpass.baselines.offline import OfflineFactorClusterer
-from viewpass.views.rows import MeasuredRows
-
-logger = logging.getLogger("viewpass")
+from viewpass.kernels.grid import Floats
 
 
 class MultiNMF(OfflineFactorClusterer):
     """Multi-view clustering by joint non-negative matrix factorisation (Liu and others, SDM 2013).
 
-    Offline: all rows at once, several thousand steps over them. The method is for complete data;
-    absent rows are filled with the mean of their view, as the OPIMC paper does.
+    Offline: it needs all rows at once and takes several thousand steps over them. The method is for
+    complete data; absent rows are filled with the mean of their view, as in the OPIMC paper.
 
     Parameters
     ----------
     n_clusters : int, default=8
     agreement : float, default=0.01
-        How strongly coefficients are drawn towards the consensus (the paper's lambda).
+        How strongly coefficients are pulled towards the consensus (the paper's lambda).
     n_rounds : int, default=30
         Rounds over the views. One that raises the objective is undone and tried again, at most 5
         times.
     max_iter : int, default=200
-        Steps a view and round.
+        Steps per view and round.
     n_tries : int, default=30
-        Short tries from which the very first factorisation goes on.
+        Short runs from random starts; the best one is continued.
     n_init : int, default=20
-        Starts of the k-means.
+        Number of k-means starts.
     views, random_state, n_threads, verbose
         As in `OPIMC`.
 
@@ -60,9 +56,7 @@ class MultiNMF(OfflineFactorClusterer):
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
         **OfflineFactorClusterer._parameter_constraints,
-        "agreement": NOT_NEGATIVE,
         "n_rounds": COUNT,
-        "n_tries": COUNT,
     }
 
     def __init__(
@@ -84,14 +78,12 @@ class MultiNMF(OfflineFactorClusterer):
         self.n_rounds = n_rounds
         self.n_tries = n_tries
 
-    def _learn(self, rows: MeasuredRows, kept: Any, rng: np.random.Generator, seed: int) -> Whole:
-        views, totals, negative = read_whole(rows, kept)
-        here: list[Filled] = [view for view in views if view is not None]
+    def _factorise(
+        self, views: list[FilledView], rng: np.random.Generator, seed: int
+    ) -> tuple[list[Floats], Floats, list[float]]:
         settings = Settings(self.agreement, self.n_rounds, self.max_iter, self.n_tries)
-        bases, _, agreed, curve = factorise(
-            *(here, self.n_clusters, settings, rng, self._threads()),
-            tell=lambda number, value: logger.info("round %d: objective %.6g", number, value),
-        )
-        whole = Whole.of(rows, kept, seed, spread(bases, views), totals, agreed, curve, negative)
-        whole.n_iter = max(len(curve) - 1, 1)  # its first value is that of the start
-        return whole
+        bases, _, agreed, curve = factorise(views, self.n_clusters, settings, rng, self._threads())
+        return bases, agreed, curve
+
+    def _rounds(self, curve: list[float]) -> int:
+        return max(len(curve) - 1, 1)  # its first value is that of the start

@@ -1,4 +1,4 @@
-"""What the factorisations that read all rows at once share."""
+"""Base class of the offline baselines: MultiNMF, MIC and DAIMC."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from viewpass.baselines.algorithms.offline import Whole
-from viewpass.baselines.algorithms.projection import agreed
-from viewpass.baselines.algorithms.rows import Filled
-from viewpass.baselines.base import FactorClusterer, not_negative
-from viewpass.baselines.files import pack_whole, unpack_whole
+from viewpass.baselines.algorithms.offline import OfflineFactors, PreparedViews, divided_views
+from viewpass.baselines.algorithms.projection import project_consensus
+from viewpass.baselines.algorithms.rows import FilledView, without_negatives
+from viewpass.baselines.base import FactorClusterer
+from viewpass.baselines.files import pack_offline, unpack_offline
 from viewpass.cluster.base import narrated, whole
 from viewpass.kernels.grid import Array, Floats, Integers
 from viewpass.kernels.threads import single_threaded_blas
@@ -21,38 +21,60 @@ from viewpass.views.seeds import as_generator
 
 
 class OfflineFactorClusterer(FactorClusterer):
-    """A subclass learns from all rows (`_learn`)."""
+    """A factorisation of all rows at once; a subclass says how (`_factorise`)."""
 
     agreement: float
-    _learnt: Whole
+    _learnt: OfflineFactors
 
     @abstractmethod
-    def _learn(self, rows: MeasuredRows, kept: Integers, rng: np.random.Generator, seed: int) -> Whole:
-        """Factorise the rows `kept`, those that have a view."""
+    def _factorise(
+        self, views: list[FilledView], rng: np.random.Generator, seed: int
+    ) -> tuple[list[Floats], Floats, list[float]]:
+        """Bases, consensus coefficients and objective curve of the prepared views."""
+
+    def _prepare(self, rows: MeasuredRows, kept: Integers) -> PreparedViews:
+        return divided_views(rows, kept)
+
+    def _rounds(self, curve: list[float]) -> int:
+        return len(curve)
 
     def fit(self, X: Any, y: Any = None, observed: Any = None) -> Self:
         """Factorise the rows, then cluster the consensus. `X` and `observed` are as in `OPIMC.fit`."""
-        fresh, source = self._begin(X, observed)
+        fresh, source = self._begin_fit(X, observed)
         rows = MeasuredRows(whole(source)).measure()
         kept = np.flatnonzero(rows.n_seen > 0)
         self._check_enough(len(kept))
         rng = as_generator(self.random_state)
         seed = int(rng.integers(2**31))
         with narrated(self.verbose), single_threaded_blas():
-            fresh._learnt = fresh._learn(rows, kept, rng, seed)
-        return self._end(fresh, source)
+            prepared = self._prepare(rows, kept)
+            bases, agreed, curve = self._factorise(prepared.there(), rng, seed)
+        fresh._learnt = OfflineFactors(
+            schema=rows.chunk.schema,
+            n_rows=rows.n_rows,
+            n_without_views=rows.n_rows - len(kept),
+            kept=kept,
+            agreed=agreed,
+            bases=prepared.spread(bases),
+            totals=prepared.totals,
+            curve=curve,
+            n_iter=self._rounds(curve),
+            seed=seed,
+            clipped=prepared.clipped,
+        )
+        return self._end_fit(fresh, source)
 
     def _packed(self, arrays: dict[str, Array]) -> dict[str, Any]:
         self._check_unchanged(len(self._groups()[0]))
-        return {"whole": pack_whole(self._learnt, self._groups()[0], arrays)}
+        return {"whole": pack_offline(self._learnt, self._groups()[0], arrays)}
 
     def _take_packed(self, stored: Fields) -> None:
-        self._learnt = unpack_whole(stored.part("whole"), self.n_clusters)
+        self._learnt = unpack_offline(stored.part("whole"), self.n_clusters)
 
     def _scaled(self, matrix: Any, v: int) -> Any:
         total = self._learnt.totals[v]
-        return None if total is None else not_negative(matrix) * matrix.dtype.type(1.0 / total)
+        return None if total is None else without_negatives(matrix) * matrix.dtype.type(1.0 / total)
 
-    def _project(self, views: list[Filled | None], n_rows: int) -> tuple[Floats, Floats]:
+    def _project(self, views: list[FilledView | None], n_rows: int) -> tuple[Floats, Floats]:
         bases = self._learnt.bases
-        return agreed(views, bases, self.agreement, n_rows, self.n_clusters, self._threads())
+        return project_consensus(views, bases, self.agreement, n_rows, self.n_clusters, self._threads())

@@ -1,4 +1,4 @@
-"""OMVC: online multi-view clustering with incomplete views, by non-negative factors that agree."""
+"""OMVC: online multi-view clustering with incomplete views, by non-negative factorisation."""
 
 from __future__ import annotations
 
@@ -8,19 +8,17 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from viewpass.baselines.algorithms.omvc import OMVCStream, Settings
-from viewpass.baselines.algorithms.projection import agreed
-from viewpass.baselines.algorithms.rows import Filled, Running
-from viewpass.baselines.base import NOT_NEGATIVE, not_negative
-from viewpass.baselines.online import OnlineFactorClusterer
+from viewpass.baselines.algorithms.projection import project_consensus
+from viewpass.baselines.algorithms.rows import FilledView, RunningMean, without_negatives
+from viewpass.baselines.online import OnlineFactorClusterer, filled_chunks
 from viewpass.kernels.grid import Floats
 from viewpass.sources.source import Source
-from viewpass.views.rows import MeasuredRows
 
 
 class OMVC(OnlineFactorClusterer):
     """Online multi-view clustering with incomplete views (Shao, He, Lu and Yu, 2016).
 
-    Each view is factorised, X_v = U_v V_v', with coefficients U_v drawn towards a consensus; k-means
+    Each view is factorised, X_v = U_v V_v', with coefficients U_v pulled towards a consensus; k-means
     on the consensus gives the clusters. Absent rows are filled with the mean of earlier rows and get
     a weight below 1.
 
@@ -28,27 +26,27 @@ class OMVC(OnlineFactorClusterer):
     ----------
     n_clusters : int, default=8
     agreement : float, default=0.01
-        How strongly coefficients are drawn towards the consensus (the paper's alpha).
+        How strongly coefficients are pulled towards the consensus (the paper's alpha).
     sparsity : float, default=1e-7
         Weight of the sum of the coefficients (the paper's beta).
     chunk_size : int, default=2000
     n_passes : int, default=1
-        In later passes a chunk's earlier share of the sums is taken out first.
+        In later passes a chunk's earlier contribution is subtracted from the sums first.
     max_iter : int, default=200
-        Most rounds over the views a chunk.
+        Maximum number of rounds over the views per chunk.
     tol : float, default=1e-4
-        A chunk is settled when the objective over all rows read changes by less than this share.
+        A chunk is done when the relative change of the objective over all rows read is below this.
     weights : {"dynamic", "one"}, default="dynamic"
-        Weight of a filled row: the share of rows present in its view so far, or 1 (what the released
-        code comes to).
+        Weight of a filled row: the share of rows present in its view so far, or 1 (the effect of the
+        released code).
     accept : {"sums", "scanned"}, default="sums"
-        How a step of a basis is tested: by the sums over all rows read, or as published by looking at
-        all rows read in this pass again, which keeps a copy of them.
+        How a step of a basis is tested: by the sums over all rows read, or, as published, on all rows
+        read in this pass, which keeps a copy of them.
     scale : {"all", "first"}, default="all"
-        Each view is divided by the sum of its entries: of all rows, which `fit` reads once more for
-        it, or of the first chunk that has the view. `partial_fit` always does the latter.
+        Each view is divided by the sum of its entries: over all rows, for which `fit` reads the data
+        once more, or over the first chunk that has the view. `partial_fit` always does the latter.
     n_init : int, default=20
-        Starts of the k-means.
+        Number of k-means starts.
     views, random_state, n_threads, verbose
         As in `OPIMC`.
 
@@ -61,7 +59,7 @@ class OMVC(OnlineFactorClusterer):
     cluster_centers_ : (n_clusters, n_clusters) array
         Centres in the consensus.
     objective_ : float
-    objective_curve_ : array, a value a chunk
+    objective_curve_ : array, one value per chunk
     n_iter_, n_rows_without_views_, view_names_in_, n_features_in_, row_ids_
         As in `OPIMC`.
 
@@ -79,8 +77,6 @@ class OMVC(OnlineFactorClusterer):
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
         **OnlineFactorClusterer._parameter_constraints,
-        "agreement": NOT_NEGATIVE,
-        "sparsity": NOT_NEGATIVE,
         "weights": [StrOptions({"dynamic", "one"})],
         "accept": [StrOptions({"sums", "scanned"})],
         "scale": [StrOptions({"all", "first"})],
@@ -115,12 +111,6 @@ class OMVC(OnlineFactorClusterer):
 
     _learnt: OMVCStream
 
-    def _new_stream(self, source: Source | None) -> OMVCStream:
-        stream: OMVCStream = self._seeded_stream()
-        if source is not None and self.scale == "all":
-            stream.totals = entry_sums(source, self.chunk_size, self._threads())
-        return stream
-
     def _empty_stream(self, rng: np.random.Generator) -> OMVCStream:
         settings = Settings(
             agreement=self.agreement,
@@ -132,27 +122,23 @@ class OMVC(OnlineFactorClusterer):
         )
         return OMVCStream(self.n_clusters, settings, rng, self._threads())
 
+    def _read_ahead(self, stream: OMVCStream, source: Source) -> None:
+        """Sum the entries of each view, filled rows included."""
+        if self.scale != "all":
+            return
+        means = [RunningMean() for _ in source.schema.names]
+        sums: list[float | None] = [None] * len(means)
+        for views in filled_chunks(source, self.chunk_size, means, self._threads(), unit=False):
+            for v, view in enumerate(views):
+                if view is not None:
+                    sums[v] = (sums[v] or 0.0) + view.total()
+        stream.totals = [None if total is None else total or 1.0 for total in sums]
+
     def _scaled(self, matrix: Any, v: int) -> Any:
         totals = self._learnt.totals
         total = None if totals is None else totals[v]
-        return None if total is None else not_negative(matrix) * matrix.dtype.type(1.0 / total)
+        return None if total is None else without_negatives(matrix) * matrix.dtype.type(1.0 / total)
 
-    def _project(self, views: list[Filled | None], n_rows: int) -> tuple[Floats, Floats]:
+    def _project(self, views: list[FilledView | None], n_rows: int) -> tuple[Floats, Floats]:
         bases = self._learnt.components()
-        return agreed(views, bases, self.agreement, n_rows, self.n_clusters, self._threads())
-
-
-def entry_sums(source: Source, chunk_size: int, n_threads: int) -> list[float | None]:
-    """The sum of each view's entries, filled rows included, by reading the data once."""
-    runnings = [Running() for _ in source.schema.names]
-    sums = np.zeros(len(runnings))
-    seen = np.zeros(len(runnings), dtype=bool)
-    for chunk in source.chunks(chunk_size):
-        rows = MeasuredRows(chunk).measure(n_threads)
-        kept = np.flatnonzero(rows.n_seen > 0)
-        for v, running in enumerate(runnings):
-            filled, _, _ = running.read(rows, v, kept)
-            if filled is not None:
-                sums[v] += filled.total()
-                seen[v] = True
-    return [float(total) or 1.0 if there else None for total, there in zip(sums, seen, strict=True)]
+        return project_consensus(views, bases, self.agreement, n_rows, self.n_clusters, self._threads())

@@ -1,14 +1,16 @@
-"""What the factorisations that read chunks share."""
+"""Base class of the online baselines, which read chunks: OMVC and ONMF."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
 
+from viewpass.baselines.algorithms.rows import FilledView, RunningMean
 from viewpass.baselines.algorithms.stream import FactorStream
-from viewpass.baselines.base import COUNT, NOT_NEGATIVE, FactorClusterer
+from viewpass.baselines.base import FactorClusterer
 from viewpass.baselines.files import pack_factor_stream, unpack_factor_stream
 from viewpass.cluster.base import narrated, whole
 from viewpass.cluster.validation import check_whole
@@ -17,18 +19,12 @@ from viewpass.kernels.grid import Array
 from viewpass.sources.source import Source
 from viewpass.store.container.fields import Fields
 from viewpass.store.container.generators import generator_from, generator_state
+from viewpass.views.rows import MeasuredRows
 from viewpass.views.seeds import as_generator
 
 
 class OnlineFactorClusterer(FactorClusterer):
-    """A factorisation that reads chunks."""
-
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
-        **FactorClusterer._parameter_constraints,
-        "chunk_size": COUNT,
-        "n_passes": COUNT,
-        "tol": NOT_NEGATIVE,
-    }
+    """A factorisation that reads chunks; a subclass says how (`_empty_stream`)."""
 
     def __init__(self, chunk_size: int, n_passes: int, tol: float, *shared: Any) -> None:
         super().__init__(*shared)
@@ -39,24 +35,27 @@ class OnlineFactorClusterer(FactorClusterer):
     _learnt: FactorStream
 
     @abstractmethod
-    def _new_stream(self, source: Source | None) -> FactorStream:
-        """Begin; `source` is all the data there will be, None when chunks come one by one."""
-
-    @abstractmethod
     def _empty_stream(self, rng: np.random.Generator) -> FactorStream:
         """A stream with these settings that has read nothing."""
 
-    def _seeded_stream(self) -> Any:
+    @abstractmethod
+    def _read_ahead(self, stream: Any, source: Source) -> None:
+        """What is taken from all rows before the first pass, where the settings need it."""
+
+    def _new_stream(self, source: Source | None) -> FactorStream:
+        """Start a fit; `source` holds all rows, None when chunks come one by one."""
         rng = as_generator(self.random_state)
         seed = int(rng.integers(2**31))
         stream = self._empty_stream(rng)
         stream.seed = seed
+        if source is not None:
+            self._read_ahead(stream, source)
         return stream
 
     def _packed(self, arrays: dict[str, Array]) -> dict[str, Any]:
         stream = self._learnt
         self._check_unchanged(stream.n_clusters)
-        own = stream.rng is self.random_state  # the user's generator: both draw from it
+        own = stream.rng is self.random_state  # the user's generator, which both draw from
         return {
             "stream": pack_factor_stream(stream, arrays),
             "n_clusters": int(self.n_clusters),
@@ -69,7 +68,8 @@ class OnlineFactorClusterer(FactorClusterer):
         if not isinstance(rng, np.random.Generator):
             raise FileError("its field 'random' makes no sense.")
         stored.need(stored.number("n_clusters", least=1) == self.n_clusters, "n_clusters")
-        stored.array("coefficients.0", np.float64, (None, self._rank))  # before anything of that size is made
+        # Checked before the stream allocates anything of that size.
+        stored.array("coefficients.0", np.float64, (None, self._rank))
         stream = self._empty_stream(rng)
         unpack_factor_stream(stored.part("stream"), stream)
         self._learnt = stream
@@ -78,21 +78,40 @@ class OnlineFactorClusterer(FactorClusterer):
 
     def fit(self, X: Any, y: Any = None, observed: Any = None) -> Self:
         """Factorise the rows chunk by chunk, then cluster the consensus. `X`, `observed`: see `OPIMC.fit`."""
-        fresh, source = self._begin(X, observed)
+        fresh, source = self._begin_fit(X, observed)
+        for _ in fresh._passes(source):
+            pass
+        return self._end_fit(fresh, source)
+
+    def fit_passes(self, X: Any, y: Any = None, observed: Any = None) -> Iterator[Self]:
+        """Fit as `fit` does, and yield a model after each of the `n_passes` passes.
+
+        The same model is yielded each time, further fitted. K-means runs when its `labels_` are read.
+        This estimator itself is fitted after the last pass.
+        """
+        fresh, source = self._begin_fit(X, observed)
+        yield from fresh._passes(source)
+        self._end_fit(fresh, source)
+
+    def _passes(self, source: Source) -> Iterator[Self]:
         with narrated(self.verbose):
-            fresh._learnt = stream = fresh._new_stream(source)
-            for number in range(self.n_passes):
-                read_pass(stream, source, self.chunk_size)
-                if number == 0:
-                    self._check_enough(stream.n_rows - stream.n_without_views)
-        stream.n_last = stream.n_rows
-        return self._end(fresh, source)
+            stream = self._new_stream(source)
+        for number in range(self.n_passes):
+            with narrated(self.verbose):
+                if number:
+                    stream.begin_pass()
+                for chunk in source.chunks(self.chunk_size):
+                    stream.learn(chunk)
+            stream.n_last = stream.n_rows
+            self._check_enough(stream.n_rows - stream.n_without_views)
+            self._learnt = stream
+            yield self
 
     def partial_fit(self, X: Any, y: Any = None, observed: Any = None) -> Self:
         """Read one chunk: all rows of X, in one step.
 
-        The consensus coefficients of all rows read are kept: k-means needs them. It runs when
-        `labels_` (of this chunk) or `predict` is asked for.
+        The consensus coefficients of all rows read are kept, because k-means needs them. It runs when
+        `labels_` (of this chunk) or `predict` is used.
         """
         self._validate_params()
         check_whole(self.n_clusters, "n_clusters")
@@ -112,13 +131,15 @@ class OnlineFactorClusterer(FactorClusterer):
         if source.row_ids is not None:
             fresh.row_ids_ = source.row_ids
         self._become(fresh)
-        self._tell_clipped(known)
+        self._warn_clipped(known, stacklevel=3)
         return self
 
 
-def read_pass(stream: FactorStream, source: Source, chunk_size: int) -> None:
-    """Read the source once, from its first row on."""
-    if stream.pieces:
-        stream.begin_pass()
+def filled_chunks(
+    source: Source, chunk_size: int, means: list[RunningMean], n_threads: int, *, unit: bool
+) -> Iterator[list[FilledView | None]]:
+    """The views of each chunk, filled with running means that are updated along the way."""
     for chunk in source.chunks(chunk_size):
-        stream.learn(chunk)
+        rows = MeasuredRows(chunk).measure(n_threads)
+        kept = np.flatnonzero(rows.n_seen > 0)
+        yield [mean.read(rows, v, kept, unit=unit)[0] for v, mean in enumerate(means)]

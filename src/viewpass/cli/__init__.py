@@ -1,4 +1,4 @@
-"""The command `viewpass`."""
+"""The command line `viewpass`; it uses the public API only."""
 
 from __future__ import annotations
 

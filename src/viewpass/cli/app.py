@@ -1,4 +1,4 @@
-"""Commands and their options; what a command does is in its own module, imported when it runs."""
+"""Commands and their options; each command is implemented in its own module, imported when it runs."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from viewpass.errors import SettingError, ViewpassError
 from viewpass.version import __version__
 
 EXAMPLE = "Example:  viewpass fit items.parquet -k 10 --out run"
-CODES = "Exit codes: 0 done, 1 an error (one line says which), 2 wrong usage, 130 stopped by Ctrl-C."
+CODES = "Exit codes: 0 success, 1 error (described in one line), 2 wrong usage, 130 stopped by Ctrl-C."
 
 
-# typer has click within it, or beside it, by its version.
+# Newer versions of typer contain click, older ones depend on it.
 WrongUsage: type[Exception] = next(
     kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException"
 )
 
 
 class Commands(TyperGroup):
-    """Tell an error in one line, and exit with 1; wrong usage exits with 2 as ever."""
+    """Reports errors in one line and exits with 1; wrong usage exits with 2, as usual."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
-        """Let --debug stand anywhere."""
+        """Accept --debug anywhere on the line."""
         if "--debug" in args:
             args = ["--debug", *(word for word in args if word != "--debug")]
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command that was asked for."""
+        """Run the command."""
         if ctx.params.get("debug"):
             return super().invoke(ctx)
-        silent = logging.NullHandler()  # notices about compiling are of no use here
+        silent = logging.NullHandler()  # commands print what matters themselves
         logger = logging.getLogger("viewpass")
         logger.addHandler(silent)
         try:
@@ -45,14 +45,14 @@ class Commands(TyperGroup):
         except (BrokenPipeError, WrongUsage, typer.Exit):
             raise
         except (KeyboardInterrupt, typer.Abort):
-            typer.echo("viewpass: stopped; nothing was changed.", err=True)
+            typer.echo("viewpass: stopped; no existing file was changed.", err=True)
             raise typer.Exit(STOPPED) from None
         except (ViewpassError, OSError) as error:
             typer.echo(f"viewpass: {' '.join(str(error).split())}", err=True)
             raise typer.Exit(1) from None
         except Exception as error:
-            told = " ".join(str(error).split())
-            typer.echo(f"viewpass: {type(error).__name__}: {told} (--debug shows where)", err=True)
+            message = " ".join(str(error).split())
+            typer.echo(f"viewpass: {type(error).__name__}: {message} (--debug shows where)", err=True)
             raise typer.Exit(1) from None
         finally:
             logger.removeHandler(silent)
@@ -65,32 +65,42 @@ app = typer.Typer(
     epilog=f"{EXAMPLE}\n\n{CODES}",
 )
 
+
+def option(metavar: str, help: str, *names: str, **more: Any) -> Any:
+    """An option with a value, as it appears in the help."""
+    return typer.Option(*names, metavar=metavar, help=help, **more)
+
+
+def flag(name: str, help: str) -> Any:
+    """An option without a value."""
+    return typer.Option(name, help=help)
+
+
 Data = Annotated[
     list[str],
     typer.Argument(
         metavar="DATA",
         show_default=False,
-        help="Files (Parquet, Feather, CSV, npz), patterns, folders, addresses; or NAME=FILE.npy a view.",
+        help="Files (Parquet, Feather, CSV, npz), glob patterns, folders or URLs; or NAME=FILE.npy for each "
+        "view.",
     ),
 ]
 Views = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
+        "NAME=COLUMNS",
+        "The columns of a view: COLUMN, PREFIX*, FIRST:LAST, A,B,C, or COLUMN/WIDTH for a sparse one. "
+        "Repeat for each view. By default every list column is a view.",
         "--views",
-        metavar="NAME=COLUMNS",
         show_default=False,
-        help="The columns of a view: COLUMN, PREFIX*, FIRST:LAST, A,B,C, or COLUMN/WIDTH for a sparse one. "
-        "Once a view; without it every column of lists is one.",
     ),
 ]
-Id = Annotated[
-    str | None, typer.Option(metavar="COLUMN", help="The column that names the rows; else their numbers do.")
-]
+Id = Annotated[str | None, option("COLUMN", "Column with row ids; by default rows are numbered.")]
 Threads = Annotated[
     int | None,
-    typer.Option(min=1, metavar="N", help="Threads to use; all by default. Results do not depend on it."),
+    option("N", "Number of threads; by default one per processor. Does not affect the result.", min=1),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Say everything as JSON, an object a line.")]
+AsJson = Annotated[bool, flag("--json", "Print JSON, one object per line.")]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", show_default=False, help="A model file.")]
 
 
@@ -102,9 +112,7 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def options(
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Show the traceback of an error, not only its message.")
-    ] = False,
+    debug: Annotated[bool, flag("--debug", "Show the traceback of an error, not only its message.")] = False,
     version: Annotated[
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
@@ -114,30 +122,24 @@ def options(
 
     A row has up to several views (an image, a text, sensor readings ...), and
     many rows lack some of them. viewpass reads the rows once, in chunks, and
-    gives every row a cluster.
+    assigns every row to a cluster.
     """
 
 
 @app.command(epilog="Example:  viewpass demo --out digits --seed 7")
 def demo(
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the labels and the picture go.")] = Path(
-        "viewpass-demo"
-    ),
-    seed: Annotated[
-        int,
-        typer.Option(min=0, metavar="N", help="Decides the order of rows, the views removed and the start."),
-    ] = 0,
+    out: Annotated[Path, option("FOLDER", "Folder for the labels and the picture.")] = Path("viewpass-demo"),
+    seed: Annotated[int, option("N", "Random seed: row order, removed views, initial centres.", min=0)] = 0,
     repeats: Annotated[int, typer.Option(min=1, hidden=True)] = 5,
 ) -> None:
     """Cluster real handwritten digits, with 30% of each view removed.
 
-    Four views are computed from each of the 1,797 images in scikit-learn. One
-    pass finds ten clusters, and a table compares it with other methods. Takes
-    less than a minute and downloads nothing.
+    Computes four views of each of the 1,797 images in scikit-learn, finds ten
+    clusters in one pass, and compares the result with other methods. Takes less
+    than a minute and downloads nothing.
 
-    Writes labels.csv (the cluster of each image) and clusters.png (what the
-    clusters look like, which images are in the wrong one, and which views were
-    missing).
+    Writes labels.csv (the cluster of each image) and clusters.png (the images of
+    each cluster, which of them are wrong, and which views were missing).
     """
     from viewpass.cli.demo import run
 
@@ -148,94 +150,83 @@ def demo(
 def fit(
     data: Data,
     n_clusters: Annotated[
-        str, typer.Option("-k", "--clusters", metavar="N", help="Clusters to find; auto: how many, too.")
+        str, option("N", 'Number of clusters, or "auto" to estimate it.', "-k", "--clusters")
     ],
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where model, labels and report go.")],
+    out: Annotated[Path, option("FOLDER", "Folder for model, labels and report.")],
     views: Views = None,
     id: Id = None,
-    passes: Annotated[int, typer.Option(min=1, metavar="N", help="Times the data is read.")] = 1,
-    chunk_size: Annotated[int, typer.Option(min=1, metavar="ROWS", help="Rows settled together.")] = 8192,
-    alpha: Annotated[float, typer.Option(min=0, metavar="X", help="Ridge on the centres.")] = 0.1,
-    init: Annotated[str, typer.Option(metavar="NAME", help="The start: auto, k-means++ or random.")] = "auto",
+    passes: Annotated[int, option("N", "Number of passes over the data.", min=1)] = 1,
+    chunk_size: Annotated[int, option("ROWS", "Rows processed per step; affects the result.", min=1)] = 8192,
+    alpha: Annotated[float, option("X", "Ridge penalty on the centres.", min=0)] = 0.1,
+    init: Annotated[str, option("NAME", "Initial centres: auto, k-means++ or random.")] = "auto",
     scale: Annotated[
         str,
-        typer.Option(
-            metavar="NAME",
-            help="What is done to views before unit length: unit (nothing), standard (mean and spread of "
-            "each column), idf, or auto; VIEW=NAME,VIEW=NAME for each view.",
+        option(
+            "NAME",
+            "Scaling before rows get unit length: unit (none), standard (zero mean and unit variance "
+            "per column), idf, or auto; VIEW=NAME,VIEW=NAME to set it per view.",
         ),
     ] = "auto",
     anchors: Annotated[
         str,
-        typer.Option(metavar="N", help="Small clusters that form those asked for: N, auto or none."),
-    ] = "auto",
-    consensus: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME", help="How anchors form clusters: merge, graph, none (no anchors), or auto."
+        option(
+            "N", "Number of anchors (small clusters that are combined into the final ones), auto or none."
         ),
     ] = "auto",
+    consensus: Annotated[str, option("NAME", "How anchors form clusters: merge, graph or auto.")] = "auto",
     view_weights: Annotated[
-        str,
-        typer.Option(
-            metavar="WEIGHTS",
-            help="What views count for: none (all the same), auto, or VIEW=WEIGHT,VIEW=WEIGHT for each view.",
-        ),
+        str, option("WEIGHTS", "View weights: none (equal), auto, or VIEW=WEIGHT,VIEW=WEIGHT for each view.")
     ] = "none",
     reservoir: Annotated[
-        int,
-        typer.Option(min=0, metavar="N", help="Rows kept as a sample and labelled again after every chunk."),
+        int, option("N", "Rows kept as a sample and reassigned after every chunk; 0 for none.", min=0)
     ] = 0,
-    max_iter: Annotated[int, typer.Option(min=1, metavar="N", help="Most centre updates a chunk.")] = 20,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Decides what is drawn at the start.")] = 0,
+    max_iter: Annotated[int, option("N", "Maximum centre updates per chunk.", min=1)] = 20,
+    seed: Annotated[int, option("N", "Random seed.", min=0)] = 0,
     resume: Annotated[
-        bool,
-        typer.Option("--resume", help="Go on with the run in FOLDER. Begins it if there is none yet."),
+        bool, flag("--resume", "Continue the run in FOLDER, or start it if there is none.")
     ] = False,
-    checkpoint_every: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Save the state every N chunks.")
-    ] = 50,
+    checkpoint_every: Annotated[int, option("N", "Write a checkpoint every N chunks.", min=1)] = 50,
     engine: Annotated[
-        str, typer.Option(metavar="NAME", help="Who works: local (this process), or dask (many).")
+        str, option("NAME", "Where to run: local (this process) or dask (a cluster).")
     ] = "local",
     scheduler: Annotated[
         str | None,
-        typer.Option(
-            metavar="ADDRESS",
+        option(
+            "ADDRESS",
+            "Address of a Dask scheduler; by default a cluster is started on this machine.",
             show_default=False,
-            help="The scheduler of a Dask cluster; without it one is started on this machine.",
         ),
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option(
+        option(
+            "N",
+            "With dask: chunks per round, one per worker; by default the number of workers.",
             min=1,
-            metavar="N",
             show_default=False,
-            help="With dask: chunks of a round, one a worker; as many as there are workers.",
         ),
     ] = None,
     threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:
-    """Cluster a table, however large, into a run folder.
+    """Cluster a table of any size and write a run folder.
 
     FOLDER gets model.viewpass (for predict and update), labels.parquet (id,
-    cluster, distance, margin and views_seen of every row, as decided when it
-    was read) and run.json (settings and figures).
+    cluster, distance, margin and views_seen of every row, as assigned when it
+    was read) and run.json (settings and statistics).
 
-    The state is saved on the way. After Ctrl-C, a crash or a power cut, the
-    same command with --resume goes on, and the files come out the same, byte
-    for byte.
+    Checkpoints are written during the run. After Ctrl-C, a crash or a power
+    cut, the same command with --resume continues, and the files are identical
+    to those of an uninterrupted run.
 
     With --engine dask the workers of a Dask cluster read the data and write the
-    labels, into FOLDER/labels; they must see both under the same names. The
-    result is that of chunks of N times --chunk-size rows.
+    labels to FOLDER/labels; they must see both under the same paths. The result
+    is that of chunks of N times --chunk-size rows, for N workers.
     """
     if engine not in ("local", "dask"):
-        raise SettingError(f"--engine {engine}: local or dask was expected.")
+        raise SettingError(f"--engine {engine}: choose local or dask.")
     if engine == "local" and (scheduler is not None or workers is not None):
-        raise SettingError("--scheduler and --workers go with --engine dask.")
+        raise SettingError("--scheduler and --workers need --engine dask.")
     from viewpass.cli.fit import run
     from viewpass.cli.given import open_data, parsed_number, parsed_scale, parsed_weights
     from viewpass.cluster.opimc import OPIMC
@@ -249,7 +240,7 @@ def fit(
         init=init,
         scale=parsed_scale(scale),
         n_anchors=parsed_number(anchors, "--anchors"),
-        consensus=None if consensus == "none" else consensus,
+        consensus=consensus,
         view_weights=parsed_weights(view_weights),
         reservoir=reservoir,
         random_state=seed,
@@ -277,19 +268,21 @@ def fit(
 def predict(
     model: ModelFile,
     data: Data,
-    out: Annotated[Path, typer.Option(metavar="FILE", help="The label file.")] = Path("labels.parquet"),
+    out: Annotated[Path, option("FILE", "Label file to write.")] = Path("labels.parquet"),
     views: Views = None,
     id: Id = None,
-    chunk_size: Annotated[int, typer.Option(min=1, metavar="ROWS", help="Rows read at a time.")] = 8192,
-    force: Annotated[bool, typer.Option("--force", help="Write over FILE if it exists.")] = False,
+    chunk_size: Annotated[
+        int, option("ROWS", "Rows read at a time; does not affect the labels.", min=1)
+    ] = 8192,
+    force: Annotated[bool, flag("--force", "Overwrite FILE if it exists.")] = False,
     threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:
-    """Label rows with a model.
+    """Assign rows to the clusters of a model.
 
     FILE is Parquet with id, cluster, distance, margin and views_seen of every
-    row. It appears when all rows are labelled. On the data a model was fitted
-    to, this gives the labels under the final centres.
+    row. It appears when all rows are labelled. For the data the model was fitted
+    to, these are the labels under the final centres.
     """
     from viewpass.cli.given import open_data
     from viewpass.cli.predict import run
@@ -308,29 +301,18 @@ def inspect(
     ],
     views: Views = None,
     id: Id = None,
-    rows: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Look at about the first N rows of data only.")
-    ] = None,
+    rows: Annotated[int | None, option("N", "Read only about the first N rows of data.", min=1)] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say what a file or folder is.
+    """Describe a data file, a model file or a run folder.
 
-    Of data: its views, their widths, how many rows lack each, and which are
-    missing together. Of a model or a run: the same, the sizes of its clusters,
-    and its settings.
+    For data: its views, their widths, how many rows lack each view, and which
+    views are missing together. For a model or a run: the same, the cluster sizes
+    and the settings.
     """
-    from viewpass.cli import inspect as inspecting
-    from viewpass.cli.given import open_data
+    from viewpass.cli.inspect import run
 
-    path = Path(what[0])
-    kind = inspecting.kind_of(path) if len(what) == 1 else "data"
-    if kind == "run":
-        told = inspecting.of_run(path)
-    elif kind == "model":
-        told = inspecting.of_model(path)
-    else:
-        told = inspecting.of_data(open_data(what, views or [], id), rows)
-    inspecting.run(told, as_json=as_json)
+    run(what, views or [], id, most_rows=rows, as_json=as_json)
 
 
 @app.command(epilog="Example:  viewpass update run/model.viewpass today.parquet --out today.viewpass")
@@ -338,23 +320,22 @@ def update(
     model: ModelFile,
     data: Data,
     out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", show_default=False, help="The new model; in place of MODEL by default."),
+        Path | None, option("FILE", "New model file; by default MODEL is replaced.", show_default=False)
     ] = None,
     views: Views = None,
     id: Id = None,
     chunk_size: Annotated[
         int | None,
-        typer.Option(min=1, metavar="ROWS", show_default=False, help="Rows settled together; as in the fit."),
+        option("ROWS", "Rows processed per step; by default as in the fit.", min=1, show_default=False),
     ] = None,
     threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:
-    """Let a model go on learning from new rows.
+    """Update a model with new rows.
 
-    The rows are read once. The new model appears when all have been read;
-    until then, and if anything fails, MODEL is as it was. Reading the same rows
-    twice counts them twice.
+    The rows are read once. The new model file appears when all have been read;
+    until then, and if anything fails, MODEL does not change. Rows that are read
+    twice count twice.
     """
     from viewpass.cli.given import open_data
     from viewpass.cli.update import run
@@ -365,45 +346,40 @@ def update(
 
 @app.command(epilog="Example:  viewpass paper --quick --out paper --only fig1 --only table2")
 def paper(
-    out: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where the page goes; finished cells stay there.")
-    ] = Path("viewpass-paper"),
+    out: Annotated[Path, option("FOLDER", "Folder for the page and the finished measurements.")] = Path(
+        "viewpass-paper"
+    ),
     only: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="PART", help="table1, table2, fig1 ... fig5, complexity or baselines; may be repeated."
-        ),
+        option("PART", "Only table1, table2, fig1 ... fig5, complexity or baselines; repeatable."),
     ] = None,
     quick: Annotated[
-        bool,
-        typer.Option("--quick", help="Minutes, not hours: shorter grids, fewer passes, parts of large sets."),
+        bool, flag("--quick", "Takes minutes, not hours: shorter grids, fewer passes, parts of large sets.")
     ] = False,
     sets: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="NAME",
-            help="Only this set in figures 1 to 3 (webkb ...); may be repeated.",
-        ),
+        option("NAME", "Only this data set in figures 1 to 3 (webkb ...); repeatable.", "--set"),
     ] = None,
     parts: Annotated[
-        bool,
-        typer.Option("--parts", help="All of it, but figures 1 to 3 read only parts of the two large sets."),
+        bool, flag("--parts", "A full run, but figures 1 to 3 read only parts of the two large sets.")
     ] = False,
     seeds: Annotated[
-        int, typer.Option(min=0, max=1000, metavar="N", help="Repetitions; 5, or 2 with --quick.")
+        int,
+        option("N", "Number of seeds; by default 5, or 2 with --quick.", min=0, max=1000, show_default=False),
     ] = 0,
-    jobs: Annotated[int, typer.Option(min=0, metavar="N", help="Processes; as many as processors.")] = 0,
+    jobs: Annotated[
+        int, option("N", "Number of processes; by default one per processor.", min=0, show_default=False)
+    ] = 0,
     data: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="The data sets; else VIEWPASS_DATA, else ../shared/data."),
+        option("FOLDER", "Folder with the data sets; by default VIEWPASS_DATA, then ../shared/data."),
     ] = None,
 ) -> None:
-    """Measure the tables and figures of the OPIMC paper again.
+    """Reproduce the tables and figures of the OPIMC paper.
 
-    Writes one page (index.html, README.md) that sets the paper's claims beside
-    what is measured here, with figures (SVG, PNG) and tables (CSV). A run that
-    was stopped goes on where it was: finished cells are kept in FOLDER/cells.
+    Writes one page (index.html, README.md) that compares the paper's claims with
+    new measurements, with figures (SVG, PNG) and tables (CSV). A stopped run
+    continues where it was: finished measurements are kept in FOLDER/cells.
     """
     from viewpass.kernels.threads import available_threads
     from viewpass.paper.cells import Plan

@@ -1,13 +1,11 @@
-"""`viewpass demo`: real digits, four views, 30% of each removed, clustered in one pass."""
+"""`viewpass demo`: clusters handwritten digits in one pass, with 30% of each view removed."""
 
 from __future__ import annotations
 
 import csv
-import logging
 import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -36,34 +34,33 @@ Integers: TypeAlias = npt.NDArray[np.int64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
 N_CLUSTERS = 10
-RATE = 0.3  # of each view's rows, removed
+RATE = 0.3  # share of each view's rows that is removed
 CHUNK = 50
 WARMUP = 450  # a quarter of the rows; the default, 4000, would be all of them
-TRIED_ROWS = 600  # more than the warm-up: enough to compile everything
 
 
 @dataclass(frozen=True)
 class Trial:
     """The digits in one order, with one choice of views removed."""
 
-    rows: Integers  # their places in scikit-learn's data set
+    rows: Integers  # indices in scikit-learn's data set
     images: Floats
     digits: Integers
     views: dict[str, Floats]
     observed: Mask
-    start: int  # seed of whatever a method draws
+    seed: int  # of the methods
 
     def part(self, rows: slice) -> Trial:
         """Some of the rows."""
         views = {name: view[rows] for name, view in self.views.items()}
         return Trial(
             *(self.rows[rows], self.images[rows], self.digits[rows]),
-            *(views, self.observed[rows], self.start),
+            *(views, self.observed[rows], self.seed),
         )
 
 
 def make_trial(seed: int) -> Trial:
-    """Shuffle the digits, compute their views and decide which of them are removed."""
+    """Shuffle the digits, compute their views and remove some of them."""
     data = load_digits()
     order, mask, start = (int(word) for word in np.random.SeedSequence(seed).generate_state(3))
     rows = np.random.default_rng(order).permutation(len(data.images))
@@ -73,12 +70,12 @@ def make_trial(seed: int) -> Trial:
     return Trial(rows, images, data.target[rows], views, observed, start)
 
 
-# ---- the methods compared
+# ---- the methods
 
 
 def one_pass(trial: Trial) -> OPIMC:
-    """The model of the demo, before its first row."""
-    return OPIMC(N_CLUSTERS, chunk_size=CHUNK, warmup=WARMUP, random_state=trial.start, n_threads=1)
+    """The model of the demo, not fitted yet."""
+    return OPIMC(N_CLUSTERS, chunk_size=CHUNK, warmup=WARMUP, random_state=trial.seed, n_threads=1)
 
 
 def published(trial: Trial, n_passes: int) -> OPIMC:
@@ -90,22 +87,22 @@ def published(trial: Trial, n_passes: int) -> OPIMC:
         scale="unit",
         n_anchors=None,
         n_passes=n_passes,
-        random_state=trial.start,
+        random_state=trial.seed,
         n_threads=1,
     )
 
 
 def filled_kmeans(trial: Trial) -> Any:
-    """scikit-learn's MiniBatchKMeans on one wide table without gaps.
+    """scikit-learn's MiniBatchKMeans on one wide table with missing views filled.
 
-    Rows have unit length in each view, as viewpass makes them: no view outweighs the others.
+    Rows have unit length in each view, as in viewpass, so that no view outweighs the others.
     """
     columns = []
     for view, seen in zip(trial.views.values(), trial.observed.T, strict=True):
         unit = view / np.linalg.norm(view, axis=1, keepdims=True)
         columns.append(np.where(seen[:, np.newaxis], unit, unit[seen].mean(axis=0)))
     wide = np.concatenate(columns, axis=1)
-    return MiniBatchKMeans(N_CLUSTERS, random_state=trial.start).fit_predict(wide)
+    return MiniBatchKMeans(N_CLUSTERS, random_state=trial.seed).fit_predict(wide)
 
 
 @dataclass(frozen=True)
@@ -124,7 +121,7 @@ def _labels(model: OPIMC | IMC, trial: Trial) -> Any:
 METHODS = (
     Method(
         "viewpass, one pass",
-        f"its own start, on the first {WARMUP} rows",
+        f"default start, on the first {WARMUP} rows",
         lambda trial: _labels(one_pass(trial), trial),
     ),
     Method(
@@ -140,15 +137,15 @@ METHODS = (
     Method(
         "offline IMC",
         "all rows at once, best of 10 starts",
-        lambda trial: _labels(IMC(N_CLUSTERS, random_state=trial.start, n_threads=1), trial),
+        lambda trial: _labels(IMC(N_CLUSTERS, random_state=trial.seed, n_threads=1), trial),
     ),
-    Method("MiniBatchKMeans", "gaps filled with column means", filled_kmeans),
+    Method("MiniBatchKMeans", "views filled with column means", filled_kmeans),
 )
 
 
 @dataclass
 class Measured:
-    """What a method reached, a value a trial."""
+    """Scores and seconds of a method, one value per trial."""
 
     acc: list[float]
     nmi: list[float]
@@ -163,8 +160,7 @@ def run(out: Path, seed: int, repeats: int, console: Console) -> None:
     _make_folder(out)
     trial = make_trial(seed)
     console.print(_introduction(trial))
-    with threadpool_limits(limits=1):  # more threads only wait for each other on so few rows
-        _compile(trial, console)
+    with threadpool_limits(limits=1):  # more threads do not pay on so few rows
         model = _read_once(trial, console)
         measured = _compare(seed, repeats, console)
     sign = "+-" if console.options.ascii_only else "±"
@@ -177,7 +173,7 @@ def run(out: Path, seed: int, repeats: int, console: Console) -> None:
 
 
 def _make_folder(out: Path) -> None:
-    """Refuse a folder that cannot be written to now, not after the work is done."""
+    """Refuse a folder that cannot be written to before doing the work."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
@@ -189,36 +185,12 @@ def _make_folder(out: Path) -> None:
 def _introduction(trial: Trial) -> str:
     partial = (~trial.observed.all(axis=1)).mean()
     return (
-        f"[bold]{len(trial.rows):,} handwritten digits[/] of scikit-learn in {len(trial.views)} "
-        f"views: {', '.join(trial.views)}. {RATE:.0%} of each view removed, so that {partial:.0%} "
-        f"of the digits lack some. One pass reads them in chunks of {CHUNK} rows; the first "
-        f"{WARMUP} rows are the warm-up, where it makes its start. (The default warm-up of 4,000 "
-        "rows would hold all of them, and leave nothing to stream.)\n"
+        f"[bold]{len(trial.rows):,} handwritten digits[/] from scikit-learn in {len(trial.views)} "
+        f"views: {', '.join(trial.views)}. {RATE:.0%} of each view is removed, so that {partial:.0%} "
+        f"of the digits lack at least one. One pass reads them in chunks of {CHUNK} rows; the first "
+        f"{WARMUP} rows are the warm-up, from which the initial centres are computed. (The default "
+        "warm-up of 4,000 rows would hold all rows and leave nothing to stream.)\n"
     )
-
-
-def _compile(trial: Trial, console: Console) -> None:
-    """Run everything on a few rows, so that no time measured later includes compiling."""
-    few = trial.part(slice(TRIED_ROWS))
-    began = time.perf_counter()
-    with console.status("compiling once (cached for the next time) ..."), _quiet():
-        for method in METHODS:
-            method.labels(few)
-    seconds = time.perf_counter() - began
-    if seconds > 2:
-        console.print(f"Compiled once, in {seconds:.0f} s; cached for the next time.")
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Drop the notices about compiling: the status line says it."""
-    logger = logging.getLogger("viewpass")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
 
 
 def _read_once(trial: Trial, console: Console) -> OPIMC:
@@ -277,26 +249,26 @@ def _spread(values: list[float], best: float, sign: str) -> str:
 
 
 def _notes(repeats: int, sign: str) -> str:
-    values = "One order of rows, choice of views removed and start."
+    values = "One seed (row order, removed views, initial centres)."
     if repeats > 1:
-        values = f"Mean {sign} sd over {repeats} orders of rows, choices of views removed and starts."
+        values = f"Mean {sign} sd over {repeats} seeds (row order, removed views, initial centres)."
     return (
-        f"{values} The same rows for every method, and its default settings but for the "
-        "chunks and the warm-up; labels are those under the final centres. Seconds: filling "
-        "gaps, fitting and labelling, on one thread, without compiling.\n"
+        f"{values} All methods get the same rows; settings not named above are defaults; labels are "
+        "those under the final centres. Seconds: filling missing views, fitting and labelling, on one "
+        "thread.\n"
     )
 
 
-# ---- what is written
+# ---- output
 
 
 def _clustering(trial: Trial, model: OPIMC, seed: int) -> Clustering:
     labels = model.predict(trial.views, observed=trial.observed)
     side = trial.images.shape[1]
     caption = (
-        f"One pass in chunks of {CHUNK} rows after a warm-up of {WARMUP}; other settings at their "
-        f"defaults, seed {seed}. ACC {accuracy(trial.digits, labels):.3f}, "
-        f"NMI {nmi(trial.digits, labels):.3f} against the true digits, which it never saw."
+        f"One pass in chunks of {CHUNK} rows after a warm-up of {WARMUP}; default settings otherwise, "
+        f"seed {seed}. ACC {accuracy(trial.digits, labels):.3f}, "
+        f"NMI {nmi(trial.digits, labels):.3f} against the true digits, which were not used."
     )
     return Clustering(
         images=trial.images,
@@ -304,7 +276,7 @@ def _clustering(trial: Trial, model: OPIMC, seed: int) -> Clustering:
         labels=labels,
         observed=trial.observed,
         view_names=tuple(trial.views),
-        distances=_remoteness(trial, model, labels),
+        distances=_standard_distances(trial, model, labels),
         means=model.cluster_centers_[0].reshape(-1, side, side),
         matched=match(trial.digits, labels),
         rate=RATE,
@@ -312,10 +284,10 @@ def _clustering(trial: Trial, model: OPIMC, seed: int) -> Clustering:
     )
 
 
-def _remoteness(trial: Trial, model: OPIMC, labels: npt.NDArray[Any]) -> Floats:
-    """How far rows are from their centres, by what is usual in each view they have.
+def _standard_distances(trial: Trial, model: OPIMC, labels: npt.NDArray[Any]) -> Floats:
+    """Distances of rows from their centres, standardised in each view they have.
 
-    Raw distances would rank rows by the views they lack, as views differ in their spread.
+    Raw distances would rank rows by the views they lack, because the spread differs between views.
     """
     total = np.zeros(len(labels))
     for view, seen in enumerate(trial.observed.T):
@@ -327,7 +299,7 @@ def _remoteness(trial: Trial, model: OPIMC, labels: npt.NDArray[Any]) -> Floats:
 
 
 def match(digits: Integers, labels: npt.NDArray[Any]) -> Integers:
-    """The digit of each cluster, one to one, so that as many rows as possible are right."""
+    """The digit of each cluster: the one-to-one matching with the most correct rows."""
     table = confusion_matrix(digits, labels, labels=np.arange(N_CLUSTERS))
     matched = np.empty(N_CLUSTERS, dtype=np.int64)
     rows, columns = linear_sum_assignment(-table)

@@ -1,8 +1,8 @@
-"""What people type for data and views, as `vp.scan` takes it."""
+"""Parses the command line's data, views, scales and weights into what the library takes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from typer import BadParameter
@@ -13,7 +13,7 @@ from viewpass.sources.source import Source
 
 
 def open_data(data: Sequence[str], views: Sequence[str], id: str | None) -> Source:
-    """The rows that a command is to read."""
+    """The source a command reads."""
     return scan(_paths(data), views=parsed_views(views), id=id)
 
 
@@ -38,15 +38,15 @@ def parsed_views(given: Sequence[str]) -> Any:
         if not equals:
             columns = name
         if not name or not columns:
-            raise SettingError(f"--views {text}: NAME=COLUMNS was expected, as in --views image=image_emb.")
+            raise SettingError(f"--views {text}: expected NAME=COLUMNS, as in --views image=image_emb.")
         if name in views:
-            raise SettingError(f"--views: two views are named {name!r}. Give each a name of its own.")
+            raise SettingError(f"--views: two views are named {name!r}. Give each view its own name.")
         views[name] = _columns(columns)
     return views
 
 
 def parsed_number(given: str, option: str) -> int | str | None:
-    """A number, "auto", or None for "none" (where there may be none).
+    """A number, "auto", or None for "none" (not for -k).
 
     >>> parsed_number("12", "-k"), parsed_number("auto", "-k"), parsed_number("none", "--anchors")
     (12, 'auto', None)
@@ -57,8 +57,8 @@ def parsed_number(given: str, option: str) -> int | str | None:
         return given
     if given == "none" and option != "-k":
         return None
-    none = "" if option == "-k" else ", none"
-    raise BadParameter(f"{given!r} is not a number from 1 on, or auto{none}.", param_hint=option)
+    expected = "a positive number or auto" if option == "-k" else "a positive number, auto or none"
+    raise BadParameter(f"{given!r}: expected {expected}.", param_hint=option)
 
 
 def parsed_scale(given: str) -> Any:
@@ -69,13 +69,7 @@ def parsed_scale(given: str) -> Any:
     """
     if "=" not in given:
         return given
-    scale: dict[str, str] = {}
-    for text in given.split(","):
-        view, equals, name = text.rpartition("=")
-        if not (view and equals and name) or view in scale:
-            raise SettingError(f"--scale {given}: NAME, or VIEW=NAME once for each view, was expected.")
-        scale[view] = name
-    return scale
+    return _by_view(given, str, f"--scale {given}: expected NAME, or VIEW=NAME once for each view.")
 
 
 def parsed_weights(given: str) -> Any:
@@ -84,23 +78,27 @@ def parsed_weights(given: str) -> Any:
     >>> parsed_weights("auto"), parsed_weights("image=2,words=0.5")
     ('auto', {'image': 2.0, 'words': 0.5})
     """
-    if "=" not in given:
-        if given in ("none", "auto"):
-            return None if given == "none" else given
-        raise SettingError(f"--view-weights {given}: auto, none, or VIEW=WEIGHT for each view was expected.")
-    weights: dict[str, float] = {}
-    for text in given.split(","):
-        view, _, number = text.rpartition("=")
-        try:
-            weight = float(number)
-        except ValueError:
-            weight = -1.0
-        if not view or view in weights or not weight >= 0:
-            raise SettingError(
-                f"--view-weights {given}: VIEW=WEIGHT once for each view, a number from 0 on, was expected."
-            )
-        weights[view] = weight
+    if given in ("none", "auto"):
+        return None if given == "none" else given
+    expected = "auto, none, or VIEW=WEIGHT once for each view, each at least 0."
+    weights = _by_view(given, float, f"--view-weights {given}: expected {expected}")
+    if not all(weight >= 0 for weight in weights.values()):
+        raise SettingError(f"--view-weights {given}: expected {expected}")
     return weights
+
+
+def _by_view(given: str, kind: Callable[[str], Any], problem: str) -> dict[str, Any]:
+    """Values of VIEW=VALUE,VIEW=VALUE; a SettingError with `problem` where it is something else."""
+    values: dict[str, Any] = {}
+    for text in given.split(","):
+        view, _, value = text.rpartition("=")
+        if not view or not value or view in values:
+            raise SettingError(problem)
+        try:
+            values[view] = kind(value)
+        except ValueError:
+            raise SettingError(problem) from None
+    return values
 
 
 def _columns(text: str) -> Any:

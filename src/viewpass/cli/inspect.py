@@ -1,15 +1,17 @@
-"""`viewpass inspect`: what a model, a run or a table is."""
+"""`viewpass inspect`: describes a model file, a run folder or a table."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import typer
 
+from viewpass.cli.given import open_data
 from viewpass.cluster.persistence import load
 from viewpass.errors import FileError
 from viewpass.sources.source import Source
@@ -19,59 +21,67 @@ from viewpass.store.folder import RunFolder
 from viewpass.views.rows import MeasuredRows
 
 CHUNK = 8192
-SHOWN = 12  # patterns and clusters told to people; --json tells all
+SHOWN = 12  # patterns and clusters in the text; --json has all
 
 
 def kind_of(path: Path) -> str:
-    """What a path leads to: a run, a model, or else data."""
+    """Whether a path is a "run", a "model", or "data"."""
     folder = RunFolder(path)
     if path.is_dir() and (folder.finished or folder.staging.is_dir()):
         return "run"
     return "model" if path.is_file() and is_ours(path) else "data"
 
 
-def run(told: dict[str, Any], *, as_json: bool) -> None:
-    """Say it."""
-    if as_json:
-        typer.echo(json.dumps(told))
-        return
-    for line in lines(told):
-        typer.echo(line)
+def run(
+    what: Sequence[str], views: Sequence[str], id: str | None, *, most_rows: int | None, as_json: bool
+) -> None:
+    """Print the description, as text or as JSON."""
+    path = Path(what[0])
+    kind = kind_of(path) if len(what) == 1 else "data"
+    if kind == "run":
+        found = of_run(path)
+    elif kind == "model":
+        found = of_model(path)
+    else:
+        found = of_data(open_data(what, views, id), most_rows)
+    typer.echo(json.dumps(found) if as_json else "\n".join(lines(found)))
 
 
 def of_model(path: Path) -> dict[str, Any]:
-    """What a model file holds."""
+    """Contents of a model file."""
     estimator = load(path)
-    model = estimator._fitted_model()
+    n_rows = estimator.n_samples_seen_
+    statistics, anchors = estimator.statistics_, getattr(estimator, "anchors_", None)
+    counts = dict(zip(estimator.view_names_in_, statistics.counts, strict=True))
     views = {
-        name: {"columns": width, "missing": model.n_rows - observed, "scale": scale, "weight": weight}
-        for name, width, observed, scale, weight in zip(
-            *(model.schema.names, model.schema.widths, model.total.squares),
-            *(model.scaling.names, model.view_weights),
-            strict=True,
-        )
+        name: {
+            "columns": width or None,
+            "missing": n_rows - int(counts[name].sum()),
+            "scale": estimator.scales_[name],
+            "weight": estimator.view_weights_[name],
+        }
+        for name, width in zip(estimator.view_names_in_, statistics.widths, strict=True)
     }
+    losses = estimator.loss_curve_
     settings = {key: repr(value) for key, value in estimator.get_params().items() if key != "n_threads"}
     return {
         "kind": "model",
         "path": str(path),
         "estimator": type(estimator).__name__,
-        "rows": model.n_rows,
-        "rows_without_any_view": model.n_without_views,
+        "rows": n_rows,
+        "rows_without_any_view": estimator.n_rows_without_views_,
         "views": views,
-        "n_clusters": model.clusters.n_clusters,
-        "consensus": model.consensus,
-        "n_anchors": None if model.cut is None else model.total.n_clusters,
-        "cluster_rows_by_view": dict(
-            zip(model.schema.names, [counts.tolist() for counts in model.clusters.counts], strict=True)
-        ),
-        "loss": model.loss_curve[-1] if model.loss_curve else None,
+        "n_clusters": statistics.n_clusters,
+        "consensus": getattr(estimator, "consensus_", "plain"),
+        "n_anchors": None if anchors is None else len(anchors),
+        "cluster_rows_by_view": {name: own.tolist() for name, own in counts.items()},
+        "loss": float(losses[-1]) if len(losses) else None,
         "settings": settings,
     }
 
 
 def of_run(path: Path) -> dict[str, Any]:
-    """A finished run's report, or how far an unfinished one is."""
+    """The report of a finished run, or the progress of an unfinished one."""
     folder = RunFolder(path)
     if folder.finished:
         try:
@@ -94,7 +104,7 @@ def of_run(path: Path) -> dict[str, Any]:
 
 
 def of_data(source: Source, most_rows: int | None) -> dict[str, Any]:
-    """Views, their gaps and which of them are missing together; reads the data once."""
+    """Views, how many rows lack them, and which are missing together; reads the data once."""
     names = source.schema.names
     patterns: Counter[int] = Counter()
     schema, n_rows = source.schema, 0
@@ -124,49 +134,47 @@ def of_data(source: Source, most_rows: int | None) -> dict[str, Any]:
     }
 
 
-def lines(told: dict[str, Any]) -> list[str]:
-    """The same for people."""
-    if told["kind"] == "run" and not told["finished"]:
-        where = f"pass {told['pass']}, after row {told['row']:,}"
-        return [f"an unfinished run, {where}: go on with `viewpass fit ... --out {told['path']} --resume`"]
-    n_rows = told["rows"]
-    titles = {"model": f"{told.get('estimator')} model of", "run": "a finished run over", "data": "data:"}
-    out = [f"{titles[told['kind']]} {n_rows:,} rows"]
-    width = max(len(name) for name in told["views"])
-    for name, view in told["views"].items():
+def lines(found: dict[str, Any]) -> list[str]:
+    """The description as text."""
+    if found["kind"] == "run" and not found["finished"]:
+        where = f"pass {found['pass']}, after row {found['row']:,}"
+        return [
+            f"an unfinished run, {where}: continue with `viewpass fit ... --out {found['path']} --resume`"
+        ]
+    n_rows = found["rows"]
+    titles = {"model": f"{found.get('estimator')} model of", "run": "a finished run over", "data": "data:"}
+    out = [f"{titles[found['kind']]} {n_rows:,} rows"]
+    width = max(len(name) for name in found["views"])
+    for name, view in found["views"].items():
         columns = "not seen yet" if view["columns"] is None else f"{view['columns']:,} columns"
         missing = f"missing in {_share(view['missing'], n_rows)} of rows"
         scale = f", scale {view['scale']}" if "scale" in view else ""
         weight = f", weight {view['weight']:.3g}" if view.get("weight", 1.0) != 1.0 else ""
         out.append(f"  view {name:<{width}}  {columns}, {missing}{scale}{weight}")
-    if told["rows_without_any_view"]:
-        out.append(f"  rows without any view: {told['rows_without_any_view']:,}")
-    if told.get("patterns"):
+    if found["rows_without_any_view"]:
+        out.append(f"  rows without any view: {found['rows_without_any_view']:,}")
+    if found.get("patterns"):
         out.append("views that rows have:")
-        for pattern in told["patterns"][:SHOWN]:
+        for pattern in found["patterns"][:SHOWN]:
             which = " + ".join(pattern["views"]) or "none"
             out.append(f"  {_share(pattern['rows'], n_rows):>6}  {pattern['rows']:>12,}  {which}")
-        out += _more(told["patterns"], "patterns")
-    if told["kind"] == "run":
-        out += _clusters(told["clusters"])
-        out.append(f"seconds: {told['seconds']:.1f}")
-    if told["kind"] == "model":
-        made = "" if told["n_anchors"] is None else f" ({told['consensus']} of {told['n_anchors']} anchors)"
-        out.append(f"clusters: {told['n_clusters']}{made}, rows of each by view:")
-        for name, counts in told["cluster_rows_by_view"].items():
-            few = " ".join(f"{n:,}" for n in counts[:SHOWN])
-            out.append(f"  {name:<{width}}  {few}{' ...' if len(counts) > SHOWN else ''}")
-        out.append("settings: " + ", ".join(f"{key}={value}" for key, value in told["settings"].items()))
+        if len(found["patterns"]) > SHOWN:
+            out.append(f"  and {len(found['patterns']) - SHOWN} more patterns")
+    if found["kind"] == "run":
+        out.append(f"clusters: {len(found['clusters'])}, rows of each: {_few(found['clusters'])}")
+        out.append(f"seconds: {found['seconds']:.1f}")
+    if found["kind"] == "model":
+        consensus, n_anchors = found["consensus"], found["n_anchors"]
+        anchors = "" if n_anchors is None else f" ({consensus} of {n_anchors} anchors)"
+        out.append(f"clusters: {found['n_clusters']}{anchors}, rows of each by view:")
+        for name, counts in found["cluster_rows_by_view"].items():
+            out.append(f"  {name:<{width}}  {_few(counts)}")
+        out.append("settings: " + ", ".join(f"{key}={value}" for key, value in found["settings"].items()))
     return out
 
 
-def _clusters(sizes: list[int]) -> list[str]:
-    few = " ".join(f"{n:,}" for n in sizes[:SHOWN])
-    return [f"clusters: {len(sizes)}, rows of each: {few}{' ...' if len(sizes) > SHOWN else ''}"]
-
-
-def _more(items: list[Any], what: str) -> list[str]:
-    return [f"  and {len(items) - SHOWN} more {what}"] if len(items) > SHOWN else []
+def _few(counts: list[int]) -> str:
+    return " ".join(f"{n:,}" for n in counts[:SHOWN]) + (" ..." if len(counts) > SHOWN else "")
 
 
 def _share(part: int, whole: int) -> str:

@@ -1,4 +1,4 @@
-"""The demo's picture: the images of each cluster, the misfits, the pattern of missing views."""
+"""Draws the demo's picture: the images of each cluster, the wrong ones, and the missing views."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Integers: TypeAlias = npt.NDArray[np.int64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
-# Told apart by all kinds of eyes: Paul Tol's vibrant scheme.
+# Colour-blind safe: Paul Tol's vibrant scheme.
 RIGHT, WRONG = "#0077BB", "#CC3311"
 INK, SOFT, FAINT = "#222222", "#666666", "#C8C8C8"
 
-# Where things are in the panel of clusters, in tiles.
-N_CENTRAL, N_REMOTE = 7, 10
+# Layout of the panel of clusters, in tiles.
+N_NEAR, N_FAR = 7, 10
 PITCH, LINE = 1.16, 1.5  # from tile to tile, from row to row
 TEXT_X, CENTRE_X = 1.0, 4.5
-CENTRAL_X = CENTRE_X + 1.9
-REMOTE_X = CENTRAL_X + N_CENTRAL * PITCH + 0.5
+NEAR_X = CENTRE_X + 1.9
+FAR_X = NEAR_X + N_NEAR * PITCH + 0.5
 
-# And in the panel of missing views, in lines.
+# Layout of the panel of missing views, in lines.
 DOT_PITCH, BAR_X, BAR_WIDTH = 0.8, 3.6, 5.6
 GROUP_GAP = 0.7
 
@@ -88,13 +88,13 @@ def _write_around(figure: Any, found: Clustering) -> None:
 
 
 def _show_clusters(axes: Any, found: Clustering) -> None:
-    _blank(axes, width=REMOTE_X + N_REMOTE * PITCH, height=len(found.means) * LINE, top=1.0)
+    _blank(axes, width=FAR_X + N_FAR * PITCH, height=len(found.means) * LINE, top=1.0)
     axes.set_aspect("equal", anchor="NW")
     for x, text in (
         (0.0, "cluster"),
         (CENTRE_X, "centre"),
-        (CENTRAL_X, "closest to the centre"),
-        (REMOTE_X, "farthest from it"),
+        (NEAR_X, "closest to the centre"),
+        (FAR_X, "farthest from it"),
     ):
         axes.text(x, -0.45, text, fontsize=12.5, weight="bold", va="center")
     for line, cluster in enumerate(np.argsort(found.matched)):
@@ -108,8 +108,8 @@ def _show_cluster(axes: Any, found: Clustering, cluster: int, y: float) -> None:
         return
     _tile(axes, found.means[cluster], CENTRE_X, y, SOFT, 1.4)
     ranked = rows[np.argsort(found.distances[rows], kind="stable")]
-    central, others = ranked[:N_CENTRAL], ranked[N_CENTRAL:]
-    for start, shown in ((CENTRAL_X, central), (REMOTE_X, others[-N_REMOTE:])):
+    nearest, others = ranked[:N_NEAR], ranked[N_NEAR:]
+    for start, shown in ((NEAR_X, nearest), (FAR_X, others[-N_FAR:])):
         for place, row in enumerate(shown):
             _show_image(axes, found, int(row), start + place * PITCH, y)
 
@@ -127,7 +127,7 @@ def _write_header(axes: Any, found: Clustering, cluster: int, rows: Integers, y:
 
 
 def _intruders(found: Clustering, rows: Integers, digit: int) -> str:
-    """Name the commonest digits that do not belong."""
+    """The most common wrong digits."""
     counts = np.bincount(found.digits[rows], minlength=10)
     counts[digit] = 0
     others = [int(other) for other in np.argsort(-counts, kind="stable") if counts[other]]
@@ -140,16 +140,16 @@ def _show_image(axes: Any, found: Clustering, row: int, x: float, y: float) -> N
     right = bool(found.right[row])
     _tile(axes, found.images[row], x, y, FAINT if right else WRONG, 0.7 if right else 2.6)
     if not right:
-        _name_in_corner(axes, str(found.digits[row]), x, y)
+        _write_digit(axes, str(found.digits[row]), x, y)
     n_views = found.observed.shape[1]
     places = x + 0.5 + 0.19 * (np.arange(n_views) - (n_views - 1) / 2)
     _dots(axes, places, y + 1.17, found.observed[row], size=11)
 
 
-def _name_in_corner(axes: Any, digit: str, x: float, y: float) -> None:
+def _write_digit(axes: Any, digit: str, x: float, y: float) -> None:
     axes.add_patch(Rectangle((x + 0.70, y), 0.30, 0.34, color=WRONG, lw=0, zorder=4))
-    look = {"fontsize": 9, "weight": "bold", "color": "white", "zorder": 5}
-    axes.text(x + 0.85, y + 0.175, digit, ha="center", va="center_baseline", **look)
+    style = {"fontsize": 9, "weight": "bold", "color": "white", "zorder": 5}
+    axes.text(x + 0.85, y + 0.175, digit, ha="center", va="center_baseline", **style)
 
 
 def _tile(axes: Any, image: Floats, x: float, y: float, edge: str, width: float) -> None:
@@ -173,7 +173,7 @@ def _show_missing(axes: Any, found: Clustering) -> None:
     _blank(axes, BAR_X + BAR_WIDTH + 2.3, n_lines + GROUP_GAP * (len(groups) - 1), top=4.2, left=-0.3)
     axes.text(-0.2, -3.33, "which views were seen", fontsize=12.5, weight="bold", va="center")
     axes.text(BAR_X, -0.7, "right", fontsize=11.5, weight="bold", color=RIGHT)
-    axes.text(BAR_X + 1.5, -0.7, "misfits", fontsize=11.5, weight="bold", color=WRONG)
+    axes.text(BAR_X + 1.5, -0.7, "wrong", fontsize=11.5, weight="bold", color=WRONG)
     for view, name in enumerate(found.view_names):
         axes.text(view * DOT_PITCH, -0.7, name, rotation=45, rotation_mode="anchor", fontsize=11)
     scale = BAR_WIDTH / max(len(rows) for group in groups for rows in group)
@@ -187,7 +187,7 @@ def _show_missing(axes: Any, found: Clustering) -> None:
 
 
 def _grouped(observed: Mask) -> list[list[Integers]]:
-    """Rows that have the same views, by the number of views, then the commonest first."""
+    """Rows with the same views, by the number of views, then the most common first."""
     combinations, which = np.unique(observed, axis=0, return_inverse=True)
     alike = [np.flatnonzero(which.ravel() == c) for c in range(len(combinations))]
     alike.sort(key=len, reverse=True)

@@ -1,4 +1,4 @@
-"""How a command shows what it is doing: live on a terminal, lines elsewhere, JSON for machines."""
+"""Shows the progress of a command: live on a terminal, as lines elsewhere, or as JSON."""
 
 from __future__ import annotations
 
@@ -15,47 +15,56 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-LINE_SECONDS = 5.0  # between lines where there is no terminal
+LINE_SECONDS = 5.0  # between lines, without a terminal
 BARS = " ▁▂▃▄▅▆▇█"
 SHOWN_CLUSTERS = 60
 SHOWN_WORKERS = 8
 
 
 class Display:
-    """Tells how far a command is; one of the kinds below."""
+    """Base of the displays below; it shows nothing but text."""
 
     def __init__(self) -> None:
-        self._began = self._told = time.perf_counter()
-        self._first: int | None = None  # rows behind when this command began
+        self._began = self._shown = time.perf_counter()
+        self._first = 0  # rows done before this command began
         self._rates: dict[str, float] = {}
 
     def _speed(self, done: int) -> float:
-        """Rows a second since this command began."""
+        """Rows per second since this command began."""
         seconds = time.perf_counter() - self._began
-        return (done - (self._first or 0)) / seconds if seconds > 0 else 0.0
+        return (done - self._first) / seconds if seconds > 0 else 0.0
 
     def begin(self, done: int) -> None:
-        """Rows that were behind already."""
+        """Start the clock; `done` rows were read before."""
         self._began, self._first = time.perf_counter(), done
 
     def show(self, done: int, total: int | None, label: str, loss: float | None, sizes: Any) -> None:
-        """`done` of `total` rows; `label` says of what."""
+        """Show that `done` of `total` rows are done; `label` names the step."""
 
     def workers(self, rates: dict[str, float]) -> None:
-        """Rows a second of each worker, where there are several."""
+        """Rows per second of each worker, to be shown from now on."""
+        self._rates = rates
+
+    def _due(self, seconds: float) -> bool:
+        """Whether the last output is that long ago; if so, the clock restarts."""
+        now = time.perf_counter()
+        if now - self._shown < seconds:
+            return False
+        self._shown = now
+        return True
 
     def say(self, text: str) -> None:
-        """A line for people."""
+        """Print a line for people."""
         typer.echo(text)
 
     def end(self, event: str, **figures: Any) -> None:
-        """What came out, for machines."""
+        """Print a result for programs."""
 
 
-def told_rates(rates: dict[str, float]) -> str:
-    """Rates of the workers in a line.
+def rates_text(rates: dict[str, float]) -> str:
+    """Rates of the workers in one line.
 
-    >>> told_rates({"tcp://a:1": 5200.4, "tcp://b:2": 900.0})
+    >>> rates_text({"tcp://a:1": 5200.4, "tcp://b:2": 900.0})
     'workers: tcp://a:1 5,200 rows/s, tcp://b:2 900 rows/s'
     """
     few = [f"{worker} {rate:,.0f} rows/s" for worker, rate in list(rates.items())[:SHOWN_WORKERS]]
@@ -64,18 +73,12 @@ def told_rates(rates: dict[str, float]) -> str:
 
 
 class Lines(Display):
-    """A line now and then."""
-
-    def workers(self, rates: dict[str, float]) -> None:
-        """With the next line."""
-        self._rates = rates
+    """Prints a line every few seconds."""
 
     def show(self, done: int, total: int | None, label: str, loss: float | None, sizes: Any) -> None:
-        """Say it if some seconds have passed."""
-        now = time.perf_counter()
-        if now - self._told < LINE_SECONDS:
+        """Print it if some seconds have passed."""
+        if not self._due(LINE_SECONDS):
             return
-        self._told = now
         parts = [
             f"{label}: {done:,}{f' of {total:,}' if total else ''} rows",
             f"{self._speed(done):,.0f} rows/s",
@@ -86,22 +89,16 @@ class Lines(Display):
             parts.append(f"{(total - done) / self._speed(done):.0f} s left")
         typer.echo(", ".join(parts))
         if self._rates:
-            typer.echo(f"  {told_rates(self._rates)}")
+            typer.echo(f"  {rates_text(self._rates)}")
 
 
 class Json(Display):
-    """One JSON object a line, on standard output; nothing else goes there."""
-
-    def workers(self, rates: dict[str, float]) -> None:
-        """With the next object."""
-        self._rates = rates
+    """Prints one JSON object per line on standard output, and nothing else."""
 
     def show(self, done: int, total: int | None, label: str, loss: float | None, sizes: Any) -> None:
-        """Say it once a second at most."""
-        now = time.perf_counter()
-        if now - self._told < 1.0:
+        """Print it once a second at most."""
+        if not self._due(1.0):
             return
-        self._told = now
         self.end(
             "progress",
             step=label,
@@ -114,15 +111,15 @@ class Json(Display):
         )
 
     def say(self, text: str) -> None:
-        """Nothing: people are not reading."""
+        """Print nothing: lines for people are left out."""
 
     def end(self, event: str, **figures: Any) -> None:
-        """Say what came out."""
+        """Print the result."""
         typer.echo(json.dumps({"event": event, **figures}))
 
 
 class Terminal(Display):
-    """A bar, and the clusters as they grow."""
+    """A progress bar, and the cluster sizes as they grow."""
 
     def __init__(self, console: Console) -> None:
         super().__init__()
@@ -139,12 +136,8 @@ class Terminal(Display):
         self._label = ""
         self.live = Live(Group(self._bar, self._below), console=console, refresh_per_second=4, transient=True)
 
-    def workers(self, rates: dict[str, float]) -> None:
-        """Below the clusters."""
-        self._rates = rates
-
     def show(self, done: int, total: int | None, label: str, loss: float | None, sizes: Any) -> None:
-        """Draw it; the display refreshes itself."""
+        """Update it; the display refreshes itself."""
         if label != self._label:
             self._label = label
             self._bar.reset(self._task)
@@ -156,13 +149,13 @@ class Terminal(Display):
             rows=f"{done:,}",
             speed=f"{self._speed(done):,.0f}",
         )
-        told = "" if loss is None else f"loss {loss:.6f}   "
-        below = f"\n{told_rates(self._rates)}" if self._rates else ""
-        self._below.plain = f"{told}clusters {bars(sizes)}{below}"
+        loss_text = "" if loss is None else f"loss {loss:.6f}   "
+        below = f"\n{rates_text(self._rates)}" if self._rates else ""
+        self._below.plain = f"{loss_text}clusters {bars(sizes)}{below}"
 
 
 def bars(sizes: Any) -> str:
-    """Sizes as a row of bars, the first of many.
+    """Cluster sizes as a row of bars; of many clusters, the first ones.
 
     >>> bars([0, 4, 8])
     ' ▄█'
@@ -174,7 +167,7 @@ def bars(sizes: Any) -> str:
 
 @contextmanager
 def display(*, as_json: bool) -> Iterator[Display]:
-    """The kind of display that fits where the output goes."""
+    """The display that suits the output."""
     console = Console()
     if as_json:
         yield Json()

@@ -1,4 +1,4 @@
-"""How good a clustering is, and data with views taken away to try it on."""
+"""Scores of clusterings, generators of missing views, and data sets."""
 
 from __future__ import annotations
 

@@ -12,11 +12,11 @@ from viewpass.errors import DataError
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 DIRECTIONS = 8  # of a gradient
-CELL = 2  # pixels along the side of the squares whose gradients are summed
+CELL = 2  # side of the squares whose gradients are summed
 
 
 def digit_views(images: npt.ArrayLike) -> dict[str, Floats]:
-    """Compute four views of each image: what is dark, what repeats, how much, and its edges.
+    """Compute four views of each image: pixels, frequencies, projections and gradients.
 
     Parameters
     ----------
@@ -26,10 +26,10 @@ def digit_views(images: npt.ArrayLike) -> dict[str, Floats]:
     Returns
     -------
     dict of str to numpy.ndarray of shape (n_images, n_columns)
-        "pixels": the image itself; "fourier": the strength of each frequency, which does not
-        change when the ink is shifted around the edges; "projections": ink along rows, columns
-        and both kinds of diagonals; "gradients": how steep the ink rises in each of eight
-        directions, for every square of 2 x 2 pixels.
+        "pixels": the image itself; "fourier": the amplitude of each frequency, which does not
+        change under circular shifts; "projections": sums along rows, columns and both diagonals;
+        "gradients": gradient magnitude in each of eight directions, for every square of 2 x 2
+        pixels.
 
     Raises
     ------
@@ -61,13 +61,13 @@ def _checked(images: npt.ArrayLike) -> Floats:
         )
     if not np.isfinite(ink).all():
         image = int(np.flatnonzero(~np.isfinite(ink).all(axis=(1, 2)))[0])
-        raise DataError(f"images, image {image}: not all values are finite. Drop or mend it.")
+        raise DataError(f"images, image {image}: not all values are finite. Drop or correct it.")
     return ink
 
 
 def _fourier(ink: Floats) -> Floats:
-    strengths = np.abs(np.fft.rfft2(ink)).reshape(len(ink), -1)
-    return strengths[:, 1:]  # the first is the amount of ink, which would drown the others
+    amplitudes = np.abs(np.fft.rfft2(ink)).reshape(len(ink), -1)
+    return amplitudes[:, 1:]  # the first is the sum of all values, which would dominate the others
 
 
 def _projections(ink: Floats) -> Floats:

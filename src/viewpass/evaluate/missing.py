@@ -1,8 +1,8 @@
-"""Take views away from rows, in the three ways the papers do it.
+"""Generators of missing views, by the three protocols of the literature.
 
 The three are not comparable: "rate 0.5" of one paper is about "share 1" of another. Each generator
-returns an `observed` mask (rows x views, True where a view is kept), can start from views that are
-missing already, and leaves no row without a view that had one.
+returns an `observed` mask (rows x views, True where a view is kept), can start from views that
+are missing already, and leaves at least one view to every row that had one.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def remove_per_view(
     """Remove the same share of rows from each view: the protocol of OPIMC and of the surveys.
 
     From each view, floor(rate x rows observed in it) random rows are removed. A row that would
-    lose its last view gets a random one back, and a row with views to spare loses that view in its
-    place, so that each view's rate stays exact.
+    lose its last view gets a random one back, and another row with more than one view loses that
+    view instead, so that each view's rate stays exact.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def remove_per_view(
     random_state : None, int, numpy.random.RandomState or numpy.random.Generator
         The same int gives the same mask.
     observed : array-like of bool of shape (n_rows, n_views), optional
-        Views present to begin with; all of them if not given.
+        Views present at the start; all of them by default.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def remove_per_view(
     Raises
     ------
     SettingError
-        If a setting makes no sense, or the rate is too high to leave every row a view.
+        If a setting is invalid, or the rate is too high to leave every row a view.
     DataError
         If `observed` is not a bool mask of that shape.
 
@@ -72,7 +72,7 @@ def remove_per_view(
     for view in range(n_views):
         rows = np.flatnonzero(before[:, view])
         kept[rng.permutation(rows)[: _floor(rate * rows.size)], view] = False
-    _swap_with_rows_that_can_spare(kept, before, rng)
+    _swap_directly(kept, before, rng)
     _swap_along_chains(kept, before, rng, rate)
     return kept
 
@@ -87,35 +87,20 @@ def remove_windows(
 ) -> Mask:
     """Remove consecutive blocks of one shuffled order of the rows: the protocol of OMVC.
 
-    Rows 1, 2, ... are shuffled once and the order is repeated without end; each view in turn loses
-    the next ceil(rate x n_rows) rows of it. So rows lose nearly equal numbers of views. Row 0
-    loses none, because methods that fill in running means need it.
+    Rows 1, 2, ... are shuffled once and the order is repeated cyclically; each view in turn loses
+    the next ceil(rate x n_rows) rows of it, so that rows lose nearly equal numbers of views. Row 0
+    loses none, because methods that fill with running means need it.
 
-    A row that would lose its last view keeps a random one. On complete data this touches fewer than
+    A row that would lose its last view keeps a random one. On complete data this affects fewer than
     2 x n_views rows, and only at a rate close to 1 - 1 / n_views; with views missing already it can
     make a view lose less than its block.
 
     Parameters
     ----------
-    n_rows, n_views : int
-        Shape of the mask.
     rate : float
         Share of all rows that each view loses, 0 to 1 - 1 / n_views.
-    random_state : None, int, numpy.random.RandomState or numpy.random.Generator
-        The same int gives the same mask.
-    observed : array-like of bool of shape (n_rows, n_views), optional
-        Views present to begin with; all of them if not given.
-
-    Returns
-    -------
-    numpy.ndarray of bool of shape (n_rows, n_views)
-
-    Raises
-    ------
-    SettingError
-        If a setting makes no sense, or the rate is too high to leave every row a view.
-    DataError
-        If `observed` is not a bool mask of that shape.
+    n_rows, n_views, random_state, observed
+        As in `remove_per_view`, and so are the result and the errors.
 
     Examples
     --------
@@ -160,25 +145,12 @@ def remove_partial_rows(
 
     Parameters
     ----------
-    n_rows, n_views : int
-        Shape of the mask. `n_views` must be two or more.
     share : float
         Share of the rows that become partial, 0 to 1.
-    random_state : None, int, numpy.random.RandomState or numpy.random.Generator
-        The same int gives the same mask.
-    observed : array-like of bool of shape (n_rows, n_views), optional
-        Views present to begin with; all of them if not given.
-
-    Returns
-    -------
-    numpy.ndarray of bool of shape (n_rows, n_views)
-
-    Raises
-    ------
-    SettingError
-        If a setting makes no sense.
-    DataError
-        If `observed` is not a bool mask of that shape.
+    n_views : int
+        Two or more.
+    n_rows, random_state, observed
+        As in `remove_per_view`, and so are the result and the errors.
 
     Examples
     --------
@@ -232,7 +204,7 @@ def _ceil(product: float) -> int:
 
 
 def _bare(kept: Mask, before: Mask) -> Mask:
-    """Tell which rows had a view and have none left."""
+    """Which rows had a view and have none left."""
     return np.asarray(before.any(axis=1) & ~kept.any(axis=1))
 
 
@@ -253,11 +225,11 @@ def _random_proper_subsets(mask: Mask, rng: np.random.Generator) -> Mask:
     return subsets
 
 
-def _swap_with_rows_that_can_spare(kept: Mask, before: Mask, rng: np.random.Generator) -> None:
+def _swap_directly(kept: Mask, before: Mask, rng: np.random.Generator) -> None:
     """Give bare rows a random view back, taken from rows that keep another; changes `kept`.
 
-    Stops when no bare row is left, or none has a view that another row can spare. That is at most
-    one round a view: a round either serves all bare rows or uses up what one view can spare.
+    Stops when no bare row is left, or when no row can give up a view that a bare row had. That takes
+    at most one round per view: a round serves all bare rows or uses up the spare rows of one view.
     """
     while True:
         spare = kept & (kept.sum(axis=1) >= 2)[:, np.newaxis]
@@ -274,9 +246,9 @@ def _swap_with_rows_that_can_spare(kept: Mask, before: Mask, rng: np.random.Gene
 
 
 def _swap_along_chains(kept: Mask, before: Mask, rng: np.random.Generator, rate: float) -> None:
-    """Serve the bare rows that no single swap can help; changes `kept`.
+    """Serve the bare rows that no direct swap can help; changes `kept`.
 
-    With views missing to begin with, the rows that can spare a view may not share one with a bare
+    With views missing at the start, the rows that can give up a view may not share one with a bare
     row. Then rows in between, which keep one view only, move to another view. These are augmenting
     paths in the matching of rows to places in views: when there is none, no mask of this rate
     leaves every row a view.
@@ -285,11 +257,10 @@ def _swap_along_chains(kept: Mask, before: Mask, rng: np.random.Generator, rate:
         n_kept = kept.sum(axis=1)
         alone = kept & (n_kept == 1)[:, np.newaxis]
         spare = kept & (n_kept >= 2)[:, np.newaxis]
-        starts = np.asarray(before[bare].any(axis=0))
-        moves = _moves(alone, before)
-        chain = _shortest_chain(starts, moves, spare.any(axis=0))
+        moves = np.array([before[rows].any(axis=0) for rows in alone.T])  # from view to view
+        chain, reached = _shortest_chain(np.asarray(before[bare].any(axis=0)), moves, spare.any(axis=0))
         if not chain:
-            raise _too_high(rate, kept, before, _reachable(starts, moves))
+            raise _too_high(rate, kept, before, reached)
         groups = [
             bare & before[:, chain[0]],
             *(alone[:, here] & before[:, there] for here, there in pairwise(chain)),
@@ -302,38 +273,26 @@ def _swap_along_chains(kept: Mask, before: Mask, rng: np.random.Generator, rate:
             kept[rows_out, view] = False
 
 
-def _moves(alone: Mask, before: Mask) -> Mask:
-    """Tell from which view to which other some row with one view left could move."""
-    return np.array([before[rows].any(axis=0) for rows in alone.T])
-
-
-def _shortest_chain(starts: Mask, moves: Mask, ends: Mask) -> list[int]:
-    """List the views on a shortest way from a start to an end; empty if there is none."""
+def _shortest_chain(starts: Mask, moves: Mask, ends: Mask) -> tuple[list[int], Mask]:
+    """The views on a shortest path from a start to an end, empty if there is none; views reached."""
     chains = deque([int(view)] for view in np.flatnonzero(starts))
     reached = starts.copy()
     while chains:
         chain = chains.popleft()
         if ends[chain[-1]]:
-            return chain
+            return chain, reached
         following = moves[chain[-1]] & ~reached
         reached |= following
         chains.extend([*chain, int(view)] for view in np.flatnonzero(following))
-    return []
-
-
-def _reachable(starts: Mask, moves: Mask) -> Mask:
-    reached = starts
-    for _ in starts:
-        reached = reached | moves[reached].any(axis=0)
-    return reached
+    return [], reached
 
 
 def _too_high(rate: float, kept: Mask, before: Mask, views: Mask) -> SettingError:
-    """Name the views that have fewer places left than rows that depend on them."""
+    """An error that names the views with fewer places left than rows that depend on them."""
     n_rows = int((before.any(axis=1) & ~before[:, ~views].any(axis=1)).sum())
     n_places = int(kept[:, views].sum())
     names = ", ".join(str(view) for view in np.flatnonzero(views))
     return SettingError(
         f"rate is {rate:g}: {n_rows} rows have no view but {names}, and at this rate "
-        f"only {n_places} values are left there, too few for one a row. Lower the rate."
+        f"only {n_places} values are left there, too few for one per row. Lower the rate."
     )

@@ -1,6 +1,6 @@
 """Scores of a clustering against known classes.
 
-All scores ignore the names of clusters and classes. Labels are whole numbers or strings.
+No score depends on the names of clusters and classes. Labels are integers or strings.
 In `predicted`, -1 means a row without any view, as in `labels_`: `accuracy` counts such rows as
 errors, never matched to a class; for the other scores they are an ordinary cluster.
 """
@@ -45,7 +45,7 @@ def accuracy(true: npt.ArrayLike, predicted: npt.ArrayLike) -> float:
     Raises
     ------
     DataError
-        If the two differ in length, are empty or not one-dimensional, or hold what is not a label.
+        If the two differ in length, are empty or not one-dimensional, or contain invalid labels.
 
     Examples
     --------
@@ -61,15 +61,13 @@ def accuracy(true: npt.ArrayLike, predicted: npt.ArrayLike) -> float:
 def nmi(true: npt.ArrayLike, predicted: npt.ArrayLike, *, average: Average = "geometric") -> float:
     """Mutual information of clusters and classes, divided by an average of their entropies.
 
-    Papers differ in the average, and max <= arithmetic <= geometric in the result: say which one
-    you report. The OPIMC paper's figures most probably use the geometric one.
+    Papers differ in the average, and results are ordered max <= arithmetic <= geometric: state
+    which one you report. The OPIMC paper most probably uses the geometric one.
+
+    Arguments and errors are as in `accuracy`, but -1 is a cluster like any other.
 
     Parameters
     ----------
-    true : array-like of shape (n_rows,)
-        Known classes.
-    predicted : array-like of shape (n_rows,)
-        Clusters; -1 (a row without any view) is a cluster like any other.
     average : {"geometric", "max", "arithmetic"}
         The average of the two entropies to divide by.
 
@@ -77,13 +75,6 @@ def nmi(true: npt.ArrayLike, predicted: npt.ArrayLike, *, average: Average = "ge
     -------
     float
         Between 0 and 1.
-
-    Raises
-    ------
-    DataError
-        If the two differ in length, are empty or not one-dimensional, or hold what is not a label.
-    SettingError
-        If `average` is none of the three.
 
     Examples
     --------
@@ -101,22 +92,7 @@ def nmi(true: npt.ArrayLike, predicted: npt.ArrayLike, *, average: Average = "ge
 def ari(true: npt.ArrayLike, predicted: npt.ArrayLike) -> float:
     """Adjusted Rand index: agreement on pairs of rows, 0 on average for random labels.
 
-    Parameters
-    ----------
-    true : array-like of shape (n_rows,)
-        Known classes.
-    predicted : array-like of shape (n_rows,)
-        Clusters; -1 (a row without any view) is a cluster like any other.
-
-    Returns
-    -------
-    float
-        Between -0.5 and 1.
-
-    Raises
-    ------
-    DataError
-        If the two differ in length, are empty or not one-dimensional, or hold what is not a label.
+    Between -0.5 and 1. Arguments and errors are as in `accuracy`, but -1 is a cluster like any other.
 
     Examples
     --------
@@ -130,24 +106,10 @@ def ari(true: npt.ArrayLike, predicted: npt.ArrayLike) -> float:
 def purity(true: npt.ArrayLike, predicted: npt.ArrayLike) -> float:
     """Share of rows that belong to the largest class of their cluster.
 
-    It grows with the number of clusters, to 1 for one cluster a row: compare only at equal numbers.
+    It grows with the number of clusters, up to 1 for one cluster per row: compare it at equal numbers
+    only.
 
-    Parameters
-    ----------
-    true : array-like of shape (n_rows,)
-        Known classes.
-    predicted : array-like of shape (n_rows,)
-        Clusters; -1 (a row without any view) is a cluster like any other.
-
-    Returns
-    -------
-    float
-        Above 0, and at most 1.
-
-    Raises
-    ------
-    DataError
-        If the two differ in length, are empty or not one-dimensional, or hold what is not a label.
+    Above 0, and at most 1. Arguments and errors are as in `accuracy`, but -1 is a cluster like any other.
 
     Examples
     --------
@@ -161,22 +123,12 @@ def purity(true: npt.ArrayLike, predicted: npt.ArrayLike) -> float:
 def scores(true: npt.ArrayLike, predicted: npt.ArrayLike) -> dict[str, float]:
     """Compute all scores at once.
 
-    Parameters
-    ----------
-    true : array-like of shape (n_rows,)
-        Known classes.
-    predicted : array-like of shape (n_rows,)
-        Clusters; -1 for a row without any view (an error in "acc", a cluster in the others).
+    Arguments and errors are as in `accuracy`.
 
     Returns
     -------
     dict of str to float
         "acc", "nmi" (geometric), "nmi_max", "nmi_arithmetic", "ari" and "purity".
-
-    Raises
-    ------
-    DataError
-        If the two differ in length, are empty or not one-dimensional, or hold what is not a label.
 
     Examples
     --------
@@ -207,7 +159,7 @@ def _accuracy(classes: Codes, clusters: Codes) -> float:
 
 def _nmi(classes: Codes, clusters: Codes, average: Average) -> float:
     value = normalized_mutual_info_score(classes, clusters, average_method=average)
-    # Rounding can carry a perfect score a few units past 1.
+    # Rounding can give a perfect score slightly above 1.
     return float(np.clip(value, 0.0, 1.0))
 
 
@@ -216,7 +168,7 @@ def _ari(classes: Codes, clusters: Codes) -> float:
 
 
 def _purity(classes: Codes, clusters: Codes) -> float:
-    # Sparse: with one cluster a row, which is legal, a dense table would be rows x classes.
+    # Sparse: with one cluster per row, which is allowed, a dense table would be rows x classes.
     counts = contingency_matrix(classes, clusters, sparse=True)
     return float(counts.max(axis=0).sum() / classes.size)
 
@@ -228,7 +180,7 @@ def _coded(true: npt.ArrayLike, predicted: npt.ArrayLike) -> tuple[Codes, Codes]
     if classes.size != clusters.size:
         raise DataError(
             f"true has {classes.size} labels and predicted has {clusters.size}. "
-            "Both must describe the same rows: pass one label a row, in the same order."
+            "Both must describe the same rows: pass one label per row, in the same order."
         )
     class_codes = _numbered(classes)
     cluster_codes = _numbered(clusters)
@@ -245,11 +197,11 @@ def _checked(name: str, labels: npt.ArrayLike) -> npt.NDArray[Any]:
     try:
         array = np.asarray(labels)
     except ValueError as error:  # lists of unequal lengths
-        raise DataError(f"{name} is not a flat list of labels. Pass one label a row.") from error
+        raise DataError(f"{name} is not a flat list of labels. Pass one label per row.") from error
     if array.ndim != 1:
         raise DataError(
             f"{name} has shape {array.shape}. "
-            "Labels must be one-dimensional: pass one label a row, for example with .ravel()."
+            "Labels must be one-dimensional: pass one label per row, for example with .ravel()."
         )
     if array.size == 0:
         raise DataError(f"{name} is empty. Pass the label of at least one row.")
@@ -258,7 +210,7 @@ def _checked(name: str, labels: npt.ArrayLike) -> npt.NDArray[Any]:
         row = int(wrong.argmax())
         raise DataError(
             f"{name}, row {row}: {array[row]!s} is not a label. "
-            "Labels are whole numbers, or all strings: drop such rows, or give them a class."
+            "Labels are integers, or all strings: drop such rows, or give them a class."
         )
     return array
 
@@ -269,7 +221,7 @@ def _not_labels(array: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         return np.zeros(array.size, dtype=np.bool_)
     if kind == "f":
         return np.asarray(~np.isfinite(array) | (array != np.rint(array)))
-    if kind == "O":  # pandas hands out strings, and integers with gaps, as objects
+    if kind == "O":  # pandas gives strings, and integers with missing values, as objects
         wanted = str if isinstance(array[0], str) else Integral
         return np.array([not isinstance(label, wanted) for label in array], dtype=np.bool_)
     return np.ones(array.size, dtype=np.bool_)

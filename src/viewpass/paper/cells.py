@@ -1,4 +1,4 @@
-"""Measurements as cells: each is a name and a few settings, done once and kept on disk."""
+"""Cells: measurements identified by their settings, made once and kept on disk."""
 
 from __future__ import annotations
 
@@ -18,40 +18,40 @@ from viewpass.kernels.threads import available_threads
 logger = logging.getLogger("viewpass")
 
 Result = dict[str, Any]
-FORMAT = 1  # of what is kept; raise it when what is measured changes
+FORMAT = 1  # of the files; raise it when what is measured changes
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One measurement: what is done (a function of `work`) and with which settings."""
+    """One measurement: a function of `work` and its settings."""
 
     kind: str
     settings: tuple[tuple[str, Any], ...]
 
     @classmethod
     def of(cls, kind: str, **settings: Any) -> Cell:
-        """A cell with these settings, whatever their order."""
+        """A cell with these settings, in any order."""
         return cls(kind, tuple(sorted(settings.items())))
 
     @property
     def name(self) -> str:
-        """What its file is called."""
-        told = [
+        """The name of its file, without suffix."""
+        texts = [
             f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}"
             for key, value in self.settings
         ]
-        text = " ".join([self.kind, *told])
+        text = " ".join([self.kind, *texts])
         return "".join(c if c.isalnum() or c in "=.-_" else "_" for c in text)
 
 
 @dataclass
 class Plan:
-    """How much is measured, where it goes, and what is there already."""
+    """What to measure, where to write it, and what has been measured already."""
 
     out: Path
     quick: bool = False
-    parts: bool = False  # of the large sets, not all of their rows
-    sets: tuple[str, ...] = ()  # of figures 1 to 3; none named: all
+    parts: bool = False  # read only parts of the large sets
+    sets: tuple[str, ...] = ()  # of figures 1 to 3; empty: all
     n_seeds: int = 5
     n_jobs: int = 1
     folder: str | None = None
@@ -61,11 +61,11 @@ class Plan:
 
     @property
     def in_parts(self) -> bool:
-        """Whether only a part of the rows of large sets is read."""
+        """Whether only parts of the large sets are read."""
         return self.quick or self.parts
 
     def takes(self, data: str) -> bool:
-        """Whether figures 1 to 3 have this set."""
+        """Whether figures 1 to 3 use this set."""
         return not self.sets or data in self.sets
 
     @property
@@ -74,7 +74,7 @@ class Plan:
         return range(self.n_seeds)
 
     def results(self, cells: Sequence[Cell], *, alone: bool = False) -> list[Result]:
-        """What the cells measured; those not on disk are done now. `alone`: one after the other."""
+        """Results of the cells; those not on disk are measured now. `alone`: one after the other."""
         todo = [cell for cell in dict.fromkeys(cells) if self._kept(cell) is None]
         if todo:
             n_jobs = 1 if alone else min(self.n_jobs, len(todo))
@@ -96,14 +96,13 @@ class Plan:
         logger.info("%d cells (%s ...) in %.0f s", len(todo), todo[0].name, time.perf_counter() - began)
 
     def took(self) -> tuple[float, float]:
-        """Seconds of all cells asked for, in this run or an earlier one: by the clock, of processors."""
+        """Seconds of all cells, measured in this run or earlier: wall clock, processor time."""
         costs = [result.get("took", {}) for result in self.fresh.values()]
-        return sum(cost.get("seconds", 0.0) for cost in costs), sum(
-            cost.get("processor", 0.0) for cost in costs
-        )
+        clock, processor = (sum(c.get(name, 0.0) for c in costs) for name in ("seconds", "processor"))
+        return clock, processor
 
     def runs(self, seconds: float) -> list[dict[str, float]]:
-        """The runs that have measured cells in this folder, with this one, which is noted there."""
+        """All runs that measured cells in this folder; this one is added to the list."""
         path = self.out / "runs.json"
         try:
             known = json.loads(path.read_text(encoding="utf-8"))
@@ -144,11 +143,9 @@ class Plan:
 
 
 def do(cell: Cell, folder: str | None, n_threads: int) -> Result:
-    """Measure a cell, in whatever process this is; `took` has its seconds, and those of the processors."""
+    """Measure a cell; `took` has its seconds of wall clock and of processor time."""
     from viewpass.paper import work
 
-    measure = work.KINDS[cell.kind]
-    began, worked = time.perf_counter(), time.process_time()
-    result = measure(**dict(cell.settings), folder=folder, n_threads=n_threads)
-    took = {"seconds": time.perf_counter() - began, "processor": time.process_time() - worked}
-    return {**result, "took": took}
+    watch = work.Watch()
+    result = work.KINDS[cell.kind](**dict(cell.settings), folder=folder, n_threads=n_threads)
+    return {**result, "took": dict(zip(("seconds", "processor"), watch.read(), strict=True))}

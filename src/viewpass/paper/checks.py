@@ -1,4 +1,4 @@
-"""Cells that look at the compared methods themselves: on complete data, and on filled data."""
+"""Measurements of the baselines themselves: on complete data, and on filled data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.decomposition import NMF
 
-from viewpass.baselines.base import grouped
+from viewpass.baselines.base import kmeans
 from viewpass.baselines.daimc import DAIMC
 from viewpass.baselines.mic import MIC
 from viewpass.baselines.multinmf import MultiNMF
@@ -44,7 +44,7 @@ def complete(
         if method in models:
             labels = models[method]().fit(views).labels_
         else:
-            labels = grouped(_reduced(_joined(views, scale), method, rank, seed), 10, 20, seed)[1]
+            labels = kmeans(_reduced(_joined(views, scale), method, rank, seed), 10, 20, seed)[1]
     return scores(given, labels)
 
 
@@ -52,11 +52,11 @@ def filled(
     *, data: str, rate: float, method: str, scale: str, quick: bool, seed: int, folder: str | None,
     n_threads: int,
 ) -> Result:  # fmt: skip
-    """OMVC, or k-means on its input or on unit rows, with absent rows filled by a mean.
+    """OMVC, or k-means on its input or on unit rows, with absent rows filled with a mean.
 
-    OMVC: "by the stream" fills with the mean of earlier rows, "beforehand" with that of all rows, which
-    a stream does not know; both with weight 1, so that nothing else differs. NMI is with the classes,
-    and with which rows have each view, whichever is most alike.
+    OMVC fills with the mean of earlier rows; "filled beforehand" uses that of all rows, which a stream
+    does not know; both with weight 1, so that nothing else differs. NMI is measured with the classes,
+    and with the presence of each view (the largest value).
     """
     given = trial(data, rate, seed, folder)
     n_clusters = SETS[data].n_clusters
@@ -68,7 +68,7 @@ def filled(
         warnings.simplefilter("ignore", UserWarning)
         if method == "k-means":
             joined = np.hstack(whole) if scale == "unit" else _joined(whole, scale)
-            labels = grouped(joined, n_clusters, 20, seed)[1]
+            labels = kmeans(joined, n_clusters, 20, seed)[1]
         else:
             model = OMVC(
                 n_clusters, chunk_size=50, n_passes=5 if quick else 10, random_state=seed,
@@ -96,14 +96,14 @@ def _unit(x: Any) -> Any:
 
 
 def _with_means(x: Any, present: Any) -> Any:
-    """Absent rows as the mean of the present ones, written out."""
+    """A copy with absent rows replaced by the mean of the present ones."""
     out = x.copy()
     out[~present] = out[present].mean(axis=0)
     return out
 
 
 def _joined(views: list[Any], scale: str) -> Any:
-    """Views side by side: clipped and divided by their sums, clipped unit rows, or unit rows."""
+    """Concatenated views: clipped and divided by their sums, clipped unit rows, or unit rows."""
     if scale == "unit":
         return np.hstack([_unit(x) for x in views])
     views = [np.maximum(x, 0) for x in views]
@@ -111,7 +111,7 @@ def _joined(views: list[Any], scale: str) -> Any:
 
 
 def _reduced(rows: Any, method: str, rank: int, seed: int) -> Any:
-    """The rows themselves, their best factors that are not negative, or their best subspace."""
+    """The rows themselves, their non-negative factors, or their best subspace."""
     if method == "nmf":
         factors = NMF(rank, init="random", random_state=seed, max_iter=500, tol=1e-5)
         return factors.fit_transform(rows) * np.linalg.norm(factors.components_, axis=1)

@@ -1,4 +1,4 @@
-"""Figures in one style, as SVG and PNG, and tables as CSV."""
+"""Draws figures in one style, as SVG and PNG, and writes tables as CSV."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ try:
 except ImportError as absent:
     raise missing_extra("matplotlib", "report", "viewpass paper") from absent
 
-# Told apart by all kinds of eyes (Paul Tol's bright scheme), and by marker and dash as well.
-LOOKS: dict[str, dict[str, Any]] = {
+# Colour-blind safe (Paul Tol's bright scheme); markers and dashes differ as well.
+STYLES: dict[str, dict[str, Any]] = {
     "OPIMC": {"color": "#CC3311", "marker": "o", "linewidth": 2.6, "zorder": 5},
     "IMC": {"color": "#222222", "marker": "", "linestyle": "--"},
     "OMVC": {"color": "#0077BB", "marker": "s"},
@@ -48,6 +48,18 @@ def panels(n_rows: int, n_columns: int, height: float = 3.5, width: float = 4.6)
         return figure, figure.subplots(n_rows, n_columns, squeeze=False)
 
 
+def score_panels(height: float, width: float, n_passes: int = 0) -> tuple[Any, Any, dict[str, Any]]:
+    """A figure with a panel for accuracy and one for NMI, with one tick per pass."""
+    figure, axes = panels(1, 2, height=height, width=width)
+    named = dict(zip(("acc", "nmi"), axes.flat, strict=True))
+    for score, axis in named.items():
+        axis.set_ylabel("accuracy" if score == "acc" else "NMI")
+        if n_passes:
+            axis.set_xlabel("pass")
+            axis.set_xticks(range(1, n_passes + 1))
+    return figure, axes, named
+
+
 def legend(figure: Any, axes: Any, **where: Any) -> None:
     """One legend for all panels, from the first of them."""
     handles, labels = axes.flat[0].get_legend_handles_labels()
@@ -55,13 +67,13 @@ def legend(figure: Any, axes: Any, **where: Any) -> None:
 
 
 def readable(axis: Any) -> None:
-    """Numbers at 1, 2 and 5 of every decade of a logarithmic axis."""
+    """Tick labels at 1, 2 and 5 of every decade of a logarithmic axis."""
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axis.set_major_formatter("{x:g}")
 
 
 def save(figure: Any, out: Path, name: str) -> str:
-    """Write NAME.svg and NAME.png; gives NAME."""
+    """Write NAME.svg and NAME.png; returns NAME."""
     with style.context(["default", RULES]):
         figure.savefig(out / f"{name}.svg", metadata={"Date": None})
         figure.savefig(out / f"{name}.png", dpi=110)

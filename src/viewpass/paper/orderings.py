@@ -1,4 +1,4 @@
-"""What the paper says of Figure 1, held against the curves."""
+"""Checks what the paper says about Figure 1 against the measured curves."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from viewpass.paper.settings import SETS
 
 Curves = dict[tuple[str, float, str, str], dict[str, np.ndarray]]  # set, rate, method, "best" or "default"
 PAPERS_OWN = (("digit", 0.3), ("digit", 0.4), ("webkb", 0.3), ("webkb", 0.4))
-STANDING_IN = {"reuters1200": 0.4, "debian_l10n": 0.0}  # for Reuters
+SUBSTITUTES = {"reuters1200": 0.4, "debian_l10n": 0.0}  # for Reuters
 
 
 class Orderings:
-    """The curves at the best settings, and the claims about the sets they have."""
+    """The curves at the best settings, and the claims about the data sets they cover."""
 
     def __init__(self, curves: Curves) -> None:
         self.curves = curves
         self.last = max(len(curve["acc"]) for curve in curves.values())
 
     def claims(self) -> list[Claim]:
-        """All that can be said of the sets that were asked for."""
+        """All claims about the data sets that were measured."""
         own = [setting for setting in PAPERS_OWN if self.has(*setting)]
         claims = [claim for setting in own for claim in self._two_passes(*setting)]
         if self.has("webkb", 0.4):
             claims.append(self._recovers())
-        claims += [self._reuters(data, rate) for data, rate in STANDING_IN.items() if self.has(data, rate)]
+        claims += [self._reuters(data, rate) for data, rate in SUBSTITUTES.items() if self.has(data, rate)]
         if self.has("mnist70k_3v", 0.4):
             claims.append(self._youtube())
         if own:
@@ -37,7 +37,7 @@ class Orderings:
         return (data, rate, "OPIMC", "best") in self.curves
 
     def nmi(self, data: str, rate: float, method: str, number: int) -> float:
-        """NMI after a pass (after the fit, for methods that have only that)."""
+        """NMI after a pass (after the fit, for methods without passes)."""
         values = self.curves[data, rate, method, "best"]["nmi"]
         return float(values[min(number, len(values)) - 1])
 
@@ -78,7 +78,7 @@ class Orderings:
         return Claim(
             f"Reuters: best after one pass, falls with more. (In its place: {SETS[data].title})",
             CANNOT,
-            f"The full set is not here. NMI of OPIMC after passes 1, 2, {self.last}: "
+            f"The full set is not available. NMI of OPIMC after passes 1, 2, {self.last}: "
             + ", ".join(f"{value:.3f}" for value in values),
         )
 
@@ -88,7 +88,7 @@ class Orderings:
         return Claim(
             f"YouTube: OPIMC is far ahead. (In its place: {SETS['mnist70k_3v'].title})",
             CANNOT,
-            f"The set is not here. NMI after pass {self.last}: " + ", ".join(found),
+            f"The set is not available. NMI after pass {self.last}: " + ", ".join(found),
         )
 
     def _omvc_and_onmf(self, own: list[tuple[str, float]]) -> Claim:

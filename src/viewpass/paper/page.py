@@ -1,4 +1,4 @@
-"""What was found, as one page: sections with figures and tables, and the paper's claims beside ours."""
+"""The results as one page: the paper's claims and whether they hold, then figures and tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CONFIRMED, NOT, CANNOT = "confirmed", "not confirmed", "cannot be checked here"
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of the paper, whether it holds here, and the figures that say so."""
+    """A statement of the paper, whether it holds here, and the numbers."""
 
     statement: str
     verdict: str
@@ -39,8 +39,8 @@ class Section:
     claims: list[Claim] = field(default_factory=list)
 
 
-def told(value: Any) -> str:
-    """A table's entry as text."""
+def text_of(value: Any) -> str:
+    """A table entry as text."""
     if isinstance(value, float):
         return f"{value:.3f}" if 0.001 <= abs(value) < 100 else f"{value:.3g}"
     return str(value)
@@ -59,7 +59,7 @@ def markdown(sections: Sequence[Section], preface: str) -> str:
             lines += ["", f"![{section.alt}]({section.figure}.svg)"]
         if section.rows:
             lines += ["", _row(section.header), "|" + "---|" * len(section.header)]
-            lines += [_row([told(value) for value in row]) for row in section.rows]
+            lines += [_row([text_of(value) for value in row]) for row in section.rows]
     return "\n".join(lines) + "\n"
 
 
@@ -106,12 +106,12 @@ def hypertext(sections: Sequence[Section], preface: str) -> str:
         if section.rows:
             parts.append("<div class='wide'><table><tr>" + "".join(f"<th>{esc(h)}" for h in section.header))
             for row in section.rows:
-                parts.append("<tr>" + "".join(f"<td>{esc(told(value))}" for value in row))
+                parts.append("<tr>" + "".join(f"<td>{esc(text_of(value))}" for value in row))
             parts.append("</table></div>")
     return "\n".join(parts) + "\n</html>\n"
 
 
 def write(out: Path, sections: Sequence[Section], preface: str) -> None:
-    """index.html and README.md."""
+    """Write index.html and README.md."""
     (out / "index.html").write_text(hypertext(sections, preface), encoding="utf-8")
     (out / "README.md").write_text(markdown(sections, preface), encoding="utf-8")

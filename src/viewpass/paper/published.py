@@ -1,4 +1,4 @@
-"""The methods as the paper runs them: the one place where their published settings stand."""
+"""The methods with their published settings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from viewpass.baselines.onmf import ONMF
 from viewpass.cluster.imc import IMC
 from viewpass.cluster.opimc import OPIMC
 
-# The paper's procedure, whatever the estimators' own defaults are.
+# The paper's procedure, independent of the estimators' defaults.
 OPIMC_AS_PUBLISHED: dict[str, Any] = {
     "init": "random",
     "warmup": 0,
@@ -23,17 +23,17 @@ IMC_AS_PUBLISHED: dict[str, Any] = {"init": "random", "n_init": 1, "scale": "uni
 
 
 def opimc(n_clusters: int, **more: Any) -> OPIMC:
-    """OPIMC as published; `more` wins over it."""
+    """OPIMC as published; `more` overrides it."""
     return OPIMC(n_clusters, **{**OPIMC_AS_PUBLISHED, "compute_labels": False, **more})
 
 
 def imc(n_clusters: int, **more: Any) -> IMC:
-    """IMC as published, one start; `more` wins over it."""
+    """IMC as published, one start; `more` overrides it."""
     return IMC(n_clusters, **{**IMC_AS_PUBLISHED, **more})
 
 
 def compared(method: str, n_clusters: int, chunk_size: int, **more: Any) -> Any:
-    """One of the other methods. `multiple` (of ONMF): components a cluster."""
+    """One of the other methods. `multiple` (of ONMF): components per cluster."""
     if method == "OMVC":
         return OMVC(n_clusters, chunk_size=chunk_size, **more)
     if method.startswith("ONMF"):

@@ -1,4 +1,4 @@
-"""Measure what was asked for, part by part, and write the page."""
+"""Runs the requested parts of the paper and writes the page."""
 
 from __future__ import annotations
 
@@ -22,40 +22,40 @@ PARTS = ("table1", "table2", "fig1", "fig2", "fig3", "fig4", "fig5", "complexity
 
 
 def chosen(only: Sequence[str]) -> tuple[str, ...]:
-    """The parts to measure, in the order of the paper."""
+    """The requested parts, in the order of the paper."""
     for name in only:
         if name not in PARTS:
-            raise SettingError(f"--only {name}: one of {', '.join(PARTS)}.")
+            raise SettingError(f"--only {name}: choose one of {', '.join(PARTS)}.")
     return tuple(name for name in PARTS if not only or name in only)
 
 
-def run(plan: Plan, only: Sequence[str] = (), tell: Callable[[str], None] = logger.info) -> list[Section]:
-    """All parts, or some; the page is written anew after each, with what there is so far."""
+def run(plan: Plan, only: Sequence[str] = (), report: Callable[[str], None] = logger.info) -> list[Section]:
+    """Measure all parts, or some; the page is rewritten after each."""
     names = chosen(only)
     for data in plan.sets:
         if data not in SETS:
-            raise SettingError(f"--set {data}: one of {', '.join(SETS)}.")
+            raise SettingError(f"--set {data}: choose one of {', '.join(SETS)}.")
     plan.out.mkdir(parents=True, exist_ok=True)
     sections: list[Section] = []
     began = time.perf_counter()
     for name in names:
         start, before = time.perf_counter(), plan.n_done
         try:
-            section: Section = import_module(f"viewpass.paper.{name}").run(plan)
+            section: Section = import_module(f"viewpass.paper.figures.{name}").run(plan)
         except DataError as problem:
-            tell(f"{name}: left out. {problem}")
+            report(f"{name}: left out. {problem}")
             sections.append(Section(name, name, f"Left out: {problem}"))
             continue
         sections.append(section)
-        tell(f"{name}: {plan.n_done - before} cells measured in {time.perf_counter() - start:.0f} s")
+        report(f"{name}: {plan.n_done - before} cells measured in {time.perf_counter() - start:.0f} s")
         write(plan.out, sections, preface(plan, time.perf_counter() - began))
     return sections
 
 
 def preface(plan: Plan, seconds: float) -> str:
-    """What this page is and how it was made."""
+    """What the page shows, and how it was measured."""
     clock, work = plan.took()
-    busy = ", on a machine that had much other work" if work < 0.5 * clock else ""
+    busy = ", on a busy machine" if work < 0.5 * clock else ""
     runs = "; ".join(
         f"a run of {run['seconds'] / 60:.1f} minutes with "
         f"{run['processes']:.0f} process{'es' if run['processes'] > 1 else ''} measured "
@@ -71,13 +71,13 @@ def preface(plan: Plan, seconds: float) -> str:
     options = "".join(f" --{name}" for name in ("quick", "parts") if getattr(plan, name))
     options += "".join(f" --set {data}" for data in plan.sets)
     return (
-        "One-Pass Incomplete Multi-view Clustering (Hu and Chen, AAAI 2019): what the paper states beside "
-        f"what viewpass measures, by `viewpass paper{options}` with {plan.n_seeds} "
+        "One-Pass Incomplete Multi-view Clustering (Hu and Chen, AAAI 2019): what the paper states, and "
+        f"what viewpass measures by `viewpass paper{options}` with {plan.n_seeds} "
         f"seeds ({kind}). {_processor()}, {available_threads()} processors, Python "
         f"{platform.python_version()}, {libraries}. "
         f"Its {len(plan.fresh):,} cells took {work / 60:.0f} minutes of processor time "
-        f"({clock / 60:.0f} by the clock, added up{busy}); {runs}. "
-        "NMI is divided by the geometric mean of the entropies."
+        f"({clock / 60:.0f} of wall-clock time in total{busy}); {runs}. "
+        "NMI is normalised by the geometric mean of the entropies."
     )
 
 

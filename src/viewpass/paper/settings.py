@@ -1,10 +1,11 @@
-"""The paper's sets and what stands for them here, the methods, their grids and defaults."""
+"""The paper's data sets and their substitutes, the methods, their search grids and defaults."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import product
+from itertools import islice, product
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,13 @@ import numpy as np
 from viewpass.errors import DataError
 from viewpass.evaluate import load_digit, load_webkb, make_like, remove_per_view
 from viewpass.evaluate.data.folder import folder_of
+from viewpass.paper.cells import Cell, Plan, Result
 from viewpass.sources.bundle import Bundle, load_bundle
 
 
 @dataclass(frozen=True)
 class Set:
-    """A data set of the paper, and the real one measured in its place."""
+    """A data set of the paper, or the real one measured in its place."""
 
     name: str
     title: str
@@ -29,11 +31,11 @@ class Set:
     quick_chunk: int | None = None
 
     def chunk(self, quick: bool) -> int:
-        """Rows a chunk."""
+        """Rows per chunk."""
         return self.quick_chunk if quick and self.quick_chunk else self.chunk_size
 
     def rows(self, quick: bool) -> int:
-        """Most rows that are read; 0 for all."""
+        """Maximum number of rows to read; 0 for all."""
         return self.quick_rows if quick and self.quick_rows else 0
 
 
@@ -65,10 +67,10 @@ SEARCH_SEED = 1000  # settings are chosen on data that is not reported
 
 
 def grid(method: str, quick: bool) -> list[dict[str, float]]:
-    """The settings the paper searches; a few of them when it has to be quick.
+    """The settings the paper searches; a few of them in a quick run.
 
-    ONMF has none in the paper. Its rank is tried at once and twice the number of clusters, so that
-    it is not held down by a rank too small for k-means (see the part `baselines`).
+    ONMF has none in the paper. Its rank is set to once and twice the number of clusters, so that a
+    rank too small for k-means does not hold it back (see the part `baselines`).
     """
     if method in ("OPIMC", "IMC"):
         return [{"alpha": alpha} for alpha in ALPHAS]
@@ -81,15 +83,15 @@ def grid(method: str, quick: bool) -> list[dict[str, float]]:
     return [{"multiple": times} for times in (1, 2)]
 
 
-def told_settings(more: dict[str, float]) -> str:
-    """Settings as a reader sees them."""
-    names = {"multiple": "components a cluster"}
+def settings_text(more: dict[str, float]) -> str:
+    """Settings as text for tables."""
+    names = {"multiple": "components per cluster"}
     return ", ".join(f"{names.get(name, name)} {value:g}" for name, value in more.items())
 
 
 @dataclass(frozen=True)
 class Trial:
-    """Rows in the order a stream sees them, with views removed."""
+    """Rows in the order of the stream, with views removed."""
 
     views: dict[str, Any]
     truth: np.ndarray
@@ -98,7 +100,7 @@ class Trial:
 
 @lru_cache(maxsize=2)
 def loaded(name: str, folder: str | None, n_rows: int) -> Bundle:
-    """A set, once a process."""
+    """A data set; cached per process."""
     if name == "webkb":
         return load_webkb(folder)
     if name == "digit":
@@ -107,14 +109,14 @@ def loaded(name: str, folder: str | None, n_rows: int) -> Bundle:
         return make_like(name.removeprefix("made "), n_rows or None)
     path = folder_of(folder) / f"{name}.npz"
     if not path.exists():
-        raise DataError(f"{path}: there is no such bundle; this part of the paper needs it.")
+        raise DataError(f"{path}: no such file; this part of the paper needs it.")
     return load_bundle(path)
 
 
 def trial(
     name: str, rate: float, seed: int, folder: str | None, n_rows: int = 0, *, shuffle: bool = True
 ) -> Trial:
-    """A set with `rate` of each view removed; a set with gaps of its own keeps those only."""
+    """A set with `rate` of each view removed; a set with missing views of its own keeps those only."""
     bundle = loaded(name, folder, n_rows if name.startswith("made ") else 0)
     assert bundle.labels is not None
     rng = np.random.default_rng([seed, round(100 * rate)])
@@ -127,3 +129,28 @@ def trial(
     else:
         observed = remove_per_view(len(order), len(views), rate, rng)
     return Trial(views, bundle.labels[order], observed)
+
+
+def passes_cell(
+    plan: Plan, data: str, method: str, rate: float, seed: int, n_passes: int, **more: Any
+) -> Cell:
+    """A method on a data set, scored after each pass; `more` overrides the chunk size and rows of the set."""
+    chosen = SETS[data]
+    size = {"chunk_size": chosen.chunk(plan.in_parts), "n_rows": chosen.rows(plan.in_parts)}
+    own = {"data": data, "method": method, "rate": rate, "seed": seed, "n_passes": n_passes}
+    return Cell.of("passes", **{**size, **own, **more})
+
+
+def score_rows(found: Mapping[Any, dict[str, np.ndarray]]) -> list[list[Any]]:
+    """Table rows: key, pass, ACC, NMI."""
+    return [
+        [key, number, float(acc), float(nmi)]
+        for key, scores in found.items()
+        for number, (acc, nmi) in enumerate(zip(scores["acc"], scores["nmi"], strict=True), 1)
+    ]
+
+
+def mean_scores(results: Iterator[Result], n_seeds: int) -> dict[str, np.ndarray]:
+    """ACC and NMI after each pass: means of the next `n_seeds` results."""
+    own = list(islice(results, n_seeds))
+    return {score: np.mean([result[score] for result in own], axis=0) for score in ("acc", "nmi")}

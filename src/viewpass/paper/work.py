@@ -1,4 +1,4 @@
-"""What a cell does: run a method pass by pass, and score and time every pass."""
+"""The measurements behind cells: run a method pass by pass; score and time every pass."""
 
 from __future__ import annotations
 
@@ -6,110 +6,107 @@ import time
 import tracemalloc
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
-from viewpass.baselines.base import grouped
-from viewpass.baselines.online import OnlineFactorClusterer, read_pass
-from viewpass.core.stream import Stream
+from viewpass.baselines.online import OnlineFactorClusterer
+from viewpass.cluster.opimc import OPIMC
 from viewpass.evaluate import accuracy, nmi
 from viewpass.kernels.grid import Labels
 from viewpass.paper.checks import complete, filled
 from viewpass.paper.published import compared, imc, opimc
 from viewpass.paper.settings import SETS, Trial, trial
-from viewpass.sources.arrays import ArraySource
 
 Result = dict[str, Any]
+Took = tuple[float, float]  # seconds: wall clock, processor time of all threads
 
 
 class Watch:
-    """Seconds since it was made: by the clock, and of the processors (all threads of this process)."""
+    """Measures the seconds since it was created."""
 
     def __init__(self) -> None:
-        self.began, self.worked = time.perf_counter(), time.process_time()
+        self.clock, self.processor = time.perf_counter(), time.process_time()
 
     def read(self) -> Took:
-        """Both."""
-        return time.perf_counter() - self.began, time.process_time() - self.worked
+        """Seconds of wall clock and of processor time."""
+        return time.perf_counter() - self.clock, time.process_time() - self.processor
 
 
-Took = tuple[float, float]
+@dataclass(frozen=True)
+class Passes:
+    """Settings of a `passes` cell; `more` are parameters of the method."""
+
+    data: str
+    method: str
+    rate: float
+    seed: int
+    n_passes: int
+    chunk_size: int
+    n_rows: int
+    more: dict[str, Any]
+    shuffle: bool = True
+    steps: int = 0  # of MultiNMF per view and round; 0: its default
+
+    @classmethod
+    def of(cls, settings: dict[str, Any]) -> Passes:
+        """Separate the parameters of the method from the rest."""
+        own = {field.name for field in fields(cls)}
+        more = {name: value for name, value in settings.items() if name not in own}
+        return cls(**{name: value for name, value in settings.items() if name in own}, more=more)
 
 
 # ---- one pass after the other
 
 
-def opimc_passes(
-    data: Trial, *, n_clusters: int, chunk_size: int, n_passes: int, alpha: float, seed: int,
-    n_threads: int, **more: Any,
-) -> Iterator[tuple[Labels, Took, Stream]]:  # fmt: skip
-    """The published procedure: labels and seconds of each pass, and the stream itself."""
-    rng = np.random.default_rng([seed, 77])
-    model = opimc(n_clusters, alpha=alpha, random_state=rng, n_threads=n_threads, **more)
-    source = model._read(data.views, data.observed, reset=True)
-    stream = model._new_stream(source)
-    labels = np.full(len(data.truth), -1, dtype=np.int32)
-    for number in range(n_passes):
-        watch = Watch()
-        for chunk in source.chunks(chunk_size):
-            there = slice(chunk.start, chunk.start + chunk.n_rows)
-            decided = stream.learn(chunk) if number == 0 else stream.relearn(chunk, labels[there])
-            if decided is not None:
-                labels[decided.start : decided.start + len(decided.labels)] = decided.labels
-        yield labels.copy(), watch.read(), stream
+def opimc_passes(data: Trial, n_clusters: int, n_passes: int, seed: int, **more: Any) -> Iterator[OPIMC]:
+    """The published procedure after 1, 2, ... passes, as separate fits that share their first passes."""
+    for number in range(1, n_passes + 1):
+        rng = np.random.default_rng([seed, 77])
+        model = opimc(n_clusters, n_passes=number, random_state=rng, **more)
+        yield model.fit(data.views, observed=data.observed)
 
 
-def factor_passes(
-    model: OnlineFactorClusterer, data: Trial, n_passes: int
-) -> Iterator[tuple[Labels, Took, float]]:
-    """Labels, seconds of the factorisation and of the k-means, pass by pass."""
-    source = ArraySource(data.views, data.observed)
-    watch = Watch()
-    stream = model._new_stream(source)
-    for _ in range(n_passes):
-        read_pass(stream, source, model.chunk_size)
-        took, watch = watch.read(), Watch()
-        labels = np.full(stream.n_rows, -1, dtype=np.int32)
-        labels[stream.where()] = grouped(stream.consensus(), model.n_clusters, model.n_init, stream.seed)[1]
-        yield labels, took, watch.read()[0]
-        watch = Watch()
+def passes(*, folder: str | None, n_threads: int, **settings: Any) -> Result:
+    """Scores and seconds after every pass (of the one fit, for methods that are not online).
 
-
-def passes(
-    *, data: str, method: str, rate: float, seed: int, n_passes: int, chunk_size: int,
-    n_rows: int, folder: str | None, n_threads: int, shuffle: bool = True, steps: int = 0, **more: Any,
-) -> Result:  # fmt: skip
-    """Scores and seconds of every pass (of the one fit, for methods that are not online)."""
-    given = trial(data, rate, seed, folder, n_rows, shuffle=shuffle)
-    n_clusters = SETS[data].n_clusters if data in SETS else len(np.unique(given.truth))
+    The seconds of OPIMC are those of a fit with that many passes.
+    """
+    run = Passes.of(settings)
+    given = trial(run.data, run.rate, run.seed, folder, run.n_rows, shuffle=run.shuffle)
+    n_clusters = SETS[run.data].n_clusters if run.data in SETS else len(np.unique(given.truth))
     out: Result = {"acc": [], "nmi": [], "seconds": [], "processor": [], "kmeans": []}
 
     def score(labels: Labels, took: Took, kmeans: float = 0.0) -> None:
-        out["acc"].append(accuracy(given.truth, labels))
-        out["nmi"].append(nmi(given.truth, labels))
-        out["seconds"].append(took[0])
-        out["processor"].append(took[1])
-        out["kmeans"].append(kmeans)
+        values = accuracy(given.truth, labels), nmi(given.truth, labels), *took, kmeans
+        for name, value in zip(out, values, strict=False):
+            out[name].append(value)
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # negative entries are clipped: known here
-        if method == "OPIMC":
+        watch = Watch()
+        if run.method == "OPIMC":
+            more: dict[str, Any] = {"chunk_size": run.chunk_size, "n_threads": n_threads, **run.more}
             if more.get("fill") == "none":
                 more["fill"] = None
-            more |= {"n_clusters": n_clusters, "chunk_size": chunk_size, "n_passes": n_passes}
-            for labels, took, stream in opimc_passes(given, seed=seed, n_threads=n_threads, **more):
-                score(labels, took)
-                out["loss"], out["n_iter"] = list(stream.model.loss_curve), stream.model.n_iter
+            for ours in opimc_passes(given, n_clusters, run.n_passes, run.seed, **more):
+                score(ours.stream_labels_, watch.read())
+                out["loss"], out["n_iter"] = ours.loss_curve_.tolist(), ours.n_iter_
+                watch = Watch()
             return out
-        if steps:
-            more |= {"max_iter": steps}
-        model = compared(method, n_clusters, chunk_size, random_state=seed, n_threads=n_threads, **more)
+        more = {"random_state": run.seed, "n_threads": n_threads, **run.more}
+        if run.steps:
+            more["max_iter"] = run.steps
+        model = compared(run.method, n_clusters, run.chunk_size, **more)
         if isinstance(model, OnlineFactorClusterer):
-            for labels, took, kmeans in factor_passes(model, given, n_passes):
-                score(labels, took, kmeans)
+            model.set_params(n_passes=run.n_passes)
+            for fitted in model.fit_passes(given.views, observed=given.observed):
+                took, watch = watch.read(), Watch()
+                labels = fitted.labels_  # runs the k-means
+                score(labels, took, watch.read()[0])
+                watch = Watch()
             return out
-        watch = Watch()
         model.fit(given.views, observed=given.observed)
         score(model.labels_, watch.read())
         out["n_iter"] = model.n_iter_
@@ -117,9 +114,9 @@ def passes(
 
 
 def timed(**settings: Any) -> Result:
-    """Seconds of a pass, and of the k-means after it: the best of three, of one where it takes long.
+    """Seconds of one pass, and of the k-means after it: the best of up to three runs.
 
-    Seconds by the clock depend on who else is at work on the machine; those of the processors less so.
+    Wall-clock time depends on other work on the machine; processor time does so less.
     """
     runs: list[tuple[float, float, float]] = []
     while len(runs) < 3 and sum(seconds for seconds, _, _ in runs) < 5.0:
@@ -130,7 +127,7 @@ def timed(**settings: Any) -> Result:
 
 
 def theorem(*, seed: int, alpha: float, folder: str | None, n_threads: int) -> Result:
-    """Whether the objective rises inside a chunk, from given labels on, as centres and labels take turns."""
+    """How often the objective increases inside a chunk as centres and labels alternate."""
     given = trial("digit", 0.4, seed, folder, 250)
     start = np.random.default_rng(seed).integers(10, size=250)
     values = []
@@ -146,18 +143,17 @@ def scaling(
     *, n_rows: int, n_views: int, width: int, n_clusters: int, chunk_size: int, max_iter: int,
     folder: str | None, n_threads: int,
 ) -> Result:  # fmt: skip
-    """Seconds of one pass of OPIMC over noise (the best of three), and the memory it asks for."""
+    """Seconds of one pass of OPIMC over noise (the best of three), and its peak memory."""
     rng = np.random.default_rng(0)
     views = {f"v{v}": rng.standard_normal((n_rows, width), dtype=np.float32) for v in range(n_views)}
     data = Trial(views, np.zeros(n_rows, dtype=np.int64), np.ones((n_rows, n_views), dtype=bool))
-    shape: dict[str, Any] = {"n_clusters": n_clusters, "chunk_size": chunk_size, "n_passes": 1, "alpha": 0.1}
+    more: dict[str, Any] = {"chunk_size": chunk_size, "max_iter": max_iter, "n_threads": n_threads}
 
     def once() -> tuple[float, int]:
-        for _, took, stream in opimc_passes(data, **shape, seed=0, n_threads=n_threads, max_iter=max_iter):
-            return took[0], stream.model.n_iter
-        raise AssertionError
+        watch = Watch()
+        (model,) = opimc_passes(data, n_clusters, 1, 0, alpha=0.1, **more)
+        return watch.read()[0], model.n_iter_
 
-    once()  # compiles
     runs = [once() for _ in range(3)]
     tracemalloc.start()
     once()

@@ -1,4 +1,4 @@
-"""The compared methods written out row by row, in the words of their papers; slow on purpose."""
+"""Direct implementations of OMVC and ONMF, row by row as in their papers; slow on purpose."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from scipy.optimize import nnls
 
 
 def filled_chunks(views, observed, size, *, unit):
-    """Chunks with absent rows written out: (filled views, share of present rows so far) each."""
+    """Chunks with absent rows filled in: (filled views, share of present rows so far) of each chunk."""
     n_rows, n_views = observed.shape
     out = []
     for start in range(0, n_rows, size):
@@ -42,7 +42,7 @@ def projected(Y, value, slope, hessian_inverse, largest):
 
 
 def omvc(chunks, V, a, b, max_iter, tol, n_passes):
-    """OMVC on written-out chunks; all sums are taken over rows, every time. V: start of each view."""
+    """OMVC on filled chunks; all sums are recomputed over the rows. V: initial basis of each view."""
     V = [v.copy() for v in V]
     n_views, K = len(V), V[0].shape[1]
     totals = [sum(chunk[v].sum() for chunk, _ in chunks) for v in range(n_views)]
@@ -69,7 +69,7 @@ def omvc(chunks, V, a, b, max_iter, tol, n_passes):
             if number == 0:
                 U[t] = []
                 for v in range(n_views):
-                    if t == 0 and v > 0:  # a new basis is that of the coefficients found so far
+                    if t == 0 and v > 0:  # a new basis starts from the coefficients found so far
                         w = W[t][:v]
                         mean = sum(w[j][:, None] * U[t][j] for j in range(v)) / sum(w)[:, None]
                         half = np.sqrt(W[t][v])[:, None]
@@ -121,7 +121,7 @@ def omvc(chunks, V, a, b, max_iter, tol, n_passes):
     return V, np.concatenate([agreed(t) for t in everything]), objective(everything)
 
 
-def _settled(F, rows, facs, value, tol):
+def _descended(F, rows, facs, value, tol):
     """Projected steps with the diagonal of the Hessian."""
     H = facs.T @ facs
     last = value(F)
@@ -134,15 +134,14 @@ def _settled(F, rows, facs, value, tol):
             np.linalg.eigvalsh(H)[-1],
         )
         reached = value(F)
-        settled = abs(last - reached) <= tol * abs(last)
-        last = reached
-        if settled:
+        if abs(last - reached) <= tol * abs(last):
             break
+        last = reached
     return F
 
 
 def onmf(chunks, F, max_iter, tol, n_passes, *, diagonal):
-    """ONMF on written-out chunks, set side by side. F: start of the basis, all views stacked."""
+    """ONMF on filled chunks, concatenated. F: initial basis, all views stacked."""
     F = F.copy()
     X = [np.concatenate(chunk, axis=1) for chunk, _ in chunks]
     G = [None] * len(X)
@@ -159,7 +158,7 @@ def onmf(chunks, F, max_iter, tol, n_passes, *, diagonal):
                     return ((rows - facs @ y.T) ** 2).sum() - (rows**2).sum()
 
                 if diagonal:
-                    F = _settled(F, rows, facs, value, tol)
+                    F = _descended(F, rows, facs, value, tol)
                 else:
                     F = np.array([nnls(facs, column)[0] for column in rows.T])
                 last = value(F)

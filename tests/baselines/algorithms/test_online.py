@@ -1,4 +1,4 @@
-"""OMVC and ONMF against the slow direct ones, and what each step promises."""
+"""OMVC and ONMF equal their direct implementations, and no step increases the objective."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def incomplete(seed, **more):
     return views, observed, groups
 
 
-def fed(stream, views, observed, size, n_passes=1):
+def learned(stream, views, observed, size, n_passes=1):
     for number in range(n_passes):
         if number:
             stream.begin_pass()
@@ -45,7 +45,7 @@ def test_omvc_equals_the_slow_one(agreement, n_passes):
     rng = np.random.default_rng(5)
     start = [rng.random((x.shape[1], 3)) for x in views]
     stream = OMVCStream(3, settings, np.random.default_rng(5), 1, list(totals))
-    fed(stream, views, observed, 10, n_passes)
+    learned(stream, views, observed, 10, n_passes)
     V, agreed, objective = omvc(chunks, start, agreement, 1e-6, 6, 1e-4, n_passes)
     for mine, theirs in zip(stream.components(), V, strict=True):
         np.testing.assert_allclose(mine, theirs, atol=1e-8)
@@ -62,7 +62,7 @@ def test_onmf_equals_the_slow_one(diagonal, n_passes):
     start = [rng.random((x.shape[1], 3)) for x in views]
     start = np.concatenate([F / F.sum(axis=0) for F in start])
     stream = ONMFStream(3, ONMFSettings(diagonal, max_iter=8), np.random.default_rng(5), 1)
-    fed(stream, views, observed, 10, n_passes)
+    learned(stream, views, observed, 10, n_passes)
     F, G, objective = onmf(chunks, start, 8, 1e-4, n_passes, diagonal=diagonal)
     np.testing.assert_allclose(np.concatenate(stream.components()), F, atol=1e-7)
     np.testing.assert_allclose(stream.consensus(), G * np.linalg.norm(F, axis=0), atol=1e-7)
@@ -71,7 +71,7 @@ def test_onmf_equals_the_slow_one(diagonal, n_passes):
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("diagonal", [False, True])
-def test_steps_never_rise_and_lead_to_the_best_basis(seed, diagonal):
+def test_steps_never_increase_the_value_and_reach_the_best_basis(seed, diagonal):
     rng = np.random.default_rng(seed)
     G = rng.random((60, 6)) * (rng.random((60, 6)) < 0.5)
     X = rng.random((60, 40)) * (rng.random((60, 40)) < 0.3)
@@ -89,7 +89,7 @@ def test_steps_never_rise_and_lead_to_the_best_basis(seed, diagonal):
 
 
 @pytest.mark.parametrize("hessian", ["exact", "diagonal"])
-def test_onmf_objective_never_rises_over_passes(hessian):
+def test_onmf_objective_never_increases_over_passes(hessian):
     views, observed, _ = incomplete(3)
     values = [
         vp.ONMF(3, hessian=hessian, chunk_size=20, n_passes=n, random_state=0, tol=1e-6)
@@ -100,7 +100,7 @@ def test_onmf_objective_never_rises_over_passes(hessian):
     assert (np.diff(values) <= 1e-9 * values[0]).all()
 
 
-def test_onmf_curve_within_later_passes_never_rises():
+def test_onmf_curve_never_increases_within_later_passes():
     views, observed, _ = incomplete(4)
     model = vp.ONMF(3, chunk_size=20, n_passes=4, random_state=0).fit(views, observed=observed)
     later = model.objective_curve_.reshape(4, -1)[1:].ravel()
@@ -108,7 +108,7 @@ def test_onmf_curve_within_later_passes_never_rises():
     np.testing.assert_allclose(later[-1], model.objective_, rtol=1e-9)
 
 
-def test_omvc_without_agreement_and_sparsity_never_rises_either():
+def test_omvc_without_penalties_never_increases_within_later_passes():
     views, observed, _ = incomplete(5)
     model = vp.OMVC(3, agreement=0, sparsity=0, chunk_size=20, n_passes=4, random_state=0)
     later = model.fit(views, observed=observed).objective_curve_.reshape(4, -1)[1:].ravel()
@@ -116,7 +116,7 @@ def test_omvc_without_agreement_and_sparsity_never_rises_either():
     np.testing.assert_allclose(later[-1], model.objective_, rtol=1e-9)
 
 
-def test_both_tests_of_a_basis_are_the_same_in_the_first_pass():
+def test_both_rules_to_accept_a_basis_agree_in_the_first_pass():
     views, observed, _ = incomplete(6)
     one, other = (
         vp.OMVC(3, accept=accept, chunk_size=20, random_state=0).fit(views, observed=observed)
@@ -131,11 +131,11 @@ def test_weight_one_is_another_model_only_where_rows_are_missing():
     views, observed, _ = incomplete(7)
     whole = [vp.OMVC(3, weights=w, random_state=0).fit(views).consensus_ for w in ("dynamic", "one")]
     np.testing.assert_array_equal(*whole)
-    holed = [
+    incomplete_fits = [
         vp.OMVC(3, weights=w, random_state=0).fit(views, observed=observed).consensus_
         for w in ("dynamic", "one")
     ]
-    assert not np.allclose(*holed)
+    assert not np.allclose(*incomplete_fits)
 
 
 def test_a_first_row_without_a_view_takes_the_consensus():
@@ -143,7 +143,7 @@ def test_a_first_row_without_a_view_takes_the_consensus():
     observed[0] = [False, True]
     model = vp.OMVC(3, chunk_size=10, random_state=0).fit(views, observed=observed)
     assert np.isfinite(model.consensus_).all()
-    first = model._learnt.pieces[0]
+    first = model._learnt.chunks[0]
     assert first.weights[0][0] == 0
     gauge = model._learnt.bases[1].gauge
     np.testing.assert_allclose(model.consensus_[0], first.coefficients[1][0] * gauge, rtol=1e-9)

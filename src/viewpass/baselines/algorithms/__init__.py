@@ -1,1 +1,1 @@
-"""The factorisations themselves; the estimators around them are one folder up."""
+"""The factorisation algorithms; their estimators are one folder up."""

@@ -4,7 +4,7 @@ min over U_v, B_v, V >= 0 of
 sum_v |W_v (X_v - V U_v')|^2 + a (|B_v' U_v - I|^2 + b |B_v|_{2,1})
 
 Rows are instances: V (n x K) is shared by the views, U_v (d x K) the bases, B_v (d x K) aligns them
-to each other. W is 1 where a row is present and 0 elsewhere: nothing is filled.
+with each other. W is 1 where a row is present and 0 elsewhere: nothing is filled.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from viewpass.baselines.algorithms.newton import ridged
-from viewpass.baselines.algorithms.rows import Filled
+from viewpass.baselines.algorithms.rows import FilledView
 from viewpass.kernels.grid import Floats
 
 Bases = list[Floats]
@@ -23,7 +23,7 @@ SMALL = 1e-10
 
 @dataclass(frozen=True)
 class Settings:
-    """What DAIMC is told."""
+    """Parameters of DAIMC."""
 
     alignment: float = 1e-4
     sparsity: float = 1e4
@@ -31,7 +31,7 @@ class Settings:
     tol: float = 1e-4
 
 
-def basis_step(view: Filled, V: Floats, B: Floats, alignment: float) -> Floats:
+def basis_step(view: FilledView, V: Floats, B: Floats, alignment: float) -> Floats:
     """The U that solves a BB'U + U V'WV = X'WV + a B, without a d x d matrix.
 
     BB' has rank K: inside the span of B the equation is solved entry by entry in the eigenvectors of
@@ -50,24 +50,24 @@ def basis_step(view: Filled, V: Floats, B: Floats, alignment: float) -> Floats:
 
 
 def alignment_step(U: Floats, B: Floats, sparsity: float) -> Floats:
-    """B = (b/2 D + UU')^-1 U by Woodbury, D_kk = 1 / |b_k| of the rows of B as they stand."""
+    """B = (b/2 D + UU')^-1 U by Woodbury, D_kk = 1 / |b_k| of the current rows of B."""
     diagonal = 0.5 * sparsity / np.sqrt(np.square(B).sum(axis=1) + SMALL)
     scaled = U / diagonal[:, None]
     return np.asarray(scaled @ np.linalg.inv(np.eye(U.shape[1]) + U.T @ scaled))
 
 
-def shared_step(views: list[Filled], V: Floats, bases: Bases) -> Floats:
-    """V times the root of what pulls over what pushes (semi-NMF); the value does not rise."""
-    pull, push = np.zeros_like(V), np.zeros_like(V)
+def shared_step(views: list[FilledView], V: Floats, bases: Bases) -> Floats:
+    """Multiplicative update of V (semi-NMF); it never increases the objective."""
+    up, down = np.zeros_like(V), np.zeros_like(V)
     for view, U in zip(views, bases, strict=True):
         present = (~view.missing)[:, None]
         products, gram = np.where(present, view.times(U), 0.0), U.T @ U
-        pull += np.maximum(products, 0) + present * (V @ np.maximum(-gram, 0))
-        push += np.maximum(-products, 0) + present * (V @ np.maximum(gram, 0))
-    return np.asarray(V * np.sqrt(pull / np.maximum(push, 1e-300)))
+        up += np.maximum(products, 0) + present * (V @ np.maximum(-gram, 0))
+        down += np.maximum(-products, 0) + present * (V @ np.maximum(gram, 0))
+    return np.asarray(V * np.sqrt(up / np.maximum(down, 1e-300)))
 
 
-def value_of(views: list[Filled], V: Floats, bases: Bases, aligning: Bases, settings: Settings) -> float:
+def value_of(views: list[FilledView], V: Floats, bases: Bases, aligning: Bases, settings: Settings) -> float:
     """The objective."""
     total = 0.0
     for view, U, B in zip(views, bases, aligning, strict=True):
@@ -82,9 +82,9 @@ def value_of(views: list[Filled], V: Floats, bases: Bases, aligning: Bases, sett
 
 
 def factorise(
-    views: list[Filled], start: Floats, settings: Settings
-) -> tuple[Bases, Bases, Floats, list[float]]:
-    """Bases, aligning matrices, shared coefficients, and the objective after every round."""
+    views: list[FilledView], start: Floats, settings: Settings
+) -> tuple[Bases, Floats, list[float]]:
+    """Bases, shared coefficients, and the objective after every round."""
     V = start
     n_clusters = V.shape[1]
     bases: Bases = []
@@ -102,4 +102,4 @@ def factorise(
         curve.append(value_of(views, V, bases, aligning, settings))
         if len(curve) > 1 and abs(curve[-2] - curve[-1]) < settings.tol * abs(curve[-2]):
             break
-    return bases, aligning, V, curve
+    return bases, V, curve

@@ -3,8 +3,8 @@
 min over U_v, V_v, U* >= 0 of
 sum_v |W_v (X_v - U_v V_v')|^2 + a |W_v (U_v - U*)|^2 + b |U_v|_{2,1}
 
-Rows are instances; absent ones are filled with the view's mean and weigh the share of rows that are
-present. The parent of OMVC, offline.
+Rows are instances; absent ones are filled with the view's mean and weighted by the share of rows that
+are present. OMVC is its online form.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import numpy as np
 
 from viewpass.baselines.algorithms import multinmf
 from viewpass.baselines.algorithms.multinmf import FLOOR, Bases
-from viewpass.baselines.algorithms.rows import Filled
+from viewpass.baselines.algorithms.rows import FilledView
 from viewpass.kernels.grid import Floats
 from viewpass.kernels.threads import run_blocks
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What MIC is told."""
+    """Parameters of MIC."""
 
     agreement: float = 1e-2
     sparsity: float = 1e-7
@@ -32,27 +32,27 @@ class Settings:
 
 
 def coefficient_step(
-    view: Filled, U: Floats, V: Floats, agreed: Floats, weights: Floats, settings: Settings
+    view: FilledView, U: Floats, V: Floats, agreed: Floats, weights: Floats, settings: Settings
 ) -> Floats:
-    """U times the root of what pulls over what pushes; the value does not rise."""
+    """Multiplicative update of U; it never increases the objective."""
     a, b, w = settings.agreement, settings.sparsity, weights[:, None]
-    pull = w * (view.times(V) + a * agreed)
+    up = w * (view.times(V) + a * agreed)
     lengths = np.sqrt(np.square(U).sum(axis=1, keepdims=True))
-    push = w * (U @ (V.T @ V) + a * U) + 0.5 * b * U / np.maximum(lengths, FLOOR)
-    return np.asarray(U * np.sqrt(pull / np.maximum(push, 1e-300)))
+    down = w * (U @ (V.T @ V) + a * U) + 0.5 * b * U / np.maximum(lengths, FLOOR)
+    return np.asarray(U * np.sqrt(up / np.maximum(down, 1e-300)))
 
 
-def basis_step(view: Filled, U: Floats, V: Floats, weights: Floats) -> Floats:
-    """V times the root of what pulls over what pushes; the value does not rise."""
+def basis_step(view: FilledView, U: Floats, V: Floats, weights: Floats) -> Floats:
+    """Multiplicative update of V; it never increases the objective."""
     weighted = U * weights[:, None]
-    push = V @ (U.T @ weighted)
-    return np.asarray(V * np.sqrt(view.crossed(weighted) / np.maximum(push, 1e-300)))
+    down = V @ (U.T @ weighted)
+    return np.asarray(V * np.sqrt(view.crossed(weighted) / np.maximum(down, 1e-300)))
 
 
 def value_of(
-    view: Filled, U: Floats, V: Floats, agreed: Floats, weights: Floats, settings: Settings
+    view: FilledView, U: Floats, V: Floats, agreed: Floats, weights: Floats, settings: Settings
 ) -> float:
-    """The share of one view in the objective."""
+    """The objective of one view."""
     fit = view.squares() - 2.0 * np.einsum("ij,ij->i", view.times(V), U)
     fit += np.einsum("ij,ij->i", U @ (V.T @ V), U)
     apart = np.square(U - agreed).sum(axis=1)
@@ -67,7 +67,7 @@ def agreed_of(U: Bases, weights: list[Floats]) -> Floats:
 
 
 def factorise(
-    views: list[Filled], n_clusters: int, settings: Settings, rng: np.random.Generator, n_threads: int
+    views: list[FilledView], n_clusters: int, settings: Settings, rng: np.random.Generator, n_threads: int
 ) -> tuple[Bases, Floats, list[float]]:
     """Bases, consensus, and the objective after every round."""
     start = multinmf.Settings(max_iter=settings.max_iter, n_tries=settings.n_tries)

@@ -1,33 +1,35 @@
-"""MultiNMF: non-negative factors of every view that share a consensus (Liu, Wang, Gao and Han, SDM 2013).
+"""MultiNMF: non-negative factors of every view with a common consensus (Liu, Wang, Gao and Han, SDM 2013).
 
 min over U_v, V_v, V* >= 0 of  sum_v |X_v - V_v U_v'|^2 + l |V_v Q_v - V*|^2, Q_v = diag(column sums of U_v)
 
 Rows are instances here: V_v (n x K) are the coefficients, U_v (d x K) the basis, whose columns sum
-to 1 after every step, so that Q_v = I wherever the objective is looked at.
+to 1 after every step, so that Q_v = I wherever the objective is evaluated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
 from dataclasses import dataclass
 
 import numpy as np
 
-from viewpass.baselines.algorithms.rows import Filled
+from viewpass.baselines.algorithms.rows import FilledView
 from viewpass.kernels.grid import Floats
 from viewpass.kernels.threads import run_blocks
 
 FLOOR = 1e-10  # of denominators
-SHORT = 50  # steps of a try
+SHORT = 50  # steps of a short run
+
+logger = logging.getLogger("viewpass")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What MultiNMF is told."""
+    """Parameters of MultiNMF."""
 
     agreement: float = 1e-2
     n_rounds: int = 30
-    max_iter: int = 200  # steps a view and round
+    max_iter: int = 200  # steps per view and round
     n_tries: int = 30
     n_sweeps: int = 3
     n_redos: int = 5
@@ -36,20 +38,20 @@ class Settings:
 Bases = list[Floats]
 
 
-def fit_of(view: Filled, coefficients: Floats, basis: Floats, squares: float) -> float:
+def fit_of(view: FilledView, coefficients: Floats, basis: Floats, squares: float) -> float:
     """|X - VU'|^2."""
     cross = float(np.vdot(view.times(basis), coefficients))
     return squares - 2.0 * cross + float(np.vdot(coefficients.T @ coefficients, basis.T @ basis))
 
 
 def summing_to_one(basis: Floats, coefficients: Floats) -> tuple[Floats, Floats]:
-    """Columns of the basis to sum 1, the coefficients scaled the other way."""
+    """Scale the columns of the basis to sum 1, and the coefficients by the inverse."""
     c = np.maximum(basis.sum(axis=0), FLOOR)
     return basis / c, coefficients * c
 
 
-def plain(view: Filled, basis: Floats, coefficients: Floats, n_steps: int) -> tuple[Floats, Floats]:
-    """Lee and Seung's steps for |X - VU'|^2."""
+def plain(view: FilledView, basis: Floats, coefficients: Floats, n_steps: int) -> tuple[Floats, Floats]:
+    """Lee and Seung's updates for |X - VU'|^2."""
     for _ in range(n_steps):
         gram = basis.T @ basis
         coefficients = coefficients * (view.times(basis) / np.maximum(coefficients @ gram, FLOOR))
@@ -59,11 +61,11 @@ def plain(view: Filled, basis: Floats, coefficients: Floats, n_steps: int) -> tu
 
 
 def started(
-    views: list[Filled], n_clusters: int, settings: Settings, rng: np.random.Generator
+    views: list[FilledView], n_clusters: int, settings: Settings, rng: np.random.Generator
 ) -> tuple[Bases, Bases]:
-    """Plain factors of each view in turn, each begun with the coefficients of the one before.
+    """Plain factors of each view in turn, each started from the coefficients of the view before.
 
-    The very first has none to begin with: the best of several short tries is continued.
+    The first one has no coefficients to start from: the best of several short runs is continued.
     """
     n_rows = views[0].n_rows
     bases: Bases = [np.zeros((view.width, n_clusters)) for view in views]
@@ -76,9 +78,9 @@ def started(
             for _ in range(settings.n_tries if last is None else 1):
                 basis = rng.random((view.width, n_clusters))
                 basis /= np.sqrt(np.square(basis).sum(axis=0))
-                begin = rng.random((n_rows, n_clusters)) if last is None else last
-                begin = begin / begin.sum()
-                tried = plain(view, basis, begin, SHORT)
+                start = rng.random((n_rows, n_clusters)) if last is None else last
+                start = start / start.sum()
+                tried = plain(view, basis, start, SHORT)
                 reached = fit_of(view, tried[1], tried[0], squares)
                 if reached < best:
                     best, found = reached, tried
@@ -88,10 +90,10 @@ def started(
     return bases, coefficients
 
 
-def drawn(
-    view: Filled, basis: Floats, coefficients: Floats, agreed: Floats, agreement: float, n_steps: int
+def pulled(
+    view: FilledView, basis: Floats, coefficients: Floats, agreed: Floats, agreement: float, n_steps: int
 ) -> tuple[Floats, Floats]:
-    """Steps of one view towards the data and the consensus."""
+    """Updates of one view towards the data and the consensus."""
     for _ in range(n_steps):
         gram = basis.T @ basis
         up = view.times(basis) + agreement * agreed
@@ -106,21 +108,21 @@ def drawn(
 
 
 def factorise(
-    views: list[Filled],
+    views: list[FilledView],
     n_clusters: int,
     settings: Settings,
     rng: np.random.Generator,
     n_threads: int,
-    tell: Callable[[int, float], None],
 ) -> tuple[Bases, Bases, Floats, list[float]]:
-    """The whole method: bases, coefficients, consensus, and the objective of every round kept.
+    """Bases, coefficients, consensus, and the objective of every round kept.
 
-    A round that raises the objective is undone and tried again towards the consensus it came to, at
+    A round that increases the objective is undone and repeated towards the consensus it reached, at
     most a few times; then the method stops.
     """
     bases, coefficients = started(views, n_clusters, settings, rng)
     squares = [float(view.squares().sum()) for view in views]
     agreed = coefficients[0]
+    new_bases, new_coefficients = bases, coefficients
 
     def value(bases: Bases, coefficients: Bases, agreed: Floats) -> float:
         return sum(
@@ -128,33 +130,27 @@ def factorise(
             for view, U, V, square in zip(views, bases, coefficients, squares, strict=True)
         )
 
+    def update(v: int, worker: int) -> None:
+        start = new_bases[v], new_coefficients[v]
+        new_bases[v], new_coefficients[v] = pulled(
+            views[v], *start, agreed, settings.agreement, settings.max_iter
+        )
+
     curve = [value(bases, coefficients, agreed)]
     kept = bases, coefficients, agreed
     n_redone = 0
     for number in range(settings.n_rounds):
-        new_bases, new_coefficients = _round(views, kept[0], kept[1], agreed, settings, n_threads)
+        new_bases, new_coefficients = list(kept[0]), list(kept[1])
+        run_blocks(update, len(views), n_threads)
         agreed = np.mean(new_coefficients, axis=0)
         reached = value(new_bases, new_coefficients, agreed)
         if reached <= curve[-1]:
             kept = new_bases, new_coefficients, agreed
             curve.append(reached)
             n_redone = 0
-            tell(number + 1, reached)
+            logger.info("round %d: objective %.6g", number + 1, reached)
         else:
             n_redone += 1
             if n_redone > settings.n_redos:
                 break
     return *kept, curve
-
-
-def _round(
-    views: list[Filled], bases: Bases, coefficients: Bases, agreed: Floats, settings: Settings, n_threads: int
-) -> tuple[Bases, Bases]:
-    bases, coefficients = list(bases), list(coefficients)
-
-    def work(v: int, worker: int) -> None:
-        start = bases[v], coefficients[v]
-        bases[v], coefficients[v] = drawn(views[v], *start, agreed, settings.agreement, settings.max_iter)
-
-    run_blocks(work, len(views), n_threads)
-    return bases, coefficients

@@ -1,4 +1,4 @@
-"""Steps and solvers that the factorisations share: projected Newton, k-means on what they found."""
+"""Projected Newton steps for non-negative least squares, shared by the factorisations."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from viewpass.kernels.grid import Floats
 
 HALVINGS = 30
-FALL = 1e-12  # of the value: less is rounding
-RIDGE = 1e-12  # of the mean diagonal, where a Hessian may be singular
+FALL = 1e-12  # relative decrease below which a difference is rounding
+RIDGE = 1e-12  # share of the mean diagonal, for a Hessian that may be singular
 
 
 def quadratic(Y: Floats, gram: Floats, products: Floats, weights: Floats | None = None) -> float:
@@ -45,12 +45,12 @@ def newton_step(
     diagonal: bool = False,
     measure: Callable[[Floats], float] | None = None,
 ) -> tuple[Floats, float]:
-    """One projected Newton step on `quadratic`, halved until the value falls.
+    """One projected Newton step on `quadratic`, halved until the value decreases.
 
     Where no halving helps (clipping may turn the Newton direction uphill, or lead back to the same
-    point, which need not be the best) one projected gradient step of length 1 / largest eigenvalue
-    is taken, which never rises. `measure` takes the place of
-    `quadratic` in the test. Gives the new Y >= 0 and its value.
+    point, which need not be the minimum), one projected gradient step of length 1 / largest
+    eigenvalue is taken, which never increases the value. `measure` replaces `quadratic` in the test.
+    Returns the new Y >= 0 and its value.
     """
     value = (lambda y: quadratic(y, gram, products, weights)) if measure is None else measure
     here = value(Y)
@@ -67,7 +67,7 @@ def newton_step(
         if reached < here - FALL * abs(here):
             return there, reached
         if length == 1.0 and reached <= here + FALL * abs(here):
-            break  # the whole step leads back to the same point, and so would a part of it
+            break  # the full step leads back to the same point, and so would a shorter one
         length /= 2.0
     steepest = float(np.linalg.eigvalsh(gram)[-1])
     if steepest > 0:

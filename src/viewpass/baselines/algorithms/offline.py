@@ -1,12 +1,10 @@
-"""All rows at once, for the methods that are not online: read, filled, and what they came to."""
+"""State and input of the offline factorisations, which read all rows at once."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-import numpy as np
-
-from viewpass.baselines.algorithms.rows import Filled, Running
+from viewpass.baselines.algorithms.rows import FilledView, RunningMean, present_rows, unit_rows
 from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.views.chunk import Schema
 from viewpass.views.rows import MeasuredRows
@@ -15,52 +13,26 @@ WITHOUT_ROWS = "a model from a file does not hold the rows it was fitted to, nor
 
 
 @dataclass
-class Whole:
-    """What an offline factorisation has learnt; one from a file is without its rows (`kept`, `agreed`)."""
+class OfflineFactors:
+    """The fitted state of an offline factorisation; one from a file has no rows (`kept`, `agreed`)."""
 
-    schema: Schema | None
+    schema: Schema
     n_rows: int
-    n_without_views: int  # rows without any view
-    kept: Integers | None
+    n_without_views: int
+    kept: Integers | None  # indices of the rows with a view
+    agreed: Floats | None  # consensus coefficients of those rows
     bases: list[Floats | None]
-    totals: list[float | None]
-    agreed: Floats | None
-    value: float
+    totals: list[float | None]  # what each view was divided by; None for a view that no row has
     curve: list[float]
     n_iter: int
     seed: int
-    n_last: int
-    clipped: set[int] = field(default_factory=set)
+    clipped: set[int]
     groups: tuple[Floats, Labels] | None = None
 
-    @classmethod
-    def of(
-        cls,
-        rows: MeasuredRows,
-        kept: Integers,
-        seed: int,
-        bases: list[Floats | None],
-        totals: list[float | None],
-        agreed: Floats,
-        curve: list[float],
-        clipped: set[int],
-    ) -> Whole:
-        """What came of the rows `kept`; the last value of the curve is the one reached."""
-        return cls(
-            schema=rows.chunk.schema,
-            n_rows=rows.n_rows,
-            n_without_views=rows.n_rows - len(kept),
-            kept=kept,
-            bases=bases,
-            totals=totals,
-            agreed=agreed,
-            value=curve[-1],
-            curve=curve,
-            n_iter=len(curve),
-            seed=seed,
-            n_last=rows.n_rows,
-            clipped=clipped,
-        )
+    @property
+    def n_last(self) -> int:
+        """Rows of the last call: all of them."""
+        return self.n_rows
 
     def consensus(self) -> Floats:
         """A row of coefficients for every row that has a view."""
@@ -69,43 +41,53 @@ class Whole:
         return self.agreed
 
     def where(self) -> Integers:
-        """Numbers of the rows with a view."""
+        """Indices of the rows with a view."""
         if self.kept is None:
             raise AttributeError(WITHOUT_ROWS)
         return self.kept
 
     def objective(self) -> float:
-        """The objective reached."""
-        return self.value
+        """The objective after the last round."""
+        return self.curve[-1]
 
     def components(self) -> list[Floats | None]:
         """The basis of each view, columns x clusters."""
         return self.bases
 
 
-def read_whole(
-    rows: MeasuredRows, kept: Integers
-) -> tuple[list[Filled | None], list[float | None], set[int]]:
-    """Every view filled with its mean, clipped, divided by its sum; the sums; which views were clipped."""
-    views: list[Filled | None] = []
-    totals: list[float | None] = []
-    negative = set()
+@dataclass
+class PreparedViews:
+    """All views of the rows to factorise; None for a view that no row has."""
+
+    views: list[FilledView | None]
+    totals: list[float | None]  # what each view was divided by
+    clipped: set[int]  # views in which negative entries were set to 0
+
+    def there(self) -> list[FilledView]:
+        """The views that exist."""
+        return [view for view in self.views if view is not None]
+
+    def spread(self, values: list[Floats]) -> list[Floats | None]:
+        """Values found for the views that exist, put back among all views."""
+        found = iter(values)
+        return [None if view is None else next(found) for view in self.views]
+
+
+def divided_views(rows: MeasuredRows, kept: Integers) -> PreparedViews:
+    """Every view filled with its mean, clipped at 0 and divided by the sum of its entries."""
+    prepared = PreparedViews([], [], set())
     for v in range(rows.n_views):
-        filled, _, found = Running().read(rows, v, kept)
-        if found:
-            negative.add(v)
+        filled, _, negative = RunningMean().read(rows, v, kept)
+        if negative:
+            prepared.clipped.add(v)
         total = None if filled is None else filled.total() or 1.0
-        totals.append(total)
-        views.append(None if filled is None or total is None else filled.divided(total))
-    return views, totals, negative
+        prepared.totals.append(total)
+        prepared.views.append(None if filled is None or total is None else filled.divided(total))
+    return prepared
 
 
-def spread(values: list[Floats], views: list[Filled | None]) -> list[Floats | None]:
-    """Put what was found for the views that exist back among all views."""
-    found = iter(values)
-    return [None if view is None else next(found) for view in views]
-
-
-def presence(views: list[Filled]) -> Floats:
-    """1 where a row has a view, rows x views."""
-    return np.column_stack([~view.missing for view in views]).astype(np.float64)
+def unit_views(rows: MeasuredRows, kept: Integers) -> PreparedViews:
+    """Every view with rows of unit length; absent rows are zero."""
+    found = [present_rows(rows, v, kept) for v in range(rows.n_views)]
+    views = [None if own is None else FilledView.unfilled(unit_rows(own[0]), own[1]) for own in found]
+    return PreparedViews(views, [None if view is None else 1.0 for view in views], set())

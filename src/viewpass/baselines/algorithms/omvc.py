@@ -1,10 +1,10 @@
-"""OMVC: online multi-view clustering by non-negative factors that agree (Shao, He, Lu and Yu, 2016).
+"""OMVC: online multi-view clustering by non-negative factors with a consensus (Shao, He, Lu and Yu, 2016).
 
 min over U_v, V_v, U* >= 0 of  sum_v |W_v (X_v - U_v V_v')|^2 + a |W_v (U_v - U*)|^2 + b |U_v|_1
 
-Rows are instances. Kept a view: A = sum X'W^2U and B = sum U'W^2U over all rows read, which give the
-fit of a basis V without looking at a row again: |WX|^2 - 2 tr(V'A) + tr(V'V B). Scaling the columns
-of V to sum 1 scales U, A and B of all rows with it: a gauge a view says by how much so far.
+Rows are instances. Kept per view: A = sum X'W^2U and B = sum U'W^2U over all rows read, which give
+the fit of a basis V without reading a row again: |WX|^2 - 2 tr(V'A) + tr(V'V B). Scaling the columns
+of V to sum 1 also scales U, A and B of all rows: the `gauge` of a view is the product of these scales.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from viewpass.baselines.algorithms.newton import newton_step, quadratic
-from viewpass.baselines.algorithms.rows import Filled
-from viewpass.baselines.algorithms.stored_rows import Scanned
-from viewpass.baselines.algorithms.stream import Batch, FactorStream, Piece
+from viewpass.baselines.algorithms.rows import FilledView
+from viewpass.baselines.algorithms.stored_rows import StoredRows
+from viewpass.baselines.algorithms.stream import Batch, ChunkFactors, FactorStream
 from viewpass.kernels.grid import Floats
 from viewpass.kernels.nnls import nnls
 from viewpass.kernels.threads import run_blocks
@@ -29,7 +29,7 @@ FAR = 1e-50
 
 @dataclass(frozen=True)
 class Settings:
-    """What OMVC is told: the strengths a and b, when a chunk is settled, and its two choices."""
+    """Parameters of OMVC: the weights a and b, when a chunk is done, and its two variants."""
 
     agreement: float = 1e-2
     sparsity: float = 1e-7
@@ -52,14 +52,10 @@ class Basis:
 
     @classmethod
     def restored(cls, V: Floats, A: Floats, B: Floats, gauge: Floats, squares: float, new: bool) -> Basis:
-        """A basis as it was put away."""
+        """A basis read from a file."""
         basis = cls.__new__(cls)
         basis.V, basis.A, basis.B, basis.gauge, basis.squares, basis.new = V, A, B, gauge, squares, new
         return basis
-
-    def fit(self, A: Floats, B: Floats) -> float:
-        """|W(X - UV')|^2 without the constant |WX|^2."""
-        return quadratic(self.V, B, A)
 
 
 class OMVCStream(FactorStream):
@@ -77,14 +73,14 @@ class OMVCStream(FactorStream):
         self.settings = settings
         self.totals = totals
         self.bases: list[Basis | None] = []
-        self.scanned: list[Scanned] = []
+        self.scanned: list[StoredRows] = []
         self._agreeing = np.zeros((0, 0, n_clusters))
         self._lengths = np.zeros((0, n_clusters))
 
     def begin_pass(self) -> None:
-        """Go back to the first chunk."""
+        """Return to the first chunk."""
         super().begin_pass()
-        self.scanned = [Scanned(self.n_clusters) for _ in self.scanned]
+        self.scanned = [StoredRows(self.n_clusters) for _ in self.scanned]
 
     def batch(self, rows: MeasuredRows) -> Batch:
         """Fill, clip, divide each view by the sum of its entries."""
@@ -94,7 +90,7 @@ class OMVCStream(FactorStream):
             self.totals = [None] * n_views
         if not self.bases:
             self.bases = [None] * n_views
-            self.scanned = [Scanned(self.n_clusters) for _ in batch.views]
+            self.scanned = [StoredRows(self.n_clusters) for _ in batch.views]
             self._agreeing = np.zeros((n_views, n_views, self.n_clusters))
             self._lengths = np.zeros((n_views, self.n_clusters))
         for v, view in enumerate(batch.views):
@@ -108,7 +104,7 @@ class OMVCStream(FactorStream):
         return batch
 
     def weights(self, batch: Batch) -> list[Floats]:
-        """The squared weights of the rows, a view."""
+        """The squared weights of the rows in each view."""
         out = []
         for view, shares in zip(batch.views, batch.shares, strict=True):
             if view is None:
@@ -121,17 +117,17 @@ class OMVCStream(FactorStream):
 
     # ---- one chunk
 
-    def step(self, batch: Batch, weights: list[Floats], piece: Piece | None) -> list[Floats]:
-        """Alternate between the views and their consensus until the objective settles."""
+    def step(self, batch: Batch, weights: list[Floats], before: ChunkFactors | None) -> list[Floats]:
+        """Alternate between the views and their consensus until the objective converges."""
         shape = (batch.n_kept, self.n_clusters)
         if not batch.n_kept:
             return [np.zeros(shape) for _ in batch.views]
-        if piece is None:
+        if before is None:
             U = self._fitted(batch, weights)
             self._count_squares(batch, weights)
         else:
-            U = [u * self._gauge(v) for v, u in enumerate(piece.coefficients)]
-            self._take_out(batch, weights, piece.coefficients)
+            U = [u * self._gauge(v) for v, u in enumerate(before.coefficients)]
+            self._subtract(batch, weights, before.coefficients)
         n_views = len(U)
         fits = np.zeros(n_views)
         sums: list[tuple[Floats, Floats] | None] = [None] * n_views
@@ -145,18 +141,18 @@ class OMVCStream(FactorStream):
                 return
             U[v], fits[v], sums[v] = self._update(v, basis, view, weights[v], U[v], agreed)
 
-        before = np.inf
+        last = np.inf
         for _ in range(self.settings.max_iter):
             run_blocks(work, n_views, n_threads)
             agreed = self._agreed(U, weights)
             value = float(fits.sum()) + self._squares() + self._penalties(U, weights)
             self.n_iter += 1
-            if abs(before - value) < self.settings.tol * abs(before):
+            if abs(last - value) < self.settings.tol * abs(last):
                 break
-            before = value
-        self._settle_gauges()
+            last = value
+        self._apply_extreme_gauges()
         kept = [u / self._gauge(v) for v, u in enumerate(U)]
-        self._put_in(weights, kept, sums)
+        self._add(weights, kept, sums)
         if self.settings.scanned:
             for v, view in enumerate(batch.views):
                 if view is not None:
@@ -165,12 +161,12 @@ class OMVCStream(FactorStream):
         return kept
 
     def _fitted(self, batch: Batch, weights: list[Floats]) -> list[Floats]:
-        """New rows start as the best fit of the bases as they stand; a new basis as that of the rows.
+        """Initial coefficients of new rows: the best fit under the bases; new bases are initialised.
 
         Uniform random coefficients, as published, are thousands of times larger than the data, whose
         entries sum to 1: the first step of a basis would follow them and lose all earlier rows. But
-        they tie the views together, which random bases do not: so only the first view has a random
-        basis, and those of other views start from its coefficients.
+        they are common to the views, which random bases are not: so only the first view gets a random
+        basis, and the bases of other views start from its coefficients.
         """
         U = [np.zeros((batch.n_kept, self.n_clusters)) for _ in batch.views]
         known = [v for v, basis in enumerate(self.bases) if basis is not None and not basis.new]
@@ -192,7 +188,7 @@ class OMVCStream(FactorStream):
         return U
 
     def _update(
-        self, v: int, basis: Basis, view: Filled, weights: Floats, U: Floats, agreed: Floats
+        self, v: int, basis: Basis, view: FilledView, weights: Floats, U: Floats, agreed: Floats
     ) -> tuple[Floats, float, tuple[Floats, Floats]]:
         """Steps 1 to 3 for one view: U, then V, then the columns of V to sum 1."""
         a, b = self.settings.agreement, self.settings.sparsity
@@ -206,20 +202,18 @@ class OMVCStream(FactorStream):
         weighted = U * weights[:, None]
         own_A, own_B = view.crossed(weighted), U.T @ weighted
         A, B = basis.A + own_A, basis.B + own_B
-        measure = None
-        if self.settings.scanned:
-            measure = self._scan(v, view, weighted, own_B)
+        measure = self._scan(v, view, weighted, own_B) if self.settings.scanned else None
         basis.V, fit = newton_step(basis.V, B, A, measure=measure)
         c = basis.V.sum(axis=0)
-        c = np.where(c > SMALLEST, c, 1.0)  # a basis vector that has vanished stays as it is
+        c = np.where(c > SMALLEST, c, 1.0)  # a basis vector that has vanished is left as it is
         basis.V = basis.V / c
         basis.A = basis.A * c
         basis.B = basis.B * np.outer(c, c)
         basis.gauge = basis.gauge * c
         return U * c, fit, (own_A * c, own_B * np.outer(c, c))
 
-    def _scan(self, v: int, view: Filled, weighted: Floats, own: Floats) -> Callable[[Floats], float]:
-        """The fit of a basis to all rows read in this pass, by looking at them: the published test."""
+    def _scan(self, v: int, view: FilledView, weighted: Floats, own: Floats) -> Callable[[Floats], float]:
+        """The published test: the fit of a basis, measured on all rows read in this pass."""
         gauge = self._gauge(v)
 
         def measure(V: Floats) -> float:
@@ -234,27 +228,24 @@ class OMVCStream(FactorStream):
         mean = np.sum([w[:, None] * u for w, u in zip(weights, U, strict=True)], axis=0)
         return np.asarray(mean / np.where(total > 0, total, 1.0)[:, None])
 
-    # ---- what is known of all rows without looking at them
+    # ---- sums over all rows read
 
     def _gauge(self, v: int) -> Floats:
         basis = self.bases[v]
         return np.ones(self.n_clusters) if basis is None else basis.gauge
 
-    def _settle_gauges(self) -> None:
-        """Write a gauge that has gone far from 1 into the coefficients of earlier chunks."""
+    def _apply_extreme_gauges(self) -> None:
+        """Multiply the coefficients of earlier chunks by a gauge that is far from 1, and reset it."""
         for v, basis in enumerate(self.bases):
             if basis is None or (basis.gauge.min() > FAR and basis.gauge.max() < 1 / FAR):
                 continue
-            for piece in self.pieces:
-                piece.coefficients[v] = piece.coefficients[v] * basis.gauge
+            for chunk in self.chunks:
+                chunk.coefficients[v] = chunk.coefficients[v] * basis.gauge
             self.scanned[v].scale(basis.gauge)
             self._agreeing[v] *= basis.gauge
             self._agreeing[:, v] *= basis.gauge
             self._lengths[v] *= basis.gauge
             basis.gauge = np.ones(self.n_clusters)
-
-    def _gauges(self) -> Floats:
-        return np.array([self._gauge(v) for v in range(len(self.bases))])
 
     def _squares(self) -> float:
         return sum(basis.squares for basis in self.bases if basis is not None)
@@ -285,16 +276,21 @@ class OMVCStream(FactorStream):
         )
         return sums, lengths
 
-    def _penalties(self, U: list[Floats], weights: list[Floats]) -> float:
-        gauges = self._gauges()
-        old = np.einsum("vk,wk,vwk->", gauges, gauges, self._agreeing)
-        sums, lengths = self._agreement_sums(U, weights)
-        a, b = self.settings.agreement, self.settings.sparsity
-        ones = np.ones_like(gauges)
-        new = np.einsum("vk,wk,vwk->", ones, ones, sums)
-        return float(a * (old + new) + b * ((gauges * self._lengths).sum() + lengths.sum()))
+    def _kept_penalties(self) -> tuple[float, float]:
+        """|W(U - U*)|^2 and |U|_1 over the rows read, from the sums."""
+        gauges = np.array([self._gauge(v) for v in range(len(self.bases))])
+        apart = np.einsum("vk,wk,vwk->", gauges, gauges, self._agreeing)
+        return float(apart), float((gauges * self._lengths).sum())
 
-    def _take_out(self, batch: Batch, weights: list[Floats], coefficients: list[Floats]) -> None:
+    def _penalties(self, U: list[Floats], weights: list[Floats]) -> float:
+        apart, length = self._kept_penalties()
+        sums, lengths = self._agreement_sums(U, weights)
+        ones = np.ones_like(lengths)
+        new = np.einsum("vk,wk,vwk->", ones, ones, sums)
+        a, b = self.settings.agreement, self.settings.sparsity
+        return float(a * (apart + new) + b * (length + lengths.sum()))
+
+    def _subtract(self, batch: Batch, weights: list[Floats], coefficients: list[Floats]) -> None:
         for v, (view, basis) in enumerate(zip(batch.views, self.bases, strict=True)):
             if view is None or basis is None:
                 continue
@@ -306,11 +302,8 @@ class OMVCStream(FactorStream):
         self._agreeing = self._agreeing - sums
         self._lengths = self._lengths - lengths
 
-    def _put_in(
-        self,
-        weights: list[Floats],
-        coefficients: list[Floats],
-        own: list[tuple[Floats, Floats] | None],
+    def _add(
+        self, weights: list[Floats], coefficients: list[Floats], own: list[tuple[Floats, Floats] | None]
     ) -> None:
         for basis, added in zip(self.bases, own, strict=True):
             if basis is not None and added is not None:
@@ -322,19 +315,17 @@ class OMVCStream(FactorStream):
 
     def objective(self) -> float:
         """The objective over all rows read, from the sums alone."""
-        gauges = self._gauges()
-        fit = sum(basis.fit(basis.A, basis.B) for basis in self.bases if basis is not None)
-        apart = np.einsum("vk,wk,vwk->", gauges, gauges, self._agreeing)
-        penalty = self.settings.sparsity * float((gauges * self._lengths).sum())
-        return float(self._squares() + fit + self.settings.agreement * apart + penalty)
+        fit = sum(quadratic(basis.V, basis.B, basis.A) for basis in self.bases if basis is not None)
+        apart, length = self._kept_penalties()
+        return self._squares() + fit + self.settings.agreement * apart + self.settings.sparsity * length
 
     def consensus(self) -> Floats:
-        """U* of every row that has a view, under the gauge as it stands."""
-        return np.concatenate([np.empty((0, self.n_clusters)), *(self._of(p) for p in self.pieces)])
-
-    def _of(self, piece: Piece) -> Floats:
-        U = [u * self._gauge(v) for v, u in enumerate(piece.coefficients)]
-        return self._agreed(U, piece.weights)
+        """U* of every row that has a view, under the current gauge."""
+        agreed = [
+            self._agreed([u * self._gauge(v) for v, u in enumerate(chunk.coefficients)], chunk.weights)
+            for chunk in self.chunks
+        ]
+        return np.concatenate([np.empty((0, self.n_clusters)), *agreed])
 
     def components(self) -> list[Floats | None]:
         """V of each view."""

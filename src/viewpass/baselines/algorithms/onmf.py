@@ -1,18 +1,20 @@
 """ONMF: online non-negative factors of the concatenated views (Wang, Tan, König and Li, SDM 2011).
 
 min over F, G >= 0 of |X - G F'|^2 with the sums V = sum X'G and H = sum G'G over all rows read, so
-that the fit of a basis is |X|^2 - 2 tr(F'V) + tr(F'F H). Inside a chunk V and H are those of the
-other rows plus the chunk's with its present G; they are committed once, after the loop.
+that the fit of a basis is |X|^2 - 2 tr(F'V) + tr(F'F H). Within a chunk, V and H are those of the
+other rows plus the chunk's under its current G; they are committed once, after the loop.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from viewpass.baselines.algorithms.newton import newton_step, quadratic
-from viewpass.baselines.algorithms.stream import Batch, FactorStream, Piece
+from viewpass.baselines.algorithms.rows import FilledView
+from viewpass.baselines.algorithms.stream import Batch, ChunkFactors, FactorStream
 from viewpass.kernels.grid import Floats
 from viewpass.kernels.nnls import nnls
 from viewpass.kernels.threads import run_blocks
@@ -21,7 +23,7 @@ from viewpass.views.rows import MeasuredRows
 
 @dataclass(frozen=True)
 class Settings:
-    """What ONMF is told: the form of the inverse Hessian, and when a chunk is settled."""
+    """Parameters of ONMF: the form of the inverse Hessian, and when a chunk is done."""
 
     diagonal: bool = False
     max_iter: int = 200
@@ -30,7 +32,7 @@ class Settings:
 
 
 class ONMFStream(FactorStream):
-    """The state of ONMF: a basis a view, one under the other, and the two sums."""
+    """The state of ONMF: one basis per view, stacked, and the two sums."""
 
     unit = True
 
@@ -44,7 +46,7 @@ class ONMFStream(FactorStream):
     ) -> None:
         super().__init__(n_clusters, rng, n_threads)
         self.settings = settings
-        self.means = means  # of all rows, where they are known beforehand
+        self.means = means  # of all rows, where known in advance
         self.bases: list[Floats | None] = []
         self.sums: list[Floats] = []
         self.H = np.zeros((n_clusters, n_clusters))
@@ -68,28 +70,29 @@ class ONMFStream(FactorStream):
                 self.sums[v] = np.zeros((view.width, self.n_clusters))
         return batch
 
-    def step(self, batch: Batch, weights: list[Floats], piece: Piece | None) -> list[Floats]:
-        """Alternate between G (exact) and F (projected Newton) until the objective settles."""
+    def step(self, batch: Batch, weights: list[Floats], before: ChunkFactors | None) -> list[Floats]:
+        """Alternate between G (exact) and F (projected Newton) until the objective converges."""
         if not batch.n_kept:
             return [np.zeros((0, self.n_clusters))]
         here = [v for v, view in enumerate(batch.views) if view is not None]
         G = None
-        if piece is None:
+        if before is None:
             for view in batch.views:
                 self.squares += 0.0 if view is None else float(view.squares().sum())
         else:
-            G = piece.coefficients[0]
-            self._add(batch, here, G, -1.0)
+            G = before.coefficients[0]
+            for v, sums in zip(here, self._crossed(batch, here, G), strict=True):
+                self.sums[v] = self.sums[v] - sums
             self.H = self.H - G.T @ G
-        before = np.inf
+        last = np.inf
         for _ in range(self.settings.max_iter):
             G = self._coefficients(batch, here, G)
             own = self._crossed(batch, here, G)
             value = self._improve(here, own, self.H + G.T @ G) + self.squares
             self.n_iter += 1
-            if abs(before - value) < self.settings.tol * abs(before):
+            if abs(last - value) < self.settings.tol * abs(last):
                 break
-            before = value
+            last = value
         assert G is not None
         for v, sums in zip(here, own, strict=True):
             self.sums[v] = self.sums[v] + sums
@@ -97,41 +100,36 @@ class ONMFStream(FactorStream):
         self.curve.append(value)
         return [G]
 
-    def _coefficients(self, batch: Batch, here: list[int], start: Floats | None) -> Floats:
-        """G >= 0 that fits the chunk best under the basis as it stands."""
+    def _each(
+        self, batch: Batch, here: list[int], product: Callable[[FilledView, Floats], Floats]
+    ) -> list[Floats]:
+        """A product of each view `here` and its basis, in parallel."""
         parts: list[Floats] = [np.zeros(0)] * len(here)
 
         def work(place: int, worker: int) -> None:
             view, basis = batch.views[here[place]], self.bases[here[place]]
             assert view is not None
             assert basis is not None
-            parts[place] = view.times(basis)
-
-        run_blocks(work, len(here), batch.threads(self.n_threads, self.n_clusters))
-        gram = np.sum([basis.T @ basis for v in here if (basis := self.bases[v]) is not None], axis=0)
-        return nnls(gram, np.sum(parts, axis=0), start, n_threads=self.n_threads)
-
-    def _crossed(self, batch: Batch, here: list[int], G: Floats) -> list[Floats]:
-        parts: list[Floats] = [np.zeros(0)] * len(here)
-
-        def work(place: int, worker: int) -> None:
-            view = batch.views[here[place]]
-            assert view is not None
-            parts[place] = view.crossed(G)
+            parts[place] = product(view, basis)
 
         run_blocks(work, len(here), batch.threads(self.n_threads, self.n_clusters))
         return parts
 
-    def _add(self, batch: Batch, here: list[int], G: Floats, sign: float) -> None:
-        for v, sums in zip(here, self._crossed(batch, here, G), strict=True):
-            self.sums[v] = self.sums[v] + sign * sums
+    def _coefficients(self, batch: Batch, here: list[int], start: Floats | None) -> Floats:
+        """The G >= 0 that fits the chunk best under the current basis."""
+        parts = self._each(batch, here, FilledView.times)
+        gram = np.sum([basis.T @ basis for v in here if (basis := self.bases[v]) is not None], axis=0)
+        return nnls(gram, np.sum(parts, axis=0), start, n_threads=self.n_threads)
+
+    def _crossed(self, batch: Batch, here: list[int], G: Floats) -> list[Floats]:
+        return self._each(batch, here, lambda view, basis: view.crossed(G))
 
     def _improve(self, here: list[int], own: list[Floats], H: Floats) -> float:
-        """Newton steps on all bases together; gives tr(F'F H) - 2 tr(F'V).
+        """Newton steps on all bases together; returns tr(F'F H) - 2 tr(F'V).
 
-        With the exact Hessian: Newton on the entries that are free, by active sets, to the best F. The
-        published step, clipped as a whole, stalls some percent above it, at points that are no minimum
-        (Digit at rank 20: NMI .68 in place of .77). With the diagonal: projected steps, as published.
+        With the exact Hessian: an active-set method, which finds the best F. The published step,
+        which clips the whole Newton step, stalls some percent above it at points that are no minimum
+        (Digit at rank 20: NMI .68 instead of .77). With the diagonal: projected steps, as published.
         """
         known = [v for v, basis in enumerate(self.bases) if basis is not None]
         added = dict(zip(here, own, strict=True))
@@ -148,14 +146,13 @@ class ONMFStream(FactorStream):
         return reached
 
     def _descended(self, F: Floats, H: Floats, V: Floats) -> tuple[Floats, float]:
-        """Projected steps with the inverse of the diagonal until the value settles."""
+        """Projected steps with the inverse of the diagonal until the value converges."""
         before = quadratic(F, H, V)
         for _ in range(self.settings.max_basis_iter):
             F, value = newton_step(F, H, V, diagonal=True)
-            settled = abs(before - value) <= self.settings.tol * abs(before)
+            if abs(before - value) <= self.settings.tol * abs(before):
+                return F, value
             before = value
-            if settled:
-                break
         return F, before
 
     def objective(self) -> float:
@@ -166,7 +163,7 @@ class ONMFStream(FactorStream):
 
     def consensus(self) -> Floats:
         """G of every row that has a view, scaled as if the columns of F had length 1."""
-        G = [piece.coefficients[0] for piece in self.pieces]
+        G = [chunk.coefficients[0] for chunk in self.chunks]
         return np.concatenate([np.empty((0, self.n_clusters)), *G]) * self.lengths()
 
     def lengths(self) -> Floats:

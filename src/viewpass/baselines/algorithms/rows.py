@@ -1,4 +1,4 @@
-"""Rows of one view as a factorisation reads them: non-negative, scaled, missing ones filled with a mean."""
+"""Rows of one view as the factorisations read them: non-negative, scaled, missing ones filled with a mean."""
 
 from __future__ import annotations
 
@@ -7,17 +7,22 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse
 
-from viewpass.kernels.grid import Floats, Integers, Mask, Matrix
+from viewpass.kernels.grid import Array, Floats, Integers, Mask, Matrix
 from viewpass.views.rows import MeasuredRows
 
 
 @dataclass(frozen=True)
-class Filled:
+class FilledView:
     """`matrix` where a row is present (its other rows are zero), `fill` where it is `missing`."""
 
     matrix: Matrix
     missing: Mask
     fill: Floats
+
+    @classmethod
+    def unfilled(cls, matrix: Matrix, present: Mask) -> FilledView:
+        """A view whose absent rows stay zero."""
+        return cls(matrix, ~present, np.zeros(matrix.shape[1]))
 
     @property
     def n_rows(self) -> int:
@@ -44,7 +49,7 @@ class Filled:
         return out
 
     def squares(self) -> Floats:
-        """|x_i|^2 of every row."""
+        """|x_i|^2 of every row, filled ones included."""
         out = squared_norms(self.matrix)
         out[self.missing] = float(self.fill @ self.fill)
         return out
@@ -53,35 +58,22 @@ class Filled:
         """The sum of all entries, filled ones included."""
         return float(self.matrix.sum(dtype=np.float64) + self.missing.sum() * self.fill.sum())
 
-    def divided(self, by: float) -> Filled:
+    def divided(self, by: float) -> FilledView:
         """Every entry divided by a number."""
-        return Filled(self.matrix * self.matrix.dtype.type(1.0 / by), self.missing, self.fill / by)
-
-    def dense(self) -> Floats:
-        """Written out; for tests and small data."""
-        out = self.matrix.toarray() if scipy.sparse.issparse(self.matrix) else self.matrix.copy()
-        out = np.asarray(out, dtype=np.float64)
-        out[self.missing] = self.fill
-        return out
+        return FilledView(self.matrix * self.matrix.dtype.type(1.0 / by), self.missing, self.fill / by)
 
 
 def squared_norms(matrix: Matrix) -> Floats:
     """|x_i|^2 in float64."""
     if scipy.sparse.issparse(matrix):
+        rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
         squares = np.square(matrix.data, dtype=np.float64)
-        return row_sums(squares, matrix.indptr)
+        return np.bincount(rows, weights=squares, minlength=matrix.shape[0]).astype(np.float64)
     return np.asarray(np.einsum("ij,ij->i", matrix, matrix, dtype=np.float64))
 
 
-def row_sums(values: Floats, indptr: Integers) -> Floats:
-    """Sums of a CSR matrix's values by row."""
-    n_rows = len(indptr) - 1
-    rows = np.repeat(np.arange(n_rows), np.diff(indptr))
-    return np.bincount(rows, weights=values, minlength=n_rows).astype(np.float64)
-
-
 def present_rows(rows: MeasuredRows, v: int, kept: Integers) -> tuple[Matrix, Mask] | None:
-    """An own copy of view `v` of the rows `kept`, absent ones zero, and which of them are present."""
+    """A copy of view `v` of the rows `kept`, absent ones zero, and which of them are present."""
     matrix = rows.chunk.views[v]
     if matrix is None:
         return None
@@ -93,24 +85,33 @@ def present_rows(rows: MeasuredRows, v: int, kept: Integers) -> tuple[Matrix, Ma
         own.sum_duplicates()
         own.eliminate_zeros()
         return own, present
-    own = matrix[kept]  # a copy: `kept` are numbers, not a slice
+    own = matrix[kept]  # a copy: `kept` is an array of indices
     own[~present] = 0.0
     return own, present
 
 
-def clipped(matrix: Matrix) -> bool:
-    """Set negative entries to 0, in place; whether there were any."""
-    values = matrix.data if scipy.sparse.issparse(matrix) else matrix
-    found = bool(values.size and values.min() < 0)
-    if found:
-        np.maximum(values, 0, out=values)
+def entries(matrix: Matrix) -> Array:
+    """The values of a matrix, without the zeros that a sparse one leaves out."""
+    return np.asarray(matrix.data if scipy.sparse.issparse(matrix) else matrix)
+
+
+def any_negative(matrix: Matrix) -> bool:
+    """Whether an entry is below 0."""
+    values = entries(matrix)
+    return bool(values.size and values.min() < 0)
+
+
+def without_negatives(matrix: Matrix) -> Matrix:
+    """The matrix itself, its negative entries set to 0 in place."""
+    if any_negative(matrix):
+        np.maximum(entries(matrix), 0, out=entries(matrix))
         if scipy.sparse.issparse(matrix):
             matrix.eliminate_zeros()
-    return found
+    return matrix
 
 
 def unit_rows(matrix: Matrix) -> Matrix:
-    """Rows to length 1; rows of zeros stay. Lengths are taken of rows brought to size 1 first."""
+    """Rows scaled to length 1 (zero rows stay zero); dividing by the largest entry first avoids overflow."""
     if scipy.sparse.issparse(matrix):
         peaks = np.zeros(matrix.shape[0])
         lengths = np.diff(matrix.indptr)
@@ -137,12 +138,12 @@ def column_sums(matrix: Matrix) -> Floats:
     return np.asarray(matrix.sum(axis=0, dtype=np.float64)).ravel()
 
 
-class Running:
-    """What the rows of one view have been so far in this pass: their sum and their number.
+class RunningMean:
+    """Sum and number of the rows of one view read so far in this pass.
 
-    An absent row is filled with the mean at the start of its chunk; in the chunk that shows a view
-    for the first time, with the mean of that chunk. A pass begins with nothing seen, so every pass
-    fills a row in the same way.
+    An absent row is filled with the mean before its chunk; in the first chunk that has the view,
+    with the mean of that chunk. Each pass starts with empty sums, so that every pass fills a row
+    with the same values.
     """
 
     def __init__(self) -> None:
@@ -152,10 +153,11 @@ class Running:
 
     def read(
         self, rows: MeasuredRows, v: int, kept: Integers, *, unit: bool = False
-    ) -> tuple[Filled | None, Floats, bool]:
-        """View `v` of the rows `kept`: filled, the share of present rows up to each, any negative?
+    ) -> tuple[FilledView | None, Floats, bool]:
+        """View `v` of the rows `kept`, filled; the share of present rows up to each; any negative?
 
-        Units: clip, scale to unit length, fill; otherwise: fill, clip.
+        With `unit`, rows are clipped and scaled to unit length before the mean is taken; without it,
+        the mean is that of the rows as given, and clipping comes last.
         """
         found = present_rows(rows, v, kept)
         present = np.zeros(len(kept), dtype=bool) if found is None else found[1]
@@ -165,27 +167,19 @@ class Running:
             if self.sums is None:
                 return None, shares, False
             matrix = np.zeros((len(kept), len(self.sums)))
-            return Filled(matrix, ~present, self.mean()), shares, False
+            return FilledView(matrix, ~present, self.mean()), shares, False
         matrix = found[0]
-        negative = clipped(matrix) if unit else _any_negative(matrix)
+        negative = any_negative(matrix)
         if unit:
-            matrix = unit_rows(matrix)
+            matrix = unit_rows(without_negatives(matrix))
         sums, n_present = column_sums(matrix), int(present.sum())
         mean = self.mean() if self.n_present else np.maximum(sums, 0.0) / max(n_present, 1)
         self.sums = sums if self.sums is None else self.sums + sums
         self.n_present += n_present
-        if negative:
-            clipped(matrix)
-        return Filled(matrix, ~present, mean), shares, negative
+        without_negatives(matrix)
+        return FilledView(matrix, ~present, mean), shares, negative
 
     def mean(self) -> Floats:
-        """What fills an absent row now."""
+        """The mean that fills an absent row."""
         assert self.sums is not None
         return np.asarray(np.maximum(self.sums, 0.0) / max(self.n_present, 1))
-
-
-def _any_negative(matrix: object) -> bool:
-    values = getattr(matrix, "data", None)
-    values = values if isinstance(values, np.ndarray) else matrix
-    assert isinstance(values, np.ndarray)
-    return bool(values.size and values.min() < 0)

@@ -1,4 +1,4 @@
-"""All rows read so far of one view, kept to test a basis on them: OMVC's published rule."""
+"""Copies of the rows of one view read so far, on which OMVC's published rule tests a basis."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse
 
-from viewpass.baselines.algorithms.rows import Filled
+from viewpass.baselines.algorithms.rows import FilledView
 from viewpass.kernels.grid import Floats, Integers, Matrix
 
 
 @dataclass
 class Block:
-    """Rows of several chunks: present ones in `matrix`; of the filled ones, which row of `fills`."""
+    """Rows of several chunks: present ones in `matrix`, filled ones as indices (`which`) into `fills`."""
 
     matrix: Matrix
     missing: Integers
@@ -22,7 +22,7 @@ class Block:
     weighted: Floats  # coefficients, without the gauge, times the squared weights
 
     def joined(self, other: Block) -> Block:
-        """These rows, then those of the other."""
+        """These rows followed by those of the other block."""
         stack = scipy.sparse.vstack if scipy.sparse.issparse(self.matrix) else np.concatenate
         matrix = stack([self.matrix, other.matrix])
         return Block(
@@ -41,15 +41,15 @@ class Block:
         return float(np.einsum("ij,ij->j", products, self.weighted) @ gauge)
 
 
-class Scanned:
-    """The rows of a pass so far in a few large blocks, so that a look at them is a few products."""
+class StoredRows:
+    """The rows of a pass so far, in a few large blocks, so that a test takes a few matrix products."""
 
     def __init__(self, n_clusters: int) -> None:
         self.blocks: list[Block] = []
         self.gram = np.zeros((n_clusters, n_clusters))
 
-    def add(self, view: Filled, coefficients: Floats, weights: Floats) -> None:
-        """Keep the rows of a chunk with their coefficients (without the gauge)."""
+    def add(self, view: FilledView, coefficients: Floats, weights: Floats) -> None:
+        """Store the rows of a chunk with their coefficients (without the gauge)."""
         weighted = coefficients * weights[:, None]
         missing = np.flatnonzero(view.missing)
         new = Block(view.matrix, missing, np.zeros(len(missing), dtype=np.int64), view.fill[None], weighted)
@@ -63,7 +63,7 @@ class Scanned:
             self.blocks[-1] = self.blocks[-1].joined(last)
 
     def scale(self, gauge: Floats) -> None:
-        """Write a gauge into the coefficients."""
+        """Multiply the coefficients by a gauge."""
         for block in self.blocks:
             block.weighted = block.weighted * gauge
         self.gram = self.gram * np.outer(gauge, gauge)

@@ -1,4 +1,4 @@
-"""What the online factorisations share: chunks in, fills and weights, what is kept of each chunk."""
+"""Base of the online factorisations: reads chunks, fills absent rows, keeps each chunk's coefficients."""
 
 from __future__ import annotations
 
@@ -7,24 +7,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viewpass.baselines.algorithms.rows import Filled, Running
+from viewpass.baselines.algorithms.rows import FilledView, RunningMean
 from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.kernels.threads import single_threaded_blas
 from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.rows import MeasuredRows
 
-PARALLEL_WORK = 2_000_000  # multiplications a product, below which threads cost more than they bring
+PARALLEL_WORK = 2_000_000  # multiplications per product, below which threads do not pay
 
 
 @dataclass
 class Batch:
-    """The rows of a chunk that have a view: `kept` are their numbers in the chunk."""
+    """The rows of a chunk that have a view; `kept` are their indices in the chunk."""
 
     n_rows: int
     kept: Integers
-    views: list[Filled | None]
+    views: list[FilledView | None]
     shares: list[Floats]  # of present rows in each view, up to each row
-    negative: list[int]  # views in which entries were clipped
 
     @property
     def n_kept(self) -> int:
@@ -32,14 +31,14 @@ class Batch:
         return len(self.kept)
 
     def threads(self, n_threads: int, n_clusters: int) -> int:
-        """As many threads as are given, or one where that is quicker."""
+        """`n_threads`, or one where that is quicker."""
         largest = max((view.matrix.size for view in self.views if view is not None), default=0)
         return n_threads if largest * n_clusters > PARALLEL_WORK else 1
 
 
 @dataclass
-class Piece:
-    """What stays of a chunk until the next pass: the coefficients of its rows."""
+class ChunkFactors:
+    """What is kept of a chunk until the next pass: the coefficients of its rows."""
 
     n_rows: int
     kept: Integers
@@ -48,7 +47,7 @@ class Piece:
 
 
 class FactorStream(ABC):
-    """Feed it chunks; `begin_pass` and feed them again for further passes."""
+    """Streaming driver: `learn` each chunk; `begin_pass` before reading the chunks again."""
 
     unit = False  # rows scaled to unit length
 
@@ -57,9 +56,9 @@ class FactorStream(ABC):
         self.rng = rng
         self.n_threads = n_threads
         self.schema: Schema | None = None
-        self.pieces: list[Piece] = []
-        self.runnings: list[Running] = []
-        self.place = 0  # of the next chunk in this pass
+        self.chunks: list[ChunkFactors] = []
+        self.runnings: list[RunningMean] = []
+        self.place = 0  # index of the next chunk in this pass
         self.n_iter = 0
         self.curve: list[float] = []
         self.clipped: set[int] = set()
@@ -70,36 +69,32 @@ class FactorStream(ABC):
     @property
     def n_rows(self) -> int:
         """Rows read, those without any view included."""
-        return sum(piece.n_rows for piece in self.pieces)
+        return sum(chunk.n_rows for chunk in self.chunks)
 
     @property
     def n_without_views(self) -> int:
         """Rows without any view."""
-        return sum(piece.n_rows - len(piece.kept) for piece in self.pieces)
+        return sum(chunk.n_rows - len(chunk.kept) for chunk in self.chunks)
 
     def begin_pass(self) -> None:
-        """Go back to the first chunk: the running means start anew, so rows are filled as before."""
+        """Return to the first chunk; the running means restart, so that rows are filled as before."""
         self.place = 0
-        self.runnings = [Running() for _ in self.runnings]
+        self.runnings = [RunningMean() for _ in self.runnings]
 
     def learn(self, chunk: Chunk) -> None:
-        """Read the next chunk: a new one, or in later passes the one that stood in this place."""
+        """Read the next chunk: a new one, or in later passes the one that had this index."""
         schema = chunk.schema if self.schema is None else self.schema.merged(chunk.schema)
         rows = MeasuredRows(chunk).measure(self.n_threads)
         self.schema = schema
         if not self.runnings:
-            self.runnings = [Running() for _ in schema.names]
+            self.runnings = [RunningMean() for _ in schema.names]
         batch = self.batch(rows)
-        again = self.place < len(self.pieces)
-        piece = self.pieces[self.place] if again else None
         weights = self.weights(batch)
+        before = self.chunks[self.place] if self.place < len(self.chunks) else None
         with single_threaded_blas():
-            coefficients = self.step(batch, weights, piece)
-        kept = Piece(batch.n_rows, batch.kept, coefficients, weights)
-        if again:
-            self.pieces[self.place] = kept
-        else:
-            self.pieces.append(kept)
+            coefficients = self.step(batch, weights, before)
+        kept = ChunkFactors(batch.n_rows, batch.kept, coefficients, weights)
+        self.chunks[self.place : self.place + 1] = [kept]
         self.place += 1
         self.groups = None
 
@@ -107,21 +102,20 @@ class FactorStream(ABC):
         """Fill and clip the rows of a chunk."""
         kept = np.flatnonzero(rows.n_seen > 0)
         read = [running.read(rows, v, kept, unit=self.unit) for v, running in enumerate(self.runnings)]
-        negative = [v for v, (_, _, found) in enumerate(read) if found]
-        self.clipped.update(negative)
-        return Batch(rows.n_rows, kept, [view for view, _, _ in read], [s for _, s, _ in read], negative)
+        self.clipped.update(v for v, (_, _, negative) in enumerate(read) if negative)
+        return Batch(rows.n_rows, kept, [view for view, _, _ in read], [shares for _, shares, _ in read])
 
     def weights(self, batch: Batch) -> list[Floats]:
-        """Squared weights of the rows in each view; none where a method has no use for them."""
+        """Squared weights of the rows in each view; none where a method has no weights."""
         return []
 
     @abstractmethod
-    def step(self, batch: Batch, weights: list[Floats], piece: Piece | None) -> list[Floats]:
-        """Learn from a chunk; `piece` is what the pass before kept of it. Gives its coefficients."""
+    def step(self, batch: Batch, weights: list[Floats], before: ChunkFactors | None) -> list[Floats]:
+        """Coefficients of a chunk's rows; `before` is what the previous pass kept of the chunk."""
 
     @abstractmethod
     def consensus(self) -> Floats:
-        """A row of coefficients for every row that has a view, over all pieces."""
+        """A row of coefficients for every row that has a view, over all chunks."""
 
     @abstractmethod
     def objective(self) -> float:
@@ -132,8 +126,7 @@ class FactorStream(ABC):
         """The basis of each view, columns x clusters."""
 
     def where(self) -> Integers:
-        """Numbers of the rows with a view, among all rows read."""
-        starts = np.cumsum([0, *(piece.n_rows for piece in self.pieces)])
-        return np.concatenate(
-            [np.empty(0, dtype=np.int64), *(s + p.kept for s, p in zip(starts, self.pieces, strict=False))]
-        )
+        """Indices of the rows with a view, among all rows read."""
+        starts = np.cumsum([0, *(chunk.n_rows for chunk in self.chunks)])
+        kept = (start + chunk.kept for start, chunk in zip(starts, self.chunks, strict=False))
+        return np.concatenate([np.empty(0, dtype=np.int64), *kept])

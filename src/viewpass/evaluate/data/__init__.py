@@ -1,4 +1,4 @@
-"""The data sets of the paper, read from the files of their public distributions; and made ones."""
+"""Loaders of the paper's data sets from their public files, and generated data of the same shapes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Digit: the UCI Multiple Features, 2,000 handwritten numerals in six views."""
+"""Loads Digit, the UCI Multiple Features: 2,000 handwritten numerals in six views."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def load_digit(folder: Folder = None, *, views: Sequence[str] = PAPER) -> Bundle
     Parameters
     ----------
     folder : path, optional
-        Where they lie (or in a folder `mfeat` or `uci-mfeat` there). By default the folder that the
-        environment variable VIEWPASS_DATA names, then `../shared/data`.
+        The folder that contains them, or a folder `mfeat` or `uci-mfeat` with them. By default that of
+        the environment variable VIEWPASS_DATA, then `../shared/data`.
     views : sequence of str
-        Of fou, fac, kar, pix, zer and mor; by default the five of the paper.
+        Some of fou, fac, kar, pix, zer and mor; by default the five of the paper.
 
     Returns
     -------
@@ -35,7 +35,7 @@ def load_digit(folder: Folder = None, *, views: Sequence[str] = PAPER) -> Bundle
     """
     for name in views:
         if name not in WIDTHS:
-            raise SettingError(f"views: {name!r} is none of {', '.join(map(repr, WIDTHS))}.")
+            raise SettingError(f"views: {name!r} is not one of {', '.join(map(repr, WIDTHS))}.")
     root = folder_of(folder)
     place = first_folder(root, ("uci-mfeat", "mfeat"), f"mfeat-{views[0]}")
     if place is not None:
@@ -57,7 +57,7 @@ def _from_text(place: Path, views: Sequence[str]) -> Bundle:
     for name, values in read.items():
         if len(values) != n_rows:
             raise DataError(f"{place / f'mfeat-{name}'}: {len(values)} rows where {n_rows} were expected.")
-    # UCI has the classes in order, equally many rows each.
+    # UCI lists the classes in order, with equally many rows each.
     if n_rows % N_CLASSES:
         raise DataError(f"{place}: {n_rows} rows are not {N_CLASSES} classes of equal size.")
     return Bundle(dict(read), np.repeat(np.arange(N_CLASSES), n_rows // N_CLASSES))
@@ -67,7 +67,7 @@ def _read(path: Path, width: int) -> Array:
     try:
         values = np.loadtxt(path, dtype=np.float64, ndmin=2)
     except FileNotFoundError:
-        raise DataError(f"{path}: there is no such file.") from None
+        raise DataError(f"{path}: no such file.") from None
     except ValueError as problem:
         raise DataError(f"{path} is not a table of numbers: {problem}") from problem
     if values.shape[1] != width:

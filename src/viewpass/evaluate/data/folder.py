@@ -1,4 +1,4 @@
-"""Where data sets are looked for, and what is said where they are not."""
+"""Finds the folder of a data set, and the error for one that is absent."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from viewpass.errors import DataError
 
 Folder: TypeAlias = str | PathLike[str] | None
 
-BESIDE = Path("..") / "shared" / "data"  # of a project's own root
+BESIDE = Path("..") / "shared" / "data"
 
 
 def folder_of(folder: Folder) -> Path:
-    """The folder given, or the one that VIEWPASS_DATA names, or ../shared/data."""
+    """The given folder, or that of the variable VIEWPASS_DATA, or ../shared/data."""
     if folder is not None:
         return Path(folder)
     named = os.environ.get("VIEWPASS_DATA")
@@ -24,7 +24,7 @@ def folder_of(folder: Folder) -> Path:
 
 
 def absent(what: str, where: Path, expected: Sequence[str], home: str) -> DataError:
-    """The error for a data set that is not there: which files were expected and who distributes them."""
+    """The error for an absent data set: which files were expected and who distributes them."""
     return DataError(
         f"{what}: {where} has none of its files. Expected {', or '.join(expected)}. They are distributed by "
         f"{home}; unpack them there, or name their folder as folder= or in VIEWPASS_DATA."

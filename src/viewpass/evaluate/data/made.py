@@ -1,4 +1,4 @@
-"""Made data of exactly the shapes of the paper's sets, for measuring speed; its classes are easy to find."""
+"""Generates data of exactly the shapes of the paper's sets, to measure speed; its classes are easy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BLOCK = 4096
 
 @dataclass(frozen=True)
 class Shape:
-    """Rows, classes, views; words a row where the views are texts."""
+    """Rows, classes and views; words per row where the views are texts."""
 
     n_rows: int
     n_classes: int
@@ -39,21 +39,21 @@ SHAPES = {
 
 
 def make_like(name: str, n_rows: int | None = None, random_state: Seed = 0) -> Bundle:
-    """Make data of the shape of one of the paper's sets.
+    """Generate data of the shape of one of the paper's sets.
 
     Parameters
     ----------
     name : {"webkb", "digit", "reuters", "youtube"}
     n_rows : int, optional
-        By default as many as the set has.
+        By default as many as in the original set.
     random_state : None, int, RandomState or Generator, default=0
 
     Returns
     -------
     Bundle
-        Digit and YouTube: dense float32, not negative, clouds around the centre of each class. WebKB
-        and Reuters: CSR float32, as many words a row as the real sets have on average, some of them
-        from the class's own vocabulary.
+        Digit and YouTube: dense, non-negative float32, clouds around the centre of each class. WebKB
+        and Reuters: CSR float32, as many words per row as the real sets on average, some of them from
+        the class's own vocabulary.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def make_like(name: str, n_rows: int | None = None, random_state: Seed = 0) -> B
     {'vision': (100, 512), 'audio': (100, 2000), 'text': (100, 1000)}
     """
     if name not in SHAPES:
-        raise SettingError(f"name={name!r}: one of {', '.join(map(repr, SHAPES))}.")
+        raise SettingError(f"name={name!r}: choose one of {', '.join(map(repr, SHAPES))}.")
     shape = SHAPES[name]
     n_rows = shape.n_rows if n_rows is None else n_rows
     rng = as_generator(random_state)
@@ -92,7 +92,7 @@ def _cloud(classes: Array, width: int, n_classes: int, rng: np.random.Generator)
 def _texts(
     classes: Array, width: int, n_classes: int, words: int, rng: np.random.Generator
 ) -> scipy.sparse.csr_array:
-    """Words by Zipf's law; every third from the class's own order of the vocabulary."""
+    """Words by Zipf's law; every third one from the class's own ranking of the vocabulary."""
     frequency = 1.0 / (np.arange(width) + 10.0)
     cumulated = np.cumsum(frequency / frequency.sum())
     orders = np.stack([rng.permutation(width) for _ in range(1 + n_classes)])

@@ -1,4 +1,4 @@
-"""Reuters RCV1/RCV2 Multilingual: 111,740 documents in five languages, one of them the original."""
+"""Loads Reuters RCV1/RCV2 Multilingual: 111,740 documents in five languages, one of them the original."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from viewpass.sources.bundle import Bundle, load_bundle
 
 logger = logging.getLogger("viewpass")
 
-# The distribution's own table; Table 1 of the paper has the last two the other way round.
+# From the distribution's own table; Table 1 of the paper has the last two swapped.
 WIDTHS = {"EN": 21531, "FR": 24893, "GR": 34279, "IT": 15506, "SP": 11547}
 CLASSES = ("C15", "CCAT", "E21", "ECAT", "GCAT", "M11")
 PLACES = ("rcv1rcv2aminigoutte", "MultiLingualReutersCollection")
@@ -26,14 +26,14 @@ def load_reuters(folder: Folder = None) -> Bundle:
     """Read Reuters: the files `EN/Index_EN-EN`, `EN/Index_FR-EN` ..., or a sample as a bundle.
 
     `Index_FR-EN` has the documents written in French, indexed by their English words; line i of it and
-    line i of `FR/Index_FR-FR` are the same document. Rows come in the order EN, FR, GR, IT, SP of the
-    languages they were written in.
+    line i of `FR/Index_FR-FR` are the same document. Rows are ordered by the
+    language they were written in: EN, FR, GR, IT, SP.
 
     Parameters
     ----------
     folder : path, optional
-        As in `load_digit`; the five folders may also lie in `rcv1rcv2aminigoutte` there. Without them
-        the samples `reuters1200.npz` and `reuters600.npz` are looked for, and said to be samples.
+        As in `load_digit`; the five folders may also be in `rcv1rcv2aminigoutte` there. Without them
+        the samples `reuters1200.npz` and `reuters600.npz` are used, with a warning.
 
     Returns
     -------
@@ -82,5 +82,7 @@ def _from_text(place: Path) -> Bundle:
     numbers = {name.encode(): number for number, name in enumerate(CLASSES)}
     unknown = sorted(set(labels) - set(numbers))
     if unknown:
-        raise DataError(f"{place}: {unknown[0].decode(errors='replace')!r} is none of {', '.join(CLASSES)}.")
+        raise DataError(
+            f"{place}: {unknown[0].decode(errors='replace')!r} is not one of {', '.join(CLASSES)}."
+        )
     return Bundle(dict(views), np.array([numbers[name] for name in labels]))

@@ -1,4 +1,4 @@
-"""Lines `label column:value column:value ...`, as Reuters and YouTube are distributed."""
+"""Reads lines `label column:value column:value ...`, the format of Reuters and YouTube."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def read_svmlight(
 ) -> tuple[list[bytes], scipy.sparse.csr_array, list[bytes]]:
     """Labels, rows (columns counted from 1 become 0, 1, ...), and the comment before each row.
 
-    Blank lines are passed over. A file in which column 0 occurs is taken to count from 0.
+    Blank lines are skipped. A file in which column 0 occurs counts from 0.
     """
     try:
         lines = path.read_bytes().splitlines()
@@ -48,7 +48,7 @@ def read_svmlight(
     if width is None:
         width = found
     if found > width:
-        raise DataError(f"{path}: column {found} lies outside the {width} columns of this view.")
+        raise DataError(f"{path}: column {found} is outside the {width} columns of this view.")
     indptr: Integers = np.concatenate([[0], np.cumsum(counts)])
     rows = scipy.sparse.csr_array((numbers[1::2], columns, indptr), shape=(len(texts), width))
     rows.sum_duplicates()
@@ -78,6 +78,6 @@ def _fault(path: Path, lines: Sequence[bytes]) -> str:
             except ValueError:
                 colon = b""
             if not colon:
-                told = word.decode(errors="replace")
-                return f"{path}, line {number}: {told!r} is not column:value."
+                text = word.decode(errors="replace")
+                return f"{path}, line {number}: {text!r} is not column:value."
     return f"{path} has lines that are not `label column:value ...`."

@@ -1,4 +1,4 @@
-"""WebKB: 1,051 pages of universities, course pages or not, by their words and by the links to them."""
+"""Loads WebKB: 1,051 university pages, course pages or not, by their words and the links to them."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def load_webkb(folder: Folder = None) -> Bundle:
     ----------
     folder : path, optional
         As in `load_digit`. The MATLAB file is the first `*webkb*.mat` there, in MATLAB's format 5
-        (`save -v7` or older; not -v7.3). What its arrays are called does not matter: the view
+        (`save -v7` or older; not -v7.3). The names of its arrays do not matter: the view
         "page" is the first one with a side of 3,000 and "anchor" the first with a side of 1,840
-        (dense or sparse, rows or columns as items), and the labels are the first vector with a
-        value a row and exactly two different values. No copy of that file was at hand: this is
-        tested on files made in this layout.
+        (dense or sparse, items as rows or columns), and the labels are the first vector with one
+        value per row and exactly two different values. This is tested on generated files of this
+        layout only.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""YouTube Multiview Video Games: about 120,000 videos of 31 classes by sight, sound and text."""
+"""Loads YouTube Multiview Video Games: about 120,000 videos of 31 classes by vision, audio and text."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def load_youtube(
 ) -> Bundle:
     """Read the feature files `train/vision_cuboids_histogram.txt` ... of the distribution.
 
-    A line `#I 312` before a row has the video's id; rows are matched by it. A video that a file lacks
-    has no such view.
+    A line `#I 312` before a row has the video's id, by which rows are matched. A video that is absent
+    from a file lacks that view.
 
     Parameters
     ----------
     folder : path, optional
-        As in `load_digit`; train, validation and test may also lie in `dir_data` there.
+        As in `load_digit`; train, validation and test may also be in `dir_data` there.
     parts : sequence of str
         Which of the three to read, in this order.
     features : mapping of str to str
@@ -45,7 +45,7 @@ def load_youtube(
     Returns
     -------
     Bundle
-        CSR views; `observed` says which views a video has; labels 0 to 30 for classes 1 to 31.
+        CSR views; `observed` tells which views a video has; labels 0 to 30 for classes 1 to 31.
     """
     root = folder_of(folder)
     place = first_folder(root, ("dir_data", "youtube", "youtube/dir_data"), parts[0])
@@ -100,7 +100,7 @@ def _id(path: Path, comment: bytes, number: int) -> int:
     words = comment.split()
     if len(words) >= 2 and words[0] == b"#I" and words[1].isdigit():
         return int(words[1])
-    raise DataError(f"{path}, row {number}: no line `#I id` stands before it.")
+    raise DataError(f"{path}, row {number}: no line `#I id` before it.")
 
 
 def _class(path: Path, label: bytes, video: int) -> int:

@@ -1,4 +1,4 @@
-"""Are the compared methods straw men? Complete Digit; WebKB, where OMVC is weak; and OMVC's faults."""
+"""Checks of the baselines: complete Digit, WebKB (where OMVC is weak), and OMVC's faults."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def on_complete(title: str, method: str, **more: Any) -> Kind:
 
 
 def on_filled(title: str, data: str, rate: float, method: str, scale: str = "-") -> Kind:
-    """A row of data with filled gaps."""
+    """A row of data whose missing views are filled."""
     return title, "filled", {"data": data, "rate": rate, "method": method, "scale": scale}
 
 
@@ -73,7 +73,7 @@ KINDS: list[Kind] = [
 
 
 def run(plan: Plan) -> Section:
-    """Each method on complete Digit with k-means beside it, then OMVC on filled data."""
+    """Compare each method with k-means on complete Digit, then OMVC with k-means on filled data."""
     cells = [
         Cell.of(kind, seed=seed, quick=plan.quick, **more) for _, kind, more in KINDS for seed in plan.seeds
     ]
@@ -95,11 +95,11 @@ def run(plan: Plan) -> Section:
     return Section(
         "baselines",
         "The compared methods themselves",
-        f"Are they straw men? Digit without anything missing (where no other set is named), {plan.n_seeds} "
+        f"Are they straw men? Complete Digit (where no other set is named), {plan.n_seeds} "
         f"seeds; online ones with chunks of 50 rows and {5 if plan.quick else 10} passes, default settings. "
         "Negative entries (view kar) are clipped for the non-negative factorisations, which costs them much: "
-        "k-means itself loses as much by it. The last column says how well the labels tell which rows have a "
-        "view, the one they tell best: clusters should not know that.",
+        "k-means itself loses as much by it. The last column is the NMI of the labels with the presence of "
+        "a view (the largest over the views): clusters should not depend on it.",
         header,
         rows,
         claims=[*_straw_men(found, nmi), *_webkb(nmi, found), *_faults(nmi)],
@@ -151,8 +151,8 @@ def _webkb(nmi: dict[str, float], found: dict[str, dict[str, float]]) -> list[Cl
                 ".05.",
                 ours >= same - 0.05,
                 f"NMI {ours:.3f}; k-means on its input {same:.3f}, on filled unit rows {unit:.3f}. Dividing "
-                "views by their sums gives the anchor texts (4 words a row against 67) 12 times the squares "
-                "of the pages",
+                "views by their sums gives the anchor texts (4 words per row against 67) 12 times the "
+                "squares of the pages",
             )
         )
     return claims
@@ -178,6 +178,6 @@ def _faults(nmi: dict[str, float]) -> list[Claim]:
         Claim(
             "OMVC's fault 4, second half: ending a chunk's loop by all scanned rows is unreasonable.",
             CANNOT,
-            "a matter of judgement; what it costs is in Table 2",
+            "a matter of judgement; its cost is in Table 2",
         ),
     ]

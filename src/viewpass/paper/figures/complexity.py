@@ -1,4 +1,4 @@
-"""The stated orders, O(L n_v d K N) time and O(n_v d s) memory, beside measured growth."""
+"""Checks the stated complexity, O(L n_v d K N) time and O(n_v d s) memory, against measured growth."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ LETTERS = {
     "width": "d (columns)",
     "n_views": "n_v (views)",
     "n_clusters": "K (clusters)",
-    "max_iter": "L (most turns a chunk)",
-    "chunk_size": "s (rows a chunk)",
+    "max_iter": "L (maximum iterations per chunk)",
+    "chunk_size": "s (rows per chunk)",
 }
 
 
 def run(plan: Plan) -> Section:
-    """Measure one by one, vary one number at a time."""
+    """Vary one number at a time; measure one cell after the other."""
     found: dict[str, list[dict[str, Any]]] = {}
     rows: list[list[Any]] = []
     for name, values in SWEEPS.items():
@@ -40,7 +40,7 @@ def run(plan: Plan) -> Section:
         found[name] = plan.results(cells, alone=True)
         for value, result in zip(values, found[name], strict=True):
             rows.append([name, value, result["seconds"], result["n_iter"], result["bytes"] / 2**20])
-    header = ["varied", "value", "seconds a pass", "turns in all", "memory, MiB"]
+    header = ["varied", "value", "seconds per pass", "iterations", "memory, MiB"]
     write_csv(plan.out / "complexity.csv", header, rows)
     figure, axes = panels(2, 3)
     slopes = {}
@@ -51,14 +51,14 @@ def run(plan: Plan) -> Section:
         axis.plot(values, measured, color="#CC3311", marker="o", label="measured")
         middle = len(values) // 2
         order = [measured[middle] * value / values[middle] for value in values]
-        axis.plot(values, order, color="#666666", linestyle="--", label="the stated order")
+        axis.plot(values, order, color="#666666", linestyle="--", label="stated complexity")
         axis.set_xscale("log")
         axis.set_yscale("log")
         axis.set_xticks(values, [f"{value:,}" for value in values])
         axis.minorticks_off()
         readable(axis.yaxis)
         axis.set_xlabel(LETTERS[name])
-        axis.set_ylabel("MiB asked for" if memory else "seconds a pass")
+        axis.set_ylabel("MiB allocated" if memory else "seconds per pass")
     legend(figure, axes, loc="outside lower center", ncols=2)
     save(figure, plan.out, "complexity")
     linear = ("n_rows", "width", "n_views", "n_clusters")
@@ -66,7 +66,8 @@ def run(plan: Plan) -> Section:
         "complexity",
         "Complexity, measured",
         "One pass of OPIMC over noise, one number varied at a time around N = 16,000, n_v = 2, d = 256, "
-        "K = 20, s = 1,000, L = 20. A chunk ends early when no label moves: the table has the turns it took.",
+        "K = 20, s = 1,000, L = 20. A chunk ends early when no label changes: "
+        "the table has the iterations it took.",
         header,
         rows,
         "complexity",
@@ -83,7 +84,7 @@ def run(plan: Plan) -> Section:
             Claim.judged(
                 "Memory is O(n_v d s).",
                 slopes["chunk_size"] < 1.15,
-                f"measured exponent of s: {slopes['chunk_size']:.2f} (with the sums, for which s is nothing)",
+                f"measured exponent of s: {slopes['chunk_size']:.2f} (with the sums, constant in s)",
             ),
         ],
     )

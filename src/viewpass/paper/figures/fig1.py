@@ -1,4 +1,4 @@
-"""Figure 1: accuracy and NMI over the passes, every method, six settings and one more."""
+"""Figure 1: accuracy and NMI over the passes, for every method on seven data sets and rates."""
 
 from __future__ import annotations
 
@@ -7,10 +7,19 @@ from typing import Any
 import numpy as np
 
 from viewpass.paper.cells import Cell, Plan, Result
-from viewpass.paper.draw import LOOKS, panels, save, write_csv
+from viewpass.paper.draw import STYLES, panels, save, write_csv
 from viewpass.paper.orderings import Curves, Orderings
 from viewpass.paper.page import Section
-from viewpass.paper.settings import DEFAULTS, METHODS, ONLINE, SEARCH_SEED, SETS, grid, told_settings
+from viewpass.paper.settings import (
+    DEFAULTS,
+    METHODS,
+    ONLINE,
+    SEARCH_SEED,
+    SETS,
+    grid,
+    passes_cell,
+    settings_text,
+)
 
 SETTINGS = (
     ("webkb", 0.3),
@@ -22,44 +31,33 @@ SETTINGS = (
     ("debian_l10n", 0.0),
 )
 N_PASSES, QUICK_PASSES = 10, 5
-QUICK_STEPS = 50  # of MultiNMF a view and round, when it has to be quick
+QUICK_STEPS = 50  # of MultiNMF per view and round, in a quick run
 
 
 def cell(
     plan: Plan, data: str, rate: float, method: str, seed: int, n_passes: int, more: dict[str, float]
 ) -> Cell:
-    """A method on a setting."""
-    chosen = SETS[data]
+    """A method on a data set."""
     extra: dict[str, Any] = {"steps": QUICK_STEPS} if plan.quick and method == "MultiNMF" else {}
-    return Cell.of(
-        "passes",
-        data=data,
-        method=method,
-        rate=rate,
-        seed=seed,
-        n_passes=n_passes if method in ONLINE else 1,
-        chunk_size=chosen.chunk(plan.in_parts),
-        n_rows=chosen.rows(plan.in_parts),
-        **more,
-        **extra,
-    )
+    n_passes = n_passes if method in ONLINE else 1
+    return passes_cell(plan, data, method, rate, seed, n_passes, **more, **extra)
 
 
 def runs(plan: Plan, data: str, method: str) -> bool:
-    """MultiNMF is not for large sets, as in the paper; ONMF on wide ones not where it is to be short."""
+    """Whether to run a method: MultiNMF on small sets only, as in the paper; ONMF not on parts of Debian."""
     if plan.in_parts and data == "debian_l10n" and method.startswith("ONMF"):
         return False
     return not (SETS[data].large and method == "MultiNMF")
 
 
 def settings(plan: Plan) -> list[tuple[str, float]]:
-    """The sets asked for, each with its share of missing views."""
+    """The requested sets, each with its share of missing views."""
     return [(data, rate) for data, rate in SETTINGS if plan.takes(data)]
 
 
 def searched(plan: Plan) -> dict[tuple[str, float, str], dict[str, float]]:
-    """The best settings by NMI: one seed that is not reported, one pass, the paper's grids."""
-    asked = [
+    """The best settings by NMI after one pass, on a seed that is not reported, over the paper's grids."""
+    tries = [
         (data, rate, method, more)
         for data, rate in settings(plan)
         for method in METHODS
@@ -67,10 +65,10 @@ def searched(plan: Plan) -> dict[tuple[str, float, str], dict[str, float]]:
         for more in grid(method, plan.quick)
     ]
     results = plan.results(
-        [cell(plan, data, rate, method, SEARCH_SEED, 1, more) for data, rate, method, more in asked]
+        [cell(plan, data, rate, method, SEARCH_SEED, 1, more) for data, rate, method, more in tries]
     )
     best: dict[tuple[str, float, str], tuple[float, dict[str, float]]] = {}
-    for (data, rate, method, more), result in zip(asked, results, strict=True):
+    for (data, rate, method, more), result in zip(tries, results, strict=True):
         key = data, rate, method
         if key not in best or result["nmi"][0] > best[key][0]:
             best[key] = result["nmi"][0], more
@@ -111,7 +109,7 @@ def run(plan: Plan) -> Section:
     _draw(plan, curves)
     rows = []
     for (data, rate, method, which), curve in curves.items():
-        chosen = told_settings(best[data, rate, method] if which == "best" else DEFAULTS[method])
+        chosen = settings_text(best[data, rate, method] if which == "best" else DEFAULTS[method])
         for number in range(len(curve["acc"])):
             values = [float(curve[s][number]) for s in ("acc", "acc sd", "nmi", "nmi sd")]
             rows.append([data, rate, method, which, chosen, number + 1, *values])
@@ -124,9 +122,9 @@ def run(plan: Plan) -> Section:
         f"searched by NMI on another seed (number {SEARCH_SEED}) and one pass, over the paper's grids"
         + (" (shortened: a quick run)" if plan.quick else "")
         + "; the table has the last pass at the best settings and at fixed defaults. Curves are those at "
-        "the best. Methods that are not online are horizontal lines. Reuters and YouTube cannot be had: a "
-        "sample of Reuters, Debian's package descriptions (views missing by themselves) and MNIST in "
-        "three views stand in their place. Chunks: 50 rows on small sets"
+        "the best. Methods that are not online are horizontal lines. Reuters and YouTube are not available: "
+        "a sample of Reuters, Debian's package descriptions (which lack views themselves) and MNIST in "
+        "three views replace them. Chunks: 50 rows on small sets"
         + (
             ", 500 on the large ones, of which 2,000 (Debian, without ONMF) and 3,000 rows are read."
             if plan.in_parts
@@ -135,7 +133,7 @@ def run(plan: Plan) -> Section:
         ["set", "missing", "method", "settings", "values", "passes", "ACC", "sd", "NMI", "sd"],
         _last(rows),
         "fig1",
-        "Accuracy and NMI of six methods over the passes, two panels a setting",
+        "Accuracy and NMI of six methods over the passes, two panels per data set",
         Orderings(curves).claims(),
     )
 
@@ -161,8 +159,8 @@ def _draw(plan: Plan, curves: Curves) -> None:
                 values = curve[score]
                 if len(values) == 1:
                     values = np.repeat(values, n_passes)
-                axis.plot(np.arange(1, len(values) + 1), values, label=method, **LOOKS[method])
-            gaps = f"{rate:.0%} missing" if rate else "its own gaps"
+                axis.plot(np.arange(1, len(values) + 1), values, label=method, **STYLES[method])
+            gaps = f"{rate:.0%} missing" if rate else "originally missing views"
             name = SETS[data].title.split(" (")[0]
             axis.set_title(f"{name}\n{gaps}", fontsize=12.5)
             axis.set_ylabel("accuracy" if score == "acc" else "NMI")

@@ -1,4 +1,4 @@
-"""Table 1: the data sets."""
+"""Table 1: rows, columns and classes of the data sets."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def run(plan: Plan) -> Section:
         columns = {view: x.shape[1] for view, x in bundle.views.items()}
         own = "-" if bundle.observed is None else f"{1 - bundle.observed.mean():.1%}"
         n_classes = len(np.unique(bundle.labels))
-        told = ", ".join(f"{view} {width}" for view, width in columns.items())
-        rows.append([f"here: {chosen.title}", bundle.n_rows, told, n_classes, own])
+        widths_text = ", ".join(f"{view} {width}" for view, width in columns.items())
+        rows.append([f"here: {chosen.title}", bundle.n_rows, widths_text, n_classes, own])
         found[name] = (bundle.n_rows, tuple(columns.values()), n_classes)
-    header = ["set", "rows", "columns of the views", "classes", "missing of itself"]
+    header = ["set", "rows", "columns of the views", "classes", "originally missing"]
     write_csv(plan.out / "table1.csv", header, rows)
     widths_there = SHAPES["reuters"].widths
     seen = ""
@@ -48,7 +48,7 @@ def run(plan: Plan) -> Section:
         "table1",
         "Table 1: the data",
         "What the paper used and what is measured here. WebKB and Digit are the paper's own; speed on "
-        "Reuters and YouTube is measured on made data of exactly their shape.",
+        "Reuters and YouTube is measured on generated data of exactly their shape.",
         header,
         rows,
         claims=[
@@ -61,7 +61,7 @@ def run(plan: Plan) -> Section:
             Claim.judged(
                 "Table 1: Reuters has 15,506 columns in Spanish and 11,547 in Italian.",
                 (widths_there["SP"], widths_there["IT"]) == (15506, 11547),
-                "the two look swapped: the distribution's own table has Italian 15,506 and Spanish 11,547"
+                "the two appear swapped: the distribution's own table has Italian 15,506 and Spanish 11,547"
                 + seen,
             ),
         ],

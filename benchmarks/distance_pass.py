@@ -1,4 +1,4 @@
-"""The two yardsticks: one distance pass (every row times the centres) and reading the bytes once."""
+"""The two yardsticks: one distance pass (every row times the centres) and one read of all bytes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import scipy.sparse
 
 from benchmarks.data import buffers, observed
 
-PIECE = 1 << 22  # bytes read by a thread at a time
+PIECE = 1 << 22  # bytes that a thread reads at a time
 
 
 def without_nan(views: list[Any]) -> list[Any]:
-    """What is looked at: absent rows as zeros, so that no product meets a NaN."""
+    """Copies with absent rows as zeros, so that no product meets a NaN."""
     filled = []
     for view in views:
         if not scipy.sparse.issparse(view):
@@ -29,8 +29,8 @@ def some_centres(views: list[Any], n_clusters: int) -> list[np.ndarray]:
     return [rng.standard_normal((n_clusters, view.shape[1])).astype(view.dtype) for view in views]
 
 
-class Look:
-    """A plain chunked product of all rows, absent ones included, on the threads BLAS has.
+class DistancePass:
+    """Plain chunked matrix products of all rows, absent ones included, on the threads of BLAS.
 
     SciPy's sparse product has one thread only (and holds the interpreter's lock).
     """
@@ -38,7 +38,7 @@ class Look:
     def __init__(self, views: list[Any], n_clusters: int, chunk_size: int, n_passes: int) -> None:
         self.views = without_nan(views)
         self.chunk_size, self.n_passes = chunk_size, n_passes
-        # Laid out as each product likes it best.
+        # In the layout that is fastest for each product.
         self.factors = [
             np.ascontiguousarray(centres.T) if scipy.sparse.issparse(view) else centres.T
             for view, centres in zip(self.views, some_centres(views, n_clusters), strict=True)
@@ -53,7 +53,7 @@ class Look:
 
 
 class Read:
-    """Add up all bytes, eight at a time, on so many threads."""
+    """Adds up all bytes, eight at a time, on several threads."""
 
     def __init__(self, views: list[Any], n_passes: int, n_threads: int) -> None:
         self.n_passes, self.n_threads = n_passes, n_threads
