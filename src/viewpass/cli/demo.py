@@ -80,16 +80,8 @@ def one_pass(trial: Trial) -> OPIMC:
 
 def published(trial: Trial, n_passes: int) -> OPIMC:
     """The procedure of the OPIMC paper: one random start on the first chunk."""
-    return OPIMC(
-        N_CLUSTERS,
-        chunk_size=CHUNK,
-        init="random",
-        scale="unit",
-        n_anchors=None,
-        n_passes=n_passes,
-        random_state=trial.seed,
-        n_threads=1,
-    )
+    given = {"n_passes": n_passes, "random_state": trial.seed, "n_threads": 1}
+    return OPIMC.published(N_CLUSTERS, chunk_size=CHUNK, **given)
 
 
 def filled_kmeans(trial: Trial) -> Any:
