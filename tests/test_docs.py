@@ -27,7 +27,7 @@ from typer.testing import CliRunner
 import viewpass as vp
 from commands import write_table
 from viewpass.cli.app import app
-from viewpass.cli.given import parsed_scale, parsed_views
+from viewpass.cli.arguments import parsed_scale, parsed_views
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

@@ -10,7 +10,7 @@ import pytest
 
 import viewpass as vp
 from commands import refused
-from viewpass.cli.given import parsed_scale, parsed_views
+from viewpass.cli.arguments import parsed_scale, parsed_views
 
 
 def test_views_are_parsed():

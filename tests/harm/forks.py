@@ -31,7 +31,7 @@ def warm_up():
     import viewpass.cli.inspect
     import viewpass.cli.predict
     import viewpass.cli.update
-    import viewpass.sources.arrow.source  # noqa: F401
+    import viewpass.sources.arrow.chunks  # noqa: F401
     from viewpass import OPIMC
 
     rng = np.random.default_rng(0)
@@ -42,7 +42,7 @@ def warm_up():
 
 def inject(fault):
     """Let the n-th writing step of a kind go wrong: {"step", "number", "when", "how"}."""
-    from viewpass.sources.arrow.source import ArrowSource
+    from viewpass.sources.arrow.chunks import ArrowSource
     from viewpass.store.container import files, frame
     from viewpass.store.labels import appended
 

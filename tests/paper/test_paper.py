@@ -15,7 +15,8 @@ from typer.testing import CliRunner
 import viewpass as vp
 from viewpass.cli.app import app
 from viewpass.evaluate import nmi
-from viewpass.paper import published, work
+from viewpass.paper import measurements as work
+from viewpass.paper import published
 from viewpass.paper.cells import Cell, Plan
 from viewpass.paper.figures import fig1
 from viewpass.paper.page import CANNOT, CONFIRMED, NOT, Claim, Section, hypertext, markdown

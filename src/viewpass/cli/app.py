@@ -227,8 +227,8 @@ def fit(
         raise SettingError(f"--engine {engine}: choose local or dask.")
     if engine == "local" and (scheduler is not None or workers is not None):
         raise SettingError("--scheduler and --workers need --engine dask.")
+    from viewpass.cli.arguments import open_data, parsed_number, parsed_scale, parsed_weights
     from viewpass.cli.fit import run
-    from viewpass.cli.given import open_data, parsed_number, parsed_scale, parsed_weights
     from viewpass.cluster.opimc import OPIMC
 
     estimator = OPIMC(
@@ -284,7 +284,7 @@ def predict(
     row. It appears when all rows are labelled. For the data the model was fitted
     to, these are the labels under the final centres.
     """
-    from viewpass.cli.given import open_data
+    from viewpass.cli.arguments import open_data
     from viewpass.cli.predict import run
 
     source = open_data(data, views or [], id)
@@ -337,7 +337,7 @@ def update(
     until then, and if anything fails, MODEL does not change. Rows that are read
     twice count twice.
     """
-    from viewpass.cli.given import open_data
+    from viewpass.cli.arguments import open_data
     from viewpass.cli.update import run
 
     source = open_data(data, views or [], id)

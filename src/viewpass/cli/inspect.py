@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import typer
 
-from viewpass.cli.given import open_data
+from viewpass.cli.arguments import open_data
 from viewpass.cluster.persistence import load
 from viewpass.errors import FileError
 from viewpass.sources.source import Source

@@ -14,7 +14,7 @@ from viewpass.errors import FileError
 from viewpass.kernels.grid import Array
 from viewpass.store.container import body, frame
 from viewpass.store.container.fields import Fields
-from viewpass.store.container.plain import from_plain, to_plain
+from viewpass.store.container.values import from_plain, to_plain
 from viewpass.version import __version__
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ FORMAT = 1  # of the files; raise it when what is measured changes
 
 @dataclass(frozen=True)
 class Cell:
-    """One measurement: a function of `work` and its settings."""
+    """One measurement: a function of measurements.py and its settings."""
 
     kind: str
     settings: tuple[tuple[str, Any], ...]
@@ -144,8 +144,8 @@ class Plan:
 
 def do(cell: Cell, folder: str | None, n_threads: int) -> Result:
     """Measure a cell; `took` has its seconds of wall clock and of processor time."""
-    from viewpass.paper import work
+    from viewpass.paper import measurements
 
-    watch = work.Watch()
-    result = work.KINDS[cell.kind](**dict(cell.settings), folder=folder, n_threads=n_threads)
+    watch = measurements.Watch()
+    result = measurements.KINDS[cell.kind](**dict(cell.settings), folder=folder, n_threads=n_threads)
     return {**result, "took": dict(zip(("seconds", "processor"), watch.read(), strict=True))}

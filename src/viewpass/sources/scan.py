@@ -77,7 +77,7 @@ def scan(
     if isinstance(data, Mapping):
         return mapped(data, views, id)
     _check_arrow()
-    from viewpass.sources.arrow.source import ArrowSource
+    from viewpass.sources.arrow.chunks import ArrowSource
     from viewpass.sources.arrow.streams import MemoryReader, arrow_stream, lazy_frame
 
     if is_frame(data) or hasattr(data, "__arrow_c_array__"):  # a table, a frame, one batch
@@ -116,10 +116,10 @@ def _files(paths: Any, views: Any, id: str | None, storage_options: Mapping[str,
     if first in ("npy", "npz"):
         return mapped_files([file.path for file in files], views, id)
     _check_arrow()
+    from viewpass.sources.arrow.chunks import ArrowSource
     from viewpass.sources.arrow.csv import Csv
     from viewpass.sources.arrow.ipc import Ipc
     from viewpass.sources.arrow.parquet import Parquet
-    from viewpass.sources.arrow.source import ArrowSource
     from viewpass.sources.arrow.tables import Format, TableReader
 
     formats: dict[str, Format] = {"parquet": Parquet(), "ipc": Ipc(), "csv": Csv(id)}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from viewpass.evaluate.data.digit import load_digit
-from viewpass.evaluate.data.made import SHAPES, Shape, make_like
 from viewpass.evaluate.data.reuters import load_reuters
+from viewpass.evaluate.data.synthetic import SHAPES, Shape, make_like
 from viewpass.evaluate.data.webkb import load_webkb
 from viewpass.evaluate.data.youtube import load_youtube
 

@@ -19,7 +19,7 @@ from viewpass.errors import FileError
 from viewpass.kernels.grid import GRID, MOST_ROWS, Array, Floats, Integers
 from viewpass.kernels.links import NEIGHBOURS, UNIT
 from viewpass.store.container.fields import Fields
-from viewpass.store.container.plain import from_plain, to_plain
+from viewpass.store.container.values import from_plain, to_plain
 from viewpass.views.chunk import Schema
 from viewpass.views.scaling import LEARNT, Scale, Scaling
 

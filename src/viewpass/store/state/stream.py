@@ -13,7 +13,7 @@ from viewpass.core.stream import Stream
 from viewpass.kernels.grid import Array
 from viewpass.store.container.fields import Fields
 from viewpass.store.container.generators import generator_from, generator_state
-from viewpass.store.container.plain import from_plain, to_plain
+from viewpass.store.container.values import from_plain, to_plain
 from viewpass.store.state.model import (
     CONSENSUS,
     pack_model,
