@@ -441,7 +441,7 @@ def test_a_polars_frame_has_no_index():
 def test_frames_without_rows_and_masks_for_frames():
     with pytest.raises(vp.DataError, match="no rows"):
         small().fit(vp.frames({"a": _ok[:0]}, id="id"))
-    with pytest.raises(vp.DataError, match="observed= goes with arrays"):
+    with pytest.raises(vp.DataError, match="observed= is for arrays"):
         small().fit(vp.frames({"a": _ok}, id="id"), observed=np.ones((N, 1), dtype=bool))
 
 

@@ -12,7 +12,7 @@ from viewpass.baselines.algorithms.projection import project_consensus
 from viewpass.baselines.algorithms.rows import FilledView, without_negatives
 from viewpass.baselines.base import FactorClusterer
 from viewpass.baselines.files import pack_offline, unpack_offline
-from viewpass.cluster.base import narrated, whole
+from viewpass.cluster.base import logging_progress, whole
 from viewpass.kernels.grid import Array, Floats, Integers
 from viewpass.kernels.threads import single_threaded_blas
 from viewpass.store.container.fields import Fields
@@ -46,7 +46,7 @@ class OfflineFactorClusterer(FactorClusterer):
         self._check_enough(len(kept))
         rng = as_generator(self.random_state)
         seed = int(rng.integers(2**31))
-        with narrated(self.verbose), single_threaded_blas():
+        with logging_progress(self.verbose), single_threaded_blas():
             prepared = self._prepare(rows, kept)
             bases, agreed, curve = self._factorise(prepared.there(), rng, seed)
         fresh._learnt = OfflineFactors(

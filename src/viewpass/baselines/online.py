@@ -12,7 +12,7 @@ from viewpass.baselines.algorithms.rows import FilledView, RunningMean
 from viewpass.baselines.algorithms.stream import FactorStream
 from viewpass.baselines.base import FactorClusterer
 from viewpass.baselines.files import pack_factor_stream, unpack_factor_stream
-from viewpass.cluster.base import narrated, whole
+from viewpass.cluster.base import logging_progress, whole
 from viewpass.cluster.validation import check_whole
 from viewpass.errors import DataError, FileError
 from viewpass.kernels.grid import Array
@@ -94,10 +94,10 @@ class OnlineFactorClusterer(FactorClusterer):
         self._end_fit(fresh, source)
 
     def _passes(self, source: Source) -> Iterator[Self]:
-        with narrated(self.verbose):
+        with logging_progress(self.verbose):
             stream = self._new_stream(source)
         for number in range(self.n_passes):
-            with narrated(self.verbose):
+            with logging_progress(self.verbose):
                 if number:
                     stream.begin_pass()
                 for chunk in source.chunks(self.chunk_size):

@@ -1,4 +1,4 @@
-"""What an estimator with anchors shows of them, the labels that follow, and another number of clusters."""
+"""Base of estimators whose clusters may be formed by anchors: anchors, labels, `cut`."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class AnchoredClusterer(ViewClusterer):
     def cut(self, n_clusters: int | str) -> Self:
         """The same model cut into another number of clusters, or "auto"; no data is needed.
 
-        Anchors are cut anew (`consensus_` says how); without anchors the clusters themselves are
-        merged, by the price in the objective. `stream_labels_` of the rows it was fitted to are
+        Anchors are cut again (`consensus_` says how); without anchors the clusters themselves are
+        merged, by what that costs the objective. `stream_labels_` of the rows it was fitted to are
         there as well; for `labels_` use `predict`.
 
         Returns
@@ -116,9 +116,9 @@ class AnchoredClusterer(ViewClusterer):
     # ---- labels
 
     def _take_centres_of_rows(self, centres: Labels, *, by_chunk: bool = False) -> None:
-        """Labels follow from the rows' centres; where these are anchors, when they are asked for.
+        """Set labels from the centres that rows were assigned to; those of anchors are computed on access.
 
-        `by_chunk`: nobody will look back at the rows, so these are their `labels_` too.
+        `by_chunk`: rows are not read again, so these are their `labels_` as well.
         """
         self._by_chunk = by_chunk
         if self._fitted_model().consensus != "plain":

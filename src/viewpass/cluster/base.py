@@ -154,8 +154,8 @@ class ViewReader(
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file that `vp.load` reads: whole or not at all, and never executable.
 
-        It holds the centres (or bases), the sums, the settings and the state of the random numbers, so
-        that `predict` gives the same labels and `partial_fit` goes on to the same bits. It does not hold
+        It holds the centres (or bases), the sums, the settings and the state of the random generator, so
+        that `predict` gives the same labels and `partial_fit` continues with the same bits. It does not hold
         the labels of the rows it was fitted to, nor `n_threads`. (`OMVC` and `ONMF` keep the coefficients
         of the rows read, which their k-means needs, and so their labels.)
         """
@@ -168,7 +168,7 @@ class ViewReader(
 
 
 class ViewClusterer(ViewReader):
-    """Base of the estimators with centres; a subclass fits and says what it has learnt (`_fitted_model`)."""
+    """Base of the estimators with centres; a subclass fits and gives its model (`_fitted_model`)."""
 
     alpha: float
     scale: Any
@@ -269,7 +269,7 @@ class ViewClusterer(ViewReader):
 
     @property
     def view_weights_(self) -> dict[str, float]:
-        """What each view's squared distances count for; the largest is 1."""
+        """Factor of each view's squared distances; the largest is 1."""
         model = self._fitted_model()
         return dict(zip(model.schema.names, model.view_weights, strict=True))
 
@@ -280,7 +280,7 @@ class ViewClusterer(ViewReader):
 
     @property
     def statistics_(self) -> Statistics:
-        """The sums and counts themselves (a copy); of rows of length sqrt(w) where views are weighed."""
+        """The sums and counts themselves (a copy); of rows of length sqrt(w) where views have weights."""
         return self._fitted_model().clusters.copy()
 
     @property
@@ -349,8 +349,8 @@ def whole(source: Source) -> Chunk:
 
 
 @contextmanager
-def narrated(verbose: int) -> Iterator[None]:
-    """Let progress be seen for the time of a fit when `verbose` asks for it."""
+def logging_progress(verbose: int) -> Iterator[None]:
+    """Show the progress of a fit on standard error if `verbose` is set."""
     if not verbose or logger.hasHandlers():
         yield
         return

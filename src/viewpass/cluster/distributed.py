@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from viewpass.cluster.base import narrated
+from viewpass.cluster.base import logging_progress
 from viewpass.cluster.opimc import OPIMC
 from viewpass.cluster.runs.run import Run, RunOptions
 from viewpass.core.stream import Stream
@@ -115,7 +115,7 @@ def fit(
     check_passes(source, model.n_passes)
     stream, rows = fresh._learnt, rows_of(source)
     _check_plan(stream)
-    with narrated(model.verbose), pool_of(client, n_workers, rows) as pool:
+    with logging_progress(model.verbose), pool_of(client, n_workers, rows) as pool:
         sink = MemorySink(rows.n_rows)
         width = n_workers or width_of(pool)
         steps = DaskSteps(pool, rows, source.schema, stream, sink, model.chunk_size, width, model.n_passes)
@@ -329,7 +329,10 @@ def _fit_into(
             raise SettingError(f"out={str(path)!r}: the run is finished already. vp.load reads its model.")
         if folder.begun:
             run.resume()
-        with narrated(model.verbose), pool_of(client, n_workers or run.width or None, run.rows) as pool:
+        with (
+            logging_progress(model.verbose),
+            pool_of(client, n_workers or run.width or None, run.rows) as pool,
+        ):
             run.use(pool, n_workers)
             run.go(RunOptions(every))
     finally:

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from viewpass.cluster.base import ViewClusterer, narrated, whole
+from viewpass.cluster.base import ViewClusterer, logging_progress, whole
 from viewpass.cluster.validation import check_whole, checked_init, checked_scale, checked_weights
 from viewpass.core.initialise import initialise_clusters
 from viewpass.core.model import Model
@@ -136,7 +136,7 @@ class IMC(ViewClusterer):
         n_seen = int((rows.n_seen > 0).sum())
         if n_seen < self.n_clusters:
             raise DataError(too_few(n_seen, self.n_clusters))
-        with narrated(self.verbose):
+        with logging_progress(self.verbose):
             best, fresh.objectives_ = fresh._best_start(rows)
             if isinstance(self.view_weights, str):
                 weights = learnt_weights(best.total, self.alpha)

@@ -1,4 +1,4 @@
-"""What people hand to an estimator, turned into a source: views, frames, or one 2-D array cut into blocks."""
+"""The inputs of estimators as sources: lists of views, frames, or one 2-D array cut into views."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def views_source(X: Any, observed: Any, names: tuple[str, ...] | None) -> Source
     """A source of several views; `names` are those of a fitted model, whose order it takes."""
     if isinstance(X, Source):
         if observed is not None:
-            raise DataError("observed= goes with arrays; this source knows what is missing.")
+            raise DataError("observed= is for arrays: this source knows which views are missing.")
         source: Source = X
     elif isinstance(X, Bundle):
         source = ArraySource(X.views, X.observed if observed is None else observed)

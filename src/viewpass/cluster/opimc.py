@@ -8,7 +8,7 @@ from typing import Any, Self
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from viewpass.cluster.anchored import LABELS, AnchoredClusterer
-from viewpass.cluster.base import narrated
+from viewpass.cluster.base import logging_progress
 from viewpass.cluster.validation import check_whole, plan_of
 from viewpass.core.stream import Stream
 from viewpass.engine.run import Callback, LocalSteps, check_passes, run_to_end, too_few
@@ -293,7 +293,7 @@ class OPIMC(AnchoredClusterer):
         fresh, source = self._prepare(X, observed)
         check_passes(source, self.n_passes)
         stream, sink = fresh._learnt, LabelArray(source.n_rows, keep_ids=source.row_ids is None)
-        with narrated(self.verbose):
+        with logging_progress(self.verbose):
             steps = LocalSteps(stream, source, sink, self.chunk_size)
             run_to_end(steps, sink, self.n_passes, n_rows=source.n_rows, callback=callback)
             fresh._take_centres_of_rows(sink.labels(stream.n_rows))

@@ -1,4 +1,4 @@
-"""Estimators to files and back: `model.save(path)` and `vp.load(path)`."""
+"""Model files of estimators: `model.save(path)` and `vp.load(path)`."""
 
 from __future__ import annotations
 
@@ -109,8 +109,10 @@ def unpack(meta: dict[str, Any], arrays: dict[str, Array], path: Path) -> Any:
         stored = Fields(meta, arrays)
         return _unpacked(stored)
     except (FileError, RecursionError, MemoryError) as problem:
-        told = "" if library == __version__ else f" Written by viewpass {library}, this is {__version__}."
-        raise FileError(f"{path} is damaged: {problem}{told}") from problem
+        version_note = (
+            "" if library == __version__ else f" Written by viewpass {library}, this is {__version__}."
+        )
+        raise FileError(f"{path} is damaged: {problem}{version_note}") from problem
 
 
 def _unpacked(stored: Fields) -> ViewReader:

@@ -1,4 +1,4 @@
-"""What a label file says of rows."""
+"""The rows of a label file: cluster, distance, margin and number of observed views."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from viewpass.views.chunk import Chunk
 
 
 def label_rows(decided: Assigned, workspace: Workspace) -> Array:
-    """Rows by their nearest centre, as the stream decided them."""
+    """Rows with their nearest centre, as the stream assigned them."""
     rows = decided.rows.measure(workspace.n_threads)
     distance, margin = backend(rows.reference).own_distances(
         rows.handle, decided.centres.suited(rows), decided.labels, workspace.n_threads
@@ -23,11 +23,11 @@ def label_rows(decided: Assigned, workspace: Workspace) -> Array:
 
 
 def cluster_rows(chunk: Chunk, model: Model, workspace: Workspace) -> Array:
-    """Rows by their cluster under a model.
+    """Rows with their cluster under a model.
 
-    Where clusters are made of anchors, the distance is that to the nearest anchor of the row's own
-    cluster, and the margin what is missing to the nearest anchor of any other. It is negative where
-    a row's neighbours outvote its nearest anchor.
+    Where anchors form clusters, the distance is that to the nearest anchor of the row's own cluster, and
+    the margin is the difference to the nearest anchor of any other. It is negative where the row's nearest
+    anchor belongs to another cluster than most of its neighbours.
     """
     cut = model.cut
     if cut is None:

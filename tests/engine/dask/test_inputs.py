@@ -110,7 +110,7 @@ def test_labels_of_predict_in_parts(client, files, local, tmp_path):
 
 def test_what_is_refused(client, files, local, tmp_path):
     model = ours()
-    with pytest.raises(vp.DataError, match="one array a view"):
+    with pytest.raises(vp.DataError, match="one array per view"):
         vp.dask.fit(model, da.zeros((10, 2)), client=client)
     unknown = da.from_array(VIEWS[0])
     with pytest.raises(vp.DataError, match="compute_chunk_sizes"):

@@ -1,4 +1,4 @@
-"""Dask's own collections as rows: arrays, one a view, and frames with columns of lists."""
+"""Dask collections as sources: arrays, one per view, and data frames with columns of lists."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Piece = tuple[Any, int, int]  # a delayed part of the data, and which of its row
 
 
 def is_array(x: Any) -> bool:
-    """Whether something is a Dask array; nothing is imported to find out."""
+    """Whether something is a Dask array; imports nothing."""
     return type(x).__module__.startswith("dask.array")
 
 
@@ -34,7 +34,7 @@ def is_frame(x: Any) -> bool:
 
 
 def source_of(data: Any, observed: Any, views: Any, id: str | None) -> Any:
-    """A source of Dask's collections; other data is left to others."""
+    """A source for Dask collections; other data is returned unchanged."""
     if is_frame(data):
         return FrameSource(data, views, id)
     parts = data.values() if isinstance(data, Mapping) else data
@@ -42,12 +42,12 @@ def source_of(data: Any, observed: Any, views: Any, id: str | None) -> Any:
     if several and any(is_array(x) for x in parts):
         return ArraysSource(data, observed)
     if is_array(data):
-        raise DataError("a single Dask array was given: pass a list or dict with one array a view.")
+        raise DataError("a single Dask array was given: pass a list or dict with one array per view.")
     return data
 
 
 class CollectionSource(Source):
-    """Rows in parts of known length, which Dask makes when they are needed.
+    """Rows in parts of known length, which Dask computes when they are needed.
 
     A subclass says how parts become a chunk (`_recipe`).
     """
@@ -58,19 +58,19 @@ class CollectionSource(Source):
 
     @abstractmethod
     def _recipe(self, start: int, stop: int) -> tuple[Callable[..., Chunk], list[Any]]:
-        """A function that makes these rows into a chunk, and its arguments, delayed where they are parts."""
+        """A function that makes a chunk of these rows, and its arguments; parts of the data are delayed."""
 
     def block(
         self, pool: WorkerPool, start: int, size: int, worker: str | None, n_threads: int = 1
     ) -> Future[Any]:
-        """Have the rows at a worker; Dask moves what it must between workers."""
+        """Bring the rows to a worker; Dask moves parts between workers as needed."""
         stop = min(start + size, self.n_rows)
         build, given = self._recipe(start, stop)
         made = dask.delayed(_as_block, pure=True)(start, build, *given)
         return pool.compute(made, worker=worker, rows=(start, stop))
 
     def chunks(self, size: int, start: int = 0) -> Iterator[Chunk]:
-        """Read the rows here, chunk by chunk."""
+        """Read the rows in this process, chunk by chunk."""
         for first, stop in spans(self.n_rows, size, start):
             build, given = self._recipe(first, stop)
             yield dask.delayed(build, pure=True)(*given).compute()
@@ -81,7 +81,7 @@ def _as_block(start: int, build: Callable[..., Chunk], *given: Any) -> Block:
 
 
 class ArraysSource(CollectionSource):
-    """One Dask array a view, of dense blocks or of sparse ones; row i of every view is item i."""
+    """One Dask array per view, with dense or sparse blocks; row i of every view is item i."""
 
     def __init__(self, views: Any, observed: Any = None) -> None:
         names = unique_names(views) if isinstance(views, Mapping) else default_names(len(views))
@@ -112,7 +112,7 @@ class ArraysSource(CollectionSource):
         return _chunk_of_arrays, [start, self.schema.names, views, observed]
 
     def arranged(self, names: tuple[str, ...]) -> ArraysSource:
-        """The same rows with the views in this order; views that are lacking are absent."""
+        """The same rows with the views in this order; views that are not there are absent."""
         if not self._named:
             if len(names) != len(self._arrays):
                 raise DataError(f"{len(self._arrays)} views were given, the model has {len(names)}.")
@@ -126,7 +126,7 @@ class ArraysSource(CollectionSource):
         return ArraysSource({name: mine.get(name) for name in names}, observed)
 
     def identity(self) -> dict[str, Any]:
-        """Shapes and the names Dask gives arrays by how they are made."""
+        """Shapes, and the names Dask derives from how the arrays are computed."""
         views = {
             name: None if x is None else [x.shape[1], str(x.dtype), str(x.name)]
             for name, x in zip(self.schema.names, self._arrays, strict=True)
@@ -135,7 +135,7 @@ class ArraysSource(CollectionSource):
 
 
 class FrameSource(CollectionSource):
-    """A Dask DataFrame, whose columns are read as `vp.scan` reads those of a frame."""
+    """A Dask DataFrame; its columns are read as `vp.scan` reads those of a frame."""
 
     def __init__(self, frame: Any, views: Any = None, id: str | None = None) -> None:
         self._frame, self._views, self._id = frame, views, id
@@ -180,7 +180,7 @@ class FrameSource(CollectionSource):
         return made
 
     def identity(self) -> dict[str, Any]:
-        """The length and the name Dask gives it by how it is made."""
+        """The length, and the name Dask derives from how it is computed."""
         return {"kind": "Dask frame", "rows": self.n_rows, "name": str(self._frame._name)}
 
 
@@ -238,7 +238,7 @@ def _columns_of(frame: Any) -> Any:
 
 
 def _names(views: Any) -> set[str]:
-    """Columns that are named as views outright."""
+    """Columns that are named as views."""
     given = views.values() if isinstance(views, Mapping) else views or ()
     return {column for column in ([given] if isinstance(given, str) else given) if isinstance(column, str)}
 

@@ -9,13 +9,13 @@ from viewpass.core.model import Model
 from viewpass.engine.dask.rows import Rows
 from viewpass.engine.dask.worker_pool import WorkerPool
 
-AHEAD = 2  # blocks asked of each worker at a time
+BLOCKS_AHEAD = 2  # per worker
 
 
 def label_blocks(
     pool: WorkerPool, rows: Rows, model: Model, size: int, task: Callable[..., Any], order: Any
 ) -> Iterator[tuple[int, Any]]:
-    """Have `task` done for every block; gives its first row and what the task gave, in order."""
+    """Run a task for every block; gives its first row and its result, in order."""
     held = pool.store(model)
     waiting: list[tuple[int, Any]] = []
     for start in range(0, rows.n_rows, size):
@@ -24,7 +24,7 @@ def label_blocks(
         block = rows.block(pool, start, size, worker)
         about = (start, min(start + size, rows.n_rows))
         waiting.append((start, pool.submit(task, block, order, held, worker=worker, rows=about)))
-        if len(waiting) >= AHEAD * len(workers):
+        if len(waiting) >= BLOCKS_AHEAD * len(workers):
             yield _next(pool, waiting)
     while waiting:
         yield _next(pool, waiting)

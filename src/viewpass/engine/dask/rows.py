@@ -1,4 +1,4 @@
-"""Data cut into blocks of rows for workers: at multiples of the chunk size from row 0, wherever files end."""
+"""Blocks of rows for workers: cut at multiples of the chunk size from row 0, wherever files end."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from viewpass.engine.dask.worker_pool import WorkerPool
 from viewpass.errors import DataError
 from viewpass.sources.source import Source
 
-READING = -10  # the priority of reading ahead: whoever waits for an answer comes first
+READ_PRIORITY = -10  # of reading ahead: tasks whose result is waited for come first
 
 
 class Rows(Protocol):
-    """Rows that workers can be asked to have at hand."""
+    """Rows that can be brought to workers, block by block."""
 
     n_rows: int
 
     def block(
         self, pool: WorkerPool, start: int, size: int, worker: str | None, n_threads: int = 1
     ) -> Future[Any]:
-        """Have the rows from `start` on at a worker, which may use so many threads to read them."""
+        """Bring the rows from `start` on to a worker, which may read with this many threads."""
 
     def place(self, start: int, stop: int) -> str:
         """Name rows for an error message."""
 
 
 class FileRows:
-    """Files that every worker reads by itself: no row passes through the driver."""
+    """Files that the workers read: no row passes through the driver."""
 
     def __init__(self, source: Source) -> None:
         if source.n_rows is None:
             raise DataError(
-                "the number of rows of these files shows only in reading, but workers must know it to share "
-                "them. Give Parquet or Arrow IPC files."
+                "the number of rows of these files is not known before reading, but is needed to divide them "
+                "among workers. Give Parquet or Arrow IPC files."
             )
         self.n_rows = source.n_rows
         self._source = source
@@ -45,14 +45,14 @@ class FileRows:
     def block(
         self, pool: WorkerPool, start: int, size: int, worker: str | None, n_threads: int = 1
     ) -> Future[Any]:
-        """Have a worker read its rows."""
+        """Let a worker read the rows."""
         if self._held is None:
             self._held = pool.store(self._source)
         return pool.submit(
             *(tasks.open_block, self._held, start, size, n_threads),
             worker=worker,
             rows=(start, min(start + size, self.n_rows)),
-            priority=READING,
+            priority=READ_PRIORITY,
             retries=1,
         )
 
@@ -61,13 +61,13 @@ class FileRows:
         return self._source.place(start, stop)
 
 
-class HereRows:
-    """Rows in the driver's memory, which are sent to the workers."""
+class MemoryRows:
+    """Rows in the driver's memory, sent to the workers."""
 
     def __init__(self, source: Source) -> None:
         if source.n_rows is None:
             raise DataError(
-                "a stream cannot be shared among workers: its rows come once, in order. Give files, Dask "
+                "a stream cannot be divided among workers: its rows come once, in order. Give files, Dask "
                 "arrays, or arrays."
             )
         self.n_rows = source.n_rows
@@ -82,7 +82,7 @@ class HereRows:
             *(tasks.take_block, start, chunk),
             worker=worker,
             rows=(start, start + chunk.n_rows),
-            priority=READING,
+            priority=READ_PRIORITY,
         )
 
     def place(self, start: int, stop: int) -> str:
@@ -91,7 +91,7 @@ class HereRows:
 
 
 def rows_of(source: Source) -> Rows:
-    """How workers get at the rows of a source."""
+    """The rows of a source, as workers can read them."""
     if isinstance(source, CollectionSource):
         return source
-    return FileRows(source) if source.portable else HereRows(source)
+    return FileRows(source) if source.portable else MemoryRows(source)

@@ -250,8 +250,8 @@ def locked(block: Block) -> Iterator[Shard]:
     except (ViewpassError, MemoryError):
         raise
     except Exception as problem:
-        told = " ".join(str(problem).split())
-        raise DataError(f"{block.place()}: {type(problem).__name__}: {told}") from problem
+        reason = " ".join(str(problem).split())
+        raise DataError(f"{block.place()}: {type(problem).__name__}: {reason}") from problem
 
 
 def _report(block: Block, compute: Callable[[Shard], Tally], schema: Schema | None = None) -> Report:

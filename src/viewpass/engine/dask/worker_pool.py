@@ -22,16 +22,16 @@ from viewpass.errors import EngineError
 from viewpass.kernels.threads import available_threads
 
 SETTINGS = {
-    # A worker that died is started again, on a busy machine later than a cluster waits by itself.
+    # A worker that died is restarted, which on a busy machine takes longer than Dask waits by default.
     "distributed.deploy.lost-worker-timeout": "10 minutes",
-    # Memory is worked in as locally: Dask would have all of it given back at once, to be asked for again.
+    # Keep freed memory as in a local run: by default Dask makes malloc return it at once.
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
 }
 
 
 @contextmanager
 def local_client(n_workers: int | None = None) -> Iterator[Client]:
-    """Workers of one thread each, on loopback; nothing of them is left afterwards."""
+    """A client of a cluster on this machine: one-thread workers on loopback, removed afterwards."""
     with (
         tempfile.TemporaryDirectory(prefix="viewpass-dask-") as folder,
         dask.config.set({"temporary-directory": folder, **SETTINGS}),
@@ -43,36 +43,36 @@ def local_client(n_workers: int | None = None) -> Iterator[Client]:
             dashboard_address="127.0.0.1:0",
             worker_dashboard_address=None,
             local_directory=folder,
-            preload=["viewpass.engine.dask.tasks"],  # what takes long to import, before there is work
+            preload=["viewpass.engine.dask.tasks"],  # slow imports, before there are tasks
         ) as cluster,
         Client(cluster, direct_to_workers=True) as client,
     ):
         yield client
 
 
-FAN_IN = 8  # reports that are added up at a time: the driver takes in no more than these
-CHANCES = 3  # given to work whose workers died, beyond those the scheduler gives
-LOST_SECONDS = 120.0  # without any worker, until it is given up
-LOOK_SECONDS = 5.0  # between looks whether there still is a worker
+FAN_IN = 8  # reports added up at a time: the driver receives no more than these
+RETRIES = 3  # of tasks whose workers died, beyond those of the scheduler
+LOST_SECONDS = 120.0  # without any worker, after which a run fails
+POLL_SECONDS = 5.0  # between checks whether there still is a worker
 LARGE = {"distributed.admin.large-graph-warning-threshold": "100 GB"}  # centres are part of the graph
 
 
 class WorkerPool:
-    """A client, and names for its tasks that no other run has."""
+    """Submits tasks to the workers of a client, under names that are unique to a run."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
         self._run = uuid.uuid4().hex[:12]
         self._number = 0
-        self._asked: WeakSet[Future[Any]] = WeakSet()
+        self._submitted: WeakSet[Future[Any]] = WeakSet()
         self.place: Callable[[int, int], str] = lambda start, stop: f"rows {start} to {stop - 1}"
 
     def workers(self) -> list[str]:
-        """Addresses of the workers there are now."""
+        """Addresses of the current workers."""
         return sorted(self.client.nthreads())
 
     def beside(self, worker: str) -> dict[str, int]:
-        """All workers on the machine of one, it among them, and their threads."""
+        """The workers on the machine of one of them, itself included, and their threads."""
         host = get_address_host(worker)
         threads = self.client.nthreads()
         return {one: number for one, number in threads.items() if get_address_host(one) == host}
@@ -86,7 +86,7 @@ class WorkerPool:
         priority: int = 0,
         retries: int = 0,
     ) -> Future[Any]:
-        """Have a task done, by that worker for as long as it lives; `rows` are those it is about."""
+        """Submit a task, to that worker as long as it lives; `rows` are those it concerns."""
         key = self._key(function.__name__, rows)
         with dask.config.set(LARGE):
             future = self.client.submit(
@@ -99,7 +99,7 @@ class WorkerPool:
                 retries=retries,
                 pure=False,
             )
-        self._asked.add(future)
+        self._submitted.add(future)
         return future
 
     def submit_each(
@@ -109,9 +109,9 @@ class WorkerPool:
         workers: Sequence[str | None],
         rows: Sequence[tuple[int, int]],
     ) -> list[Future[Any]]:
-        """Have a task done for each of several arguments, by those workers for as long as they live.
+        """Submit a task for each of several arguments, to those workers as long as they live.
 
-        They go out as one message: a client sends no second one for a hundredth of a second.
+        They are sent as one message: a client waits a hundredth of a second before it sends a second one.
         """
         layers, keys = {}, []
         for given, worker, about in zip(asked, workers, rows, strict=True):
@@ -124,16 +124,16 @@ class WorkerPool:
         graph = HighLevelGraph(layers, {key: set() for key in keys})
         with dask.config.set(LARGE):
             found: list[Future[Any]] = self.client.get(graph, keys, sync=False, fifo_timeout=0)
-        self._asked.update(found)
+        self._submitted.update(found)
         return found
 
     def drop(self) -> None:
-        """Nothing that was asked for is wanted any more: rows that kill workers would go on killing them."""
-        with suppress(Exception):  # what made the fit fail is to be told, not this
-            self.client.cancel(list(self._asked), force=True)
+        """Cancel all tasks: rows that kill workers would go on killing them."""
+        with suppress(Exception):  # the error that ended the run matters, not this one
+            self.client.cancel(list(self._submitted), force=True)
 
     def compute(self, made: Any, *, worker: str | None, rows: tuple[int, int]) -> Future[Any]:
-        """Have a delayed value made, by that worker for as long as it lives."""
+        """Compute a delayed value, on that worker as long as it lives."""
         name = self._key("block", rows)
         with dask.config.set(LARGE):
             future = self.client.compute(
@@ -142,7 +142,7 @@ class WorkerPool:
                 allow_other_workers=worker is not None,
                 optimize_graph=False,
             )
-        self._asked.add(future)
+        self._submitted.add(future)
         return future
 
     def _key(self, what: str, rows: tuple[int, int] | None) -> str:
@@ -155,7 +155,7 @@ class WorkerPool:
         return self.submit(tasks.store, value)
 
     def total(self, reports: Sequence[Future[Any]]) -> tasks.Report:
-        """Reports added up: by workers where there are many, so that the driver takes in few."""
+        """Add up reports: on workers where there are many, so that the driver receives few."""
         level = list(reports)
         while len(level) > FAN_IN:
             level = [
@@ -165,12 +165,14 @@ class WorkerPool:
         return tasks.combine(self.gather(level))
 
     def gather(self, futures: Iterable[Future[Any]], beside: Sequence[Future[Any]] = ()) -> list[Any]:
-        """Wait for results; one clear error if they cannot be had (`beside`: what else may be to blame)."""
+        """Wait for results; one clear error if there are none (`beside`: tasks that may be the cause)."""
         waiting = list(futures)
-        chances = CHANCES
+        retries_left = RETRIES
         while True:
             self.wait(waiting)
-            if any(future.status in ("pending", "lost") for future in waiting):  # being made anew elsewhere
+            if any(
+                future.status in ("pending", "lost") for future in waiting
+            ):  # being computed again elsewhere
                 time.sleep(0.05)
                 continue
             failed = [future for future in waiting if future.status != "finished"]
@@ -178,25 +180,25 @@ class WorkerPool:
                 try:
                     found: list[Any] = self.client.gather(waiting)
                     return found
-                except (KilledWorker, OSError, TimeoutError):  # lost between the waiting and the fetching
-                    chances -= 1
-                    if chances < 0:
+                except (KilledWorker, OSError, TimeoutError):  # lost between waiting and fetching
+                    retries_left -= 1
+                    if retries_left < 0:
                         raise
                     continue
             problem = failed[0].exception() if failed[0].status == "error" else None
-            if isinstance(problem, KilledWorker) and chances:
-                chances -= 1
+            if isinstance(problem, KilledWorker) and retries_left:
+                retries_left -= 1
                 self.client.retry(failed)
                 time.sleep(0.1)
                 continue
             raise self._error([*failed, *beside], problem)
 
     def wait(self, futures: Sequence[Future[Any]]) -> None:
-        """Until all are finished or one has failed."""
+        """Wait until all are finished or one has failed."""
         lost: float | None = None
         while True:
             try:
-                wait(futures, timeout=LOOK_SECONDS)
+                wait(futures, timeout=POLL_SECONDS)
                 return
             except TimeoutError:
                 if self.workers():
@@ -205,12 +207,12 @@ class WorkerPool:
                 lost = lost or time.monotonic()
                 if time.monotonic() - lost > LOST_SECONDS:
                     raise EngineError(
-                        f"the cluster has had no worker for {LOST_SECONDS:.0f} s. Start workers and go on "
-                        "from the checkpoint, or begin again."
+                        f"the cluster has had no worker for {LOST_SECONDS:.0f} s. Start workers and resume "
+                        "from the checkpoint, or start over."
                     ) from None
 
     def _places(self, failed: Sequence[Future[Any]]) -> str:
-        """Rows whose workers died; which of those read side by side is to blame, nobody can tell."""
+        """The rows whose workers died; where several were being read, any of them may be the cause."""
         found = {}
         for future in failed:
             problem = future.exception() if future.status == "error" else None
@@ -230,7 +232,7 @@ class WorkerPool:
             )
         if problem is None:
             return EngineError(
-                f"the cluster has forgotten a task ({failed[0].key}, {failed[0].status}): the scheduler was "
-                "restarted or the client closed. Go on from the checkpoint, or begin again."
+                f"the cluster has lost a task ({failed[0].key}, {failed[0].status}): the scheduler was "
+                "restarted or the client closed. Resume from the checkpoint, or start over."
             )
         return problem
