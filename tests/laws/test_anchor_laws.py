@@ -286,7 +286,6 @@ def test_settings_that_another_would_override_are_refused():
         ({"init": "random", "warmup": 5000}, "warmup=5000 would have no effect"),
         ({"init": "random", "n_clusters": "auto"}, "n_clusters='auto' would have no effect"),
         ({"init": np.zeros(60, dtype=int), "n_init": 2}, "n_init=2 would have no effect"),
-        ({"views": [3, 2]}, "views= cuts a single 2-D array"),
     ]:
         with pytest.raises(vp.SettingError, match=said):
             vp.OPIMC(**settings).fit(views)

@@ -26,7 +26,7 @@ from viewpass.core.state.centres import Centres, objective
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.step.workspace import Workspace
 from viewpass.engine.run import check_passes, labels_of
-from viewpass.errors import DataError, SettingError
+from viewpass.errors import DataError
 from viewpass.kernels.grid import Array, Floats, Integers, Labels
 from viewpass.kernels.threads import available_threads
 from viewpass.sources.source import Source
@@ -87,8 +87,6 @@ class ViewReader(
         """Make a source of X; `reset` while fitting, otherwise X must fit the model."""
         names = None if reset else self.view_names_in_
         if is_views(X) or isinstance(X, Source):
-            if reset and self.views is not None:
-                raise SettingError("views= cuts a single 2-D array, but X has several views: leave it out.")
             source = views_source(X, observed, names)
             self._check_not_empty(source)
             if reset:
