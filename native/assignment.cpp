@@ -3,31 +3,30 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace viewpass {
-
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::size_t kKeptBytes = std::size_t(1) << 26;  // distances are kept between updates where they fit
-constexpr std::size_t kSmall = std::size_t(1) << 21;  // multiplications that one thread does sooner than two
-constexpr std::size_t kMostPairs = 16;                // clusters so few that they are compared one by one
-constexpr std::size_t kTogether = 16;                 // rows whose bounds are checked before any is compared
-constexpr std::size_t kSpanRows = 96;                 // of a task that reassigns rows, at least
+constexpr size_t kKeptBytes = size_t(1) << 26;  // distances are kept between updates where they fit
+constexpr size_t kSmall = size_t(1) << 21;      // multiplications that one thread does sooner than two
+constexpr size_t kMostPairs = 16;               // clusters so few that they are compared one by one
+constexpr size_t kTogether = 16;                // rows whose bounds are checked before any is compared
+constexpr size_t kSpanRows = 96;                // of a task that reassigns rows, at least
 
 }  // namespace
 
-void Assignment::begin(const Rows& rows, std::size_t n_clusters, Span<int32_t> labels, Team& team,
-                       bool again) {
+void Assignment::begin(const Rows& rows, size_t n_clusters, Span<int32_t> labels, Team& team, bool again) {
   rows_ = rows;
   labels_ = labels;
   n_clusters_ = n_clusters, n_padded_ = round_up(n_clusters, kVector);
-  const std::size_t n = rows.n_rows;
+  const size_t n = rows.n_rows;
   margins_.resize(n), slack_.assign(n, 0.0), before_.resize(n);
   as_of_.assign(n, 0), assigned_at_.assign(n, 0);
   kept_ = again && n * n_padded_ * sizeof(float) <= kKeptBytes;
   known_ = false;
-  if (kept_) distances_.room(n * n_padded_);
+  if (kept_) distances_.reserve(n * n_padded_);
   drift_.begin(rows.n_views(), n_clusters, kept_);
   set_team(team);
   for (AssignScratch& mine : scratch_) mine.n_compared = 0.0;
@@ -35,14 +34,14 @@ void Assignment::begin(const Rows& rows, std::size_t n_clusters, Span<int32_t> l
 
 void Assignment::set_team(Team& team) {
   team_ = &team;
-  std::size_t n_values = 0;
+  size_t n_values = 0;
   for (const View& view : rows_.views) n_values += row_bytes(view) / 4 + 1;
   alone_ = team.size() == 1 || rows_.n_rows * n_values * n_clusters_ <= kSmall;
   scratch_.resize(std::max(scratch_.size(), team.size()));
 }
 
 void Assignment::take_labels() {
-  for (std::size_t i = 0; i < rows_.n_rows; ++i) {
+  for (size_t i = 0; i < rows_.n_rows; ++i) {
     if (!rows_.has_any(i)) labels_[i] = -1;
     margins_[i] = labels_[i] < 0 ? kInfinity : -kInfinity;
   }
@@ -54,32 +53,45 @@ double Assignment::n_compared() const {
   return n;
 }
 
-void Assignment::assign_tile(std::size_t begin, std::size_t end, const Centres& centres,
-                             AssignScratch& mine) {
-  mine.which.clear();
-  for (std::size_t i = begin; i < end; ++i) mine.which.push_back(uint32_t(i));
-  assign_rows(mine.which, centres, mine);
+Kind Assignment::assign(const Centres& centres, const Then& then) {
+  errors_ = ErrorBounds(centres);
+  for (AssignScratch& mine : scratch_) mine.worst = Kind::present;
+  const size_t size = tile_rows(rows_);
+  for_tasks((rows_.n_rows + size - 1) / size, [&](size_t tile, size_t worker) {
+    const size_t begin = tile * size, end = std::min(begin + size, rows_.n_rows);
+    AssignScratch& mine = scratch_[worker];
+    if (!rows_.measured) mine.worst = std::max(mine.worst, rows_.measure(begin, end));
+    mine.which.resize(end - begin);
+    std::iota(mine.which.begin(), mine.which.end(), uint32_t(begin));
+    assign_rows(mine.which, centres, mine);
+    if (then) then(begin, end, worker);
+  });
+  rows_.measured = true;
+  known_ = kept_;
+  Kind worst = Kind::present;
+  for (const AssignScratch& mine : scratch_) worst = std::max(worst, mine.worst);
+  return worst;
 }
 
 /// One distance pass over rows, and their labels.
 void Assignment::assign_rows(Span<const uint32_t> which, const Centres& centres, AssignScratch& mine) {
-  float* lines = kept_ ? nullptr : mine.lines.room(which.size() * n_padded_).data();
-  mine.line_of.resize(which.size());
-  for (std::size_t r = 0; r < which.size(); ++r)
-    mine.line_of[r] = lines ? lines + r * n_padded_ : line(which[r]);
-  distance_pass(rows_, which, centres, mine.line_of, mine.pass);
+  std::vector<float*>& line_of = mine.pass.line_of;
+  if (!kept_) mine.pass.make_lines(which.size(), n_padded_);
+  line_of.resize(which.size());
+  for (size_t r = 0; kept_ && r < which.size(); ++r) line_of[r] = line(which[r]);
+  distance_pass(rows_, which, centres, line_of, mine.pass);
   const auto now = uint32_t(drift_.n_updates());
-  for (std::size_t r = 0; r < which.size(); ++r) {
+  for (size_t r = 0; r < which.size(); ++r) {
     const uint32_t i = which[r];
     slack_[i] = errors_.of_pass(rows_, i, centres);
     as_of_[i] = assigned_at_[i] = now;
-    choose(i, mine.line_of[r], centres, mine);
+    choose(i, line_of[r], centres, mine);
   }
   mine.n_compared += double(which.size());
 }
 
 /// Eq. 16: the nearest cluster of a row, given its distances; float64 decides where float32 cannot.
-void Assignment::choose(std::size_t i, const float* line, const Centres& centres, AssignScratch& mine) {
+void Assignment::choose(size_t i, const float* line, const Centres& centres, AssignScratch& mine) {
   if (!rows_.has_any(i)) {
     labels_[i] = -1;
     margins_[i] = kInfinity;
@@ -93,7 +105,7 @@ void Assignment::choose(std::size_t i, const float* line, const Centres& centres
     return;
   }
   mine.near.clear();
-  for (std::size_t k = 0; k < n_clusters_; ++k)
+  for (size_t k = 0; k < n_clusters_; ++k)
     if (!(double(line[k]) > double(found.nearest) + doubt)) mine.near.push_back(uint32_t(k));
   labels_[i] = int32_t(nearest_exactly(rows_, i, centres, mine.near, mine.found));
   margins_[i] = 0.0;
@@ -102,9 +114,9 @@ void Assignment::choose(std::size_t i, const float* line, const Centres& centres
 void Assignment::reassign(const Centres& centres) {
   errors_ = ErrorBounds(centres);
   for (AssignScratch& mine : scratch_) mine.moved.clear();
-  const std::size_t n = rows_.n_rows;
-  const std::size_t n_spans = alone_ ? 1 : std::min(4 * team_->size(), (n + kSpanRows - 1) / kSpanRows);
-  for_tasks(n_spans, [&](std::size_t span, std::size_t worker) {
+  const size_t n = rows_.n_rows;
+  const size_t n_spans = alone_ ? 1 : std::min(4 * team_->size(), (n + kSpanRows - 1) / kSpanRows);
+  for_tasks(n_spans, [&](size_t span, size_t worker) {
     reassign_span(n * span / n_spans, n * (span + 1) / n_spans, centres, scratch_[worker]);
   });
   known_ = kept_;  // every row has been assigned by distances at least once
@@ -113,8 +125,8 @@ void Assignment::reassign(const Centres& centres) {
     moved_.insert(moved_.end(), mine.moved.begin(), mine.moved.end());
   if (drift_.full()) {
     if (known_)
-      for_tasks(n_spans, [&](std::size_t span, std::size_t worker) {
-        for (std::size_t i = n * span / n_spans; i < n * (span + 1) / n_spans; ++i)
+      for_tasks(n_spans, [&](size_t span, size_t worker) {
+        for (size_t i = n * span / n_spans; i < n * (span + 1) / n_spans; ++i)
           if (labels_[i] >= 0) lower(i, scratch_[worker]);
       });
     drift_.forget();
@@ -127,13 +139,11 @@ void Assignment::note(uint32_t i, int32_t before, AssignScratch& mine) {
   mine.moved.push_back(i);
 }
 
-void Assignment::reassign_span(std::size_t begin, std::size_t end, const Centres& centres,
-                               AssignScratch& mine) {
+void Assignment::reassign_span(size_t begin, size_t end, const Centres& centres, AssignScratch& mine) {
   mine.doubtful.clear();
-  for (std::size_t first = begin; first < end;
-       first += kTogether) {  // rows come near while others are checked
+  for (size_t first = begin; first < end; first += kTogether) {  // rows come near while others are checked
     mine.which.clear();
-    for (std::size_t i = first; i < std::min(first + kTogether, end); ++i)
+    for (size_t i = first; i < std::min(first + kTogether, end); ++i)
       if (labels_[i] >= 0 && may_have_moved(i, mine)) {
         mine.which.push_back(uint32_t(i));
         if (known_) rows_.prefetch(i);
@@ -147,23 +157,23 @@ void Assignment::reassign_span(std::size_t begin, std::size_t end, const Centres
     }
   }
   const bool few_moved = pick_moved(centres, mine);
-  const std::size_t size = tile_rows(rows_);
-  for (std::size_t start = 0; start < mine.doubtful.size(); start += size) {
+  const size_t size = tile_rows(rows_);
+  for (size_t start = 0; start < mine.doubtful.size(); start += size) {
     const Span<const uint32_t> which =
         Span<const uint32_t>(mine.doubtful).part(start, std::min(size, mine.doubtful.size() - start));
     mine.labels_before.clear();
     for (uint32_t i : which) mine.labels_before.push_back(labels_[i]);
     few_moved ? compare_with_moved(which, centres, mine) : assign_rows(which, centres, mine);
-    for (std::size_t r = 0; r < which.size(); ++r) note(which[r], mine.labels_before[r], mine);
+    for (size_t r = 0; r < which.size(); ++r) note(which[r], mine.labels_before[r], mine);
   }
 }
 
 /// Whether the moves of centres can have used up a row's margin: by the most that any cluster can have come
 /// nearer; if that is too much, and its distances are known, by what each cluster moved itself.
-bool Assignment::may_have_moved(std::size_t i, AssignScratch& mine) {
-  const auto own = std::size_t(labels_[i]);
+bool Assignment::may_have_moved(size_t i, AssignScratch& mine) {
+  const auto own = size_t(labels_[i]);
   double margin = margins_[i];
-  for (std::size_t v = 0; v < rows_.n_views(); ++v)
+  for (size_t v = 0; v < rows_.n_views(); ++v)
     if (rows_.has(v, i)) {
       const Drift::Lowest& low = drift_.lowest(v);
       margin += (low.whose == own ? low.second : low.least) - drift_.rise(v, own);
@@ -176,13 +186,13 @@ bool Assignment::may_have_moved(std::size_t i, AssignScratch& mine) {
 }
 
 /// Brings the bounds on a row's distances up to date: the most its own can be, the least each other can be.
-void Assignment::lower(std::size_t i, AssignScratch& mine) {
-  const std::size_t since = as_of_[i];
+void Assignment::lower(size_t i, AssignScratch& mine) {
+  const size_t since = as_of_[i];
   if (since == drift_.n_updates()) return;
-  const auto own = std::size_t(labels_[i]);
+  const auto own = size_t(labels_[i]);
   float most = line(i)[own];
   mine.changes.clear();
-  for (std::size_t v = 0; v < rows_.n_views(); ++v)
+  for (size_t v = 0; v < rows_.n_views(); ++v)
     if (rows_.has(v, i)) {
       mine.changes.push_back(drift_.falls(since, v));
       most += drift_.rises(since, v)[own];
@@ -194,15 +204,15 @@ void Assignment::lower(std::size_t i, AssignScratch& mine) {
 }
 
 /// Decides a row by its distances from the few clusters that can be nearest; false if they are not few.
-bool Assignment::compare_with_few(std::size_t i, const Centres& centres, AssignScratch& mine) {
-  const std::size_t most = std::min(n_clusters_ / 6, kMostPairs);
+bool Assignment::compare_with_few(size_t i, const Centres& centres, AssignScratch& mine) {
+  const size_t most = std::min(n_clusters_ / 6, kMostPairs);
   if (!known_ || most < 2) return false;
   float* distances = line(i);
   const auto reach = float(double(distances[labels_[i]]) + 2.0 * slack_[i]);
   const float limit = std::nextafter(reach, std::numeric_limits<float>::infinity());
   float beyond;
   mine.near.resize(most + kVector);
-  const std::size_t n_near = kernels().within(distances, n_padded_, limit, most, mine.near.data(), &beyond);
+  const size_t n_near = kernels().within(distances, n_padded_, limit, most, mine.near.data(), &beyond);
   if (n_near > most) return false;
   mine.near.resize(n_near);
   double off = errors_.of_pairs(rows_, i, centres);
@@ -213,8 +223,7 @@ bool Assignment::compare_with_few(std::size_t i, const Centres& centres, AssignS
     if (drift_.moved_after(k, assigned_at_[i])) mine.near_moved.push_back(k);
   if (mine.near_moved.size() < n_near) off = slack_[i];  // what was computed of the others still holds
   pair_distances(rows_, i, centres, mine.near_moved, mine.found, mine.pass);
-  for (std::size_t p = 0; p < mine.near_moved.size(); ++p)
-    distances[mine.near_moved[p]] = float(mine.found[p]);
+  for (size_t p = 0; p < mine.near_moved.size(); ++p) distances[mine.near_moved[p]] = float(mine.found[p]);
   mine.n_compared += double(mine.near_moved.size()) / double(n_clusters_);
   uint32_t best = 0;
   double nearest = kInfinity, next = kInfinity;
@@ -228,7 +237,7 @@ bool Assignment::compare_with_few(std::size_t i, const Centres& centres, AssignS
     const double rest = double(beyond) - nearest - 2.0 * slack_[i] - off;
     margins_[i] = std::min(next - nearest - 2.0 * off, rest);
   } else {
-    std::size_t n = 0;
+    size_t n = 0;
     for (uint32_t k : mine.near)
       if (!(double(distances[k]) > nearest + 2.0 * off)) mine.near[n++] = k;
     mine.near.resize(n);
@@ -242,11 +251,11 @@ bool Assignment::compare_with_few(std::size_t i, const Centres& centres, AssignS
 bool Assignment::pick_moved(const Centres& centres, AssignScratch& mine) {
   if (!known_ || mine.doubtful.size() < kPanel) return false;
   for (const ViewCentres& u : centres.views)
-    if (u.ready && u.sparse()) return false;  // to lay out wide centres anew costs more than it saves
-  std::size_t since = drift_.n_updates();
-  for (uint32_t i : mine.doubtful) since = std::min<std::size_t>(since, assigned_at_[i]);
+    if (u.ready && u.sparse()) return false;  // laying wide centres out again costs more than it saves
+  size_t since = drift_.n_updates();
+  for (uint32_t i : mine.doubtful) since = std::min<size_t>(since, assigned_at_[i]);
   mine.moved_clusters.clear();
-  for (std::size_t k = 0; k < n_clusters_; ++k)
+  for (size_t k = 0; k < n_clusters_; ++k)
     if (drift_.moved_after(k, since)) mine.moved_clusters.push_back(uint32_t(k));
   if (4 * mine.moved_clusters.size() > 3 * n_clusters_ || mine.moved_clusters.empty()) return false;
   mine.picked.pick(centres, mine.moved_clusters);
@@ -255,20 +264,51 @@ bool Assignment::pick_moved(const Centres& centres, AssignScratch& mine) {
 
 /// The same as `assign_rows` where only some clusters have moved: the distances from others still hold.
 void Assignment::compare_with_moved(Span<const uint32_t> which, const Centres& centres, AssignScratch& mine) {
-  const std::size_t n_padded = mine.picked.n_padded();
-  float* lines = mine.lines.room(which.size() * n_padded).data();
-  mine.line_of.resize(which.size());
-  for (std::size_t r = 0; r < which.size(); ++r) mine.line_of[r] = lines + r * n_padded;
-  distance_pass(rows_, which, mine.picked, mine.line_of, mine.pass);
-  for (std::size_t r = 0; r < which.size(); ++r) {
+  mine.pass.make_lines(which.size(), mine.picked.n_padded());
+  distance_pass(rows_, which, mine.picked, mine.pass.line_of, mine.pass);
+  for (size_t r = 0; r < which.size(); ++r) {
     const uint32_t i = which[r];
-    for (std::size_t c = 0; c < mine.moved_clusters.size(); ++c)
-      line(i)[mine.moved_clusters[c]] = mine.line_of[r][c];
+    for (size_t c = 0; c < mine.moved_clusters.size(); ++c)
+      line(i)[mine.moved_clusters[c]] = mine.pass.line_of[r][c];
     slack_[i] = std::max(slack_[i], errors_.of_pass(rows_, i, centres));
     as_of_[i] = assigned_at_[i] = uint32_t(drift_.n_updates());
     choose(i, line(i), centres, mine);
   }
   mine.n_compared += double(which.size() * mine.moved_clusters.size()) / double(n_clusters_);
+}
+
+Kind Shard::assign(const Centres& centres, Team& team) {
+  centres_ = centres;
+  centres_.suit(rows_);
+  assignment_.begin(rows_, centres.n_clusters, labels_, team);
+  const Kind worst = assignment_.assign(centres_);
+  rows_.measured = true;
+  return worst;
+}
+
+void Shard::follow(const Centres& centres, Team& team) {
+  assignment_.set_team(team);
+  const double magnitude = ErrorBounds(centres_).magnitude;
+  Drift& drift = assignment_.drift();
+  for (size_t v = 0; v < centres.n_views(); ++v) {
+    const ViewCentres& theirs = centres.views[v];
+    ViewCentres& mine = centres_.views[v];
+    if (!theirs.ready) continue;
+    if (!mine.ready) mine = ViewCentres(centres.n_clusters, theirs.width, is_sparse(rows_.views[v]));
+    for (size_t k = 0; k < centres.n_clusters; ++k) {
+      const double before = mine.squares[k];
+      const double shift = mine.replace(k, theirs.centre(k));
+      if (!mine.ready)
+        drift.move_without_bound(v, k);
+      else
+        drift.move(v, k, shift, mine.squares[k] - before, mine.width);
+    }
+    mine.ready = true;
+    mine.known = theirs.known;
+    mine.lay_out();
+  }
+  drift.finish_update(std::max(magnitude, ErrorBounds(centres_).magnitude));
+  assignment_.reassign(centres_);
 }
 
 }  // namespace viewpass

@@ -3,50 +3,32 @@
 
 #include "bounds.hpp"
 #include "distances.hpp"
-#include "threads.hpp"
 
 namespace viewpass {
 
-/// What a thread needs to assign rows.
+/// The working memory of one thread.
 struct AssignScratch {
   PassScratch pass;
-  Buffer<float> lines;  // distances that are not kept
-  std::vector<float*> line_of;
   std::vector<uint32_t> which, doubtful, moved, near, near_moved, moved_clusters;
   std::vector<int32_t> labels_before;
   std::vector<double> found;
   std::vector<const float*> changes;
   Centres picked;           // those of moved_clusters
-  double n_compared = 0.0;  // rows, in parts where not with all clusters
+  double n_compared = 0.0;  // rows; fractions of one where not with all clusters
+  Kind worst = Kind::present;
 };
 
 /// The labels of a chunk's rows, and by how much each row's own cluster is nearest, at least.
 class Assignment {
  public:
   /// New rows, not assigned yet. `again`: they will be reassigned.  OUT labels.
-  void begin(const Rows& rows, std::size_t n_clusters, Span<int32_t> labels, Team& team, bool again = true);
+  void begin(const Rows& rows, size_t n_clusters, Span<int32_t> labels, Team& team, bool again = true);
 
-  /// Assigns all rows, measuring them first if nobody has; `then(begin, end, worker)` is called for every
-  /// tile while it is in cache. Gives the worst kind of row met.
-  template <class Then>
-  Kind assign(const Centres& centres, const Then& then) {
-    errors_ = ErrorBounds(centres);
-    std::atomic<uint8_t> worst{uint8_t(Kind::present)};
-    const std::size_t size = tile_rows(rows_);
-    for_tasks((rows_.n_rows + size - 1) / size, [&](std::size_t tile, std::size_t worker) {
-      const std::size_t begin = tile * size, end = std::min(begin + size, rows_.n_rows);
-      if (!rows_.measured) {
-        const auto kind = uint8_t(rows_.measure(begin, end));
-        for (uint8_t known = worst; kind > known && !worst.compare_exchange_weak(known, kind);) {
-        }
-      }
-      assign_tile(begin, end, centres, scratch_[worker]);
-      then(begin, end, worker);
-    });
-    rows_.measured = true;
-    known_ = kept_;
-    return Kind(worst.load());
-  }
+  /// Assigns all rows, measuring them first if they are not; `then(begin, end, worker)` is called for every
+  /// tile while it is in cache: line r of scratch(worker).pass then has the distances of row begin + r.
+  /// Gives the worst kind of row met.
+  using Then = std::function<void(size_t begin, size_t end, size_t worker)>;
+  Kind assign(const Centres& centres, const Then& then = {});
 
   /// The threads to work with from now on.
   void set_team(Team& team);
@@ -56,47 +38,42 @@ class Assignment {
 
   /// Moves of the centres since rows were last assigned; reported by the caller that moves them.
   Drift& drift() { return drift_; }
-  /// Assigns rows anew whose label the last update may have changed. Rows that moved: `moved`, `before`.
+  /// Reassigns rows whose label the last update may have changed: `moved`, whose label was `before`.
   void reassign(const Centres& centres);
   const std::vector<uint32_t>& moved() const { return moved_; }
-  int32_t before(std::size_t i) const { return before_[i]; }
+  int32_t before(size_t i) const { return before_[i]; }
 
   const Rows& rows() const { return rows_; }
   Span<int32_t> labels() const { return labels_; }
   Span<const double> margins() const { return margins_; }
-  /// The float32 distances of a row that has just been assigned, and what they may be off by.
-  const float* line(std::size_t i, const AssignScratch& mine, std::size_t tile_begin) const {
-    return kept_ ? line(i) : mine.line_of[i - tile_begin];
-  }
-  double slack(std::size_t i) const { return slack_[i]; }
-  AssignScratch& scratch(std::size_t worker) { return scratch_[worker]; }
+  /// What the float32 distances of a row may be off by.
+  double slack(size_t i) const { return slack_[i]; }
+  AssignScratch& scratch(size_t worker) { return scratch_[worker]; }
   double n_compared() const;
 
-  /// Tasks shared out among the team, or done alone where the chunk is small.
-  template <class Work>
-  void for_tasks(std::size_t n_tasks, const Work& work) {
+  /// Runs tasks on the team, or on one thread where the chunk is small.
+  void for_tasks(size_t n_tasks, const Team::Work& work) {
     alone_ ? team_->each_alone(n_tasks, work) : team_->each(n_tasks, work);
   }
   bool alone() const { return alone_; }
-  std::size_t n_workers() const { return alone_ ? 1 : team_->size(); }
+  size_t n_workers() const { return alone_ ? 1 : team_->size(); }
 
  private:
-  float* line(std::size_t i) const { return distances_.data() + i * n_padded_; }
-  void assign_tile(std::size_t begin, std::size_t end, const Centres& centres, AssignScratch& mine);
+  float* line(size_t i) const { return distances_.data() + i * n_padded_; }
   void assign_rows(Span<const uint32_t> which, const Centres& centres, AssignScratch& mine);
   void compare_with_moved(Span<const uint32_t> which, const Centres& centres, AssignScratch& mine);
-  void choose(std::size_t i, const float* line, const Centres& centres, AssignScratch& mine);
-  void reassign_span(std::size_t begin, std::size_t end, const Centres& centres, AssignScratch& mine);
-  bool may_have_moved(std::size_t i, AssignScratch& mine);
-  void lower(std::size_t i, AssignScratch& mine);
-  bool compare_with_few(std::size_t i, const Centres& centres, AssignScratch& mine);
+  void choose(size_t i, const float* line, const Centres& centres, AssignScratch& mine);
+  void reassign_span(size_t begin, size_t end, const Centres& centres, AssignScratch& mine);
+  bool may_have_moved(size_t i, AssignScratch& mine);
+  void lower(size_t i, AssignScratch& mine);
+  bool compare_with_few(size_t i, const Centres& centres, AssignScratch& mine);
   bool pick_moved(const Centres& centres, AssignScratch& mine);
   void note(uint32_t i, int32_t before, AssignScratch& mine);
 
   Rows rows_;
   Team* team_ = nullptr;
   bool alone_ = true;
-  std::size_t n_clusters_ = 0, n_padded_ = 0;
+  size_t n_clusters_ = 0, n_padded_ = 0;
   ErrorBounds errors_;
   Drift drift_;
   Span<int32_t> labels_;
@@ -107,9 +84,30 @@ class Assignment {
   std::vector<int32_t> before_;        // labels of rows that moved, until then
   std::vector<uint32_t> moved_;
   Buffer<float> distances_;  // rows x clusters (padded)
-  bool kept_ = false;        // whether there is room for the distances,
+  bool kept_ = false;        // whether the distances are kept,
   bool known_ = false;       // and they are known
   std::vector<AssignScratch> scratch_;
+};
+
+/// Some rows of a chunk on a worker: the half of a chunk step that needs rows. The coordinator, which has the
+/// sums, updates the centres.
+class Shard {
+ public:
+  /// OUT labels: written whenever rows are assigned.
+  Shard(const Rows& rows, Span<int32_t> labels) : rows_(rows), labels_(labels) {}
+
+  /// Assigns all rows. Gives the worst kind of row met.
+  Kind assign(const Centres& centres, Team& team);
+  /// Reassigns rows whose label the move to these centres may have changed: `moved` are those that did.
+  void follow(const Centres& centres, Team& team);
+  const std::vector<uint32_t>& moved() const { return assignment_.moved(); }
+  int32_t before(size_t i) const { return assignment_.before(i); }
+
+ private:
+  Rows rows_;
+  Span<int32_t> labels_;
+  Assignment assignment_;
+  Centres centres_;
 };
 
 }  // namespace viewpass

@@ -5,7 +5,6 @@
 #include <limits>
 
 namespace viewpass {
-
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -14,38 +13,39 @@ constexpr double kRounding = 0x1p-51;            // what each column may add to 
 
 }  // namespace
 
-void Drift::begin(std::size_t n_views, std::size_t n_clusters, bool remembered) {
+void Drift::begin(size_t n_views, size_t n_clusters, bool remembered) {
   n_views_ = n_views, n_clusters_ = n_clusters, n_padded_ = round_up(n_clusters, kVector);
   n_updates_ = first_ = 0;
   remembered_ = remembered;
   rise_.resize(n_views), fall_.resize(n_views), lowest_.resize(n_views);
-  for (std::size_t v = 0; v < n_views; ++v)
-    rise_[v].assign(n_clusters, 0.0), fall_[v].assign(n_clusters, 0.0);
+  for (size_t v = 0; v < n_views; ++v) rise_[v].assign(n_clusters, 0.0), fall_[v].assign(n_clusters, 0.0);
   moved_.assign(n_clusters, 0);
 }
 
-void Drift::move(std::size_t v, std::size_t k, double shift, double change, std::size_t width) {
+void Drift::move(size_t v, size_t k, double shift, double change, size_t width) {
+  if (!(shift > 0.0)) {
+    rise_[v][k] = fall_[v][k] = 0.0;
+    return;
+  }
   const double reach = 2.0 * kLengthAllowance * std::sqrt(shift) + kRounding * double(width + 16);
   rise_[v][k] = change + reach;
   fall_[v][k] = change - reach;
 }
 
-void Drift::move_without_bound(std::size_t v, std::size_t k) {
+void Drift::move_without_bound(size_t v, size_t k) {
   rise_[v][k] = kInfinity;
   fall_[v][k] = -kInfinity;
 }
 
-void Drift::stay(std::size_t v, std::size_t k) { rise_[v][k] = fall_[v][k] = 0.0; }
-
 void Drift::finish_update(double magnitude) {
-  const std::size_t place = n_updates_ - first_;
+  const size_t place = n_updates_ - first_;
   ++n_updates_;
-  const std::size_t needed = (place + 1) * n_views_ * n_padded_;
+  const size_t needed = (place + 1) * n_views_ * n_padded_;
   if (remembered_ && rises_.size() < needed) rises_.resize(needed), falls_.resize(needed);
-  for (std::size_t v = 0; v < n_views_; ++v) {
+  for (size_t v = 0; v < n_views_; ++v) {
     Lowest& low = lowest_[v];
     low = {kInfinity, kInfinity, 0};
-    for (std::size_t k = 0; k < n_clusters_; ++k) {
+    for (size_t k = 0; k < n_clusters_; ++k) {
       const double fall = fall_[v][k];
       low.second = std::min(low.second, std::max(low.least, fall));
       if (fall < low.least) low.least = fall, low.whose = k;
@@ -59,13 +59,13 @@ void Drift::finish_update(double magnitude) {
 // most once per update. Each of these additions loses at most 2^-24 of (magnitude + sum of |f|). So every
 // update pays ahead: 2^-17 of its own |f| is more than 2 x 31 roundings of it, and the guard more than 2 of
 // the magnitude.
-void Drift::remember(std::size_t v, double guard) {
-  const std::size_t now = n_updates_ - 1 - first_;
-  for (std::size_t since = 0; since <= now; ++since) {
+void Drift::remember(size_t v, double guard) {
+  const size_t now = n_updates_ - 1 - first_;
+  for (size_t since = 0; since <= now; ++since) {
     float* rises = rises_.data() + (since * n_views_ + v) * n_padded_;
     float* falls = falls_.data() + (since * n_views_ + v) * n_padded_;
     if (since == now) std::fill_n(rises, n_padded_, 0.0f), std::fill_n(falls, n_padded_, 0.0f);
-    for (std::size_t k = 0; k < n_clusters_; ++k) {
+    for (size_t k = 0; k < n_clusters_; ++k) {
       const double rise = rise_[v][k], fall = fall_[v][k];
       if (rise == 0.0 && fall == 0.0) continue;
       rises[k] += float(rise + (std::abs(rise) * 0x1p-17 + guard));

@@ -14,44 +14,43 @@ class Drift {
  public:
   struct Lowest {  // the most any cluster has come nearer in the last update
     double least, second;
-    std::size_t whose;
+    size_t whose;
   };
 
   /// A new chunk. `remembered`: whether bounds since earlier updates are wanted.
-  void begin(std::size_t n_views, std::size_t n_clusters, bool remembered);
-  std::size_t n_updates() const { return n_updates_; }
+  void begin(size_t n_views, size_t n_clusters, bool remembered);
+  size_t n_updates() const { return n_updates_; }
   /// Whether another update can be remembered; if not, rows must be brought up to date first, then `forget`.
   bool full() const { return n_updates_ - first_ == kMostUpdates; }
   void forget() { first_ = n_updates_; }
 
-  /// A centre of view v is about to have moved: |u' - u|^2 and |u'|^2 - |u|^2.
-  void move(std::size_t v, std::size_t k, double shift, double change, std::size_t width);
-  void move_without_bound(std::size_t v, std::size_t k);
-  void stay(std::size_t v, std::size_t k);
-  /// All moves of an update have been told. `magnitude`: no distance was, or is, larger.
+  /// A centre of view v has moved: |u' - u|^2 (0: it stays) and |u'|^2 - |u|^2.
+  void move(size_t v, size_t k, double shift, double change, size_t width);
+  void move_without_bound(size_t v, size_t k);
+  /// After all moves of an update. `magnitude`: no distance was, or is, larger.
   void finish_update(double magnitude);
 
-  double rise(std::size_t v, std::size_t k) const { return rise_[v][k]; }
-  const Lowest& lowest(std::size_t v) const { return lowest_[v]; }
+  double rise(size_t v, size_t k) const { return rise_[v][k]; }
+  const Lowest& lowest(size_t v) const { return lowest_[v]; }
   /// Since an update, as float32 bounds on what is kept in float32.
-  const float* rises(std::size_t since, std::size_t v) const { return history(rises_, since, v); }
-  const float* falls(std::size_t since, std::size_t v) const { return history(falls_, since, v); }
-  bool moved_after(std::size_t k, std::size_t update) const { return moved_[k] > update; }
+  const float* rises(size_t since, size_t v) const { return history(rises_, since, v); }
+  const float* falls(size_t since, size_t v) const { return history(falls_, since, v); }
+  bool moved_after(size_t k, size_t update) const { return moved_[k] > update; }
 
  private:
-  static constexpr std::size_t kMostUpdates = 31;
+  static constexpr size_t kMostUpdates = 31;
 
-  const float* history(const std::vector<float>& all, std::size_t since, std::size_t v) const {
+  const float* history(const std::vector<float>& all, size_t since, size_t v) const {
     return all.data() + ((since - first_) * n_views_ + v) * n_padded_;
   }
-  void remember(std::size_t v, double guard);
+  void remember(size_t v, double guard);
 
-  std::size_t n_views_ = 0, n_clusters_ = 0, n_padded_ = 0, n_updates_ = 0, first_ = 0;
+  size_t n_views_ = 0, n_clusters_ = 0, n_padded_ = 0, n_updates_ = 0, first_ = 0;
   bool remembered_ = false;
   std::vector<std::vector<double>> rise_, fall_;  // of the last update, views x clusters
   std::vector<Lowest> lowest_;
   std::vector<float> rises_, falls_;  // updates x views x clusters (padded): from that update until now
-  std::vector<std::size_t> moved_;    // the last update that moved a cluster
+  std::vector<size_t> moved_;         // the last update that moved a cluster
 };
 
 }  // namespace viewpass

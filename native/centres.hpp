@@ -1,10 +1,7 @@
 // The centres U (Eq. 13): exact, and laid out for the float32 filter with what it may be off by.
 #pragma once
 
-#include <memory>
-
 #include "exact_sums.hpp"
-#include "memory.hpp"
 
 namespace viewpass {
 
@@ -14,7 +11,7 @@ enum class Fill { zero, chunk_mean, last_centre };
 /// Centres of one view.
 class ViewCentres {
  public:
-  std::size_t width = 0, n_clusters = 0;
+  size_t width = 0, n_clusters = 0;
   bool ready = false;           // whether there are any yet
   std::vector<double> squares;  // |u|^2
   std::vector<double> traces;   // u.R, of the sums the loss is of
@@ -22,44 +19,49 @@ class ViewCentres {
   std::vector<float> base;      // |u|^2 in float32, infinite beyond the last cluster
 
   ViewCentres() = default;
-  /// Room for centres, all zero; `sparse`: of a view whose rows are CSR.
-  ViewCentres(std::size_t n, std::size_t columns, bool sparse);
+  /// Zero centres; `sparse`: of a view whose rows are CSR.
+  ViewCentres(size_t n, size_t columns, bool sparse);
 
   bool sparse() const { return sparse_; }
-  std::size_t n_padded() const { return base.size(); }
+  size_t n_padded() const { return base.size(); }
   Span<double> values() { return values_; }
   Span<const double> values() const { return values_; }
-  Span<const double> centre(std::size_t k) const { return values().part(k * width, width); }
+  Span<const double> centre(size_t k) const { return values().part(k * width, width); }
   /// A centre in float32 (dense views only).
-  const float* narrow(std::size_t k) const { return narrow_.data() + k * width; }
+  const float* narrow(size_t k) const { return narrow_.data() + k * width; }
   /// Dense: panels of kPanel clusters, column by column. Sparse: columns x n_padded.
   const float* layout() const { return layout_.data(); }
-  std::size_t panel_stride() const { return width * kPanel; }
+  size_t panel_stride() const { return width * kPanel; }
   double longest() const;
-  double trace_of(std::size_t k, Span<const int64_t> sums) const;
+  /// u.R.
+  double trace_of(size_t k, Span<const int64_t> sums) const;
+  /// A cluster's term of the loss: |u|^2 (T + alpha) - 2 u.R.
+  double loss(size_t k, int64_t count, double alpha, double trace) const {
+    return squares[k] * (double(count) + alpha) - 2.0 * trace;
+  }
 
   /// Eq. 13 for one cluster: u = R / (T + alpha); without rows it is filled, by `mean` where it has no last
   /// centre. Gives |u - u before|^2.
-  double renew(std::size_t k, Span<const int64_t> sums, int64_t count, double alpha, Fill fill,
-               const std::vector<double>& mean, std::vector<double>& scratch);
+  double renew(size_t k, Span<const int64_t> sums, int64_t count, double alpha, Fill fill,
+               const std::vector<double>& mean);
   /// Whether a cluster without rows keeps its last centre.
-  bool keeps(std::size_t k, Fill fill) const { return fill == Fill::last_centre && ready && known[k]; }
-  /// Puts another centre in place of one. Gives how far it is from it, squared.
-  double replace(std::size_t k, Span<const double> by);
-  /// Parts of the float32 layout that can be brought up to date side by side, and one of them.
-  std::size_t n_layout_parts() const;
-  void lay_out(std::size_t part, Span<const char> changed);
+  bool keeps(size_t k, Fill fill) const { return fill == Fill::last_centre && ready && known[k]; }
+  /// Replaces a centre. Gives the squared distance between old and new.
+  double replace(size_t k, Span<const double> by);
+  /// The float32 layout consists of parts that can be updated concurrently.
+  size_t n_layout_parts() const;
+  void lay_out(size_t part, Span<const char> changed);
   void lay_out();
   /// The layout for rows of the other kind.
   void set_sparse(bool sparse);
-  /// Some clusters of another as if they were all there are: only what the filter needs.
+  /// Becomes some clusters of another, with only what the filter needs.
   void pick(const ViewCentres& all, Span<const uint32_t> clusters);
-  /// The same with everything.
+  /// A copy of some clusters.
   ViewCentres take(Span<const uint32_t> clusters) const;
 
  private:
-  void follow(std::size_t k, double square);
-  void make_room();
+  void derive(size_t k, double square);
+  void allocate();
 
   bool sparse_ = false;
   std::vector<double> values_;  // clusters x columns
@@ -68,15 +70,35 @@ class ViewCentres {
 
 /// Centres of every view.
 struct Centres {
-  std::size_t n_clusters = 0;
+  size_t n_clusters = 0;
   std::vector<ViewCentres> views;
 
-  std::size_t n_views() const { return views.size(); }
-  std::size_t n_padded() const { return round_up(n_clusters, kVector); }
+  size_t n_views() const { return views.size(); }
+  size_t n_padded() const { return round_up(n_clusters, kVector); }
   void pick(const Centres& all, Span<const uint32_t> clusters);
   Centres take(Span<const uint32_t> clusters) const;
-  /// Has every view laid out as the rows need it, with room for views that have none yet.
+  /// Lays every view out as the rows need it; views without centres get their width from the rows.
   void suit(const Rows& rows);
+  /// Whether every view is laid out as the rows need it.
+  bool suits(const Rows& rows) const;
+};
+
+/// Eq. 13 for all views and clusters: what centres are updated from.
+struct CentreUpdate {
+  const ExactSums& total;
+  Span<const char> seen;                          // views whose centres are to be updated
+  Span<const char> changed;                       // clusters whose sums changed since the last update
+  const std::vector<std::vector<double>>& means;  // per view: for clusters without rows and last centre
+  double alpha;
+  Fill fill;
+
+  /// One cluster of view v. `traces`: also updates traces of views that are not seen. Gives
+  /// |u - u before|^2.  INOUT u.
+  double renew(ViewCentres& u, size_t v, size_t k, bool traces) const;
+  /// After all clusters of a view that is seen, and its layout.  INOUT u.
+  void finish(ViewCentres& u, size_t v) const;
+  /// All of it on one thread.  INOUT centres.
+  void run(Centres& centres) const;
 };
 
 /// L = sum of |u|^2 (T + alpha) - 2 u.R, in this order (Eq. 17-20 without S).

@@ -1,4 +1,5 @@
-// One chunk of Algorithm 1: assign its rows, then centres and labels in turn until they settle (Eq. 11-16).
+// One chunk of Algorithm 1: assign its rows, then update centres and labels in turn until they converge (Eq.
+// 11-16).
 #pragma once
 
 #include "assignment.hpp"
@@ -9,7 +10,7 @@ namespace viewpass {
 /// The settings of the inner loop.
 struct Rules {
   double alpha = 0.1;  // the ridge
-  std::size_t max_iter = 20;
+  size_t max_iter = 20;
   double tol = 1e-6;
   bool fill = true;          // clusters without rows have a centre all the same
   bool zero_filled = false;  // absent rows count as zeros in the mean that fills a first chunk's centres
@@ -23,37 +24,33 @@ enum class Begin {
   counted        // rows read before; their labels are given, and in the sums
 };
 
-/// Where chunks are told to start, and what they leave.
+/// The state before and after a chunk.
 struct State {
   ExactSums total;
   Centres centres;
-  Grid<int64_t> links;  // what anchors have in common; empty: not asked for
+  Grid<int64_t> links;  // what anchors have in common; empty: not wanted
 };
 
 struct Progress {
-  std::size_t n_rows = 0;  // in chunks that are done; fewer than there are if a row must be mended or refused
+  size_t n_rows = 0;  // in chunks that are done; fewer than given if a row must be repaired or refused
   std::vector<double> losses;
-  std::size_t n_iter = 0;
+  size_t n_iter = 0;
   double n_compared = 0.0;  // rows x distance passes
 };
 
 class ChunkStep {
  public:
-  /// `state`: what is known before, and after.
   ChunkStep(State& state, const Rules& rules, Team& team) : state_(state), rules_(rules), team_(team) {}
 
-  /// Chunks of `size` rows, one after another. INOUT labels; OUT margins.
-  Progress run(Rows& rows, std::size_t size, Begin begin, bool first, Span<int32_t> labels,
-               Span<double> margins);
+  /// Runs chunks of `size` rows, one after another.  INOUT labels; OUT margins.
+  Progress run(Rows& rows, size_t size, Begin begin, bool first, Span<int32_t> labels, Span<double> margins);
 
  private:
   bool run_chunk(const Rows& rows, Begin begin, bool first, Span<int32_t> labels, Progress& progress);
   bool assign_and_add();
-  void add_given();
-  void add_sparse();
-  void settle(bool first, std::size_t n_done, double last_loss, Progress& progress);
+  void add_came(bool sparse_only);
+  void iterate(bool first, size_t n_done, double last_loss, Progress& progress);
   void update(bool first, bool begins);
-  void update_cluster(std::size_t v, std::size_t k, Fill fill, bool begins, std::vector<double>& scratch);
   void find_means(Fill fill);
   void move_rows();
   void renew_traces();
@@ -64,18 +61,11 @@ class ChunkStep {
   Assignment assignment_;
   std::vector<OwnSums> parts_;  // of each thread but the first: sums of the rows it read
   std::vector<Groups> groups_;  // of each thread
-  Groups left_, came_;
-  std::vector<std::vector<double>> scratch_;  // of each thread
-  std::vector<char> changed_;  // clusters whose sums differ from those the centres were made from
-  std::vector<char> seen_;     // views that some row has
+  Groups left_, came_;          // rows by the cluster they left, and by the one they came to
+  std::vector<char> changed_;   // clusters whose sums differ from those the centres were made from
+  std::vector<char> seen_;      // views that some row has
   std::vector<std::vector<double>> means_;
   SoftRows soft_;
 };
-
-/// Eq. 13 by itself, from whole statistics: for centres made elsewhere than in a chunk step. `seen`: views
-/// whose centres are to be made; `means`: what fills a view's centres where a cluster never had one.  INOUT
-/// centres.
-void update_centres(Centres& centres, const ExactSums& total, Span<const char> seen, Span<const char> changed,
-                    double alpha, bool fill, const std::vector<std::vector<double>>& means);
 
 }  // namespace viewpass

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "centres.hpp"
+#include "threads.hpp"
 
 namespace viewpass {
 
@@ -14,27 +15,39 @@ struct ErrorBounds {
   explicit ErrorBounds(const Centres& centres);
 
   /// After a pass over all centres; infinite where a row is out of float32's range.
-  double of_pass(const Rows& rows, std::size_t i, const Centres& centres) const;
+  double of_pass(const Rows& rows, size_t i, const Centres& centres) const {
+    return of(rows, i, centres, false);
+  }
   /// After products with single centres.
-  double of_pairs(const Rows& rows, std::size_t i, const Centres& centres) const;
+  double of_pairs(const Rows& rows, size_t i, const Centres& centres) const {
+    return of(rows, i, centres, true);
+  }
 
  private:
-  double product(std::size_t v, double n_added, double n_values) const;
-  double pass(std::size_t v, double n_values) const;
+  double of(const Rows& rows, size_t i, const Centres& centres, bool pairs) const;
+  double product(size_t v, double n_added, double n_values) const;
+  double pass(size_t v, double n_values) const;
+  double pair(size_t v, double n_added, double n_values) const;
 
-  std::vector<double> longest_;                   // |u| of each view's longest centre
-  std::vector<double> dense_pass_, dense_pairs_;  // of each view, if its rows are dense
+  std::vector<double> longest_;                   // per view: |u| of the longest centre
+  std::vector<double> dense_pass_, dense_pairs_;  // per view, if its rows are dense
 };
 
-/// What a thread needs for a pass.
+/// The working memory of one thread.
 struct PassScratch {
   std::vector<const float*> rows;
-  std::vector<float*> lines;
+  std::vector<float*> row_lines, line_of;
   std::vector<float> twice;
   std::vector<uint32_t> taken;
-  std::vector<double> products;
-  Buffer<float> narrow, spare;  // float64 rows in float32; written, not read
+  Buffer<float> narrow, spare, lines;  // float64 rows in float32; written, not read; distances
   Buffer<double> unit;
+
+  /// New lines of n_padded floats for n rows, which are then line_of.
+  void make_lines(size_t n, size_t n_padded) {
+    float* first = lines.reserve(n * n_padded);
+    line_of.resize(n);
+    for (size_t r = 0; r < n; ++r) line_of[r] = first + r * n_padded;
+  }
 };
 
 /// One distance pass: rows `which` with all centres.  OUT lines: n_padded floats per row, infinite where
@@ -43,21 +56,16 @@ void distance_pass(const Rows& rows, Span<const uint32_t> which, const Centres& 
                    Span<float* const> lines, PassScratch& scratch);
 
 /// Distances of one row from some clusters by float32 products.  OUT found.
-void pair_distances(const Rows& rows, std::size_t i, const Centres& centres, Span<const uint32_t> clusters,
+void pair_distances(const Rows& rows, size_t i, const Centres& centres, Span<const uint32_t> clusters,
                     std::vector<double>& found, PassScratch& scratch);
 
 /// Distances of one row from some clusters as the specification has them.  OUT found.
-void exact_distances(const Rows& rows, std::size_t i, const Centres& centres, Span<const uint32_t> clusters,
+void exact_distances(const Rows& rows, size_t i, const Centres& centres, Span<const uint32_t> clusters,
                      std::vector<double>& found);
 
 /// The nearest of some clusters by exact distances, the lowest among equals.
-uint32_t nearest_exactly(const Rows& rows, std::size_t i, const Centres& centres,
-                         Span<const uint32_t> clusters, std::vector<double>& found);
-
-/// |x|^2 of a row over the views that have centres.
-double square_of_row(const Rows& rows, std::size_t i, const Centres& centres);
-
-class Team;
+uint32_t nearest_exactly(const Rows& rows, size_t i, const Centres& centres, Span<const uint32_t> clusters,
+                         std::vector<double>& found);
 
 /// Exact squared distances of rows from all clusters; NaN for rows without a view. `relative`: without |x|^2,
 /// as they are compared.  OUT out (rows x clusters).
@@ -69,6 +77,6 @@ void own_distances(const Rows& rows, const Centres& centres, Span<const int32_t>
                    Span<float> margin, Team& team);
 
 /// Rows whose values stay in cache while they are measured, multiplied and added.
-std::size_t tile_rows(const Rows& rows);
+size_t tile_rows(const Rows& rows);
 
 }  // namespace viewpass

@@ -39,12 +39,11 @@ namespace {
 
 const Kernels& choose() {
   const Kernels* best = avx2_kernels();
-  const char* asked = std::getenv("VIEWPASS_KERNELS");
-  if (!asked || !*asked) return best ? *best : kPortableKernels;
+  const char* name = std::getenv("VIEWPASS_KERNELS");
+  if (!name || !*name) return best ? *best : kPortableKernels;
   for (const Kernels* one : {&kPortableKernels, best})
-    if (one && std::strcmp(one->name, asked) == 0) return *one;
-  throw std::runtime_error(std::string("VIEWPASS_KERNELS is '") + asked +
-                           "': this build and processor have " +
+    if (one && std::strcmp(one->name, name) == 0) return *one;
+  throw std::runtime_error(std::string("VIEWPASS_KERNELS is '") + name + "': this build and processor have " +
                            (best ? "'portable' and 'avx2'." : "'portable'."));
 }
 

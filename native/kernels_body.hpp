@@ -2,7 +2,6 @@
 // Everything here has internal linkage, so that code for one instruction set never serves another.
 #pragma once
 
-#include <cmath>
 #include <limits>
 
 #include "exact.hpp"
@@ -13,28 +12,32 @@ namespace {
 
 constexpr float kInfinite = std::numeric_limits<float>::infinity();
 
+template <class T>
+inline T least(T a, T b) {
+  return a < b ? a : b;
+}
+
 // ---- the float32 filter
-// ------------------------------------------------------------------------------------
 
 /// Products of kTall rows with one panel of centres.
-template <std::size_t kVectors>
-inline void subtract_panel(const ProductTile& tile, const float* panel, std::size_t first_row,
-                           std::size_t first_cluster) {
+template <size_t kVectors>
+inline void subtract_panel(const ProductTile& tile, const float* panel, size_t first_row,
+                           size_t first_cluster) {
   Floats sums[kTall][kVectors];
-  for (std::size_t r = 0; r < kTall; ++r)
-    for (std::size_t n = 0; n < kVectors; ++n) sums[r][n] = spread(0.0f);
+  for (size_t r = 0; r < kTall; ++r)
+    for (size_t n = 0; n < kVectors; ++n) sums[r][n] = spread(0.0f);
   const float* const* rows = tile.rows + first_row;
-  for (std::size_t j = 0; j < tile.n_columns; ++j) {
+  for (size_t j = 0; j < tile.n_columns; ++j) {
     Floats centres[kVectors];
-    for (std::size_t n = 0; n < kVectors; ++n) centres[n] = load(panel + j * kPanel + n * kFloats);
-    for (std::size_t r = 0; r < kTall; ++r) {
+    for (size_t n = 0; n < kVectors; ++n) centres[n] = load(panel + j * kPanel + n * kFloats);
+    for (size_t r = 0; r < kTall; ++r) {
       const Floats value = spread(rows[r][j]);
-      for (std::size_t n = 0; n < kVectors; ++n) sums[r][n] = multiply_add(centres[n], value, sums[r][n]);
+      for (size_t n = 0; n < kVectors; ++n) sums[r][n] = multiply_add(centres[n], value, sums[r][n]);
     }
   }
-  for (std::size_t r = 0; r < kTall; ++r) {
+  for (size_t r = 0; r < kTall; ++r) {
     const Floats twice = spread(tile.twice[first_row + r]);
-    for (std::size_t n = 0; n < kVectors; ++n) {
+    for (size_t n = 0; n < kVectors; ++n) {
       float* at = tile.lines[first_row + r] + first_cluster + n * kFloats;
       store(at, load(at) - sums[r][n] * twice);
     }
@@ -42,86 +45,75 @@ inline void subtract_panel(const ProductTile& tile, const float* panel, std::siz
 }
 
 void subtract_products(const ProductTile& tile) {
-  for (std::size_t first = 0; first < tile.n_clusters; first += kPanel) {
+  for (size_t first = 0; first < tile.n_clusters; first += kPanel) {
     const float* panel = tile.panels + first / kPanel * tile.panel_stride;
     const bool half = tile.n_clusters - first <= kFloats;
-    for (std::size_t r = 0; r < tile.n_rows; r += kTall)
+    for (size_t r = 0; r < tile.n_rows; r += kTall)
       half ? subtract_panel<1>(tile, panel, r, first) : subtract_panel<2>(tile, panel, r, first);
   }
 }
 
-template <std::size_t kVectors, class T, class Index>
-inline void subtract_entries(SparseRow<T, Index> row, double scale, const float* table, std::size_t n_padded,
+template <size_t kVectors, class T, class Index>
+inline void subtract_entries(SparseRow<T, Index> row, double scale, const float* table, size_t n_padded,
                              float* line) {
-  constexpr std::size_t kChains = 4 / kVectors;  // sums side by side: each addition waits for the last
+  constexpr size_t kChains = 4 / kVectors;  // sums side by side: each addition waits for the last
   Floats sums[kChains][kVectors];
-  for (std::size_t c = 0; c < kChains; ++c)
-    for (std::size_t n = 0; n < kVectors; ++n) sums[c][n] = spread(0.0f);
+  for (size_t c = 0; c < kChains; ++c)
+    for (size_t n = 0; n < kVectors; ++n) sums[c][n] = spread(0.0f);
   constexpr bool kNarrowed = sizeof(T) > sizeof(float);  // float32 values are multiplied as they are
-  auto add = [&](std::size_t p, Floats(&to)[kVectors]) {
+  auto add = [&](size_t p, Floats(&to)[kVectors]) {
     const Floats value = spread(kNarrowed ? float(double(row.values[p]) * scale) : float(row.values[p]));
-    const float* centres = table + std::size_t(row.columns[p]) * n_padded;
-    for (std::size_t n = 0; n < kVectors; ++n)
-      to[n] = multiply_add(load(centres + n * kFloats), value, to[n]);
+    const float* centres = table + size_t(row.columns[p]) * n_padded;
+    for (size_t n = 0; n < kVectors; ++n) to[n] = multiply_add(load(centres + n * kFloats), value, to[n]);
   };
-  std::size_t p = 0;
+  size_t p = 0;
   for (; p + kChains <= row.n; p += kChains)
-    for (std::size_t c = 0; c < kChains; ++c) add(p + c, sums[c]);
+    for (size_t c = 0; c < kChains; ++c) add(p + c, sums[c]);
   for (; p < row.n; ++p) add(p, sums[0]);
-  for (std::size_t n = 0; n < kVectors; ++n) {
+  for (size_t n = 0; n < kVectors; ++n) {
     Floats sum = sums[0][n];
-    for (std::size_t c = 1; c < kChains; ++c) sum = sum + sums[c][n];
+    for (size_t c = 1; c < kChains; ++c) sum = sum + sums[c][n];
     float* at = line + n * kFloats;
     store(at, load(at) - sum * spread(kNarrowed ? 2.0f : float(2.0 * scale)));
   }
 }
 
 template <class T, class Index>
-void subtract_sparse_row(SparseRow<T, Index> row, double scale, const float* table, std::size_t n_padded,
+void subtract_sparse_row(SparseRow<T, Index> row, double scale, const float* table, size_t n_padded,
                          float* line) {
-  for (std::size_t from = 0; from < row.n; from += kBlock) {
-    const std::size_t n = row.n - from < kBlock ? row.n - from : kBlock;
+  for (size_t from = 0; from < row.n; from += kBlock) {
+    const size_t n = least(row.n - from, kBlock);
     const SparseRow<T, Index> part{row.values + from, row.columns + from, n};
-    std::size_t k = 0;
+    size_t k = 0;
     for (; k + 4 * kFloats <= n_padded; k += 4 * kFloats)
       subtract_entries<4>(part, scale, table + k, n_padded, line + k);
-    switch ((n_padded - k) / kFloats) {
-      case 3:
-        subtract_entries<3>(part, scale, table + k, n_padded, line + k);
-        break;
-      case 2:
-        subtract_entries<2>(part, scale, table + k, n_padded, line + k);
-        break;
-      case 1:
-        subtract_entries<1>(part, scale, table + k, n_padded, line + k);
-        break;
-      default:
-        break;
-    }
+    const size_t n_left = (n_padded - k) / kFloats;
+    if (n_left == 3) subtract_entries<3>(part, scale, table + k, n_padded, line + k);
+    if (n_left == 2) subtract_entries<2>(part, scale, table + k, n_padded, line + k);
+    if (n_left == 1) subtract_entries<1>(part, scale, table + k, n_padded, line + k);
   }
 }
 
 inline float sum_of(Floats v) {
   float lanes[kFloats];
   store(lanes, v);
-  for (std::size_t half = kFloats / 2; half; half /= 2)
-    for (std::size_t n = 0; n < half; ++n) lanes[n] += lanes[n + half];
+  for (size_t half = kFloats / 2; half; half /= 2)
+    for (size_t n = 0; n < half; ++n) lanes[n] += lanes[n + half];
   return lanes[0];
 }
 
 inline float least_of(Floats v) {
   float lanes[kFloats];
   store(lanes, v);
-  float least = lanes[0];
-  for (std::size_t n = 1; n < kFloats; ++n) least = lanes[n] < least ? lanes[n] : least;
-  return least;
+  for (size_t n = 1; n < kFloats; ++n) lanes[0] = least(lanes[n], lanes[0]);
+  return lanes[0];
 }
 
-void two_products(const float* row, const float* a, const float* b, std::size_t width, double* products) {
+void two_products(const float* row, const float* a, const float* b, size_t width, double* products) {
   Floats of_a[2] = {spread(0.0f), spread(0.0f)}, of_b[2] = {spread(0.0f), spread(0.0f)};
-  std::size_t j = 0;
+  size_t j = 0;
   for (; j + 2 * kFloats <= width; j += 2 * kFloats)
-    for (std::size_t n = 0; n < 2; ++n) {
+    for (size_t n = 0; n < 2; ++n) {
       const Floats value = load(row + j + n * kFloats);
       of_a[n] = multiply_add(value, load(a + j + n * kFloats), of_a[n]);
       of_b[n] = multiply_add(value, load(b + j + n * kFloats), of_b[n]);
@@ -132,9 +124,9 @@ void two_products(const float* row, const float* a, const float* b, std::size_t 
   products[1] = double(sum_of(of_b[0] + of_b[1]) + rest_b);
 }
 
-TwoNearest two_nearest(const float* line, std::size_t n_padded) {
+TwoNearest two_nearest(const float* line, size_t n_padded) {
   Floats first = spread(kInfinite), second = first;  // in each lane
-  for (std::size_t k = 0; k < n_padded; k += kFloats) {
+  for (size_t k = 0; k < n_padded; k += kFloats) {
     const Floats value = load(line + k);
     second = smaller(second, larger(first, value));
     first = smaller(first, value);
@@ -142,23 +134,21 @@ TwoNearest two_nearest(const float* line, std::size_t n_padded) {
   float firsts[kFloats], seconds[kFloats];
   store(firsts, first), store(seconds, second);
   TwoNearest found{kInfinite, kInfinite};
-  for (std::size_t n = 0; n < kFloats; ++n) {
+  for (size_t n = 0; n < kFloats; ++n) {
     const float behind = found.nearest > firsts[n] ? found.nearest : firsts[n];
-    found.second = found.second < seconds[n] ? found.second : seconds[n];
-    found.second = found.second < behind ? found.second : behind;
-    found.nearest = found.nearest < firsts[n] ? found.nearest : firsts[n];
+    found.second = least(least(found.second, seconds[n]), behind);
+    found.nearest = least(found.nearest, firsts[n]);
   }
   return found;
 }
 
-float lower(float* line, std::size_t n_padded, const float* const* changes, std::size_t n_lists,
-            std::size_t own) {
+float lower(float* line, size_t n_padded, const float* const* changes, size_t n_lists, size_t own) {
   const float mine = line[own];
   line[own] = kInfinite;
   Floats least = spread(kInfinite);
-  for (std::size_t k = 0; k < n_padded; k += kFloats) {
+  for (size_t k = 0; k < n_padded; k += kFloats) {
     Floats value = load(line + k);
-    for (std::size_t v = 0; v < n_lists; ++v) value = value + load(changes[v] + k);
+    for (size_t v = 0; v < n_lists; ++v) value = value + load(changes[v] + k);
     store(line + k, value);
     least = smaller(least, value);
   }
@@ -166,16 +156,16 @@ float lower(float* line, std::size_t n_padded, const float* const* changes, std:
   return least_of(least);
 }
 
-std::size_t within(const float* line, std::size_t n_padded, float limit, std::size_t most, uint32_t* found,
-                   float* beyond) {
+size_t within(const float* line, size_t n_padded, float limit, size_t most, uint32_t* found, float* beyond) {
   const Floats reach = spread(limit), nowhere = spread(kInfinite);
   Floats least = nowhere;
-  std::size_t n = 0;
-  for (std::size_t k = 0; k < n_padded && n <= most; k += kFloats) {
+  size_t n = 0;
+  for (size_t k = 0; k < n_padded && n <= most; k += kFloats) {
     const Floats value = load(line + k);
     least = smaller(least, where_above(value, reach, nowhere));
     const uint32_t bits = at_most(value, reach);
-    for (uint32_t place = 0; bits && place < kFloats; ++place) {  // without a branch: which is anyone's guess
+    // Without a branch: which bits are set is not predictable.
+    for (uint32_t place = 0; bits && place < kFloats; ++place) {
       found[n] = uint32_t(k) + place;
       n += bits >> place & 1;
     }
@@ -185,96 +175,85 @@ std::size_t within(const float* line, std::size_t n_padded, float limit, std::si
 }
 
 // ---- what is exact
-// -----------------------------------------------------------------------------------------
 
-/// The sum of term(0) ... term(n - 1) in the order of the lanes; terms(j) gives four from j on.
+/// The sum of term(0) ... term(n - 1) in fixed order; terms(j) gives four from j on.
 template <class Terms, class Term>
-inline double lane_sum(std::size_t n, Terms terms, Term term) {
-  double lanes[kLanes];
-  constexpr std::size_t kHalf = kLanes / 2, kSums = kHalf / kDoubles;
-  const std::size_t whole = n / kLanes * kLanes;
-  for (std::size_t first = 0; first < kLanes; first += kHalf) {  // half of the lanes fit into the registers
+inline double ordered_sum(size_t n, Terms terms, Term term) {
+  double partial[kPartialSums];
+  constexpr size_t kHalf = kPartialSums / 2, kSums = kHalf / kDoubles;
+  const size_t whole = n / kPartialSums * kPartialSums;
+  for (size_t first = 0; first < kPartialSums; first += kHalf) {  // half of them fit into the registers
     Doubles sums[kSums];
-    for (std::size_t c = 0; c < kSums; ++c) sums[c] = no_doubles();
-    for (std::size_t j = first; j < whole; j += kLanes)
-      for (std::size_t c = 0; c < kSums; ++c) sums[c] = sums[c] + terms(j + c * kDoubles);
-    for (std::size_t c = 0; c < kSums; ++c) store4(lanes + first + c * kDoubles, sums[c]);
+    for (size_t c = 0; c < kSums; ++c) sums[c] = spread4(0.0);
+    for (size_t j = first; j < whole; j += kPartialSums)
+      for (size_t c = 0; c < kSums; ++c) sums[c] = sums[c] + terms(j + c * kDoubles);
+    for (size_t c = 0; c < kSums; ++c) store4(partial + first + c * kDoubles, sums[c]);
   }
-  for (std::size_t j = whole; j < n; ++j) lanes[j - whole] += term(j);
-  return fold(lanes);
+  for (size_t j = whole; j < n; ++j) partial[j - whole] += term(j);
+  return fold(partial);
 }
 
 template <class T>
-bool all_nan(const T* row, std::size_t width) {
-  constexpr std::size_t kSome = 64;  // looked at without a branch
-  std::size_t j = 0;
-  for (; j + kSome <= width; j += kSome) {
-    int n = 0;
-    for (std::size_t c = 0; c < kSome; ++c) n += row[j + c] != row[j + c];
-    if (n != int(kSome)) return false;
-  }
-  for (; j < width; ++j)
-    if (row[j] == row[j]) return false;
-  return true;
+double dot(const T* a, const T* b, size_t width) {
+  return ordered_sum(
+      width, [a, b](size_t j) { return load4(a + j) * load4(b + j); },
+      [a, b](size_t j) { return double(a[j]) * double(b[j]); });
 }
 
 template <class T>
-double square(const T* row, std::size_t width) {
-  return lane_sum(
+double square(const T* row, size_t width) {
+  return ordered_sum(
       width,
-      [row](std::size_t j) {
+      [row](size_t j) {
         const Doubles x = load4(row + j);
         return x * x;
       },
-      [row](std::size_t j) { return double(row[j]) * double(row[j]); });
+      [row](size_t j) { return double(row[j]) * double(row[j]); });
 }
 
-template <class T>
-double dot(const T* a, const T* b, std::size_t width) {
-  return lane_sum(
-      width, [a, b](std::size_t j) { return load4(a + j) * load4(b + j); },
-      [a, b](std::size_t j) { return double(a[j]) * double(b[j]); });
-}
-
-double distance(const double* a, const double* b, std::size_t width) {
-  return lane_sum(
+double distance(const double* a, const double* b, size_t width) {
+  return ordered_sum(
       width,
-      [a, b](std::size_t j) {
+      [a, b](size_t j) {
         const Doubles x = load4(a + j) - load4(b + j);
         return x * x;
       },
-      [a, b](std::size_t j) { return (a[j] - b[j]) * (a[j] - b[j]); });
+      [a, b](size_t j) { return (a[j] - b[j]) * (a[j] - b[j]); });
 }
 
-double trace(const double* centre, const int64_t* sums, std::size_t width) {
-  double lanes[kLanes];
-  for (double& lane : lanes) lane = 0.0;
-  std::size_t j = 0;
-  for (; j + kLanes <= width; j += kLanes)
-    for (std::size_t lane = 0; lane < kLanes; ++lane)
-      lanes[lane] += centre[j + lane] * (to_double(sums[j + lane]) * kStep);
-  for (std::size_t lane = 0; j + lane < width; ++lane)
-    lanes[lane] += centre[j + lane] * (to_double(sums[j + lane]) * kStep);
-  return fold(lanes);
+/// work(j, n) for columns j to j + n, all partial sums (n is constant, and the loop vectorised) or the rest.
+template <class Work>
+inline void for_partial_sums(size_t width, Work work) {
+  size_t j = 0;
+  for (; j + kPartialSums <= width; j += kPartialSums) work(j, kPartialSums);
+  work(j, width - j);
+}
+
+double trace(const double* centre, const int64_t* sums, size_t width) {
+  double partial[kPartialSums] = {};
+  for_partial_sums(width, [&](size_t j, size_t n) {
+    for (size_t p = 0; p < n; ++p) partial[p] += centre[j + p] * (to_double(sums[j + p]) * kStep);
+  });
+  return fold(partial);
 }
 
 template <class T>
-void add_rows(const T* const* rows, const double* scales, std::size_t n_rows, std::size_t width, int sign,
+void add_rows(const T* const* rows, const double* scales, size_t n_rows, size_t width, int sign,
               int64_t* sums) {
-  constexpr std::size_t kVectors = 4, kStrip = kVectors * kDoubles;
+  constexpr size_t kVectors = 4, kStrip = kVectors * kDoubles;
   const uint64_t off = n_rows * kRounderBits;  // sums of bits wrap on the way: these are whole numbers
   const Words offs = spread_word(off);
   const Doubles rounder = spread4(kRounder);
-  std::size_t j = 0;
+  size_t j = 0;
   for (; j + kStrip <= width; j += kStrip) {  // the sums of a strip stay in registers
     Words total[kVectors];
-    for (std::size_t c = 0; c < kVectors; ++c) total[c] = no_words();
-    for (std::size_t r = 0; r < n_rows; ++r) {
+    for (size_t c = 0; c < kVectors; ++c) total[c] = spread_word(0);
+    for (size_t r = 0; r < n_rows; ++r) {
       const Doubles scale = spread4(scales[r]);
-      for (std::size_t c = 0; c < kVectors; ++c)
+      for (size_t c = 0; c < kVectors; ++c)
         total[c] = total[c] + bits_of4(load4(rows[r] + j + c * kDoubles) * scale + rounder);
     }
-    for (std::size_t c = 0; c < kVectors; ++c) {
+    for (size_t c = 0; c < kVectors; ++c) {
       int64_t* at = sums + j + c * kDoubles;
       const Words steps = total[c] - offs;
       store_words(at, sign > 0 ? load_words(at) + steps : load_words(at) - steps);
@@ -282,41 +261,37 @@ void add_rows(const T* const* rows, const double* scales, std::size_t n_rows, st
   }
   for (; j < width; ++j) {
     uint64_t steps = 0 - off;
-    for (std::size_t r = 0; r < n_rows; ++r) steps += bits_of(double(rows[r][j]) * scales[r] + kRounder);
+    for (size_t r = 0; r < n_rows; ++r) steps += bits_of(double(rows[r][j]) * scales[r] + kRounder);
     sums[j] = int64_t(uint64_t(sums[j]) + (sign > 0 ? steps : 0 - steps));
   }
 }
 
 template <class T>
-void narrow(const T* row, double scale, std::size_t width, float* to) {
-  for (std::size_t j = 0; j < width; ++j) to[j] = float(double(row[j]) * scale);
+void narrow(const T* row, double scale, size_t width, float* to) {
+  for (size_t j = 0; j < width; ++j) to[j] = float(double(row[j]) * scale);
 }
 
 template <class T>
-void unit(const T* row, double scale, std::size_t width, double* to) {
-  for (std::size_t j = 0; j < width; ++j) to[j] = on_grid(double(row[j]) * scale);
+void unit(const T* row, double scale, size_t width, double* to) {
+  for (size_t j = 0; j < width; ++j) to[j] = on_grid(double(row[j]) * scale);
 }
 
-Renewed renew_centre(const int64_t* sums, double factor, std::size_t width, double* centre) {
-  double squares[kLanes], shifts[kLanes];
-  for (std::size_t lane = 0; lane < kLanes; ++lane) squares[lane] = shifts[lane] = 0.0;
-  auto renew = [&](std::size_t j, std::size_t n) {
-    for (std::size_t lane = 0; lane < n; ++lane) {
-      const double value = to_double(sums[j + lane]) * factor, move = value - centre[j + lane];
-      squares[lane] += value * value;
-      shifts[lane] += move * move;
-      centre[j + lane] = value;
+Renewed renew_centre(const int64_t* sums, double factor, size_t width, double* centre) {
+  double squares[kPartialSums] = {}, shifts[kPartialSums] = {};
+  for_partial_sums(width, [&](size_t j, size_t n) {
+    for (size_t p = 0; p < n; ++p) {
+      const double value = to_double(sums[j + p]) * factor, move = value - centre[j + p];
+      squares[p] += value * value;
+      shifts[p] += move * move;
+      centre[j + p] = value;
     }
-  };
-  std::size_t j = 0;
-  for (; j + kLanes <= width; j += kLanes) renew(j, kLanes);
-  renew(j, width - j);
+  });
   return {fold(squares), fold(shifts)};
 }
 
-void exact_products(const double* row, const double* panel, std::size_t width, double* products) {
-  Doubles low = no_doubles(), high = no_doubles();
-  for (std::size_t j = 0; j < width; ++j) {
+void exact_products(const double* row, const double* panel, size_t width, double* products) {
+  Doubles low = spread4(0.0), high = spread4(0.0);
+  for (size_t j = 0; j < width; ++j) {
     const Doubles x = spread4(row[j]);
     low = low + x * load4(panel + j * kExact);
     high = high + x * load4(panel + j * kExact + kDoubles);
@@ -324,59 +299,33 @@ void exact_products(const double* row, const double* panel, std::size_t width, d
   store4(products, low), store4(products + kDoubles, high);
 }
 
-void weighted_sums(const double* weights, const double* stripe, std::size_t n_rows, double* sums) {
-  constexpr std::size_t kVectors = kStripe / kDoubles;
-  Doubles total[kWeights][kVectors];
-  for (std::size_t k = 0; k < kWeights; ++k)
-    for (std::size_t c = 0; c < kVectors; ++c) total[k][c] = load4(sums + k * kStripe + c * kDoubles);
-  for (std::size_t i = 0; i < n_rows; ++i) {
-    Doubles values[kVectors];
-    for (std::size_t c = 0; c < kVectors; ++c) values[c] = load4(stripe + i * kStripe + c * kDoubles);
-    for (std::size_t k = 0; k < kWeights; ++k) {
-      const Doubles weight = spread4(weights[i * kWeights + k]);
-      for (std::size_t c = 0; c < kVectors; ++c) total[k][c] = total[k][c] + weight * values[c];
-    }
-  }
-  for (std::size_t k = 0; k < kWeights; ++k)
-    for (std::size_t c = 0; c < kVectors; ++c) store4(sums + k * kStripe + c * kDoubles, total[k][c]);
-}
-
-void subtract_rows(const double* factors, const double* stripe, std::size_t n, double* row) {
-  constexpr std::size_t kVectors = kSolved / kDoubles;
+void subtract_rows(const double* factors, const double* stripe, size_t n, double* row) {
+  constexpr size_t kVectors = kStripe / kDoubles;
   Doubles sums[kVectors];
-  for (std::size_t c = 0; c < kVectors; ++c) sums[c] = load4(row + c * kDoubles);
-  for (std::size_t k = 0; k < n; ++k) {
+  for (size_t c = 0; c < kVectors; ++c) sums[c] = load4(row + c * kDoubles);
+  for (size_t k = 0; k < n; ++k) {
     const Doubles factor = spread4(factors[k]);
-    for (std::size_t c = 0; c < kVectors; ++c)
-      sums[c] = sums[c] - factor * load4(stripe + k * kSolved + c * kDoubles);
+    for (size_t c = 0; c < kVectors; ++c)
+      sums[c] = sums[c] - factor * load4(stripe + k * kStripe + c * kDoubles);
   }
-  for (std::size_t c = 0; c < kVectors; ++c) store4(row + c * kDoubles, sums[c]);
+  for (size_t c = 0; c < kVectors; ++c) store4(row + c * kDoubles, sums[c]);
 }
 
 template <class T>
-constexpr DenseKernels<T> dense_table() {
-  return {all_nan<T>, square<T>, dot<T>, add_rows<T>, narrow<T>, unit<T>};
+constexpr RowKernels<T> row_table() {
+  return {square<T>,
+          dot<T>,
+          add_rows<T>,
+          narrow<T>,
+          unit<T>,
+          subtract_sparse_row<T, int32_t>,
+          subtract_sparse_row<T, int64_t>};
 }
 
 constexpr Kernels table(const char* name) {
-  return {name,
-          subtract_products,
-          subtract_sparse_row<float, int32_t>,
-          subtract_sparse_row<float, int64_t>,
-          subtract_sparse_row<double, int32_t>,
-          subtract_sparse_row<double, int64_t>,
-          two_products,
-          two_nearest,
-          lower,
-          within,
-          dense_table<float>(),
-          dense_table<double>(),
-          distance,
-          trace,
-          renew_centre,
-          exact_products,
-          weighted_sums,
-          subtract_rows};
+  return {name,         subtract_products,  two_products,        two_nearest, lower,
+          within,       row_table<float>(), row_table<double>(), distance,    trace,
+          renew_centre, exact_products,     subtract_rows};
 }
 
 }  // namespace

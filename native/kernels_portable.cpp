@@ -1,5 +1,5 @@
 // The kernels for any processor.
-// clang-format off: the kernels are written for the vectors that stand before them
+// clang-format off: the kernels use the vectors that are included first
 #include "simd_portable.hpp"
 #include "kernels_body.hpp"
 // clang-format on

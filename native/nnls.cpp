@@ -4,10 +4,9 @@
 #include <cmath>
 
 namespace viewpass {
-
 namespace {
 
-constexpr std::size_t kTaskRows = 512;
+constexpr size_t kTaskRows = 512;
 constexpr double kTolerance = 1e-13, kLeastPivot = 1e-300, kNothing = 1e-15;
 
 /// One row at a time: which entries are free, and the best point that has these free.
@@ -22,15 +21,15 @@ class Solver {
 
   /// INOUT y.
   void solve(Span<const double> p, Span<double> y) {
-    const std::size_t size = y.size();
+    const size_t size = y.size();
     double largest = 0.0;
-    for (std::size_t k = 0; k < size; ++k) {
+    for (size_t k = 0; k < size; ++k) {
       free_[k] = y[k] > 0.0;
       barred_[k] = false;
       largest = std::max(largest, std::abs(p[k]));
     }
-    std::size_t newest = size;
-    for (std::size_t round = 0; round < 10 * size + 10; ++round) {
+    size_t newest = size;
+    for (size_t round = 0; round < 10 * size + 10; ++round) {
       while (!step(p, y, newest)) {
       }
       newest = steepest(p, y, kTolerance * largest);
@@ -40,48 +39,48 @@ class Solver {
   }
 
  private:
-  double& factor(std::size_t a, std::size_t b) { return factor_[a * gram_.width() + b]; }
+  double& factor(size_t a, size_t b) { return factor_[a * gram_.width() + b]; }
 
   /// The best point with the free entries, into solved_: by G = L L'.
   void solve_free(Span<const double> p) {
     places_.clear();
-    for (std::size_t k = 0; k < p.size(); ++k)
+    for (size_t k = 0; k < p.size(); ++k)
       if (free_[k]) places_.push_back(k);
-    const std::size_t n = places_.size();
-    for (std::size_t a = 0; a < n; ++a)
-      for (std::size_t b = 0; b <= a; ++b) {
+    const size_t n = places_.size();
+    for (size_t a = 0; a < n; ++a)
+      for (size_t b = 0; b <= a; ++b) {
         double value = gram_[places_[a]][places_[b]];
-        for (std::size_t c = 0; c < b; ++c) value -= factor(a, c) * factor(b, c);
+        for (size_t c = 0; c < b; ++c) value -= factor(a, c) * factor(b, c);
         factor(a, b) = a == b ? std::sqrt(std::max(value, kLeastPivot)) : value / factor(b, b);
       }
-    for (std::size_t a = 0; a < n; ++a) {
+    for (size_t a = 0; a < n; ++a) {
       double value = p[places_[a]];
-      for (std::size_t c = 0; c < a; ++c) value -= factor(a, c) * solved_[c];
+      for (size_t c = 0; c < a; ++c) value -= factor(a, c) * solved_[c];
       solved_[a] = value / factor(a, a);
     }
-    for (std::size_t a = n; a-- > 0;) {
+    for (size_t a = n; a-- > 0;) {
       double value = solved_[a];
-      for (std::size_t c = a + 1; c < n; ++c) value -= factor(c, a) * solved_[c];
+      for (size_t c = a + 1; c < n; ++c) value -= factor(c, a) * solved_[c];
       solved_[a] = value / factor(a, a);
     }
   }
 
   /// Goes to that point, or as far towards it as allowed; true if it was reached.
-  bool step(Span<const double> p, Span<double> y, std::size_t newest) {
+  bool step(Span<const double> p, Span<double> y, size_t newest) {
     solve_free(p);
-    const std::size_t n = places_.size();
+    const size_t n = places_.size();
     double share = 1.0;
-    for (std::size_t a = 0; a < n; ++a)
+    for (size_t a = 0; a < n; ++a)
       if (solved_[a] <= 0.0) {
         const double here = y[places_[a]];
         share = std::min(share, here > solved_[a] ? here / (here - solved_[a]) : 0.0);
       }
     if (share >= 1.0) {
-      for (std::size_t a = 0; a < n; ++a) y[places_[a]] = solved_[a];
+      for (size_t a = 0; a < n; ++a) y[places_[a]] = solved_[a];
       return true;
     }
-    for (std::size_t a = 0; a < n; ++a) {
-      const std::size_t k = places_[a];
+    for (size_t a = 0; a < n; ++a) {
+      const size_t k = places_[a];
       double here = y[k] + share * (solved_[a] - y[k]);
       if (solved_[a] <= 0.0 && here <= kNothing * std::abs(y[k] - solved_[a])) {
         here = 0.0;
@@ -90,7 +89,7 @@ class Solver {
       }
       y[k] = here;
     }
-    for (std::size_t a = 0; a < n; ++a)  // at least one entry must go, or this would not end
+    for (size_t a = 0; a < n; ++a)  // at least one entry must go, or this would not end
       if (solved_[a] <= 0.0 && y[places_[a]] <= 0.0) {
         y[places_[a]] = 0.0;
         free_[places_[a]] = false;
@@ -99,12 +98,12 @@ class Solver {
   }
 
   /// The entry whose growth lowers the objective fastest; none: the size.
-  std::size_t steepest(Span<const double> p, Span<const double> y, double least) const {
-    std::size_t best = y.size();
-    for (std::size_t k = 0; k < y.size(); ++k) {
+  size_t steepest(Span<const double> p, Span<const double> y, double least) const {
+    size_t best = y.size();
+    for (size_t k = 0; k < y.size(); ++k) {
       if (free_[k] || barred_[k]) continue;
       double slope = p[k];
-      for (std::size_t j = 0; j < y.size(); ++j) slope -= gram_[k][j] * y[j];
+      for (size_t j = 0; j < y.size(); ++j) slope -= gram_[k][j] * y[j];
       if (slope > least) best = k, least = slope;
     }
     return best;
@@ -112,18 +111,16 @@ class Solver {
 
   Grid<const double> gram_;
   std::vector<char> free_, barred_;
-  std::vector<std::size_t> places_;
+  std::vector<size_t> places_;
   std::vector<double> factor_, solved_;
 };
 
 }  // namespace
 
 void nnls(Grid<const double> gram, Grid<const double> products, Grid<double> out, Team& team) {
-  const std::size_t n = products.n_rows();
-  team.each((n + kTaskRows - 1) / kTaskRows, [&](std::size_t task, std::size_t) {
+  team.each_range(products.n_rows(), kTaskRows, [&](size_t begin, size_t end, size_t) {
     Solver solver(gram);
-    for (std::size_t i = task * kTaskRows; i < std::min((task + 1) * kTaskRows, n); ++i)
-      solver.solve(products[i], out[i]);
+    for (size_t i = begin; i < end; ++i) solver.solve(products[i], out[i]);
   });
 }
 

@@ -6,13 +6,13 @@
 namespace viewpass {
 namespace {
 
-constexpr unsigned max_index_bits = 24;
+constexpr unsigned kMaxIndexBits = 24;
 
 /// The position of the lowest bit that is set; there must be one.
-std::size_t lowest_bit(std::uint64_t bits) {
-  std::size_t position = 0;
+size_t lowest_bit(uint64_t bits) {
+  size_t position = 0;
   for (unsigned step = 32; step > 0; step /= 2) {
-    const bool is_above = (bits & ((std::uint64_t{1} << step) - 1)) == 0;
+    const bool is_above = (bits & ((uint64_t{1} << step) - 1)) == 0;
     position += is_above ? step : 0;
     bits >>= is_above ? step : 0;
   }
@@ -20,34 +20,34 @@ std::size_t lowest_bit(std::uint64_t bits) {
 }
 
 /// A part of the bytes with its size before it.
-Bytes sized_part(ByteReader& in) { return in.take(static_cast<std::size_t>(in.fixed(4))); }
+Bytes sized_part(ByteReader& in) { return in.take(size_t(in.fixed(4))); }
 
 }  // namespace
 
 void Runs::begin_run() {
   if (bits_ == 0) throw Refused("numbers of no bits");
-  const std::uint64_t head = in_.varint(32), count = head >> 1;
+  const uint64_t head = in_.varint(32), count = head >> 1;
   if (count == 0) throw Refused("a run of no numbers");
   is_packed_ = (head & 1U) != 0;
   if (is_packed_) {
     if (count * bits_ > in_.left()) throw Refused("a run that is longer than its bytes");
     packed_ = in_.rest();
-    in_.take(static_cast<std::size_t>(count) * bits_);
+    in_.take(size_t(count) * bits_);
     bit_ = 0;
-    left_ = 8 * static_cast<std::size_t>(count);
+    left_ = 8 * size_t(count);
   } else {
-    value_ = static_cast<std::uint32_t>(in_.fixed((bits_ + 7) / 8));
+    value_ = uint32_t(in_.fixed((bits_ + 7) / 8));
     if (value_ >> bits_ != 0) throw Refused("a number of more bits than it may have");
-    left_ = static_cast<std::size_t>(count);
+    left_ = size_t(count);
   }
 }
 
-std::size_t Runs::pass(unsigned value, std::size_t most) {
-  std::size_t n_passed = 0;
+size_t Runs::pass(unsigned value, size_t most) {
+  size_t n_passed = 0;
   while (n_passed < most) {
     if (left_ == 0) begin_run();
-    const std::size_t possible = std::min(left_, most - n_passed);
-    const std::size_t here = is_packed_ ? n_equal(value, possible) : value_ == value ? possible : 0;
+    const size_t possible = std::min(left_, most - n_passed);
+    const size_t here = is_packed_ ? n_equal(value, possible) : value_ == value ? possible : 0;
     bit_ += here * bits_;
     left_ -= here;
     n_passed += here;
@@ -57,13 +57,13 @@ std::size_t Runs::pass(unsigned value, std::size_t most) {
 }
 
 /// How many of the next packed numbers equal the value, 56 bits at a time.
-std::size_t Runs::n_equal(unsigned value, std::size_t most) const {
-  const std::uint64_t repeated = value * (bits_ == 1 ? ~std::uint64_t{0} : 0x5555555555555555U);
-  std::size_t n = 0;
+size_t Runs::n_equal(unsigned value, size_t most) const {
+  const uint64_t repeated = value * (bits_ == 1 ? ~uint64_t{0} : 0x5555555555555555U);
+  size_t n = 0;
   while (n < most) {
-    const std::size_t here = std::min<std::size_t>(most - n, bits_ == 1 ? 56 : 28);
-    const std::uint64_t compared = (std::uint64_t{1} << here * bits_) - 1;
-    const std::uint64_t difference = (next_bits(bit_ + n * bits_) ^ repeated) & compared;
+    const size_t here = std::min<size_t>(most - n, bits_ == 1 ? 56 : 28);
+    const uint64_t compared = (uint64_t{1} << here * bits_) - 1;
+    const uint64_t difference = (next_bits(bit_ + n * bits_) ^ repeated) & compared;
     if (difference != 0) return n + lowest_bit(difference) / (bits_ == 1 ? 1 : 2);
     n += here;
   }
@@ -71,22 +71,22 @@ std::size_t Runs::n_equal(unsigned value, std::size_t most) const {
 }
 
 /// The bits from `bit` on, the lowest first: 57 or more of them, or fewer at the end of the bytes.
-std::uint64_t Runs::next_bits(std::size_t bit) const {
-  const Bytes next = packed_.part(bit / 8, std::min<std::size_t>(8, packed_.size() - bit / 8));
+uint64_t Runs::next_bits(size_t bit) const {
+  const Bytes next = packed_.part(bit / 8, std::min<size_t>(8, packed_.size() - bit / 8));
   if (next.size() < 8) return ByteReader(next).fixed(next.size()) >> bit % 8;
-  const auto byte = [&](unsigned i) { return std::uint64_t{next[i]} << 8 * i; };
-  const std::uint64_t all = byte(0) | byte(1) | byte(2) | byte(3) | byte(4) | byte(5) | byte(6) | byte(7);
+  const auto byte = [&](unsigned i) { return uint64_t{next[i]} << 8 * i; };
+  const uint64_t all = byte(0) | byte(1) | byte(2) | byte(3) | byte(4) | byte(5) | byte(6) | byte(7);
   return all >> bit % 8;  // compilers make one load of the line above
 }
 
 template <class T>
 void Runs::look_up(Span<const T> dictionary, Span<T> values) {
-  for (std::size_t done = 0; done < values.size();) {
+  for (size_t done = 0; done < values.size();) {
     if (left_ == 0) begin_run();
-    const std::size_t here = std::min(left_, values.size() - done);
-    const std::uint64_t mask = (std::uint64_t{1} << bits_) - 1;
+    const size_t here = std::min(left_, values.size() - done);
+    const uint64_t mask = (uint64_t{1} << bits_) - 1;
     for (T& value : values.part(done, here)) {
-      const std::uint64_t index = is_packed_ ? next_bits(bit_) & mask : value_;
+      const uint64_t index = is_packed_ ? next_bits(bit_) & mask : value_;
       if (index >= dictionary.size()) throw Refused("an index past the dictionary");
       value = dictionary[index];
       bit_ += bits_;
@@ -102,7 +102,7 @@ ListReader<T>::ListReader(ListLevels levels) : levels_(levels) {
 }
 
 template <class T>
-void ListReader<T>::begin_chunk(std::uint64_t n_rows, std::uint64_t n_entries) {
+void ListReader<T>::begin_chunk(uint64_t n_rows, uint64_t n_entries) {
   if (n_page_ > 0 || n_entries_ > 0) throw Refused("entries are left in the row group before");
   check_end();
   n_rows_ = n_rows;
@@ -143,7 +143,7 @@ void ListReader<T>::begin_page(const PageHeader& header, Bytes levels, Bytes val
   uses_dictionary_ = header.uses_dictionary;
   if (uses_dictionary_) {
     const unsigned bits = values.empty() ? 0 : plain_.byte();
-    if (bits > max_index_bits) throw Refused("indices of an unusual size");
+    if (bits > kMaxIndexBits) throw Refused("indices of an unusual size");
     indices_ = Runs(plain_.take(plain_.left()), bits);
   }
   n_page_ = header.n_entries;
@@ -153,27 +153,27 @@ void ListReader<T>::begin_page(const PageHeader& header, Bytes levels, Bytes val
 }
 
 template <class T>
-std::size_t ListReader<T>::first_length() const {
+size_t ListReader<T>::first_length() const {
   Runs repetition = repetition_, definition = definition_;
-  const std::size_t n_null = definition.pass(0, n_page_), left = n_page_ - n_null;
+  const size_t n_null = definition.pass(0, n_page_), left = n_page_ - n_null;
   if (left == 0 || repetition.pass(0, n_null + 1) != n_null + 1) return 0;
-  const std::size_t length = 1 + repetition.pass(1, left - 1);
+  const size_t length = 1 + repetition.pass(1, left - 1);
   return length < left ? length : 0;
 }
 
 template <class T>
-std::size_t ListReader<T>::place(Grid<T> rows, Span<std::uint8_t> present, std::size_t n_done) {
-  const std::size_t width = rows.width();
+size_t ListReader<T>::place(Grid<T> rows, Span<uint8_t> present, size_t n_done) {
+  const size_t width = rows.width();
   const bool has_room = n_done > 0 ? n_missing_ <= width : n_missing_ == 0;
   if (width == 0 || !has_room || n_done > rows.n_rows() || present.size() != rows.n_rows()) {
-    throw Refused("no room for the rows");
+    throw Refused("an output that does not fit the rows");
   }
   while (n_page_ > 0 && (n_missing_ > 0 || n_done < rows.n_rows())) {
     if (n_missing_ == 0) {
       present[n_done] = begin_row(rows[n_done]);
       ++n_done;
     } else {
-      const std::size_t here = std::min(n_missing_, n_page_);
+      const size_t here = std::min(n_missing_, n_page_);
       const bool goes_on = repetition_.pass(1, here) == here && definition_.pass(levels_.value, here) == here;
       if (!goes_on) throw Refused("a list that is shorter than the others, or with a null in it");
       take_values(rows[n_done - 1].part(width - n_missing_, here));
@@ -189,8 +189,8 @@ bool ListReader<T>::begin_row(Span<T> row) {
   if (repetition_.pass(0, 1) != 1) throw Refused("a list that is longer than the others");
   if (n_rows_ == 0) throw Refused("more rows than the row group has");
   --n_rows_;
-  const std::size_t here = std::min(row.size(), n_page_);
-  const std::size_t n_found = definition_.pass(levels_.value, here);
+  const size_t here = std::min(row.size(), n_page_);
+  const size_t n_found = definition_.pass(levels_.value, here);
   if (n_found == 0) {
     if (!levels_.lists_can_be_null || definition_.pass(0, 1) != 1)
       throw Refused("a list that is empty or begins with a null");

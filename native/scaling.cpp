@@ -2,20 +2,22 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace viewpass {
-
 namespace {
 
+constexpr size_t kTaskValues = size_t(1) << 16;
+
 // A centred row whose largest number is below the first is a row equal to the mean but for rounding; above
-// the second it is brought to size 1; where it cannot be told, everything is shrunk first.
+// the second it is brought to size 1; where it overflows, everything is shrunk first.
 constexpr double kSmallest = 0x1p-30, kLargest = 0x1p60, kShrink = 0x1p-1000;
 
 template <class T>
 double largest_of(Span<const T> row, Span<const double> mean, Span<const double> weights, double shrink) {
   double largest = 0.0;
   bool wild = false;
-  for (std::size_t j = 0; j < row.size(); ++j) {
+  for (size_t j = 0; j < row.size(); ++j) {
     const double value = std::abs((double(row[j]) * shrink - mean[j] * shrink) * weights[j]);
     wild |= !(value <= std::numeric_limits<double>::max());
     largest = value > largest ? value : largest;
@@ -26,8 +28,8 @@ double largest_of(Span<const T> row, Span<const double> mean, Span<const double>
 template <class T>
 bool standardise_row(Span<const T> row, bool wanted, Span<const double> mean, Span<const double> weights,
                      Span<T> out) {
-  std::size_t n_zero = 0, n_wild = 0, n_nan = 0;
-  for (std::size_t j = 0; wanted && j < row.size(); ++j) {
+  size_t n_zero = 0, n_wild = 0, n_nan = 0;
+  for (size_t j = 0; wanted && j < row.size(); ++j) {
     n_zero += row[j] == T(0);
     n_wild += !(std::abs(row[j]) <= std::numeric_limits<T>::max());
     n_nan += row[j] != row[j];
@@ -54,46 +56,57 @@ bool standardise_row(Span<const T> row, bool wanted, Span<const double> mean, Sp
   if (!present)
     std::fill(out.begin(), out.end(), T(0));
   else if (factor == 1.0)
-    for (std::size_t j = 0; j < row.size(); ++j) out[j] = T((double(row[j]) - mean[j]) * weights[j]);
+    for (size_t j = 0; j < row.size(); ++j) out[j] = T((double(row[j]) - mean[j]) * weights[j]);
   else
-    for (std::size_t j = 0; j < row.size(); ++j)
+    for (size_t j = 0; j < row.size(); ++j)
       out[j] = T((double(row[j]) * shrink - mean[j] * shrink) * weights[j] * factor);
   return present;
 }
+
+/// Rows of one task.
+size_t task_rows(size_t width) { return std::max<size_t>(1, kTaskValues / std::max<size_t>(width, 1)); }
 
 }  // namespace
 
 template <class T>
 void standardise(Grid<const T> rows, Span<const bool> wanted, Span<const double> mean,
-                 Span<const double> weights, Grid<T> out, Span<bool> present) {
-  for (std::size_t i = 0; i < rows.n_rows(); ++i)
-    present[i] = standardise_row(rows[i], wanted[i], mean, weights, out[i]);
+                 Span<const double> weights, Grid<T> out, Span<bool> present, Team& team) {
+  team.each_range(rows.n_rows(), task_rows(rows.width()), [&](size_t begin, size_t end, size_t) {
+    for (size_t i = begin; i < end; ++i)
+      present[i] = standardise_row(rows[i], wanted[i], mean, weights, out[i]);
+  });
 }
 
 template <class T>
-void weigh_rows(Grid<const T> rows, Span<const double> weights, Grid<T> out) {
-  for (std::size_t i = 0; i < rows.n_rows(); ++i)
-    for (std::size_t j = 0; j < rows.width(); ++j) out[i][j] = T(double(rows[i][j]) * weights[j]);
+void weigh_rows(Grid<const T> rows, Span<const double> weights, Grid<T> out, Team& team) {
+  team.each_range(rows.n_rows(), task_rows(rows.width()), [&](size_t begin, size_t end, size_t) {
+    for (size_t i = begin; i < end; ++i)
+      for (size_t j = 0; j < rows.width(); ++j) out[i][j] = T(double(rows[i][j]) * weights[j]);
+  });
 }
 
 template <class T, class Index>
-void weigh_entries(Span<const T> values, Span<const Index> columns, Span<const double> weights, Span<T> out) {
-  for (std::size_t e = 0; e < values.size(); ++e) {
-    const Index j = columns[e];
-    const bool exists = j >= 0 && std::size_t(j) < weights.size();
-    out[e] = exists ? T(double(values[e]) * weights[std::size_t(j)]) : values[e];
-  }
+void weigh_entries(Span<const T> values, Span<const Index> columns, Span<const double> weights, Span<T> out,
+                   Team& team) {
+  team.each_range(values.size(), kTaskValues, [&](size_t begin, size_t end, size_t) {
+    for (size_t e = begin; e < end; ++e) {
+      const Index j = columns[e];
+      const bool exists = j >= 0 && size_t(j) < weights.size();
+      out[e] = exists ? T(double(values[e]) * weights[size_t(j)]) : values[e];
+    }
+  });
 }
 
-template void standardise(Grid<const float>, Span<const bool>, Span<const double>, Span<const double>,
-                          Grid<float>, Span<bool>);
-template void standardise(Grid<const double>, Span<const bool>, Span<const double>, Span<const double>,
-                          Grid<double>, Span<bool>);
-template void weigh_rows(Grid<const float>, Span<const double>, Grid<float>);
-template void weigh_rows(Grid<const double>, Span<const double>, Grid<double>);
-template void weigh_entries(Span<const float>, Span<const int32_t>, Span<const double>, Span<float>);
-template void weigh_entries(Span<const float>, Span<const int64_t>, Span<const double>, Span<float>);
-template void weigh_entries(Span<const double>, Span<const int32_t>, Span<const double>, Span<double>);
-template void weigh_entries(Span<const double>, Span<const int64_t>, Span<const double>, Span<double>);
+using Columns = Span<const double>;
+template void standardise(Grid<const float>, Span<const bool>, Columns, Columns, Grid<float>, Span<bool>,
+                          Team&);
+template void standardise(Grid<const double>, Span<const bool>, Columns, Columns, Grid<double>, Span<bool>,
+                          Team&);
+template void weigh_rows(Grid<const float>, Columns, Grid<float>, Team&);
+template void weigh_rows(Grid<const double>, Columns, Grid<double>, Team&);
+template void weigh_entries(Span<const float>, Span<const int32_t>, Columns, Span<float>, Team&);
+template void weigh_entries(Span<const float>, Span<const int64_t>, Columns, Span<float>, Team&);
+template void weigh_entries(Span<const double>, Span<const int32_t>, Columns, Span<double>, Team&);
+template void weigh_entries(Span<const double>, Span<const int64_t>, Columns, Span<double>, Team&);
 
 }  // namespace viewpass

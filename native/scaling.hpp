@@ -1,7 +1,8 @@
-// Rows in a scale learnt from the first rows: columns centred and weighed, element by element.
+// Rows in a scale learnt from the first rows: columns centred and weighed, value by value.
 #pragma once
 
-#include "rows.hpp"
+#include "span.hpp"
+#include "threads.hpp"
 
 namespace viewpass {
 
@@ -10,15 +11,16 @@ namespace viewpass {
 /// type's range are brought to size 1 by a power of two: only their direction counts.  OUT out, present.
 template <class T>
 void standardise(Grid<const T> rows, Span<const bool> wanted, Span<const double> mean,
-                 Span<const double> weights, Grid<T> out, Span<bool> present);
+                 Span<const double> weights, Grid<T> out, Span<bool> present, Team& team);
 
 /// x * weights of dense rows.  OUT out.
 template <class T>
-void weigh_rows(Grid<const T> rows, Span<const double> weights, Grid<T> out);
+void weigh_rows(Grid<const T> rows, Span<const double> weights, Grid<T> out, Team& team);
 
 /// The same of CSR entries. A column that does not exist is left unchanged, so that measuring can name it.
 /// OUT out.
 template <class T, class Index>
-void weigh_entries(Span<const T> values, Span<const Index> columns, Span<const double> weights, Span<T> out);
+void weigh_entries(Span<const T> values, Span<const Index> columns, Span<const double> weights, Span<T> out,
+                   Team& team);
 
 }  // namespace viewpass

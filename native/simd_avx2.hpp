@@ -9,7 +9,7 @@
 namespace viewpass {
 namespace {
 
-constexpr std::size_t kFloats = 8, kDoubles = 4;
+constexpr size_t kFloats = 8, kDoubles = 4;
 
 struct Floats {
   __m256 v;
@@ -37,7 +37,6 @@ inline Floats where_above(Floats a, Floats b, Floats other) {
   return {_mm256_blendv_ps(other.v, a.v, _mm256_cmp_ps(a.v, b.v, _CMP_GT_OQ))};
 }
 
-inline Doubles no_doubles() { return {_mm256_setzero_pd()}; }
 inline Doubles load4(const double* from) { return {_mm256_loadu_pd(from)}; }
 inline Doubles load4(const float* from) { return {_mm256_cvtps_pd(_mm_loadu_ps(from))}; }
 inline void store4(double* to, Doubles a) { _mm256_storeu_pd(to, a.v); }
@@ -46,7 +45,6 @@ inline Doubles operator+(Doubles a, Doubles b) { return {_mm256_add_pd(a.v, b.v)
 inline Doubles operator-(Doubles a, Doubles b) { return {_mm256_sub_pd(a.v, b.v)}; }
 inline Doubles operator*(Doubles a, Doubles b) { return {_mm256_mul_pd(a.v, b.v)}; }
 
-inline Words no_words() { return {_mm256_setzero_si256()}; }
 inline Words bits_of4(Doubles a) { return {_mm256_castpd_si256(a.v)}; }
 inline Words load_words(const int64_t* from) {
   return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from))};

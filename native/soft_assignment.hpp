@@ -5,37 +5,36 @@
 #pragma once
 
 #include "distances.hpp"
-#include "threads.hpp"
 
 namespace viewpass {
 
-constexpr std::size_t kNeighbours = 4;
+constexpr size_t kNeighbours = 4;
 constexpr double kUnit = 32768.0;
 
 /// Anchors and weights of rows; all weights of a row without any view are zero.
 struct SoftRows {
-  std::size_t n_near = 0;        // anchors per row
+  size_t n_near = 0;             // anchors per row
   std::vector<int32_t> near;     // rows x n_near
   std::vector<int64_t> weights;  // rows x n_near
 
-  void resize(std::size_t n_rows, std::size_t n_anchors);
+  void resize(size_t n_rows, size_t n_anchors);
 };
 
 struct SoftScratch {
   std::vector<uint32_t> near;
   std::vector<double> found;
   std::vector<float> least;
+  std::vector<std::pair<double, uint32_t>> order;
 };
 
 /// One row, given its float32 distances and what they may be off by.  OUT soft.
-void soft_assign_row(const Rows& rows, std::size_t i, const Centres& anchors, const float* line, double slack,
+void soft_assign_row(const Rows& rows, size_t i, const Centres& anchors, const float* line, double slack,
                      SoftRows& soft, SoftScratch& scratch);
 
 /// All rows.  OUT soft.
 void soft_assign(const Rows& rows, const Centres& anchors, SoftRows& soft, Team& team);
 
 /// Adds z z' of every row.  INOUT links.
-void add_links(Span<const int32_t> near, Span<const int64_t> weights, std::size_t n_near,
-               Grid<int64_t> links);
+void add_links(Span<const int32_t> near, Span<const int64_t> weights, size_t n_near, Grid<int64_t> links);
 
 }  // namespace viewpass

@@ -12,8 +12,4 @@ namespace viewpass {
 Centres soft_centres(const Rows& rows, Grid<const double> memberships, double alpha, bool fill,
                      bool zero_filled, Team& team);
 
-/// Solves A X = B for a symmetric positive semidefinite A by A = L D L', in fixed order; where a pivot is
-/// nothing but rounding, that unknown is 0.  INOUT b: the solution.
-void solve_symmetric(Grid<const double> a, Grid<double> b, Team& team);
-
 }  // namespace viewpass

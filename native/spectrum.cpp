@@ -4,67 +4,53 @@
 #include <cmath>
 #include <numeric>
 
-#include "fixed_order.hpp"
+#include "exact.hpp"
 
 namespace viewpass {
 namespace {
 
-constexpr std::size_t GUARD = 10;  // vectors beyond those asked for, and a tenth of these
-constexpr std::size_t TILE = 8;    // a block has a multiple of so many vectors
-constexpr std::size_t POWERS = 3;  // of the matrix, that the start is multiplied by
-constexpr std::size_t MOST_DEGREE = 12;
-constexpr std::size_t MOST_ROUNDS = 20;
-constexpr std::size_t MOST_STEPS = 60;  // of QL, for each eigenvalue
-constexpr double MOST_GROWTH = 1e10;    // of a vector under the filter, compared with what it damps
-constexpr double LEAST_CUT = 0x1p-20, MOST_CUT = 0.99;
-constexpr double TOLERANCE = 1e-10;     // of residuals
-constexpr double NEGLIGIBLE = 0x1p-56;  // an entry beside the diagonal
-constexpr double LOST = 0x1p-40;        // what is left of a vector that depends on those before it
-constexpr std::uint64_t SEED = 0;
-
-/// A matrix that owns its numbers. Rows begin an odd number of cache lines apart: a column of a matrix whose
-/// width is a power of two would have to share a few places of the cache.
-class Matrix {
- public:
-  Matrix(std::size_t n_rows, std::size_t width)
-      : n_rows_(n_rows), width_(width), stride_(((width + 7) / 8 | 1) * 8), held_(n_rows * stride_) {}
-  Span<double> operator[](std::size_t i) { return Span<double>(held_).part(i * stride_, width_); }
-  Span<const double> operator[](std::size_t i) const {
-    return Span<const double>(held_).part(i * stride_, width_);
-  }
-  std::size_t n_rows() const { return n_rows_; }
-  std::size_t width() const { return width_; }
-  void swap(Matrix& other) noexcept { held_.swap(other.held_); }
-  void fill(double value) { std::fill(held_.begin(), held_.end(), value); }
-
- private:
-  std::size_t n_rows_, width_, stride_;
-  std::vector<double> held_;
-};
+constexpr size_t kGuard = 10;  // vectors beyond those wanted, and a tenth of these
+constexpr size_t kTile = 8;    // a block has a multiple of so many vectors
+constexpr size_t kPowers = 3;  // of the matrix, that the start is multiplied by
+constexpr size_t kMostDegree = 12;
+constexpr size_t kMostRounds = 20;
+constexpr size_t kMostSteps = 60;     // of QL, for each eigenvalue
+constexpr double kMostGrowth = 1e10;  // of a vector under the filter, compared with what it damps
+constexpr double kLeastCut = 0x1p-20, kMostCut = 0.99;
+constexpr double kTolerance = 1e-10;     // of residuals
+constexpr double kNegligible = 0x1p-56;  // an entry beside the diagonal
+constexpr double kLost = 0x1p-40;        // what is left of a vector that depends on those before it
+constexpr uint64_t kSeed = 0;
 
 /// The entries of the scaled links that are not zero, row by row.
 struct SparseMatrix {
-  std::vector<std::size_t> starts, columns;
+  std::vector<size_t> starts, columns;
   std::vector<double> values;
 
-  explicit SparseMatrix(Grid<const std::int64_t> links) {
-    const std::size_t n = links.n_rows();
+  explicit SparseMatrix(Grid<const int64_t> links) {
+    const size_t n = links.n_rows();
     std::vector<double> scale(n);
-    for (std::size_t i = 0; i < n; ++i) {
-      const std::int64_t degree = std::accumulate(links[i].begin(), links[i].end(), std::int64_t{0});
-      scale[i] = 1.0 / std::sqrt(degree > 0 ? static_cast<double>(degree) : 1.0);
+    for (size_t i = 0; i < n; ++i) {
+      const int64_t degree = std::accumulate(links[i].begin(), links[i].end(), int64_t{0});
+      scale[i] = 1.0 / std::sqrt(degree > 0 ? double(degree) : 1.0);
     }
     starts.push_back(0);
-    for (std::size_t i = 0; i < n; ++i) {
-      for (std::size_t j = 0; j < n; ++j) {
+    for (size_t i = 0; i < n; ++i) {
+      for (size_t j = 0; j < n; ++j) {
         if (links[i][j] == 0) continue;
         columns.push_back(j);
-        values.push_back(static_cast<double>(links[i][j]) * (scale[i] * scale[j]));
+        values.push_back(double(links[i][j]) * (scale[i] * scale[j]));
       }
       starts.push_back(columns.size());
     }
   }
-  std::size_t size() const { return starts.size() - 1; }
+  size_t size() const { return starts.size() - 1; }
+  Matrix whole() const {
+    Matrix found(size(), size());
+    for (size_t i = 0; i < size(); ++i)
+      for (size_t at = starts[i]; at < starts[i + 1]; ++at) found[i][columns[at]] = values[at];
+    return found;
+  }
 };
 
 /// What a step of the filter does to a block x: (A x - shift x) factor - before.
@@ -75,23 +61,23 @@ struct Step {
 /// IN x, before (anchors x vectors); OUT out.
 void take_step(const SparseMatrix& a, Step step, const Matrix& x, const Matrix& before, Matrix& out) {
   std::vector<double> sums(x.width());
-  for (std::size_t i = 0; i < a.size(); ++i) {
+  for (size_t i = 0; i < a.size(); ++i) {
     std::fill(sums.begin(), sums.end(), 0.0);
-    const std::size_t first = a.starts[i];
+    const size_t first = a.starts[i];
     accumulate(sums, a.starts[i + 1] - first,
-               [&](std::size_t t) { return times(a.values[first + t], x[a.columns[first + t]]); });
+               [&](size_t t) { return times(a.values[first + t], x[a.columns[first + t]]); });
     const auto mine = x[i], last = before[i];
     const auto result = out[i];
-    for (std::size_t k = 0; k < sums.size(); ++k)
+    for (size_t k = 0; k < sums.size(); ++k)
       result[k] = (sums[k] - step.shift * mine[k]) * step.factor - last[k];
   }
 }
 
 /// IN from; OUT to.
 void transpose(const Matrix& from, Matrix& to) {
-  for (std::size_t first = 0; first < from.n_rows(); first += TILE)
-    for (std::size_t j = 0; j < from.width(); ++j)
-      for (std::size_t i = first; i < std::min(first + TILE, from.n_rows()); ++i) to[j][i] = from[i][j];
+  for (size_t first = 0; first < from.n_rows(); first += kTile)
+    for (size_t j = 0; j < from.width(); ++j)
+      for (size_t i = first; i < std::min(first + kTile, from.n_rows()); ++i) to[j][i] = from[i][j];
 }
 
 struct Eigenpairs {
@@ -107,60 +93,51 @@ struct Tridiagonal {
 
 /// Householder's reflections, one for each column.  IN a, symmetric, which is used up.
 Tridiagonal tridiagonal(Matrix& a) {
-  const std::size_t n = a.n_rows();
+  const size_t n = a.n_rows();
   Tridiagonal found{std::vector<double>(n), std::vector<double>(n), Matrix(n, n)};
   Matrix mirrors(n, n);  // row k: a vector u that is mirrored in entries k + 1 to n
   std::vector<double> halves(n), moved(n);
-  for (std::size_t k = 0; k + 1 < n; ++k) {
-    const std::size_t first = k + 1, size = n - first;
+  for (size_t k = 0; k + 1 < n; ++k) {
+    const size_t first = k + 1, size = n - first;
     const auto u = mirrors[k].part(first, size), w = Span<double>(moved).part(0, size);
     std::copy_n(a[k].part(first, size).begin(), size, u.begin());
-    const double length = std::sqrt(lane_dot(u, u));
+    const double length = std::sqrt(ordered_dot(u, u));
     found.beside[k] = u[0] > 0.0 ? -length : length;
     u[0] -= found.beside[k];
-    const double half = halves[k] = lane_dot(u, u) / 2.0;
+    const double half = halves[k] = ordered_dot(u, u) / 2.0;
     if (half == 0.0) continue;
-    for (std::size_t i = 0; i < size; ++i) w[i] = lane_dot(a[first + i].part(first, size), u) / half;
-    const double share = lane_dot(u, w) / (2.0 * half);
-    for (std::size_t i = 0; i < size; ++i) w[i] -= share * u[i];
-    for (std::size_t i = 0; i < size; ++i) {
+    for (size_t i = 0; i < size; ++i) w[i] = ordered_dot(a[first + i].part(first, size), u) / half;
+    const double share = ordered_dot(u, w) / (2.0 * half);
+    for (size_t i = 0; i < size; ++i) w[i] -= share * u[i];
+    for (size_t i = 0; i < size; ++i) {
       const auto row = a[first + i].part(first, size);
       const double ui = u[i], wi = w[i];
-      for (std::size_t j = 0; j < size; ++j) row[j] -= ui * w[j] + wi * u[j];
+      for (size_t j = 0; j < size; ++j) row[j] -= ui * w[j] + wi * u[j];
     }
   }
-  for (std::size_t k = n; k-- > 0;) {
+  for (size_t k = n; k-- > 0;) {
     found.diagonal[k] = a[k][k];
     found.columns[k][k] = 1.0;
     if (halves[k] == 0.0) continue;
     const auto u = mirrors[k].part(k + 1, n - k - 1);
-    for (std::size_t l = k + 1; l < n; ++l) {
+    for (size_t l = k + 1; l < n; ++l) {
       const auto row = found.columns[l].part(k + 1, n - k - 1);
-      const double share = lane_dot(row, u) / halves[k];
-      for (std::size_t j = 0; j < row.size(); ++j) row[j] -= share * u[j];
+      const double share = ordered_dot(row, u) / halves[k];
+      for (size_t j = 0; j < row.size(); ++j) row[j] -= share * u[j];
     }
   }
   return found;
 }
 
-/// Two neighbours turned by an angle.  INOUT low, high.
-void turn(Span<double> low, Span<double> high, double sine, double cosine) {
-  for (std::size_t k = 0; k < low.size(); ++k) {
-    const double l = low[k], h = high[k];
-    high[k] = sine * l + cosine * h;
-    low[k] = cosine * l - sine * h;
-  }
-}
-
 /// One implicit QL step with a shift on the entries from `first` to `last`.  INOUT t.
-void ql_step(Tridiagonal& t, std::size_t first, std::size_t last) {
+void ql_step(Tridiagonal& t, size_t first, size_t last) {
   auto& d = t.diagonal;
   auto& e = t.beside;
   const double slope = (d[first + 1] - d[first]) / (2.0 * e[first]);
   const double root = std::sqrt(slope * slope + 1.0);
   double g = d[last] - d[first] + e[first] / (slope + (slope < 0.0 ? -root : root));
   double sine = 1.0, cosine = 1.0, p = 0.0;
-  for (std::size_t i = last; i-- > first;) {
+  for (size_t i = last; i-- > first;) {
     const double f = sine * e[i], b = cosine * e[i], r = std::sqrt(f * f + g * g);
     e[i + 1] = r;
     if (r == 0.0) {
@@ -175,29 +152,34 @@ void ql_step(Tridiagonal& t, std::size_t first, std::size_t last) {
     p = sine * q;
     d[i + 1] = g + p;
     g = cosine * q - b;
-    turn(t.columns[i], t.columns[i + 1], sine, cosine);
+    const auto low = t.columns[i], high = t.columns[i + 1];
+    for (size_t k = 0; k < low.size(); ++k) {
+      const double l = low[k], h = high[k];
+      high[k] = sine * l + cosine * h;
+      low[k] = cosine * l - sine * h;
+    }
   }
   d[first] -= p;
   e[first] = g;
   e[last] = 0.0;
 }
 
-/// All eigenpairs of a symmetric matrix.  IN a, which is used up.
-Eigenpairs all_eigenpairs(Matrix& a) {
-  const std::size_t n = a.n_rows();
+/// All eigenpairs of a symmetric matrix.
+Eigenpairs all_eigenpairs(Matrix a) {
+  const size_t n = a.n_rows();
   Tridiagonal t = tridiagonal(a);
-  for (std::size_t first = 0; first < n; ++first)
-    for (std::size_t step = 0; step < MOST_STEPS; ++step) {
-      std::size_t last = first;
-      while (std::fabs(t.beside[last]) > NEGLIGIBLE) ++last;
+  for (size_t first = 0; first < n; ++first)
+    for (size_t step = 0; step < kMostSteps; ++step) {
+      size_t last = first;
+      while (std::fabs(t.beside[last]) > kNegligible) ++last;
       if (last == first) break;
       ql_step(t, first, last);
     }
-  std::vector<std::size_t> order(n);
-  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::vector<size_t> order(n);
+  std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](auto i, auto j) { return t.diagonal[i] > t.diagonal[j]; });
   Eigenpairs found{std::vector<double>(n), Matrix(n, n)};
-  for (std::size_t k = 0; k < n; ++k) {
+  for (size_t k = 0; k < n; ++k) {
     found.values[k] = t.diagonal[order[k]];
     std::copy_n(t.columns[order[k]].begin(), n, found.vectors[k].begin());
   }
@@ -208,26 +190,21 @@ void draw(Draws& draws, Span<double> vector) {
   for (double& value : vector) value = 2.0 * draws.next() - 1.0;
 }
 
-/// Subtract from a vector its parts along the first `n_before` rows of q.  INOUT x.
-void project_out(const Matrix& q, std::size_t n_before, Span<double> x, Span<double> shares) {
-  for (std::size_t j = 0; j < n_before; ++j) shares[j] = lane_dot(q[j], x);
-  accumulate(x, n_before, [&](std::size_t j) { return times(-shares[j], q[j]); });
-}
-
 /// Make the rows orthonormal, each against those before it, again while more than half of it goes
 /// (Gram-Schmidt). A row that depends on those before it is replaced by a random one.  INOUT q.
 void orthonormalise(Matrix& q, Draws& draws) {
   std::vector<double> shares(q.n_rows());
-  for (std::size_t k = 0; k < q.n_rows(); ++k) {
+  for (size_t k = 0; k < q.n_rows(); ++k) {
     const auto x = q[k];
-    double first = std::sqrt(lane_dot(x, x)), before = first, after = 0.0;
+    double first = std::sqrt(ordered_dot(x, x)), before = first, after = 0.0;
     for (;;) {
-      project_out(q, k, x, shares);
-      after = std::sqrt(lane_dot(x, x));
+      for (size_t j = 0; j < k; ++j) shares[j] = ordered_dot(q[j], x);
+      accumulate(x, k, [&](size_t j) { return times(-shares[j], q[j]); });
+      after = std::sqrt(ordered_dot(x, x));
       if (after > 0.5 * before) break;
-      if (after <= LOST * first) {
+      if (after <= kLost * first) {
         draw(draws, x);
-        first = after = std::sqrt(lane_dot(x, x));
+        first = after = std::sqrt(ordered_dot(x, x));
       }
       before = after;
     }
@@ -237,13 +214,13 @@ void orthonormalise(Matrix& q, Draws& draws) {
 
 /// out_k = sum over j of weights_kj rows_j, in the order of j.  IN weights, rows; OUT out.
 void combine(const Matrix& weights, const Matrix& rows, Matrix& out) {
-  constexpr std::size_t PART = 256;  // columns, which stay in the cache
+  constexpr size_t kPart = 256;  // columns, which stay in the cache
   out.fill(0.0);
-  for (std::size_t first = 0; first < rows.width(); first += PART) {
-    const std::size_t size = std::min(PART, rows.width() - first);
-    for (std::size_t k = 0; k < weights.n_rows(); ++k) {
+  for (size_t first = 0; first < rows.width(); first += kPart) {
+    const size_t size = std::min(kPart, rows.width() - first);
+    for (size_t k = 0; k < weights.n_rows(); ++k) {
       accumulate(out[k].part(first, size), rows.n_rows(),
-                 [&](std::size_t j) { return times(weights[k][j], rows[j].part(first, size)); });
+                 [&](size_t j) { return times(weights[k][j], rows[j].part(first, size)); });
     }
   }
 }
@@ -251,7 +228,7 @@ void combine(const Matrix& weights, const Matrix& rows, Matrix& out) {
 /// Ritz pairs of a block, and how the filter damps the rest of the spectrum.
 class Iteration {
  public:
-  Iteration(const SparseMatrix& a, std::size_t n_leading, std::size_t n_block)
+  Iteration(const SparseMatrix& a, size_t n_leading, size_t n_block)
       : a_(a),
         n_leading_(n_leading),
         x_(n_block, a.size()),
@@ -262,18 +239,18 @@ class Iteration {
         next_(a.size(), n_block) {}
 
   Eigenpairs run() {
-    Draws draws(SEED);
-    for (std::size_t k = 0; k < x_.n_rows(); ++k) draw(draws, x_[k]);
+    Draws draws(kSeed);
+    for (size_t k = 0; k < x_.n_rows(); ++k) draw(draws, x_[k]);
     transpose(x_, here_);
-    for (std::size_t power = 0; power < POWERS; ++power) {
+    for (size_t power = 0; power < kPowers; ++power) {
       take_step(a_, Step{}, here_, before_, next_);
       here_.swap(next_);
     }
-    for (std::size_t round = 0;; ++round) {
+    for (size_t round = 0;; ++round) {
       transpose(here_, x_);
       orthonormalise(x_, draws);
       rayleigh_ritz();
-      if (round == MOST_ROUNDS || converged()) break;
+      if (round == kMostRounds || converged()) break;
       filter();
     }
     return {values_, x_};
@@ -282,15 +259,15 @@ class Iteration {
  private:
   /// The eigenpairs of Q' A Q, where Q is the block.  INOUT x_; OUT ax_, values_.
   void rayleigh_ritz() {
-    const std::size_t n = x_.n_rows();
+    const size_t n = x_.n_rows();
     transpose(x_, here_);
     before_.fill(0.0);
     take_step(a_, Step{}, here_, before_, next_);
     transpose(next_, ax_);
     Matrix small(n, n);
-    for (std::size_t q = 0; q < n; ++q)
-      for (std::size_t p = 0; p <= q; ++p) small[p][q] = small[q][p] = lane_dot(x_[p], ax_[q]);
-    Eigenpairs found = all_eigenpairs(small);
+    for (size_t q = 0; q < n; ++q)
+      for (size_t p = 0; p <= q; ++p) small[p][q] = small[q][p] = ordered_dot(x_[p], ax_[q]);
+    const Eigenpairs found = all_eigenpairs(small);
     values_ = found.values;
     combine(found.vectors, x_, held_);
     x_.swap(held_);
@@ -299,10 +276,10 @@ class Iteration {
   }
 
   bool converged() {
-    for (std::size_t k = 0; k < n_leading_; ++k) {
+    for (size_t k = 0; k < n_leading_; ++k) {
       const auto residual = held_[0];
-      for (std::size_t i = 0; i < residual.size(); ++i) residual[i] = ax_[k][i] - values_[k] * x_[k][i];
-      if (lane_dot(residual, residual) > TOLERANCE * TOLERANCE) return false;
+      for (size_t i = 0; i < residual.size(); ++i) residual[i] = ax_[k][i] - values_[k] * x_[k][i];
+      if (ordered_dot(residual, residual) > kTolerance * kTolerance) return false;
     }
     return true;
   }
@@ -311,7 +288,7 @@ class Iteration {
   void filter() {
     const double lowest = values_.back();
     low_ = std::min(low_, 1.5 * lowest);
-    const double cut = std::min(std::max(lowest, LEAST_CUT), MOST_CUT);
+    const double cut = std::min(std::max(lowest, kLeastCut), kMostCut);
     const double middle = (low_ + cut) / 2.0, reach = (cut - low_) / 2.0;
     const double at_one = (1.0 - middle) / reach;
     double grown = at_one, last = 1.0;
@@ -319,9 +296,9 @@ class Iteration {
     here_.fill(0.0);
     take_step(a_, {middle, 1.0 / reach}, before_, here_, next_);
     here_.swap(next_);
-    for (std::size_t degree = 1; degree < MOST_DEGREE; ++degree) {
+    for (size_t degree = 1; degree < kMostDegree; ++degree) {
       const double more = 2.0 * at_one * grown - last;
-      if (more > MOST_GROWTH) break;
+      if (more > kMostGrowth) break;
       last = grown;
       grown = more;
       take_step(a_, {middle, 2.0 / reach}, here_, before_, next_);
@@ -331,30 +308,23 @@ class Iteration {
   }
 
   const SparseMatrix& a_;
-  std::size_t n_leading_;
+  size_t n_leading_;
   double low_ = 0.0;
   std::vector<double> values_;
   Matrix x_, ax_, held_;         // vectors x anchors
   Matrix here_, before_, next_;  // anchors x vectors
 };
 
-Eigenpairs of_whole(const SparseMatrix& a) {
-  Matrix whole(a.size(), a.size());
-  for (std::size_t i = 0; i < a.size(); ++i)
-    for (std::size_t at = a.starts[i]; at < a.starts[i + 1]; ++at) whole[i][a.columns[at]] = a.values[at];
-  return all_eigenpairs(whole);
-}
-
 }  // namespace
 
-Spectrum leading_eigenpairs(Grid<const std::int64_t> links, std::size_t n_leading) {
+Spectrum leading_eigenpairs(Grid<const int64_t> links, size_t n_leading) {
   const SparseMatrix a(links);
-  const std::size_t wanted = n_leading + GUARD + n_leading / 10;
-  const std::size_t n_block = (wanted + TILE - 1) / TILE * TILE;
+  const size_t wanted = n_leading + kGuard + n_leading / 10;
+  const size_t n_block = round_up(wanted, kTile);
   const bool whole = 2 * n_block >= a.size();
-  const Eigenpairs found = whole ? of_whole(a) : Iteration(a, n_leading, n_block).run();
+  const Eigenpairs found = whole ? all_eigenpairs(a.whole()) : Iteration(a, n_leading, n_block).run();
   Spectrum out;
-  for (std::size_t k = 0; k < n_leading; ++k) {
+  for (size_t k = 0; k < n_leading; ++k) {
     const auto vector = found.vectors[k];
     double largest = 0.0;
     for (const double value : vector)

@@ -19,6 +19,6 @@ struct Spectrum {
 };
 
 /// IN links (symmetric, none negative); n_leading is at most their number of rows.
-Spectrum leading_eigenpairs(Grid<const std::int64_t> links, std::size_t n_leading);
+Spectrum leading_eigenpairs(Grid<const int64_t> links, size_t n_leading);
 
 }  // namespace viewpass

@@ -7,7 +7,6 @@
 #endif
 
 namespace viewpass {
-
 namespace {
 
 constexpr auto kPollTime = std::chrono::milliseconds(50);
@@ -33,20 +32,21 @@ Team::~Team() {
   for (std::thread& other : others_) other.join();
 }
 
-void Team::run(std::size_t n_tasks, const void* context, Run work) {
-  stopped_ = false;
-  if (n_threads_ == 1 || n_tasks <= 1) {
-    for (std::size_t task = 0; task < n_tasks; ++task) {
-      work(context, task, 0);
-      poll();
-    }
-    return;
+void Team::each_alone(size_t n_tasks, const Work& work) {
+  for (size_t task = 0; task < n_tasks; ++task) {
+    work(task, 0);
+    if (wants_to_stop()) throw Interrupted();
   }
+}
+
+void Team::each(size_t n_tasks, const Work& work) {
+  stopped_ = false;
+  if (n_threads_ == 1 || n_tasks <= 1) return each_alone(n_tasks, work);
   while (others_.size() + 1 < n_threads_) {
-    const std::size_t worker = others_.size() + 1;
+    const size_t worker = others_.size() + 1;
     others_.emplace_back([this, worker] { serve(worker); });
   }
-  context_ = context, run_ = work, n_tasks_ = n_tasks;
+  work_ = &work, n_tasks_ = n_tasks;
   next_ = 0;
   n_busy_ = others_.size();
   {
@@ -64,11 +64,11 @@ void Team::run(std::size_t n_tasks, const void* context, Run work) {
   if (stopped_) throw Interrupted();
 }
 
-void Team::take_tasks(std::size_t worker) {
+void Team::take_tasks(size_t worker) {
   try {
-    for (std::size_t task = next_++; task < n_tasks_; task = next_++) {
-      run_(context_, task, worker);
-      if (worker == 0 && time_to_poll() && watch_->stop()) {
+    for (size_t task = next_++; task < n_tasks_; task = next_++) {
+      (*work_)(task, worker);
+      if (worker == 0 && wants_to_stop()) {
         stopped_ = true;
         next_ = n_tasks_;
       }
@@ -80,7 +80,7 @@ void Team::take_tasks(std::size_t worker) {
   }
 }
 
-void Team::serve(std::size_t worker) {
+void Team::serve(size_t worker) {
   for (uint64_t seen = 0;;) {
     for (int n = 0; n < kSpins && round_ == seen; ++n) pause();
     if (round_ == seen) {
@@ -91,22 +91,18 @@ void Team::serve(std::size_t worker) {
     if (over_) return;
     take_tasks(worker);
     if (--n_busy_ == 0) {
-      std::lock_guard<std::mutex> hold(mutex_);  // so that the caller is not between looking and sleeping
+      std::lock_guard<std::mutex> hold(mutex_);  // the caller is not between checking and sleeping
       done_.notify_one();
     }
   }
 }
 
-bool Team::time_to_poll() {
-  if (!watch_) return false;
+bool Team::wants_to_stop() {
+  if (!stop_) return false;
   const auto now = std::chrono::steady_clock::now();
   if (now - polled_ < kPollTime) return false;
   polled_ = now;
-  return true;
-}
-
-void Team::poll() {
-  if (time_to_poll() && watch_->stop()) throw Interrupted();
+  return stop_();
 }
 
 }  // namespace viewpass

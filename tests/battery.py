@@ -1,4 +1,4 @@
-"""Rows of every kind, and all that a backend makes of them: for comparing backends bit by bit."""
+"""Rows of every kind, and what every function of a backend computes from them: to compare backends."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def centres_of(module, given: Made, rng):
 
 
 def shown(centres, n_views):
-    """What centres are."""
+    """The arrays that centres consist of."""
     found = []
     for v in range(n_views):
         u = centres.values(v)
@@ -123,7 +123,7 @@ def run(module, given: Made, rng, n_threads, *, begin, size, rules, first, linke
     module.accumulate(rows, None, old if begin == 3 else older, 1, sums, counts, 1)
     labels, margins = old.copy(), np.full(given.n_rows, np.inf)
     links = np.zeros((given.n_clusters,) * 2, dtype=np.int64) if linked else None
-    if begin < 2 and not measured:  # read and measured in one go
+    if begin < 2 and not measured:  # measured while they are read
         rows, inverse, *_ = rows_of(module, given, measured=False)
     if begin == 2:
         nowhere = np.zeros((n_views, given.n_clusters), dtype=bool)
@@ -201,7 +201,7 @@ def everything(module, given: Made, n_threads=1):
 
 
 def scaled(module, given: Made, n_threads=1):
-    """What the scales make of the rows."""
+    """The rows in their scales."""
     found, rng = {}, given.rng
     for v, (x, width) in enumerate(zip(given.views, given.widths, strict=True)):
         mean, weights = rng.standard_normal(width), rng.random(width) + 1e-3
@@ -224,10 +224,10 @@ def scaled(module, given: Made, n_threads=1):
 
 
 def digest(found: dict[str, list[np.ndarray]]) -> str:
-    told = hashlib.sha256()
+    found_hash = hashlib.sha256()
     for name, arrays in found.items():
-        told.update(name.encode())
+        found_hash.update(name.encode())
         for array in arrays:
-            told.update(f"{array.dtype} {array.shape}".encode())
-            told.update(np.ascontiguousarray(array).tobytes())
-    return told.hexdigest()
+            found_hash.update(f"{array.dtype} {array.shape}".encode())
+            found_hash.update(np.ascontiguousarray(array).tobytes())
+    return found_hash.hexdigest()

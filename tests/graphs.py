@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from viewpass.core.consensus.soft_assignment import SoftAssignment
-from viewpass.kernels.links import NEIGHBOURS, UNIT
+from viewpass.kernels.grid import NEIGHBOURS, UNIT
 
 
 def random_links(seed, n_anchors, n_rows, n_near, n_parts):

@@ -4,15 +4,8 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
-
-#include <algorithm>
-#include <memory>
-#include <stdexcept>
-#include <vector>
 
 #include "../span.hpp"
 #include "../threads.hpp"
@@ -21,10 +14,14 @@ namespace nb = nanobind;
 
 namespace viewpass {
 
+using nb::literals::operator""_a;
+
+template <class T, size_t N>
+using Array = nb::ndarray<T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
 template <class T>
-using Vector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Vector = Array<T, 1>;
 template <class T>
-using Matrix2 = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Table = Array<T, 2>;
 
 template <class T>
 Span<T> span_of(const Vector<T>& array) {
@@ -32,39 +29,43 @@ Span<T> span_of(const Vector<T>& array) {
 }
 
 template <class T>
-Grid<T> grid_of(const Matrix2<T>& array) {
+Grid<T> grid_of(const Table<T>& array) {
   return {array.data(), array.shape(0), array.shape(1)};
 }
 
-/// Raises ValueError: Python's side is to have checked what users give.
+template <class T>
+bool has_shape(const Table<T>& array, size_t n_rows, size_t width) {
+  return array.shape(0) == n_rows && array.shape(1) == width;
+}
+
+/// Raises ValueError: the Python side has checked what users pass.
 inline void expect(bool holds, const char* what) {
   if (!holds) throw nb::value_error(what);
 }
 
-/// An array that owns what a vector held.
+/// A new array that owns the values.
 template <class T>
-nb::ndarray<nb::numpy, T> array_of(std::vector<T> values, std::initializer_list<std::size_t> shape) {
-  auto* held = new std::vector<T>(std::move(values));  // the capsule deletes it
-  nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::ndarray<nb::numpy, T>(held->data(), shape, owner);
+nb::ndarray<nb::numpy, T> array_of(std::vector<T> values, std::initializer_list<size_t> shape) {
+  auto held = std::make_unique<std::vector<T>>(std::move(values));
+  T* data = held->data();
+  nb::capsule owner(held.release(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::ndarray<nb::numpy, T>(data, shape, owner);
+}
+template <class T>
+nb::ndarray<nb::numpy, T> array_of(std::vector<T> values) {
+  const size_t n = values.size();
+  return array_of(std::move(values), {n});
 }
 
-/// Ctrl-C: asks Python, which needs its lock for that.
-class SignalWatch : public Watch {
- public:
-  bool stop() override {
-    nb::gil_scoped_acquire hold;
-    return PyErr_CheckSignals() != 0;
-  }
-};
-
-/// Runs native work without Python's lock; an interrupt becomes Python's exception.
+/// Runs native work without Python's lock; Ctrl-C becomes Python's exception.
 template <class Work>
-auto without_lock(std::size_t n_threads, const Work& work) {
-  SignalWatch watch;
+auto without_lock(size_t n_threads, const Work& work) {
   try {
     nb::gil_scoped_release free;
-    Team team(n_threads, &watch);
+    Team team(n_threads, [] {
+      nb::gil_scoped_acquire hold;
+      return PyErr_CheckSignals() != 0;
+    });
     return work(team);
   } catch (const Interrupted&) {
     throw nb::python_error();

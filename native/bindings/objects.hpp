@@ -8,24 +8,25 @@
 namespace viewpass {
 
 /// Rows, and the Python arrays they lie in.
-struct PyRows {
-  Rows rows;
+struct PyRows : Rows {
   std::vector<nb::object> held;
-  std::optional<Matrix2<const bool>> observed;
-  Matrix2<double> inverse;
-  Matrix2<uint8_t> kinds;
+  std::optional<Table<const bool>> observed_array;
+  Table<double> inverse_array;
+  Table<uint8_t> kinds_array;
 };
 
-/// Centres; never changed once Python has them, but for being laid out for rows of another kind.
+/// Centres; constant once Python has them.
 using PyCentres = std::shared_ptr<Centres>;
 
-/// Sums and counts as Python has them: a K x d array per view, and views x K.
-inline ExactSums sums_of(const std::vector<Matrix2<int64_t>>& sums, const Matrix2<int64_t>& counts) {
+using Sums = std::vector<Table<int64_t>>;  // per view, clusters x columns
+using Counts = Table<int64_t>;             // views x clusters
+
+inline ExactSums sums_of(const Sums& sums, const Counts& counts) {
   ExactSums total;
   total.n_clusters = counts.shape(1);
-  expect(sums.size() == counts.shape(0), "sums and counts of as many views are needed");
-  for (std::size_t v = 0; v < sums.size(); ++v) {
-    expect(sums[v].shape(0) == total.n_clusters, "sums and counts of as many clusters are needed");
+  expect(sums.size() == counts.shape(0), "sums and counts must have as many views");
+  for (size_t v = 0; v < sums.size(); ++v) {
+    expect(sums[v].shape(0) == total.n_clusters, "sums and counts must have as many clusters");
     total.sums.push_back(grid_of(sums[v]));
     total.counts.push_back(grid_of(counts)[v]);
   }
@@ -33,28 +34,36 @@ inline ExactSums sums_of(const std::vector<Matrix2<int64_t>>& sums, const Matrix
 }
 
 inline void expect_fit(const Rows& rows, const ExactSums& total) {
-  expect(rows.n_views() == total.n_views(), "rows and sums of as many views are needed");
-  for (std::size_t v = 0; v < rows.n_views(); ++v) {
-    const std::size_t width = width_of(rows.views[v]);
-    expect(!width || width == total.sums[v].width(), "rows and sums of the same widths are needed");
+  expect(rows.n_views() == total.n_views(), "rows and sums must have as many views");
+  for (size_t v = 0; v < rows.n_views(); ++v) {
+    const size_t width = width_of(rows.views[v]);
+    expect(!width || width == total.sums[v].width(), "rows and sums must have the same widths");
   }
 }
 
-inline void expect_fit(const Rows& rows, const Centres& centres) {
-  expect(rows.n_views() == centres.n_views(), "rows and centres of as many views are needed");
-  for (std::size_t v = 0; v < rows.n_views(); ++v) {
-    const std::size_t width = width_of(rows.views[v]), theirs = centres.views[v].width;
-    expect(!width || !theirs || width == theirs, "rows and centres of the same widths are needed");
+/// `suited`: whether the centres must be laid out for rows of these kinds.
+inline void expect_fit(const Rows& rows, const Centres& centres, bool suited) {
+  expect(rows.n_views() == centres.n_views(), "rows and centres must have as many views");
+  for (size_t v = 0; v < rows.n_views(); ++v) {
+    const size_t width = width_of(rows.views[v]), theirs = centres.views[v].width;
+    expect(!width || !theirs || width == theirs, "rows and centres must have the same widths");
   }
+  expect(!suited || centres.suits(rows), "centres must be laid out for the rows (Centres.suited)");
 }
 
-/// Whether centres are laid out for rows of this kind.
-inline bool suits(const Rows& rows, const Centres& centres) {
-  for (std::size_t v = 0; v < rows.n_views(); ++v)
-    if (centres.views[v].ready && width_of(rows.views[v]) &&
-        centres.views[v].sparse() != is_sparse(rows.views[v]))
-      return false;
-  return true;
+inline void expect_fit(const Centres& centres, const ExactSums& total) {
+  expect(centres.n_views() == total.n_views() && centres.n_clusters == total.n_clusters,
+         "sums and centres must have as many views and clusters");
+  for (size_t v = 0; v < total.n_views(); ++v)
+    expect(!centres.views[v].ready || centres.views[v].width == total.sums[v].width(),
+           "sums and centres must have the same widths");
+}
+
+/// A label per row, each below n_clusters.
+inline void expect_labels(Span<const int32_t> labels, const Rows& rows, size_t n_clusters) {
+  expect(labels.size() == rows.n_rows, "a label per row is needed");
+  for (int32_t label : labels)
+    expect(label < int32_t(n_clusters), "a label is not below the number of clusters");
 }
 
 }  // namespace viewpass

@@ -1,22 +1,14 @@
-// Python's view of the Parquet list reader: viewpass._native.page_header, column_chunks, stated_size,
-// FloatLists and DoubleLists. What is refused is a ValueError.
-#include "parquet_lists.hpp"
+// The Parquet list reader as Python calls it. What is refused is a ValueError.
+#include "../parquet_lists.hpp"
 
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/vector.h>
-
-namespace nb = nanobind;
+#include "arrays.hpp"
 
 namespace viewpass {
 namespace {
 
-using Content = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Matrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Flags = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Content = Vector<const uint8_t>;
 
-Bytes bytes_of(const Content& content) { return {content.data(), content.size()}; }
+Bytes bytes_of(const Content& content) { return span_of(content); }
 
 /// A reader and the arrays that its present page lies in.
 template <class T>
@@ -28,10 +20,9 @@ struct Lists {
     levels = std::move(new_levels);
     values = std::move(new_values);
   }
-  std::size_t place(const Matrix<T>& rows, const Flags& present, std::size_t n_done) {
+  size_t place(const Table<T>& rows, const Vector<uint8_t>& present, size_t n_done) {
     const nb::gil_scoped_release released;
-    return reader.place({rows.data(), rows.shape(0), rows.shape(1)}, {present.data(), present.size()},
-                        n_done);
+    return reader.place(grid_of(rows), span_of(present), n_done);
   }
 
   ListReader<T> reader;
@@ -42,14 +33,14 @@ template <class T>
 void bind_lists(nb::module_& m, const char* name) {
   using L = Lists<T>;
   nb::class_<L>(m, name)
-      .def(nb::init<unsigned, bool>(), nb::arg("value_level"), nb::arg("lists_can_be_null"))
+      .def(nb::init<unsigned, bool>(), "value_level"_a, "lists_can_be_null"_a)
       .def("begin_chunk",
            [](L& self, const ColumnChunk& c) { self.reader.begin_chunk(c.n_rows, c.n_entries); })
       .def("set_dictionary", [](L& self, const PageHeader& h,
                                 const Content& values) { self.reader.set_dictionary(h, bytes_of(values)); })
       .def("begin_page", &L::begin_page)
       .def("first_length", [](const L& self) { return self.reader.first_length(); })
-      .def("place", &L::place, nb::arg("rows").noconvert(), nb::arg("present").noconvert(), nb::arg("n_done"))
+      .def("place", &L::place, "rows"_a.noconvert(), "present"_a.noconvert(), "n_done"_a)
       .def_prop_ro("is_settled", [](const L& self) { return self.reader.is_settled(); })
       .def_prop_ro("needs_page", [](const L& self) { return self.reader.needs_page(); });
 }
@@ -68,13 +59,13 @@ void bind_parquet_lists(nb::module_& m) {
       .def_ro("n_rows", &ColumnChunk::n_rows)
       .def_ro("first", &ColumnChunk::first)
       .def_ro("length", &ColumnChunk::length)
-      .def_prop_ro("codec", [](const ColumnChunk& c) { return static_cast<unsigned>(c.codec); });
+      .def_prop_ro("codec", [](const ColumnChunk& c) { return unsigned(c.codec); });
   m.def("page_header", [](const Content& content) { return read_page_header(bytes_of(content)); });
-  m.def("column_chunks", [](const Content& footer, std::uint64_t start, std::size_t column, bool is_double,
-                            unsigned value_level) {
-    const Number number = is_double ? Number::float64 : Number::float32;
-    return read_column_chunks(bytes_of(footer), start, column, number, value_level);
-  });
+  m.def("column_chunks",
+        [](const Content& footer, uint64_t start, size_t column, bool is_double, unsigned value_level) {
+          const Number number = is_double ? Number::float64 : Number::float32;
+          return read_column_chunks(bytes_of(footer), start, column, number, value_level);
+        });
   m.def("stated_size", [](const ColumnChunk& chunk, const Content& packed) {
     return stated_size(chunk.codec, bytes_of(packed));
   });

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "fixed_order.hpp"
+#include "exact.hpp"
 #include "rows.hpp"
 
 namespace viewpass {

@@ -14,15 +14,13 @@
 #include <memory>
 #include <string>
 
+#include "agglomeration.hpp"
 #include "chunk_step.hpp"
 #include "example.hpp"
 #include "hash.hpp"
 #include "nnls.hpp"
-#include "places.hpp"
-#include "products.hpp"
 #include "scaling.hpp"
 #include "seeds.hpp"
-#include "shard.hpp"
 #include "small_kmeans.hpp"
 #include "soft_start.hpp"
 #include "spectrum.hpp"
@@ -158,7 +156,7 @@ void distances(const Rows& rows, const Centres& centres, const std::vector<int32
   report("own distances", own, margin);
 }
 
-void least_squares(Team& team) {
+void merges_and_least_squares(Team& team) {
   const std::size_t n = 200, width = 12, n_terms = 77;
   std::vector<double> factors = drawn(width * n_terms, 4), rows = drawn(n * n_terms, 5);
   for (double& x : rows) x -= 0.5;  // about half of the unknowns are then 0
@@ -167,19 +165,27 @@ void least_squares(Team& team) {
   products(basis, basis, {gram.data(), width, width});
   products({rows.data(), n, n_terms}, basis, {right.data(), n, width});
   report("products", gram, right);
+  std::vector<double> pairs(n * n);
+  std::vector<int64_t> counts(2 * n);
+  products({rows.data(), n, n_terms}, {rows.data(), n, n_terms}, {pairs.data(), n, n});
+  for (std::size_t k = 0; k < 2 * n; ++k) counts[k] = int64_t(k * k % 7);
+  std::vector<double> again = pairs;
+  const MergeOrder order =
+      agglomerate({counts.data(), 2, n}, {{pairs.data(), n, n}, {again.data(), n, n}}, 0.1, true);
+  report("agglomeration", order.pairs, order.prices, double(order.n_empty));
   nnls({gram.data(), width, width}, {right.data(), n, width}, {out.data(), n, width}, team);
   report("nnls", out);
 }
 
 template <class T>
-void scaled(const char* name, Grid<const T> rows) {
+void scaled(const char* name, Grid<const T> rows, Team& team) {
   const std::vector<double> mean = drawn(rows.width(), 6), weights = drawn(rows.width(), 7);
   std::vector<T> out(rows.n_rows() * rows.width()), weighed(out.size());
   const auto wanted = std::make_unique<bool[]>(kRows), present = std::make_unique<bool[]>(kRows);
   for (std::size_t i = 0; i < kRows; ++i) wanted[i] = i % 5 != 0;
   standardise<T>(rows, {wanted.get(), kRows}, mean, weights, {out.data(), kRows, rows.width()},
-                 {present.get(), kRows});
-  weigh_rows<T>(rows, weights, {weighed.data(), kRows, rows.width()});
+                 {present.get(), kRows}, team);
+  weigh_rows<T>(rows, weights, {weighed.data(), kRows, rows.width()}, team);
   report(name, out, Span<const bool>(present.get(), kRows), weighed);
 }
 
@@ -198,11 +204,11 @@ void run(std::size_t n_threads) {
   shard(rows, centres, team);
   graph(rows, centres, team);
   distances(rows, centres, labels, team);
-  least_squares(team);
-  scaled("scaled float32", example.narrow());
-  scaled("scaled float64", example.wide());
+  merges_and_least_squares(team);
+  scaled("scaled float32", example.narrow(), team);
+  scaled("scaled float64", example.wide(), team);
   std::vector<float> weighed(example.entries().size());
-  weigh_entries<float, int32_t>(example.entries(), example.entry_columns(), drawn(500, 8), weighed);
+  weigh_entries<float, int32_t>(example.entries(), example.entry_columns(), drawn(500, 8), weighed, team);
   report("weighed entries", weighed);
 }
 

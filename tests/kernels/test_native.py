@@ -1,4 +1,4 @@
-"""The compiled module is found, or its absence is said once, with the reason."""
+"""The compiled module is found, or a warning says once why it is not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The compiled core gives the bits of its specification, whatever the rows, threads and processor."""
+"""The compiled module gives the bits of its specification for any rows, threads and instruction set."""
 
 from __future__ import annotations
 
@@ -15,10 +15,19 @@ from hypothesis import strategies as st
 from battery import KINDS, Made, digest, everything, made, rows_of, run, scaled
 from inputs import parts
 from viewpass.kernels import reference
-from viewpass.kernels.grid import ABSENT, EXTREME, INFINITE, LANES, OUTSIDE, PARTLY_NAN, PRESENT, UNSORTED
+from viewpass.kernels.grid import (
+    ABSENT,
+    EXTREME,
+    INFINITE,
+    OUTSIDE,
+    PARTIAL_SUMS,
+    PARTLY_NAN,
+    PRESENT,
+    UNSORTED,
+)
 from viewpass.kernels.native import native
 
-pytestmark = pytest.mark.skipif(native is None, reason="nothing is compiled here: there is one engine only")
+pytestmark = pytest.mark.skipif(native is None, reason="the module is not compiled")
 
 SEEDS = st.integers(0, 2**32 - 1)
 THREADS = (1, 2, 5)
@@ -47,7 +56,7 @@ def test_scales(seed, n_threads):
     assert_same(scaled(native, case, n_threads), scaled(reference, case))
 
 
-# Widths past the lanes, a panel, a block of columns; clusters past a vector and a panel; rows past a tile.
+# Widths past the partial sums, a panel, a block; clusters past a vector and a panel; rows past a tile.
 EDGES = [
     (191, 7, ("float32", "float64"), (64, 65)),
     (192, 8, ("float64",), (256,)),
@@ -92,7 +101,7 @@ def assert_same_runs(case: Made, task, n_threads):
     mine, margins = run(native, case, case.rng, n_threads, **task)
     theirs, exact = run(reference, case, case.rng, 1, **task)
     assert_same({"run": mine}, {"run": theirs})
-    # Margins are bounds: never more than what is so.
+    # Margins are lower bounds.
     unseen = theirs[2] < 0
     assert (margins[unseen] == np.inf).all()
     assert (margins[~unseen] <= exact[~unseen] + 1e-9).all()
@@ -137,7 +146,7 @@ def test_more_updates_than_bounds_remember(kinds):
     assert_same({"run": mine}, {"run": theirs})
 
 
-def test_a_chunk_with_a_row_to_mend_leaves_the_sums_as_they_were():
+def test_a_chunk_with_a_row_to_repair_leaves_the_sums_unchanged():
     case = made(3, 300, 4, ("float64", "csr64"), [9, 12], styles=("groups",))
     case.views[0][250] = 1e-300
     task = {"begin": 0, "size": 100, "rules": (0.1, 5, 0.0, True, False), "first": False, "linked": True}
@@ -152,7 +161,7 @@ def test_a_chunk_with_a_row_to_mend_leaves_the_sums_as_they_were():
         )
 
 
-# ---- rows that are not as they should be
+# ---- rows with faults
 
 
 def kinds_of(module, views, n_rows, observed=None, n_threads=1):
@@ -162,8 +171,8 @@ def kinds_of(module, views, n_rows, observed=None, n_threads=1):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("width", [1, 2, LANES - 1, LANES + 1, 200])
-def test_faults_are_told_apart(dtype, width):
+@pytest.mark.parametrize("width", [1, 2, PARTIAL_SUMS - 1, PARTIAL_SUMS + 1, 200])
+def test_faults_are_distinguished(dtype, width):
     x = np.ones((600, width), dtype=dtype)
     x[1, width // 2] = np.nan
     x[2, 0], x[3, width // 2], x[4], x[5] = np.nan, np.inf, np.nan, 0
@@ -189,16 +198,16 @@ def test_faults_are_told_apart(dtype, width):
             mine = kinds_of(native, [form], 600, observed, n_threads)
             for one, other in zip(mine, theirs, strict=True):
                 np.testing.assert_array_equal(one, other)
-        told = {
+        kinds = {
             row: ABSENT if observed is not None and not observed[row] else kind
             for row, kind in expected.items()
         }
-        assert {row: theirs[1][0, row] for row in told} == told
-        assert (theirs[0][0, [row for row, kind in told.items() if kind != PRESENT]] == 0).all()
+        assert {row: theirs[1][0, row] for row in kinds} == kinds
+        assert (theirs[0][0, [row for row, kind in kinds.items() if kind != PRESENT]] == 0).all()
 
 
 @pytest.mark.parametrize("index", [np.int32, np.int64])
-def test_sparse_rows_out_of_order_or_out_of_range_are_told(index):
+def test_sparse_rows_out_of_order_or_out_of_range_are_run_battery(index):
     values, columns, starts = parts(np.ones((7, 4)), index=index)
     columns[4:8], columns[8:12] = [0, 2, 1, 3], [0, 1, 1, 3]
     columns[12:16], columns[16:20], columns[20:24] = [0, 1, 2, 4], [-1, 1, 2, 3], [3, 1, 9, 0]
@@ -233,7 +242,7 @@ def test_what_does_not_fit_is_refused():
         native.Rows([np.ones((10, 4), dtype=np.int32)], None, [1.0], *rows_of(native, case)[1:3], False)
 
 
-# ---- processors
+# ---- instruction sets
 
 BATTERY = """
 from battery import KINDS, digest, everything, made, run, scaled
@@ -250,26 +259,26 @@ for seed in range(12):
 """
 
 
-def told(kernels):
+def run_battery(kernels):
     where = {"VIEWPASS_KERNELS": kernels, "PYTHONPATH": os.pathsep.join(sys.path)}
     words = [sys.executable, "-c", BATTERY]
     return subprocess.run(words, env={**os.environ, **where}, capture_output=True, text=True, check=False)
 
 
-def test_every_processor_gives_the_same_bits():
-    portable, fast = told("portable"), told("avx2")
+def test_every_instruction_set_gives_the_same_bits():
+    portable, fast = run_battery("portable"), run_battery("avx2")
     assert portable.returncode == 0, portable.stderr
     name, *digests = portable.stdout.splitlines()
     assert name == "portable"
     assert len(digests) == 12
     if fast.returncode and "this build and processor have 'portable'." in fast.stderr:
-        pytest.skip("this build, or this processor, has no other")
+        pytest.skip("this build or processor has no other")
     assert fast.returncode == 0, fast.stderr
     assert fast.stdout.splitlines() == ["avx2", *digests]
 
 
-def test_kernels_that_are_not_there_are_refused():
-    found = told("fast")
+def test_unknown_kernels_are_refused():
+    found = run_battery("fast")
     assert found.returncode
     assert "VIEWPASS_KERNELS is 'fast'" in found.stderr
 
@@ -293,6 +302,23 @@ def test_nnls(seed, size, n_rows, n_threads):
     native.nnls(gram, products, mine, n_threads)
     reference.nnls(gram, products, theirs, 1)
     np.testing.assert_array_equal(mine, theirs)
+
+
+# ---- agglomeration
+
+
+@tried
+@given(SEEDS, st.integers(1, 40), st.integers(1, 4), st.sampled_from([0.0, 0.1, 10.0]), st.booleans())
+def test_agglomeration(seed, n_clusters, n_views, alpha, to_mean):
+    """Clusters without rows or without some views, and ties."""
+    rng = np.random.default_rng(seed)
+    counts = rng.integers(0, 6, size=(n_views, n_clusters)) * (rng.random((n_views, n_clusters)) < 0.7)
+    sums = rng.integers(-3, 4, size=(n_views, n_clusters, 5)) * (counts > 0)[:, :, None]
+    sums = sums * rng.choice([1.0, 0.1])
+    products = np.array([reference.products(r, r) for r in sums])
+    mine = native.agglomerate(counts, products.copy(), alpha, to_mean)
+    theirs = reference.agglomerate(counts, products.copy(), alpha, to_mean)
+    assert [np.asarray(x).tobytes() for x in mine] == [np.asarray(x).tobytes() for x in theirs]
 
 
 def test_kinds_are_all_tried():

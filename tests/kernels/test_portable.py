@@ -1,4 +1,4 @@
-"""The portable logarithm against the library's, and products in the order of lanes."""
+"""The portable logarithm against the library's, and inner products in a fixed order."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_products_are_those_of_the_specification(seed, n_rows, n_others, width):
     assert own.tobytes() == reference_products(a, a).tobytes() == own.T.tobytes()
 
 
-@pytest.mark.skipif(native is None, reason="nothing is compiled here: there is one engine only")
+@pytest.mark.skipif(native is None, reason="the module is not compiled")
 def test_rows_of_other_widths_are_refused():
-    with pytest.raises(ValueError, match="widths"):
+    with pytest.raises(ValueError, match="same width"):
         native.products(np.ones((2, 3)), np.ones((2, 4)))

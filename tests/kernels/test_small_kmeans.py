@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 
 from viewpass.core.consensus.soft_assignment import SoftAssignment
-from viewpass.kernels.links import UNIT
+from viewpass.kernels.grid import UNIT
 from viewpass.kernels.native import native
 from viewpass.kernels.reference import kmeans as kmeans_reference
 
-compiled = pytest.mark.skipif(native is None, reason="nothing is compiled here: there is one engine only")
+compiled = pytest.mark.skipif(native is None, reason="the module is not compiled")
 ENGINES = [kmeans_reference] if native is None else [native, kmeans_reference]
 
 
@@ -90,5 +90,5 @@ def test_what_cannot_be_answered_is_refused():
         (near, weights[:1], places, centres),
         (near, weights, places, centres[:, :1]),
     ):
-        with pytest.raises(ValueError, match=r"near|widths"):
+        with pytest.raises(ValueError, match=r"near|same width"):
             native.graph_labels(*wrong)

@@ -12,7 +12,7 @@ from graphs import graphs, random_links, scaled
 from viewpass.kernels.native import native
 from viewpass.kernels.reference import eigen as spectrum_reference
 
-compiled = pytest.mark.skipif(native is None, reason="nothing is compiled here: there is one engine only")
+compiled = pytest.mark.skipif(native is None, reason="the module is not compiled")
 ENGINES = [spectrum_reference] if native is None else [native, spectrum_reference]
 
 

@@ -21,7 +21,7 @@ from viewpass.core.state.centres import Centres, loss, update
 from viewpass.core.state.statistics import Statistics, added
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Floats, Integers
-from viewpass.kernels.reference.exact import lane_sum
+from viewpass.kernels.reference.exact import ordered_sum
 
 
 def prices(one: Statistics, other: Statistics, alpha: float) -> Floats:
@@ -29,7 +29,7 @@ def prices(one: Statistics, other: Statistics, alpha: float) -> Floats:
     price = np.zeros((one.n_clusters, other.n_clusters))
     for v in range(len(one.counts)):
         R, Q = one.sums(v), other.sums(v)
-        own, others = lane_sum(R * R), lane_sum(Q * Q)
+        own, others = ordered_sum(R * R), ordered_sum(Q * Q)
         together = own[:, None] + 2.0 * backend().products(R, Q) + others[None, :]
         T, S = one.counts[v], other.counts[v]
         price += _explained(own, T, alpha)[:, None] + _explained(others, S, alpha)[None, :]

@@ -1,1 +1,1 @@
-"""The compiled module, its NumPy specification, and what both share."""
+"""The compiled module `viewpass._native`, its NumPy specification, and what both share."""

@@ -1,4 +1,4 @@
-"""Which module computes: the compiled core, or its NumPy specification where nothing is compiled."""
+"""Chooses the compiled module, or its NumPy specification where it is not compiled."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 from viewpass.kernels import reference as specification
 from viewpass.kernels.native import native, warn_if_not_compiled
+from viewpass.kernels.reference.step import FROM_CENTRES, FROM_COUNTED, FROM_LABELS, FROM_SOFT_CENTRES
 
-# How a chunk begins (native/chunk_step.hpp).
-FROM_CENTRES, FROM_SOFT_CENTRES, FROM_LABELS, FROM_COUNTED = range(4)
+__all__ = ["FROM_CENTRES", "FROM_COUNTED", "FROM_LABELS", "FROM_SOFT_CENTRES", "backend"]
 
 
 def backend(reference: bool = False) -> Any:

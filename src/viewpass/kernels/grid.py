@@ -1,4 +1,4 @@
-"""The grid on which rows are summed, and the letters for arrays that every kernel shares.
+"""The grid on which rows are summed, and other constants and array types that all kernels share.
 
 A row of a view is scaled to unit length and each value rounded to a multiple of 2^-33. Sums of such
 values are whole numbers of grid steps, kept as int64: the order of adding never matters, subtracting
@@ -25,23 +25,22 @@ GRID = 2.0**33
 STEP = 2.0**-33
 MOST_ROWS = 2**30  # of one cluster in one view
 
-# Adding ROUNDER to a float64 of magnitude at most 1 leaves a sum whose last bit is worth 2^-33:
-# the addition itself rounds to the grid, half to even, and the bits of the sum count grid steps.
-ROUNDER = 1.5 * 2.0**19
-ROUNDER_BITS = int(np.float64(ROUNDER).view(np.int64))
+# Inner products are added up in partial sums, column j in partial sum j % 64, which are then added in
+# halves. That fixes the order of adding, so that dense and sparse rows get the same bits, and leaves
+# room for vector instructions.
+PARTIAL_SUMS = 64
 
-# Sums of squares (norms) run in LANES partial sums, column j in lane j % LANES, which are then
-# added in halves. That fixes the order of adding, so that dense and sparse rows get the same bits,
-# while leaving it wide enough for vector instructions.
-LANES = 64
+# Soft assignment: a row is a mixture of a few anchors, with weights that are multiples of 1 / UNIT.
+NEIGHBOURS = 4
+UNIT = 2**15
 
-# What `measure` says of a row in a view.
+# Kinds of rows in a view (native/rows.hpp).
 ABSENT, PRESENT, PARTLY_NAN, INFINITE, EXTREME, UNSORTED, OUTSIDE = range(7)
 
 # Sums of squares outside these bounds have lost digits: such a row is rescaled first.
 SMALLEST_SQUARE, LARGEST_SQUARE = 2.0**-900, 2.0**900
 
 # A centred row whose largest number is below the first is a row equal to the mean but for rounding;
-# above the second it is brought to size 1; where it cannot be told, everything is shrunk first.
+# above the second it is brought to size 1; where it overflows, everything is shrunk first.
 SMALLEST_SCALED, LARGEST_SCALED = 2.0**-30, 2.0**60
 SHRINK = 2.0**-1000

@@ -1,6 +1,6 @@
-"""The compiled module `viewpass._native`, or what to say where it is absent.
+"""Imports the compiled module `viewpass._native`; warns where it is absent.
 
-`native` is the module, or None: then `reference.py` computes, with the same bits but slowly.
+`native` is the module, or None: then `reference` is used, with the same results but slowly.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Memory that is lent and comes back: large arrays made anew for every chunk would be paged in anew."""
+"""A pool of reusable buffers: large arrays allocated for every chunk would be paged in every time."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 
 from viewpass.kernels.grid import Array
 
-MOST_KEPT = 2  # buffers of one size that wait to be lent again
+MOST_KEPT = 2  # free buffers kept per size
 
 
 class _Loan:
-    """What an array made of lent memory stands on: gone when no array does any more."""
+    """The base of arrays in a pool's buffer: freed with the last of them."""
 
     def __init__(self, buffer: Array, length: int, dtype: Any) -> None:
         self.__array_interface__ = {
@@ -30,7 +30,7 @@ class Pool:
         self._free: dict[int, list[Array]] = {}
 
     def lend(self, length: int, dtype: Any) -> Array:
-        """A vector of undefined content; its memory comes back by itself when nobody holds it."""
+        """A vector of undefined content; its buffer returns to the pool when no array uses it."""
         n_bytes = length * np.dtype(dtype).itemsize
         waiting = self._free.setdefault(n_bytes, [])
         buffer = waiting.pop() if waiting else np.empty(n_bytes, dtype=np.uint8)
@@ -40,7 +40,7 @@ class Pool:
         return array
 
     def clear(self) -> None:
-        """Let go of what waits."""
+        """Drop the free buffers."""
         self._free.clear()
 
 

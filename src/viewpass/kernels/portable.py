@@ -1,4 +1,4 @@
-"""The logarithm by basic operations alone: a library's own has other last bits on other machines."""
+"""The logarithm by basic operations alone: the last bits of a library's differ between machines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many threads there may be; views worked on side by side, and BLAS on one thread each meanwhile."""
+"""The number of threads, a thread pool for NumPy work, and a limit of one thread for BLAS."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _processors(affinity: frozenset[int]) -> int:
 def run_blocks(work: Callable[[int, int], None], n_blocks: int, n_threads: int) -> None:
     """Call `work(block, worker)` for every block, in any order, on up to `n_threads` threads.
 
-    `worker` counts the threads from 0, so that each can have room of its own.
+    `worker` counts the threads from 0, so that each can have its own buffers.
     """
     n_workers = min(n_threads, n_blocks)
     if n_workers <= 1:
@@ -72,7 +72,7 @@ def run_blocks(work: Callable[[int, int], None], n_blocks: int, n_threads: int) 
     try:
         drain(0)
     finally:
-        for _ in blocks:  # after an error nobody should start another block
+        for _ in blocks:  # after an error no other block is started
             pass
         for other in others:
             other.exception()
@@ -100,10 +100,10 @@ if hasattr(os, "register_at_fork"):  # a forked child has no threads: it makes i
 
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
-    """Hold BLAS to one thread while anyone is inside; the last to leave restores it.
+    """Limit BLAS to one thread inside; the last of concurrent users restores the limit.
 
-    The limit is the process's, so nested and concurrent users must share it: restoring what each
-    of them found would leave the process limited for ever.
+    The limit is per process, so nested and concurrent users share it: if each restored what it
+    found, the process could stay limited for ever.
     """
     global _controller, _limiter, _users
     with _lock:

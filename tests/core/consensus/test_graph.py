@@ -13,7 +13,7 @@ from viewpass.core.consensus.stability import STABLE, stability
 from viewpass.core.state.centres import Centres
 from viewpass.core.step.workspace import Workspace
 from viewpass.kernels import reference
-from viewpass.kernels.links import UNIT
+from viewpass.kernels.grid import UNIT
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 

@@ -12,7 +12,7 @@ from graphs import mixture
 from viewpass.core.consensus.soft_assignment import links_of, soft_assignment
 from viewpass.core.state.centres import Centres
 from viewpass.kernels.backend import backend
-from viewpass.kernels.links import UNIT
+from viewpass.kernels.grid import UNIT
 from viewpass.views.rows import MeasuredRows
 
 

@@ -17,7 +17,6 @@ import numpy as np
 from viewpass.core.state.statistics import Statistics
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Floats, Integers
-from viewpass.kernels.reference.exact import lane_sum
 
 
 class Merges(NamedTuple):
@@ -73,103 +72,6 @@ def merges(total: Statistics | Products, alpha: float, *, to_mean: bool = False)
     INOUT total, if it is products. `to_mean`: alpha pulls centres towards the mean of all rows instead of
     the origin, which makes small clusters cheap to merge wherever that mean lies.
     """
-    board = _Board(Products.of(total) if isinstance(total, Statistics) else total, alpha, to_mean=to_mean)
-    n_anchors = len(board.alive)
-    pairs = np.zeros((max(n_anchors - 1, 0), 2), dtype=np.int64)
-    prices = np.zeros(len(pairs))
-    for at in range(len(pairs)):
-        kept, gone, price = board.cheapest()
-        board.merge(kept, gone)
-        pairs[at], prices[at] = (kept, gone), price
-    return Merges(n_anchors, pairs, prices, board.n_empty)
-
-
-class _Board:
-    """Prices of all pairs; products of the sums are enough to keep them up to date."""
-
-    def __init__(self, total: Products, alpha: float, *, to_mean: bool = False) -> None:
-        self.alpha = alpha
-        self.counts = total.counts.astype(np.float64)
-        n_clusters = self.counts.shape[1]
-        self.alive = np.ones(n_clusters, dtype=bool)
-        empty = ~self.counts.any(axis=0)
-        self.n_empty = 0 if empty.all() else int(empty.sum())
-        self._waiting = iter(np.flatnonzero(empty).tolist() if self.n_empty else [])
-        self.products = total.sums
-        if to_mean:
-            for own, counts in zip(self.products, self.counts, strict=True):
-                own[:] = _centred(own, counts)
-        self.squares = np.diagonal(self.products, axis1=1, axis2=2).copy()
-        self.energy = _ratio(self.squares, self.counts + alpha)
-        self.prices = np.array([self._prices(k) for k in range(n_clusters)])
-        self.best, self.with_whom = np.empty(n_clusters), np.zeros(n_clusters, dtype=np.int64)
-        self._find_best(np.arange(n_clusters))
-
-    def _prices(self, k: int) -> Floats:
-        """What merging a cluster with each other one costs; inf where there is no price."""
-        counts, energy = self.counts, self.energy
-        both = self.squares + self.squares[:, k, None] + 2.0 * self.products[:, k]
-        terms = energy + energy[:, k, None] - _ratio(both, counts + counts[:, k, None] + self.alpha)
-        price: Floats = terms[0].copy()
-        for of_view in terms[1:]:
-            price += of_view
-        shared = ((counts > 0) & (counts[:, k, None] > 0)).any(axis=0)
-        price[~(shared & self.alive)] = np.inf
-        price[k] = np.inf
-        return price
-
-    def _find_best(self, some: Integers) -> None:
-        """The cheapest merge of each of these clusters, and with whom: the lowest of equals."""
-        self.with_whom[some] = self.prices[some].argmin(axis=1)
-        self.best[some] = self.prices[some, self.with_whom[some]]
-
-    def cheapest(self) -> tuple[int, int, float]:
-        """The next pair, the lower index first."""
-        for gone in self._waiting:
-            sizes = np.where(self.alive, self.counts.sum(axis=0), -1.0)
-            sizes[gone] = -1.0
-            largest = int(sizes.argmax())
-            return min(gone, largest), max(gone, largest), 0.0
-        a = int(self.best.argmin())
-        if np.isfinite(self.best[a]):
-            b = int(self.with_whom[a])
-            return min(a, b), max(a, b), float(self.best[a])
-        # Nothing that shares a view is left: the two with the fewest rows.
-        sizes = np.where(self.alive, self.counts.max(axis=0), np.inf)
-        a, b = (int(k) for k in np.argsort(sizes, kind="stable")[:2])
-        return min(a, b), max(a, b), 0.0
-
-    def merge(self, kept: int, gone: int) -> None:
-        """Let one cluster go into another."""
-        self.counts[:, kept] += self.counts[:, gone]
-        self.products[:, kept] += self.products[:, gone]
-        self.products[:, :, kept] += self.products[:, :, gone]
-        self.squares[:, kept] = self.products[:, kept, kept]
-        self.energy[:, kept] = _ratio(self.squares[:, kept], self.counts[:, kept] + self.alpha)
-        self.alive[gone] = False
-        price = self._prices(kept)
-        self.prices[gone] = self.prices[:, gone] = np.inf
-        self.prices[kept] = self.prices[:, kept] = price
-        gained = (price < self.best) | ((price == self.best) & (kept < self.with_whom))
-        lost = (self.with_whom == kept) | (self.with_whom == gone)
-        lost[kept] = lost[gone] = True
-        self.best[gained], self.with_whom[gained] = price[gained], kept
-        self._find_best(np.flatnonzero(lost))
-
-
-def _centred(products: Floats, counts: Floats) -> Floats:
-    """The products of R - T g, where g is the mean of all rows: they add up under merges as those of R do."""
-    n_rows = counts.sum()
-    if n_rows == 0:
-        return products
-    along = lane_sum(products) / n_rows  # R g
-    square = lane_sum(along) / n_rows  # |g|^2
-    across = np.outer(counts, along)
-    centred: Floats = products - (across + across.T) + square * np.outer(counts, counts)
-    return centred
-
-
-def _ratio(above: Floats, below: Floats) -> Floats:
-    """Above / below; 0 where there is nothing."""
-    some = below > 0
-    return above / below if some.all() else np.divide(above, below, out=np.zeros_like(above), where=some)
+    products = Products.of(total) if isinstance(total, Statistics) else total
+    pairs, prices, n_empty = backend().agglomerate(products.counts, products.sums, alpha, to_mean)
+    return Merges(products.counts.shape[1], pairs, prices, n_empty)

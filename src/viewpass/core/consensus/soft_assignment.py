@@ -17,8 +17,7 @@ import numpy as np
 from viewpass.core.state.centres import Centres
 from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.backend import backend
-from viewpass.kernels.grid import Array, Floats, Integers
-from viewpass.kernels.links import UNIT
+from viewpass.kernels.grid import UNIT, Array, Floats, Integers
 from viewpass.views.rows import MeasuredRows
 
 MAX_ROWS = 2**32  # whose z z' add up to less than 2^63

@@ -13,7 +13,7 @@ import numpy as np
 
 from viewpass.core.state.statistics import Statistics
 from viewpass.kernels.grid import STEP
-from viewpass.kernels.reference.exact import lane_sum
+from viewpass.kernels.reference.exact import ordered_sum
 
 SHARE = 0.1  # of the rows a cluster has on average
 
@@ -31,7 +31,7 @@ def ridged_objective(total: Statistics, ridge: float) -> float:
         if n_rows == 0:
             continue
         mean = total.steps[v].sum(axis=0) * STEP / n_rows
-        squares = lane_sum(np.square(total.sums(v) - counts[:, None] * mean))
+        squares = ordered_sum(np.square(total.sums(v) - counts[:, None] * mean))
         some = counts > 0
-        explained += float(lane_sum(squares[some] / (counts[some] + ridge)))
+        explained += float(ordered_sum(squares[some] / (counts[some] + ridge)))
     return -explained

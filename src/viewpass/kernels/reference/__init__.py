@@ -1,9 +1,10 @@
-"""The specification: what `viewpass._native` computes, in plain NumPy, under the same names.
+"""The specification of `viewpass._native` in plain NumPy, under the same names.
 
-It is used where nothing is compiled, and tests compare the two bit for bit. What is written as a loop
+It runs where the module is not compiled, and tests compare the two bit for bit. What is written as a loop
 here is a loop because the order of adding is part of the specification.
 """
 
+from viewpass.kernels.reference.agglomeration import agglomerate
 from viewpass.kernels.reference.centres import Centres, loss, update_centres
 from viewpass.kernels.reference.distances import all_distances, own_distances
 from viewpass.kernels.reference.eigen import spectrum
@@ -23,6 +24,7 @@ __all__ = [
     "Shard",
     "accumulate",
     "add_links",
+    "agglomerate",
     "all_distances",
     "assign",
     "draw_seeds",

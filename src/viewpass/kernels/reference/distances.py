@@ -1,4 +1,4 @@
-"""Distances of rows from centres over the views a row has (Eq. 15), and what follows from them."""
+"""Distances of rows from centres over the views a row has (Eq. 15), labels and margins."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The specification of native/spectrum.cpp: leading eigenpairs of a graph, in NumPy, to the same bits.
 
-Sums run in a fixed order: along a vector by lanes (`lane_sum`), over anything else one after another.
+Sums run in a fixed order: along a vector in partial sums (`ordered_sum`), else one after another.
 No BLAS, no LAPACK: their bits depend on the processor.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from viewpass.kernels.grid import Floats, Integers
-from viewpass.kernels.reference.exact import lane_sum
+from viewpass.kernels.reference.exact import ordered_sum
 
 GUARD = 10  # vectors beyond those asked for, and a tenth of these
 TILE = 8  # a block has a multiple of so many vectors
@@ -119,21 +119,21 @@ def _tridiagonal(a: Floats) -> tuple[list[float], list[float], Floats]:
     for k in range(n - 1):
         rest = a[k + 1 :, k + 1 :]
         u = a[k, k + 1 :].copy()
-        length = math.sqrt(lane_sum(u * u))
+        length = math.sqrt(ordered_sum(u * u))
         beside[k] = -length if u[0] > 0.0 else length
         u[0] -= beside[k]
-        half = float(lane_sum(u * u)) / 2.0
+        half = float(ordered_sum(u * u)) / 2.0
         if half == 0.0:
             continue
         mirrors[k] = u, half
-        w = lane_sum(rest * u) / half
-        w -= float(lane_sum(u * w)) / (2.0 * half) * u
+        w = ordered_sum(rest * u) / half
+        w -= float(ordered_sum(u * w)) / (2.0 * half) * u
         rest -= u[:, None] * w + w[:, None] * u
     for k in reversed(range(n)):
         mirror = mirrors[k]
         if mirror is not None:
             rows = columns[k + 1 :, k + 1 :]
-            rows -= (lane_sum(rows * mirror[0]) / mirror[1])[:, None] * mirror[0]
+            rows -= (ordered_sum(rows * mirror[0]) / mirror[1])[:, None] * mirror[0]
     return np.diagonal(a).tolist(), beside, columns
 
 
@@ -169,17 +169,17 @@ def _orthonormalise(q: Floats, draws: Draws) -> None:
     A row that depends on those before it is replaced by a random one.
     """
     for k, x in enumerate(q):
-        first = before = math.sqrt(lane_sum(x * x))
+        first = before = math.sqrt(ordered_sum(x * x))
         while True:
-            shares = lane_sum(q[:k] * x)
+            shares = ordered_sum(q[:k] * x)
             for share, other in zip(shares, q[:k], strict=True):
                 x -= share * other
-            after = math.sqrt(lane_sum(x * x))
+            after = math.sqrt(ordered_sum(x * x))
             if after > 0.5 * before:
                 break
             if after <= LOST * first:
                 x[:] = 2.0 * draws.next(len(x)) - 1.0
-                first = after = math.sqrt(lane_sum(x * x))
+                first = after = math.sqrt(ordered_sum(x * x))
             before = after
         x /= after
 
@@ -219,14 +219,14 @@ class _Iteration:
         ax = np.ascontiguousarray(self._a.step(np.ascontiguousarray(x.T), 0.0, 0.0, 1.0).T)
         small = np.empty((len(x), len(x)))
         for q in range(len(x)):
-            small[: q + 1, q] = small[q, : q + 1] = lane_sum(x[: q + 1] * ax[q])
+            small[: q + 1, q] = small[q, : q + 1] = ordered_sum(x[: q + 1] * ax[q])
         values, vectors = all_eigenpairs(small)
         return values, _combined(vectors, x), _combined(vectors, ax)
 
     def _converged(self, values: Floats, x: Floats, ax: Floats) -> bool:
         n = self._n_leading
         residuals = ax[:n] - values[:n, None] * x[:n]
-        return bool((lane_sum(residuals * residuals) <= TOLERANCE * TOLERANCE).all())
+        return bool((ordered_sum(residuals * residuals) <= TOLERANCE * TOLERANCE).all())
 
     def _filtered(self, x: Floats, lowest: float) -> Floats:
         """The Chebyshev polynomial that is at most 1 between low and cut, of the block."""

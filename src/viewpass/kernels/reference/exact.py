@@ -9,8 +9,8 @@ from viewpass.kernels.grid import (
     EXTREME,
     GRID,
     INFINITE,
-    LANES,
     LARGEST_SQUARE,
+    PARTIAL_SUMS,
     PARTLY_NAN,
     PRESENT,
     SMALLEST_SQUARE,
@@ -22,26 +22,25 @@ from viewpass.kernels.grid import (
 )
 
 
-def lane_sum(terms: Floats) -> Floats:
-    """Sum the last axis: column j in lane j % LANES, lanes then added in halves."""
-    width = terms.shape[-1]
-    lanes = np.zeros((*terms.shape[:-1], LANES))
-    for start in range(0, width, LANES):
-        part = terms[..., start : start + LANES]
-        lanes[..., : part.shape[-1]] += part
-    half = LANES // 2
+def ordered_sum(terms: Floats) -> Floats:
+    """Sum the last axis: column j in partial sum j % PARTIAL_SUMS, which are then added in halves."""
+    sums = np.zeros((*terms.shape[:-1], PARTIAL_SUMS))
+    for start in range(0, terms.shape[-1], PARTIAL_SUMS):
+        part = terms[..., start : start + PARTIAL_SUMS]
+        sums[..., : part.shape[-1]] += part
+    half = PARTIAL_SUMS // 2
     while half:
-        lanes = lanes[..., :half] + lanes[..., half : 2 * half]
+        sums = sums[..., :half] + sums[..., half : 2 * half]
         half //= 2
-    return lanes[..., 0]
+    return sums[..., 0]
 
 
 def measure(x: Array, wanted: Mask) -> tuple[Floats, Integers]:
-    """Give 1 / |x_i| of every row (0 where absent) and what each row is: one of grid's words."""
+    """Give 1 / |x_i| of every row (0 where absent) and the kind of every row."""
     values = np.asarray(x, dtype=np.float64)
     n_missing = np.isnan(values).sum(axis=1)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
-        square = lane_sum(values * values)
+        square = ordered_sum(values * values)
         inverse = 1.0 / np.sqrt(square)
     status = np.full(len(values), PRESENT, dtype=np.int64)
     status[(square < SMALLEST_SQUARE) | (square > LARGEST_SQUARE)] = EXTREME
@@ -65,12 +64,12 @@ def unit_rows(x: Array, inverse: Floats) -> Integers:
 
 def squared_norms(centres: Floats) -> Floats:
     """|u_k|^2 of every centre."""
-    return lane_sum(centres * centres)
+    return ordered_sum(centres * centres)
 
 
 def centre_terms(centres: Floats, sums: Integers) -> Floats:
     """u_k.R_k of every cluster: the trace of Eq. 17, cluster by cluster."""
-    return lane_sum(centres * (sums * STEP))
+    return ordered_sum(centres * (sums * STEP))
 
 
 def distances(steps: Integers, present: Mask, centres: Floats, squares: Floats) -> Floats:
@@ -86,5 +85,5 @@ def products(a: Floats, b: Floats) -> Floats:
     """a_i.b_j for every row of one and of the other."""
     found = np.empty((len(a), len(b)))
     for i, row in enumerate(a):
-        found[i] = lane_sum(row * b)
+        found[i] = ordered_sum(row * b)
     return found

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from viewpass.kernels.grid import Array, Floats, Integers, Labels
-from viewpass.kernels.links import UNIT
+from viewpass.kernels.grid import UNIT, Array, Floats, Integers, Labels
 from viewpass.kernels.reference.eigen import Draws
 
 MOST_ITERATIONS = 100

@@ -13,7 +13,7 @@ from viewpass.kernels.reference import exact
 
 
 class Rows:
-    """Consecutive rows; their norms are worked out when they are first read."""
+    """Consecutive rows; `measure` computes their norms."""
 
     def __init__(
         self,
@@ -26,18 +26,18 @@ class Rows:
     ) -> None:
         self.views = list(views)
         self.observed = observed
-        self.weights = np.asarray(weights)  # |x|^2 of a row that is there
+        self.weights = np.asarray(weights)  # |x|^2 of rows that are present
         self.inverse, self.kinds = inverse, kinds
         self.measured = measured
 
     @property
     def n_rows(self) -> int:
-        """Rows there are."""
+        """Number of rows."""
         return int(self.inverse.shape[1])
 
     @property
     def n_views(self) -> int:
-        """Views there are, those that nobody gave included."""
+        """Number of views, given or not."""
         return len(self.views)
 
     @property
@@ -60,7 +60,7 @@ class Rows:
         return int(self.kinds.max(initial=0))
 
     def part(self, begin: int, end: int) -> Rows:
-        """Some of the rows; the memory is the same."""
+        """Some of the rows, in the same memory."""
         cut = [
             None if x is None else (*x[:2], x[2][begin : end + 1], x[3]) if _is_csr(x) else x[begin:end]
             for x in self.views
@@ -70,7 +70,7 @@ class Rows:
         return Rows(cut, observed, self.weights, *known, self.measured)
 
     def width(self, v: int) -> int:
-        """Columns of a view; 0 if nobody gave it."""
+        """Columns of a view; 0 if it was not given."""
         view = self.views[v]
         return 0 if view is None else int(view[3] if _is_csr(view) else view.shape[1])
 
@@ -79,7 +79,7 @@ class Rows:
         return exact.unit_rows(self._dense(v), self.inverse[v])
 
     def values(self, v: int) -> Floats:
-        """A view's rows as they are, in float64; absent ones are zero."""
+        """A view's rows, not scaled, in float64; absent ones are zero."""
         return np.where((self.inverse[v] > 0)[:, None], self._dense(v), 0.0).astype(np.float64)
 
     def _dense(self, v: int) -> Array:
@@ -121,7 +121,7 @@ def accumulate(
     counts: Integers,
     n_threads: int,
 ) -> None:
-    """Add rows (sign = -1: take them away) to the sums and counts of their clusters.  INOUT sums, counts."""
+    """Add rows (sign = -1: subtract them) to the sums and counts of their clusters.  INOUT sums, counts."""
     chosen = np.arange(rows.n_rows) if which is None else which
     for v in range(rows.n_views):
         if rows.views[v] is None:

@@ -21,7 +21,7 @@ from viewpass.kernels.reference import exact
 def standardise(rows: Array, wanted: Mask, mean: Floats, weights: Floats, out: Array, n_threads: int) -> Mask:
     """Centre and weigh the columns; gives which rows are present (others are zero).  OUT out."""
     _, kinds = exact.measure(rows, wanted)
-    wild = (kinds == PARTLY_NAN) | (kinds == INFINITE)  # left as they are, to be named
+    wild = (kinds == PARTLY_NAN) | (kinds == INFINITE)  # left as they are, for measuring to name
     present: Mask = kinds != ABSENT
     out[:] = 0.0
     out[wild] = rows[wild]
@@ -48,7 +48,7 @@ def weigh_rows(rows: Array, weights: Floats, out: Array, n_threads: int) -> None
 
 
 def weigh_entries(values: Array, columns: Array, weights: Floats, out: Array, n_threads: int) -> None:
-    """The same of CSR entries; a column that does not exist is left to be named later.  OUT out."""
+    """The same of CSR entries; a column that does not exist is left unchanged.  OUT out."""
     exists = (columns >= 0) & (columns < len(weights))
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         factors = np.where(exists, weights[np.where(exists, columns, 0)], 1.0) if len(weights) else 1.0

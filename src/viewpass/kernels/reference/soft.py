@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from viewpass.kernels.grid import Array, Integers
-from viewpass.kernels.links import NEIGHBOURS, UNIT
+from viewpass.kernels.grid import NEIGHBOURS, UNIT, Array, Integers
 from viewpass.kernels.reference.distances import distances
 
 

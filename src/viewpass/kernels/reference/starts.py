@@ -42,7 +42,7 @@ def soft_centres(
 
 
 def _sums(weights: Floats, values: Floats) -> Floats:
-    """Weights' values, added up row after row."""
+    """V'X, added up row after row."""
     total = np.zeros((weights.shape[1], values.shape[1]))
     for weight, value in zip(weights, values, strict=True):
         total += weight[:, None] * value
@@ -91,7 +91,7 @@ def draw_seeds(rows: Rows, points: Floats, n_threads: int) -> Labels:
             for v, x in enumerate(views):
                 if x is None or not present[v, seed]:
                     continue
-                dots = exact.lane_sum(x * x[seed]) * rows.inverse[v] * rows.inverse[v, seed]
+                dots = exact.ordered_sum(x * x[seed]) * rows.inverse[v] * rows.inverse[v, seed]
                 far = np.maximum(2.0 * squares[v] - 2.0 * dots, 0.0)
                 total += np.where(present[v], far, 0.0)
                 shared += np.where(present[v], squares[v], 0.0)

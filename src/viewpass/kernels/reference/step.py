@@ -13,6 +13,7 @@ from viewpass.kernels.reference.distances import assigned
 from viewpass.kernels.reference.rows import Rows, accumulate
 from viewpass.kernels.reference.soft import add_links, soft_assign
 
+# How a chunk begins (native/chunk_step.hpp).
 FROM_CENTRES, FROM_SOFT_CENTRES, FROM_LABELS, FROM_COUNTED = range(4)
 
 
@@ -28,7 +29,7 @@ class Rules:
 
 
 def assign(rows: Rows, centres: Centres, labels: Labels, n_threads: int) -> tuple[int, Floats]:
-    """Every row to its nearest centre. Gives the worst kind of row, and the margins.  OUT labels."""
+    """Every row to its nearest centre. Returns the worst kind of row, and the margins.  OUT labels."""
     worst = PRESENT if rows.measured else rows.measure(n_threads)
     labels[:], margins = assigned(rows, centres)
     return worst, margins
@@ -50,8 +51,8 @@ def run_chunks(
 ) -> tuple[int, Floats, int, float, Centres]:
     """Chunks of `size` rows, one after another.
 
-    INOUT sums, counts, links, labels; OUT margins. Gives the rows that are done, the losses, the number of
-    updates, rows compared with all clusters, and the centres.
+    INOUT sums, counts, links, labels; OUT margins. Returns the number of rows done, the losses, the number of
+    updates, rows x distance passes, and the centres.
     """
     losses: list[float] = []
     n_done = n_iter = 0
@@ -99,12 +100,12 @@ class _Chunk:
         n_done, last = 0, None
         if begin == FROM_SOFT_CENTRES:
             n_done, last = 1, loss(centres, self.sums, self.counts, rules.alpha, None)
-        made = self._settle(centres, first, n_done, last)
+        made = self._iterate(centres, first, n_done, last)
         if self.links is not None and begin == FROM_COUNTED:
             add_links(*soft_assign(rows, made[0], 1), self.links)
         return made
 
-    def _settle(
+    def _iterate(
         self, centres: Centres, first: bool, n_iter: int, last: float | None
     ) -> tuple[Centres, float, int]:
         rows, rules = self.rows, self.rules
@@ -138,7 +139,7 @@ class _Chunk:
 
 
 class Shard:
-    """Some rows of a chunk, whose centres are made elsewhere."""
+    """Some rows of a chunk; the coordinator updates the centres."""
 
     def __init__(self, rows: Rows, labels: Labels) -> None:
         self._rows, self._labels = rows, labels

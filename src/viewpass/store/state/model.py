@@ -16,8 +16,7 @@ from viewpass.core.state.centres import Centres
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.state.view_weights import Weights
 from viewpass.errors import FileError
-from viewpass.kernels.grid import GRID, MOST_ROWS, Array, Floats, Integers
-from viewpass.kernels.links import NEIGHBOURS, UNIT
+from viewpass.kernels.grid import GRID, MOST_ROWS, NEIGHBOURS, UNIT, Array, Floats, Integers
 from viewpass.store.container.fields import Fields
 from viewpass.store.container.values import from_plain, to_plain
 from viewpass.views.chunk import Schema
