@@ -134,9 +134,10 @@ class Cell:
         settings = {"n_clusters": data.n_clusters, "chunk_size": data.chunk_size, "warmup": data.warmup}
         settings |= {"n_passes": self.n_passes, "random_state": self.seed, "n_threads": n_threads}
         settings |= STARTS[self.group][self.start] | other
-        return vp.OPIMC(
-            **{name: value(data) if callable(value) else value for name, value in settings.items()}
-        )
+        settings = {name: value(data) if callable(value) else value for name, value in settings.items()}
+        if not isinstance(init := settings.get("init", "auto"), str) or init == "random":
+            del settings["warmup"]  # which starts from the first chunk
+        return vp.OPIMC(**settings)
 
     def fitted(self, n_threads: int = 1) -> vp.OPIMC:
         return self.model(n_threads).fit(self.views)

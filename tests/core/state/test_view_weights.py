@@ -39,6 +39,8 @@ VIEWS, OBSERVED = made()
 
 def fitted(weights=None, views=VIEWS, observed=OBSERVED, **settings):
     settings = SETTINGS | {"n_anchors": None, "n_threads": 1} | settings
+    if not isinstance(settings.get("init", "auto"), str):  # which starts from the first chunk
+        del settings["warmup"]
     return vp.OPIMC(view_weights=weights, **settings).fit(views, observed=observed)
 
 
