@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from inputs import parts
-
 KINDS = ("float32", "float64", "csr32", "csr64", "csr32, long", "csr64, long", "none")
 STYLES = ("groups", "ties", "scales", "zeros")
 
@@ -69,6 +67,19 @@ def view(rng, kind, n_rows, width, style):
         return (*parts(x, index=np.int64 if "long" in kind else np.int32), width)
     x[rng.random(n_rows) < 0.1] = np.nan
     return x
+
+
+def parts(x, *, flip=False, halves=False, index=np.int32):
+    """Values, columns and row starts of a matrix; with falling columns (flip) or each value as two halves."""
+    data, indices, indptr = [], [], [0]
+    for row in x:
+        columns = np.flatnonzero(row)
+        columns = columns[::-1] if flip else columns
+        columns = np.tile(columns, 2) if halves else columns
+        indices.extend(columns)
+        data.extend(row[columns] / (2 if halves else 1))
+        indptr.append(len(indices))
+    return np.array(data, dtype=x.dtype), np.array(indices, dtype=index), np.array(indptr, dtype=index)
 
 
 def rows_of(module, given: Made, n_threads=1, *, measured=True):
@@ -224,10 +235,10 @@ def scaled(module, given: Made, n_threads=1):
 
 
 def digest(found: dict[str, list[np.ndarray]]) -> str:
-    found_hash = hashlib.sha256()
+    total = hashlib.sha256()
     for name, arrays in found.items():
-        found_hash.update(name.encode())
+        total.update(name.encode())
         for array in arrays:
-            found_hash.update(f"{array.dtype} {array.shape}".encode())
-            found_hash.update(np.ascontiguousarray(array).tobytes())
-    return found_hash.hexdigest()
+            total.update(f"{array.dtype} {array.shape}".encode())
+            total.update(np.ascontiguousarray(array).tobytes())
+    return total.hexdigest()

@@ -1,4 +1,4 @@
-"""Models to compare to the bit, tables in files, and workers to be killed."""
+"""Compare models to the bit, make rows and Parquet files, kill Dask workers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from contextlib import contextmanager
 
 import numpy as np
 import pyarrow as pa
@@ -56,8 +57,27 @@ def write_files(folder, views, cuts, group_rows=137):
     return vp.scan(str(folder), id="item")
 
 
+# A cluster that only waits for work would otherwise use a tenth of a core.
+IDLE_QUIETLY = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
+}
+
+
+@contextmanager
+def two_workers():
+    """A client of two worker processes on this machine."""
+    import dask
+
+    from viewpass.engine.dask.worker_pool import local_client
+
+    with dask.config.set(IDLE_QUIETLY), local_client(2) as client:
+        yield client
+
+
 class Killer(threading.Thread):
-    """Kills a worker at random moments (SIGKILL), until so many are dead or it is told to stop."""
+    """Kills workers (SIGKILL) at random moments, until `n_kills` were killed or the block ends."""
 
     def __init__(self, cluster, n_kills, seconds, seed=0, spared=None):
         super().__init__(daemon=True)

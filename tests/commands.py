@@ -44,8 +44,8 @@ class Commands:
         self.server.stdout.close()
 
     def start(self, *argv, **request):
-        said = {name: str(self.folder / name) for name in ("stdout", "stderr")}
-        request |= {"argv": [str(word) for word in argv], **said}
+        outputs = {name: str(self.folder / name) for name in ("stdout", "stderr")}
+        request |= {"argv": [str(word) for word in argv], **outputs}
         self.server.stdin.write(json.dumps(request) + "\n")
         self.server.stdin.flush()
         return int(self.server.stdout.readline())
@@ -90,7 +90,7 @@ def contents(folder):
 
 
 def refused(ended, *words, code=1):
-    """The command ended with one line that says all the words."""
+    """The command ended with one line of error that has all the words."""
     assert ended.code == code, ended
     assert ended.err.count("\n") == 1, ended.err
     assert ended.err.startswith("viewpass: ")

@@ -1,4 +1,4 @@
-"""Where tests find the real data sets, and what they say where there are none."""
+"""What tests of several folders share: the real data sets, the command line, a Dask cluster."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-
-from commands import Commands
 
 # Random inputs are new ones at every run, but for CI: a run that judges a change must be repeatable.
 settings.register_profile("ci", derandomize=True, deadline=None)
@@ -29,6 +27,17 @@ def data_folder() -> Path:
 @pytest.fixture(scope="session")
 def commands(tmp_path_factory):
     """The command line, as real processes."""
+    from commands import Commands
+
     running = Commands(tmp_path_factory.mktemp("commands"))
     yield running
     running.close()
+
+
+@pytest.fixture(scope="session")
+def client():
+    """One small Dask cluster of real processes for all tests of a process."""
+    from clusters import two_workers
+
+    with two_workers() as client:
+        yield client

@@ -1,4 +1,4 @@
-"""Graphs of anchors for tests: as rows make them, of any number of parts, with anchors nobody is near."""
+"""Anchor graphs for tests: made of random rows, with any number of parts, and anchors without rows."""
 
 from __future__ import annotations
 

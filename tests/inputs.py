@@ -1,4 +1,4 @@
-"""One small data set in every form people hand it over, and what a model has learnt, for comparing."""
+"""One small data set in every form users pass it in, and what a model has learnt, for comparing."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import polars as pl
 import scipy.sparse as sp
 
 import viewpass as vp
+from battery import parts
 
 N = 48
 _rng = np.random.default_rng(7)
@@ -33,19 +34,6 @@ def small(estimator=vp.OPIMC, **settings):
 def with_gaps(gap=np.nan):
     """The two views with missing ones written into them."""
     return [np.where(GAPS[:, [v]], x, gap) for v, x in enumerate((IMAGE, TEXT))]
-
-
-def parts(x, *, flip=False, halves=False, index=np.int32):
-    """The CSR parts of a dense matrix: columns falling, or every value in two halves, if asked."""
-    data, indices, indptr = [], [], [0]
-    for row in x:
-        columns = np.flatnonzero(row)
-        columns = columns[::-1] if flip else columns
-        columns = np.tile(columns, 2) if halves else columns
-        indices.extend(columns)
-        data.extend(row[columns] / (2 if halves else 1))
-        indptr.append(len(indices))
-    return np.array(data, dtype=x.dtype), np.array(indices, dtype=index), np.array(indptr, dtype=index)
 
 
 def csr(x, **how):
@@ -75,9 +63,9 @@ def csr_read_only(x):
 
 
 def strided(x):
-    room = np.full((2 * x.shape[0], 3 * x.shape[1]), 77.0, dtype=x.dtype)
-    room[::2, ::3] = x
-    return room[::2, ::3]
+    padded = np.full((2 * x.shape[0], 3 * x.shape[1]), 77.0, dtype=x.dtype)
+    padded[::2, ::3] = x
+    return padded[::2, ::3]
 
 
 DENSE = {
@@ -119,7 +107,7 @@ def dense(x):
 
 
 def learnt(model):
-    """Everything a fitted estimator shows, and what it would say of the two views."""
+    """All fitted attributes of an estimator, and its labels of the two views."""
     seen = {name: value for name, value in vars(model).items() if name.endswith("_")}
     for name in (
         "counts_",

@@ -7,7 +7,7 @@ that hold a label at that moment, and a distance is the squared difference itsel
 The letters are the paper's (Hu and Chen, AAAI 2019), instances in rows:
 X view, W observed, V labels as 1-of-K, U centres, R sums, T counts.
 
-Readings where the paper leaves room:
+Choices where the paper is not explicit:
 a chunk is s consecutive rows, and N and s t count every row, also those without any view;
 `zero-filled-mean` divides by the chunk's rows that have a view, for a row without one has no
 effect on U; a chunk in which no row has a view does no centre update and keeps L as it was.
@@ -31,14 +31,14 @@ NO_VIEW = -1
 
 @dataclass
 class OracleResult:
-    """What a run ends with; lists over views unless said otherwise."""
+    """What a run ends with; lists over views unless stated otherwise."""
 
     labels: Ints  # after the last pass; -1 for a row without any view
     labels_per_pass: list[Ints]
     sums: list[Floats]  # R, K x d_v, over the normalised rows and the last labels
     counts: list[Floats]  # T, K
     centres: list[Floats]  # the last U, K x d_v; zeros for a view without one observed row
-    loss_curve: list[float]  # one value a chunk, all passes in a row (Eq. 18-20)
+    loss_curve: list[float]  # one value per chunk, over all passes (Eq. 18-20)
     n_iter: int  # centre updates, all chunks and passes together
     objective: float  # Eq. 9 summed row by row, with the last labels and centres
     margin: Floats  # second best minus best distance when the row's label was last decided
@@ -59,7 +59,7 @@ def opimc(
     start: Floats,
     fill: Fill = "mean",
 ) -> OracleResult:
-    """Algorithm 1, for as many passes as asked; `start` is V of the first chunk."""
+    """Algorithm 1, for `n_passes` passes; `start` is V of the first chunk."""
     X, W = normalised(views, observed)
     n, K = len(W), n_clusters
     has_view: Bools = np.asarray(W.any(axis=1))
@@ -117,10 +117,10 @@ def opimc(
                 R_t, T_t = statistics(X_t, W_t, new, K)
                 L = loss(U, add(R, R_t), add(T, T_t), alpha)
 
-                settled = old is not None and np.array_equal(new, old)
+                unchanged = old is not None and np.array_equal(new, old)
                 flat = L_old is not None and abs(L - L_old) < tol * abs(L_old)
                 old, V_t, L_old = new, one_of_k(new, K), L
-                if settled or flat:
+                if unchanged or flat:
                     break
 
             if old is not None:

@@ -32,14 +32,14 @@ def lists(x, kind="list"):
 
 
 def table(kind="list", start=0, stop=N):
-    """Ids, a column nobody asks for, and a column of lists a view."""
+    """Ids, a column that is not used, and a column of lists per view."""
     rows = slice(start, stop)
     views = {"image": lists(IMAGE[rows], kind), "text": lists(TEXT[rows], kind)}
     return pa.table({"id": IDS[rows], "note": ["x"] * (stop - start), **views})
 
 
 def wide(start=0, stop=N):
-    """The same with a column a feature."""
+    """The same with one column per feature."""
     columns = {"id": pa.array(IDS[start:stop])}
     for name, x in (("i", IMAGE), ("t", TEXT)):
         for j in range(x.shape[1]):

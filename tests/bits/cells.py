@@ -1,6 +1,7 @@
-"""What is recorded: rows of a kind of numbers, clustered from a start in some passes, a hash for each part.
+"""What is recorded: a hash of each part of a fit, by kind of numbers, start and number of passes.
 
-The published procedure is apart from starts and graphs that linear algebra from elsewhere has a say in.
+The published procedure is recorded apart from starts and graphs, where an external linear algebra library
+may affect the last digits.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def anchors_for(data: Rows) -> int:
     return max(2 * data.n_clusters, 24)
 
 
-# What differs from the defaults, by the start's name; functions are asked for their value.
+# Settings that differ from the defaults, by the name of the start; functions compute theirs from the rows.
 STARTS: dict[str, dict[str, dict[str, Any]]] = {
     "published": {
         "plain": PUBLISHED,

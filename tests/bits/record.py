@@ -14,9 +14,9 @@ from bits.recorded import read, write
 
 
 def main() -> None:
-    asked = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    asked.add_argument("--only", default="", help="of cells such as published/odd/csr/plain/1")
-    only = re.compile(asked.parse_args().only)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", default="", help="of cells such as published/odd/csr/plain/1")
+    only = re.compile(parser.parse_args().only)
     before = read()
     cells = [cell for cell in CELLS if only.search(str(cell))]
     chosen = set(cells)

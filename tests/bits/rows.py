@@ -42,7 +42,7 @@ class Rows:
 
 
 def around(n_rows, widths, n_groups, seed, noise=1.0, missing=0.3):
-    """Rows around some centres, of which each view misses a share."""
+    """Rows around some centres; each view is missing in a part of them."""
     rng = np.random.default_rng(seed)
     group = rng.integers(n_groups, size=n_rows)
     views = []
@@ -59,7 +59,7 @@ def tiles():
 
 
 def wide():
-    """Columns in several blocks of 256 and lanes of 64, with some left over; small tiles, all threads."""
+    """Columns in several blocks of 256 and of 64, with some left over; small tiles, all threads."""
     return Rows(around(500, (300, 600, 7), 12, seed=2), 31, 240, 260)
 
 

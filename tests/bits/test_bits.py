@@ -1,4 +1,4 @@
-"""Results are those recorded, to the bit: for any number of threads, and by whichever door rows come in."""
+"""Results are those recorded, to the bit, for any number of threads and any way to pass the rows in."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def in_one_pass(*, kinds=None, starts=None):
 
 
 # While a warm-up gathers, the labels of its chunks are provisional ones; of anchors, those of the last
-# chunk only are told.
+# chunk only are known.
 @pytest.mark.parametrize("cell", cases(in_one_pass()))
 def test_chunk_by_chunk(cell):
     model, decided = cell.model(2), []
@@ -87,8 +87,8 @@ def test_from_parquet_files(cell, tmp_path):
 
 
 @pytest.mark.parametrize("cell", cases(in_one_pass(starts=("plain",))))
-def test_missing_views_told_by_a_mask(cell):
-    """Whatever is in the place of a missing view has no say."""
+def test_missing_views_given_by_a_mask(cell):
+    """The values in the place of a missing view are ignored."""
     present = np.column_stack([seen(x) for x in cell.views])
     compare(cell, parts(cell.model(2).fit(filled(cell.views), observed=present)), "with a mask")
 

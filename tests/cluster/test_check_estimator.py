@@ -12,22 +12,34 @@ import pytest
 AT_LEAST = 51  # what scikit-learn 1.9.1 has for a clusterer that transforms
 
 SHORT = {  # fits of the suite at the published lengths would take minutes
-    "OMVC": {"n_init": 2},
+    "OMVC": {"max_iter": 20, "n_init": 2},
     "ONMF": {"n_init": 2},
-    "MultiNMF": {"n_rounds": 2, "max_iter": 20, "n_tries": 2, "n_init": 2},
-    "MIC": {"max_iter": 20, "n_tries": 2, "n_init": 2},
-    "DAIMC": {"n_init": 2},
+    "MultiNMF": {"n_rounds": 2, "max_iter": 10, "n_tries": 2, "n_init": 2},
+    "MIC": {"max_iter": 10, "n_tries": 2, "n_init": 2},
+    "DAIMC": {"max_iter": 10, "n_init": 2},
 }
 
 SCRIPT = """
 import json, sys
 from sklearn.utils.estimator_checks import check_estimator
 import viewpass as vp
-name, settings = sys.argv[1], json.loads(sys.argv[2])
-results = check_estimator(getattr(vp, name)(**settings), on_fail=None, on_skip=None)
 keys = "check_name", "status", "exception", "expected_to_fail"
-print(json.dumps([[repr(result[key]) for key in keys] for result in results]))
+for line in sys.stdin:
+    name, settings = json.loads(line)
+    results = check_estimator(getattr(vp, name)(**settings), on_fail=None, on_skip=None)
+    print(json.dumps([[repr(result[key]) for key in keys] for result in results]), flush=True)
 """
+
+
+@pytest.fixture(scope="module")
+def checks():
+    """A process of its own: the array API check needs the variable set before SciPy is imported."""
+    environment = {**os.environ, "SCIPY_ARRAY_API": "1"}
+    words = [sys.executable, "-W", "ignore", "-c", SCRIPT]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(words, env=environment, text=True, **pipes) as process:
+        yield process
+        process.stdin.close()
 
 
 @pytest.mark.parametrize(
@@ -40,25 +52,9 @@ print(json.dumps([[repr(result[key]) for key in keys] for result in results]))
     ],
     ids=str,
 )
-def test_every_check_runs_and_passes(name, settings):
-    # In a process of its own: the array API check needs the variable set before SciPy is imported.
-    environment = {**os.environ, "SCIPY_ARRAY_API": "1"}
-    output = subprocess.run(
-        [
-            sys.executable,
-            "-W",
-            "ignore",
-            "-c",
-            SCRIPT,
-            name,
-            json.dumps(settings),
-        ],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    results = json.loads(output.splitlines()[-1])
+def test_every_check_runs_and_passes(checks, name, settings):
+    print(json.dumps([name, settings]), file=checks.stdin, flush=True)
+    results = json.loads(checks.stdout.readline())
     not_passed = [result for result in results if result[1:] != ["'passed'", "None", "False"]]
     assert not_passed == []
     assert len(results) >= AT_LEAST

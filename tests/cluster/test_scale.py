@@ -1,4 +1,4 @@
-"""`scale=` in the estimators: the same as scaling by hand, for every way rows are read."""
+"""`scale=` of the estimators equals scaling by hand, for any way the rows are passed in."""
 
 from __future__ import annotations
 
@@ -70,15 +70,15 @@ def test_unit_changes_nothing():
 @pytest.mark.parametrize("warmup", [0, 25])
 def test_partial_fit_chunk_by_chunk_is_fit(kind, warmup):
     whole = small(scale=kind, warmup=warmup, chunk_size=12).fit([IMAGE, TEXT], observed=GAPS)
-    fed = small(scale=kind, warmup=warmup, chunk_size=12)
+    parts = small(scale=kind, warmup=warmup, chunk_size=12)
     for start in range(0, N, 12):
         rows = slice(start, start + 12)
-        fed.partial_fit([IMAGE[rows], TEXT[rows]], observed=GAPS[rows])
-    mine, theirs = state(fed), state(whole)
+        parts.partial_fit([IMAGE[rows], TEXT[rows]], observed=GAPS[rows])
+    mine, theirs = state(parts), state(whole)
     for name in ("labels_", "stream_labels_"):
         mine.pop(name), theirs.pop(name)
     assert_same(mine, theirs)
-    assert fed.scales_ == whole.scales_
+    assert parts.scales_ == whole.scales_
 
 
 @pytest.mark.parametrize("kind", ["standard", "idf"])
@@ -104,7 +104,7 @@ def test_the_reference_gives_the_same_bits(reference):
     assert stream.model.loss_curve == model.loss_curve_.tolist()
 
 
-def test_however_a_view_is_marked_as_missing_it_stays_missing():
+def test_every_way_to_mark_a_missing_view_gives_the_same():
     by_mask = small(scale="standard", chunk_size=16, warmup=0).fit([IMAGE, TEXT], observed=GAPS)
     for gap in (np.nan, 0.0):
         model = small(scale="standard", chunk_size=16, warmup=0).fit(with_gaps(gap))
@@ -116,7 +116,7 @@ def test_however_a_view_is_marked_as_missing_it_stays_missing():
     np.testing.assert_array_equal(late, by_mask.predict([np.zeros_like(IMAGE), TEXT]))
 
 
-def test_while_gathering_there_is_a_provisional_scale():
+def test_the_scale_is_provisional_during_the_warm_up():
     model = small(scale="standard", warmup=40).partial_fit([IMAGE[:20], TEXT[:20]])
     first = small(scale="standard", warmup=0, chunk_size=20).fit([IMAGE[:20], TEXT[:20]])
     assert model.scales_ == first.scales_ == {"view0": "standard", "view1": "standard"}
@@ -199,7 +199,7 @@ def test_standard_is_no_worse_than_unit_on_digits(data_folder):
 
 @pytest.mark.data
 @pytest.mark.parametrize("name", ["webkb", "3sources", "hw2sources"])
-def test_words_and_digits_stay_at_unit_length(data_folder, name):
+def test_auto_leaves_words_and_digits_at_unit_length(data_folder, name):
     bundle = vp.load_bundle(data_folder / f"{name}.npz")
     settings = {**PLAIN, "max_iter": 2, "compute_labels": False, "scale": "auto"}
     model = vp.OPIMC(3, random_state=0, **settings).fit(bundle)

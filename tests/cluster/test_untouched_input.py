@@ -1,4 +1,4 @@
-"""The caller's data is read, never written, and never needed again once a call is over."""
+"""The caller's data is read, never written, and not needed after the call."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def memory(x):
     return [x]
 
 
-def photograph(x):
+def snapshot(x):
     """What the caller could notice: contents, types, places in memory, flags."""
     shot = [(array.copy(), array.dtype, array.__array_interface__["data"][0]) for array in memory(x)]
     if sp.issparse(x) and x.format == "csr":
@@ -58,30 +58,30 @@ def use(model, views, observed):
 def test_no_method_writes_to_its_input(estimator, form):
     views = [FORMS[form](IMAGE), FORMS[form](TEXT.astype(np.float32))]
     observed = GAPS.copy()
-    before = [photograph(x) for x in [*views, observed]]
+    before = [snapshot(x) for x in [*views, observed]]
     use(ESTIMATORS[estimator](), views, observed)
-    np.testing.assert_equal([photograph(x) for x in [*views, observed]], before)
+    np.testing.assert_equal([snapshot(x) for x in [*views, observed]], before)
 
 
 @pytest.mark.parametrize("form", HOLDERS)
 def test_centring_does_not_write_to_its_input(form):
     views = [FORMS[form](IMAGE), FORMS[form](TEXT.astype(np.float32))]
-    before = [photograph(x) for x in views]
+    before = [snapshot(x) for x in views]
     use(small(scale="standard", warmup=0, chunk_size=20, n_passes=2), views, GAPS)
-    np.testing.assert_equal([photograph(x) for x in views], before)
+    np.testing.assert_equal([snapshot(x) for x in views], before)
 
 
 @pytest.mark.parametrize("form", ["array", "csr_array", "csr, columns unsorted", "csr, values in halves"])
 @pytest.mark.parametrize("estimator", ["OPIMC, random", "IMC"])
-def test_mending_rows_mends_a_copy(estimator, form):
+def test_rescaling_and_sorting_rows_is_done_on_a_copy(estimator, form):
     image = IMAGE.copy()
     if "," not in form:
         image[::3] = np.ldexp(image[::3], -1066)
     views = [FORMS[form](image), FORMS[form](TEXT)]
-    before = [photograph(x) for x in views]
+    before = [snapshot(x) for x in views]
     more = {} if estimator == "OPIMC, random" else {"init": "random"}
     use(ESTIMATORS[estimator](**more), views, None)
-    np.testing.assert_equal([photograph(x) for x in views], before)
+    np.testing.assert_equal([snapshot(x) for x in views], before)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
@@ -122,23 +122,28 @@ def test_refused_input_stays_as_it_is(estimator):
     image = IMAGE.copy()
     image[40, 1] = np.nan
     for views in ([image, TEXT.copy()], [csr(image), csr(TEXT, flip=True)]):
-        before = [photograph(x) for x in views]
+        before = [snapshot(x) for x in views]
         with pytest.raises(vp.DataError, match="row 40"):
             ESTIMATORS[estimator]().fit(views)
-        np.testing.assert_equal([photograph(x) for x in views], before)
+        np.testing.assert_equal([snapshot(x) for x in views], before)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_everything_may_be_read_only(estimator):
     views, observed = [read_only(IMAGE), read_only(TEXT)], read_only(GAPS)
-    model = ESTIMATORS[estimator]()
+    model, writable = ESTIMATORS[estimator](), ESTIMATORS[estimator]()
     use(model, views, observed)
+    use(writable, [IMAGE, TEXT], GAPS)
+    assert_same(learnt(model), learnt(writable))
     rows = [sp.csr_array((read_only(r.data), read_only(r.indices), read_only(r.indptr)), shape=r.shape)
             for r in (csr(IMAGE), csr(TEXT))]  # fmt: skip
-    use(ESTIMATORS[estimator](), rows, observed)
+    model, writable = ESTIMATORS[estimator](), ESTIMATORS[estimator]()
+    use(model, rows, observed)
+    use(writable, [csr(IMAGE), csr(TEXT)], GAPS)
+    assert_same(learnt(model), learnt(writable))
 
 
-# ---- nothing is kept
+# ---- no reference to the caller's data is kept
 
 
 def spoil(*given):
@@ -160,7 +165,7 @@ SPOILABLE = [
 
 @pytest.mark.parametrize("form", SPOILABLE)
 @pytest.mark.parametrize("settings", [{}, {"warmup": 40}, {"warmup": 0}, {"init": "random"}], ids=str)
-def test_a_chunk_may_be_written_over_once_it_was_fed(settings, form):
+def test_a_chunk_may_be_overwritten_after_partial_fit(settings, form):
     model, twin = small(**settings), small(**settings)
     for rows in (slice(0, 20), slice(20, 30), slice(30, N)):
         views = [FORMS[form](IMAGE[rows]), FORMS[form](TEXT[rows])]
@@ -173,14 +178,14 @@ def test_a_chunk_may_be_written_over_once_it_was_fed(settings, form):
 
 @pytest.mark.parametrize("form", SPOILABLE)
 @pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_data_may_be_written_over_once_it_was_fitted(estimator, form):
+def test_data_may_be_overwritten_after_fit(estimator, form):
     views, observed = [FORMS[form](IMAGE), FORMS[form](TEXT)], GAPS.copy()
     model = ESTIMATORS[estimator]().fit(views, observed=observed)
     spoil(*views, observed)
     assert_same(learnt(model), learnt(ESTIMATORS[estimator]().fit([IMAGE, TEXT], observed=GAPS)))
 
 
-def test_frames_may_be_changed_once_they_were_fed():
+def test_frames_may_be_changed_after_partial_fit():
     def items():
         return {"image": pd.DataFrame(IMAGE.copy()), "text": pd.DataFrame(TEXT.copy())}
 
@@ -195,7 +200,7 @@ def test_frames_may_be_changed_once_they_were_fed():
 
 
 @pytest.mark.parametrize("kind", ["labels", "memberships", "centres"])
-def test_a_start_may_be_written_over_once_it_was_given(kind):
+def test_initial_centres_or_labels_may_be_overwritten(kind):
     def start():
         if kind == "labels":
             return np.arange(N) % 3
@@ -206,18 +211,18 @@ def test_a_start_may_be_written_over_once_it_was_given(kind):
         )
 
     init = start()
-    nobody = [np.full_like(IMAGE, np.nan), None]  # the start waits for the first row that has a view
-    model = small(init=init).partial_fit(nobody)
+    no_views = [np.full_like(IMAGE, np.nan), None]  # the start waits for the first row that has a view
+    model = small(init=init).partial_fit(no_views)
     for part in init if kind == "centres" else [init]:
         part[...] = 0
     model.partial_fit([IMAGE, TEXT])
-    twin = small(init=start()).partial_fit(nobody).partial_fit([IMAGE, TEXT])
+    twin = small(init=start()).partial_fit(no_views).partial_fit([IMAGE, TEXT])
     np.testing.assert_array_equal(model.labels_, twin.labels_)
     assert model.statistics_ == twin.statistics_
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_what_is_given_out_may_be_written_over(estimator):
+def test_returned_arrays_may_be_overwritten(estimator):
     model = ESTIMATORS[estimator]().fit([IMAGE, TEXT])
     labels = model.predict([IMAGE, TEXT])
     for given in (*model.cluster_centers_, *model.counts_, model.loss_curve_, *model.statistics_.steps):

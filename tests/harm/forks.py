@@ -1,14 +1,15 @@
 # ruff: noqa: T201
-"""A process that has everything imported and forks a child for every command it is given.
+"""A server that has imported everything and forks a child for each command.
 
-A command then starts in milliseconds, and is still a real process that can really be killed. Run as
-a script: reads JSON requests from standard input, answers with the child's process id and then
-with how it ended. `fault` says what shall go wrong at which step of writing.
+A command then starts in milliseconds, and is still a real process that can be killed. Run as a
+script, it reads JSON requests from standard input and prints the child's process id, then its
+exit code. `fault` names the step of writing that fails, and how.
 """
 
 from __future__ import annotations
 
 import errno
+import gc
 import json
 import os
 import resource
@@ -19,25 +20,37 @@ from contextlib import contextmanager
 
 
 def warm_up():
-    """Import, and load the compiled kernels, without starting a thread: forks would lose it."""
+    """Import what commands import, and load the kernels, without starting a thread: forks would lose it."""
+    import importlib
+    import io
+    import pkgutil
+    from contextlib import redirect_stderr, redirect_stdout, suppress
+
     import numpy as np
     import pyarrow.csv
     import pyarrow.dataset
     import pyarrow.ipc
     import pyarrow.parquet  # noqa: F401
 
-    import viewpass.cli.app
-    import viewpass.cli.fit
-    import viewpass.cli.inspect
-    import viewpass.cli.predict
-    import viewpass.cli.update
-    import viewpass.sources.arrow.chunks  # noqa: F401
+    import viewpass.cli
+    import viewpass.sources.arrow
     from viewpass import OPIMC
+
+    for package in (viewpass.cli, viewpass.sources.arrow):
+        for module in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
+            importlib.import_module(module.name)
+    with suppress(SystemExit), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+        sys.argv = ["viewpass", "fit", "no such table", "-k", "3", "--out", "nowhere"]  # what typer imports
+        viewpass.cli.main()
 
     rng = np.random.default_rng(0)
     views = [rng.standard_normal((200, 5)).astype(np.float32), rng.standard_normal((200, 4))]
     for warmup in (0, 100):
         OPIMC(3, chunk_size=50, n_passes=2, warmup=warmup, n_threads=1, random_state=0).fit(views)
+    # A killed process does not lose what the system was given to write: waiting for the disk shows nothing.
+    os.fsync = lambda file: None
+    gc.collect()
+    gc.freeze()  # else a child's garbage collector would copy every page
 
 
 def inject(fault):

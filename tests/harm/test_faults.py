@@ -1,4 +1,4 @@
-"""One fault at each step of writing: the last good state stays, and going on gives the same files."""
+"""A fault at each step of writing: the last good state stays, and resuming gives the same files."""
 
 from __future__ import annotations
 
@@ -65,6 +65,24 @@ def test_a_fault_at_any_step(commands, table, expected, tmp_path, how, kind, whe
     assert not (out / "staging").exists()
 
 
+def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
+    """Commands of these tests do not wait for the disk (forks.py); a save in this process does."""
+    model = vp.OPIMC(2, random_state=0).fit([np.eye(4)])
+    calls = []
+
+    def recorded(name, function):
+        def call(*given):
+            calls.append(name)
+            return function(*given)
+
+        return call
+
+    for name in ("fsync", "replace"):
+        monkeypatch.setattr(os, name, recorded(name, getattr(os, name)))
+    model.save(tmp_path / "model")
+    assert calls == ["fsync", "replace", "fsync"]
+
+
 @pytest.mark.parametrize("last", [1, 2, 3], ids=["run.json", "model.viewpass", "labels.parquet"])
 def test_a_fault_while_the_results_are_written(commands, table, expected, tmp_path, last):
     """The results are the last three names to be given, after 8 checkpoints."""
@@ -81,9 +99,9 @@ def test_a_fault_while_the_results_are_written(commands, table, expected, tmp_pa
 def test_a_full_disk(commands, table, expected, tmp_path, largest):
     """Writes really fail: the system lets no file grow beyond a size."""
     out = tmp_path / "run"
-    told = one_line(commands.run(*fit(table, out), largest=largest))
-    assert "could not be written" in told
-    assert str(out) in told
+    message = one_line(commands.run(*fit(table, out), largest=largest))
+    assert "could not be written" in message
+    assert str(out) in message
     ended = commands.run(*fit(table, out, "--resume"))
     assert ended.code == 0, ended.err
     assert contents(out) == expected
@@ -92,8 +110,8 @@ def test_a_full_disk(commands, table, expected, tmp_path, largest):
 def test_a_full_disk_leaves_an_old_model_as_it_was(commands, table, expected, tmp_path):
     model = tmp_path / "model.viewpass"
     model.write_bytes(expected["model.viewpass"])
-    told = one_line(commands.run("update", model, table, largest=300))
-    assert str(model) in told
+    message = one_line(commands.run("update", model, table, largest=300))
+    assert str(model) in message
     assert model.read_bytes() == expected["model.viewpass"]
     out = tmp_path / "labels.parquet"
     one_line(commands.run("predict", model, table, "--out", out, largest=3000))
@@ -109,10 +127,10 @@ def test_a_folder_that_cannot_be_written_to(commands, table, expected, tmp_path)
             folder.chmod(folder.stat().st_mode | 0o055)
     place.chmod(0o555)  # the command runs as nobody where these tests are run as root
     try:
-        told = one_line(commands.run(*fit(table, place / "run"), nobody=str(table)))
-        assert str(place / "run") in told
-        told = one_line(commands.run("update", place / "model.viewpass", table, nobody=str(table)))
-        assert "Permission denied" in told
+        message = one_line(commands.run(*fit(table, place / "run"), nobody=str(table)))
+        assert str(place / "run") in message
+        message = one_line(commands.run("update", place / "model.viewpass", table, nobody=str(table)))
+        assert "Permission denied" in message
     finally:
         place.chmod(0o755)
     assert [path.name for path in place.iterdir()] == ["model.viewpass"]
@@ -135,11 +153,11 @@ def stopped(commands, parts, out):
 
 
 def refused(commands, parts, out, *more):
-    """Going on is refused in one line, and the state is as it was."""
+    """Resuming is refused in one line, and the state is as it was."""
     before = {path: path.read_bytes() for path in sorted((out / "staging").iterdir())}
-    told = one_line(commands.run(*fit(parts, out, "--resume", *more)))
+    message = one_line(commands.run(*fit(parts, out, "--resume", *more)))
     assert {path: path.read_bytes() for path in sorted((out / "staging").iterdir())} == before
-    return told
+    return message
 
 
 def test_a_file_that_vanished(commands, parts, tmp_path):
@@ -188,9 +206,9 @@ CHANGES = {
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_schema_that_changes_between_files(commands, parts, tmp_path, change):
     rewritten(parts / "1.parquet", CHANGES[change])
-    told = one_line(commands.run(*fit(parts, tmp_path / "run")))
-    assert "1.parquet" in told
-    assert "text" in told
+    message = one_line(commands.run(*fit(parts, tmp_path / "run")))
+    assert "1.parquet" in message
+    assert "text" in message
 
 
 def test_a_bad_row_is_named(commands, parts, tmp_path):
@@ -202,9 +220,9 @@ def test_a_bad_row_is_named(commands, parts, tmp_path):
 
     rewritten(parts / "1.parquet", half_nan)
     out = tmp_path / "run"
-    told = one_line(commands.run(*fit(parts, out)))
+    message = one_line(commands.run(*fit(parts, out)))
     for word in ("1.parquet", "image", "1234", "item-4234", "NaN"):
-        assert word in told
+        assert word in message
     assert (out / "staging" / "checkpoint.viewpass").exists()
 
 
@@ -215,23 +233,23 @@ def test_another_source_names_both(commands, parts, tmp_path):
     out = tmp_path / "run"
     stopped(commands, parts, out)
     other = write_table(tmp_path / "other.parquet", 3000)
-    told = refused(commands, other, out)
-    assert "another source" in told
-    assert "other.parquet" in told or "3000" in told
+    message = refused(commands, other, out)
+    assert "another source" in message
+    assert "other.parquet" in message or "3000" in message
 
 
 def test_other_settings_name_both(commands, parts, tmp_path):
     out = tmp_path / "run"
     stopped(commands, parts, out)
-    told = refused(commands, parts, out, "--alpha", "0.5")
-    assert "alpha was 0.1, now it is 0.5" in told
+    message = refused(commands, parts, out, "--alpha", "0.5")
+    assert "alpha was 0.1, now it is 0.5" in message
 
 
 def test_another_schema_names_both(commands, parts, tmp_path):
     out = tmp_path / "run"
     stopped(commands, parts, out)
-    told = refused(commands, parts, out, "--views", "image=image")
-    assert "another source: views" in told
+    message = refused(commands, parts, out, "--views", "image=image")
+    assert "another source: views" in message
 
 
 def test_an_old_state_with_new_labels(commands, parts, tmp_path):
@@ -243,9 +261,9 @@ def test_an_old_state_with_new_labels(commands, parts, tmp_path):
     fault["number"] = 10
     assert commands.run(*fit(parts, out, "--passes", "3", "--resume"), fault=fault).code == -signal.SIGKILL
     (out / "staging" / "checkpoint.viewpass").write_bytes(old)
-    told = refused(commands, parts, out, "--passes", "3")
-    assert "does not belong to the checkpoint" in told
-    assert told.count("SHA-256") == 2
+    message = refused(commands, parts, out, "--passes", "3")
+    assert "does not belong to the checkpoint" in message
+    assert message.count("SHA-256") == 2
 
 
 def test_a_label_file_that_is_too_short(commands, parts, tmp_path):

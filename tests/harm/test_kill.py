@@ -88,7 +88,7 @@ def test_threads_leave_no_trace(commands, table, case, tmp_path):
 
 @pytest.mark.parametrize("how", ["SIGINT", "SIGTERM"])
 @pytest.mark.parametrize("number", [1, 7, 30])
-def test_a_stop_saves_everything_and_says_how_to_go_on(commands, table, case, tmp_path, how, number):
+def test_a_stop_saves_everything_and_prints_how_to_resume(commands, table, case, tmp_path, how, number):
     options, expected, _ = case
     out = tmp_path / "run"
     fault = {"step": "chunk", "when": "before", "number": number, "how": how}
@@ -115,7 +115,7 @@ def test_at_most_the_chunks_since_the_last_checkpoint_are_read_again(commands, t
     assert 0 < row <= n_rows < row + 4 * 300
 
 
-def test_label_files_hold_what_predict_of_the_stream_said(commands, table, tmp_path):
+def test_label_files_hold_the_labels_of_the_stream(commands, table, tmp_path):
     import viewpass as vp
 
     out = tmp_path / "run"

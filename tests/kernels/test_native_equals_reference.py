@@ -12,8 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from battery import KINDS, Made, digest, everything, made, rows_of, run, scaled
-from inputs import parts
+from battery import KINDS, Made, digest, everything, made, parts, rows_of, run, scaled
 from viewpass.kernels import reference
 from viewpass.kernels.grid import (
     ABSENT,
@@ -125,15 +124,14 @@ LARGE = [
 @pytest.mark.parametrize("begin", range(4))
 def test_chunks_that_threads_share(kinds, begin):
     """Enough work for several threads, many updates, ties, and clusters enough for bounds to decide."""
-    for seed, n_clusters in ((0, 12), (1, 40)):
-        case = made(seed, 2500, n_clusters, kinds, [70, 30, 5][: len(kinds)])
-        for size, linked in ((2500, True), (700, False)):
-            rules = 0.1, 20, 0.0, True, False
-            task = {"begin": begin, "size": size, "rules": rules, "first": True, "linked": linked}
-            theirs, _ = run(reference, case, case.rng, 1, **task)
-            for n_threads in THREADS:
-                mine, _ = run(native, case, case.rng, n_threads, **task)
-                assert_same({"run": mine}, {"run": theirs})
+    for n_rows, n_clusters, size in ((2500, 12, 2500), (1500, 40, 1500), (1500, 40, 700)):
+        case = made(n_clusters, n_rows, n_clusters, kinds, [70, 30, 5][: len(kinds)])
+        rules = 0.1, 20, 0.0, True, False
+        task = {"begin": begin, "size": size, "rules": rules, "first": True, "linked": size == n_rows}
+        theirs, _ = run(reference, case, case.rng, 1, **task)
+        for n_threads in THREADS:
+            mine, _ = run(native, case, case.rng, n_threads, **task)
+            assert_same({"run": mine}, {"run": theirs})
 
 
 @pytest.mark.parametrize("kinds", [("float32", "csr32"), ("float64",)])
@@ -245,8 +243,8 @@ def test_what_does_not_fit_is_refused():
 # ---- instruction sets
 
 BATTERY = """
-from battery import KINDS, digest, everything, made, run, scaled
 from viewpass._native import kernels
+from battery import KINDS, digest, everything, made, run, scaled
 import viewpass._native as native
 print(kernels())
 for seed in range(12):

@@ -1,4 +1,4 @@
-"""Streams with anchors give the same bits however they are fed, stored, read again and asked."""
+"""Models with anchors give the same bits for any threads, chunks, storage, file and prediction blocks."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def anchored(consensus, **settings):
 
 
 def bits(model):
-    """All that a model holds, as its file has it: byte by byte what `load` would read."""
+    """All that a model has learnt, as bytes."""
     held = model._learnt.model
     parts = [held.total.flat, held.total.flat_counts, np.array(held.loss_curve)]
     parts += [*model.cluster_centers_, *model.counts_]
@@ -92,7 +92,7 @@ def test_threads_do_not_matter(fitted, consensus, form):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_threads_do_not_matter_where_they_are_worth_it(dtype):
+def test_threads_do_not_matter_where_they_share_work(dtype):
     rng = np.random.default_rng(0)
     group = rng.integers(5, size=3000)
     views = [5 * np.eye(5, width)[group] + rng.standard_normal((3000, width)) for width in (50, 30)]
@@ -111,7 +111,7 @@ def test_threads_do_not_matter_where_they_are_worth_it(dtype):
 @pytest.mark.parametrize("form", ["float64", "mixed"])
 @pytest.mark.parametrize("consensus", CONSENSUS)
 @pytest.mark.parametrize("away", ["memory", "file", "pickle"])
-def test_chunks_by_partial_fit_are_a_fit(fitted, tmp_path, consensus, form, away):
+def test_partial_fit_over_chunks_is_fit(fitted, tmp_path, consensus, form, away):
     views, observed = data(form)
     one = fitted(consensus, form)
     other = anchored(consensus)
@@ -143,8 +143,8 @@ def test_predict_in_any_blocks(fitted, consensus, form):
     np.testing.assert_array_equal(model.labels_ == -1, ~observed.any(axis=1))
 
 
-def test_predict_of_blocks_without_a_view_and_of_blocks_with_wild_rows(fitted):
-    """Which kernels look at a block depends on all of it; what they say of a row must not."""
+def test_predict_of_blocks_without_a_view_and_of_blocks_with_extreme_rows(fitted):
+    """Which kernels run depends on the whole block; the label of a row must not."""
     views, observed = data("mixed")
     model = fitted("graph", "mixed")
     observed = observed & [True, False]
@@ -152,22 +152,22 @@ def test_predict_of_blocks_without_a_view_and_of_blocks_with_wild_rows(fitted):
     np.testing.assert_array_equal(model.predict([views[0], None], observed=observed), whole)
     views, observed = data("float32")
     model = fitted("graph", "float32")
-    wild = [x.copy() for x in views]
-    wild[0][0] *= np.float32(1e30)
-    labels = model.predict(wild, observed=observed)
+    extreme = [x.copy() for x in views]
+    extreme[0][0] *= np.float32(1e30)
+    labels = model.predict(extreme, observed=observed)
     np.testing.assert_array_equal(labels, model.labels_)
 
 
 @pytest.mark.parametrize("consensus", CONSENSUS)
 def test_passes_hold_every_row_once(consensus):
     views, observed = data()
-    model = anchored(consensus, n_passes=3).fit(views, observed=observed)
-    again = anchored(consensus, n_passes=3, n_threads=3).fit(views, observed=observed)
+    model = anchored(consensus, n_passes=3, scale="unit").fit(views, observed=observed)
+    again = anchored(consensus, n_passes=3, scale="unit", n_threads=3).fit(views, observed=observed)
     assert bits(again) == bits(model)
     held = model._learnt.model
     np.testing.assert_array_equal(held.total.flat_counts.sum(axis=1), observed.sum(axis=0))
     recounted = vp.Statistics(40, [8, 6]).add(views, model.anchor_labels_, observed=observed)
-    assert recounted == held.total or model.scales_ != {"view0": "unit", "view1": "unit"}
+    assert recounted == held.total
     if consensus == "graph":
         n_rows = observed.any(axis=1).sum()
         assert abs(held.links.sum() / 2**30 - n_rows) < 1e-3 * n_rows
@@ -202,7 +202,7 @@ def test_distances_are_those_to_the_nearest_anchor(fitted, consensus):
 
 
 @pytest.mark.parametrize("consensus", CONSENSUS)
-def test_another_cut_costs_no_data_and_changes_nothing_else(fitted, consensus, tmp_path):
+def test_another_cut_needs_no_data_and_changes_nothing_else(fitted, consensus, tmp_path):
     views, observed = data()
     model = anchored(consensus, scale="unit").fit(views, observed=observed)
     before = bits(model)
@@ -270,14 +270,17 @@ def test_any_numbers_go_together(consensus, n_clusters, n_anchors):
     views, observed = data(n_rows=60)
     model = anchored(consensus, n_clusters=n_clusters, n_anchors=n_anchors, warmup=0, chunk_size=30)
     model.fit(views, observed=observed)
-    assert set(model.labels_.tolist()) <= set(range(-1, len(model.cluster_centers_[0])))
+    n_found = len(model.cluster_centers_[0])
+    assert set(model.labels_[observed.any(axis=1)].tolist()) <= set(range(n_found))
+    assert (model.labels_[~observed.any(axis=1)] == -1).all()
+    assert sum(counts.sum() for counts in model.counts_) == observed.sum()
     if n_clusters != "auto":
-        assert len(model.cluster_centers_[0]) == n_clusters
+        assert n_found == n_clusters
 
 
 def test_settings_that_another_would_override_are_refused():
     views, _ = data(n_rows=60)
-    for settings, said in [
+    for settings, message in [
         ({"n_anchors": 3, "n_clusters": 5}, "n_anchors=3 cannot form n_clusters=5"),
         ({"n_anchors": None, "consensus": "graph"}, "needs anchors, which n_anchors=None"),
         ({"n_anchors": None, "n_clusters": "auto"}, "needs anchors, which n_anchors=None"),
@@ -287,7 +290,7 @@ def test_settings_that_another_would_override_are_refused():
         ({"init": "random", "n_clusters": "auto"}, "n_clusters='auto' would have no effect"),
         ({"init": np.zeros(60, dtype=int), "n_init": 2}, "n_init=2 would have no effect"),
     ]:
-        with pytest.raises(vp.SettingError, match=said):
+        with pytest.raises(vp.SettingError, match=message):
             vp.OPIMC(**settings).fit(views)
 
 
@@ -308,16 +311,16 @@ def test_labels_are_those_of_exact_distances(dtype):
     labels = held.cut.of_soft_assignment(mixture(exact, rows.n_seen))
     for n_threads in (1, 2):
         np.testing.assert_array_equal(label(chunk, held, Workspace(n_threads)), labels)
-    shaken = exact + rng.uniform(-1e-3, 1e-3, exact.shape)  # what far worse kernels would say
+    shaken = exact + rng.uniform(-1e-3, 1e-3, exact.shape)  # as from far less exact kernels
     assert (held.cut.of_soft_assignment(mixture(shaken, rows.n_seen)) != labels).any()
 
 
 @pytest.mark.parametrize("consensus", CONSENSUS)
-def test_labels_are_there_where_somebody_looked(consensus):
+def test_labels_exist_only_where_they_were_computed(consensus):
     views, observed = data()
     model = anchored(consensus, compute_labels=False).fit(views, observed=observed)
     assert len(model.stream_labels_) == N
-    assert not hasattr(model, "labels_")  # nobody looked back
+    assert not hasattr(model, "labels_")  # rows were not read a second time
     assert not hasattr(model.cut(3), "labels_")
     assert len(model.cut(3).stream_labels_) == N
     model.partial_fit([x[:50] for x in views], observed=observed[:50])
@@ -327,7 +330,7 @@ def test_labels_are_there_where_somebody_looked(consensus):
 
 
 def test_given_centres_are_at_unit_length():
-    """Views that would vote to be standardised; whoever gives centres cannot know."""
+    """Views that would be standardised by default: who gives centres cannot know the scale."""
     rng = np.random.default_rng(0)
     group = rng.integers(4, size=N)
     spread = np.geomspace(1e-3, 1e3, 12)

@@ -1,4 +1,4 @@
-"""What label files say of a row's distance and margin is what `transform` says, for any number of threads."""
+"""A row's distance and margin in label files are those of `transform`, for any number of threads."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def check(rows, labels, exact, centres, **allowed):
 
 
 @given(cases(), st.booleans())
-def test_they_are_those_of_transform(case, sparse):
+def test_distance_and_margin_are_those_of_transform(case, sparse):
     rng = case.rng
     units = [rng.standard_normal((case.n_clusters, x.shape[1])) for x in case.views]
     centres = Centres.of([u / np.linalg.norm(u, axis=1, keepdims=True) for u in units])

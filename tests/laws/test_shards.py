@@ -9,7 +9,7 @@ from functools import reduce
 from operator import add
 
 import numpy as np
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cases import cases, workspace
@@ -68,12 +68,12 @@ def cut(case, start, stop, *, sparse=False):
     views = case.sparse() if sparse else case.views
     rows = slice(start, stop)
     whole = Chunk.of([x[rows] for x in views], observed=case.observed[rows], start=start)
-    present = case.observed[rows].any(axis=0)  # a view that nobody has may be absent altogether
+    present = case.observed[rows].any(axis=0)  # a view that no row has may be absent altogether
     views = tuple(view if there else None for view, there in zip(whole.views, present, strict=True))
     return Chunk(views, whole.names, whole.n_rows, whole.observed, start)
 
 
-def in_one(case, init, rules, size, n_passes, sparse):
+def whole_chunks(case, init, rules, size, n_passes, sparse):
     stream = Stream(Plan(case.n_clusters, rules, init), np.random.default_rng(0), workspace(2))
     labels = np.full(case.n_rows, -1, dtype=np.int32)
     for number in range(n_passes):
@@ -129,11 +129,9 @@ def test_shards_give_the_bits_of_the_chunk(case, n_shards, size, n_passes, spars
     init = "random"
     if given_centres:
         init = [case.rng.standard_normal((case.n_clusters, x.shape[1])) for x in case.views]
-    if not given_centres and not case.present[:size].any():  # nothing to start from
-        return
-    if not case.present.any():
-        return
-    one = in_one(case, init, rules, size, n_passes, sparse)
+    assume(given_centres or case.present[:size].any())  # something to start from
+    assume(case.present.any())
+    one = whole_chunks(case, init, rules, size, n_passes, sparse)
     many = in_shards(case, init, rules, size, n_passes, n_shards, sparse)
     np.testing.assert_array_equal(many[0], one[0])
     assert many[1].total == one[1].total

@@ -1,4 +1,4 @@
-"""What travels for an inner iteration: centres out, sums in, whatever the rows; among workers, too."""
+"""Network traffic of an inner iteration: centres out, sums in, whatever the number of rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WIDTH, N_CLUSTERS, COLUMNS = 2, 10, (1200, 900)
 class Meter:
     """Bytes that this process (driver and scheduler) writes and reads, by inner iteration.
 
-    What driver and scheduler say to one another is counted twice, so it is no less than what travels.
+    Messages between driver and scheduler are counted twice, so the total is an upper bound.
     """
 
     def __init__(self, monkeypatch):
@@ -36,9 +36,9 @@ class Meter:
             self.total += n_bytes
             return await read(stream, n_bytes)
 
-        def following(shares, before, after):
+        def following(shards, before, after):
             start = self.total
-            tally = follow(shares, before, after)
+            tally = follow(shards, before, after)
             self.iterations.append(self.total - start)
             return tally
 
@@ -52,7 +52,7 @@ def forget_transfers(dask_worker):
 
 
 def transfers(dask_worker):
-    """What a worker had from others: bytes by key."""
+    """What a worker received from other workers: bytes by key."""
     return [dict(one["keys"]) for one in dask_worker.transfer_incoming_log]
 
 
@@ -76,8 +76,8 @@ def test_workers_pass_centres_on_and_no_rows(client, tmp_path, width, n_passes):
             assert "viewpass_store" in key  # centres, and where the files are: neither rows nor labels
             if n_bytes > 10_000:
                 stages.setdefault(key, []).append((worker, n_bytes))
-    assert bool(stages) == (width > FEW_BLOCKS)  # few are told by the driver
-    for had in stages.values():  # by a worker no more than once
+    assert bool(stages) == (width > FEW_BLOCKS)  # few shards get theirs from the driver
+    for had in stages.values():  # at most once per worker
         assert len(had) == len({worker for worker, _ in had})
         assert all(one <= n_bytes <= one + 2000 for _, n_bytes in had)
 

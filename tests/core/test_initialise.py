@@ -1,4 +1,4 @@
-"""The rule that chooses between plain and graph, on real data."""
+"""Which consensus is chosen from the warm-up, on real data: the graph of anchors or plain clusters."""
 
 from __future__ import annotations
 

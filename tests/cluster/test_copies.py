@@ -1,4 +1,4 @@
-"""An estimator that was pickled, copied, cloned or asked by many at once is the same estimator."""
+"""An estimator that was pickled, copied, cloned or used by several threads at once is the same estimator."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -38,18 +38,18 @@ def joblibbed(model, tmp_path):
     return joblib.load(tmp_path / "model.joblib")
 
 
-KEEPERS = {
+WAYS = {
     **{f"pickle {p}": (lambda model, _, p=p: pickle.loads(pickle.dumps(model, protocol=p))) for p in (2, 5)},
     "joblib": joblibbed,
     "deepcopy": lambda model, _: copy.deepcopy(model),
 }
 
 
-@pytest.mark.parametrize("keeper", KEEPERS)
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("state", STATES)
-def test_a_kept_model_says_and_goes_on_the_same(state, keeper, tmp_path):
+def test_a_restored_model_predicts_and_continues_the_same(state, way, tmp_path):
     model = STATES[state]()
-    kept = KEEPERS[keeper](model, tmp_path)
+    kept = WAYS[way](model, tmp_path)
     assert_same(learnt(kept), learnt(model))
     np.testing.assert_array_equal(kept.transform([IMAGE, TEXT]), model.transform([IMAGE, TEXT]))
     if hasattr(model, "partial_fit"):
@@ -59,7 +59,7 @@ def test_a_kept_model_says_and_goes_on_the_same(state, keeper, tmp_path):
 
 
 @pytest.mark.parametrize("state", [state for state in STATES if state != "IMC"])
-def test_a_copy_goes_its_own_way(state):
+def test_training_a_copy_leaves_the_original_alone(state):
     model = STATES[state]()
     before = learnt(model)
     other = copy.deepcopy(model)
@@ -68,7 +68,7 @@ def test_a_copy_goes_its_own_way(state):
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_a_clone_is_the_same_settings_and_nothing_learnt(state):
+def test_a_clone_has_the_settings_and_nothing_learnt(state):
     model = STATES[state]()
     fresh = clone(model)
     assert params(fresh) == params(model)
@@ -97,6 +97,9 @@ def test_arrays_as_settings_survive_a_clone(estimator):
     )
 
 
+FOLDS = list(KFold(3).split(BOTH))
+
+
 @pytest.mark.parametrize("estimator", [vp.OPIMC, vp.IMC])
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_grid_search_over_a_pipeline(estimator, n_jobs):
@@ -104,8 +107,14 @@ def test_grid_search_over_a_pipeline(estimator, n_jobs):
     grid = {f"{name}__n_clusters": [2, 3], f"{name}__views": [[4, -1], 2, None]}
     pipeline = make_pipeline(StandardScaler(), small(estimator))
     with joblib.parallel_config("threading"):
-        search = GridSearchCV(pipeline, grid, cv=3, n_jobs=n_jobs).fit(BOTH)
-    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+        search = GridSearchCV(pipeline, grid, cv=FOLDS, n_jobs=n_jobs).fit(BOTH)
+    results = search.cv_results_
+    scores = [
+        [clone(pipeline).set_params(**settings).fit(BOTH[train]).score(BOTH[test]) for train, test in FOLDS]
+        for settings in results["params"]
+    ]
+    np.testing.assert_array_equal(results["mean_test_score"], np.mean(scores, axis=1))
+    assert search.best_index_ == np.argmax(np.mean(scores, axis=1))
     best = search.best_estimator_
     plain = clone(best[-1]).fit(StandardScaler().fit_transform(BOTH))
     np.testing.assert_array_equal(search.predict(BOTH), plain.labels_)
@@ -125,7 +134,7 @@ def test_a_refit_starts_from_nothing():
     assert_same(learnt(model), learnt(small().fit([IMAGE, TEXT])))
 
 
-# ---- many at once
+# ---- several threads
 
 
 @pytest.mark.parametrize("state", STATES)
@@ -144,24 +153,24 @@ def test_concurrent_predictions_are_the_serial_ones(state, n_threads):
     )  # nothing laid out yet
     ready = threading.Barrier(4)
 
-    def ask(part):
+    def predict(part):
         ready.wait()
         return [(k, fresh.predict(views[k]), fresh.transform(views[k]), fresh.score(views[k])) for k in part]
 
     with ThreadPoolExecutor(4) as pool:
-        answers = pool.map(ask, [list(range(8))[start:] + list(range(start)) for start in range(0, 8, 2)])
+        answers = pool.map(predict, [list(range(8))[start:] + list(range(start)) for start in range(0, 8, 2)])
         for k, labels, distances, score in (answer for part in answers for answer in part):
             np.testing.assert_array_equal(labels, serial[k][0])
             np.testing.assert_array_equal(distances, serial[k][1])
             assert score == serial[k][2]
 
 
-def test_a_refused_question_does_not_disturb_the_others():
+def test_a_refused_predict_does_not_disturb_the_others():
     model = small(n_threads=2).fit([IMAGE, TEXT])
     bad = IMAGE.copy()
     bad[40, 0] = np.inf
 
-    def ask(k):
+    def predict(k):
         if k % 2:
             with pytest.raises(vp.DataError, match="row 40"):
                 model.predict([bad, TEXT])
@@ -169,7 +178,7 @@ def test_a_refused_question_does_not_disturb_the_others():
         return np.array_equal(model.predict([IMAGE, TEXT]), model.labels_)
 
     with ThreadPoolExecutor(4) as pool:
-        assert all(pool.map(ask, range(80)))
+        assert all(pool.map(predict, range(80)))
 
 
 def test_predictions_during_a_fit_are_of_one_model():
@@ -178,15 +187,15 @@ def test_predictions_during_a_fit_are_of_one_model():
     answers = {model.labels_.tobytes(), small().fit(other).predict([IMAGE, TEXT]).tobytes()}
     stop = threading.Event()
 
-    def ask():
+    def predict():
         seen = set()
         while not stop.is_set():
             seen.add(model.predict([IMAGE, TEXT]).tobytes())
         return seen
 
     with ThreadPoolExecutor(1) as pool:
-        asked = pool.submit(ask)
+        answered = pool.submit(predict)
         for _ in range(10):
             model.fit(other).fit([IMAGE, TEXT])
         stop.set()
-        assert asked.result() <= answers
+        assert answered.result() <= answers

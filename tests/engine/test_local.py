@@ -1,4 +1,4 @@
-"""Whole fits give the same bits for any threads, storage and number of chunks processed together."""
+"""Fits give the same bits for any number of threads, storage and number of chunks processed together."""
 
 from concurrent.futures import ThreadPoolExecutor
 
