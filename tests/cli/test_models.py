@@ -84,7 +84,7 @@ def test_update_continues_learning(commands, model, table, tmp_path):
 def test_update_refuses_an_offline_model(commands, table, tmp_path):
     rng = np.random.default_rng(0)
     vp.IMC(3, n_init=1).fit({"image": rng.random((50, 12))}).save(tmp_path / "imc")
-    refused(commands.run("update", tmp_path / "imc", table), "IMC", "cannot go on learning")
+    refused(commands.run("update", tmp_path / "imc", table), "IMC", "cannot learn from more rows")
 
 
 @pytest.mark.parametrize("command", ["predict", "update"])

@@ -26,7 +26,7 @@ def run(
     estimator = load(model)
     if not isinstance(estimator, OPIMC):
         raise SettingError(
-            f"{model} holds {type(estimator).__name__}, which cannot go on learning; fit it anew."
+            f"{model} holds {type(estimator).__name__}, which cannot learn from more rows: fit it again."
         )
     before, saved_size = estimator.n_samples_seen_, estimator.chunk_size
     estimator.set_params(n_threads=n_threads, chunk_size=chunk_size or saved_size)

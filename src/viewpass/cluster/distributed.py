@@ -218,7 +218,7 @@ def pool_of(client: Any, n_workers: int | None, rows: Rows) -> Iterator[WorkerPo
 
 
 def width_of(pool: WorkerPool) -> int:
-    """Chunks of a round where nobody says how many: one for each worker there is."""
+    """Chunks per round by default: one for each current worker."""
     width = len(pool.workers())
     if not width:
         raise SettingError("the cluster has no worker yet: start some, or say how many with n_workers=.")

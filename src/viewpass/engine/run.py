@@ -39,7 +39,7 @@ START = Position()
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is, for whoever watches it."""
+    """How far a run is, as callbacks see it."""
 
     pass_number: int  # from 0
     n_passes: int

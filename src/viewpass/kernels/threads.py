@@ -28,7 +28,7 @@ def available_threads() -> int:
 
 def _joblib_limit(n_processors: int) -> int:
     """What `joblib.parallel_config` allows here, or a worker of `joblib.Parallel` has to itself."""
-    if "joblib" not in sys.modules:  # nobody has set anything
+    if "joblib" not in sys.modules:  # so nothing was set
         return n_processors
     from joblib import effective_n_jobs
     from joblib.parallel import get_active_backend
