@@ -107,7 +107,7 @@ def resumed(table, out):
     try:
         run.resume()
     finally:
-        run._staging.close()
+        run._sink.close()
 
 
 def test_every_mutation_of_a_checkpoint_is_refused(checkpoints):

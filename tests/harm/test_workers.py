@@ -109,7 +109,7 @@ def test_rows_that_kill_every_worker_are_named(client, files, monkeypatch):
     from viewpass.engine.dask import worker_pool as pool
 
     client.wait_for_workers(2)
-    monkeypatch.setattr(pool, "CHANCES", 0)
+    monkeypatch.setattr(pool, "RETRIES", 0)
     monkeypatch.setattr(rows.tasks, "open_block", fatal)
     named = r"rows 800 to 999 \(.*1\.parquet, rows 100 to 299\).*: every worker"
     with pytest.raises(vp.EngineError, match=named):

@@ -40,9 +40,9 @@ def test_files_are_read_by_the_workers(client, files, local):
     assert (mine.n_features_in_, mine.view_names_in_) == (19, ("v0", "v1"))
 
 
-@pytest.mark.parametrize("consensus", [None, "graph"])
-def test_labels_in_parts_and_a_manifest(client, files, tmp_path, consensus):
-    settings = {"n_passes": 2, "consensus": consensus}
+@pytest.mark.parametrize("clusters", [{"n_anchors": None}, {"consensus": "graph"}], ids=str)
+def test_labels_in_parts_and_a_manifest(client, files, tmp_path, clusters):
+    settings = {"n_passes": 2, **clusters}
     local = vp.OPIMC(4, chunk_size=400, **SETTINGS, **settings).fit(files)
     mine = vp.dask.fit(ours(**settings), files, client=client, out=tmp_path / "run")
     assert_same(mine, local, labels=False)

@@ -67,9 +67,9 @@ def test_what_is_read_once_has_stream_labels_only(tmp_path, form):
     source = scanned(form, tmp_path)
     assert not source.rereadable
     assert source.n_rows is None
-    with pytest.raises(vp.DataError, match=r"2 passes over a stream that can be read once only"):
+    with pytest.raises(vp.DataError, match=r"2 passes over a stream that can be read only once"):
         vp.OPIMC(**SETTINGS, n_passes=2).fit(source)
-    with pytest.raises(vp.DataError, match=r"read once only"):
+    with pytest.raises(vp.DataError, match=r"read only once"):
         vp.OPIMC(**SETTINGS).fit_transform(source)
     model = vp.OPIMC(**SETTINGS)
     labels = model.fit_predict(source)  # neither refusal has read anything
