@@ -134,7 +134,7 @@ void Assignment::reassign(const Centres& centres) {
 }
 
 void Assignment::note(uint32_t i, int32_t before, AssignScratch& mine) {
-  if (labels_[i] == before) return;
+  if (labels_[i] == before || !rows_.n_copies(i)) return;  // a row that does not count moves nothing
   before_[i] = before;
   mine.moved.push_back(i);
 }

@@ -48,11 +48,11 @@ bool ChunkStep::run_chunk(const Rows& rows, Begin begin, bool first, Span<int32_
     n_done = 1;
   }
   if (state_.links.data() && begin == Begin::centres)
-    add_links(soft_.near, soft_.weights, soft_.n_near, state_.links);
+    add_links(soft_.near, soft_.weights, soft_.n_near, state_.links, rows.copies);
   iterate(first, n_done, last_loss, progress);
   if (state_.links.data() && begin == Begin::counted) {
     soft_assign(assignment_.rows(), state_.centres, soft_, team_);
-    add_links(soft_.near, soft_.weights, soft_.n_near, state_.links);
+    add_links(soft_.near, soft_.weights, soft_.n_near, state_.links, rows.copies);
   }
   return true;
 }
@@ -116,7 +116,7 @@ void ChunkStep::add_came(bool sparse_only) {
 void ChunkStep::iterate(bool first, size_t n_done, double last_loss, Progress& progress) {
   const Rows& rows = assignment_.rows();
   seen_.assign(rows.n_views(), 0);
-  for (size_t v = 0; v < rows.n_views(); ++v) seen_[v] = rows.seen(v);
+  for (size_t v = 0; v < rows.n_views(); ++v) seen_[v] = rows.counts(v);
   size_t n_iter = n_done;
   double value = last_loss;
   if (std::none_of(seen_.begin(), seen_.end(), [](char s) { return s != 0; })) {
@@ -147,10 +147,8 @@ void ChunkStep::find_means(Fill fill) {
   for (size_t v = 0; fill != Fill::zero && v < rows.n_views(); ++v)
     for (size_t k = 0; seen_[v] && means_[v].empty() && k < state_.total.n_clusters; ++k)
       if (state_.total.counts[v][k] == 0 && !state_.centres.views[v].keeps(k, fill)) {
-        size_t n = 0;
-        if (fill == Fill::chunk_mean && rules_.zero_filled)
-          for (size_t i = 0; i < rows.n_rows; ++i) n += rows.has_any(i);
-        means_[v] = mean_row(rows, v, n);
+        const bool zeros_too = fill == Fill::chunk_mean && rules_.zero_filled;
+        means_[v] = mean_row(rows, v, zeros_too ? rows.n_counted() : 0);
       }
 }
 

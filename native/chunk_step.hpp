@@ -63,7 +63,7 @@ class ChunkStep {
   std::vector<Groups> groups_;  // of each thread
   Groups left_, came_;          // rows by the cluster they left, and by the one they came to
   std::vector<char> changed_;   // clusters whose sums differ from those the centres were made from
-  std::vector<char> seen_;      // views that some row has
+  std::vector<char> seen_;      // views that some row has that counts
   std::vector<std::vector<double>> means_;
   SoftRows soft_;
 };

@@ -49,12 +49,33 @@ size_t add_view(const CsrRows<T, Index>& view, Span<const double> inverse, Span<
   return n_added;
 }
 
+/// The same for rows that count more than once, or not at all.
+template <class View>
+int64_t add_copies(const View& view, Span<const double> inverse, Span<const int64_t> copies,
+                   Span<const uint32_t> which, int sign, Span<int64_t> sums) {
+  int64_t n_added = 0;
+  for (uint32_t i : which)
+    if (const double scale = inverse[i]; scale > 0.0 && copies[i]) {
+      const auto row = view[i];
+      const auto times = uint64_t(sign * copies[i]);
+      for (size_t p = 0; p < row.n; ++p) {
+        const uint64_t steps = bits_of(double(row.values[p]) * scale + kRounder) - kRounderBits;
+        int64_t& sum = sums[row.column(p)];
+        sum = int64_t(uint64_t(sum) + steps * times);
+      }
+      n_added += copies[i];
+    }
+  return n_added;
+}
+
 }  // namespace
 
 void ExactSums::add(const Rows& rows, size_t v, size_t k, Span<const uint32_t> which, int sign) const {
   if (which.empty()) return;
   with_rows(rows.views[v], [&](const auto& view) {
-    counts[v][k] += sign * int64_t(add_view(view, rows.inverse[v], which, sign, sums[v][k]));
+    counts[v][k] += sign * (rows.copies.empty()
+                                ? int64_t(add_view(view, rows.inverse[v], which, sign, sums[v][k]))
+                                : add_copies(view, rows.inverse[v], rows.copies, which, sign, sums[v][k]));
   });
 }
 
@@ -86,14 +107,15 @@ OwnSums::OwnSums(size_t n_clusters, const std::vector<size_t>& widths) {
   }
 }
 
-std::vector<double> mean_row(const Rows& rows, size_t v, size_t n) {
+std::vector<double> mean_row(const Rows& rows, size_t v, int64_t n) {
   Rows one;
   one.views = {rows.views[v]}, one.n_rows = rows.n_rows, one.inverse = {rows.inverse[v]};
+  one.copies = rows.copies;
   const OwnSums total(1, {width_of(rows.views[v])});
   std::vector<uint32_t> all(rows.n_rows);
   std::iota(all.begin(), all.end(), 0u);
   total.get().add(one, 0, 0, all, 1);
-  const auto number = double(n ? int64_t(n) : total.get().counts[0][0]);
+  const auto number = double(n ? n : total.get().counts[0][0]);
   std::vector<double> mean;
   for (int64_t steps : total.get().sums[0][0]) mean.push_back(to_double(steps) * kStep / number);
   return mean;

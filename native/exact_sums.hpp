@@ -15,7 +15,8 @@ struct ExactSums {
 
   size_t n_views() const { return sums.size(); }
 
-  /// Adds rows to a cluster in one view (sign = -1: subtracts them).  INOUT sums, counts.
+  /// Adds rows to a cluster in one view, each as often as it counts (sign = -1: subtracts them).
+  /// INOUT sums, counts.
   void add(const Rows& rows, size_t v, size_t k, Span<const uint32_t> which, int sign) const;
   /// Adds a cluster's other sums and counts.  INOUT sums, counts.
   void add(const ExactSums& other, size_t k) const;
@@ -37,6 +38,6 @@ class OwnSums {
 };
 
 /// The sum of the rows of a view divided by n, or by their number if n is 0.
-std::vector<double> mean_row(const Rows& rows, size_t v, size_t n = 0);
+std::vector<double> mean_row(const Rows& rows, size_t v, int64_t n = 0);
 
 }  // namespace viewpass

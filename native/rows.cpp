@@ -63,6 +63,18 @@ bool Rows::seen(size_t v) const {
   return std::any_of(inverse[v].begin(), inverse[v].end(), [](double scale) { return scale > 0.0; });
 }
 
+bool Rows::counts(size_t v) const {
+  for (size_t i = 0; i < n_rows; ++i)
+    if (has(v, i) && n_copies(i)) return true;
+  return false;
+}
+
+int64_t Rows::n_counted() const {
+  int64_t n = 0;
+  for (size_t i = 0; i < n_rows; ++i) n += has_any(i) ? n_copies(i) : 0;
+  return n;
+}
+
 std::vector<size_t> Rows::widths() const {
   std::vector<size_t> found;
   for (const View& view : views) found.push_back(width_of(view));
@@ -73,6 +85,7 @@ Rows Rows::part(size_t begin, size_t end) const {
   Rows some = *this;
   some.n_rows = end - begin;
   if (observed.data()) some.observed = {observed.data() + begin * n_views(), some.n_rows, n_views()};
+  if (!copies.empty()) some.copies = copies.part(begin, some.n_rows);
   for (size_t v = 0; v < n_views(); ++v) {
     some.inverse[v] = inverse[v].part(begin, some.n_rows);
     some.kinds[v] = kinds[v].part(begin, some.n_rows);

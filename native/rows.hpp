@@ -86,6 +86,7 @@ struct Rows {
   std::vector<double> weights;        // per view: |x|^2 of its rows, at most 1
   std::vector<Span<double>> inverse;  // per view: what scales each row to that length; 0: absent
   std::vector<Span<Kind>> kinds;      // per view
+  Span<const int64_t> copies;         // how many equal rows each one counts as; empty: one
   bool measured = false;
 
   size_t n_views() const { return views.size(); }
@@ -96,8 +97,13 @@ struct Rows {
       if (has(v, i)) return true;
     return false;
   }
+  int64_t n_copies(size_t i) const { return copies.empty() ? 1 : copies[i]; }
+  /// The rows that have any view, each as often as it counts.
+  int64_t n_counted() const;
   /// Whether any row has the view.
   bool seen(size_t v) const;
+  /// Whether any row that counts has the view.
+  bool counts(size_t v) const;
   std::vector<size_t> widths() const;
 
   /// Some of the rows, in the same memory.

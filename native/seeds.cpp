@@ -13,11 +13,11 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr size_t kTaskRows = 512;
 
 /// Which row is drawn: the first at which the odds, added up in order, exceed the point's share of their sum.
-size_t draw(Span<const double> nearest, Span<const double> weights, double point) {
+size_t draw(const Rows& rows, Span<const double> nearest, Span<const double> weights, double point) {
   double known = 0.0;
-  size_t n_known = 0;
-  for (double far : nearest)
-    if (far < kInfinity) known += far, ++n_known;
+  int64_t n_known = 0;
+  for (size_t i = 0; i < nearest.size(); ++i)
+    if (nearest[i] < kInfinity) known += nearest[i] * double(rows.n_copies(i)), n_known += rows.n_copies(i);
   const double unknown = n_known ? known / double(n_known) : 1.0;
   auto odds = [&](size_t i) { return (nearest[i] < kInfinity ? nearest[i] : unknown) * weights[i]; };
   double total = 0.0;
@@ -71,12 +71,12 @@ void draw_seeds(const Rows& rows, Grid<const double> points, Grid<int32_t> label
   std::vector<double> weights(n, 0.0);
   for (size_t i = 0; i < n; ++i)
     for (size_t v = 0; v < n_views; ++v)
-      if (rows.has(v, i)) weights[i] += rows.weights[v];
+      if (rows.has(v, i)) weights[i] += rows.weights[v] * double(rows.n_copies(i));
   std::vector<std::vector<double>> nearest(n_sets, std::vector<double>(n, kInfinity));
   std::vector<double> total(n), shared(n);
   for (size_t k = 0; k < points.n_rows(); ++k)
     for (size_t set = 0; set < n_sets; ++set) {
-      const size_t seed = draw(nearest[set], weights, points[k][set]);
+      const size_t seed = draw(rows, nearest[set], weights, points[k][set]);
       std::fill(total.begin(), total.end(), 0.0);
       std::fill(shared.begin(), shared.end(), 0.0);
       for (size_t v = 0; v < n_views; ++v)

@@ -19,6 +19,13 @@ Matrix negated_memberships(Grid<const double> memberships, Span<const uint32_t> 
   return found;
 }
 
+/// Memberships times how often their rows count.
+Matrix times_copies(Matrix memberships, const Rows& rows, Span<const uint32_t> present) {
+  for (size_t k = 0; k < memberships.n_rows(); ++k)
+    for (size_t r = 0; r < present.size(); ++r) memberships[k][r] *= double(rows.n_copies(present[r]));
+  return memberships;
+}
+
 Matrix transposed(const Matrix& a) {
   Matrix found(a.width(), a.n_rows());
   for (size_t i = 0; i < a.n_rows(); ++i)
@@ -76,11 +83,11 @@ void sum_rows(const CsrRows<T, Index>& view, Span<const double> inverse, Span<co
   });
 }
 
-/// The upper half of V V' where `rows` is V, negated.
-Matrix gram(const Matrix& rows, Team& team) {
+/// The upper half of V W' where `rows` is V and `weights` is W, both negated.
+Matrix gram(const Matrix& rows, const Matrix& weights, Team& team) {
   const Matrix turned = transposed(rows);
   Matrix found(rows.n_rows(), rows.n_rows());
-  add_weighted(rows, true, found, team, [&](size_t r, size_t from, size_t n, double* to) {
+  add_weighted(weights, true, found, team, [&](size_t r, size_t from, size_t n, double* to) {
     for (size_t j = 0; j < n; ++j) to[j] = -turned[r][from + j];
   });
   return found;
@@ -133,23 +140,28 @@ void solve_symmetric(const Matrix& a, Matrix& b, Team& team) {
   });
 }
 
-/// U of one view: (V'V + alpha I)^-1 V'X; the shortest of many solutions, V'(V V')^-1 X, where alpha is 0 and
-/// there are fewer rows than clusters.  IN weights: -V'.
-Matrix solved(const View& view, Span<const double> inverse, Span<const uint32_t> present,
-              const Matrix& weights, double alpha, Team& team) {
-  const size_t n_rows = present.size(), n_clusters = weights.n_rows(), width = width_of(view);
+/// U of one view: (V'CV + alpha I)^-1 V'CX, where C is how often rows count; the shortest of many solutions,
+/// V'(V V')^-1 X, where alpha is 0 and there are fewer rows than clusters.  IN memberships: -V'.
+Matrix solved(const Rows& rows, size_t v, Span<const uint32_t> present, const Matrix& memberships,
+              double alpha, Team& team) {
+  const View& view = rows.views[v];
+  const size_t n_rows = present.size(), n_clusters = memberships.n_rows(), width = width_of(view);
   const bool across = alpha == 0.0 && n_rows < n_clusters;
   Matrix minus_identity(across ? n_rows : 0, n_rows);
   for (size_t r = 0; r < minus_identity.n_rows(); ++r) minus_identity[r][r] = -1.0;
-  Matrix left = gram(across ? transposed(weights) : weights, team), sums(left.n_rows(), width);
+  const Matrix other = across                ? transposed(memberships)
+                       : rows.copies.empty() ? Matrix(0, 0)
+                                             : times_copies(memberships, rows, present);
+  const Matrix& weights = other.n_rows() ? other : memberships;
+  Matrix left = gram(across ? weights : memberships, weights, team), sums(left.n_rows(), width);
   for (size_t k = 0; k < left.n_rows(); ++k) left[k][k] += alpha;
-  with_rows(view, [&](const auto& rows) {
-    sum_rows(rows, inverse, present, across ? minus_identity : weights, sums, team);
+  with_rows(view, [&](const auto& of_view) {
+    sum_rows(of_view, rows.inverse[v], present, across ? minus_identity : weights, sums, team);
   });
   solve_symmetric(left, sums, team);
   if (!across) return sums;
   Matrix found(n_clusters, width);
-  add_weighted(weights, false, found, team, [&](size_t r, size_t from, size_t n, double* to) {
+  add_weighted(memberships, false, found, team, [&](size_t r, size_t from, size_t n, double* to) {
     std::copy_n(sums[r].begin() + from, n, to);
   });
   return found;
@@ -162,24 +174,22 @@ Centres soft_centres(const Rows& rows, Grid<const double> memberships, double al
   const size_t n_clusters = memberships.width();
   Centres made;
   made.n_clusters = n_clusters;
-  size_t n_any = 0;
-  for (size_t i = 0; i < rows.n_rows; ++i) n_any += rows.has_any(i);
   for (size_t v = 0; v < rows.n_views(); ++v) {
-    const bool there = rows.seen(v);
+    const bool there = rows.counts(v);
     made.views.emplace_back(n_clusters, there ? width_of(rows.views[v]) : 0, is_sparse(rows.views[v]));
     if (!there) continue;
     ViewCentres& u = made.views.back();
     std::vector<uint32_t> present;
     for (size_t i = 0; i < rows.n_rows; ++i)
-      if (rows.has(v, i)) present.push_back(uint32_t(i));
+      if (rows.has(v, i) && rows.n_copies(i)) present.push_back(uint32_t(i));
     const Matrix weights = negated_memberships(memberships, present);
-    Matrix values = solved(rows.views[v], rows.inverse[v], present, weights, alpha, team);
+    Matrix values = solved(rows, v, present, weights, alpha, team);
     std::vector<double> mean;
     for (size_t k = 0; k < n_clusters; ++k) {
       double count = 0.0;
       for (double weight : weights[k]) count -= weight;
       const bool empty = count == 0.0;
-      if (empty && fill && mean.empty()) mean = mean_row(rows, v, zero_filled ? n_any : 0);
+      if (empty && fill && mean.empty()) mean = mean_row(rows, v, zero_filled ? rows.n_counted() : 0);
       for (size_t j = 0; empty && j < u.width; ++j) values[k][j] = fill ? mean[j] : 0.0;
       u.replace(k, values[k]);
       u.known[k] = count > 0.0 || fill;

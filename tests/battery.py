@@ -23,6 +23,7 @@ class Made:
     n_rows: int
     n_clusters: int
     seed: int
+    copies: np.ndarray | None = None  # how often each row counts
 
     @property
     def rng(self) -> np.random.Generator:
@@ -43,7 +44,8 @@ def made(seed, n_rows=None, n_clusters=None, kinds=None, widths=None, styles=STY
     weights = (
         rng.choice([1.0, 0.3, 1e-4], size=len(kinds)).tolist() if rng.random() < 0.5 else [1.0] * len(kinds)
     )
-    return Made(views, observed, weights, widths, n_rows, n_clusters, seed)
+    copies = rng.integers(0, 5, size=n_rows) if rng.random() < 0.4 else None
+    return Made(views, observed, weights, widths, n_rows, n_clusters, seed, copies)
 
 
 def view(rng, kind, n_rows, width, style):
@@ -87,7 +89,7 @@ def rows_of(module, given: Made, n_threads=1, *, measured=True):
     n_views = len(given.views)
     inverse = np.full((n_views, given.n_rows), 7.0 if measured else 0.0)
     kinds = np.full((n_views, given.n_rows), 9 if measured else 0, dtype=np.uint8)
-    rows = module.Rows(given.views, given.observed, given.weights, inverse, kinds, False)
+    rows = module.Rows(given.views, given.observed, given.weights, inverse, kinds, False, given.copies)
     return rows, inverse, kinds, rows.measure(n_threads) if measured else None
 
 
@@ -171,7 +173,7 @@ def everything(module, given: Made, n_threads=1):
 
     near, weights = module.soft_assign(rows, suited, n_threads)
     links = np.zeros((given.n_clusters,) * 2, dtype=np.int64)
-    module.add_links(near, weights, links)
+    module.add_links(near, weights, links, given.copies)
     found["soft"] = [near, weights, links]
 
     sums, counts = nothing(given)

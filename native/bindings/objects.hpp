@@ -13,6 +13,7 @@ struct PyRows : Rows {
   std::optional<Table<const bool>> observed_array;
   Table<double> inverse_array;
   Table<uint8_t> kinds_array;
+  std::optional<Vector<const int64_t>> copies_array;
 };
 
 /// Centres; constant once Python has them.

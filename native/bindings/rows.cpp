@@ -50,7 +50,8 @@ void take_view(nb::handle view, PyRows& made, size_t n_rows) {
 }
 
 PyRows make_rows(nb::list views, std::optional<Table<const bool>> observed, std::vector<double> weights,
-                 Table<double> inverse, Table<uint8_t> kinds, bool measured) {
+                 Table<double> inverse, Table<uint8_t> kinds, bool measured,
+                 std::optional<Vector<const int64_t>> copies) {
   PyRows made;
   made.n_rows = inverse.shape(1);
   made.weights = std::move(weights);
@@ -67,6 +68,12 @@ PyRows make_rows(nb::list views, std::optional<Table<const bool>> observed, std:
     expect(has_shape(*observed, made.n_rows, views.size()), "observed must be rows x views");
     made.observed = grid_of(*observed);
   }
+  if (copies) {
+    made.copies = span_of(*copies);
+    expect(made.copies.size() == made.n_rows, "copies must have as many rows");
+    for (int64_t n : made.copies) expect(n >= 0, "copies must not be negative");
+  }
+  made.copies_array = copies;
   made.observed_array = observed, made.inverse_array = inverse, made.kinds_array = kinds;
   return made;
 }
@@ -114,7 +121,7 @@ nb::object values_of(nb::handle self, size_t v) {
 void bind_rows(nb::module_& m) {
   nb::class_<PyRows>(m, "Rows")
       .def(nb::new_(&make_rows), "views"_a, "observed"_a.none(), "weights"_a, "inverse"_a.noconvert(),
-           "kinds"_a.noconvert(), "measured"_a)
+           "kinds"_a.noconvert(), "measured"_a, "copies"_a.none() = nb::none())
       .def("measure", &measure, "n_threads"_a)
       .def_prop_ro("measured", [](const PyRows& self) { return self.measured; });
   nb::class_<Centres>(m, "Centres")

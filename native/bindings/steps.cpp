@@ -114,12 +114,15 @@ nb::tuple soft_assign_rows(const PyRows& rows, const PyCentres& anchors, size_t 
                         array_of(std::move(soft.weights), {rows.n_rows, soft.n_near}));
 }
 
-void add_links_of(Table<const int32_t> near, Table<const int64_t> weights, Table<int64_t> links) {
+void add_links_of(Table<const int32_t> near, Table<const int64_t> weights, Table<int64_t> links,
+                  std::optional<Vector<const int64_t>> copies) {
   expect(has_shape(weights, near.shape(0), near.shape(1)), "a weight per near anchor is needed");
   expect(links.shape(0) == links.shape(1), "links must be square");
+  expect(!copies || copies->shape(0) == near.shape(0), "copies must have as many rows");
   const Span<const int32_t> all(near.data(), near.size());
   for (int32_t k : all) expect(k >= 0 && size_t(k) < links.shape(0), "near: an anchor that does not exist");
-  add_links(all, {weights.data(), weights.size()}, near.shape(1), grid_of(links));
+  add_links(all, {weights.data(), weights.size()}, near.shape(1), grid_of(links),
+            copies ? span_of(*copies) : Span<const int64_t>());
 }
 
 auto all_distances_of(const PyRows& rows, const PyCentres& centres, bool relative, size_t n_threads) {
@@ -184,7 +187,8 @@ void bind_steps(nb::module_& m) {
         "alpha"_a, "fill"_a, "means"_a);
   m.def("loss", &loss_of, "centres"_a, "sums"_a, "counts"_a, "alpha"_a, "moved"_a.none());
   m.def("soft_assign", &soft_assign_rows, "rows"_a, "anchors"_a, "n_threads"_a);
-  m.def("add_links", &add_links_of, "near"_a, "weights"_a, "links"_a.noconvert());
+  m.def("add_links", &add_links_of, "near"_a, "weights"_a, "links"_a.noconvert(),
+        "copies"_a.none() = nb::none());
   m.def("all_distances", &all_distances_of, "rows"_a, "centres"_a, "relative"_a, "n_threads"_a);
   m.def("own_distances", &own_distances_of, "rows"_a, "centres"_a, "labels"_a, "n_threads"_a);
   nb::class_<PyShard>(m, "Shard")

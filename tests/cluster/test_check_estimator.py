@@ -11,6 +11,12 @@ import pytest
 
 AT_LEAST = 51  # what scikit-learn 1.9.1 has for a clusterer that transforms
 
+# Checks that fit twice, once with weights and once with repeated rows, and expect the same labels. That holds
+# to the bit for a given start (tests/laws/test_sample_weight_laws.py), but random starts draw from as many
+# rows as there are. scikit-learn expects its own KMeans to fail them for the same reason.
+REASON = "a random start draws other rows where rows are repeated"
+REPEATED_ROWS = {f"check_sample_weight_equivalence_on_{kind}_data": REASON for kind in ("dense", "sparse")}
+
 SHORT = {  # fits of the suite at the published lengths would take minutes
     "OMVC": {"max_iter": 20, "n_init": 2},
     "ONMF": {"n_init": 2},
@@ -25,8 +31,9 @@ from sklearn.utils.estimator_checks import check_estimator
 import viewpass as vp
 keys = "check_name", "status", "exception", "expected_to_fail"
 for line in sys.stdin:
-    name, settings = json.loads(line)
-    results = check_estimator(getattr(vp, name)(**settings), on_fail=None, on_skip=None)
+    name, settings, known = json.loads(line)
+    how = {"on_fail": None, "on_skip": None, "expected_failed_checks": known}
+    results = check_estimator(getattr(vp, name)(**settings), **how)
     print(json.dumps([[repr(result[key]) for key in keys] for result in results]), flush=True)
 """
 
@@ -53,8 +60,9 @@ def checks():
     ids=str,
 )
 def test_every_check_runs_and_passes(checks, name, settings):
-    print(json.dumps([name, settings]), file=checks.stdin, flush=True)
+    known = {} if name in SHORT else REPEATED_ROWS
+    print(json.dumps([name, settings, known]), file=checks.stdin, flush=True)
     results = json.loads(checks.stdout.readline())
     not_passed = [result for result in results if result[1:] != ["'passed'", "None", "False"]]
-    assert not_passed == []
+    assert [(name, status) for name, status, *_ in not_passed] == [(repr(name), "'xfail'") for name in known]
     assert len(results) >= AT_LEAST

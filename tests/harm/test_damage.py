@@ -24,7 +24,7 @@ N_MUTATIONS = 20_000
 N_REFRAMED = 1500
 SETS = (
     *("fitted", "gathering", "gathering, sparse", "IMC", "MT19937", "frames", "standard", "a scale a view"),
-    *("graph", "plain, its own number", "OMVC, chunks", "MIC"),
+    *("graph", "plain, its own number", "OMVC, chunks", "MIC", "gathering, sample weights"),
 )
 
 
@@ -323,6 +323,25 @@ def test_a_consensus_must_fit_what_was_learnt(tmp_path, part, name, value):
         meta["learnt"]["stream"][part][name] = value
 
     path.write_bytes(edited(path.read_bytes(), edit))
+    with pytest.raises(vp.FileError):
+        vp.load(path)
+
+
+WEIGHTS = [
+    ("fractions as sample weights", lambda stream: stream["plan"].pop("weight_unit")),
+    ("fractions as sample weights", lambda stream: stream["model"].pop("weight_unit")),
+    ("fractions as sample weights", lambda stream: stream["model"].update(weight_unit=512)),
+    ("fractions as sample weights", lambda stream: stream["model"].update(n_copies=3)),
+    ("fractions as sample weights", lambda stream: stream.pop("n_copies")),
+    ("gathering, sample weights", lambda stream: stream["gathered"][0].pop("weighted")),
+]
+
+
+@pytest.mark.parametrize(("name", "damage"), WEIGHTS)
+def test_sample_weights_must_fit_what_was_learnt(tmp_path, name, damage):
+    path = tmp_path / "model"
+    MODELS[name]().save(path)
+    path.write_bytes(edited(path.read_bytes(), lambda meta: damage(meta["learnt"]["stream"])))
     with pytest.raises(vp.FileError):
         vp.load(path)
 

@@ -121,6 +121,18 @@ MODELS = {
     "reservoir, sparse": lambda: started(reservoir=9, view_weights=[1, 0.5], chunk_size=16).fit(
         [sp.csr_array(IMAGE), sp.csr_array(TEXT)], observed=GAPS
     ),
+    "sample weights": lambda: started(chunk_size=16).fit(
+        [IMAGE, TEXT], observed=GAPS, sample_weight=np.arange(48) % 5
+    ),
+    "fractions as sample weights": lambda: anchored("graph", chunk_size=24, n_passes=2).fit(
+        [IMAGE, TEXT], observed=GAPS, sample_weight=np.arange(48) / 7
+    ),
+    "gathering, sample weights": lambda: small(warmup=60).partial_fit(
+        [IMAGE, TEXT], sample_weight=np.arange(48) / 4
+    ),
+    "IMC, sample weights": lambda: small(vp.IMC, n_init=2).fit(
+        [IMAGE, TEXT], sample_weight=np.arange(48) / 4
+    ),
     "MT19937": lambda: started(random_state=np.random.RandomState(3)).partial_fit([IMAGE, TEXT]),
     **{
         name: lambda kind=kind: small(warmup=40, random_state=np.random.Generator(kind(5))).partial_fit(

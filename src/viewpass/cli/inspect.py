@@ -13,6 +13,7 @@ import typer
 
 from viewpass.cli.arguments import open_data
 from viewpass.cluster.persistence import load
+from viewpass.cluster.runs.report import missing_rows
 from viewpass.errors import FileError
 from viewpass.sources.source import Source
 from viewpass.store.checkpoint import read_checkpoint
@@ -52,15 +53,16 @@ def of_model(path: Path) -> dict[str, Any]:
     estimator = load(path)
     n_rows = estimator.n_samples_seen_
     statistics, anchors = estimator.statistics_, getattr(estimator, "anchors_", None)
-    counts = dict(zip(estimator.view_names_in_, statistics.counts, strict=True))
     views = {
         name: {
             "columns": width or None,
-            "missing": n_rows - int(counts[name].sum()),
+            "missing": missing,
             "scale": estimator.scales_[name],
             "weight": estimator.view_weights_[name],
         }
-        for name, width in zip(estimator.view_names_in_, statistics.widths, strict=True)
+        for name, width, missing in zip(
+            estimator.view_names_in_, statistics.widths, missing_rows(estimator), strict=True
+        )
     }
     losses = estimator.loss_curve_
     settings = {key: repr(value) for key, value in estimator.get_params().items() if key != "n_threads"}
@@ -74,7 +76,9 @@ def of_model(path: Path) -> dict[str, Any]:
         "n_clusters": statistics.n_clusters,
         "consensus": getattr(estimator, "consensus_", "plain"),
         "n_anchors": None if anchors is None else len(anchors),
-        "cluster_rows_by_view": {name: own.tolist() for name, own in counts.items()},
+        "cluster_rows_by_view": {
+            name: own.tolist() for name, own in zip(estimator.view_names_in_, estimator.counts_, strict=True)
+        },
         "loss": float(losses[-1]) if len(losses) else None,
         "settings": settings,
     }

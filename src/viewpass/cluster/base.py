@@ -27,7 +27,7 @@ from viewpass.core.state.statistics import Statistics
 from viewpass.core.step.workspace import Workspace
 from viewpass.engine.run import check_passes, labels_of
 from viewpass.errors import DataError
-from viewpass.kernels.grid import Array, Floats, Integers, Labels
+from viewpass.kernels.grid import Array, Floats, Labels
 from viewpass.kernels.threads import available_threads
 from viewpass.sources.source import Source
 from viewpass.store.container.fields import Fields
@@ -250,9 +250,14 @@ class ViewClusterer(ViewReader):
         ]
         return centres[0] if self._single_array else centres
 
+    @property
+    def _alpha(self) -> float:
+        """The ridge in the unit of the counts."""
+        return self.alpha * self._fitted_model().weight_unit
+
     def _centres_of_clusters(self) -> Centres:
         model = self._fitted_model()
-        return model.centres if model.cut is None else Centres.of(model.clusters.centres(self.alpha))
+        return model.centres if model.cut is None else Centres.of(model.clusters.centres(self._alpha))
 
     @property
     def _single_array(self) -> bool:
@@ -272,18 +277,24 @@ class ViewClusterer(ViewReader):
         return dict(zip(model.schema.names, model.view_weights, strict=True))
 
     @property
-    def counts_(self) -> list[Integers]:
-        """Rows of each cluster that have view v, for each view."""
-        return [counts.copy() for counts in self._fitted_model().clusters.counts]
+    def counts_(self) -> list[Array]:
+        """Rows of each cluster that have view v (or the sum of their sample weights), for each view."""
+        model = self._fitted_model()
+        if model.weight_unit == 1:
+            return [counts.copy() for counts in model.clusters.counts]
+        return [counts / model.weight_unit for counts in model.clusters.counts]
 
     @property
     def statistics_(self) -> Statistics:
-        """The sums and counts themselves (a copy); of rows of length sqrt(w) where views have weights."""
+        """The sums and counts themselves (a copy); of rows of length sqrt(w) where views have weights.
+
+        Multiplied by 1024 where sample weights were not whole numbers.
+        """
         return self._fitted_model().clusters.copy()
 
     @property
     def loss_curve_(self) -> Floats:
-        """The average loss after every chunk (Eq. 18-20)."""
+        """The average loss per row (per unit of sample weight) after every chunk (Eq. 18-20)."""
         return np.array(self._fitted_model().loss_curve)
 
     @property
@@ -294,8 +305,8 @@ class ViewClusterer(ViewReader):
         """
         model = self._fitted_model()
         if model.cut is not None:
-            return model.clusters.objective(self.alpha, model.weights)
-        return objective(model.centres, model.total, self.alpha, model.weights)
+            return model.clusters.objective(self._alpha, model.weights) / model.weight_unit
+        return objective(model.centres, model.total, self._alpha, model.weights) / model.weight_unit
 
     @property
     def inertia_(self) -> float:
@@ -304,7 +315,8 @@ class ViewClusterer(ViewReader):
         Known from the sums, so it is that of `stream_labels_`; without the ridge that `objective_` has.
         """
         model = self._fitted_model()
-        return objective(self._centres_of_clusters(), model.clusters, 0.0, model.weights)
+        total = objective(self._centres_of_clusters(), model.clusters, 0.0, model.weights)
+        return total / model.weight_unit
 
     @property
     def n_iter_(self) -> int:

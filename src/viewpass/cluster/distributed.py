@@ -111,7 +111,7 @@ def fit(
                 "callback= does not work with out=: stop such a run with Ctrl-C and resume it."
             )
         return _fit_into(Path(out), model, source, client, n_workers, resume, checkpoint_every)
-    fresh, source = model._prepare(source, observed)
+    fresh, source, _ = model._prepare(source, observed)
     check_passes(source, model.n_passes)
     stream, rows = fresh._learnt, rows_of(source)
     _check_plan(stream)

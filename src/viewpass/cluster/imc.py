@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -10,7 +11,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from viewpass.cluster.base import ViewClusterer, logging_progress, whole
-from viewpass.cluster.validation import check_whole, checked_init, checked_scale, checked_weights
+from viewpass.cluster.validation import check_whole, checked_init, checked_scale, checked_weights, row_copies
 from viewpass.core.initialise import initialise_clusters
 from viewpass.core.model import Model
 from viewpass.core.plan import Plan, Rules
@@ -18,7 +19,7 @@ from viewpass.core.state.view_weights import learnt_weights
 from viewpass.core.step.chunk_step import Outcome
 from viewpass.engine.run import too_few
 from viewpass.errors import DataError
-from viewpass.kernels.grid import Array
+from viewpass.kernels.grid import Array, Floats, Labels
 from viewpass.store.container.fields import Fields
 from viewpass.store.state.model import pack_model, unpack_model
 from viewpass.views.chunk import Chunk, Schema
@@ -123,37 +124,42 @@ class IMC(ViewClusterer):
 
     _learnt: Model
 
-    def fit(self, X: Any, y: Any = None, observed: Any = None) -> Self:
-        """Cluster the rows. `X` and `observed` are as in `OPIMC.fit`."""
+    def fit(self, X: Any, y: Any = None, observed: Any = None, *, sample_weight: Any = None) -> Self:
+        """Cluster the rows. `X`, `observed` and `sample_weight` are as in `OPIMC.fit`."""
         self._validate_params()
         check_whole(self.n_clusters, "n_clusters")
         fresh = self._blank()
         source = fresh._read(X, observed, reset=True)
-        chunk = whole(source)
+        copies, unit = row_copies(sample_weight, source, None)
+        chunk, alpha = replace(whole(source), copies=copies), self.alpha * unit
         if chunk.n_rows < self.n_clusters:
             raise DataError(too_few(chunk.n_rows, self.n_clusters))
-        rows, scaling = fresh._scaled(chunk)
+        rows, scaling = fresh._scaled(chunk, unit)
         n_seen = int((rows.n_seen > 0).sum())
         if n_seen < self.n_clusters:
             raise DataError(too_few(n_seen, self.n_clusters))
         with logging_progress(self.verbose):
-            best, fresh.objectives_ = fresh._best_start(rows)
+            best, objectives = fresh._best_start(rows, alpha)
             if isinstance(self.view_weights, str):
-                weights = learnt_weights(best.total, self.alpha)
+                weights = learnt_weights(best.total, alpha)
                 rows = MeasuredRows(rows.chunk, weights=weights)
-                best, fresh.objectives_ = fresh._best_start(rows)
+                best, objectives = fresh._best_start(rows, alpha)
+        best.total.check_room()
+        fresh.objectives_ = objectives / unit
         fresh._learnt = Model(
             chunk.schema,
             best.total.widened(chunk.schema.widths),
             best.centres,
             scaling,
-            self.alpha,
+            alpha,
             rows.n_rows,
             rows.n_rows - n_seen,
             best.n_iter,
-            [best.loss / rows.n_rows],
+            [best.loss / chunk.n_copies],
             n_clusters=best.total.n_clusters,
             weights=rows.weights,
+            n_copies=None if copies is None else chunk.n_copies,
+            weight_unit=unit,
         )
         fresh.labels_ = best.labels
         if not fresh._cut_by_views:
@@ -163,22 +169,28 @@ class IMC(ViewClusterer):
         self._become(fresh)
         return self
 
-    def _scaled(self, chunk: Chunk) -> tuple[MeasuredRows, Scaling]:
+    def fit_predict(
+        self, X: Any, y: Any = None, observed: Any = None, *, sample_weight: Any = None
+    ) -> Labels:
+        """Fit, then give `labels_`."""
+        return self.fit(X, observed=observed, sample_weight=sample_weight).labels_
+
+    def _scaled(self, chunk: Chunk, weight_unit: int) -> tuple[MeasuredRows, Scaling]:
         """All rows, in the scale learnt from them, and that scale."""
         n_threads = self.n_threads or 1
         names = checked_scale(self.scale, self.view_names_in_)
         given = checked_weights(self.view_weights, self.view_names_in_)
         weights = None if isinstance(given, str) else given
         rows = MeasuredRows(chunk, weights=weights).measure(n_threads)
-        scaling = Scaling.learn(rows, names)
+        scaling = Scaling.learn(rows, names, weight_unit)
         if scaling.plain:
             return rows, scaling
         scaled = scaling.apply(rows.chunk, n_threads=n_threads)
         return MeasuredRows(scaled, weights=weights).measure(n_threads), scaling
 
-    def _best_start(self, rows: MeasuredRows) -> tuple[Outcome, Any]:
+    def _best_start(self, rows: MeasuredRows, alpha: float) -> tuple[Outcome, Floats]:
         init = checked_init(self.init, self.n_clusters, self.view_names_in_)
-        rules = Rules(self.alpha, self.max_iter, self.tol, self.fill)
+        rules = Rules(alpha, self.max_iter, self.tol, self.fill)
         workspace, rng = self._workspace(), as_generator(self.random_state)
         best: Outcome | None = None
         objectives = []
@@ -188,7 +200,7 @@ class IMC(ViewClusterer):
                 seeded = init == "k-means++" or number % 2 == 0
                 kind = "one seeding" if seeded else "random"
             outcome = initialise_clusters(rows, Plan(self.n_clusters, rules, kind), workspace, rng)
-            objectives.append(outcome.total.objective(self.alpha, rows.weights))
+            objectives.append(outcome.total.objective(alpha, rows.weights))
             if best is None or objectives[-1] < min(objectives[:-1]):
                 best = outcome
             logger.info("start %d (%s): objective %.6g", number + 1, kind, objectives[-1])

@@ -62,7 +62,7 @@ def merge(models: Sequence[OPIMC], match: str = "auto") -> OPIMC:
         _check(model, number, given[0])
     by_price = match == "price" or (match == "auto" and not _same_start(given))
     first = given[0]
-    learnt = merged([model._fitted_model() for model in given], first.alpha, first.fill, by_price=by_price)
+    learnt = merged([model._fitted_model() for model in given], first._alpha, first.fill, by_price=by_price)
     made = first._blank()
     made.n_features_in_ = sum(width or 0 for width in learnt.schema.widths)
     made.view_names_in_ = first.view_names_in_
@@ -73,7 +73,8 @@ def merge(models: Sequence[OPIMC], match: str = "auto") -> OPIMC:
     rng = generator_from(generator_state(first._learnt.rng))
     assert isinstance(rng, np.random.Generator)
     stream.rng = rng
-    stream.state = StreamState(learnt.schema, learnt, (), 0, learnt.n_rows, learnt.n_without_views)
+    counts = 0, learnt.n_rows, learnt.n_without_views
+    stream.state = StreamState(learnt.schema, learnt, (), *counts, n_copies=learnt.n_copies)
     made._learnt = stream
     return made
 
@@ -103,6 +104,11 @@ def _check(model: Any, number: int, first: OPIMC) -> None:
         raise SettingError(
             f"model {number} has other view_weights_ than the first: statistics under different weights do "
             "not add up. Give both the same view_weights."
+        )
+    if learnt.weight_unit != other.weight_unit:
+        raise SettingError(
+            f"model {number} and the first do not both have sample weights that are not whole numbers. Fit "
+            "both with such weights, or neither."
         )
     if not learnt.scaling.same(other.scaling):
         raise SettingError(

@@ -9,12 +9,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from viewpass.cluster.anchored import LABELS, AnchoredClusterer
 from viewpass.cluster.base import logging_progress
-from viewpass.cluster.validation import check_whole, plan_of
+from viewpass.cluster.validation import check_whole, plan_of, row_copies
+from viewpass.core.plan import Plan
 from viewpass.core.stream import Stream
 from viewpass.engine.run import Callback, LocalSteps, check_passes, run_to_end, too_few
 from viewpass.engine.sinks import LabelArray, LabelList
 from viewpass.errors import DataError, SettingError
-from viewpass.kernels.grid import Array, Labels
+from viewpass.kernels.grid import Array, Integers, Labels
 from viewpass.sources.source import Source
 from viewpass.store.container.fields import Fields
 from viewpass.store.state.stream import pack_stream, unpack_stream
@@ -126,6 +127,7 @@ class OPIMC(AnchoredClusterer):
         Means of rows that were scaled (`scales_`), then brought to unit length. An array for a model
         fitted on a single 2-D array.
     counts_ : list of (n_clusters,) arrays, one per view
+        Rows of each cluster that have the view, or the sum of their sample weights.
     inertia_ : float
         Squared distances of rows to the centres of their clusters over the observed views.
     objective_ : float
@@ -270,7 +272,15 @@ class OPIMC(AnchoredClusterer):
         )
         return cls(n_clusters, alpha=alpha, chunk_size=chunk_size, **paper)
 
-    def fit(self, X: Any, y: Any = None, observed: Any = None, *, callback: Callback | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        observed: Any = None,
+        *,
+        sample_weight: Any = None,
+        callback: Callback | None = None,
+    ) -> Self:
         """Cluster the rows, forgetting what was learnt before.
 
         Parameters
@@ -281,6 +291,12 @@ class OPIMC(AnchoredClusterer):
         y : ignored
         observed : (n, n_views) array of bool, optional
             Which views a row has.
+        sample_weight : (n,) array of numbers, optional
+            How many equal rows each row counts as (with `vp.frames`: in the order of `row_ids_`); a row of
+            weight 0 is labelled but has no effect. Whole numbers give exactly the sums of the data with its
+            rows repeated; if any is not whole, all are rounded to multiples of 1/1024. For data in memory;
+            not with `reservoir`. Seeds, soft starts, learnt scales and anchor links respect the weights.
+            Weights do not affect which rows of a large warm-up a start samples, nor the number of anchors.
         callback : callable, optional
             Called after every step with the progress (`pass_number`, `n_passes`, `n_rows_read`, `n_rows`,
             `loss`). If it returns True, reading ends there: the model and its labels are those of the
@@ -290,11 +306,11 @@ class OPIMC(AnchoredClusterer):
         -------
         self
         """
-        fresh, source = self._prepare(X, observed)
+        fresh, source, copies = self._prepare(X, observed, sample_weight)
         check_passes(source, self.n_passes)
         stream, sink = fresh._learnt, LabelArray(source.n_rows, keep_ids=source.row_ids is None)
         with logging_progress(self.verbose):
-            steps = LocalSteps(stream, source, sink, self.chunk_size)
+            steps = LocalSteps(stream, source, sink, self.chunk_size, copies=copies)
             run_to_end(steps, sink, self.n_passes, n_rows=source.n_rows, callback=callback)
             fresh._take_centres_of_rows(sink.labels(stream.n_rows))
             if self.compute_labels and source.rereadable:
@@ -307,7 +323,13 @@ class OPIMC(AnchoredClusterer):
         return self
 
     def partial_fit(
-        self, X: Any, y: Any = None, observed: Any = None, *, callback: Callback | None = None
+        self,
+        X: Any,
+        y: Any = None,
+        observed: Any = None,
+        *,
+        sample_weight: Any = None,
+        callback: Callback | None = None,
     ) -> Self:
         """Learn from one more chunk: all rows of X, in one step.
 
@@ -316,21 +338,23 @@ class OPIMC(AnchoredClusterer):
         `stream_labels_` are the labels of this chunk.
 
         A table of `vp.scan` is read in chunks of `chunk_size`, one after the other; if one of them is
-        refused, nothing has been learnt. `callback` is as in `fit`.
+        refused, nothing has been learnt. `callback` and `sample_weight` are as in `fit`. Weights that are
+        not whole numbers must begin with the first rows; rows without weights count as 1.
         """
         begun = hasattr(self, "_learnt")
         if begun:
             self._validate()
             fresh, source = self, self._read(X, observed, reset=False)
+            copies, _ = _copies(sample_weight, source, self._learnt.plan, self._learnt.plan.weight_unit)
             one_step = source.in_memory and callback is None  # which changes nothing if it fails
             stream = self._learnt if one_step else self._learnt.twin()
             stream.workspace = self._workspace(source)
         else:
-            fresh, source = self._prepare(X, observed, whole=False)
+            fresh, source, copies = self._prepare(X, observed, sample_weight, whole=False)
             stream = fresh._learnt
         size = (source.n_rows if source.in_memory else None) or self.chunk_size
         sink = LabelList()
-        steps = LocalSteps(stream, source, sink, size, keep=True)
+        steps = LocalSteps(stream, source, sink, size, keep=True, copies=copies)
         run_to_end(steps, sink, 1, n_rows=source.n_rows, callback=callback, whole=False)
         if not steps.n_read:
             raise DataError("the data has no rows (0 samples): at least one is needed.")
@@ -350,22 +374,28 @@ class OPIMC(AnchoredClusterer):
         check_whole(self.n_clusters, "n_clusters")
         check_whole(self.n_init, "n_init")
 
-    def _prepare(self, X: Any, observed: Any, *, whole: bool = True) -> tuple[Self, Source]:
+    def _prepare(
+        self, X: Any, observed: Any, sample_weight: Any = None, *, whole: bool = True
+    ) -> tuple[Self, Source, Integers | None]:
         """Validate settings and data, and give a copy with a new stream: where every fit begins."""
         self._validate()
         fresh = self._blank()
         source = fresh._read(X, observed, reset=True)
         n_columns = fresh.n_features_in_ if fresh._single_array else None
         plan = plan_of(fresh, fresh.view_names_in_, n_columns)
+        copies, unit = _copies(sample_weight, source, plan)
+        plan = plan.weighted(unit)
         fresh._learnt = Stream(plan, as_generator(self.random_state), fresh._workspace(source))
         least = plan.n_clusters or 1
         if whole and source.n_rows is not None and source.n_rows < least:
             raise DataError(too_few(source.n_rows, least))
-        return fresh, source
+        return fresh, source, copies
 
-    def fit_predict(self, X: Any, y: Any = None, observed: Any = None) -> Labels:
+    def fit_predict(
+        self, X: Any, y: Any = None, observed: Any = None, *, sample_weight: Any = None
+    ) -> Labels:
         """Fit, then give `labels_`, or `stream_labels_` where those are not made."""
-        self.fit(X, observed=observed)
+        self.fit(X, observed=observed, sample_weight=sample_weight)
         return self.labels_ if "labels_" in self.__dict__ else self.stream_labels_
 
     def _fitted_schema(self) -> Schema:
@@ -383,3 +413,11 @@ class OPIMC(AnchoredClusterer):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_learnt")
+
+
+def _copies(
+    sample_weight: Any, source: Source, plan: Plan, unit: int | None = None
+) -> tuple[Integers | None, int]:
+    if sample_weight is not None and plan.reservoir:
+        raise SettingError("sample_weight and reservoir cannot be used together: leave one of them out.")
+    return row_copies(sample_weight, source, unit)

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from viewpass.core.consensus.soft_assignment import MAX_ROWS
 from viewpass.core.plan import Plan, Rules
 from viewpass.core.state.view_weights import SMALLEST_WEIGHT, Weights, relative
-from viewpass.errors import SettingError
-from viewpass.kernels.grid import Array
+from viewpass.errors import DataError, SettingError
+from viewpass.kernels.grid import WEIGHT_UNIT, Array, Floats, Integers, Mask
+from viewpass.sources.source import Source
 from viewpass.views.scaling import NAMES
 
 WARMUP_ROWS = 4000
@@ -44,6 +46,50 @@ def plan_of(settings: Any, names: tuple[str, ...], n_columns: int | None = None)
         reservoir=int(settings.reservoir),
         n_init=int(settings.n_init),
     )
+
+
+def row_copies(sample_weight: Any, source: Source, unit: int | None) -> tuple[Integers | None, int]:
+    """How often each row counts, in units of 1 / unit, and the unit: 1 or WEIGHT_UNIT.
+
+    `unit`: that of a model that has begun; None: it follows from these weights.
+    """
+    if sample_weight is None:
+        return None, unit or 1
+    if not source.in_memory or source.n_rows is None:
+        raise SettingError(
+            "sample_weight is for data in memory (arrays, frames, bundles): rows of files and streams have "
+            "no weights. Read the data into arrays, or leave sample_weight out."
+        )
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as problem:
+        raise DataError(f"sample_weight cannot be read as an array of numbers ({problem}).") from problem
+    if weights.shape != (source.n_rows,):
+        raise DataError(
+            f"sample_weight has shape {weights.shape}, ({source.n_rows},) was expected: one weight per row."
+        )
+    _refuse_weights(weights, ~(np.isfinite(weights) & (weights >= 0)), "a number that is not negative")
+    fractions = weights != np.rint(weights)
+    if unit == 1:
+        what = "a whole number, as for the rows before. Give fractions from the first rows on, or round"
+        _refuse_weights(weights, fractions, what)
+    unit = unit or (WEIGHT_UNIT if fractions.any() else 1)
+    rounded = np.rint(weights * unit)
+    what = f"0 or at least half of 1/{WEIGHT_UNIT}, to which weights are rounded. Multiply all of them"
+    _refuse_weights(weights, (weights > 0) & (rounded == 0), what)
+    if not rounded.any():
+        raise DataError("sample_weight is zero for every row: at least one row must count.")
+    if rounded.sum() > MAX_ROWS:
+        raise DataError(
+            f"sample_weight adds up to {weights.sum():.6g}, at most {MAX_ROWS // unit:,} was expected: exact "
+            "sums could overflow. Divide all weights by the same number."
+        )
+    return rounded.astype(np.int64), unit
+
+
+def _refuse_weights(weights: Floats, refused: Mask, expected: str) -> None:
+    for row in np.flatnonzero(refused)[:1].tolist():
+        raise DataError(f"sample_weight, row {row}: {weights[row]:g}, expected {expected}.")
 
 
 def _single(init: Any, n_clusters: int | None, n_columns: int) -> Any:

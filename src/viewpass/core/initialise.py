@@ -68,7 +68,7 @@ def initialise_once(
 ) -> Initialised:
     """Make the first centres, of clusters or anchors."""
     rows.measure(workspace.n_threads)
-    n_anchors = anchors_for(plan, int((rows.n_seen > 0).sum()), rows.n_columns)
+    n_anchors = anchors_for(plan, int(rows.counted.sum()), rows.n_columns)
     if plan.consensus == "plain" or n_anchors == 0:
         return Initialised(initialise_clusters(rows, plan, workspace, rng, whole=whole), "plain", None)
     before = rng.bit_generator.state
@@ -76,7 +76,7 @@ def initialise_once(
     outcome = candidates.anchors(rows, n_anchors, step, rng, whole=whole)
     if plan.consensus == "merge":
         return Initialised(outcome, "merge", None)
-    links = links_of(soft_assignment(rows, outcome.centres, workspace), n_anchors)
+    links = links_of(soft_assignment(rows, outcome.centres, workspace), n_anchors, rows.chunk.copies)
     if plan.consensus == "graph" or _graph_is_better(
         rows, outcome.centres, plan.n_clusters or gaps(links).n_clusters, workspace
     ):
@@ -119,7 +119,7 @@ def initialise_unweighted(
 ) -> Outcome:
     """Make cluster centres with equal view weights, to learn the weights from."""
     rows.measure(workspace.n_threads)
-    assumed = min(ASSUMED_CLUSTERS, max(1, int((rows.n_seen > 0).sum())))
+    assumed = min(ASSUMED_CLUSTERS, max(1, int(rows.counted.sum())))
     plan = replace(plan, n_clusters=plan.n_clusters or assumed)
     return initialise_clusters(rows, plan, workspace, rng, whole=whole)
 

@@ -49,6 +49,8 @@ class Model:
     links: Integers | None = None  # the anchor graph G (consensus/soft_assignment.py)
     counted: Curve | None = None  # of a plain model whose number of clusters was estimated
     weights: Weights | None = None  # of the views, relative to the largest; None: all equal
+    n_copies: int | None = None  # rows as often as they count, in units of 1 / weight_unit; None: n_rows
+    weight_unit: int = 1  # what sums, counts and alpha are multiplied by
 
     @cached_property
     def cut(self) -> Cut | None:
@@ -66,6 +68,12 @@ class Model:
     def clusters(self) -> Statistics:
         """Sums and counts of the clusters."""
         return self.total if self.cut is None else grouped(self.total, self.cut)
+
+    @property
+    def n_missing(self) -> list[int]:
+        """Rows without each view; estimated from their share of the weight where rows have weights."""
+        n_counted = self.n_rows if self.n_copies is None else self.n_copies
+        return [(n_counted - n) * self.n_rows // max(n_counted, 1) for n in self.total.squares]
 
     @property
     def view_weights(self) -> Weights:
@@ -104,6 +112,7 @@ class StreamState:
     n_rows: int
     n_without_views: int
     reservoir: Reservoir = field(default_factory=Reservoir)
+    n_copies: int | None = None  # as in Model
 
 
 def assign(rows: MeasuredRows, centres: Centres, workspace: Workspace) -> tuple[Labels, Floats]:

@@ -52,6 +52,12 @@ class Plan:
     weights: Weights | str | None = None  # per view, the largest is 1; "auto": learnt from the warm-up
     reservoir: int = 0  # rows kept and reassigned after every chunk
     n_init: int = 1  # starts made from the warm-up, of which the best is kept
+    weight_unit: int = 1  # rows are counted in units of 1 / weight_unit
+
+    def weighted(self, weight_unit: int) -> Plan:
+        """The same plan for sample weights in this unit; `alpha` counts rows, so it is in units too."""
+        rules = replace(self.rules, alpha=self.rules.alpha * weight_unit)
+        return replace(self, rules=rules, weight_unit=weight_unit)
 
     @property
     def most_centres(self) -> int:

@@ -41,6 +41,7 @@ class ChunkResult:
     n_without_views: int  # among them
     n_iter: int
     losses: Sequence[float]  # average loss after each chunk
+    n_copies: int | None = None  # the new rows, each as often as it counts; None: n_rows
 
 
 class Stream:
@@ -61,20 +62,22 @@ class Stream:
         self._guess: Stream | None = None
         self._n_rows = 0
         self._n_without_views = 0
+        self._n_copies: int | None = None
         self._reservoir = Reservoir()
 
     @property
     def state(self) -> StreamState:
         """Where the stream stands; setting it lets a new stream go on from there."""
         counts = self._n_gathered, self._n_rows, self._n_without_views
-        return StreamState(self._schema, self._model, tuple(self._gathered), *counts, self._reservoir)
+        rest = self._reservoir, self._n_copies
+        return StreamState(self._schema, self._model, tuple(self._gathered), *counts, *rest)
 
     @state.setter
     def state(self, at: StreamState) -> None:
         self._schema, self._model, self._guess = at.schema, at.model, None
         self._gathered, self._n_gathered = list(at.gathered), at.n_gathered
         self._n_rows, self._n_without_views = at.n_rows, at.n_without_views
-        self._reservoir = at.reservoir
+        self._reservoir, self._n_copies = at.reservoir, at.n_copies
 
     @property
     def started(self) -> bool:
@@ -92,6 +95,11 @@ class Stream:
     def n_rows(self) -> int:
         """Rows read in the first pass, those without any view included."""
         return self._n_rows
+
+    @property
+    def n_counted(self) -> int:
+        """The same rows, each as often as it counts, in units of 1 / plan.weight_unit."""
+        return self._n_rows if self._n_copies is None else self._n_copies
 
     @property
     def model(self) -> Model:
@@ -131,6 +139,7 @@ class Stream:
 
     def learn(self, chunk: Chunk) -> Assigned | None:
         """Read the next rows; nothing changes if they are refused."""
+        chunk = self._with_copies(chunk)
         if self._model is not None:
             return self._learn_scaled(self._scaled(chunk))
         schema = chunk.schema if self._schema is None else self._schema.merged(chunk.schema)
@@ -138,8 +147,8 @@ class Stream:
         if not self._gathered and not rows.n_seen.any():  # nothing to start from, nothing to keep
             return self._pass_over(rows, schema)
         gathered = [*self._gathered, chunk]
-        n_gathered = self._n_gathered + int((rows.n_seen > 0).sum())
-        if n_gathered < self.plan.warmup:
+        n_gathered = self._n_gathered + int(rows.counted.sum())
+        if n_gathered < max(self.plan.warmup, 1):
             self._schema, self._gathered, self._n_gathered = schema, gathered, n_gathered
             self._guess = None
             return None
@@ -149,7 +158,7 @@ class Stream:
 
     def finish(self) -> Assigned | None:
         """The first pass is over: decide the rows still gathered for the start."""
-        if self._model is not None or not self._gathered:
+        if self._model is not None or not self._n_gathered:
             return None
         assert self._schema is not None
         return self._begin(self._rows(join(self._gathered)), self._schema, whole=True)
@@ -158,7 +167,7 @@ class Stream:
         """Read rows again that were given these labels when they were read last (pass 2 and later)."""
         if self._model is None:
             raise DataError("a second pass needs a first one: no row has been decided yet.")
-        return self._relearn_scaled(self._scaled(chunk), labels)
+        return self._relearn_scaled(self._scaled(self._with_copies(chunk)), labels)
 
     def _learn_scaled(self, chunk: Chunk) -> Assigned:
         assert self._model is not None
@@ -185,7 +194,7 @@ class Stream:
 
         With `labels` they are read again. If one is refused, those before it count.
         """
-        n_done, scaled = 0, False
+        n_done, scaled, chunk = 0, False, self._with_copies(chunk)
         while n_done < chunk.n_rows:
             if self._model is not None and not scaled and self._scalable(chunk):
                 chunk, scaled = self._scaled(chunk), True
@@ -225,6 +234,12 @@ class Stream:
             return None
         return self._commit(self._model, outcome, rows, schema, again=labels is not None, size=size)
 
+    def _with_copies(self, chunk: Chunk) -> Chunk:
+        """Rows without sample weights in a stream whose weights are fractions: their weight is 1."""
+        if self.plan.weight_unit == 1 or chunk.copies is not None:
+            return chunk
+        return replace(chunk, copies=np.full(chunk.n_rows, self.plan.weight_unit, dtype=np.int64))
+
     def _rows(self, chunk: Chunk) -> MeasuredRows:
         """Rows under the weights of their views, as far as these are known."""
         weights = self.plan.weights if self._model is None else self._model.weights
@@ -243,7 +258,8 @@ class Stream:
         n_threads = self.workspace.n_threads
         wanted = self.plan.scale or ("unit",) * rows.n_views
         n_clusters = self.plan.n_clusters or ASSUMED_CLUSTERS
-        scaling = agreed_scaling(rows.measure(n_threads), wanted, n_clusters, self.workspace)
+        given = wanted, n_clusters, self.workspace, self.plan.weight_unit
+        scaling = agreed_scaling(rows.measure(n_threads), *given)
         if not scaling.plain:
             rows = self._rows(scaling.apply(rows.chunk, n_threads=n_threads))
         if self.plan.weights == "auto":
@@ -264,14 +280,14 @@ class Stream:
             links=first.links,
             counted=first.curve,
             weights=rows.weights,
+            weight_unit=self.plan.weight_unit,
         )
         return self._commit(blank, outcome, rows, schema)
 
     def commit(self, before: Model, result: ChunkResult) -> None:
         """Take over what chunks have left behind: the one place where the model changes."""
         result.total.check_room()
-        self._n_rows += result.n_rows
-        self._n_without_views += result.n_without_views
+        self._count(result.n_rows, result.n_copies, result.n_without_views)
         self._model = replace(
             before,
             schema=result.schema,
@@ -281,10 +297,17 @@ class Stream:
             n_rows=self._n_rows,
             n_without_views=self._n_without_views,
             n_iter=before.n_iter + result.n_iter,
+            n_copies=self._n_copies,
         )
         self._model.loss_curve.extend(result.losses)
         self._schema = result.schema
         self._gathered, self._n_gathered, self._guess = [], 0, None
+
+    def _count(self, n_rows: int, n_copies: int | None, n_without_views: int) -> None:
+        if n_copies is not None or self._n_copies is not None:
+            self._n_copies = self.n_counted + (n_rows if n_copies is None else n_copies)
+        self._n_rows += n_rows
+        self._n_without_views += n_without_views
 
     def _commit(
         self,
@@ -299,17 +322,20 @@ class Stream:
         """Let the reservoir follow, then commit chunks of `size` rows (None: one chunk)."""
         settled, reservoir, n_before = outcome, self._reservoir, self._n_rows
         n_done, n_new, n_without_views = len(outcome.labels), 0, 0
-        read = np.full(len(outcome.losses), n_before)
+        copies, n_copies = rows.chunk.copies, None
+        read = np.full(len(outcome.losses), self.n_counted)
         if not again:
             settled, reservoir = reservoir.follow(
                 outcome, self.plan.rules, self.workspace, reference=self.plan.reference
             )
             n_new = n_done
             n_without_views = int((~(rows.inverse[:, :n_done] > 0).any(axis=0)).sum())
-            read += np.minimum((size or n_done) * np.arange(1, len(read) + 1), n_done)
+            ends = np.minimum((size or n_done) * np.arange(1, len(read) + 1), n_done)
+            read += ends if copies is None else np.cumsum(copies)[ends - 1]
+            n_copies = None if copies is None else int(copies[:n_done].sum())
         losses = (settled.losses / read).tolist()
         sums = settled.total, settled.centres, before.links
-        result = ChunkResult(schema, *sums, n_new, n_without_views, settled.n_iter, losses)
+        result = ChunkResult(schema, *sums, n_new, n_without_views, settled.n_iter, losses, n_copies)
         self.commit(before, result)
         if again:
             self._reservoir = reservoir.decided(rows.chunk.start, outcome.labels)
@@ -324,7 +350,7 @@ class Stream:
         links = self._model.links
         if links is None:
             return None
-        if self._n_rows + chunk.n_rows > MAX_ROWS:
+        if self.n_counted + chunk.n_copies > MAX_ROWS:
             raise DataError(
                 f"more than {MAX_ROWS:,} rows: the exact links of the anchors could overflow. "
                 "Use consensus='merge', or none."
@@ -334,8 +360,7 @@ class Stream:
     def _pass_over(self, rows: MeasuredRows, schema: Schema) -> Assigned:
         chunk = rows.chunk
         self._schema = schema
-        self._n_rows += chunk.n_rows
-        self._n_without_views += chunk.n_rows
+        self._count(chunk.n_rows, None if chunk.copies is None else chunk.n_copies, chunk.n_rows)
         n_clusters = self.plan.n_clusters or 1
         nobody, no_margins = np.full(chunk.n_rows, -1, dtype=np.int32), np.full(chunk.n_rows, np.inf)
         return Assigned(chunk.start, nobody, no_margins, rows, Centres.none(n_clusters, rows.n_views))
@@ -357,5 +382,7 @@ class Stream:
                 self.plan.rules.alpha,
                 self._n_rows,
                 self._n_without_views,
+                n_copies=self._n_copies,
+                weight_unit=self.plan.weight_unit,
             )
         return guess

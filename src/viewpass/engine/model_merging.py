@@ -81,6 +81,8 @@ def merged(models: Sequence[Model], alpha: float, fill: str | None, *, by_price:
     zeros = [np.zeros(width) for width in total.widths]
     centres = update(total, seen, last, everyone, alpha, fill=fill is not None, means=zeros)
     n_rows = sum(model.n_rows for model in models)
+    n_counted = sum(model.n_rows if model.n_copies is None else model.n_copies for model in models)
+    weighted = any(model.n_copies is not None for model in models)
     return replace(
         first,
         schema=schema,
@@ -89,7 +91,8 @@ def merged(models: Sequence[Model], alpha: float, fill: str | None, *, by_price:
         n_rows=n_rows,
         n_without_views=sum(model.n_without_views for model in models),
         n_iter=sum(model.n_iter for model in models),
-        loss_curve=[loss(centres, total, alpha) / max(n_rows, 1)],
+        loss_curve=[loss(centres, total, alpha) / max(n_counted, 1)],
+        n_copies=n_counted if weighted else None,
         links=links,
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 from viewpass.core.model import Assigned, Model, label
@@ -150,17 +150,27 @@ class LocalSteps:
     """Chunks of a source, processed in this process."""
 
     def __init__(
-        self, stream: Stream, source: Source, sink: RowSink, chunk_size: int, *, keep: bool = False
+        self,
+        stream: Stream,
+        source: Source,
+        sink: RowSink,
+        chunk_size: int,
+        *,
+        keep: bool = False,
+        copies: Integers | None = None,
     ) -> None:
         self.stream = stream
         self.n_read = 0  # rows of the present pass
         self._source, self._sink, self._chunk_size = source, sink, chunk_size
         self._keep = keep  # rows of the warm-up outlive the run, the caller's arrays may not
+        self._copies = copies  # how often each row counts
         self._rows_per_call = chunk_size if sink.by_chunk else rows_per_call(source, stream, chunk_size)
 
     def learn(self, number: int, row: int) -> Iterator[int]:
         """Learn from the chunks of a pass; several small ones are one step."""
         for chunk in self._source.chunks(self._rows_per_call, row):
+            if self._copies is not None:
+                chunk = replace(chunk, copies=self._copies[chunk.start : chunk.start + chunk.n_rows])
             if self._keep and not self.stream.started:
                 chunk = chunk.copy()
             labels = None if number == 0 else self._sink.last(chunk.start, chunk.n_rows)

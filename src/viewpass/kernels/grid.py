@@ -34,6 +34,9 @@ PARTIAL_SUMS = 64
 NEIGHBOURS = 4
 UNIT = 2**15
 
+# Sample weights that are not whole numbers are rounded to multiples of 1 / WEIGHT_UNIT.
+WEIGHT_UNIT = 2**10
+
 # Kinds of rows in a view (native/rows.hpp).
 ABSENT, PRESENT, PARTLY_NAN, INFINITE, EXTREME, UNSORTED, OUTSIDE = range(7)
 

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse
 
 from viewpass.errors import DataError
-from viewpass.kernels.grid import Array, Mask, Matrix
+from viewpass.kernels.grid import Array, Integers, Mask, Matrix
 from viewpass.views.checks import as_view, check_mask, common_length
 
 T = TypeVar("T")
@@ -86,6 +86,7 @@ class Chunk:
     row_ids: Array | None = None
     columns: tuple[tuple[Any, ...] | None, ...] = ()
     files: tuple[tuple[int, str], ...] = ()  # files the rows are from: number of its first row, name
+    copies: Integers | None = None  # how many equal rows each one counts as (Plan.weight_unit); None: one
 
     @classmethod
     def of(
@@ -116,6 +117,11 @@ class Chunk:
         """Names and widths, as far as this chunk shows them."""
         return Schema(self.names, _each(self.views, lambda view: view.shape[1]), self.columns)
 
+    @property
+    def n_copies(self) -> int:
+        """Number of rows, each as often as it counts."""
+        return self.n_rows if self.copies is None else int(self.copies.sum())
+
     def wanted(self, v: int) -> Mask:
         """Which rows of view `v` the mask marks as observed; all of them without a mask."""
         if self.observed is None:
@@ -133,7 +139,9 @@ class Chunk:
     def take(self, rows: Array) -> Chunk:
         """Copy some of the rows into a chunk of their own, numbered from 0."""
         observed = None if self.observed is None else self.observed[rows]
-        return Chunk(_each(self.views, lambda view: view[rows]), self.names, len(rows), observed)
+        copies = None if self.copies is None else self.copies[rows]
+        views = _each(self.views, lambda view: view[rows])
+        return Chunk(views, self.names, len(rows), observed, copies=copies)
 
     def cut(self, first: int, last: int) -> Chunk:
         """Return rows `first` to `last - 1` of the chunk, which keep their numbers, without copying."""
@@ -144,6 +152,7 @@ class Chunk:
             observed=None if self.observed is None else self.observed[first:last],
             start=self.start + first,
             row_ids=None if self.row_ids is None else self.row_ids[first:last],
+            copies=None if self.copies is None else self.copies[first:last],
         )
 
     def without(self, hidden: Sequence[bool]) -> Chunk:
@@ -160,6 +169,7 @@ class Chunk:
             views=_each(self.views, lambda view: view.copy()),
             observed=None if self.observed is None else self.observed.copy(),
             row_ids=None if self.row_ids is None else self.row_ids.copy(),
+            copies=None if self.copies is None else self.copies.copy(),
         )
 
 
@@ -211,6 +221,7 @@ def join(chunks: Sequence[Chunk]) -> Chunk:
         np.ones((chunk.n_rows, len(names)), dtype=bool) if chunk.observed is None else chunk.observed
         for chunk in chunks
     ]
+    copies = [np.ones(each.n_rows, dtype=np.int64) if each.copies is None else each.copies for each in chunks]
     return Chunk(
         tuple(_stack([chunk.views[v] for chunk in chunks], chunks) for v in range(len(names))),
         names,
@@ -219,6 +230,7 @@ def join(chunks: Sequence[Chunk]) -> Chunk:
         chunks[0].start,
         None if any(part is None for part in ids) else np.concatenate([np.asarray(part) for part in ids]),
         files=tuple(dict.fromkeys(file for chunk in chunks for file in chunk.files)),
+        copies=None if all(chunk.copies is None for chunk in chunks) else np.concatenate(copies),
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse
 
-from viewpass.kernels.grid import Array, Floats, Integers, Mask, Matrix
+from viewpass.kernels.grid import Array, Floats, Mask, Matrix
 
 BLOCK = 256  # dense rows converted to float64 at a time; sums run over the rows in order
 NO_SPREAD = 2.0**-40  # a standard deviation below this share of the largest value is rounding
@@ -19,11 +19,11 @@ NEGLIGIBLE = 1e-280  # columns whose values are all smaller count as constant
 class Columns:
     """Computed over the present rows in float64, in the order of the rows, for any number of threads."""
 
-    n_rows: int
+    n_rows: float  # the sum of their weights, where they have any
     mean: Floats
     spread: Floats  # standard deviation; 0 where a column is constant
-    n_nonzero: Integers
-    n_ones: int
+    n_nonzero: Array
+    n_ones: float
     whole: bool  # all values are whole numbers and none is negative
     sparse: bool
 
@@ -38,54 +38,72 @@ class Columns:
         return self.whole and 2 * self.n_ones >= int(self.n_nonzero.sum())
 
 
-def columns_of(x: Matrix, present: Mask) -> Columns:
-    """Compute the statistics of a view over its present rows, all of which must be finite."""
+def columns_of(x: Matrix, present: Mask, weights: Floats | None = None) -> Columns:
+    """Compute the statistics of a view over its present rows, all of which must be finite.
+
+    `weights`: sample weights of the rows; None: all 1.
+    """
+    if weights is not None:
+        present = present & (weights > 0)
     if scipy.sparse.issparse(x):
-        return _of_sparse(x, present)
-    n_rows, width = int(present.sum()), x.shape[1]
-    largest, n_nonzero = np.zeros(width), np.zeros(width, dtype=np.int64)
-    n_ones, whole = 0, True
-    for block in _blocks(x, present):
+        return _of_sparse(x, present, weights)
+    n_rows, width = _total(present, weights), x.shape[1]
+    largest, n_nonzero = np.zeros(width), np.zeros(width)
+    n_ones, whole = 0.0, True
+    for block, weight in _blocks(x, present, weights):
         np.maximum(largest, np.abs(block).max(axis=0), out=largest)
-        n_nonzero += (block != 0).sum(axis=0)
-        n_ones += int((block == 1).sum())
+        n_nonzero += _sum(block != 0, weight)
+        n_ones += float(_sum(block == 1, weight).sum())
         whole = whole and _whole(block)
     factor = _towards_one(largest)
     mean, square = np.zeros(width), np.zeros(width)
-    for block in _blocks(x, present):
-        mean += (block * factor).sum(axis=0)
-    mean /= max(n_rows, 1)
-    for block in _blocks(x, present):
-        square += ((block * factor - mean) ** 2).sum(axis=0)
-    spread = _significant(np.sqrt(square / max(n_rows, 1)), largest, factor)
+    for block, weight in _blocks(x, present, weights):
+        mean += _sum(block * factor, weight)
+    mean /= n_rows or 1
+    for block, weight in _blocks(x, present, weights):
+        square += _sum((block * factor - mean) ** 2, weight)
+    spread = _significant(np.sqrt(square / (n_rows or 1)), largest, factor)
     return Columns(n_rows, mean / factor, spread, n_nonzero, n_ones, whole, sparse=False)
 
 
-def _blocks(x: Array, present: Mask) -> Iterator[Floats]:
+def _total(present: Mask, weights: Floats | None) -> float:
+    return float(present.sum() if weights is None else weights[present].sum())
+
+
+def _sum(values: Array, weights: Floats | None) -> Array:
+    """Sum over rows."""
+    total: Array = (values if weights is None else values * weights[:, None]).sum(axis=0)
+    return total
+
+
+def _blocks(x: Array, present: Mask, weights: Floats | None) -> Iterator[tuple[Floats, Floats | None]]:
     for start in range(0, len(x), BLOCK):
-        part = x[start : start + BLOCK][present[start : start + BLOCK]]
-        if len(part):
-            yield part.astype(np.float64)
+        rows = start + np.flatnonzero(present[start : start + BLOCK])
+        if len(rows):
+            yield x[rows].astype(np.float64), None if weights is None else weights[rows]
 
 
-def _of_sparse(x: Matrix, present: Mask) -> Columns:
+def _of_sparse(x: Matrix, present: Mask, weights: Floats | None) -> Columns:
     if not x.has_canonical_format:
         x = x.copy()
         x.sum_duplicates()
     kept = np.repeat(present, np.diff(x.indptr))
     n_entries = len(kept)
     data, indices = x.data[:n_entries][kept].astype(np.float64), x.indices[:n_entries][kept]
-    n_rows, width = int(present.sum()), x.shape[1]
-    n_stored = np.bincount(indices, minlength=width)
+    n_rows, width = _total(present, weights), x.shape[1]
+    times = np.ones(n_entries) if weights is None else np.repeat(weights, np.diff(x.indptr))
+    times = times[kept]
+    n_stored = np.bincount(indices, times, width)
     largest = np.zeros(width)
     np.maximum.at(largest, indices, np.abs(data))
     factor = _towards_one(largest)
     scaled = data * factor[indices]
-    mean = np.bincount(indices, scaled, width) / max(n_rows, 1)
-    square = np.bincount(indices, (scaled - mean[indices]) ** 2, width) + (n_rows - n_stored) * mean**2
-    spread = _significant(np.sqrt(square / max(n_rows, 1)), largest, factor)
-    n_nonzero = np.bincount(indices[data != 0], minlength=width)
-    n_ones = int((data == 1).sum())
+    mean = np.bincount(indices, scaled * times, width) / (n_rows or 1)
+    stored = np.bincount(indices, (scaled - mean[indices]) ** 2 * times, width)
+    square = stored + (n_rows - n_stored) * mean**2
+    spread = _significant(np.sqrt(square / (n_rows or 1)), largest, factor)
+    n_nonzero = np.bincount(indices[data != 0], times[data != 0], width)
+    n_ones = float(times[data == 1].sum())
     return Columns(n_rows, mean / factor, spread, n_nonzero, n_ones, _whole(data), sparse=True)
 
 

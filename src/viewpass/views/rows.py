@@ -77,7 +77,7 @@ class MeasuredRows:
         views = [_parts(x) for x in self._matrices]
         observed = self.chunk.observed
         given = None if observed is None else np.ascontiguousarray(observed)
-        rest = self.squares.tolist(), self.inverse, self._kinds, self.measured
+        rest = self.squares.tolist(), self.inverse, self._kinds, self.measured, self.chunk.copies
         return backend(self.reference).Rows(views, given, *rest)
 
     @cached_property
@@ -86,6 +86,18 @@ class MeasuredRows:
         assert self.measured
         seen: Integers = (self.inverse > 0).sum(axis=0)
         return seen
+
+    @property
+    def counted(self) -> Mask:
+        """Which rows have an effect: they have a view, and their sample weight is not 0."""
+        seen: Mask = self.n_seen > 0
+        return seen if self.chunk.copies is None else seen & (self.chunk.copies > 0)
+
+    @property
+    def n_counted(self) -> int:
+        """Number of rows that have a view, each as often as it counts."""
+        copies = self.chunk.copies
+        return int(self.counted.sum() if copies is None else copies[self.counted].sum())
 
     def _mended_chunk(self) -> Chunk:
         return replace(self.chunk, views=tuple(self._matrices))

@@ -55,17 +55,18 @@ class Scaling:
         return cls((None,) * n_views)
 
     @classmethod
-    def learn(cls, rows: MeasuredRows, names: Sequence[str]) -> Scaling:
+    def learn(cls, rows: MeasuredRows, names: Sequence[str], weight_unit: int = 1) -> Scaling:
         """Learn from measured rows that were not scaled; `names` says how each view is to be scaled.
 
         A view that none of the rows has, or that is constant over them, is not scaled.
         """
-        views: list[Scale | None] = []
+        copies, views = rows.chunk.copies, list[Scale | None]()
+        weights = None if copies is None else copies / weight_unit
         for v, (view, name) in enumerate(zip(rows.chunk.views, names, strict=True)):
-            present = rows.present(v)
+            present = rows.present(v) & rows.counted
             learnt = None
             if name != "unit" and view is not None and present.any():
-                learnt = learn_scale(columns_of(view, present), name)
+                learnt = learn_scale(columns_of(view, present, weights), name)
             views.append(learnt)
             if name != "unit":
                 chosen = "unit" if learnt is None else learnt.name

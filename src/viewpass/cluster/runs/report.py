@@ -7,6 +7,7 @@ import sys
 from importlib.metadata import version
 from typing import Any
 
+from viewpass.cluster.base import ViewClusterer
 from viewpass.core.model import Model
 from viewpass.kernels.grid import Integers
 from viewpass.version import __version__
@@ -16,14 +17,14 @@ LIBRARIES = ("numpy", "scipy", "scikit-learn", "safetensors", "pyarrow")
 
 def figures(model: Model, sizes: Integers) -> dict[str, Any]:
     """Rows, gaps, clusters, loss, memory and versions."""
-    observed = dict(zip(model.schema.names, model.total.squares, strict=True))
+    missing = dict(zip(model.schema.names, model.n_missing, strict=True))
     return {
         "rows": model.n_rows,
         "rows_without_any_view": model.n_without_views,
         "views": {
             name: {
                 "columns": width,
-                "missing": model.n_rows - observed[name],
+                "missing": missing[name],
                 "scale": scale,
                 "weight": weight,
             }
@@ -42,6 +43,11 @@ def figures(model: Model, sizes: Integers) -> dict[str, Any]:
             **{name: version(name) for name in LIBRARIES},
         },
     }
+
+
+def missing_rows(estimator: ViewClusterer) -> list[int]:
+    """Rows without each view that a fitted estimator has read."""
+    return estimator._fitted_model().n_missing
 
 
 def peak_memory() -> int | None:

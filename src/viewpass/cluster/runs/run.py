@@ -106,7 +106,7 @@ class Run:
 
     def __init__(self, estimator: OPIMC, data: Source, folder: RunFolder) -> None:
         self.folder = folder
-        self._estimator, self._source = estimator._prepare(data, None)
+        self._estimator, self._source, _ = estimator._prepare(data, None)
         check_passes(self._source, estimator.n_passes)
         self.settings = pack(self._estimator, {})["settings"]
         self._identity = json.loads(json.dumps(self._source.identity()))

@@ -23,7 +23,7 @@ MIN_SHARED_ROWS = 20  # of two views, or they are not compared
 
 def sample(rows: MeasuredRows, n_rows: int) -> Chunk:
     """A fixed random sample of the rows that have a view."""
-    seen = np.flatnonzero(rows.n_seen > 0)
+    seen = np.flatnonzero(rows.counted)
     if len(seen) > n_rows:
         seen = np.sort(np.random.default_rng(0).choice(seen, n_rows, replace=False))
     return rows.chunk.take(seen)
@@ -35,7 +35,8 @@ def single_view(chunk: Chunk, v: int) -> MeasuredRows | None:
     if view is None:
         return None
     observed = None if chunk.observed is None else chunk.observed[:, [v]]
-    return MeasuredRows(Chunk((view,), (chunk.names[v],), chunk.n_rows, observed)).measure()
+    alone = Chunk((view,), (chunk.names[v],), chunk.n_rows, observed, copies=chunk.copies)
+    return MeasuredRows(alone).measure()
 
 
 def mean_agreement(labels: Sequence[Sequence[Labels]]) -> float | None:

@@ -31,11 +31,11 @@ RULES = Rules(alpha=0.1, max_iter=6, tol=1e-3, fill="mean")
 
 
 def agreed_scaling(
-    rows: MeasuredRows, names: Sequence[str], n_clusters: int, workspace: Workspace
+    rows: MeasuredRows, names: Sequence[str], n_clusters: int, workspace: Workspace, weight_unit: int = 1
 ) -> Scaling:
     """The scaling of all views, given a name for each; "auto" is chosen by agreement between views."""
-    suited = Scaling.learn(rows, names)
-    plain = Scaling.learn(rows, ["unit" if name == "auto" else name for name in names])
+    suited = Scaling.learn(rows, names, weight_unit)
+    plain = Scaling.learn(rows, ["unit" if name == "auto" else name for name in names], weight_unit)
     if suited.names == plain.names:
         return plain
     chunk = sample(rows, ROWS)
@@ -55,7 +55,7 @@ def _clusterings(chunk: Chunk, v: int, n_clusters: int, step: ChunkStep) -> list
     rows = single_view(chunk, v)
     if rows is None:
         return []
-    n_clusters = min(n_clusters, MAX_CLUSTERS, int((rows.n_seen > 0).sum()) // ROWS_PER_CLUSTER)
+    n_clusters = min(n_clusters, MAX_CLUSTERS, int(rows.counted.sum()) // ROWS_PER_CLUSTER)
     if n_clusters < 2:
         return []
     rng = np.random.default_rng(0)

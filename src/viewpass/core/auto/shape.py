@@ -46,7 +46,7 @@ def views_prefer_graph(rows: MeasuredRows, n_clusters: int, workspace: Workspace
 
 
 def _n_anchors(view: MeasuredRows, n_clusters: int) -> int:
-    n_seen = int((view.n_seen > 0).sum())
+    n_seen = int(view.counted.sum())
     return min(ANCHORS_PER_CLUSTER * n_clusters, n_seen // ROWS_PER_ANCHOR, ANCHOR_VALUES // view.n_columns)
 
 
@@ -55,5 +55,5 @@ def _graph_labels(
 ) -> Labels:
     anchors = candidates.anchors(view, n_anchors, step, rng, whole=False)
     soft = soft_assignment(view, anchors.centres, step.workspace)
-    labels = cut(links_of(soft, n_anchors), n_clusters, RESTARTS).labels_of(soft)
+    labels = cut(links_of(soft, n_anchors, view.chunk.copies), n_clusters, RESTARTS).labels_of(soft)
     return np.where(view.n_seen > 0, labels, -1).astype(np.int32)

@@ -45,8 +45,8 @@ def soft_assignment(rows: MeasuredRows, anchors: Centres, workspace: Workspace) 
     return SoftAssignment(*soft)
 
 
-def links_of(rows: SoftAssignment, n_anchors: int) -> Integers:
-    """G of these rows, in units of 1 / UNIT^2."""
+def links_of(rows: SoftAssignment, n_anchors: int, copies: Integers | None = None) -> Integers:
+    """G of these rows, each as often as it counts, in units of 1 / UNIT^2."""
     links = np.zeros((n_anchors, n_anchors), dtype=np.int64)
-    backend().add_links(*rows, links)
+    backend().add_links(*rows, links, copies)
     return links

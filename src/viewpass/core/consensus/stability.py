@@ -26,7 +26,7 @@ ROWS = 2000  # compared, at most
 
 def stability(rows: MeasuredRows, anchors: Centres, n_clusters: int, workspace: Workspace) -> float:
     """Mean agreement of the clusterings by two halves of the anchors: 0 (by chance) to 1."""
-    seen = np.flatnonzero(rows.n_seen > 0)[:ROWS]
+    seen = np.flatnonzero(rows.counted)[:ROWS]
     chunk, inverse = rows.take(seen)
     some = MeasuredRows.known(chunk, inverse, reference=rows.reference)
     n_anchors = anchors.n_clusters
@@ -44,4 +44,5 @@ def stability(rows: MeasuredRows, anchors: Centres, n_clusters: int, workspace: 
 
 def _clusters(rows: MeasuredRows, anchors: Centres, n_clusters: int, workspace: Workspace) -> Labels:
     soft = soft_assignment(rows, anchors, workspace)
-    return cut(links_of(soft, anchors.n_clusters), n_clusters, RESTARTS).labels_of(soft)
+    links = links_of(soft, anchors.n_clusters, rows.chunk.copies)
+    return cut(links, n_clusters, RESTARTS).labels_of(soft)

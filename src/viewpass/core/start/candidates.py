@@ -51,8 +51,8 @@ WHOLE_UPDATES = 5
 
 
 def soft_memberships(rows: MeasuredRows, n_clusters: int, rng: np.random.Generator) -> Floats:
-    """The published V: uniform, each row scaled to sum 1 (so not 1-of-K); 0 for rows without a view."""
-    seen = rows.n_seen > 0
+    """The published V: uniform, each row scaled to sum 1 (so not 1-of-K); 0 for rows without effect."""
+    seen = rows.counted
     drawn: Floats = rng.random((int(seen.sum()), n_clusters))
     drawn /= drawn.sum(axis=1, keepdims=True)
     if seen.all():
@@ -68,8 +68,8 @@ def seeded_labels(
     """Incomplete k-means++: draw `n_sets` sets of seeds; give each row its nearest seed of each set.
 
     Distances are averaged over the views two rows share. A row is drawn in proportion to its distance from
-    the seeds so far times the number of its views (or their weight). Rows that share no view with any seed
-    count as averagely far from them.
+    the seeds so far times the number of its views (or their weight) and its sample weight. Rows
+    that share no view with any seed count as averagely far from them.
     """
     points = rng.random((n_clusters, n_sets))
     return list(backend(rows.reference).draw_seeds(rows.handle, points, n_threads))
@@ -111,7 +111,7 @@ def merged(rows: MeasuredRows, n_clusters: int, step: ChunkStep, rng: np.random.
         (outcome,) = _from_seeds(rows, n_small, 1, step.at_most(1), rng, rows_per_seed=rows_per_seed)
         found, products = outcome.labels, Products.of(outcome.total)
         del outcome
-    ridge = start_ridge(n_seen, n_clusters, step.rules.alpha)
+    ridge = start_ridge(rows.n_counted, n_clusters, step.rules.alpha)
     cluster_of = merges(products, ridge, to_mean=True).labels(n_clusters)
     labels = np.append(cluster_of, -1)[found].astype(np.int32)
     return step.from_labels(rows, labels, n_clusters)
@@ -165,19 +165,20 @@ def compete(
         else:
             runs = _next_heat(heat, field, heat_step, same_rows=heat is last)
         n_left = n_left + 1 if n_left > 1 and effort >= 2.0 else n_left
-        field = _best(runs, max(n_left, FINALISTS) if whole else n_left, step.rules.alpha)
+        ridge = start_ridge(heat.n_counted, n_clusters, step.rules.alpha)
+        field = _best(runs, max(n_left, FINALISTS) if whole else n_left, ridge)
         last = heat
     same_rows = last is rows
     del heat, last  # a copy of some of the rows
-    (winner,) = _best(_next_heat(rows, field, final_step, same_rows=same_rows), 1, step.rules.alpha)
+    ridge = start_ridge(rows.n_counted, n_clusters, step.rules.alpha)
+    (winner,) = _best(_next_heat(rows, field, final_step, same_rows=same_rows), 1, ridge)
     return winner
 
 
-def _best(runs: Iterable[Outcome], n_left: int, alpha: float) -> list[Outcome]:
+def _best(runs: Iterable[Outcome], n_left: int, ridge: float) -> list[Outcome]:
     """The best candidates by the ridged objective; no more than `n_left` + 1 are in memory at a time."""
     field: list[tuple[float, Outcome]] = []
     for one in runs:
-        ridge = start_ridge(int((one.labels >= 0).sum()), one.total.n_clusters, alpha)
         field.append((ridged_objective(one.total, ridge), one))
         field.sort(key=lambda held: held[0])
         del field[n_left:]
@@ -217,13 +218,13 @@ def _continued(rows: MeasuredRows, before: Outcome, step: ChunkStep) -> Outcome:
 
 
 def _seen(rows: MeasuredRows) -> Integers:
-    """Rows that have a view: the others must not change what is drawn."""
-    seen: Integers = np.flatnonzero(rows.n_seen > 0)
+    """Rows that have a view and a sample weight: the others must not change what is drawn."""
+    seen: Integers = np.flatnonzero(rows.counted)
     return seen
 
 
 def _part(rows: MeasuredRows, which: Integers) -> MeasuredRows:
-    """Some of the rows that have a view; `rows` itself if it is all of them."""
+    """Some of the rows that have an effect; `rows` itself if it is all of them."""
     if len(which) == len(_seen(rows)):
         return rows
     taken = rows.chunk.take(np.sort(which))

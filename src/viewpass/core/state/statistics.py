@@ -161,7 +161,7 @@ class Statistics:
 
         `zeros_too`: rows without the view count as zeros.
         """
-        number = int((rows.n_seen > 0).sum()) if zeros_too else int(self.counts[view].sum())
+        number = rows.n_counted if zeros_too else int(self.counts[view].sum())
         if not self.counts[view].any():
             return None
         mean: Floats = self.steps[view].sum(axis=0) * STEP / number
@@ -171,8 +171,9 @@ class Statistics:
         """Refuse counts for which the int64 sums might overflow."""
         if self.flat_counts.max(initial=0) > MOST_ROWS:
             raise DataError(
-                f"a cluster has more than {MOST_ROWS:,} rows: its exact sums could overflow. "
-                "Use more clusters, or fit parts of the data separately."
+                f"a cluster has more than {MOST_ROWS:,} rows (or steps of 1/1024, by sample weight): its "
+                "exact sums could overflow. Use more clusters, smaller weights, or fit parts of the data "
+                "separately."
             )
 
     def __add__(self, other: Statistics) -> Statistics:

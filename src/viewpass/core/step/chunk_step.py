@@ -150,7 +150,7 @@ class ChunkStep:
 
     def updated(self, rows: MeasuredRows, state: State, means: list[Floats | None]) -> Centres:
         """Eq. 13 for all clusters in the views these rows have; `means` fill clusters that never had rows."""
-        seen = np.asarray(rows.inverse.any(axis=1))
+        seen = np.asarray(rows.inverse[:, rows.counted].any(axis=1))
         everyone = np.ones(state.total.n_clusters, dtype=bool)
         given = state.total, seen, state.centres, everyone, float(self.rules.alpha)
         return update(*given, fill=self.rules.fill is not None, means=means, reference=rows.reference)

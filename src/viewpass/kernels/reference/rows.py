@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from viewpass.kernels.grid import OUTSIDE, PRESENT, UNSORTED, Array, Floats, Integers, Labels, Mask
+from viewpass.kernels.grid import OUTSIDE, PRESENT, STEP, UNSORTED, Array, Floats, Integers, Labels, Mask
 from viewpass.kernels.reference import exact
 
 
@@ -23,12 +23,15 @@ class Rows:
         inverse: Floats,
         kinds: Array,
         measured: bool,
+        copies: Integers | None = None,
     ) -> None:
         self.views = list(views)
         self.observed = observed
         self.weights = np.asarray(weights)  # |x|^2 of rows that are present
         self.inverse, self.kinds = inverse, kinds
         self.measured = measured
+        # How many equal rows each one counts as.
+        self.copies = np.ones(self.n_rows, dtype=np.int64) if copies is None else copies
 
     @property
     def n_rows(self) -> int:
@@ -44,6 +47,17 @@ class Rows:
     def has_any(self) -> Mask:
         """Whether a row has any view."""
         return np.asarray((self.inverse > 0).any(axis=0))
+
+    @property
+    def seen(self) -> Mask:
+        """Whether any row that counts has a view, for each view."""
+        return np.asarray(((self.inverse > 0) & (self.copies > 0)).any(axis=1))
+
+    def mean(self, v: int, *, zeros_too: bool) -> Floats:
+        """The mean of a view's rows, each as often as it counts; `zeros_too`: absent ones are zeros."""
+        number = int(self.copies[self.has_any if zeros_too else self.inverse[v] > 0].sum())
+        mean: Floats = (self.copies[:, None] * self.steps(v)).sum(axis=0) * STEP / number
+        return mean
 
     def measure(self, n_threads: int) -> int:
         """Norms and kinds of all rows. Gives the worst kind."""
@@ -67,7 +81,7 @@ class Rows:
         ]
         observed = None if self.observed is None else self.observed[begin:end]
         known = self.inverse[:, begin:end], self.kinds[:, begin:end]
-        return Rows(cut, observed, self.weights, *known, self.measured)
+        return Rows(cut, observed, self.weights, *known, self.measured, self.copies[begin:end])
 
     def width(self, v: int) -> int:
         """Columns of a view; 0 if it was not given."""
@@ -121,11 +135,15 @@ def accumulate(
     counts: Integers,
     n_threads: int,
 ) -> None:
-    """Add rows (sign = -1: subtract them) to the sums and counts of their clusters.  INOUT sums, counts."""
+    """Add rows to the sums and counts of their clusters, each as often as it counts; sign = -1: subtract.
+
+    INOUT sums, counts.
+    """
     chosen = np.arange(rows.n_rows) if which is None else which
     for v in range(rows.n_views):
         if rows.views[v] is None:
             continue
         taken = chosen[(rows.inverse[v, chosen] > 0) & (labels[chosen] >= 0)]
-        np.add.at(sums[v], labels[taken], sign * rows.steps(v)[taken])
-        np.add.at(counts[v], labels[taken], sign)
+        times = sign * rows.copies[taken]
+        np.add.at(sums[v], labels[taken], times[:, None] * rows.steps(v)[taken])
+        np.add.at(counts[v], labels[taken], times)

@@ -35,8 +35,9 @@ def soft_assign(rows: Any, anchors: Any, n_threads: int) -> tuple[Array, Integer
     return near, weights
 
 
-def add_links(near: Array, weights: Integers, links: Integers) -> None:
-    """Add z z' of every row.  INOUT links."""
+def add_links(near: Array, weights: Integers, links: Integers, copies: Integers | None = None) -> None:
+    """Add z z' of every row, as often as it counts (None: once).  INOUT links."""
+    times = np.ones(len(near), dtype=np.int64) if copies is None else copies
     for a in range(near.shape[1]):
         for b in range(near.shape[1]):
-            np.add.at(links, (near[:, a], near[:, b]), weights[:, a] * weights[:, b])
+            np.add.at(links, (near[:, a], near[:, b]), times * weights[:, a] * weights[:, b])

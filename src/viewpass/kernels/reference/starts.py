@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from viewpass.kernels.grid import STEP, Floats, Labels
+from viewpass.kernels.grid import STEP, Floats, Integers, Labels
 from viewpass.kernels.reference import exact
 from viewpass.kernels.reference.centres import Centres
 from viewpass.kernels.reference.rows import Rows
@@ -15,12 +15,15 @@ NOTHING = 2.0**-46  # of the largest pivot: rounding alone
 def soft_centres(
     rows: Rows, memberships: Floats, alpha: float, fill: bool, zero_filled: bool, n_threads: int
 ) -> Centres:
-    """Solve (V'V + alpha I) U = V'X over the rows that have a view; sums run over rows in order."""
+    """Solve (V'CV + alpha I) U = V'CX over the rows that have a view; sums run over rows in order.
+
+    C is how often each row counts.
+    """
     n_clusters = memberships.shape[1]
     values: list[Floats | None] = []
     known = np.zeros((rows.n_views, n_clusters), dtype=bool)
     for v in range(rows.n_views):
-        present = np.flatnonzero(rows.inverse[v] > 0)
+        present = np.flatnonzero((rows.inverse[v] > 0) & (rows.copies > 0))
         if rows.views[v] is None or not len(present):
             values.append(None)
             continue
@@ -29,13 +32,13 @@ def soft_centres(
         if alpha == 0.0 and len(present) < n_clusters:  # the shortest of many solutions
             u = _sums(V, _solved(_sums(V.T, V.T), X))
         else:
-            u = _solved(_sums(V, V) + alpha * np.eye(n_clusters), _sums(V, X))
+            weights = V * rows.copies[present, None]
+            u = _solved(_sums(weights, V) + alpha * np.eye(n_clusters), _sums(weights, X))
         counts = np.zeros(n_clusters)
         for row in V:
             counts += row
-        number = int(rows.has_any.sum()) if zero_filled else len(present)
         if (counts == 0).any():
-            u[counts == 0] = rows.steps(v).sum(axis=0) * STEP / number if fill else 0.0
+            u[counts == 0] = rows.mean(v, zeros_too=zero_filled) if fill else 0.0
         values.append(u)
         known[v] = (counts > 0) | fill
     return Centres(values, known)
@@ -80,13 +83,13 @@ def draw_seeds(rows: Rows, points: Floats, n_threads: int) -> Labels:
     present, squares = rows.inverse > 0, rows.weights
     weights = np.zeros(rows.n_rows)
     for v in range(rows.n_views):
-        weights += np.where(present[v], squares[v], 0.0)
+        weights += np.where(present[v], squares[v] * rows.copies, 0.0)
     views = [None if rows.views[v] is None else rows.values(v) for v in range(rows.n_views)]
     nearest = np.full((n_sets, rows.n_rows), np.inf)
     labels = np.zeros((n_sets, rows.n_rows), dtype=np.int32)
     for k in range(n_seeds):
         for c in range(n_sets):
-            seed = _drawn(nearest[c], weights, float(points[k, c]))
+            seed = _drawn(nearest[c], weights, rows.copies, float(points[k, c]))
             total, shared = np.zeros(rows.n_rows), np.zeros(rows.n_rows)
             for v, x in enumerate(views):
                 if x is None or not present[v, seed]:
@@ -101,10 +104,11 @@ def draw_seeds(rows: Rows, points: Floats, n_threads: int) -> Labels:
     return labels
 
 
-def _drawn(nearest: Floats, weights: Floats, point: float) -> int:
-    known = nearest[np.isfinite(nearest)]
-    unknown = np.cumsum(known)[-1] / len(known) if len(known) else 1.0
-    reach = np.cumsum(np.where(np.isfinite(nearest), nearest, unknown) * weights)
+def _drawn(nearest: Floats, weights: Floats, copies: Integers, point: float) -> int:
+    known = np.isfinite(nearest)
+    n_known = int(copies[known].sum())
+    unknown = np.cumsum(nearest[known] * copies[known])[-1] / n_known if n_known else 1.0
+    reach = np.cumsum(np.where(known, nearest, unknown) * weights)
     if not reach[-1] > 0:  # every row coincides with a seed: any row that has a view will do
         reach = np.cumsum(weights)
     return int(min(np.searchsorted(reach, point * reach[-1], side="right"), len(reach) - 1))

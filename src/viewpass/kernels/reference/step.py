@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viewpass.kernels.grid import PRESENT, STEP, Floats, Integers, Labels
+from viewpass.kernels.grid import PRESENT, Floats, Integers, Labels
 from viewpass.kernels.reference.centres import Centres, loss, renewed
 from viewpass.kernels.reference.distances import assigned
 from viewpass.kernels.reference.rows import Rows, accumulate
@@ -96,31 +96,32 @@ class _Chunk:
         if begin != FROM_COUNTED:
             accumulate(rows, None, self.labels, 1, self.sums, self.counts, 1)
         if self.links is not None and begin == FROM_CENTRES:
-            add_links(*soft_assign(rows, centres, 1), self.links)
+            add_links(*soft_assign(rows, centres, 1), self.links, rows.copies)
         n_done, last = 0, None
         if begin == FROM_SOFT_CENTRES:
             n_done, last = 1, loss(centres, self.sums, self.counts, rules.alpha, None)
         made = self._iterate(centres, first, n_done, last)
         if self.links is not None and begin == FROM_COUNTED:
-            add_links(*soft_assign(rows, made[0], 1), self.links)
+            add_links(*soft_assign(rows, made[0], 1), self.links, rows.copies)
         return made
 
     def _iterate(
         self, centres: Centres, first: bool, n_iter: int, last: float | None
     ) -> tuple[Centres, float, int]:
         rows, rules = self.rows, self.rules
-        seen = np.asarray((rows.inverse > 0).any(axis=1))
+        seen = rows.seen
         value = loss(centres, self.sums, self.counts, rules.alpha, None) if last is None else last
         changed = np.ones(centres.n_clusters, dtype=bool)
         fill = None if not rules.fill else "mean" if first else "last"
-        means = [self._mean(v, first) if fill and seen[v] else None for v in range(rows.n_views)]
+        zeros_too = first and rules.zero_filled
+        means = [rows.mean(v, zeros_too=zeros_too) if fill and seen[v] else None for v in range(rows.n_views)]
         while seen.any() and n_iter < rules.max_iter:
             n_iter += 1
             given = seen, changed, rules.alpha, fill, means
             centres = renewed(centres, self.sums, self.counts, *given)
             before, (self.labels, self.margins) = self.labels, assigned(rows, centres)
             self.labels[self.left_out] = -1
-            moved = np.flatnonzero(before != self.labels)
+            moved = np.flatnonzero((before != self.labels) & (rows.copies > 0))
             accumulate(rows, moved, before, -1, self.sums, self.counts, 1)
             accumulate(rows, moved, self.labels, 1, self.sums, self.counts, 1)
             changed = np.zeros_like(changed)
@@ -130,12 +131,6 @@ class _Chunk:
                 break
             last = value
         return centres, value, n_iter
-
-    def _mean(self, v: int, first: bool) -> Floats:
-        zeros_too = first and self.rules.zero_filled
-        number = int((self.rows.has_any if zeros_too else self.rows.inverse[v] > 0).sum())
-        mean: Floats = self.rows.steps(v).sum(axis=0) * STEP / number
-        return mean
 
 
 class Shard:

@@ -16,7 +16,7 @@ from viewpass.core.state.centres import Centres
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.state.view_weights import Weights
 from viewpass.errors import FileError
-from viewpass.kernels.grid import GRID, MOST_ROWS, NEIGHBOURS, UNIT, Array, Floats, Integers
+from viewpass.kernels.grid import GRID, MOST_ROWS, NEIGHBOURS, UNIT, WEIGHT_UNIT, Array, Floats, Integers
 from viewpass.store.container.fields import Fields
 from viewpass.store.container.values import from_plain, to_plain
 from viewpass.views.chunk import Schema
@@ -78,6 +78,8 @@ def pack_model(model: Model, arrays: dict[str, Array]) -> dict[str, Any]:
         "n_rows": model.n_rows,
         "n_unseen": model.n_without_views,
         "n_iter": model.n_iter,
+        **({} if model.n_copies is None else {"n_copies": model.n_copies}),
+        **({} if model.weight_unit == 1 else {"weight_unit": model.weight_unit}),
     }
 
 
@@ -87,6 +89,7 @@ def unpack_model(stored: Fields) -> Model:
     n_clusters = stored.number("n_clusters", least=1)
     n_rows, n_without_views = stored.number("n_rows"), stored.number("n_unseen")
     stored.need(n_without_views <= n_rows, "n_unseen")
+    n_copies, unit = stored_copies(stored), weight_unit(stored)
     centred = stored.list("centred", bool)
     stored.need(len(centred) == len(schema.names), "centred")
     sums = []
@@ -96,7 +99,7 @@ def unpack_model(stored: Fields) -> Model:
         any_width = None if centred[v] else 0  # `init` may give centres of a view that no row has had
         steps = stored.array(f"sums.{v}", np.int64, (n_clusters, width or any_width))
         counts = stored.array(f"counts.{v}", np.int64, (n_clusters,))
-        _check_sums(steps, counts, n_rows - n_without_views, name)
+        _check_sums(steps, counts, n_rows - n_without_views if n_copies is None else n_copies, name)
         sums.append((steps, counts))
         known.append(stored.array(f"known.{v}", np.bool_, (n_clusters,)))
         if not centred[v]:
@@ -118,7 +121,9 @@ def unpack_model(stored: Fields) -> Model:
     stored.need(consensus in CONSENSUS, "consensus")
     asked = None if stored.get("asked") is None else stored.number("asked", least=1, most=n_clusters)
     stored.need(asked == n_clusters if consensus == "plain" else True, "asked")
-    links = _links(stored, n_clusters, n_rows) if consensus == "graph" else None
+    links = (
+        _links(stored, n_clusters, n_rows if n_copies is None else n_copies) if consensus == "graph" else None
+    )
     return Model(
         *(schema, total, centres, scaling, alpha, *counted, curve.tolist()),
         consensus=consensus,
@@ -126,7 +131,21 @@ def unpack_model(stored: Fields) -> Model:
         links=links,
         weights=view_weights(stored, len(schema.names)),
         counted=_curve(stored) if consensus == "plain" else None,
+        n_copies=n_copies,
+        weight_unit=unit,
     )
+
+
+def stored_copies(stored: Fields) -> int | None:
+    """Rows as often as they count; files without sample weights do not have it."""
+    return stored.number("n_copies") if "n_copies" in stored.values else None
+
+
+def weight_unit(stored: Fields) -> int:
+    """The unit of sample weights; 1 in files that do not have it."""
+    unit = stored.number("weight_unit") if "weight_unit" in stored.values else 1
+    stored.need(unit in (1, WEIGHT_UNIT), "weight_unit")
+    return unit
 
 
 def _curve(stored: Fields) -> Curve | None:

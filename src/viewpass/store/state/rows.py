@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
 from viewpass.errors import DataError, FileError
-from viewpass.kernels.grid import Array
+from viewpass.kernels.grid import MOST_ROWS, Array
 from viewpass.store.container.fields import Fields
 from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.rows import MeasuredRows
@@ -29,12 +30,15 @@ def pack_chunk(chunk: Chunk, name: str, arrays: dict[str, Array]) -> dict[str, A
             arrays[f"{name}.{v}"] = view
     if chunk.observed is not None:
         arrays[f"{name}.observed"] = chunk.observed
+    if chunk.copies is not None:
+        arrays[f"{name}.copies"] = chunk.copies
     return {
         "kinds": kinds,
         "widths": list(chunk.schema.widths),
         "n_rows": chunk.n_rows,
         "start": chunk.start,
         "masked": chunk.observed is not None,
+        **({} if chunk.copies is None else {"weighted": True}),
     }
 
 
@@ -54,6 +58,10 @@ def unpack_chunk(stored: Fields, name: str, schema: Schema | None) -> Chunk:
         MeasuredRows(chunk).measure()
     except (DataError, ValueError, TypeError, IndexError, OverflowError) as problem:
         raise FileError(f"the rows it holds cannot be read ({problem}).") from problem
+    if "weighted" in stored.values and stored.truth("weighted"):
+        copies = stored.array(f"{name}.copies", np.int64, (n_rows,))
+        stored.need(bool((copies >= 0).all() and (copies <= MOST_ROWS).all()), "weighted")
+        chunk = replace(chunk, copies=copies)
     return chunk
 
 

@@ -18,9 +18,11 @@ from viewpass.store.state.model import (
     CONSENSUS,
     pack_model,
     pack_schema,
+    stored_copies,
     unpack_model,
     unpack_schema,
     view_weights,
+    weight_unit,
 )
 from viewpass.store.state.reservoir import pack_reservoir, unpack_reservoir
 from viewpass.store.state.rows import pack_chunk, unpack_chunk
@@ -51,6 +53,7 @@ def pack_stream(stream: Stream, arrays: dict[str, Array]) -> dict[str, Any]:
             "view_weights": list(plan.weights) if isinstance(plan.weights, tuple) else plan.weights,
             "reservoir": plan.reservoir,
             "n_init": plan.n_init,
+            **({} if plan.weight_unit == 1 else {"weight_unit": plan.weight_unit}),
         },
         "random": generator_state(stream.rng),
         "schema": None if at.schema is None else pack_schema(at.schema, arrays),
@@ -59,6 +62,7 @@ def pack_stream(stream: Stream, arrays: dict[str, Array]) -> dict[str, Any]:
         "n_rows": at.n_rows,
         "n_unseen": at.n_without_views,
         "reservoir": pack_reservoir(at.reservoir, arrays),
+        **({} if at.n_copies is None else {"n_copies": at.n_copies}),
     }
 
 
@@ -71,7 +75,11 @@ def unpack_stream(stored: Fields, workspace: Workspace) -> Stream:
     stream = Stream(plan, rng, workspace)
     schema = None if stored.get("schema") is None else unpack_schema(stored.part("schema"))
     model = None if stored.get("model") is None else unpack_model(stored.part("model"))
-    n_rows, n_without_views = stored.number("n_rows"), stored.number("n_unseen")
+    n_rows, n_without_views, n_copies = (
+        stored.number("n_rows"),
+        stored.number("n_unseen"),
+        stored_copies(stored),
+    )
     stored.need(schema is None or len(plan.scale) in (0, len(schema.names)), "scale")
     gathered = [
         unpack_chunk(Fields(entry, stored.arrays), f"gathered.{c}", schema)
@@ -80,14 +88,19 @@ def unpack_stream(stored: Fields, workspace: Workspace) -> Stream:
     if model is not None:
         fits = (model.n_rows, model.n_without_views, model.schema) == (n_rows, n_without_views, schema)
         stored.need(fits and not gathered, "model")
+        same = (model.n_copies, model.weight_unit) == (n_copies, plan.weight_unit)
+        stored.need(same, "weight_unit")
         stored.need(plan.consensus in ("auto", model.consensus), "consensus")
         stored.need(plan.n_clusters in (None, model.n_clusters), "n_clusters")
         model.alpha = plan.rules.alpha  # files of version 1 have it in the plan only
     else:
         stored.need(n_rows == n_without_views, "n_rows")  # warm-up rows are counted when they are labelled
+    sound = plan.weight_unit == 1 or all(chunk.copies is not None for chunk in gathered)
+    stored.need(sound, "weight_unit")
     n_gathered = sum(_n_seen(chunk, plan) for chunk in gathered)
     reservoir = unpack_reservoir(stored, schema, plan.reservoir, model)
-    stream.state = StreamState(schema, model, gathered, n_gathered, n_rows, n_without_views, reservoir)
+    counts = n_gathered, n_rows, n_without_views
+    stream.state = StreamState(schema, model, gathered, *counts, reservoir, n_copies)
     return stream
 
 
@@ -117,6 +130,7 @@ def _plan(stored: Fields) -> Plan:
         weights=weights,
         reservoir=stored.number("reservoir") if "reservoir" in stored.values else 0,
         n_init=stored.number("n_init", least=1) if "n_init" in stored.values else 1,
+        weight_unit=weight_unit(stored),
     )
 
 
@@ -142,4 +156,4 @@ def _sound_init(init: Any, n_clusters: int | None) -> bool:
 def _n_seen(chunk: Chunk, plan: Plan) -> int:
     weights = None if isinstance(plan.weights, str) else plan.weights
     rows = MeasuredRows(chunk, weights=weights).measure()
-    return int((rows.n_seen > 0).sum())
+    return int(rows.counted.sum())
