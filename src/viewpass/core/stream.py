@@ -26,7 +26,7 @@ from viewpass.views.chunk import Chunk, Schema, join
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling
 
-MOST_COPIED = 4096  # rows that are scaled at once
+MOST_COPIED = 4096  # rows scaled at once
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Stream:
 
     @property
     def state(self) -> StreamState:
-        """Where the stream stands; setting it lets a new stream go on from there."""
+        """All that the stream remembers; set it to continue in another stream."""
         counts = self._n_gathered, self._n_rows, self._n_without_views
         rest = self._reservoir, self._n_copies
         return StreamState(self._schema, self._model, tuple(self._gathered), *counts, *rest)
@@ -81,7 +81,7 @@ class Stream:
 
     @property
     def started(self) -> bool:
-        """Whether centres have been made and committed."""
+        """Whether there are centres."""
         return self._model is not None
 
     @property
@@ -103,7 +103,7 @@ class Stream:
 
     @property
     def model(self) -> Model:
-        """What is known now: while the warm-up gathers, from a start made of the rows so far."""
+        """What was learnt; during the warm-up, from a provisional start of the rows so far."""
         if self._model is not None:
             return self._model
         guess = self._guess or self._provisional()
@@ -113,11 +113,11 @@ class Stream:
 
     @property
     def gathered(self) -> Sequence[Chunk]:
-        """Chunks that wait for the warm-up to be complete."""
+        """Chunks collected for the warm-up."""
         return self._gathered
 
     def twin(self) -> Stream:
-        """A stream that goes on from here by itself: this one stays as it is."""
+        """A copy that continues independently of this stream."""
         other = copy(self)
         other.rng = deepcopy(self.rng)
         if self._model is not None:
@@ -125,11 +125,11 @@ class Stream:
         return other
 
     def recut(self, n_clusters: int | None) -> Stream:
-        """A stream that goes on from here with its centres as anchors of so many clusters."""
+        """A copy whose centres are anchors of this many clusters."""
         other = self.twin()
         model = self.model
         consensus = "merge" if model.consensus == "plain" else model.consensus
-        if other._model is None:  # still gathering: the start will know
+        if other._model is None:  # still in the warm-up: the start applies it
             other.plan = replace(self.plan, n_clusters=n_clusters)
             other._guess = None
             return other
@@ -138,14 +138,14 @@ class Stream:
         return other
 
     def learn(self, chunk: Chunk) -> Assigned | None:
-        """Read the next rows; nothing changes if they are refused."""
+        """Process the next rows; nothing changes if they are refused."""
         chunk = self._with_copies(chunk)
         if self._model is not None:
             return self._learn_scaled(self._scaled(chunk))
         schema = chunk.schema if self._schema is None else self._schema.merged(chunk.schema)
         rows = self._rows(chunk).measure(self.workspace.n_threads)
-        if not self._gathered and not rows.n_seen.any():  # nothing to start from, nothing to keep
-            return self._pass_over(rows, schema)
+        if not self._gathered and not rows.n_seen.any():  # nothing to start from
+            return self._without_views(rows, schema)
         gathered = [*self._gathered, chunk]
         n_gathered = self._n_gathered + int(rows.counted.sum())
         if n_gathered < max(self.plan.warmup, 1):
@@ -157,16 +157,16 @@ class Stream:
         return self._begin(rows, schema)
 
     def finish(self) -> Assigned | None:
-        """The first pass is over: decide the rows still gathered for the start."""
+        """End the first pass: start from the rows collected, if the warm-up is not complete."""
         if self._model is not None or not self._n_gathered:
             return None
         assert self._schema is not None
         return self._begin(self._rows(join(self._gathered)), self._schema, whole=True)
 
     def relearn(self, chunk: Chunk, labels: Labels) -> Assigned:
-        """Read rows again that were given these labels when they were read last (pass 2 and later)."""
+        """Process rows again that had these labels in the pass before (second pass and later)."""
         if self._model is None:
-            raise DataError("a second pass needs a first one: no row has been decided yet.")
+            raise DataError("a second pass needs a first one: no row has been assigned yet.")
         return self._relearn_scaled(self._scaled(self._with_copies(chunk)), labels)
 
     def _learn_scaled(self, chunk: Chunk) -> Assigned:
@@ -179,7 +179,7 @@ class Stream:
         return self._read(rows, Task(FROM_COUNTED, counted, links=self._linked(chunk, again=True)))
 
     def _read(self, rows: MeasuredRows, task: Task) -> Assigned:
-        """Read rows with the centres so far; nothing changes if they are refused."""
+        """Process scaled rows; nothing changes if they are refused."""
         assert self._model is not None
         schema = self._model.schema.merged(rows.chunk.schema)
         state = State(self._model.total.widened(schema.widths), self._model.centres)
@@ -190,9 +190,10 @@ class Stream:
     def learn_several(
         self, chunk: Chunk, size: int, labels: Labels | None = None
     ) -> Iterator[Assigned | None]:
-        """Read chunks of `size` rows that come together; the same as one after another.
+        """Process chunks of `size` rows in as few calls as possible; the same as one after another.
 
-        With `labels` they are read again. If one is refused, those before it count.
+        `labels`: those of the pass before, in the second pass and later. If a chunk is refused, those
+        before it have been learnt.
         """
         n_done, scaled, chunk = 0, False, self._with_copies(chunk)
         while n_done < chunk.n_rows:
@@ -212,15 +213,15 @@ class Stream:
             else:
                 n_done += len(decided.labels)
                 yield decided
-                decided = None  # not to be held while the next are worked on
+                decided = None  # not to be kept while the next are processed
 
     def _scalable(self, chunk: Chunk) -> bool:
-        """Whether all the rows may be scaled at once: where that copies them, not if they are many."""
+        """Whether all rows may be scaled at once: not if that copies many."""
         assert self._model is not None
         return self._model.scaling.plain or chunk.n_rows <= MOST_COPIED
 
     def _learn_several(self, chunk: Chunk, size: int, labels: Labels | None) -> Assigned | None:
-        """As many chunks, scaled, as have no row to be mended or refused; None if there are none."""
+        """Process the chunks before the first row to be repaired or refused; None if there are none."""
         if self._model is None or self._model.links is not None or self.plan.reservoir:
             return None
         rows = self._rows(chunk)
@@ -241,7 +242,7 @@ class Stream:
         return replace(chunk, copies=np.full(chunk.n_rows, self.plan.weight_unit, dtype=np.int64))
 
     def _rows(self, chunk: Chunk) -> MeasuredRows:
-        """Rows under the weights of their views, as far as these are known."""
+        """Rows scaled by the weights of their views, as far as these are known."""
         weights = self.plan.weights if self._model is None else self._model.weights
         return self._weighed(chunk, None if isinstance(weights, str) else weights)
 
@@ -249,12 +250,12 @@ class Stream:
         return MeasuredRows(chunk, reference=self.plan.reference, weights=weights)
 
     def _scaled(self, chunk: Chunk) -> Chunk:
-        """Rows as the centres see them."""
+        """Rows in the scale of the centres."""
         assert self._model is not None
         return scaled(chunk, self._model, self.workspace)
 
     def _begin(self, rows: MeasuredRows, schema: Schema, *, whole: bool = False) -> Assigned:
-        """Learn the scale and the weights of the first rows' views, then make centres of them."""
+        """Choose the scale and the view weights from the first rows, then initialise the centres."""
         n_threads = self.workspace.n_threads
         wanted = self.plan.scale or ("unit",) * rows.n_views
         n_clusters = self.plan.n_clusters or ASSUMED_CLUSTERS
@@ -285,7 +286,7 @@ class Stream:
         return self._commit(blank, outcome, rows, schema)
 
     def commit(self, before: Model, result: ChunkResult) -> None:
-        """Take over what chunks have left behind: the one place where the model changes."""
+        """Take over the result of chunks: the one place where the model changes."""
         result.total.check_room()
         self._count(result.n_rows, result.n_copies, result.n_without_views)
         self._model = replace(
@@ -345,7 +346,7 @@ class Stream:
         return Assigned(rows.chunk.start, outcome.labels, outcome.margins, rows, outcome.centres)
 
     def _linked(self, chunk: Chunk, *, again: bool = False) -> Integers | None:
-        """A copy of the links, for these rows to be added; every pass counts its own."""
+        """A copy of the links to add these rows to; every pass counts its own."""
         assert self._model is not None
         links = self._model.links
         if links is None:
@@ -357,16 +358,16 @@ class Stream:
             )
         return np.zeros_like(links) if again and chunk.start == 0 else links.copy()
 
-    def _pass_over(self, rows: MeasuredRows, schema: Schema) -> Assigned:
+    def _without_views(self, rows: MeasuredRows, schema: Schema) -> Assigned:
         chunk = rows.chunk
         self._schema = schema
         self._count(chunk.n_rows, None if chunk.copies is None else chunk.n_copies, chunk.n_rows)
         n_clusters = self.plan.n_clusters or 1
-        nobody, no_margins = np.full(chunk.n_rows, -1, dtype=np.int32), np.full(chunk.n_rows, np.inf)
-        return Assigned(chunk.start, nobody, no_margins, rows, Centres.none(n_clusters, rows.n_views))
+        no_labels, no_margins = np.full(chunk.n_rows, -1, dtype=np.int32), np.full(chunk.n_rows, np.inf)
+        return Assigned(chunk.start, no_labels, no_margins, rows, Centres.none(n_clusters, rows.n_views))
 
     def _provisional(self) -> Stream:
-        """A copy of this stream that starts with the rows gathered so far; not committed."""
+        """A copy of this stream that starts from the rows collected so far."""
         guess = copy(self)
         guess.rng = deepcopy(self.rng)
         guess.workspace = Workspace(self.workspace.n_threads)  # several may ask at once
