@@ -126,8 +126,7 @@ class OnlineFactorClusterer(FactorClusterer):
         stream.learn(chunk)
         stream.n_last = chunk.n_rows
         fresh._learnt = stream
-        if not fresh._cut_by_views:
-            fresh.n_features_in_ = sum(width or 0 for width in fresh._fitted_schema().widths)
+        fresh._count_features(fresh._fitted_schema())
         if source.row_ids is not None:
             fresh.row_ids_ = source.row_ids
         self._become(fresh)

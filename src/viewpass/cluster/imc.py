@@ -162,8 +162,7 @@ class IMC(ViewClusterer):
             weight_unit=unit,
         )
         fresh.labels_ = best.labels
-        if not fresh._cut_by_views:
-            fresh.n_features_in_ = sum(width or 0 for width in chunk.schema.widths)
+        fresh._count_features(chunk.schema)
         if chunk.row_ids is not None:
             fresh.row_ids_ = chunk.row_ids
         self._become(fresh)

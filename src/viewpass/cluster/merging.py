@@ -64,9 +64,10 @@ def merge(models: Sequence[OPIMC], match: str = "auto") -> OPIMC:
     first = given[0]
     learnt = merged([model._fitted_model() for model in given], first._alpha, first.fill, by_price=by_price)
     made = first._blank()
-    made.n_features_in_ = sum(width or 0 for width in learnt.schema.widths)
+    made.n_features_in_ = first.n_features_in_
     made.view_names_in_ = first.view_names_in_
     made._cut_by_views = first._cut_by_views
+    made._count_features(learnt.schema)
     if hasattr(first, "feature_names_in_"):
         made.feature_names_in_ = first.feature_names_in_
     stream = first._learnt.twin()
