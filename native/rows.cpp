@@ -77,6 +77,7 @@ int64_t Rows::n_counted() const {
 
 std::vector<size_t> Rows::widths() const {
   std::vector<size_t> found;
+  found.reserve(views.size());
   for (const View& view : views) found.push_back(width_of(view));
   return found;
 }

@@ -50,6 +50,7 @@ nb::tuple agglomerate_of(Table<const int64_t> counts, Array<double, 3> products,
   expect(products.shape(0) == counts.shape(0) && products.shape(1) == n && products.shape(2) == n,
          "products must be views x clusters x clusters");
   std::vector<Grid<double>> grids;
+  grids.reserve(counts.shape(0));
   for (size_t v = 0; v < counts.shape(0); ++v) grids.emplace_back(products.data() + v * n * n, n, n);
   MergeOrder order =
       without_lock(1, [&](Team&) { return agglomerate(grid_of(counts), grids, alpha, to_mean); });
