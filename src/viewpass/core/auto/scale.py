@@ -67,7 +67,9 @@ def _mixed_units(rows: MeasuredRows, v: int) -> bool:
     view = rows.chunk.views[v]
     if not isinstance(view, np.ndarray):
         return False
-    spread = columns_of(view, rows.present(v)).spread
+    copies = rows.chunk.copies  # whose unit does not matter for spreads
+    weights = None if copies is None else copies.astype(np.float64)
+    spread = columns_of(view, rows.present(v), weights).spread
     spread = spread[spread > 0]
     if len(spread) == 0:
         return False
