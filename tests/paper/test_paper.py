@@ -17,7 +17,7 @@ from viewpass.cli.app import app
 from viewpass.evaluate import nmi
 from viewpass.paper import measurements as work
 from viewpass.paper import published
-from viewpass.paper.cells import Cell, Plan
+from viewpass.paper.cells import Cell, PaperRun
 from viewpass.paper.figures import fig1
 from viewpass.paper.page import CANNOT, CONFIRMED, NOT, Claim, Section, hypertext, markdown
 from viewpass.paper.run import PARTS, chosen, preface
@@ -40,21 +40,21 @@ def counted(monkeypatch):
 
 def test_a_cell_is_measured_once_and_kept(tmp_path, counted):
     cells = [Cell.of("count", number=number) for number in (3, 1, 3)]
-    assert [r["square"] for r in Plan(tmp_path).results(cells)] == [9, 1, 9]
+    assert [r["square"] for r in PaperRun(tmp_path).results(cells)] == [9, 1, 9]
     assert counted == [3, 1]
-    assert [r["square"] for r in Plan(tmp_path).results(cells)] == [9, 1, 9]
+    assert [r["square"] for r in PaperRun(tmp_path).results(cells)] == [9, 1, 9]
     assert counted == [3, 1]
 
 
 def test_a_stopped_run_continues_and_a_broken_cell_is_measured_again(tmp_path, counted):
     cells = [Cell.of("count", number=number) for number in range(4)]
-    Plan(tmp_path).results(cells[:2])
+    PaperRun(tmp_path).results(cells[:2])
     kept = sorted((tmp_path / "cells").iterdir())
     kept[0].write_text('{"format": 1, "resu')
     old = json.loads(kept[1].read_text()) | {"format": 0}
     kept[1].write_text(json.dumps(old))
     (tmp_path / "cells" / "count_number=9.123.new").write_text("half")
-    assert [r["square"] for r in Plan(tmp_path).results(cells)] == [0, 1, 4, 9]
+    assert [r["square"] for r in PaperRun(tmp_path).results(cells)] == [0, 1, 4, 9]
     assert sorted(counted[2:]) == [0, 1, 2, 3]
 
 
@@ -63,8 +63,8 @@ def test_processes_give_the_same(tmp_path):
         Cell.of("passes", method="OPIMC", alpha=0.1, **SMALL),
         Cell.of("passes", method="ONMF-DA", **SMALL),
     ]
-    one = Plan(tmp_path / "one").results(cells)
-    two = Plan(tmp_path / "two", n_jobs=2).results(cells)
+    one = PaperRun(tmp_path / "one").results(cells)
+    two = PaperRun(tmp_path / "two", n_jobs=2).results(cells)
     for mine, theirs in zip(one, two, strict=True):
         for score in ("acc", "nmi"):
             assert mine[score] == theirs[score]
@@ -189,8 +189,8 @@ def test_settings_are_chosen_on_a_seed_that_is_not_reported(tmp_path, monkeypatc
         asked.append([dict(cell.settings)["seed"] for cell in cells])
         return [{"nmi": [0.5], "acc": [0.5]} for _ in cells]
 
-    monkeypatch.setattr(Plan, "results", results)
-    fig1.measured(Plan(tmp_path, quick=True))
+    monkeypatch.setattr(PaperRun, "results", results)
+    fig1.measured(PaperRun(tmp_path, quick=True))
     assert set(asked[0]) == {SEARCH_SEED}
     assert set(asked[1]) == {0, 1, 2, 3, 4}
 
@@ -206,8 +206,8 @@ def test_the_published_settings_do_not_depend_on_defaults():
 
 def test_the_page_states_the_time_of_all_its_cells(tmp_path, counted):
     cells = [Cell.of("count", number=number) for number in range(3)]
-    Plan(tmp_path).results(cells[:2])
-    plan = Plan(tmp_path, parts=True)
+    PaperRun(tmp_path).results(cells[:2])
+    plan = PaperRun(tmp_path, parts=True)
     plan.results(cells)
     clock, processor = plan.took()
     assert clock > 0

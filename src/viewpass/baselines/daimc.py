@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.utils._param_validation import Interval
 
-from viewpass.baselines.algorithms.daimc import Settings, factorise
+from viewpass.baselines.algorithms.daimc import DAIMCSettings, factorise
 from viewpass.baselines.algorithms.offline import PreparedViews, unit_views
 from viewpass.baselines.algorithms.projection import project_shared
 from viewpass.baselines.algorithms.rows import FilledView, unit_rows
@@ -93,7 +93,7 @@ class DAIMC(OfflineFactorClusterer):
     def _factorise(
         self, views: list[FilledView], rng: np.random.Generator, seed: int
     ) -> tuple[list[Floats], Floats, list[float]]:
-        settings = Settings(self.alignment, self.sparsity, self.max_iter, self.tol)
+        settings = DAIMCSettings(self.alignment, self.sparsity, self.max_iter, self.tol)
         return factorise(views, self._start(views, seed), settings)
 
     def _start(self, views: list[FilledView], seed: int) -> Floats:

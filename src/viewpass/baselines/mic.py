@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from viewpass.baselines.algorithms.mic import Settings, factorise
+from viewpass.baselines.algorithms.mic import MICSettings, factorise
 from viewpass.baselines.algorithms.rows import FilledView
 from viewpass.baselines.offline import OfflineFactorClusterer
 from viewpass.kernels.grid import Floats
@@ -77,5 +77,5 @@ class MIC(OfflineFactorClusterer):
     def _factorise(
         self, views: list[FilledView], rng: np.random.Generator, seed: int
     ) -> tuple[list[Floats], Floats, list[float]]:
-        settings = Settings(self.agreement, self.sparsity, self.max_iter, self.tol, self.n_tries)
+        settings = MICSettings(self.agreement, self.sparsity, self.max_iter, self.tol, self.n_tries)
         return factorise(views, self.n_clusters, settings, rng, self._threads())

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from viewpass.baselines.algorithms.multinmf import Settings, factorise
+from viewpass.baselines.algorithms.multinmf import MultiNMFSettings, factorise
 from viewpass.baselines.algorithms.rows import FilledView
 from viewpass.baselines.base import COUNT
 from viewpass.baselines.offline import OfflineFactorClusterer
@@ -81,7 +81,7 @@ class MultiNMF(OfflineFactorClusterer):
     def _factorise(
         self, views: list[FilledView], rng: np.random.Generator, seed: int
     ) -> tuple[list[Floats], Floats, list[float]]:
-        settings = Settings(self.agreement, self.n_rounds, self.max_iter, self.n_tries)
+        settings = MultiNMFSettings(self.agreement, self.n_rounds, self.max_iter, self.n_tries)
         bases, _, agreed, curve = factorise(views, self.n_clusters, settings, rng, self._threads())
         return bases, agreed, curve
 

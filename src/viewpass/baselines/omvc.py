@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from viewpass.baselines.algorithms.omvc import OMVCStream, Settings
+from viewpass.baselines.algorithms.omvc import OMVCSettings, OMVCStream
 from viewpass.baselines.algorithms.projection import project_consensus
 from viewpass.baselines.algorithms.rows import FilledView, RunningMean, without_negatives
 from viewpass.baselines.online import OnlineFactorClusterer, filled_chunks
@@ -112,7 +112,7 @@ class OMVC(OnlineFactorClusterer):
     _learnt: OMVCStream
 
     def _empty_stream(self, rng: np.random.Generator) -> OMVCStream:
-        settings = Settings(
+        settings = OMVCSettings(
             agreement=self.agreement,
             sparsity=self.sparsity,
             max_iter=self.max_iter,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from viewpass.baselines.algorithms.onmf import ONMFStream, Settings
+from viewpass.baselines.algorithms.onmf import ONMFSettings, ONMFStream
 from viewpass.baselines.algorithms.projection import project_shared
 from viewpass.baselines.algorithms.rows import FilledView, RunningMean, unit_rows, without_negatives
 from viewpass.baselines.algorithms.stream import FactorStream
@@ -128,7 +128,7 @@ class ONMF(OnlineFactorClusterer):
         stream.means = [None if mean.sums is None else mean.mean() for mean in means]
 
     def _empty_stream(self, rng: np.random.Generator) -> ONMFStream:
-        settings = Settings(diagonal=self.hessian == "diagonal", max_iter=self.max_iter, tol=self.tol)
+        settings = ONMFSettings(diagonal=self.hessian == "diagonal", max_iter=self.max_iter, tol=self.tol)
         return ONMFStream(self._rank, settings, rng, self._threads())
 
     def _scaled(self, matrix: Any, v: int) -> Any:

@@ -382,10 +382,10 @@ def paper(
     continues where it was: finished measurements are kept in FOLDER/cells.
     """
     from viewpass.kernels.threads import available_threads
-    from viewpass.paper.cells import Plan
+    from viewpass.paper.cells import PaperRun
     from viewpass.paper.run import run
 
-    plan = Plan(
+    plan = PaperRun(
         out,
         quick=quick,
         parts=parts,

@@ -40,7 +40,7 @@ WARMUP = 450  # a quarter of the rows; the default, 4000, would be all of them
 
 
 @dataclass(frozen=True)
-class Trial:
+class DemoData:
     """The digits in one order, with one choice of views removed."""
 
     rows: Integers  # indices in scikit-learn's data set
@@ -50,16 +50,16 @@ class Trial:
     observed: Mask
     seed: int  # of the methods
 
-    def part(self, rows: slice) -> Trial:
+    def part(self, rows: slice) -> DemoData:
         """Some of the rows."""
         views = {name: view[rows] for name, view in self.views.items()}
-        return Trial(
+        return DemoData(
             *(self.rows[rows], self.images[rows], self.digits[rows]),
             *(views, self.observed[rows], self.seed),
         )
 
 
-def make_trial(seed: int) -> Trial:
+def make_trial(seed: int) -> DemoData:
     """Shuffle the digits, compute their views and remove some of them."""
     data = load_digits()
     order, mask, start = (int(word) for word in np.random.SeedSequence(seed).generate_state(3))
@@ -67,24 +67,24 @@ def make_trial(seed: int) -> Trial:
     images = data.images[rows]
     views = digit_views(images)
     observed = remove_per_view(len(rows), len(views), RATE, random_state=mask)
-    return Trial(rows, images, data.target[rows], views, observed, start)
+    return DemoData(rows, images, data.target[rows], views, observed, start)
 
 
 # ---- the methods
 
 
-def one_pass(trial: Trial) -> OPIMC:
+def one_pass(trial: DemoData) -> OPIMC:
     """The model of the demo, not fitted yet."""
     return OPIMC(N_CLUSTERS, chunk_size=CHUNK, warmup=WARMUP, random_state=trial.seed, n_threads=1)
 
 
-def published(trial: Trial, n_passes: int) -> OPIMC:
+def published(trial: DemoData, n_passes: int) -> OPIMC:
     """The procedure of the OPIMC paper: one random start on the first chunk."""
     given = {"n_passes": n_passes, "random_state": trial.seed, "n_threads": 1}
     return OPIMC.published(N_CLUSTERS, chunk_size=CHUNK, **given)
 
 
-def filled_kmeans(trial: Trial) -> Any:
+def filled_kmeans(trial: DemoData) -> Any:
     """scikit-learn's MiniBatchKMeans on one wide table with missing views filled.
 
     Rows have unit length in each view, as in viewpass, so that no view outweighs the others.
@@ -103,10 +103,10 @@ class Method:
 
     name: str
     what: str
-    labels: Callable[[Trial], Any]
+    labels: Callable[[DemoData], Any]
 
 
-def _labels(model: OPIMC | IMC, trial: Trial) -> Any:
+def _labels(model: OPIMC | IMC, trial: DemoData) -> Any:
     return model.fit_predict(trial.views, observed=trial.observed)
 
 
@@ -174,7 +174,7 @@ def _make_folder(out: Path) -> None:
         raise SettingError(f"--out {out}: no permission to write there. Name another folder.")
 
 
-def _introduction(trial: Trial) -> str:
+def _introduction(trial: DemoData) -> str:
     partial = (~trial.observed.all(axis=1)).mean()
     return (
         f"[bold]{len(trial.rows):,} handwritten digits[/] from scikit-learn in {len(trial.views)} "
@@ -185,7 +185,7 @@ def _introduction(trial: Trial) -> str:
     )
 
 
-def _read_once(trial: Trial, console: Console) -> OPIMC:
+def _read_once(trial: DemoData, console: Console) -> OPIMC:
     model = one_pass(trial)
     with _progress(console) as progress:
         task = progress.add_task("one pass, rows", total=len(trial.rows))
@@ -254,7 +254,7 @@ def _notes(repeats: int, sign: str) -> str:
 # ---- output
 
 
-def _clustering(trial: Trial, model: OPIMC, seed: int) -> Clustering:
+def _clustering(trial: DemoData, model: OPIMC, seed: int) -> Clustering:
     labels = model.predict(trial.views, observed=trial.observed)
     side = trial.images.shape[1]
     caption = (
@@ -276,7 +276,7 @@ def _clustering(trial: Trial, model: OPIMC, seed: int) -> Clustering:
     )
 
 
-def _standard_distances(trial: Trial, model: OPIMC, labels: npt.NDArray[Any]) -> Floats:
+def _standard_distances(trial: DemoData, model: OPIMC, labels: npt.NDArray[Any]) -> Floats:
     """Distances of rows from their centres, standardised in each view they have.
 
     Raw distances would rank rows by the views they lack, because the spread differs between views.
@@ -299,7 +299,7 @@ def match(digits: Integers, labels: npt.NDArray[Any]) -> Integers:
     return matched
 
 
-def _write_labels(path: Path, trial: Trial, labels: npt.NDArray[Any]) -> None:
+def _write_labels(path: Path, trial: DemoData, labels: npt.NDArray[Any]) -> None:
     order = np.argsort(trial.rows)
     seen = trial.observed.sum(axis=1)
     columns = (trial.rows[order], labels[order], trial.digits[order], seen[order])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from distributed import Client
 
-from viewpass.cli.fit import Watch, go
+from viewpass.cli.fit import ShowProgress, go
 from viewpass.cli.progress import Display
 from viewpass.cluster.distributed import DaskRun, pool_of
 from viewpass.cluster.opimc import OPIMC
@@ -43,7 +43,7 @@ def run(
             shown.say(f"Dask dashboard: {pool.client.dashboard_link}")
             fitting.use(pool, n_workers)
             shown.say(f"rounds of {fitting.width} chunks of {estimator.chunk_size:,} rows")
-            watch = Watch(shown, fitting.first_row)
+            watch = ShowProgress(shown, fitting.first_row)
 
             def show(progress: Progress) -> None:
                 shown.workers(fitting.rates.by_worker())

@@ -30,7 +30,7 @@ def run(estimator: OPIMC, data: Source, out: Path, *, resume: bool, every: int, 
 @contextmanager
 def locally(shown: Display, run: Run) -> Iterator[Callable[[Progress], None]]:
     """A run in this process; gives what shows its progress."""
-    yield Watch(shown, run.first_row)
+    yield ShowProgress(shown, run.first_row)
 
 
 def go(
@@ -66,7 +66,7 @@ def go(
         _tidy(folder, new=new)
 
 
-class Watch:
+class ShowProgress:
     """Shows the progress of a run; the speed counts from the row it began or resumed at."""
 
     def __init__(self, shown: Display, first_row: int) -> None:

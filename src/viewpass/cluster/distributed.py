@@ -32,7 +32,7 @@ from viewpass.engine.dask import tasks
 from viewpass.engine.dask.collections import source_of
 from viewpass.engine.dask.driver import DaskSteps, MemorySink
 from viewpass.engine.dask.predict import label_blocks
-from viewpass.engine.dask.rows import Rows, rows_of
+from viewpass.engine.dask.rows import WorkerRows, rows_of
 from viewpass.engine.dask.worker_pool import WorkerPool, local_client
 
 logger = logging.getLogger("viewpass")
@@ -181,7 +181,7 @@ def predict(
     return None
 
 
-def _labels(pool: WorkerPool, rows: Rows, model: Any, size: int) -> Labels:
+def _labels(pool: WorkerPool, rows: WorkerRows, model: Any, size: int) -> Labels:
     blocks = label_blocks(pool, rows, model._fitted_model(), size, tasks.label_block, None)
     return np.concatenate([np.empty(0, dtype=np.int32), *(found for _, found in blocks)])
 
@@ -201,7 +201,7 @@ def _check_plan(stream: Stream) -> None:
 
 
 @contextmanager
-def pool_of(client: Any, n_workers: int | None, rows: Rows) -> Iterator[WorkerPool]:
+def pool_of(client: Any, n_workers: int | None, rows: WorkerRows) -> Iterator[WorkerPool]:
     """The workers of a client, or of a cluster on this machine for the time being."""
     if client is None:
         with local_client(n_workers) as own, pool_of(own, n_workers, rows) as pool:

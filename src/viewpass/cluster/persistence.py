@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -16,9 +16,7 @@ from viewpass.store.container import body, frame
 from viewpass.store.container.fields import Fields
 from viewpass.store.container.values import from_plain, to_plain
 from viewpass.version import __version__
-
-if TYPE_CHECKING:
-    from viewpass.cluster.base import ViewReader
+from viewpass.views.chunk import Schema
 
 # Every estimator that can be saved: a name in a file is one of these public names or nothing.
 ESTIMATORS = ("OPIMC", "IMC", "OMVC", "ONMF", "MultiNMF", "MIC", "DAIMC")
@@ -34,7 +32,27 @@ LATER = {
 }
 
 
-def save(estimator: ViewReader, path: str | os.PathLike[str]) -> None:
+class Saveable(Protocol):
+    """What a model file needs of an estimator."""
+
+    n_features_in_: int
+    view_names_in_: tuple[str, ...]
+    feature_names_in_: Array
+    _cut_by_views: bool
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Its settings."""
+
+    def _validate_params(self) -> None: ...
+
+    def _fitted_schema(self) -> Schema: ...
+
+    def _packed(self, arrays: dict[str, Array]) -> dict[str, Any]: ...
+
+    def _take_packed(self, stored: Fields) -> None: ...
+
+
+def save(estimator: Saveable, path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator to a file, whole or not at all."""
     arrays: dict[str, Array] = {}
     meta = pack(estimator, arrays)
@@ -44,7 +62,7 @@ def save(estimator: ViewReader, path: str | os.PathLike[str]) -> None:
 def load(path: str | os.PathLike[str]) -> Any:
     """Give back the estimator that `save` wrote.
 
-    It predicts the same labels, and `partial_fit` goes on to the same bits. Nothing in the file is
+    It predicts the same labels, and `partial_fit` continues with the same bits. Nothing in the file is
     ever executed, and a file that is damaged in any way is refused. The labels of the rows it was
     fitted to are not in the file, nor is `n_threads`.
 
@@ -79,7 +97,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     return unpack(meta, arrays, path)
 
 
-def pack(estimator: ViewReader, arrays: dict[str, Array]) -> dict[str, Any]:
+def pack(estimator: Saveable, arrays: dict[str, Array]) -> dict[str, Any]:
     """An estimator as JSON; its arrays go into `arrays`."""
     check_is_fitted(estimator)
     name = type(estimator).__name__
@@ -115,7 +133,7 @@ def unpack(meta: dict[str, Any], arrays: dict[str, Array], path: Path) -> Any:
         raise FileError(f"{path} is damaged: {problem}{version_note}") from problem
 
 
-def _unpacked(stored: Fields) -> ViewReader:
+def _unpacked(stored: Fields) -> Saveable:
     name = stored.text("estimator")
     stored.need(name in ESTIMATORS, "estimator")
     stored.text("library")
@@ -127,7 +145,7 @@ def _unpacked(stored: Fields) -> ViewReader:
         given |= {"consensus": "auto", "n_anchors": None}
     settings = {key: from_plain(value, stored.arrays) for key, value in given.items()}
     stored.need(set(settings) == wanted, "settings")
-    estimator: ViewReader = kind(**settings)
+    estimator: Saveable = kind(**settings)
     try:
         estimator._validate_params()
     except (ValueError, TypeError) as problem:

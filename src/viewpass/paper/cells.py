@@ -45,7 +45,7 @@ class Cell:
 
 
 @dataclass
-class Plan:
+class PaperRun:
     """What to measure, where to write it, and what has been measured already."""
 
     out: Path
@@ -146,6 +146,6 @@ def do(cell: Cell, folder: str | None, n_threads: int) -> Result:
     """Measure a cell; `took` has its seconds of wall clock and of processor time."""
     from viewpass.paper import measurements
 
-    watch = measurements.Watch()
+    watch = measurements.Stopwatch()
     result = measurements.KINDS[cell.kind](**dict(cell.settings), folder=folder, n_threads=n_threads)
     return {**result, "took": dict(zip(("seconds", "processor"), watch.read(), strict=True))}

@@ -23,7 +23,7 @@ Result = dict[str, Any]
 Took = tuple[float, float]  # seconds: wall clock, processor time of all threads
 
 
-class Watch:
+class Stopwatch:
     """Measures the seconds since it was created."""
 
     def __init__(self) -> None:
@@ -85,7 +85,7 @@ def passes(*, folder: str | None, n_threads: int, **settings: Any) -> Result:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # negative entries are clipped: known here
-        watch = Watch()
+        watch = Stopwatch()
         if run.method == "OPIMC":
             more: dict[str, Any] = {"chunk_size": run.chunk_size, "n_threads": n_threads, **run.more}
             if more.get("fill") == "none":
@@ -93,7 +93,7 @@ def passes(*, folder: str | None, n_threads: int, **settings: Any) -> Result:
             for ours in opimc_passes(given, n_clusters, run.n_passes, run.seed, **more):
                 score(ours.stream_labels_, watch.read())
                 out["loss"], out["n_iter"] = ours.loss_curve_.tolist(), ours.n_iter_
-                watch = Watch()
+                watch = Stopwatch()
             return out
         more = {"random_state": run.seed, "n_threads": n_threads, **run.more}
         if run.steps:
@@ -102,10 +102,10 @@ def passes(*, folder: str | None, n_threads: int, **settings: Any) -> Result:
         if isinstance(model, OnlineFactorClusterer):
             model.set_params(n_passes=run.n_passes)
             for fitted in model.fit_passes(given.views, observed=given.observed):
-                took, watch = watch.read(), Watch()
+                took, watch = watch.read(), Stopwatch()
                 labels = fitted.labels_  # runs the k-means
                 score(labels, took, watch.read()[0])
-                watch = Watch()
+                watch = Stopwatch()
             return out
         model.fit(given.views, observed=given.observed)
         score(model.labels_, watch.read())
@@ -150,7 +150,7 @@ def scaling(
     more: dict[str, Any] = {"chunk_size": chunk_size, "max_iter": max_iter, "n_threads": n_threads}
 
     def once() -> tuple[float, int]:
-        watch = Watch()
+        watch = Stopwatch()
         (model,) = opimc_passes(data, n_clusters, 1, 0, alpha=0.1, **more)
         return watch.read()[0], model.n_iter_
 

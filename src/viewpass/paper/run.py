@@ -12,7 +12,7 @@ from pathlib import Path
 
 from viewpass.errors import DataError, SettingError
 from viewpass.kernels.threads import available_threads
-from viewpass.paper.cells import Plan
+from viewpass.paper.cells import PaperRun
 from viewpass.paper.page import Section, write
 from viewpass.paper.settings import SETS
 
@@ -29,7 +29,9 @@ def chosen(only: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in PARTS if not only or name in only)
 
 
-def run(plan: Plan, only: Sequence[str] = (), report: Callable[[str], None] = logger.info) -> list[Section]:
+def run(
+    plan: PaperRun, only: Sequence[str] = (), report: Callable[[str], None] = logger.info
+) -> list[Section]:
     """Measure all parts, or some; the page is rewritten after each."""
     names = chosen(only)
     for data in plan.sets:
@@ -52,7 +54,7 @@ def run(plan: Plan, only: Sequence[str] = (), report: Callable[[str], None] = lo
     return sections
 
 
-def preface(plan: Plan, seconds: float) -> str:
+def preface(plan: PaperRun, seconds: float) -> str:
     """What the page shows, and how it was measured."""
     clock, work = plan.took()
     busy = ", on a busy machine" if work < 0.5 * clock else ""

@@ -13,7 +13,7 @@ import numpy as np
 from viewpass.errors import DataError
 from viewpass.evaluate import load_digit, load_webkb, make_like, remove_per_view
 from viewpass.evaluate.data.folder import folder_of
-from viewpass.paper.cells import Cell, Plan, Result
+from viewpass.paper.cells import Cell, PaperRun, Result
 from viewpass.sources.bundle import Bundle, load_bundle
 
 
@@ -132,7 +132,7 @@ def trial(
 
 
 def passes_cell(
-    plan: Plan, data: str, method: str, rate: float, seed: int, n_passes: int, **more: Any
+    plan: PaperRun, data: str, method: str, rate: float, seed: int, n_passes: int, **more: Any
 ) -> Cell:
     """A method on a data set, scored after each pass; `more` overrides the chunk size and rows of the set."""
     chosen = SETS[data]

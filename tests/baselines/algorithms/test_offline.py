@@ -8,7 +8,7 @@ import pytest
 import viewpass as vp
 from baselines.algorithms.slow import planted
 from viewpass.baselines.algorithms import daimc, mic
-from viewpass.baselines.algorithms.multinmf import Settings, factorise, pulled
+from viewpass.baselines.algorithms.multinmf import MultiNMFSettings, factorise, pulled
 from viewpass.baselines.algorithms.rows import FilledView
 
 
@@ -23,7 +23,7 @@ def views_of(seed, noise=0.2):
 @pytest.mark.parametrize("agreement", [1e-3, 1e-1, 1.0])
 def test_rounds_of_multinmf_never_increase_its_objective(agreement):
     views, filled, _ = views_of(0)
-    settings = Settings(agreement, n_rounds=8, max_iter=20, n_tries=2)
+    settings = MultiNMFSettings(agreement, n_rounds=8, max_iter=20, n_tries=2)
     bases, coefficients, agreed, curve = factorise(filled, 3, settings, np.random.default_rng(0), 1)
     assert (np.diff(curve) <= 0).all()
     direct = sum(
@@ -63,7 +63,7 @@ def test_a_step_of_multinmf_is_the_published_one():
 
 def test_a_round_that_increases_the_objective_is_undone():
     _, filled, _ = views_of(3, noise=0.0)
-    settings = Settings(50.0, n_rounds=200, max_iter=1, n_tries=1)
+    settings = MultiNMFSettings(50.0, n_rounds=200, max_iter=1, n_tries=1)
     *_, curve = factorise(filled, 3, settings, np.random.default_rng(0), 1)
     assert (np.diff(curve) <= 0).all()
 
@@ -94,7 +94,7 @@ def dense(view):
 def test_steps_of_mic_never_increase_its_objective(seed, sparsity):
     rng = np.random.default_rng(seed)
     view = with_gaps(seed)[0]
-    settings = mic.Settings(agreement=0.1, sparsity=sparsity)
+    settings = mic.MICSettings(agreement=0.1, sparsity=sparsity)
     U, V, agreed = rng.random((90, 3)) / 90, rng.random((9, 3)), rng.random((90, 3)) / 90
     weights = np.where(view.missing, 0.49, 1.0)
     x = dense(view)
@@ -131,7 +131,7 @@ def test_steps_of_daimc_solve_their_equations(seed):
 def test_steps_of_daimc_never_increase_its_objective(seed):
     rng = np.random.default_rng(seed)
     views = with_gaps(seed)
-    settings = daimc.Settings(0.3, 0.7)
+    settings = daimc.DAIMCSettings(0.3, 0.7)
     V = rng.random((90, 3))
     bases = [rng.standard_normal((view.width, 3)) for view in views]
     aligning = [rng.standard_normal((view.width, 3)) for view in views]

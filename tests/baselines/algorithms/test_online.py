@@ -8,10 +8,8 @@ import pytest
 import viewpass as vp
 from baselines.algorithms.slow import filled_chunks, omvc, onmf, planted
 from viewpass.baselines.algorithms.newton import newton_step, quadratic
-from viewpass.baselines.algorithms.omvc import OMVCStream
-from viewpass.baselines.algorithms.omvc import Settings as OMVCSettings
-from viewpass.baselines.algorithms.onmf import ONMFStream
-from viewpass.baselines.algorithms.onmf import Settings as ONMFSettings
+from viewpass.baselines.algorithms.omvc import OMVCSettings, OMVCStream
+from viewpass.baselines.algorithms.onmf import ONMFSettings, ONMFStream
 from viewpass.evaluate import remove_per_view
 from viewpass.kernels.nnls import nnls
 from viewpass.views.chunk import Chunk

@@ -147,3 +147,15 @@ def test_a_faulty_row_is_named_and_the_model_as_it_was(client):
     with pytest.raises(vp.DataError, match=r"view 'view1', row 777: 1 of 7 values are NaN"):
         vp.dask.fit(model, views, client=client)
     assert not hasattr(model, "stream_labels_")
+
+
+def test_a_callback_sees_every_round_and_can_stop(client, files):
+    seen = []
+    whole = vp.dask.fit(ours(), files, client, callback=seen.append)
+    assert seen[-1].n_rows_read == seen[-1].n_rows == whole.n_samples_seen_ == 1200
+    stopped = vp.dask.fit(ours(), files, client, callback=lambda progress: True)
+    n_rows = stopped.n_samples_seen_
+    assert n_rows == seen[0].n_rows_read < 1200
+    assert len(stopped.stream_labels_) == len(stopped.labels_) == n_rows
+    local = vp.OPIMC(4, chunk_size=400, **SETTINGS).fit(files, callback=lambda progress: True)
+    assert_same(stopped, local)

@@ -22,7 +22,7 @@ SMALL = 1e-10
 
 
 @dataclass(frozen=True)
-class Settings:
+class DAIMCSettings:
     """Parameters of DAIMC."""
 
     alignment: float = 1e-4
@@ -67,7 +67,9 @@ def shared_step(views: list[FilledView], V: Floats, bases: Bases) -> Floats:
     return np.asarray(V * np.sqrt(up / np.maximum(down, 1e-300)))
 
 
-def value_of(views: list[FilledView], V: Floats, bases: Bases, aligning: Bases, settings: Settings) -> float:
+def value_of(
+    views: list[FilledView], V: Floats, bases: Bases, aligning: Bases, settings: DAIMCSettings
+) -> float:
     """The objective."""
     total = 0.0
     for view, U, B in zip(views, bases, aligning, strict=True):
@@ -82,7 +84,7 @@ def value_of(views: list[FilledView], V: Floats, bases: Bases, aligning: Bases, 
 
 
 def factorise(
-    views: list[FilledView], start: Floats, settings: Settings
+    views: list[FilledView], start: Floats, settings: DAIMCSettings
 ) -> tuple[Bases, Floats, list[float]]:
     """Bases, shared coefficients, and the objective after every round."""
     V = start

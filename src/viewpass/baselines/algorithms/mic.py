@@ -21,7 +21,7 @@ from viewpass.kernels.threads import run_blocks
 
 
 @dataclass(frozen=True)
-class Settings:
+class MICSettings:
     """Parameters of MIC."""
 
     agreement: float = 1e-2
@@ -32,7 +32,7 @@ class Settings:
 
 
 def coefficient_step(
-    view: FilledView, U: Floats, V: Floats, agreed: Floats, weights: Floats, settings: Settings
+    view: FilledView, U: Floats, V: Floats, agreed: Floats, weights: Floats, settings: MICSettings
 ) -> Floats:
     """Multiplicative update of U; it never increases the objective."""
     a, b, w = settings.agreement, settings.sparsity, weights[:, None]
@@ -50,7 +50,7 @@ def basis_step(view: FilledView, U: Floats, V: Floats, weights: Floats) -> Float
 
 
 def value_of(
-    view: FilledView, U: Floats, V: Floats, agreed: Floats, weights: Floats, settings: Settings
+    view: FilledView, U: Floats, V: Floats, agreed: Floats, weights: Floats, settings: MICSettings
 ) -> float:
     """The objective of one view."""
     fit = view.squares() - 2.0 * np.einsum("ij,ij->i", view.times(V), U)
@@ -67,10 +67,10 @@ def agreed_of(U: Bases, weights: list[Floats]) -> Floats:
 
 
 def factorise(
-    views: list[FilledView], n_clusters: int, settings: Settings, rng: np.random.Generator, n_threads: int
+    views: list[FilledView], n_clusters: int, settings: MICSettings, rng: np.random.Generator, n_threads: int
 ) -> tuple[Bases, Floats, list[float]]:
     """Bases, consensus, and the objective after every round."""
-    start = multinmf.Settings(max_iter=settings.max_iter, n_tries=settings.n_tries)
+    start = multinmf.MultiNMFSettings(max_iter=settings.max_iter, n_tries=settings.n_tries)
     V, U = multinmf.started(views, n_clusters, start, rng)
     shares = [1.0 - view.missing.mean() for view in views]
     weights = [np.where(view.missing, share**2, 1.0) for view, share in zip(views, shares, strict=True)]

@@ -24,7 +24,7 @@ logger = logging.getLogger("viewpass")
 
 
 @dataclass(frozen=True)
-class Settings:
+class MultiNMFSettings:
     """Parameters of MultiNMF."""
 
     agreement: float = 1e-2
@@ -61,7 +61,7 @@ def plain(view: FilledView, basis: Floats, coefficients: Floats, n_steps: int) -
 
 
 def started(
-    views: list[FilledView], n_clusters: int, settings: Settings, rng: np.random.Generator
+    views: list[FilledView], n_clusters: int, settings: MultiNMFSettings, rng: np.random.Generator
 ) -> tuple[Bases, Bases]:
     """Plain factors of each view in turn, each started from the coefficients of the view before.
 
@@ -110,7 +110,7 @@ def pulled(
 def factorise(
     views: list[FilledView],
     n_clusters: int,
-    settings: Settings,
+    settings: MultiNMFSettings,
     rng: np.random.Generator,
     n_threads: int,
 ) -> tuple[Bases, Bases, Floats, list[float]]:

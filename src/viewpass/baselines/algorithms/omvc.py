@@ -17,7 +17,7 @@ import numpy as np
 from viewpass.baselines.algorithms.newton import newton_step, quadratic
 from viewpass.baselines.algorithms.rows import FilledView
 from viewpass.baselines.algorithms.stored_rows import StoredRows
-from viewpass.baselines.algorithms.stream import Batch, ChunkFactors, FactorStream
+from viewpass.baselines.algorithms.stream import ChunkFactors, FactorStream, FilledChunk
 from viewpass.kernels.grid import Floats
 from viewpass.kernels.nnls import nnls
 from viewpass.kernels.threads import run_blocks
@@ -28,7 +28,7 @@ FAR = 1e-50
 
 
 @dataclass(frozen=True)
-class Settings:
+class OMVCSettings:
     """Parameters of OMVC: the weights a and b, when a chunk is done, and its two variants."""
 
     agreement: float = 1e-2
@@ -64,7 +64,7 @@ class OMVCStream(FactorStream):
     def __init__(
         self,
         n_clusters: int,
-        settings: Settings,
+        settings: OMVCSettings,
         rng: np.random.Generator,
         n_threads: int,
         totals: list[float | None] | None = None,
@@ -82,7 +82,7 @@ class OMVCStream(FactorStream):
         super().begin_pass()
         self.scanned = [StoredRows(self.n_clusters) for _ in self.scanned]
 
-    def batch(self, rows: MeasuredRows) -> Batch:
+    def batch(self, rows: MeasuredRows) -> FilledChunk:
         """Fill, clip, divide each view by the sum of its entries."""
         batch = super().batch(rows)
         n_views = len(batch.views)
@@ -103,7 +103,7 @@ class OMVCStream(FactorStream):
                 self.bases[v] = Basis(view.width, self.n_clusters, self.rng)
         return batch
 
-    def weights(self, batch: Batch) -> list[Floats]:
+    def weights(self, batch: FilledChunk) -> list[Floats]:
         """The squared weights of the rows in each view."""
         out = []
         for view, shares in zip(batch.views, batch.shares, strict=True):
@@ -117,7 +117,7 @@ class OMVCStream(FactorStream):
 
     # ---- one chunk
 
-    def step(self, batch: Batch, weights: list[Floats], before: ChunkFactors | None) -> list[Floats]:
+    def step(self, batch: FilledChunk, weights: list[Floats], before: ChunkFactors | None) -> list[Floats]:
         """Alternate between the views and their consensus until the objective converges."""
         shape = (batch.n_kept, self.n_clusters)
         if not batch.n_kept:
@@ -160,7 +160,7 @@ class OMVCStream(FactorStream):
         self.curve.append(value)
         return kept
 
-    def _fitted(self, batch: Batch, weights: list[Floats]) -> list[Floats]:
+    def _fitted(self, batch: FilledChunk, weights: list[Floats]) -> list[Floats]:
         """Initial coefficients of new rows: the best fit under the bases; new bases are initialised.
 
         Uniform random coefficients, as published, are thousands of times larger than the data, whose
@@ -250,7 +250,7 @@ class OMVCStream(FactorStream):
     def _squares(self) -> float:
         return sum(basis.squares for basis in self.bases if basis is not None)
 
-    def _count_squares(self, batch: Batch, weights: list[Floats]) -> None:
+    def _count_squares(self, batch: FilledChunk, weights: list[Floats]) -> None:
         for v, view in enumerate(batch.views):
             basis = self.bases[v]
             if view is not None and basis is not None:
@@ -290,7 +290,7 @@ class OMVCStream(FactorStream):
         a, b = self.settings.agreement, self.settings.sparsity
         return float(a * (apart + new) + b * (length + lengths.sum()))
 
-    def _subtract(self, batch: Batch, weights: list[Floats], coefficients: list[Floats]) -> None:
+    def _subtract(self, batch: FilledChunk, weights: list[Floats], coefficients: list[Floats]) -> None:
         for v, (view, basis) in enumerate(zip(batch.views, self.bases, strict=True)):
             if view is None or basis is None:
                 continue

@@ -14,7 +14,7 @@ import numpy as np
 
 from viewpass.baselines.algorithms.newton import newton_step, quadratic
 from viewpass.baselines.algorithms.rows import FilledView
-from viewpass.baselines.algorithms.stream import Batch, ChunkFactors, FactorStream
+from viewpass.baselines.algorithms.stream import ChunkFactors, FactorStream, FilledChunk
 from viewpass.kernels.grid import Floats
 from viewpass.kernels.nnls import nnls
 from viewpass.kernels.threads import run_blocks
@@ -22,7 +22,7 @@ from viewpass.views.rows import MeasuredRows
 
 
 @dataclass(frozen=True)
-class Settings:
+class ONMFSettings:
     """Parameters of ONMF: the form of the inverse Hessian, and when a chunk is done."""
 
     diagonal: bool = False
@@ -39,7 +39,7 @@ class ONMFStream(FactorStream):
     def __init__(
         self,
         n_clusters: int,
-        settings: Settings,
+        settings: ONMFSettings,
         rng: np.random.Generator,
         n_threads: int,
         means: list[Floats | None] | None = None,
@@ -52,7 +52,7 @@ class ONMFStream(FactorStream):
         self.H = np.zeros((n_clusters, n_clusters))
         self.squares = 0.0
 
-    def batch(self, rows: MeasuredRows) -> Batch:
+    def batch(self, rows: MeasuredRows) -> FilledChunk:
         """Clip, scale to unit length, fill; a view seen for the first time gets a random basis."""
         batch = super().batch(rows)
         if not self.bases:
@@ -70,7 +70,7 @@ class ONMFStream(FactorStream):
                 self.sums[v] = np.zeros((view.width, self.n_clusters))
         return batch
 
-    def step(self, batch: Batch, weights: list[Floats], before: ChunkFactors | None) -> list[Floats]:
+    def step(self, batch: FilledChunk, weights: list[Floats], before: ChunkFactors | None) -> list[Floats]:
         """Alternate between G (exact) and F (projected Newton) until the objective converges."""
         if not batch.n_kept:
             return [np.zeros((0, self.n_clusters))]
@@ -101,7 +101,7 @@ class ONMFStream(FactorStream):
         return [G]
 
     def _each(
-        self, batch: Batch, here: list[int], product: Callable[[FilledView, Floats], Floats]
+        self, batch: FilledChunk, here: list[int], product: Callable[[FilledView, Floats], Floats]
     ) -> list[Floats]:
         """A product of each view `here` and its basis, in parallel."""
         parts: list[Floats] = [np.zeros(0)] * len(here)
@@ -115,13 +115,13 @@ class ONMFStream(FactorStream):
         run_blocks(work, len(here), batch.threads(self.n_threads, self.n_clusters))
         return parts
 
-    def _coefficients(self, batch: Batch, here: list[int], start: Floats | None) -> Floats:
+    def _coefficients(self, batch: FilledChunk, here: list[int], start: Floats | None) -> Floats:
         """The G >= 0 that fits the chunk best under the current basis."""
         parts = self._each(batch, here, FilledView.times)
         gram = np.sum([basis.T @ basis for v in here if (basis := self.bases[v]) is not None], axis=0)
         return nnls(gram, np.sum(parts, axis=0), start, n_threads=self.n_threads)
 
-    def _crossed(self, batch: Batch, here: list[int], G: Floats) -> list[Floats]:
+    def _crossed(self, batch: FilledChunk, here: list[int], G: Floats) -> list[Floats]:
         return self._each(batch, here, lambda view, basis: view.crossed(G))
 
     def _improve(self, here: list[int], own: list[Floats], H: Floats) -> float:

@@ -12,7 +12,7 @@ from viewpass.kernels.grid import Floats, Integers, Matrix
 
 
 @dataclass
-class Block:
+class RowBlock:
     """Rows of several chunks: present ones in `matrix`, filled ones as indices (`which`) into `fills`."""
 
     matrix: Matrix
@@ -21,11 +21,11 @@ class Block:
     fills: Floats
     weighted: Floats  # coefficients, without the gauge, times the squared weights
 
-    def joined(self, other: Block) -> Block:
+    def joined(self, other: RowBlock) -> RowBlock:
         """These rows followed by those of the other block."""
         stack = scipy.sparse.vstack if scipy.sparse.issparse(self.matrix) else np.concatenate
         matrix = stack([self.matrix, other.matrix])
-        return Block(
+        return RowBlock(
             scipy.sparse.csr_array(matrix) if scipy.sparse.issparse(matrix) else matrix,
             np.concatenate([self.missing, other.missing + self.matrix.shape[0]]),
             np.concatenate([self.which, other.which + len(self.fills)]),
@@ -45,14 +45,14 @@ class StoredRows:
     """The rows of a pass so far, in a few large blocks, so that a test takes a few matrix products."""
 
     def __init__(self, n_clusters: int) -> None:
-        self.blocks: list[Block] = []
+        self.blocks: list[RowBlock] = []
         self.gram = np.zeros((n_clusters, n_clusters))
 
     def add(self, view: FilledView, coefficients: Floats, weights: Floats) -> None:
         """Store the rows of a chunk with their coefficients (without the gauge)."""
         weighted = coefficients * weights[:, None]
         missing = np.flatnonzero(view.missing)
-        new = Block(view.matrix, missing, np.zeros(len(missing), dtype=np.int64), view.fill[None], weighted)
+        new = RowBlock(view.matrix, missing, np.zeros(len(missing), dtype=np.int64), view.fill[None], weighted)
         self.gram += coefficients.T @ weighted
         self.blocks.append(new)
         while len(self.blocks) > 1 and len(self.blocks[-2].weighted) <= len(self.blocks[-1].weighted):

@@ -17,7 +17,7 @@ PARALLEL_WORK = 2_000_000  # multiplications per product, below which threads do
 
 
 @dataclass
-class Batch:
+class FilledChunk:
     """The rows of a chunk that have a view; `kept` are their indices in the chunk."""
 
     n_rows: int
@@ -98,19 +98,21 @@ class FactorStream(ABC):
         self.place += 1
         self.groups = None
 
-    def batch(self, rows: MeasuredRows) -> Batch:
+    def batch(self, rows: MeasuredRows) -> FilledChunk:
         """Fill and clip the rows of a chunk."""
         kept = np.flatnonzero(rows.n_seen > 0)
         read = [running.read(rows, v, kept, unit=self.unit) for v, running in enumerate(self.runnings)]
         self.clipped.update(v for v, (_, _, negative) in enumerate(read) if negative)
-        return Batch(rows.n_rows, kept, [view for view, _, _ in read], [shares for _, shares, _ in read])
+        return FilledChunk(
+            rows.n_rows, kept, [view for view, _, _ in read], [shares for _, shares, _ in read]
+        )
 
-    def weights(self, batch: Batch) -> list[Floats]:
+    def weights(self, batch: FilledChunk) -> list[Floats]:
         """Squared weights of the rows in each view; none where a method has no weights."""
         return []
 
     @abstractmethod
-    def step(self, batch: Batch, weights: list[Floats], before: ChunkFactors | None) -> list[Floats]:
+    def step(self, batch: FilledChunk, weights: list[Floats], before: ChunkFactors | None) -> list[Floats]:
         """Coefficients of a chunk's rows; `before` is what the previous pass kept of the chunk."""
 
     @abstractmethod

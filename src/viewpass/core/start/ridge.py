@@ -15,12 +15,12 @@ from viewpass.core.state.statistics import Statistics
 from viewpass.kernels.grid import STEP
 from viewpass.kernels.reference.exact import ordered_sum
 
-SHARE = 0.1  # of the rows a cluster has on average
+RIDGE_SHARE = 0.1  # of the average number of rows per cluster
 
 
 def start_ridge(n_rows: int, n_clusters: int, alpha: float) -> float:
     """The ridge, in rows; `alpha` if that is larger."""
-    return max(alpha, SHARE * n_rows / n_clusters)
+    return max(alpha, RIDGE_SHARE * n_rows / n_clusters)
 
 
 def ridged_objective(total: Statistics, ridge: float) -> float:

@@ -36,11 +36,11 @@ def is_frame(x: Any) -> bool:
 def source_of(data: Any, observed: Any, views: Any, id: str | None) -> Any:
     """A source for Dask collections; other data is returned unchanged."""
     if is_frame(data):
-        return FrameSource(data, views, id)
+        return DaskFrameSource(data, views, id)
     parts = data.values() if isinstance(data, Mapping) else data
     several = isinstance(data, Mapping | list | tuple)
     if several and any(is_array(x) for x in parts):
-        return ArraysSource(data, observed)
+        return DaskArraysSource(data, observed)
     if is_array(data):
         raise DataError("a single Dask array was given: pass a list or dict with one array per view.")
     return data
@@ -80,7 +80,7 @@ def _as_block(start: int, build: Callable[..., Chunk], *given: Any) -> Block:
     return tasks.take_block(start, build(*given))
 
 
-class ArraysSource(CollectionSource):
+class DaskArraysSource(CollectionSource):
     """One Dask array per view, with dense or sparse blocks; row i of every view is item i."""
 
     def __init__(self, views: Any, observed: Any = None) -> None:
@@ -111,19 +111,19 @@ class ArraysSource(CollectionSource):
         observed = None if self._observed is None else self._observed[start:stop]
         return _chunk_of_arrays, [start, self.schema.names, views, observed]
 
-    def arranged(self, names: tuple[str, ...]) -> ArraysSource:
+    def arranged(self, names: tuple[str, ...]) -> DaskArraysSource:
         """The same rows with the views in this order; views that are not there are absent."""
         if not self._named:
             if len(names) != len(self._arrays):
                 raise DataError(f"{len(self._arrays)} views were given, the model has {len(names)}.")
-            return ArraysSource(dict(zip(names, self._arrays, strict=True)), self._observed)
+            return DaskArraysSource(dict(zip(names, self._arrays, strict=True)), self._observed)
         check_known(self.schema.names, names)
         mine = dict(zip(self.schema.names, self._arrays, strict=True))
         observed = self._observed
         if observed is not None:
             place = [self.schema.names.index(name) if name in mine else 0 for name in names]
             observed = observed[:, place]
-        return ArraysSource({name: mine.get(name) for name in names}, observed)
+        return DaskArraysSource({name: mine.get(name) for name in names}, observed)
 
     def identity(self) -> dict[str, Any]:
         """Shapes, and the names Dask derives from how the arrays are computed."""
@@ -134,7 +134,7 @@ class ArraysSource(CollectionSource):
         return {"kind": "Dask arrays", "rows": self.n_rows, "views": views}
 
 
-class FrameSource(CollectionSource):
+class DaskFrameSource(CollectionSource):
     """A Dask DataFrame; its columns are read as `vp.scan` reads those of a frame."""
 
     def __init__(self, frame: Any, views: Any = None, id: str | None = None) -> None:
@@ -169,10 +169,10 @@ class FrameSource(CollectionSource):
         pieces = _cut(self._parts, self._ends, start, stop)
         return _chunk_of_frames, [start, pieces, self._columns, self._views, self._id, self._order]
 
-    def arranged(self, names: tuple[str, ...]) -> FrameSource:
+    def arranged(self, names: tuple[str, ...]) -> DaskFrameSource:
         """The same rows with the views in this order."""
         check_known(self.schema.names, names)
-        made = object.__new__(FrameSource)
+        made = object.__new__(DaskFrameSource)
         made.__dict__.update(self.__dict__)
         mine = dict(zip(self.schema.names, self.schema.widths, strict=True))
         made._order = names

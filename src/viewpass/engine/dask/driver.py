@@ -15,7 +15,7 @@ from viewpass.core.stream import Stream
 from viewpass.engine.dask import tasks
 from viewpass.engine.dask.coordinator import advance, blank, expected, first_stage
 from viewpass.engine.dask.round import Round
-from viewpass.engine.dask.rows import Rows
+from viewpass.engine.dask.rows import WorkerRows
 from viewpass.engine.dask.shards import Stage
 from viewpass.engine.dask.worker_pool import WorkerPool
 from viewpass.engine.run import Sink
@@ -84,7 +84,7 @@ class DaskSteps:
     """
 
     pool: WorkerPool
-    rows: Rows
+    rows: WorkerRows
     schema: Schema  # as far as it is known without reading
     stream: Stream
     sink: BlockSink

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from viewpass.core.model import Model
-from viewpass.engine.dask.rows import Rows
+from viewpass.engine.dask.rows import WorkerRows
 from viewpass.engine.dask.worker_pool import WorkerPool
 
 BLOCKS_AHEAD = 2  # per worker
 
 
 def label_blocks(
-    pool: WorkerPool, rows: Rows, model: Model, size: int, task: Callable[..., Any], order: Any
+    pool: WorkerPool, rows: WorkerRows, model: Model, size: int, task: Callable[..., Any], order: Any
 ) -> Iterator[tuple[int, Any]]:
     """Run a task for every block; gives its first row and its result, in order."""
     held = pool.store(model)

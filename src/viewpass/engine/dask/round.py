@@ -12,7 +12,7 @@ from distributed import Future
 
 from viewpass.core.state.statistics import Statistics
 from viewpass.engine.dask import tasks
-from viewpass.engine.dask.rows import Rows
+from viewpass.engine.dask.rows import WorkerRows
 from viewpass.engine.dask.shards import Stage, Tally
 from viewpass.engine.dask.worker_pool import WorkerPool
 from viewpass.kernels.grid import Integers
@@ -31,7 +31,7 @@ class Round:
     def __init__(
         self,
         pool: WorkerPool,
-        rows: Rows,
+        rows: WorkerRows,
         start: int,
         size: int,
         width: int,

@@ -15,7 +15,7 @@ from viewpass.sources.source import Source
 READ_PRIORITY = -10  # of reading ahead: tasks whose result is waited for come first
 
 
-class Rows(Protocol):
+class WorkerRows(Protocol):
     """Rows that can be brought to workers, block by block."""
 
     n_rows: int
@@ -90,7 +90,7 @@ class MemoryRows:
         return self._source.place(start, stop)
 
 
-def rows_of(source: Source) -> Rows:
+def rows_of(source: Source) -> WorkerRows:
     """The rows of a source, as workers can read them."""
     if isinstance(source, CollectionSource):
         return source

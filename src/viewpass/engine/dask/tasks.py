@@ -60,7 +60,7 @@ class Report:
 
 
 @dataclass(frozen=True)
-class Initialised:
+class WorkerStart:
     """An initialised model, and the state of the random generator after it."""
 
     schema: Schema
@@ -217,7 +217,7 @@ def cluster_part(labels: Any, folder: str, clusters: Labels, n_clusters: int) ->
 
 def initialise(
     rounds: Sequence[Block], plan: Plan, rng: np.random.Generator, whole: bool, n_threads: int
-) -> Initialised:
+) -> WorkerStart:
     """Initialise a stream with the first rounds, each one chunk; `whole`: there are no more rows."""
     stream = Stream(plan, rng, Workspace(n_threads))
     decided = None
@@ -230,7 +230,7 @@ def initialise(
     if decided is not None:
         for block in rounds:
             block.know(STARTED, decided.start, decided.labels)
-    return Initialised(stream.schema, stream.state.model, stream.rng)
+    return WorkerStart(stream.schema, stream.state.model, stream.rng)
 
 
 def n_threads() -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from viewpass.paper.cells import Cell, Plan
+from viewpass.paper.cells import Cell, PaperRun
 from viewpass.paper.draw import write_csv
 from viewpass.paper.page import CANNOT, Claim, Section
 
@@ -72,7 +72,7 @@ KINDS: list[Kind] = [
 ]
 
 
-def run(plan: Plan) -> Section:
+def run(plan: PaperRun) -> Section:
     """Compare each method with k-means on complete Digit, then OMVC with k-means on filled data."""
     cells = [
         Cell.of(kind, seed=seed, quick=plan.quick, **more) for _, kind, more in KINDS for seed in plan.seeds

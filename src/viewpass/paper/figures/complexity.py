@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from viewpass.paper.cells import Cell, Plan
+from viewpass.paper.cells import Cell, PaperRun
 from viewpass.paper.draw import legend, panels, readable, save, write_csv
 from viewpass.paper.page import Claim, Section
 
@@ -31,7 +31,7 @@ LETTERS = {
 }
 
 
-def run(plan: Plan) -> Section:
+def run(plan: PaperRun) -> Section:
     """Vary one number at a time; measure one cell after the other."""
     found: dict[str, list[dict[str, Any]]] = {}
     rows: list[list[Any]] = []

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from viewpass.paper.cells import Cell, Plan, Result
+from viewpass.paper.cells import Cell, PaperRun, Result
 from viewpass.paper.draw import STYLES, panels, save, write_csv
 from viewpass.paper.orderings import Curves, Orderings
 from viewpass.paper.page import Section
@@ -35,7 +35,7 @@ QUICK_STEPS = 50  # of MultiNMF per view and round, in a quick run
 
 
 def cell(
-    plan: Plan, data: str, rate: float, method: str, seed: int, n_passes: int, more: dict[str, float]
+    plan: PaperRun, data: str, rate: float, method: str, seed: int, n_passes: int, more: dict[str, float]
 ) -> Cell:
     """A method on a data set."""
     extra: dict[str, Any] = {"steps": QUICK_STEPS} if plan.quick and method == "MultiNMF" else {}
@@ -43,19 +43,19 @@ def cell(
     return passes_cell(plan, data, method, rate, seed, n_passes, **more, **extra)
 
 
-def runs(plan: Plan, data: str, method: str) -> bool:
+def runs(plan: PaperRun, data: str, method: str) -> bool:
     """Whether to run a method: MultiNMF on small sets only, as in the paper; ONMF not on parts of Debian."""
     if plan.in_parts and data == "debian_l10n" and method.startswith("ONMF"):
         return False
     return not (SETS[data].large and method == "MultiNMF")
 
 
-def settings(plan: Plan) -> list[tuple[str, float]]:
+def settings(plan: PaperRun) -> list[tuple[str, float]]:
     """The requested sets, each with its share of missing views."""
     return [(data, rate) for data, rate in SETTINGS if plan.takes(data)]
 
 
-def searched(plan: Plan) -> dict[tuple[str, float, str], dict[str, float]]:
+def searched(plan: PaperRun) -> dict[tuple[str, float, str], dict[str, float]]:
     """The best settings by NMI after one pass, on a seed that is not reported, over the paper's grids."""
     tries = [
         (data, rate, method, more)
@@ -75,7 +75,7 @@ def searched(plan: Plan) -> dict[tuple[str, float, str], dict[str, float]]:
     return {key: more for key, (_, more) in best.items()}
 
 
-def measured(plan: Plan) -> tuple[Curves, dict[tuple[str, float, str], dict[str, float]]]:
+def measured(plan: PaperRun) -> tuple[Curves, dict[tuple[str, float, str], dict[str, float]]]:
     """Curves at the best settings and at the defaults, mean and spread over the seeds."""
     best = searched(plan)
     n_passes = QUICK_PASSES if plan.quick else N_PASSES
@@ -103,7 +103,7 @@ def _curves(results: list[Result]) -> dict[str, np.ndarray]:
     return out
 
 
-def run(plan: Plan) -> Section:
+def run(plan: PaperRun) -> Section:
     """Measure and draw."""
     curves, best = measured(plan)
     _draw(plan, curves)
@@ -145,7 +145,7 @@ def _last(rows: list[list[Any]]) -> list[list[Any]]:
     return list(last.values())
 
 
-def _draw(plan: Plan, curves: Curves) -> None:
+def _draw(plan: PaperRun, curves: Curves) -> None:
     shown = settings(plan)
     figure, axes = panels((2 * len(shown) + 4) // 4, 4, height=2.9, width=3.5)
     flat = list(axes.flat)

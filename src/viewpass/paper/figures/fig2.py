@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from viewpass.paper.cells import Plan
+from viewpass.paper.cells import PaperRun
 from viewpass.paper.draw import COLOURS, legend, save, score_panels, write_csv
 from viewpass.paper.page import CANNOT, Claim, Section
 from viewpass.paper.settings import ALPHAS, BEST_ALPHA, SETS, mean_scores, passes_cell
@@ -12,7 +12,7 @@ from viewpass.paper.settings import ALPHAS, BEST_ALPHA, SETS, mean_scores, passe
 RATES = {"webkb": 0.3, "digit": 0.3, "reuters1200": 0.4, "mnist70k_3v": 0.4, "debian_l10n": 0.0}
 
 
-def run(plan: Plan) -> Section:
+def run(plan: PaperRun) -> Section:
     """Measure and draw."""
     sets = [data for data in RATES if plan.takes(data)]
     cells = [

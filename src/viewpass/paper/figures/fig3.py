@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from viewpass.paper.cells import Cell, Plan
+from viewpass.paper.cells import Cell, PaperRun
 from viewpass.paper.draw import panels, save, write_csv
 from viewpass.paper.page import Claim, Section
 from viewpass.paper.settings import BEST_ALPHA, SETS, passes_cell
@@ -14,13 +14,13 @@ RATES = {"webkb": 0.4, "digit": 0.4, "reuters1200": 0.4, "mnist70k_3v": 0.4}
 LONG = 100  # iterations, practically without limit
 
 
-def cell(plan: Plan, data: str, max_iter: int) -> Cell:
+def cell(plan: PaperRun, data: str, max_iter: int) -> Cell:
     """OPIMC for 20 passes."""
     more = {"alpha": BEST_ALPHA[data], "max_iter": max_iter}
     return passes_cell(plan, data, "OPIMC", RATES[data], 0, N_PASSES, **more)
 
 
-def run(plan: Plan) -> Section:
+def run(plan: PaperRun) -> Section:
     """Measure and draw."""
     sets = [data for data in RATES if plan.takes(data)]
     results = dict(zip(sets, plan.results([cell(plan, data, 20) for data in sets]), strict=True))

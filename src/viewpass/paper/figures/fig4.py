@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from viewpass.paper.cells import Plan
+from viewpass.paper.cells import PaperRun
 from viewpass.paper.draw import COLOURS, legend, save, score_panels, write_csv
 from viewpass.paper.page import Claim, Section
 from viewpass.paper.settings import mean_scores, passes_cell, score_rows
@@ -13,7 +13,7 @@ SIZES = (2, 5, 10, 50, 100, 250)
 N_PASSES = 10
 
 
-def run(plan: Plan) -> Section:
+def run(plan: PaperRun) -> Section:
     """Measure and draw."""
     cells = [
         passes_cell(plan, "digit", "OPIMC", 0.4, seed, N_PASSES, chunk_size=size, alpha=0.1)

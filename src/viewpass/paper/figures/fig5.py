@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from viewpass.paper.cells import Plan
+from viewpass.paper.cells import PaperRun
 from viewpass.paper.draw import legend, save, score_panels, write_csv
 from viewpass.paper.page import Claim, Section
 from viewpass.paper.settings import mean_scores, passes_cell, score_rows
@@ -11,7 +11,7 @@ N_PASSES = 10
 KINDS = {"filled (OPIMC-F)": "mean", "not filled (OPIMC-NF)": "none"}
 
 
-def run(plan: Plan) -> Section:
+def run(plan: PaperRun) -> Section:
     """Measure and draw."""
     cells = [
         passes_cell(plan, "digit", "OPIMC", 0.4, seed, N_PASSES, alpha=0.1, shuffle=False, fill=fill)

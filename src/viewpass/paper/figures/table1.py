@@ -6,7 +6,7 @@ import numpy as np
 
 from viewpass.errors import DataError
 from viewpass.evaluate.data import SHAPES
-from viewpass.paper.cells import Plan
+from viewpass.paper.cells import PaperRun
 from viewpass.paper.draw import write_csv
 from viewpass.paper.page import Claim, Section
 from viewpass.paper.settings import SETS, loaded
@@ -19,7 +19,7 @@ PAPER = {
 }
 
 
-def run(plan: Plan) -> Section:
+def run(plan: PaperRun) -> Section:
     """Count rows, columns and classes."""
     rows = []
     for name, (n_rows, widths, n_classes) in PAPER.items():

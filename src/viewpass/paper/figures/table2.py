@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from viewpass.paper.cells import Cell, Plan
+from viewpass.paper.cells import Cell, PaperRun
 from viewpass.paper.draw import write_csv
 from viewpass.paper.page import Claim, Section
 from viewpass.paper.settings import BEST_ALPHA, SETS
@@ -32,7 +32,7 @@ QUICK_ROWS = {"made reuters": 6000, "made youtube": 6000}
 ALPHA = {"made reuters": 0.01, "made youtube": 1.0}
 
 
-def cell(plan: Plan, data: str, method: str, more: dict[str, Any]) -> Cell:
+def cell(plan: PaperRun, data: str, method: str, more: dict[str, Any]) -> Cell:
     """One entry: 0.4 missing, one pass, the paper's chunks and alpha."""
     large = data.startswith("made ")
     extra = dict(more)
@@ -53,7 +53,7 @@ def cell(plan: Plan, data: str, method: str, more: dict[str, Any]) -> Cell:
     )
 
 
-def run(plan: Plan) -> Section:
+def run(plan: PaperRun) -> Section:
     """Measure each cell alone, with all processors."""
     seconds: dict[tuple[str, str], float] = {}
     processor: dict[tuple[str, str], float] = {}
@@ -110,7 +110,7 @@ def run(plan: Plan) -> Section:
 
 
 def _claims(
-    plan: Plan,
+    plan: PaperRun,
     seconds: dict[tuple[str, str], float],
     took: dict[tuple[str, str], float],
     kmeans: dict[tuple[str, str], float],

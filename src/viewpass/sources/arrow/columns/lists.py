@@ -16,7 +16,7 @@ from viewpass.sources.arrow.batches import Batch
 from viewpass.sources.arrow.columns.layout import ViewColumns, flat
 
 
-class Rows(NamedTuple):
+class ListRows(NamedTuple):
     """Rows of a view in one batch; if only present rows have values, `places` gives the index of each row."""
 
     values: Array
@@ -45,7 +45,7 @@ def read_lists(
 
 
 def _joined(
-    parts: Sequence[Rows], lengths: Sequence[int], width: int, view: ViewColumns, pool: Pool
+    parts: Sequence[ListRows], lengths: Sequence[int], width: int, view: ViewColumns, pool: Pool
 ) -> tuple[Array, Mask | None]:
     matrix = pool.lend(sum(lengths) * width, view.dtype).reshape(sum(lengths), width)
     mask = None if all(part.present is None for part in parts) else np.ones(len(matrix), dtype=bool)
@@ -66,7 +66,7 @@ def _joined(
     return matrix, mask
 
 
-def _rows(batch: Batch, column: str, width: int | None) -> Rows:
+def _rows(batch: Batch, column: str, width: int | None) -> ListRows:
     array = batch.rows.column(column)
     while isinstance(array, pa.ExtensionArray):
         array = array.storage
@@ -75,7 +75,7 @@ def _rows(batch: Batch, column: str, width: int | None) -> Rows:
     return _varying(whole_lists(array), batch, column, width)
 
 
-def _fixed(array: pa.FixedSizeListArray, batch: Batch, column: str) -> Rows:
+def _fixed(array: pa.FixedSizeListArray, batch: Batch, column: str) -> ListRows:
     """Read fixed-size lists: null lists take up space, too, so row i is at position i."""
     width = array.type.list_size
     present = valid(array)
@@ -83,15 +83,15 @@ def _fixed(array: pa.FixedSizeListArray, batch: Batch, column: str) -> Rows:
     return _in_place(values, present, width, batch, column)
 
 
-def _in_place(values: pa.Array, present: Mask | None, width: int, batch: Batch, column: str) -> Rows:
+def _in_place(values: pa.Array, present: Mask | None, width: int, batch: Batch, column: str) -> ListRows:
     """Read lists that all take up `width` values, whether they are present or not."""
     if values.null_count:
         faulty = _with_nulls(values, width)
         _refuse_nulls(faulty if present is None else faulty & present, batch, column)
-    return Rows(flat(values).reshape(-1, width), present)
+    return ListRows(flat(values).reshape(-1, width), present)
 
 
-def _varying(array: pa.ListArray, batch: Batch, column: str, width: int | None) -> Rows:
+def _varying(array: pa.ListArray, batch: Batch, column: str, width: int | None) -> ListRows:
     present, offsets = valid(array), offsets_of(array)
     lengths = np.diff(offsets)
     if width is None:
@@ -116,7 +116,7 @@ def _varying(array: pa.ListArray, batch: Batch, column: str, width: int | None) 
         faulty[slice(None) if present is None else present] = _with_nulls(values, width)
         _refuse_nulls(faulty, batch, column)
     numbers = flat(values).reshape(n_present, width)
-    return Rows(numbers, present, None if present is None else counted - 1)
+    return ListRows(numbers, present, None if present is None else counted - 1)
 
 
 def _first_length(lengths: Integers, present: Mask | None) -> int:

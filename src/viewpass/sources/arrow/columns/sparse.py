@@ -17,7 +17,7 @@ from viewpass.sources.arrow.columns.layout import ViewColumns, flat
 from viewpass.sources.arrow.columns.lists import offsets_of, valid, whole_lists
 
 
-class Rows(NamedTuple):
+class SparseRows(NamedTuple):
     """The arrays of a CSR matrix, in Arrow's memory."""
 
     ends: Integers  # where each row begins, and where the last one ends
@@ -49,7 +49,7 @@ def _together(arrays: Sequence[Array]) -> Array:
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
-def _rows(batch: Batch, column: str, width: int) -> Rows:
+def _rows(batch: Batch, column: str, width: int) -> SparseRows:
     array = batch.rows.column(column)
     present = valid(array)
     if types.is_struct(array.type):
@@ -74,7 +74,7 @@ def _rows(batch: Batch, column: str, width: int) -> Rows:
         outside = (places < 0) | (places >= width)
         wrong = places[np.flatnonzero(outside)[0]]
         _refuse(batch, column, ends, outside, f"index {wrong} lies outside the {width} columns of the view")
-    return Rows(ends, places, flat(values), present)
+    return SparseRows(ends, places, flat(values), present)
 
 
 def _list(array: pa.Array) -> tuple[Integers, pa.Array]:
