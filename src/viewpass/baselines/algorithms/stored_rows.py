@@ -52,7 +52,9 @@ class StoredRows:
         """Store the rows of a chunk with their coefficients (without the gauge)."""
         weighted = coefficients * weights[:, None]
         missing = np.flatnonzero(view.missing)
-        new = RowBlock(view.matrix, missing, np.zeros(len(missing), dtype=np.int64), view.fill[None], weighted)
+        new = RowBlock(
+            view.matrix, missing, np.zeros(len(missing), dtype=np.int64), view.fill[None], weighted
+        )
         self.gram += coefficients.T @ weighted
         self.blocks.append(new)
         while len(self.blocks) > 1 and len(self.blocks[-2].weighted) <= len(self.blocks[-1].weighted):
