@@ -20,6 +20,7 @@ def assert_same(mine, theirs, *, labels=True):
     np.testing.assert_array_equal(mine.loss_curve_, theirs.loss_curve_)
     assert mine.n_iter_ == theirs.n_iter_
     assert mine.n_rows_without_views_ == theirs.n_rows_without_views_
+    assert mine.n_all_zero_ == theirs.n_all_zero_
     np.testing.assert_equal(mine.cluster_centers_, theirs.cluster_centers_)
     np.testing.assert_equal(mine.anchor_centers_, theirs.anchor_centers_)
     assert (mine.consensus_, mine.scales_) == (theirs.consensus_, theirs.scales_)
@@ -28,13 +29,14 @@ def assert_same(mine, theirs, *, labels=True):
 
 
 def made_rows(n_rows, widths=(12, 7), seed=0, missing=0.25):
-    """Rows around four centres; NaN where a view is missing, a few rows lack all."""
+    """Rows around four centres; NaN where a view is missing, a few rows lack all, some are all zero."""
     rng = np.random.default_rng(seed)
     group = rng.integers(4, size=n_rows)
     views = []
     for width in widths:
         x = (rng.standard_normal((4, width))[group] + rng.standard_normal((n_rows, width))).astype(np.float32)
         x[rng.random(n_rows) < missing] = np.nan
+        x[97::101] = 0.0
         views.append(x)
     return views
 

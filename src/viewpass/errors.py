@@ -11,6 +11,10 @@ class DataError(ViewpassError, ValueError):
     """The given data cannot be used; nothing was changed."""
 
 
+class DataWarning(UserWarning):
+    """The data can be used, but perhaps not as it was meant; the message says what to do in that case."""
+
+
 class SettingError(ViewpassError, ValueError):
     """A setting has an invalid value, or does not apply to what it was given with."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -39,8 +41,8 @@ def counts_of(dtype, seed=1):
     return x
 
 
-def learnt(x, name, observed=None):
-    chunk = Chunk.of([x], observed=observed)
+def learnt(x, name, observed=None, *, stated=False):
+    chunk = replace(Chunk.of([x], observed=observed), stated=stated)
     return Scaling.learn(MeasuredRows(chunk).measure(), [name]), chunk
 
 
@@ -127,7 +129,8 @@ def test_the_kernel_equals_the_reference(dtype, width, n_threads):
     wanted[10:16] = True
     expected = np.empty_like(x)
     there = reference.standardise(x, wanted, mean, weights, expected, 1)
-    given = scale.apply(Chunk.of([x], observed=wanted[:, None]), n_threads=n_threads)
+    chunk = replace(Chunk.of([x], observed=wanted[:, None]), stated=False)
+    given = scale.apply(chunk, n_threads=n_threads)
     np.testing.assert_array_equal(given.views[0], expected)
     np.testing.assert_array_equal(given.observed[:, 0], there)
     assert np.isfinite(given.views[0][12]).all()

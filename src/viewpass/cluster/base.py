@@ -334,6 +334,11 @@ class ViewClusterer(ViewReader):
         return self._fitted_model().n_without_views
 
     @property
+    def n_all_zero_(self) -> dict[str, int]:
+        """Rows that count as missing in each view because all their values there are zero."""
+        return self._fitted_model().zero_rows
+
+    @property
     def _n_features_out(self) -> int:
         return self._fitted_model().clusters.n_clusters
 

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from viewpass.cluster.base import ViewClusterer, logging_progress, whole
+from viewpass.cluster.notices import warn_of_zero_rows
 from viewpass.cluster.validation import check_whole, checked_init, checked_scale, checked_weights, row_copies
 from viewpass.core.initialise import initialise_clusters
 from viewpass.core.model import Model
@@ -62,7 +63,7 @@ class IMC(ViewClusterer):
     objectives_ : (n_init,) array
         The objective each start reached.
     cluster_centers_, scales_, view_weights_, counts_, statistics_, loss_curve_, objective_, n_iter_,
-    n_rows_without_views_, view_names_in_, n_features_in_, row_ids_
+    n_all_zero_, n_rows_without_views_, view_names_in_, n_features_in_, row_ids_
         As in `OPIMC`.
 
     Examples
@@ -160,7 +161,9 @@ class IMC(ViewClusterer):
             weights=rows.weights,
             n_copies=None if copies is None else chunk.n_copies,
             weight_unit=unit,
+            n_all_zero=tuple(rows.n_all_zero().tolist()),
         )
+        warn_of_zero_rows(fresh._learnt)
         fresh.labels_ = best.labels
         fresh._count_features(chunk.schema)
         if chunk.row_ids is not None:

@@ -75,7 +75,9 @@ def merge(models: Sequence[OPIMC], match: str = "auto") -> OPIMC:
     assert isinstance(rng, np.random.Generator)
     stream.rng = rng
     counts = 0, learnt.n_rows, learnt.n_without_views
-    stream.state = StreamState(learnt.schema, learnt, (), *counts, n_copies=learnt.n_copies)
+    stream.state = StreamState(
+        *(learnt.schema, learnt, (), *counts), n_copies=learnt.n_copies, n_all_zero=learnt.n_all_zero
+    )
     made._learnt = stream
     return made
 

@@ -9,6 +9,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from viewpass.cluster.anchored import LABELS, AnchoredClusterer
 from viewpass.cluster.base import logging_progress
+from viewpass.cluster.notices import warn_of_zero_rows
 from viewpass.cluster.validation import check_whole, plan_of, row_copies
 from viewpass.core.plan import Plan
 from viewpass.core.stream import Stream
@@ -40,7 +41,9 @@ class OPIMC(AnchoredClusterer):
 
     Rows are read once, in chunks. Each is scaled to unit length in every view it has and assigned to the
     cluster that is nearest over those views; only two sums per view are kept. Missing views are rows of
-    NaN, all-zero rows, `None` for a whole view, or False in `observed`.
+    NaN, `None` for a whole view, or False in `observed`. So are rows of zeros, which have no direction
+    (`n_all_zero_` counts them, and many are warned of); but where a dense view is standardised and
+    `observed`, a table's nulls or ids say what is missing, a row of zeros is data.
 
     Parameters
     ----------
@@ -135,6 +138,8 @@ class OPIMC(AnchoredClusterer):
     loss_curve_ : array, one value per chunk
     n_iter_ : int
     n_samples_seen_ : int
+    n_all_zero_ : dict of str to int
+        Rows that count as missing in each view because all their values there are zero.
     n_rows_without_views_ : int
     consensus_ : str
         How clusters were formed: "plain" (every centre is a cluster), "graph" or "merge".
@@ -316,6 +321,7 @@ class OPIMC(AnchoredClusterer):
             if self.compute_labels and source.rereadable:
                 fresh.labels_ = fresh._labels_of(source, stream.n_rows)
         fresh._count_features(stream.schema)
+        warn_of_zero_rows(stream.model)
         ids = sink.row_ids if source.row_ids is None else source.row_ids
         if ids is not None:
             fresh.row_ids_ = ids[: stream.n_rows]
@@ -342,6 +348,7 @@ class OPIMC(AnchoredClusterer):
         not whole numbers must begin with the first rows; rows without weights count as 1.
         """
         begun = hasattr(self, "_learnt")
+        before = self._learnt.model if begun and self._learnt.started else None
         if begun:
             self._validate()
             fresh, source = self, self._read(X, observed, reset=False)
@@ -363,6 +370,7 @@ class OPIMC(AnchoredClusterer):
         fresh._learnt, fresh._n_last = stream, steps.n_read
         if stream.started:
             fresh._take_centres_of_rows(sink.labels(steps.n_read), by_chunk=True)
+            warn_of_zero_rows(stream.model, before)
         fresh._count_features(stream.schema)
         if sink.row_ids is not None:
             fresh.row_ids_ = sink.row_ids

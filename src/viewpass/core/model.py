@@ -51,6 +51,7 @@ class Model:
     weights: Weights | None = None  # of the views, relative to the largest; None: all equal
     n_copies: int | None = None  # rows as often as they count, in units of 1 / weight_unit; None: n_rows
     weight_unit: int = 1  # what sums, counts and alpha are multiplied by
+    n_all_zero: tuple[int, ...] = ()  # rows missing in each view because they are all zero; (): none
 
     @cached_property
     def cut(self) -> Cut | None:
@@ -74,6 +75,12 @@ class Model:
         """Rows without each view; estimated from their share of the weight where rows have weights."""
         n_counted = self.n_rows if self.n_copies is None else self.n_copies
         return [(n_counted - n) * self.n_rows // max(n_counted, 1) for n in self.total.squares]
+
+    @property
+    def zero_rows(self) -> dict[str, int]:
+        """Rows that count as missing in each view because they are all zero."""
+        names = self.schema.names
+        return dict(zip(names, self.n_all_zero or (0,) * len(names), strict=True))
 
     @property
     def view_weights(self) -> Weights:
@@ -113,6 +120,7 @@ class StreamState:
     n_without_views: int
     reservoir: Reservoir = field(default_factory=Reservoir)
     n_copies: int | None = None  # as in Model
+    n_all_zero: tuple[int, ...] = ()  # as in Model
 
 
 def assign(rows: MeasuredRows, centres: Centres, workspace: Workspace) -> tuple[Labels, Floats]:

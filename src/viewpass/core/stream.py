@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from viewpass.core.auto.lengths import warn_of_lengths
 from viewpass.core.auto.scale import agreed_scaling
 from viewpass.core.consensus.soft_assignment import MAX_ROWS
 from viewpass.core.initialise import ASSUMED_CLUSTERS, initialise, initialise_unweighted
@@ -42,6 +43,7 @@ class ChunkResult:
     n_iter: int
     losses: Sequence[float]  # average loss after each chunk
     n_copies: int | None = None  # the new rows, each as often as it counts; None: n_rows
+    n_all_zero: Integers | None = None  # new rows missing in each view because they are all zero
 
 
 class Stream:
@@ -63,13 +65,14 @@ class Stream:
         self._n_rows = 0
         self._n_without_views = 0
         self._n_copies: int | None = None
+        self._n_all_zero: tuple[int, ...] = ()
         self._reservoir = Reservoir()
 
     @property
     def state(self) -> StreamState:
         """All that the stream remembers; set it to continue in another stream."""
         counts = self._n_gathered, self._n_rows, self._n_without_views
-        rest = self._reservoir, self._n_copies
+        rest = self._reservoir, self._n_copies, self._n_all_zero
         return StreamState(self._schema, self._model, tuple(self._gathered), *counts, *rest)
 
     @state.setter
@@ -77,7 +80,7 @@ class Stream:
         self._schema, self._model, self._guess = at.schema, at.model, None
         self._gathered, self._n_gathered = list(at.gathered), at.n_gathered
         self._n_rows, self._n_without_views = at.n_rows, at.n_without_views
-        self._reservoir, self._n_copies = at.reservoir, at.n_copies
+        self._reservoir, self._n_copies, self._n_all_zero = at.reservoir, at.n_copies, at.n_all_zero
 
     @property
     def started(self) -> bool:
@@ -263,6 +266,8 @@ class Stream:
         scaling = agreed_scaling(rows.measure(n_threads), *given)
         if not scaling.plain:
             rows = self._rows(scaling.apply(rows.chunk, n_threads=n_threads))
+        if "auto" in wanted:
+            warn_of_lengths(rows.measure(n_threads), n_clusters, self.workspace)
         if self.plan.weights == "auto":
             tried = initialise_unweighted(rows, self.plan, self.workspace, self.rng, whole=whole)
             rows = self._weighed(rows.chunk, learnt_weights(tried.total, self.plan.rules.alpha))
@@ -288,7 +293,7 @@ class Stream:
     def commit(self, before: Model, result: ChunkResult) -> None:
         """Take over the result of chunks: the one place where the model changes."""
         result.total.check_room()
-        self._count(result.n_rows, result.n_copies, result.n_without_views)
+        self._count(result.n_rows, result.n_copies, result.n_without_views, result.n_all_zero)
         self._model = replace(
             before,
             schema=result.schema,
@@ -299,16 +304,21 @@ class Stream:
             n_without_views=self._n_without_views,
             n_iter=before.n_iter + result.n_iter,
             n_copies=self._n_copies,
+            n_all_zero=self._n_all_zero,
         )
         self._model.loss_curve.extend(result.losses)
         self._schema = result.schema
         self._gathered, self._n_gathered, self._guess = [], 0, None
 
-    def _count(self, n_rows: int, n_copies: int | None, n_without_views: int) -> None:
+    def _count(
+        self, n_rows: int, n_copies: int | None, n_without_views: int, n_all_zero: Integers | None
+    ) -> None:
         if n_copies is not None or self._n_copies is not None:
             self._n_copies = self.n_counted + (n_rows if n_copies is None else n_copies)
         self._n_rows += n_rows
         self._n_without_views += n_without_views
+        if n_all_zero is not None and n_all_zero.any():
+            self._n_all_zero = tuple((np.array(self._n_all_zero or 0) + n_all_zero).tolist())
 
     def _commit(
         self,
@@ -323,7 +333,7 @@ class Stream:
         """Let the reservoir follow, then commit chunks of `size` rows (None: one chunk)."""
         settled, reservoir, n_before = outcome, self._reservoir, self._n_rows
         n_done, n_new, n_without_views = len(outcome.labels), 0, 0
-        copies, n_copies = rows.chunk.copies, None
+        copies, n_copies, n_all_zero = rows.chunk.copies, None, None
         read = np.full(len(outcome.losses), self.n_counted)
         if not again:
             settled, reservoir = reservoir.follow(
@@ -331,12 +341,14 @@ class Stream:
             )
             n_new = n_done
             n_without_views = int((~(rows.inverse[:, :n_done] > 0).any(axis=0)).sum())
+            n_all_zero = rows.n_all_zero(n_done)
             ends = np.minimum((size or n_done) * np.arange(1, len(read) + 1), n_done)
             read += ends if copies is None else np.cumsum(copies)[ends - 1]
             n_copies = None if copies is None else int(copies[:n_done].sum())
         losses = (settled.losses / read).tolist()
         sums = settled.total, settled.centres, before.links
-        result = ChunkResult(schema, *sums, n_new, n_without_views, settled.n_iter, losses, n_copies)
+        counted = n_new, n_without_views, settled.n_iter
+        result = ChunkResult(schema, *sums, *counted, losses, n_copies, n_all_zero)
         self.commit(before, result)
         if again:
             self._reservoir = reservoir.decided(rows.chunk.start, outcome.labels)
@@ -361,7 +373,8 @@ class Stream:
     def _without_views(self, rows: MeasuredRows, schema: Schema) -> Assigned:
         chunk = rows.chunk
         self._schema = schema
-        self._count(chunk.n_rows, None if chunk.copies is None else chunk.n_copies, chunk.n_rows)
+        n_copies = None if chunk.copies is None else chunk.n_copies
+        self._count(chunk.n_rows, n_copies, chunk.n_rows, rows.n_all_zero())
         n_clusters = self.plan.n_clusters or 1
         no_labels, no_margins = np.full(chunk.n_rows, -1, dtype=np.int32), np.full(chunk.n_rows, np.inf)
         return Assigned(chunk.start, no_labels, no_margins, rows, Centres.none(n_clusters, rows.n_views))
@@ -385,5 +398,6 @@ class Stream:
                 self._n_without_views,
                 n_copies=self._n_copies,
                 weight_unit=self.plan.weight_unit,
+                n_all_zero=self._n_all_zero,
             )
         return guess

@@ -93,8 +93,13 @@ def merged(models: Sequence[Model], alpha: float, fill: str | None, *, by_price:
         n_iter=sum(model.n_iter for model in models),
         loss_curve=[loss(centres, total, alpha) / max(n_counted, 1)],
         n_copies=n_counted if weighted else None,
+        n_all_zero=_added_counts([model.n_all_zero for model in models]),
         links=links,
     )
+
+
+def _added_counts(counts: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    return tuple(map(sum, zip(*filter(None, counts), strict=True)))
 
 
 def _known_first(one: Centres, other: Centres) -> Centres:

@@ -73,6 +73,7 @@ class ArraySource(Source):
                 None if self._observed is None else self._observed[first:stop],
                 first,
                 None if self.row_ids is None else self.row_ids[first:stop],
+                stated=self._observed is not None,
             )
 
     def arranged(self, names: tuple[str, ...]) -> ArraySource:

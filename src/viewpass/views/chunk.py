@@ -87,6 +87,8 @@ class Chunk:
     columns: tuple[tuple[Any, ...] | None, ...] = ()
     files: tuple[tuple[int, str], ...] = ()  # files the rows are from: number of its first row, name
     copies: Integers | None = None  # how many equal rows each one counts as (Plan.weight_unit); None: one
+    stated: bool = False  # what is missing was said (a mask, nulls, absent ids): a row of zeros is data
+    all_zero: Mask | None = None  # rows of zeros that count as missing, where scaling or joining found them
 
     @classmethod
     def of(
@@ -110,7 +112,7 @@ class Chunk:
         n_rows = common_length(ready, names)
         mask = None if observed is None else check_mask(observed, ready, names, n_rows, start)
         present = tuple(None if view is None or not view.shape[1] else view for view in ready)
-        return cls(present, names, n_rows, mask, start, row_ids, columns)
+        return cls(present, names, n_rows, mask, start, row_ids, columns, stated=mask is not None)
 
     @property
     def schema(self) -> Schema:
@@ -141,7 +143,7 @@ class Chunk:
         observed = None if self.observed is None else self.observed[rows]
         copies = None if self.copies is None else self.copies[rows]
         views = _each(self.views, lambda view: view[rows])
-        return Chunk(views, self.names, len(rows), observed, copies=copies)
+        return Chunk(views, self.names, len(rows), observed, copies=copies, stated=self.stated)
 
     def cut(self, first: int, last: int) -> Chunk:
         """Return rows `first` to `last - 1` of the chunk, which keep their numbers, without copying."""
@@ -153,7 +155,32 @@ class Chunk:
             start=self.start + first,
             row_ids=None if self.row_ids is None else self.row_ids[first:last],
             copies=None if self.copies is None else self.copies[first:last],
+            all_zero=None if self.all_zero is None else self.all_zero[first:last],
         )
+
+    def zero_rows(self, v: int, among: Integers) -> Integers:
+        """Those of the rows `among` that are all zero in view `v`; NaN is not zero."""
+        x = self.views[v]
+        if x is None or not len(among):
+            return among[:0]
+        if scipy.sparse.issparse(x):
+            n_before = np.concatenate(([0], np.cumsum(x.data[: x.indptr[-1]] != 0)))
+            zero = n_before[x.indptr[among]] == n_before[x.indptr[among + 1]]
+        else:
+            among = among[x[among, 0] == 0]
+            zero = ~x[among].any(axis=1)
+        found: Integers = among[zero]
+        return found
+
+    def hiding_zeros(self) -> Chunk:
+        """The same rows as if it had been said that rows of zeros are missing."""
+        if self.stated:
+            return self
+        found = np.zeros((self.n_rows, len(self.names)), dtype=bool)
+        for v in range(len(self.names)):
+            found[self.zero_rows(v, np.flatnonzero(self.wanted(v))), v] = True
+        known = np.ones_like(found) if self.observed is None else self.observed
+        return replace(self, observed=known & ~found, all_zero=found, stated=True)
 
     def without(self, hidden: Sequence[bool]) -> Chunk:
         """Return the same rows without the views that are `hidden`."""
@@ -216,6 +243,8 @@ def join(chunks: Sequence[Chunk]) -> Chunk:
     """Concatenate consecutive chunks."""
     if len(chunks) == 1:
         return chunks[0]
+    if any(chunk.stated for chunk in chunks):
+        chunks = [chunk.hiding_zeros() for chunk in chunks]
     names, ids = chunks[0].names, [chunk.row_ids for chunk in chunks]
     masks = [
         np.ones((chunk.n_rows, len(names)), dtype=bool) if chunk.observed is None else chunk.observed
@@ -231,7 +260,19 @@ def join(chunks: Sequence[Chunk]) -> Chunk:
         None if any(part is None for part in ids) else np.concatenate([np.asarray(part) for part in ids]),
         files=tuple(dict.fromkeys(file for chunk in chunks for file in chunk.files)),
         copies=None if all(chunk.copies is None for chunk in chunks) else np.concatenate(copies),
+        stated=chunks[0].stated,
+        all_zero=_joined_zeros(chunks),
     )
+
+
+def _joined_zeros(chunks: Sequence[Chunk]) -> Mask | None:
+    if all(chunk.all_zero is None for chunk in chunks):
+        return None
+    none = [np.zeros((chunk.n_rows, len(chunk.names)), dtype=bool) for chunk in chunks]
+    found = [
+        other if chunk.all_zero is None else chunk.all_zero for chunk, other in zip(chunks, none, strict=True)
+    ]
+    return np.concatenate(found)
 
 
 def _stack(parts: Sequence[Matrix | None], chunks: Sequence[Chunk]) -> Matrix | None:

@@ -122,6 +122,17 @@ class MeasuredRows:
         present: Mask = self.inverse[v] > 0
         return present
 
+    def zeros(self, v: int) -> Integers:
+        """Rows that are said to have view `v` but hold only zeros there, and so have no direction."""
+        return self.chunk.zero_rows(v, np.flatnonzero(self.chunk.wanted(v) & (self.inverse[v] == 0)))
+
+    def n_all_zero(self, n_rows: int | None = None) -> Integers:
+        """How many of the first rows count as missing in each view because they are all zero."""
+        n_rows = self.n_rows if n_rows is None else n_rows
+        found = [np.searchsorted(self.zeros(v), n_rows) for v in range(self.n_views)]
+        earlier = self.chunk.all_zero
+        return np.array(found, dtype=np.int64) + (0 if earlier is None else earlier[:n_rows].sum(axis=0))
+
     @property
     def n_columns(self) -> int:
         """Number of columns of all views together, at least 1."""

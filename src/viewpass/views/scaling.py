@@ -6,7 +6,8 @@
     idf       multiply each column by log((1 + n) / (1 + rows with a non-zero value in it)) + 1
 
 A missing view stays missing. A row that equals the mean in every column has no direction after
-centring, and counts as missing in that view.
+centring, and counts as missing in that view; so does a row of zeros, unless its columns are centred and it
+was stated which views are missing (`Chunk.stated`).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 import scipy.sparse
 
 from viewpass.kernels.backend import backend
-from viewpass.kernels.grid import Floats, Mask
+from viewpass.kernels.grid import SMALLEST_SCALED, Floats, Integers, Mask
 from viewpass.kernels.pool import Pool
 from viewpass.kernels.portable import log
 from viewpass.views.checks import check_columns
@@ -41,6 +42,12 @@ class Scale:
     name: str
     weights: Floats
     mean: Floats | None = None
+
+    @property
+    def zero(self) -> Floats | None:
+        """A row of zeros in this scale; None if it has no direction there."""
+        scaled = None if self.mean is None else -self.mean * self.weights
+        return None if scaled is None or np.abs(scaled).max(initial=0.0) < SMALLEST_SCALED else scaled
 
 
 @dataclass(frozen=True)
@@ -67,6 +74,10 @@ class Scaling:
             learnt = None
             if name != "unit" and view is not None and present.any():
                 learnt = learn_scale(columns_of(view, present, weights), name)
+                zeros = rows.zeros(v) if rows.chunk.stated else ()
+                if learnt is not None and learnt.mean is not None and len(zeros):
+                    present[zeros] = True
+                    learnt = learn_scale(columns_of(view, present, weights), learnt.name)
             views.append(learnt)
             if name != "unit":
                 chosen = "unit" if learnt is None else learnt.name
@@ -104,6 +115,7 @@ class Scaling:
         pool = pool or Pool()
         views = list(chunk.views)
         present: dict[int, Mask] = {}
+        all_zero = chunk.all_zero
         for v, (view, scale) in enumerate(zip(chunk.views, self.views, strict=True)):
             if view is None or scale is None:
                 continue
@@ -114,8 +126,13 @@ class Scaling:
             values = view.data if sparse else view
             out = views[v] = pool.lend(values.size, values.dtype).reshape(values.shape)
             if scale.mean is not None:
-                moments = scale.mean, scale.weights
-                present[v] = backend().standardise(view, chunk.wanted(v), *moments, out, n_threads)
+                wanted, moments = chunk.wanted(v), (scale.mean, scale.weights)
+                present[v] = backend().standardise(view, wanted, *moments, out, n_threads)
+                zeros = chunk.zero_rows(v, np.flatnonzero(wanted & ~present[v]))
+                if chunk.stated and scale.zero is not None:
+                    out[zeros], present[v][zeros] = scale.zero, True
+                elif len(zeros):
+                    all_zero = _marked(all_zero, zeros, v, (chunk.n_rows, len(views)))
             elif sparse:
                 end = int(view.indptr[-1])
                 entries = view.data[:end], view.indices[:end]
@@ -124,7 +141,13 @@ class Scaling:
                 rows.data = out
             else:
                 backend().weigh_rows(view, scale.weights, out, n_threads)
-        return replace(chunk, views=tuple(views), observed=_observed(chunk, present))
+        return replace(chunk, views=tuple(views), observed=_observed(chunk, present), all_zero=all_zero)
+
+
+def _marked(mask: Mask | None, rows: Integers, v: int, shape: tuple[int, int]) -> Mask:
+    marked = np.zeros(shape, dtype=bool) if mask is None else mask.copy()
+    marked[rows, v] = True
+    return marked
 
 
 def _equal(one: Floats | None, other: Floats | None) -> bool:

@@ -25,6 +25,7 @@ def figures(model: Model, sizes: Integers) -> dict[str, Any]:
             name: {
                 "columns": width,
                 "missing": missing[name],
+                "all_zero": model.zero_rows[name],
                 "scale": scale,
                 "weight": weight,
             }

@@ -41,7 +41,7 @@ def agreed_scaling(
     chunk = sample(rows, ROWS)
     step = ChunkStep(RULES, Workspace(workspace.n_threads))
     kept, changed = (
-        mean_agreement([_clusterings(scaled, v, n_clusters, step) for v in range(rows.n_views)])
+        mean_agreement([clusterings(scaled, v, n_clusters, step, STARTS) for v in range(rows.n_views)])
         for scaled in (plain.apply(chunk), suited.apply(chunk))
     )
     workspace.n_compared += step.workspace.n_compared / rows.n_views  # each pass was over one view
@@ -50,8 +50,8 @@ def agreed_scaling(
     return suited if changed > kept + MIN_GAIN else plain
 
 
-def _clusterings(chunk: Chunk, v: int, n_clusters: int, step: ChunkStep) -> list[Labels]:
-    """Labels of the rows by one view alone, from several starts; -1 for rows without it."""
+def clusterings(chunk: Chunk, v: int, n_clusters: int, step: ChunkStep, n_starts: int) -> list[Labels]:
+    """Labels of the rows by one view alone, from some starts; -1 for rows without it."""
     rows = single_view(chunk, v)
     if rows is None:
         return []
@@ -59,7 +59,7 @@ def _clusterings(chunk: Chunk, v: int, n_clusters: int, step: ChunkStep) -> list
     if n_clusters < 2:
         return []
     rng = np.random.default_rng(0)
-    return [candidates.seeded(rows, n_clusters, step, rng).labels for _ in range(STARTS)]
+    return [candidates.seeded(rows, n_clusters, step, rng).labels for _ in range(n_starts)]
 
 
 def _mixed_units(rows: MeasuredRows, v: int) -> bool:

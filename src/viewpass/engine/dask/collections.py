@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import dask
@@ -254,6 +255,4 @@ def _chunk_of_frames(
         source = scan(table, views=views, id=id)
         chunks.append((source if order is None else source.arranged(order)).span(0, last - first))
     whole = join(chunks)
-    return Chunk(
-        whole.views, whole.names, whole.n_rows, whole.observed, start, whole.row_ids, chunks[0].columns
-    )
+    return replace(whole, start=start, columns=chunks[0].columns, files=())

@@ -84,8 +84,9 @@ def advance(
         mine = shards.links(stage) if again else tally.links
         assert mine is not None
         links = mine if again and first else links + mine
-    result = ChunkResult(schema, total, stage.centres, links, n_new, n_without_views, n_iter, losses)
-    return result, stage
+    n_all_zero = tally.n_all_zero if isinstance(tally.n_all_zero, np.ndarray) else None
+    counts = n_new, n_without_views, n_iter, losses, None, n_all_zero
+    return ChunkResult(schema, total, stage.centres, links, *counts), stage
 
 
 def settle(coordinator: Coordinator, shards: Shards, stage: Stage, name: str, *, again: bool) -> Stage:

@@ -150,7 +150,9 @@ class DaskSteps:
         return model
 
     def _begin_with(self, model: Model) -> None:
-        self.stream.state = StreamState(model.schema, model, (), 0, model.n_rows, model.n_without_views)
+        self.stream.state = StreamState(
+            model.schema, model, (), 0, model.n_rows, model.n_without_views, n_all_zero=model.n_all_zero
+        )
 
     def _put_labels(self, rounds: Sequence[Round], stage: Stage, number: int) -> None:
         """Bring the labels of the blocks to the sink."""

@@ -46,6 +46,7 @@ class Tally:
     n_seen: int  # rows with a view
     n_moved: int
     links: Integers | None = None  # of the anchor graph
+    n_all_zero: Integers | int = 0  # rows missing in each view because they are all zero
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(
@@ -57,6 +58,7 @@ class Tally:
             self.n_seen + other.n_seen,
             self.n_moved + other.n_moved,
             None if self.links is None or other.links is None else self.links + other.links,
+            self.n_all_zero + other.n_all_zero,
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -98,8 +100,9 @@ class Shard:
         change = self._no_rows(stage.centres.n_clusters, stage.centres)
         change.move(self.rows, labels, 1, self.workspace.n_threads)
         touched = np.asarray((change.flat_counts > 0).any(axis=0))
+        links = self.links(stage) if stage.linked else None
         tally = self._tally(change, touched, self.rows.n_rows)
-        return replace(tally, links=self.links(stage)) if stage.linked else tally
+        return replace(tally, links=links, n_all_zero=self.rows.n_all_zero())
 
     def links(self, stage: Stage) -> Integers:
         """Edge weights of the anchor graph from these rows."""

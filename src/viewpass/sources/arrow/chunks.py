@@ -141,6 +141,7 @@ class ArrowSource(Source):
             None if self._id is None else _ids(batches, self._id),
             self.schema.columns,
             tuple(dict.fromkeys((batch.first, batch.file) for batch in batches if batch.file)),
+            stated=True,
         )
 
 

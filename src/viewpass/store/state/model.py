@@ -80,7 +80,22 @@ def pack_model(model: Model, arrays: dict[str, Array]) -> dict[str, Any]:
         "n_iter": model.n_iter,
         **({} if model.n_copies is None else {"n_copies": model.n_copies}),
         **({} if model.weight_unit == 1 else {"weight_unit": model.weight_unit}),
+        **pack_zero_counts(model.n_all_zero),
     }
+
+
+def pack_zero_counts(n_all_zero: tuple[int, ...]) -> dict[str, Any]:
+    """Rows missing in each view because they are all zero; files without such rows do not mention them."""
+    return {"n_all_zero": list(n_all_zero)} if any(n_all_zero) else {}
+
+
+def unpack_zero_counts(stored: Fields, n_views: int, n_rows: int) -> tuple[int, ...]:
+    """The same, restored."""
+    if "n_all_zero" not in stored.values:
+        return ()
+    counts = stored.list("n_all_zero", int)
+    stored.need(len(counts) == n_views and all(0 <= n <= n_rows for n in counts), "n_all_zero")
+    return tuple(counts)
 
 
 def unpack_model(stored: Fields) -> Model:
@@ -133,6 +148,7 @@ def unpack_model(stored: Fields) -> Model:
         counted=_curve(stored) if consensus == "plain" else None,
         n_copies=n_copies,
         weight_unit=unit,
+        n_all_zero=unpack_zero_counts(stored, len(schema.names), n_rows),
     )
 
 

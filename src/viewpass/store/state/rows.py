@@ -39,6 +39,7 @@ def pack_chunk(chunk: Chunk, name: str, arrays: dict[str, Array]) -> dict[str, A
         "start": chunk.start,
         "masked": chunk.observed is not None,
         **({} if chunk.copies is None else {"weighted": True}),
+        **({"stated": True} if chunk.stated else {}),
     }
 
 
@@ -58,6 +59,7 @@ def unpack_chunk(stored: Fields, name: str, schema: Schema | None) -> Chunk:
         MeasuredRows(chunk).measure()
     except (DataError, ValueError, TypeError, IndexError, OverflowError) as problem:
         raise FileError(f"the rows it holds cannot be read ({problem}).") from problem
+    chunk = replace(chunk, stated="stated" in stored.values and stored.truth("stated"))
     if "weighted" in stored.values and stored.truth("weighted"):
         copies = stored.array(f"{name}.copies", np.int64, (n_rows,))
         stored.need(bool((copies >= 0).all() and (copies <= MOST_ROWS).all()), "weighted")

@@ -18,9 +18,11 @@ from viewpass.store.state.model import (
     CONSENSUS,
     pack_model,
     pack_schema,
+    pack_zero_counts,
     stored_copies,
     unpack_model,
     unpack_schema,
+    unpack_zero_counts,
     view_weights,
     weight_unit,
 )
@@ -63,6 +65,7 @@ def pack_stream(stream: Stream, arrays: dict[str, Array]) -> dict[str, Any]:
         "n_unseen": at.n_without_views,
         "reservoir": pack_reservoir(at.reservoir, arrays),
         **({} if at.n_copies is None else {"n_copies": at.n_copies}),
+        **({} if at.model else pack_zero_counts(at.n_all_zero)),
     }
 
 
@@ -100,7 +103,9 @@ def unpack_stream(stored: Fields, workspace: Workspace) -> Stream:
     n_gathered = sum(_n_seen(chunk, plan) for chunk in gathered)
     reservoir = unpack_reservoir(stored, schema, plan.reservoir, model)
     counts = n_gathered, n_rows, n_without_views
-    stream.state = StreamState(schema, model, gathered, *counts, reservoir, n_copies)
+    n_all_zero = unpack_zero_counts(stored, len(schema.names) if schema else 0, n_rows)
+    n_all_zero = model.n_all_zero if model else n_all_zero
+    stream.state = StreamState(schema, model, gathered, *counts, reservoir, n_copies, n_all_zero)
     return stream
 
 
