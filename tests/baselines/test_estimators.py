@@ -14,6 +14,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils._param_validation import InvalidParameterError
 
+import authors
 import viewpass as vp
 
 N = 90
@@ -303,3 +304,63 @@ def test_onmf_of_another_rank_than_its_clusters():
     assert np.bincount(model.predict([IMAGE, TEXT]), minlength=3).shape == (3,)
     with pytest.raises(vp.SettingError, match="n_components=5 and n_clusters=3"):
         vp.ONMF(3, n_components=5, assign="argmax").fit([IMAGE, TEXT])
+
+
+# ---- views that hold little or nothing
+
+SIGNED = TEXT - TEXT.mean(axis=0)
+IN_PART = {
+    "signed": SIGNED,
+    "signed, sparse": sp.csr_array(SIGNED),
+    "rows below 0": np.where(np.arange(N)[:, None] % 2 == 0, -TEXT, TEXT),
+    "columns below 0": TEXT * [1, -1, 1, -1, 1],
+    "one entry above 0": np.where(np.arange(5 * N).reshape(N, 5) == 7, 1.0, -1.0),
+    "one row": np.where(np.arange(N)[:, None] == 3, TEXT, np.nan),
+}
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("empty", [np.nan, 0.0])
+def test_a_view_that_is_all_nan_or_zero_is_one_that_is_absent(make, empty, first):
+    def both(view):
+        return [view, IMAGE] if first else [IMAGE, view]
+
+    mine, expected = make().fit(both(np.full((N, 5), empty))), make().fit(both(None))
+    np.testing.assert_array_equal(mine.labels_, expected.labels_)
+    np.testing.assert_array_equal(mine.consensus_, expected.consensus_)
+    assert np.isnan(mine.components_[0 if first else 1]).all()
+
+
+@pytest.mark.filterwarnings("ignore:view.*negative entries")
+@pytest.mark.parametrize("part", IN_PART)
+def test_a_view_that_is_negative_in_part(make, part):
+    model = make().fit([IMAGE, IN_PART[part]])
+    assert np.isfinite(model.consensus_).all()
+    assert np.isfinite(model.objective_)
+    assert (model.predict([IMAGE, IN_PART[part]]) >= 0).all()
+
+
+@pytest.mark.filterwarnings("ignore:view.*negative entries")
+def test_views_that_are_positive_in_other_rows_each(make):
+    even = np.arange(N)[:, None] % 2 == 0
+    views = [np.where(even, IMAGE, -IMAGE), np.where(even, -TEXT, TEXT)]
+    model = make().fit(views)
+    assert np.isfinite(model.objective_)
+    assert (model.consensus_.max(axis=1) > 0).all()
+    assert (model.predict(views) >= 0).all()
+
+
+@pytest.mark.filterwarnings("ignore:view.*negative entries")
+@pytest.mark.parametrize("below", [-TEXT, sp.csr_array(-TEXT)], ids=["dense", "sparse"])
+def test_a_view_without_any_positive_entry_is_refused_by_offline_ones(below):
+    for name in ("MIC", "MultiNMF"):
+        with pytest.raises(vp.DataError, match=r"view 'text': no entry is above 0.*pass it as None"):
+            MODELS[name]().fit({"image": IMAGE, "text": below})
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("number", [0, 1])
+def test_daimc_by_itself_ends_as_low_as_the_authors_program(data_folder, number):
+    run = authors.baselines(data_folder)[number]
+    model = vp.DAIMC(10, random_state=0).fit(run.views, observed=run.observed)
+    assert model.objective_ < 1.02 * run.of("daimc_curve")[-1]

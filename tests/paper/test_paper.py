@@ -130,6 +130,24 @@ def test_the_page_has_every_claim_and_escapes_its_text():
     assert "| 0.500 |" in text
 
 
+def test_few_seeds_are_said_to_be_inconclusive_beside_every_verdict():
+    def claims():
+        return [Claim.judged("a", True, "1"), Claim.judged("b", False, "2"), Claim("c", CANNOT, "3")]
+
+    few, enough = (
+        Section("x", "Part", "Text.", claims=claims()),
+        Section("x", "Part", "Text.", claims=claims()),
+    )
+    few.doubt_few_seeds(2)
+    enough.doubt_few_seeds(5)
+    for show in (hypertext, markdown):
+        assert show([few], "").count("confirmed (not conclusive: only 2 seeds)") == 2
+        assert "not conclusive" not in show([enough], "")
+    counted = Section("x", "Part", "Text.", claims=claims(), over_seeds=False)
+    counted.doubt_few_seeds(1)
+    assert "not conclusive" not in markdown([counted], "")
+
+
 def test_parts_are_chosen_by_name():
     assert chosen([]) == PARTS
     assert chosen(["fig2", "table1"]) == ("table1", "fig2")
@@ -159,6 +177,8 @@ def test_a_part_of_the_paper(tmp_path, data_folder):
     result = CliRunner().invoke(app, command)
     assert result.exit_code == 0, result.output
     assert "Filling degenerate centres helps." in result.output
+    for page in (result.output, (tmp_path / "README.md").read_text(), (tmp_path / "index.html").read_text()):
+        assert page.count("confirmed (not conclusive: only 1 seed)") == 1  # that of fig5, not those of table1
     ElementTree.parse(tmp_path / "fig5.svg")
     with (tmp_path / "fig5.png").open("rb") as file:
         width, height = struct.unpack(">16x2I", file.read(24))

@@ -25,7 +25,7 @@ from viewpass.kernels.grid import Floats, Integers, Labels, Matrix
 from viewpass.kernels.threads import available_threads, single_threaded_blas
 from viewpass.sources.source import Source
 from viewpass.views.chunk import Schema
-from viewpass.views.rows import MeasuredRows
+from viewpass.views.rows import MeasuredRows, without_unknown
 
 PREDICT_BLOCK = 8192
 COUNT = [Interval(Integral, 1, None, closed="left")]
@@ -82,7 +82,7 @@ class FactorClusterer(ViewReader):
 
     @abstractmethod
     def _scaled(self, matrix: Any, v: int) -> Any:
-        """Rows of view `v` in the scale of the bases; None for a view without a basis."""
+        """Rows of view `v`, which has a basis, in the scale of the bases."""
 
     # ---- fitted attributes
 
@@ -175,13 +175,17 @@ class FactorClusterer(ViewReader):
     # ---- prediction
 
     def _blocks(self, X: Any, observed: Any) -> Any:
-        """Coefficients and residuals of the rows of X, block by block; NaN for rows without a view."""
+        """Coefficients and residuals of the rows of X, block by block; NaN for rows without a view.
+
+        A view without a basis, because no row of the fit had it, is left out.
+        """
         check_is_fitted(self)
         source = self._read(X, observed, reset=False)
         schema = self._fitted_schema()
+        known = [basis is not None for basis in self._state().components()]
         for chunk in source.chunks(PREDICT_BLOCK):
             schema.merged(chunk.schema)
-            rows = MeasuredRows(chunk).measure()
+            rows = MeasuredRows(without_unknown(chunk, known)).measure()
             kept = np.flatnonzero(rows.n_seen > 0)
             coefficients = np.full((chunk.n_rows, self._rank), np.nan)
             residual = np.zeros(chunk.n_rows)
@@ -193,12 +197,11 @@ class FactorClusterer(ViewReader):
         views: list[FilledView | None] = []
         for v in range(rows.n_views):
             found = present_rows(rows, v, kept)
-            matrix = None if found is None else self._scaled(found[0], v)
-            views.append(None if found is None or matrix is None else FilledView.unfilled(matrix, found[1]))
+            views.append(None if found is None else FilledView.unfilled(self._scaled(found[0], v), found[1]))
         return views
 
     def transform(self, X: Any, observed: Any = None) -> Floats:
-        """Squared distances to the cluster centres in the consensus; NaN for a row without any view.
+        """Squared distances to the cluster centres in the consensus; NaN where `predict` gives -1.
 
         A new row is projected on the fitted bases by the views it has. With `assign="argmax"`: the
         difference of each coefficient from the largest one.
@@ -215,6 +218,7 @@ class FactorClusterer(ViewReader):
     def predict(self, X: Any, observed: Any = None) -> Labels:
         """Label rows by the nearest centre in the consensus; -1 for rows without any view.
 
+        A view that no row of the fit had does not count: a row with no other view gets -1.
         The rows of `fit` may get other labels than `labels_`, which come from the coefficients that
         the fit itself found.
         """

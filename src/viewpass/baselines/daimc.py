@@ -33,8 +33,9 @@ class DAIMC(OfflineFactorClusterer):
     sparsity : float, default=1e4
         Weight of column sparsity within the alignment (the paper's beta).
     max_iter : int, default=30
+        Maximum number of rounds; in each, the coefficients are updated up to 30 times.
     tol : float, default=1e-4
-        Stop when the relative change of the objective is below this.
+        Stop when the relative change of the objective is below this; likewise the updates of a round.
     n_init : int, default=20
         Number of k-means starts: of each view at the beginning, of the coefficients at the end.
     views, random_state, n_threads, verbose
@@ -110,7 +111,7 @@ class DAIMC(OfflineFactorClusterer):
         return np.asarray(votes / np.maximum(n_views, 1.0)[:, None] + 0.1)
 
     def _scaled(self, matrix: Any, v: int) -> Any:
-        return None if self._learnt.totals[v] is None else unit_rows(matrix)
+        return unit_rows(matrix)
 
     def _project(self, views: list[FilledView | None], n_rows: int) -> tuple[Floats, Floats]:
         return project_shared(views, self._learnt.bases, n_rows, self.n_clusters, self._threads())

@@ -26,7 +26,8 @@ class MIC(OfflineFactorClusterer):
     sparsity : float, default=1e-7
         Weight of the sum of the lengths of the coefficients' rows.
     max_iter : int, default=200
-        Maximum number of rounds over the views.
+        Maximum number of rounds over the views, also of the steps of each view at the start. It usually
+        ends the fit before `tol` does; a larger one may find better clusters.
     tol : float, default=1e-12
         Stop when the squared change of the consensus, summed, is below this.
     n_tries : int, default=30

@@ -73,7 +73,8 @@ class OfflineFactorClusterer(FactorClusterer):
 
     def _scaled(self, matrix: Any, v: int) -> Any:
         total = self._learnt.totals[v]
-        return None if total is None else without_negatives(matrix) * matrix.dtype.type(1.0 / total)
+        assert total is not None
+        return without_negatives(matrix) * matrix.dtype.type(1.0 / total)
 
     def _project(self, views: list[FilledView | None], n_rows: int) -> tuple[Floats, Floats]:
         bases = self._learnt.bases

@@ -132,7 +132,7 @@ class ONMF(OnlineFactorClusterer):
         return ONMFStream(self._rank, settings, rng, self._threads())
 
     def _scaled(self, matrix: Any, v: int) -> Any:
-        return None if self._learnt.bases[v] is None else unit_rows(without_negatives(matrix))
+        return unit_rows(without_negatives(matrix))
 
     def _project(self, views: list[FilledView | None], n_rows: int) -> tuple[Floats, Floats]:
         bases = self._learnt.bases

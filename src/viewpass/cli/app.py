@@ -398,6 +398,6 @@ def paper(
     sections = run(plan, only or (), lambda text: console.print(text, markup=False))
     for section in sections:
         for claim in section.claims:
-            console.print(f"[bold]{claim.verdict}[/]: ", end="")
+            console.print(f"[bold]{claim.answer}[/]: ", end="")
             console.print(f"{claim.statement} {claim.found}", markup=False)
     console.print(f"The page is {out / 'index.html'}.", markup=False)

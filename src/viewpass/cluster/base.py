@@ -187,6 +187,8 @@ class ViewClusterer(ViewReader):
     def predict(self, X: Any, observed: Any = None) -> Labels:
         """Label rows by the nearest centre over the views they have; -1 for rows without any.
 
+        A view that no row of the fit had does not count: a row with no other view gets -1.
+
         Parameters
         ----------
         X : as for `fit`
@@ -211,7 +213,7 @@ class ViewClusterer(ViewReader):
         return np.concatenate(parts)[:n_rows]
 
     def transform(self, X: Any, observed: Any = None) -> Floats:
-        """Squared distances to the clusters over the observed views; NaN for a row without any.
+        """Squared distances to the clusters over the observed views; NaN where `predict` gives -1.
 
         The distance to a cluster of anchors is that to the nearest of them.
 

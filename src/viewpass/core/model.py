@@ -24,7 +24,7 @@ from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.views.chunk import Chunk, Schema
-from viewpass.views.rows import MeasuredRows
+from viewpass.views.rows import MeasuredRows, without_unknown
 from viewpass.views.scaling import Scaling
 
 
@@ -141,7 +141,7 @@ def decide(chunk: Chunk, model: Model, workspace: Workspace, *, reference: bool 
 
 
 def label(chunk: Chunk, model: Model, workspace: Workspace, *, reference: bool = False) -> Labels:
-    """The cluster of every row under a model; -1 for a row without any view."""
+    """The cluster of every row under a model; -1 for a row without any view that has centres."""
     if model.links is None or model.cut is None:
         return model.labels_of(decide(chunk, model, workspace, reference=reference).labels)
     rows = prepare(chunk, model, workspace, reference=reference)
@@ -174,6 +174,11 @@ def scaled(chunk: Chunk, model: Model, workspace: Workspace) -> Chunk:
 
 
 def prepare(chunk: Chunk, model: Model, workspace: Workspace, *, reference: bool = False) -> MeasuredRows:
-    """Rows scaled and weighted like those the centres were made of."""
+    """Rows scaled and weighted like those the centres were made of.
+
+    A view without centres is left out: it cannot tell one cluster from another, so a row that has no other
+    view counts as one without any.
+    """
     chunk = scaled(chunk, model, workspace)
+    chunk = without_unknown(chunk, [u is not None for u in model.centres.values])
     return MeasuredRows(chunk, reference=reference, weights=model.weights)

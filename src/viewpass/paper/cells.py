@@ -18,7 +18,7 @@ from viewpass.kernels.threads import available_threads
 logger = logging.getLogger("viewpass")
 
 Result = dict[str, Any]
-FORMAT = 1  # of the files; raise it when what is measured changes
+FORMAT = 2  # of the files; raise it when what is measured changes
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 CONFIRMED, NOT, CANNOT = "confirmed", "not confirmed", "cannot be checked here"
+ENOUGH_SEEDS = 5  # of a full run
 
 
 @dataclass(frozen=True)
@@ -18,11 +19,17 @@ class Claim:
     statement: str
     verdict: str
     found: str
+    doubt: str = ""  # why another run may give another verdict
 
     @classmethod
     def judged(cls, statement: str, holds: bool, found: str) -> Claim:
         """Confirmed if it holds."""
         return cls(statement, CONFIRMED if holds else NOT, found)
+
+    @property
+    def answer(self) -> str:
+        """The verdict, with what makes it doubtful."""
+        return f"{self.verdict} ({self.doubt})" if self.doubt else self.verdict
 
 
 @dataclass
@@ -37,6 +44,16 @@ class Section:
     figure: str | None = None
     alt: str = ""
     claims: list[Claim] = field(default_factory=list)
+    over_seeds: bool = True  # whether its verdicts rest on means over seeds
+
+    def doubt_few_seeds(self, n_seeds: int) -> None:
+        """Say beside every verdict that so few seeds are not conclusive."""
+        if not self.over_seeds or n_seeds >= ENOUGH_SEEDS:
+            return
+        doubt = f"not conclusive: only {n_seeds} seed{'s' if n_seeds > 1 else ''}"
+        self.claims = [
+            claim if claim.verdict == CANNOT else replace(claim, doubt=doubt) for claim in self.claims
+        ]
 
 
 def text_of(value: Any) -> str:
@@ -52,7 +69,7 @@ def markdown(sections: Sequence[Section], preface: str) -> str:
     lines += ["| the paper says | here | figures |", "|---|---|---|"]
     for section in sections:
         for claim in section.claims:
-            lines.append(f"| {_cell(claim.statement)} | **{claim.verdict}** | {_cell(claim.found)} |")
+            lines.append(f"| {_cell(claim.statement)} | **{claim.answer}** | {_cell(claim.found)} |")
     for section in sections:
         lines += ["", f"## {section.title}", "", section.text]
         if section.figure:
@@ -96,7 +113,7 @@ def hypertext(sections: Sequence[Section], preface: str) -> str:
         for claim in section.claims:
             kind = claim.verdict.split()[0]
             parts.append(
-                f"<tr><td>{esc(claim.statement)}<td class='{kind}'>{esc(claim.verdict)}<td>{esc(claim.found)}"
+                f"<tr><td>{esc(claim.statement)}<td class='{kind}'>{esc(claim.answer)}<td>{esc(claim.found)}"
             )
     parts.append("</table></div>")
     for section in sections:

@@ -48,6 +48,7 @@ def run(
             report(f"{name}: left out. {problem}")
             sections.append(Section(name, name, f"Left out: {problem}"))
             continue
+        section.doubt_few_seeds(plan.n_seeds)
         sections.append(section)
         report(f"{name}: {plan.n_done - before} cells measured in {time.perf_counter() - start:.0f} s")
         write(plan.out, sections, preface(plan, time.perf_counter() - began))

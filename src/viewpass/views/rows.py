@@ -186,6 +186,13 @@ class MeasuredRows:
         )
 
 
+def without_unknown(chunk: Chunk, known: Sequence[bool]) -> Chunk:
+    """The rows without the views that a model does not know; these are checked all the same."""
+    if any(view is not None and not is_known for view, is_known in zip(chunk.views, known, strict=True)):
+        MeasuredRows(chunk.without(known)).measure()
+    return chunk.without([not is_known for is_known in known])
+
+
 def _parts(x: Matrix | None) -> Any:
     """Return a view in the form the kernels take: an array, or the arrays of a CSR matrix."""
     if x is None or not scipy.sparse.issparse(x):

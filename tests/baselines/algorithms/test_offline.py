@@ -142,8 +142,32 @@ def test_steps_of_daimc_never_increase_its_objective(seed):
     )
     value = daimc.value_of(views, V, bases, aligning, settings)
     np.testing.assert_allclose(value, direct, rtol=1e-9)
+    one = daimc.DAIMCSettings(0.3, 0.7, max_steps=1)
     for _ in range(30):
-        V = daimc.shared_step(views, V, bases)
+        V = daimc.shared_steps(views, V, bases, one)
         after = daimc.value_of(views, V, bases, aligning, settings)
         assert after <= value * (1 + 1e-9)
         value = after
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_daimc_repeats_the_step_of_v_until_its_fit_converges(seed):
+    rng = np.random.default_rng(seed)
+    views, V = with_gaps(seed), rng.random((90, 3))
+    bases = [rng.standard_normal((view.width, 3)) for view in views]
+
+    def fit(V):
+        squares = (
+            ((dense(view) - V @ U.T) ** 2)[~view.missing] for view, U in zip(views, bases, strict=True)
+        )
+        return sum(square.sum() for square in squares)
+
+    one = daimc.DAIMCSettings(max_steps=1)
+    expected, fits = V, []
+    while len(fits) < 30 and (len(fits) < 2 or abs(fits[-1] - fits[-2]) >= 1e-4 * fits[-2]):
+        expected = daimc.shared_steps(views, expected, bases, one)
+        fits.append(fit(expected))
+    assert len(fits) > 1
+    np.testing.assert_allclose(
+        daimc.shared_steps(views, V, bases, daimc.DAIMCSettings()), expected, rtol=1e-9
+    )

@@ -75,6 +75,14 @@ def test_dask_arrays_however_they_are_cut(client, local):
     np.testing.assert_array_equal(vp.dask.predict(local, views, client=client, chunk_size=500), local.labels_)
 
 
+def test_rows_with_only_a_view_the_model_never_saw(client):
+    model = vp.OPIMC(4, **SETTINGS).fit([VIEWS[0], None])
+    expected = np.where(np.isnan(VIEWS[0][:, 0]), -1, model.predict([VIEWS[0], None]))
+    assert (expected == -1).any()
+    views = [da.from_array(x, chunks=(370, -1)) for x in VIEWS]
+    np.testing.assert_array_equal(vp.dask.predict(model, views, client=client, chunk_size=500), expected)
+
+
 def test_sparse_blocks_and_a_mask(client):
     observed = np.random.default_rng(0).random((1200, 2)) < 0.7
     dense = [np.nan_to_num(x) for x in VIEWS]

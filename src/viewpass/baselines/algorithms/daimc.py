@@ -15,7 +15,7 @@ import numpy as np
 
 from viewpass.baselines.algorithms.newton import ridged
 from viewpass.baselines.algorithms.rows import FilledView
-from viewpass.kernels.grid import Floats
+from viewpass.kernels.grid import Floats, Mask
 
 Bases = list[Floats]
 SMALL = 1e-10
@@ -29,6 +29,7 @@ class DAIMCSettings:
     sparsity: float = 1e4
     max_iter: int = 30
     tol: float = 1e-4
+    max_steps: int = 30  # updates of V per round, at most; they end by the same `tol`
 
 
 def basis_step(view: FilledView, V: Floats, B: Floats, alignment: float) -> Floats:
@@ -56,15 +57,41 @@ def alignment_step(U: Floats, B: Floats, sparsity: float) -> Floats:
     return np.asarray(scaled @ np.linalg.inv(np.eye(U.shape[1]) + U.T @ scaled))
 
 
-def shared_step(views: list[FilledView], V: Floats, bases: Bases) -> Floats:
-    """Multiplicative update of V (semi-NMF); it never increases the objective."""
-    up, down = np.zeros_like(V), np.zeros_like(V)
+def shared_steps(views: list[FilledView], V: Floats, bases: Bases, settings: DAIMCSettings) -> Floats:
+    """Multiplicative updates of V (semi-NMF), none of which increases sum_v |W_v (X_v - V U_v')|^2.
+
+    The products with the data are the same for all of them.
+    """
+    squares = 0.0
+    products = np.zeros_like(V)
+    toward, away = np.zeros_like(V), np.zeros_like(V)
+    grams: list[tuple[Mask, Floats, Floats]] = []
     for view, U in zip(views, bases, strict=True):
         present = (~view.missing)[:, None]
-        products, gram = np.where(present, view.times(U), 0.0), U.T @ U
-        up += np.maximum(products, 0) + present * (V @ np.maximum(-gram, 0))
-        down += np.maximum(-products, 0) + present * (V @ np.maximum(gram, 0))
-    return np.asarray(V * np.sqrt(up / np.maximum(down, 1e-300)))
+        own, gram = np.where(present, view.times(U), 0.0), U.T @ U
+        grams.append((present, np.maximum(gram, 0), np.maximum(-gram, 0)))
+        squares += float(view.squares()[~view.missing].sum())
+        products += own
+        toward += np.maximum(own, 0)
+        away += np.maximum(-own, 0)
+    value = np.inf
+    plus, minus = _gram_products(V, grams)
+    for _ in range(settings.max_steps):
+        V = V * np.sqrt((toward + minus) / np.maximum(away + plus, 1e-300))
+        plus, minus = _gram_products(V, grams)
+        before, value = value, squares + float(np.vdot(plus - minus - 2.0 * products, V))
+        if abs(before - value) < settings.tol * abs(before):
+            break
+    return V
+
+
+def _gram_products(V: Floats, grams: list[tuple[Mask, Floats, Floats]]) -> tuple[Floats, Floats]:
+    """The sums over views of W V (U'U)+ and W V (U'U)-."""
+    plus, minus = np.zeros_like(V), np.zeros_like(V)
+    for present, positive, negative in grams:
+        plus += present * (V @ positive)
+        minus += present * (V @ negative)
+    return plus, minus
 
 
 def value_of(
@@ -97,7 +124,7 @@ def factorise(
     curve: list[float] = []
     for _ in range(settings.max_iter):
         bases = [basis_step(view, V, B, settings.alignment) for view, B in zip(views, aligning, strict=True)]
-        V = shared_step(views, V, bases)
+        V = shared_steps(views, V, bases, settings)
         c = np.maximum(V.sum(axis=0), SMALL)
         V, bases = V / c, [U * c for U in bases]
         aligning = [alignment_step(U, B, settings.sparsity) for U, B in zip(bases, aligning, strict=True)]

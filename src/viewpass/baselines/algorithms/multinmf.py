@@ -50,6 +50,19 @@ def summing_to_one(basis: Floats, coefficients: Floats) -> tuple[Floats, Floats]
     return basis / c, coefficients * c
 
 
+def without_zero_rows(coefficients: Floats) -> Floats:
+    """Coefficients with rows of zeros, which no multiplicative update can leave, replaced by the mean row.
+
+    A row is zero where a view had no positive entry in it; the next view may have some.
+    """
+    zero = np.flatnonzero(coefficients.max(axis=1) == 0)
+    if not len(zero):
+        return coefficients
+    lifted = coefficients.copy()
+    lifted[zero] = coefficients.mean(axis=0)
+    return lifted
+
+
 def plain(view: FilledView, basis: Floats, coefficients: Floats, n_steps: int) -> tuple[Floats, Floats]:
     """Lee and Seung's updates for |X - VU'|^2."""
     for _ in range(n_steps):
@@ -78,7 +91,7 @@ def started(
             for _ in range(settings.n_tries if last is None else 1):
                 basis = rng.random((view.width, n_clusters))
                 basis /= np.sqrt(np.square(basis).sum(axis=0))
-                start = rng.random((n_rows, n_clusters)) if last is None else last
+                start = rng.random((n_rows, n_clusters)) if last is None else without_zero_rows(last)
                 start = start / start.sum()
                 tried = plain(view, basis, start, SHORT)
                 reached = fit_of(view, tried[1], tried[0], squares)

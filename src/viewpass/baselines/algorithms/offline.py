@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from viewpass.baselines.algorithms.rows import FilledView, RunningMean, present_rows, unit_rows
+from viewpass.errors import DataError
 from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.views.chunk import Schema
 from viewpass.views.rows import MeasuredRows
@@ -80,7 +81,12 @@ def divided_views(rows: MeasuredRows, kept: Integers) -> PreparedViews:
         filled, _, negative = RunningMean().read(rows, v, kept)
         if negative:
             prepared.clipped.add(v)
-        total = None if filled is None else filled.total() or 1.0
+        total = None if filled is None else filled.total()
+        if total == 0:
+            raise DataError(
+                f"view {rows.chunk.names[v]!r}: no entry is above 0, so that nothing is left to factorise "
+                "once negative entries are set to 0. Shift the view to positive values, or pass it as None."
+            )
         prepared.totals.append(total)
         prepared.views.append(None if filled is None or total is None else filled.divided(total))
     return prepared

@@ -73,11 +73,11 @@ def squared_norms(matrix: Matrix) -> Floats:
 
 
 def present_rows(rows: MeasuredRows, v: int, kept: Integers) -> tuple[Matrix, Mask] | None:
-    """A copy of view `v` of the rows `kept`, absent ones zero, and which of them are present."""
+    """A copy of view `v` of the rows `kept`, absent ones zero, and which are present; None if none is."""
     matrix = rows.chunk.views[v]
-    if matrix is None:
-        return None
     present = rows.present(v)[kept]
+    if matrix is None or not present.any():
+        return None
     if scipy.sparse.issparse(matrix):
         own = scipy.sparse.csr_array(matrix[kept], copy=True)
         lengths = np.diff(own.indptr)
@@ -166,7 +166,7 @@ class RunningMean:
         if found is None:
             if self.sums is None:
                 return None, shares, False
-            matrix = np.zeros((len(kept), len(self.sums)))
+            matrix = scipy.sparse.csr_array((len(kept), len(self.sums)))
             return FilledView(matrix, ~present, self.mean()), shares, False
         matrix = found[0]
         negative = any_negative(matrix)

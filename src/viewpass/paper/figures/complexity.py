@@ -87,4 +87,5 @@ def run(plan: PaperRun) -> Section:
                 f"measured exponent of s: {slopes['chunk_size']:.2f} (with the sums, constant in s)",
             ),
         ],
+        over_seeds=False,
     )

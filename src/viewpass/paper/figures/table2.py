@@ -105,6 +105,7 @@ def run(plan: PaperRun) -> Section:
         "judged by processor time (all threads), which depends less on other work on the machine.",
         header,
         rows,
+        over_seeds=False,
         claims=_claims(plan, seconds, processor, kmeans),
     )
 
