@@ -9,7 +9,7 @@ ARGS ?=
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-kill sanitize sanitize-short same-bits bench bench-full bench-quality paper lint \
+.PHONY: help demo test test-long test-kill test-oldest test-newest sanitize sanitize-short same-bits bench bench-full bench-quality paper lint \
     format clean distclean compiled FORCE
 .NOTPARALLEL: # two pips at once in one .venv would harm each other
 
@@ -31,6 +31,12 @@ test-long: .venv/.dev compiled ## run the tests that take minutes
 
 test-kill: .venv/.dev compiled ## kill -9 a fit 500 times, and Dask workers 200 times, at random moments
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 .venv/bin/python -m pytest -m kill $(ARGS)
+
+test-oldest: .venv/.build ## test the built wheel with the lowest versions of all libraries that it allows
+	.venv/bin/python tests/versions.py oldest $(ARGS)
+
+test-newest: .venv/.build ## the same with the highest versions, on the newest Python there is
+	.venv/bin/python tests/versions.py newest $(ARGS)
 
 sanitize: .venv/.dev compiled ## run kernel, law, harm and file tests with AddressSanitizer, UBSan, ThreadSanitizer
 	bash native/sanitize/run.sh long

@@ -36,6 +36,11 @@ def with_gaps(gap=np.nan):
     return [np.where(GAPS[:, [v]], x, gap) for v, x in enumerate((IMAGE, TEXT))]
 
 
+def random_csr(rng, shape, density, dtype=np.float64):
+    """Random numbers, most of them zero; scipy's own way has another spelling in each version."""
+    return sp.csr_array(np.where(rng.random(shape) < density, rng.random(shape), 0.0).astype(dtype))
+
+
 def csr(x, **how):
     return sp.csr_array(parts(x, **how), shape=x.shape)
 

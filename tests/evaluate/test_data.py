@@ -8,6 +8,7 @@ import scipy.io
 import scipy.sparse as sp
 
 import viewpass as vp
+from inputs import random_csr
 from viewpass.evaluate import load_digit, load_reuters, load_webkb, load_youtube, make_like
 from viewpass.evaluate.data import SHAPES
 from viewpass.evaluate.data.reuters import WIDTHS
@@ -74,7 +75,8 @@ def test_digit_text_and_bundle_are_the_same(data_folder):
 
 @pytest.mark.parametrize("turned", [False, True])
 def test_webkb_from_a_matlab_file(tmp_path, turned):
-    page, anchor = sp.random(12, 3000, 0.01, rng=1), sp.random(12, 1840, 0.01, rng=2)
+    rng = np.random.default_rng(1)
+    page, anchor = random_csr(rng, (12, 3000), 0.01), random_csr(rng, (12, 1840), 0.01)
     y = np.where(np.arange(12) % 4, -1, 1)[:, None]
     given = {
         "X1": (page.T if turned else page).tocsc(),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cases import cases, workspace
+from inputs import random_csr
 from viewpass.core.model import Assigned, assign, distances
 from viewpass.core.state.centres import Centres
 from viewpass.core.step.workspace import Workspace
@@ -59,7 +59,7 @@ def test_any_number_of_threads_gives_the_same_bits(dtype):
     rng = np.random.default_rng(1)
     n_rows = 3 * 192 + 77
     views = [rng.standard_normal((n_rows, d)).astype(dtype) for d in (17, 64)]
-    views.append(sp.random_array((n_rows, 40), density=0.1, rng=rng, format="csr", dtype=dtype))
+    views.append(random_csr(rng, (n_rows, 40), 0.1, dtype))
     centres = Centres.of([rng.standard_normal((7, x.shape[1])) for x in views])
     rows, labels, _ = parts(views, rng.random((n_rows, 3)) > 0.3, centres)
     alone = nearness(rows, centres, labels, workspace())

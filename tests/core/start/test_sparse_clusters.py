@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from inputs import random_csr
 from viewpass.core.consensus.agglomeration import Products
 from viewpass.core.plan import Rules
 from viewpass.core.start import candidates, sparse_clusters
@@ -22,7 +23,7 @@ WIDTHS = (70, 200, 130)
 def made(n_rows, seed, *, equal=False, lacking=False):
     """Sparse rows; many of them alike (`equal`: ties), a view that hardly any row has (`lacking`)."""
     rng = np.random.default_rng(seed)
-    views = [scipy.sparse.random_array((n_rows, d), density=0.05, rng=rng, format="csr") for d in WIDTHS]
+    views = [random_csr(rng, (n_rows, d), 0.05) for d in WIDTHS]
     if equal:
         views = [scipy.sparse.csr_array((x > 0.9).astype(np.float32)) for x in views]
     observed = rng.random((n_rows, 3)) < 0.7
@@ -86,7 +87,7 @@ def test_dense_rows_start_as_sparse_ones_do():
 def test_all_of_them_are_never_held_at_once():
     rng = np.random.default_rng(4)
     widths, n_clusters = (40_000, 30_000, 20_000), 60
-    views = [scipy.sparse.random_array((1000, d), density=1e-3, rng=rng, format="csr") for d in widths]
+    views = [random_csr(rng, (1000, d), 1e-3) for d in widths]
     rows, rules = case_of(views, None), Rules(0.1, 1, 1e-6, "mean")
     few_at_a_time(rows, n_clusters, rules, Workspace(1), 5)
     tracemalloc.start()

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import viewpass as vp
+from inputs import random_csr
 from tables import IDS, IMAGE, TEXT, N, lists, rows_of, table, wide
 
 
@@ -149,7 +150,7 @@ def sparse_column(matrix, form, gaps=()):
     return pa.array(rows, pa.list_(pa.struct([("index", index), ("value", value)])))
 
 
-TOKENS = sp.csr_array(sp.random_array((N, 40), density=0.1, rng=np.random.default_rng(3), dtype=np.float32))
+TOKENS = random_csr(np.random.default_rng(3), (N, 40), 0.1, np.float32)
 
 
 @pytest.mark.parametrize("form", ["struct", "list"])
