@@ -28,6 +28,7 @@ _HOMES = {
     "EngineError": "viewpass.errors",
     "FileError": "viewpass.errors",
     "MissingExtraError": "viewpass.errors",
+    "NoLabelsError": "viewpass.errors",
     "SettingError": "viewpass.errors",
     "ViewpassError": "viewpass.errors",
 }
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from viewpass.errors import EngineError as EngineError
     from viewpass.errors import FileError as FileError
     from viewpass.errors import MissingExtraError as MissingExtraError
+    from viewpass.errors import NoLabelsError as NoLabelsError
     from viewpass.errors import SettingError as SettingError
     from viewpass.errors import ViewpassError as ViewpassError
     from viewpass.sources.bundle import load_bundle as load_bundle
@@ -70,4 +72,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES, *_ROOMS])
+    return sorted(["__version__", *_HOMES, *_ROOMS])

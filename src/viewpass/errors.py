@@ -1,6 +1,11 @@
-"""Errors raised by viewpass; a message says what is wrong, where (view, row), and what to do."""
+"""Errors and warnings of viewpass; a message says what is wrong, where (view, row), and what to do."""
 
 from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from types import FrameType
 
 
 class ViewpassError(Exception):
@@ -17,6 +22,10 @@ class DataWarning(UserWarning):
 
 class SettingError(ViewpassError, ValueError):
     """A setting has an invalid value, or does not apply to what it was given with."""
+
+
+class NoLabelsError(ViewpassError, AttributeError):
+    """A model does not have the labels asked for; the message says why, and what gives them."""
 
 
 class FileError(ViewpassError):
@@ -36,3 +45,21 @@ def missing_extra(library: str, extra: str, purpose: str) -> MissingExtraError:
     return MissingExtraError(
         f"{purpose} needs {library}, which is not installed. Run: pip install 'viewpass[{extra}]'"
     )
+
+
+def warn(message: str) -> None:
+    """Warn at the line of the user's code that called viewpass."""
+    level = 1
+    for frame in callers():
+        if frame.f_globals.get("__name__", "").partition(".")[0] != "viewpass":
+            break
+        level += 1
+    warnings.warn(message, DataWarning, stacklevel=level)
+
+
+def callers() -> Iterator[FrameType]:
+    """Yield the frames of the calls that led here, the function that asks first."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        yield frame
+        frame = frame.f_back

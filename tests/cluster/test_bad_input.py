@@ -120,11 +120,6 @@ BAD = {
         None,
         "X is a masked array.*NaN",
     ),
-    "2-D lazy frame": (
-        lambda: pl.DataFrame(np.hstack([IMAGE, TEXT])).lazy(),
-        None,
-        "X is a LazyFrame; give",
-    ),
     "2-D, partly NaN": (lambda: broken(np.hstack([IMAGE, TEXT]), 6, np.nan), None, "row 6: 1 of"),
     "2-D, outside": (lambda: outside(np.hstack([IMAGE, TEXT]), 6), None, "X, row 6: a column number"),
 }

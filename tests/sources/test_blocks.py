@@ -113,8 +113,6 @@ def test_an_empty_block_is_an_absent_view():
 def test_nested_lists_are_an_array():
     model = small(views=2).fit(BOTH.tolist())
     np.testing.assert_array_equal(model.labels_, small(views=2).fit(BOTH).labels_)
-    rows = small(views=2).fit(list(BOTH))  # a list of rows
-    np.testing.assert_array_equal(rows.labels_, model.labels_)
 
 
 @pytest.mark.parametrize("wrong", [-1, 9, 2**40])

@@ -73,6 +73,7 @@ def expected(ids, views):
 
 @law
 @given(data=st.data(), kind=st.sampled_from(KINDS), size=st.integers(1, 30), text=st.booleans())
+@pytest.mark.filterwarnings("ignore:only .* occur in another view")  # ids drawn at random may be apart
 def test_rows_are_matched_by_id_in_first_seen_order(data, kind, size, text):
     pool = [f"i{k}" for k in range(12)] if text else list(range(100, 112))
     ids, views = {}, {}
@@ -480,3 +481,62 @@ def test_frames_in_a_list_must_hold_numbers(what):
     make, message = REFUSED[what]
     with pytest.raises(vp.DataError, match=message.replace("view 'a'", "view 'view0'")):
         small().fit([make()["a"], TEXT])
+
+
+# ---- ids that hardly match
+
+_table = {"image": pd.DataFrame(IMAGE).add_prefix("i"), "text": pd.DataFrame(TEXT).add_prefix("t")}
+_patients = pd.Index([f"P{k}" for k in range(N)])
+
+
+def _indexed(image, text):
+    return {"image": _table["image"].set_axis(image), "text": _table["text"].set_axis(text)}
+
+
+APART = {
+    "lower case": (
+        _indexed(_patients, _patients.str.lower()),
+        ["only 0 of the 48 ids", "'P0', 'P1'", "'p0', 'p1'"],
+    ),
+    "numbered anew": (_indexed(range(1000, 1000 + N), range(N)), ["0 of the 48", "1000, 1001", "0, 1, 2 in"]),
+    "hardly": (
+        _indexed(_patients, [*_patients[:2], *_patients[2:].str.lower()]),
+        ["only 2 of the 48 ids of view 'image' and 2 of the 48", "'P0', 'P1', 'p2' in view 'text'"],
+    ),
+    "transposed": (
+        {name: table.set_axis(_patients).T for name, table in _table.items()},
+        ["0 of the 4 ids of view 'image'", "'i0', 'i1', 'i2'", "'t0', 't1', 't2'", "transposed (`.T`)"],
+    ),
+    "one transposed": (
+        {"image": _table["image"].set_axis(_patients), "text": _table["text"].set_axis(_patients).T},
+        ["of the 5 ids of view 'text'", "'P0', 'P1', 'P2' in view 'image'", "transposed (`.T`)"],
+    ),
+    "one of three": (
+        {**_indexed(_patients, _patients), "sound": _table["text"].set_axis(_patients.str.lower())},
+        ["only 0 of the 48 ids of view 'sound' occur in another view"],
+    ),
+}
+
+
+@pytest.mark.parametrize("what", APART)
+def test_ids_that_hardly_match_are_warned_of_with_counts_and_examples(what):
+    frames, parts = APART[what]
+    with pytest.warns(UserWarning, match="occur in another view") as said:
+        vp.frames(frames)
+    assert len(said) == 1
+    assert all(part in str(said[0].message) for part in parts)
+    assert said[0].filename == __file__
+
+
+def test_ids_that_match_in_part_are_missing_views_and_no_warning():
+    vp.frames(_indexed(_patients, [*_patients[:3], *_patients[3:].str.lower()]))  # above the limit
+    few = {"image": _table["image"].set_axis(_patients), "text": _table["text"][:3].set_axis(_patients[-3:])}
+    assert vp.frames(few).n_rows == N  # a small view within a large one
+    vp.frames(
+        {
+            name: table[:2].set_axis([name, "b"]).rename(index={"b": name + "b"})
+            for name, table in _table.items()
+        }
+    )
+    vp.frames({"image": _table["image"]})
+    vp.frames({"image": _table["image"], "text": _table["text"][:0]})

@@ -245,6 +245,7 @@ class FactorClusterer(ViewReader):
 
     def _end_fit(self, fresh: Self, source: Source) -> Self:
         fresh._groups()
+        fresh._count_features(fresh._fitted_schema())
         if source.row_ids is not None:
             fresh.row_ids_ = source.row_ids
         fresh._warn_clipped(set(), stacklevel=4)

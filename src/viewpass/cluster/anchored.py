@@ -13,7 +13,7 @@ from viewpass.cluster.validation import check_whole
 from viewpass.core.consensus.number_of_clusters import Curve
 from viewpass.core.model import Model, label
 from viewpass.core.stream import Stream
-from viewpass.errors import SettingError
+from viewpass.errors import NoLabelsError, SettingError
 from viewpass.kernels.grid import Labels
 
 LABELS = ("labels_", "stream_labels_", "anchor_labels_")
@@ -22,6 +22,7 @@ LABELS = ("labels_", "stream_labels_", "anchor_labels_")
 class AnchoredClusterer(ViewClusterer):
     """A clusterer whose centres are clusters, or anchors that form clusters."""
 
+    compute_labels: bool  # set by subclasses' __init__
     stream_labels_: Labels
     anchor_labels_: Labels
     _by_chunk: bool  # whether the labels are those of partial_fit
@@ -142,9 +143,24 @@ class AnchoredClusterer(ViewClusterer):
                 return labels
             if "anchor_labels_" in self.__dict__ and (name == "stream_labels_" or self._by_chunk):
                 return stream.model.labels_of(self.anchor_labels_)
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            if "stream_labels_" in self.__dict__ or "anchor_labels_" in self.__dict__:
+                raise NoLabelsError(_not_read_again(self.compute_labels))
+        return super().__getattr__(name)
 
     def _fitted_model(self) -> Model:
         if "_learnt" not in self.__dict__:
             raise AttributeError(f"this {type(self).__name__} is not fitted yet.")
         return self._learnt.model
+
+
+def _not_read_again(compute_labels: bool) -> str:
+    why = (
+        "the rows were not read again after the fit, as they came from a stream that can be read only once "
+        "(or this model was made by `cut`)"
+        if compute_labels
+        else "compute_labels=False"
+    )
+    return (
+        f"labels_, the labels under the final centres, were not computed: {why}. `stream_labels_` are the "
+        "labels as the stream decided them; `predict` gives those under the final centres."
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from abc import ABCMeta, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, Self
@@ -19,16 +19,26 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from viewpass.cluster.inputs import is_views, matrix_source, views_source
+from viewpass.cluster.inputs import (
+    explaining,
+    fitted_on,
+    matrix_source,
+    opened,
+    reads_once,
+    views_source,
+    warn_left_out,
+)
+from viewpass.cluster.misreadings import is_views, refuse_ignored
 from viewpass.cluster.persistence import save
 from viewpass.core.model import Model, cluster_distances
 from viewpass.core.state.centres import Centres, objective
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.step.workspace import Workspace
 from viewpass.engine.run import check_passes, labels_of
-from viewpass.errors import DataError
+from viewpass.errors import DataError, NoLabelsError
 from viewpass.kernels.grid import Array, Floats, Labels
 from viewpass.kernels.threads import available_threads
+from viewpass.sources.frames import is_frame
 from viewpass.sources.source import Source
 from viewpass.store.container.fields import Fields
 from viewpass.views.chunk import Chunk, Schema, join
@@ -85,30 +95,47 @@ class ViewReader(
 
     def _read(self, X: Any, observed: Any, *, reset: bool) -> Source:
         """Make a source of X; `reset` while fitting, otherwise X must fit the model."""
-        names = None if reset else self.view_names_in_
-        if is_views(X) or isinstance(X, Source):
-            source = views_source(X, observed, names)
-            self._check_not_empty(source)
-            if reset:
-                self.__dict__.pop("feature_names_in_", None)
+        if reset:
+            refuse_ignored(X, self.views)
+            self.__dict__.pop("feature_names_in_", None)
+        names, fitted = (None, None) if reset else (self.view_names_in_, self._fitted_on)
+        with explaining(X, fitted if is_frame(X) else None):
+            given = opened(X, self.views, names, getattr(self, "feature_names_in_", None))
+        one_array = not (is_views(given) or isinstance(given, Source))
+        if one_array:
+            source = self._matrix_source(given, observed, fitted, reset=reset)
         else:
-            array = validate_data(
-                self,
-                X,
-                reset=reset,
-                accept_sparse="csr",
-                ensure_all_finite=False,
-                dtype="numeric",
-            )
-            views = self.views
-            if not reset and not self._cut_by_views:
-                views = [width or 0 for width in self._fitted_schema().widths]
-            source = matrix_source(array, observed, views, names, labelled=not reset)
+            source = views_source(given, observed, names)
+            self._check_not_empty(source)
+        if names is not None:
+            with explaining(X, fitted):
+                source = source.arranged(names)
         if reset:
             self.view_names_in_ = source.schema.names
-            self._cut_by_views = not (is_views(X) or isinstance(X, Source))
+            self._cut_by_views = one_array
             self._count_features(source.schema)
+            if source is not X:
+                warn_left_out(source, self.views)
         return source
+
+    def _matrix_source(
+        self, X: Any, observed: Any, fitted: Callable[[], str] | None, *, reset: bool
+    ) -> Source:
+        """Cut one 2-D array into views."""
+        how = {"accept_sparse": "csr", "ensure_all_finite": False, "dtype": "numeric"}
+        with explaining(X, fitted):
+            array = validate_data(self, X, reset=reset, **how)
+        views: Any = self.views
+        if not reset and not self._cut_by_views:
+            views = [width or 0 for width in self._fitted_schema().widths]
+        columns = getattr(self, "feature_names_in_", None)
+        return matrix_source(
+            array, X, observed, views, names=None if reset else self.view_names_in_, columns=columns
+        )
+
+    def _fitted_on(self) -> str:
+        columns = getattr(self, "feature_names_in_", None)
+        return fitted_on(self._fitted_schema(), self._cut_by_views, self.n_features_in_, columns)
 
     def _count_features(self, schema: Schema) -> None:
         """Set `n_features_in_`; lists, and views absent so far, show their columns only in reading."""
@@ -135,8 +162,9 @@ class ViewReader(
 
     def fit_transform(self, X: Any, y: Any = None, observed: Any = None) -> Floats:
         """Fit, then `transform` the same data, which must be readable twice."""
-        if isinstance(X, Source):
-            check_passes(X, 2)
+        given = opened(X, self.views) if reads_once(X) else X
+        if isinstance(given, Source):
+            check_passes(given, 2)
         return self.fit(X, observed=observed).transform(X, observed=observed)
 
     # ---- files
@@ -181,6 +209,17 @@ class ViewClusterer(ViewReader):
     def _workspace(self, source: Source | None = None) -> Workspace:
         spare = 0 if source is None or source.in_memory else 1  # for the thread that reads ahead
         return Workspace(self.n_threads or max(1, available_threads() - spare))
+
+    def __getattr__(self, name: str) -> Any:
+        made = getattr(type(self), name, None)
+        if isinstance(made, property) and made.fget is not None:  # for the reason it gave
+            return made.fget(self)
+        if name in ("labels_", "stream_labels_") and "_learnt" in self.__dict__:
+            raise NoLabelsError(
+                f"{name} are not part of a model that was loaded: the file does not hold the labels of the "
+                "rows it was fitted to. Call `predict` with the rows."
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     # ---- prediction
 

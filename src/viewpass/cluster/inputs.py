@@ -1,66 +1,198 @@
-"""The inputs of estimators as sources: lists of views, frames, or one 2-D array cut into views."""
+"""What users give estimators, as sources: lists of views, files, tables, or one 2-D array cut into views."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from os import PathLike
 from typing import Any
 
+import narwhals.stable.v1 as nw
 import numpy as np
 import scipy.sparse
 
-from viewpass.errors import DataError
+from viewpass.cluster.misreadings import refuse_misreadings
+from viewpass.errors import DataError, SettingError, warn
 from viewpass.sources.arrays import ArraySource
-from viewpass.sources.blocks import cut
+from viewpass.sources.blocks import columns_of, cut, listed, named_views, names_columns, pick
 from viewpass.sources.bundle import Bundle
-from viewpass.sources.frames import is_frame
+from viewpass.sources.frames import holds_lists, is_frame, is_series, list_columns
+from viewpass.sources.masks import as_mask
+from viewpass.sources.scan import scan
 from viewpass.sources.source import Source
 from viewpass.views.checks import as_view
+from viewpass.views.chunk import Schema, default_names
+
+MOST_NAMED = 6  # in a message
 
 
-def is_views(X: Any) -> bool:
-    """Whether X is a collection of views rather than one 2-D array (which may be nested lists).
+def opened(X: Any, views: Any, names: tuple[str, ...] | None = None, columns: Any = None) -> Any:
+    """Make a source of what `vp.scan` reads; arrays, and frames of numbers, are returned.
 
-    What scikit-learn would misread as an array is refused here.
+    `names` and `columns` are the views and the columns of a fitted model. Of a frame whose columns `views=`
+    names, only these are returned.
     """
-    if isinstance(X, Mapping | Bundle):
-        return True
-    if isinstance(X, list | tuple):
-        return not X or any(_is_view(x) for x in X)
-    if isinstance(X, np.ma.MaskedArray):
-        raise DataError("X is a masked array. Fill it with NaN (`.filled(np.nan)`), or pass observed=.")
-    if hasattr(X, "collect_schema") and not is_frame(X):
-        raise DataError(f"X is a {type(X).__name__}; give vp.scan(X), or collect it first.")
-    return False
+    if scipy.sparse.issparse(X):
+        return X.tocsr() if X.format == "dok" else X  # which is a dict, too
+    if reads_once(X):
+        return _scanned(X, views)
+    refuse_misreadings(X)
+    if isinstance(X, Source | Bundle | np.ndarray):
+        return X
+    if _is_path(X) or (isinstance(X, list | tuple | Mapping) and any(map(_is_path, _parts(X)))):
+        return _scanned(X, views)
+    if isinstance(X, list | tuple | Mapping):
+        parts = list(_parts(X))
+        if not parts or not all(is_series(x) and holds_lists(x) for x in parts):
+            return X
+        if not isinstance(X, Mapping):
+            places = names if names and len(names) == len(parts) else default_names(len(parts))
+            X = dict(zip(places, parts, strict=True))
+        return scan(X)
+    if is_frame(X):
+        return _frame(X, views, names, columns)
+    return X
 
 
-def _is_view(x: Any) -> bool:
-    """Whether an element of a list is a view; otherwise it is a row."""
-    if isinstance(x, list | tuple):
-        return bool(x) and (isinstance(x[0], list | tuple) or getattr(x[0], "ndim", 0) > 0)
-    return x is None or isinstance(x, Mapping) or getattr(x, "ndim", 0) > 1 or is_frame(x)
+def reads_once(X: Any) -> bool:
+    """Whether X is a stream, a relation or a lazy frame."""
+    if is_frame(X) or is_series(X):
+        return False
+    return hasattr(X, "collect_schema") or hasattr(X, "__arrow_c_stream__")
+
+
+def _parts(X: Any) -> Any:
+    return X.values() if isinstance(X, Mapping) else X
+
+
+def _is_path(x: Any) -> bool:
+    return isinstance(x, str | PathLike)
+
+
+def _scanned(X: Any, views: Any) -> Source:
+    if views is not None and not names_columns(views):
+        raise SettingError(
+            f"views={views!r} cuts the columns of an array, but X is read as a table. Name the columns of "
+            "each view, as in views={'image': 'image_emb', 'text': 'txt_*'}, or leave views= out to take "
+            "every column of lists."
+        )
+    return scan(X, views)
+
+
+def _frame(X: Any, views: Any, names: tuple[str, ...] | None, columns: Any) -> Any:
+    """A frame of numbers, or the source of a frame that has lists."""
+    if not names_columns(views):
+        return _scanned(X, views) if list_columns(X) else X
+    if columns is None and (names is not None or list_columns(X)):
+        return scan(X, views)
+    table = nw.from_native(X, eager_only=True)
+    place = {column: number for number, column in enumerate(table.columns)}
+    if columns is None:
+        each = (columns_of(list(place), name, given) for name, given in named_views(views).items())
+        columns = dict.fromkeys(column for own in each for column in own)
+    for column in columns:
+        if column not in place:
+            raise DataError(f"X has no column {column!r}; {listed(list(place))}.")
+    return table[:, [place[column] for column in columns]].to_native()
+
+
+def warn_left_out(source: Source, views: Any) -> None:
+    """Say which columns of a table are no views, unless `views=` says which are."""
+    if not source.left_out or views is not None:
+        return
+    several = len(source.left_out) > 1
+    warn(
+        f"column{'s' if several else ''} {_few(source.left_out)} hold{'' if several else 's'} no lists and "
+        f"{'were' if several else 'was'} left out; the views are {_few(source.schema.names)}. "
+        "vp.scan(X, views=[...], id=...) chooses views and id, and does not warn."
+    )
+
+
+def _few(names: Sequence[Any]) -> str:
+    more = len(names) - MOST_NAMED
+    return ", ".join(map(repr, names[:MOST_NAMED])) + (f" and {more} more" if more > 0 else "")
 
 
 def views_source(X: Any, observed: Any, names: tuple[str, ...] | None) -> Source:
-    """A source of several views; `names` are those of a fitted model, whose order it takes."""
+    """A source of several views; `names` are those of a fitted model, which views in a list have."""
     if isinstance(X, Source):
         if observed is not None:
             raise DataError("observed= is for arrays: this source knows which views are missing.")
-        source: Source = X
-    elif isinstance(X, Bundle):
-        source = ArraySource(X.views, X.observed if observed is None else observed)
-    else:
-        source = ArraySource(X, observed)
-    return source if names is None else source.arranged(names)
+        return X
+    if isinstance(X, Bundle):
+        return ArraySource(X.views, X.observed if observed is None else observed)
+    if isinstance(X, Mapping) or names is None or len(names) != len(X):
+        return ArraySource(X, observed)
+    return ArraySource(X, observed, names=names)
 
 
 def matrix_source(
-    X: Any, observed: Any, views: Any, names: tuple[str, ...] | None, *, labelled: bool
+    X: Any, given: Any, observed: Any, views: Any, *, names: tuple[str, ...] | None, columns: Any
 ) -> Source:
-    """A source of one 2-D array that scikit-learn has validated, cut as `views` says."""
+    """A source of one 2-D array that scikit-learn has validated, cut as `views` says.
+
+    `given` is what it was made of; `names` are the views of a fitted model, `columns` those of the array.
+    """
     if scipy.sparse.issparse(X):
         X = as_view(X, "X")
-    blocks = cut(X, views)
-    if all(block is None for block in blocks):
-        blocks = [np.zeros((X.shape[0], 0)) for _ in blocks]
-    source = ArraySource(blocks, observed)
-    return source if names is None or not labelled else source.arranged(names)
+    own = None
+    if names_columns(views):
+        if columns is None:
+            raise SettingError(
+                f"views={views!r} names columns, but X is an array without names. Give a frame (of a "
+                'ColumnTransformer with `.set_output(transform="pandas")`), or the widths of the views.'
+            )
+        blocks = pick(X, list(columns), views)
+        own, parts = tuple(blocks), list(blocks.values())
+    else:
+        parts = cut(X, views)
+        if all(block is None for block in parts):
+            parts = [np.zeros((X.shape[0], 0)) for _ in parts]
+    if observed is not None:
+        index = given.index if is_frame(given) and hasattr(given, "index") else None
+        observed = as_mask(observed, own or names or default_names(len(parts)), index)
+    return ArraySource(parts, observed, names=own)
+
+
+@contextmanager
+def explaining(X: Any, fitted: Callable[[], str] | None) -> Iterator[None]:
+    """Errors about data that does not fit, scikit-learn's included, as DataErrors that say what would."""
+    try:
+        yield
+    except SettingError:
+        raise
+    except ValueError as problem:
+        text = str(problem).rstrip()
+        if is_frame(X) and "convert" in text:
+            text = _text_column(X) or text
+        if fitted is not None:
+            text += ("\n" if "\n" in text else " ") + fitted()
+        raise DataError(text) from None
+
+
+def _text_column(X: Any) -> str:
+    """What to do about the first column of a frame that holds no numbers; "" if there is none."""
+    for column, dtype in nw.from_native(X, eager_only=True).schema.items():
+        if not (dtype.is_numeric() or dtype in (nw.Boolean, nw.Unknown)):
+            return (
+                f"X, column {column!r} holds text or other values that are no numbers. Leave it out, or name "
+                "the columns of each view, as in views={'image': 'img_*', 'text': ['t0', 't1']}."
+            )
+    return ""
+
+
+def fitted_on(schema: Schema, one_array: bool, n_columns: int, columns: Any) -> str:
+    """A sentence on what a model was fitted on, for errors about data that does not fit it."""
+    widths = (
+        f"{name!r} ({'no row had it' if width is None else f'{width} columns'})"
+        for name, width in zip(schema.names, schema.widths, strict=True)
+    )
+    views = ", ".join(widths)
+    if one_array:
+        named = "" if columns is None else f" ({_few(list(columns))})"
+        cut = f", cut into the views {views}" if len(schema.names) > 1 else ""
+        return f"The model was fitted on one array or frame of {n_columns} columns{named}{cut}."
+    return (
+        f"The model was fitted on the views {views}. Give a list of these, a dict by name (absent ones may "
+        "be left out), or a table with columns of these names."
+    )

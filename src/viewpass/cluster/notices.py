@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
-
 from viewpass.core.model import Model
-from viewpass.errors import DataWarning
+from viewpass.errors import warn
 
 MANY = 0.01  # share of rows that are all zero in a view
 
@@ -25,11 +23,9 @@ def warn_of_zero_rows(model: Model, before: Model | None = None) -> None:
         way = (
             "mark these rows as observed" if scale == "standard" else "mark them so and use scale='standard'"
         )
-        warnings.warn(
+        warn(
             f"view {name!r}: {n_zero:,} of {model.n_rows:,} rows are all zero and count as missing, since a "
             f"row of zeros has no direction (scale {scale!r}). If they are missing, give NaN, None or "
             f"observed=False there to say so. If zeros are data (marks, counts), {way}: a dense view is then "
-            "centred, and zero is a row like any other.",
-            DataWarning,
-            stacklevel=3,
+            "centred, and zero is a row like any other."
         )

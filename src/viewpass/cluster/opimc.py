@@ -105,9 +105,10 @@ class OPIMC(AnchoredClusterer):
         Rows kept as a uniform sample of all rows read, and reassigned after every chunk; their sums move
         with them, `stream_labels_` do not. Needs the memory of that many rows. Not used after the first
         pass.
-    views : int or list of int, optional
+    views : int, list of int, or names of columns, optional
         How a single 2-D array is cut into views: widths (one may be -1 for the rest), or a number of
-        near-equal blocks.
+        near-equal blocks. For a frame, a table or files: the columns of each view, as `vp.scan` takes them
+        (`{"image": "img_*", "text": ["t0", "t1"]}`); other columns are left out.
     compute_labels : bool, default=True
         Also compute `labels_`, the labels under the final centres: files are read a second time.
     random_state : None, int, RandomState or Generator
@@ -290,12 +291,14 @@ class OPIMC(AnchoredClusterer):
 
         Parameters
         ----------
-        X : list, tuple or dict of 2-D arrays or CSR matrices; a source; or one 2-D array
-            One matrix per view, row i of each the same item; `vp.scan(...)` for files, tables and
-            streams; `vp.frames(...)`; or an array that `views=` cuts into blocks.
+        X : list, tuple or dict of 2-D arrays or CSR matrices; a source; a table; or one 2-D array
+            One matrix per view, row i of each the same item; `vp.frames(...)`; a path, table, frame or
+            stream, whose columns of lists are views (`vp.scan(...)` to choose them, and the id); or an array
+            or frame of numbers, which is one view or is cut by `views=`.
         y : ignored
         observed : (n, n_views) array of bool, optional
-            Which views a row has.
+            Which views a row has, for arrays and frames of numbers. A dict or frame names its columns after
+            the views; the index of a pandas frame is matched with that of the views.
         sample_weight : (n,) array of numbers, optional
             How many equal rows each row counts as (with `vp.frames`: in the order of `row_ids_`); a row of
             weight 0 is labelled but has no effect. Whole numbers give exactly the sums of the data with its

@@ -11,7 +11,8 @@ import scipy.sparse
 
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array, Mask
-from viewpass.sources.frames import is_frame, values_of
+from viewpass.sources.frames import common_index, is_frame, is_series, values_of
+from viewpass.sources.masks import as_mask
 from viewpass.sources.source import Source, check_known, spans
 from viewpass.views.checks import as_view, check_mask, common_length, number_type
 from viewpass.views.chunk import Chunk, Schema, cut_rows, default_names, unique_names
@@ -27,7 +28,8 @@ class ArraySource(Source):
     views : sequence or mapping of 2-D arrays or sparse matrices
         None is a view that no row has. A mapping names the views.
     observed : (n, n_views) array of bool, optional
-        Which views each row has; the values of the others are ignored.
+        Which views each row has; the values of the others are ignored. Or a dict or frame whose columns
+        are named after the views.
     """
 
     n_rows: int
@@ -46,14 +48,15 @@ class ArraySource(Source):
         self._names = default_names(len(views)) if names is None else tuple(names)
         if not views:
             raise DataError("no view was given: pass a list or dict with one matrix per view.")
-        _check_indexes(views, self._names)
+        index = common_index(views, self._names)
         self._views = [
             None if x is None else _readable(x, name) for x, name in zip(views, self._names, strict=True)
         ]
         self.n_rows = common_length(self._views, self._names)
         self._observed: Mask | None = None
         if observed is not None:
-            self._observed = check_mask(observed, self._views, self._names, self.n_rows)
+            mask = as_mask(observed, self._names, index)
+            self._observed = check_mask(mask, self._views, self._names, self.n_rows)
         self.in_place = all(x is None or _in_place(x) for x in self._views)
         self.row_ids = row_ids
         self.schema = Schema(
@@ -85,6 +88,8 @@ class ArraySource(Source):
                     f"({', '.join(map(repr, names))}). Pass None for a view that is absent."
                 )
             return ArraySource(self._views, self._observed, names=names, row_ids=self.row_ids)
+        if names == self._names:
+            return self
         check_known(self._names, names)
         place = {name: v for v, name in enumerate(self._names)}
         views = [self._views[place[name]] if name in place else None for name in names]
@@ -120,6 +125,12 @@ def _readable(x: Any, name: str) -> Any:
     """Check type and shape; convert only what cannot be converted chunk by chunk."""
     if is_frame(x):
         return values_of(x, name)
+    if is_series(x) or (isinstance(x, np.ndarray) and x.ndim == 1):
+        raise DataError(
+            f"view {name!r} has 1 dimension(s), 2 (rows x columns) were expected. Give one column as "
+            "`np.reshape(x, (-1, 1))`, one row as `np.reshape(x, (1, -1))`, rows that are lists as "
+            "`np.stack(x)`."
+        )
     if (
         scipy.sparse.issparse(x)
         or not isinstance(x, np.ndarray)
@@ -138,19 +149,6 @@ def _in_place(x: Any) -> bool:
     if scipy.sparse.issparse(x):
         return True
     return bool(x.flags.c_contiguous and x.dtype in (np.float32, np.float64))
-
-
-def _check_indexes(views: Sequence[Any], names: Sequence[str]) -> None:
-    """Refuse frames whose indexes differ: rows of frames in a list are matched by position."""
-    indexes = [
-        (name, x.index) for x, name in zip(views, names, strict=True) if is_frame(x) and hasattr(x, "index")
-    ]
-    for name, index in indexes[1:]:
-        if not index.equals(indexes[0][1]):
-            raise DataError(
-                f"views {indexes[0][0]!r} and {name!r} are frames with different indexes. Match rows by "
-                "index with vp.frames({name: frame, ...}), or by position with arrays (`.to_numpy()`)."
-            )
 
 
 def _cut(x: Any, start: int, stop: int, name: str) -> Any:

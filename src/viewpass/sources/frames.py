@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from hashlib import sha256
 from typing import Any
@@ -12,9 +12,12 @@ import numpy as np
 
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array, Integers
-from viewpass.sources.ids import match_ids, read_ids
+from viewpass.sources.ids import match_ids, read_ids, warn_apart
 from viewpass.sources.source import Source, check_known, spans
 from viewpass.views.chunk import Chunk, Schema, unique_names
+
+# What is neither a frame nor a series, for sure: the general checks take longer, and lists may hold many.
+PLAIN = (np.ndarray, list, tuple, dict, str, float, int, type(None))
 
 
 class FrameSource(Source):
@@ -37,6 +40,7 @@ class FrameSource(Source):
             self._frames[name] = _numbers(wrapped, name, id)
         _check_one_kind(self._frames)
         self.row_ids, self._places = match_ids(ids)
+        warn_apart(ids, self._places)
         self.n_rows = len(self.row_ids)
         columns = tuple(tuple(frame.columns) for frame in self._frames.values())
         self.schema = Schema(tuple(self._frames), tuple(map(len, columns)), columns)
@@ -113,9 +117,58 @@ def frames(frames: Mapping[str, Any], id: str | None = None) -> FrameSource:
 
 def is_frame(x: Any) -> bool:
     """Return whether x is a data frame of a kind that `vp.frames` accepts."""
-    if isinstance(x, np.ndarray):  # the general check takes longer
-        return False
-    return nw.dependencies.is_into_dataframe(x)
+    return not isinstance(x, PLAIN) and nw.dependencies.is_into_dataframe(x)
+
+
+def is_series(x: Any) -> bool:
+    """Return whether x is one column: a series of pandas or polars, or a PyArrow array."""
+    return not isinstance(x, PLAIN) and nw.dependencies.is_into_series(x)
+
+
+def holds_lists(series: Any) -> bool:
+    """Return whether the rows of a column are lists (or structs, as sparse rows are)."""
+    column = series if isinstance(series, nw.Series) else nw.from_native(series, series_only=True)
+    if column.dtype != nw.Object:
+        return _is_nested(column.dtype)
+    values = (value for value in column.to_native() if not _is_null(value))
+    return isinstance(next(values, None), list | tuple | np.ndarray | Mapping)
+
+
+def _is_nested(dtype: Any) -> bool:
+    return dtype in (nw.List, nw.Array, nw.Struct)
+
+
+def _is_null(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and value != value) or type(value).__name__ == "NAType"
+
+
+def list_columns(frame: Any) -> list[str]:
+    """Return the columns of a frame whose rows are lists; none if two columns have the same name."""
+    try:
+        table = nw.from_native(frame, eager_only=True)
+    except ValueError:
+        return []
+    nested = (name for name, dtype in table.schema.items() if _is_nested(dtype) or dtype == nw.Object)
+    return [name for name in nested if holds_lists(table[name])]
+
+
+def common_index(views: Sequence[Any], names: Sequence[str]) -> Any:
+    """Return the index of the pandas frames and series among the views, None if there are none.
+
+    Refuse indexes that differ: the rows of views in a list are matched by position.
+    """
+    indexes = [
+        (name, x.index)
+        for x, name in zip(views, names, strict=True)
+        if hasattr(getattr(x, "index", None), "equals") and (is_frame(x) or is_series(x))
+    ]
+    for name, index in indexes[1:]:
+        if not index.equals(indexes[0][1]):
+            raise DataError(
+                f"views {indexes[0][0]!r} and {name!r} are frames with different indexes. Match rows by "
+                "index with vp.frames({name: frame, ...}), or by position with arrays (`.to_numpy()`)."
+            )
+    return indexes[0][1] if indexes else None
 
 
 def values_of(frame: Any, name: str) -> Array:
@@ -128,8 +181,8 @@ def _wrapped(frame: Any, name: str) -> Any:
         return nw.from_native(frame, eager_only=True)
     except TypeError:
         raise DataError(
-            f"view {name!r} is a {type(frame).__name__}; a pandas or polars DataFrame was "
-            "expected (collect a lazy frame first)."
+            f"view {name!r} is a {type(frame).__name__}; a pandas or polars DataFrame was expected "
+            f"({'give its `.to_df()`' if hasattr(frame, 'to_df') else 'collect a lazy frame first'})."
         ) from None
     except ValueError as problem:  # two columns of the same name
         raise DataError(f"view {name!r} cannot be read: {' '.join(str(problem).split())}.") from problem
@@ -143,9 +196,12 @@ def _numbers(frame: Any, name: str, id: Any) -> Any:
     for column, dtype in frame[:, places].schema.items():
         if not (dtype.is_numeric() or dtype == nw.Boolean):
             held = frame[:, list(frame.columns).index(column)].to_native()
+            kind = str(getattr(held, "dtype", dtype))
+            remedy = "Encode text and categories as numbers, or leave the column out."
+            if kind.startswith("Sparse"):
+                remedy = "Give the frame as a sparse matrix: `x.sparse.to_coo().tocsr()`."
             raise DataError(
-                f"view {name!r}, column {column!r} holds {getattr(held, 'dtype', dtype)} values, numbers "
-                "were expected. Encode text and categories as numbers, or leave the column out."
+                f"view {name!r}, column {column!r} holds {kind} values, numbers were expected. {remedy}"
             )
     return frame[:, places]
 

@@ -9,9 +9,13 @@ from typing import Any
 import narwhals.stable.v1 as nw
 import numpy as np
 
-from viewpass.errors import DataError
+from viewpass.errors import DataError, warn
 from viewpass.kernels.grid import Array, Integers
 from viewpass.views.chunk import format_id
+
+FEWEST_IDS = 3  # ids of fewer rows than this may be apart by chance
+LEAST_SHARED = 0.05  # of the ids that two views could share; with less, their rows hardly match
+MOST_NAMED = 6  # views in a message
 
 _KINDS = {"i": "numbers", "u": "numbers", "f": "numbers", "M": "times", "m": "durations", "U": "text"}
 
@@ -59,6 +63,27 @@ def match_ids(ids: Mapping[str, Array]) -> tuple[Array, dict[str, Integers]]:
         rows[name] = np.full(len(order), -1)
         rows[name][places] = np.arange(len(values))
     return union, rows
+
+
+def warn_apart(ids: Mapping[str, Array], rows: Mapping[str, Integers]) -> None:
+    """Warn of views whose ids hardly occur in any other: written otherwise, numbered anew, or no ids."""
+    held = {name: places >= 0 for name, places in rows.items()}
+    n_views = np.sum(list(held.values()), axis=0)
+    apart = []
+    for name, own in held.items():
+        others = n_views > own
+        n_shared, n_possible = int((own & others).sum()), int(min(own.sum(), others.sum()))
+        if n_possible >= FEWEST_IDS and n_shared < LEAST_SHARED * n_possible:
+            apart.append(f"{n_shared} of the {len(ids[name])} ids of view {name!r}")
+    if apart:
+        examples = (
+            f"{', '.join(map(format_id, values[:3]))} in view {name!r}" for name, values in ids.items()
+        )
+        warn(
+            f"only {' and '.join(apart[:MOST_NAMED])} occur in another view: nearly all of these rows would "
+            f"have one view only. The ids begin with {'; '.join(list(examples)[:MOST_NAMED])}. Write them "
+            "alike in all frames; a frame with items as columns must be transposed (`.T`)."
+        )
 
 
 def _keys(ids: Array, name: str) -> list[Any]:

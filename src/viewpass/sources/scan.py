@@ -8,9 +8,10 @@ from typing import Any
 
 from viewpass.errors import DataError, SettingError, missing_extra
 from viewpass.sources.arrow.files import find_files
-from viewpass.sources.frames import is_frame
+from viewpass.sources.frames import common_index, is_frame, is_series
 from viewpass.sources.memory_maps import mapped, mapped_files
 from viewpass.sources.source import Source
+from viewpass.views.chunk import unique_names
 
 
 def scan(
@@ -26,7 +27,7 @@ def scan(
         can open (`"s3://..."`), or a list of those. Or an object that exports an Arrow stream: a
         PyArrow table or reader, a polars frame (lazy or not) or pandas frame, a DuckDB relation. Or
         npz bundles and npy files (`{"image": "image.npy", "text": "text.npy"}`), which are
-        memory-mapped.
+        memory-mapped. Or a dict of columns of lists: `{"image": df["image"], ...}`.
     views : str, list or dict, optional
         The columns of each view, as {name: columns}; a list names each view by its column. Columns
         are one column of lists (of equal length), a pattern (`"pix_*"`), a range (`"f0:f63"`, in the
@@ -75,12 +76,19 @@ def scan(
             "Leave it out, or give a URL such as 's3://bucket/items.parquet'."
         )
     if isinstance(data, Mapping):
-        return mapped(data, views, id)
+        columns = [x for x in data.values() if is_series(x)]
+        if not columns:
+            return mapped(data, views, id)
+        if len(columns) < len(data):
+            raise DataError("vp.scan was given columns and other data in one dict: give columns only.")
+        data = dict(zip(unique_names(data), columns, strict=True))
+        common_index(columns, tuple(data))
     _check_arrow()
     from viewpass.sources.arrow.chunks import ArrowSource
     from viewpass.sources.arrow.streams import MemoryReader, arrow_stream, lazy_frame
 
-    if is_frame(data) or hasattr(data, "__arrow_c_array__"):  # a table, a frame, one batch
+    # columns, a table, a frame, one batch
+    if isinstance(data, Mapping) or is_frame(data) or hasattr(data, "__arrow_c_array__"):
         return ArrowSource(MemoryReader(data), views, id)
     if hasattr(data, "collect_schema"):
         return ArrowSource(lazy_frame(data), views, id)

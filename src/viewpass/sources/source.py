@@ -32,6 +32,8 @@ class Source(metaclass=ABCMeta):
     """Whether chunks share memory with the data, so that many take no more memory than one."""
     row_bytes: int | None = None
     """Approximate size of a row that is not in memory, if known."""
+    left_out: tuple[str, ...] = ()
+    """Columns of a table that belong to no view and are not the id."""
     portable: bool = False
     """Whether the source can be pickled and read in another process or on another machine: files can."""
 

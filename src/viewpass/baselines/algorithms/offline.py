@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from viewpass.baselines.algorithms.rows import FilledView, RunningMean, present_rows, unit_rows
-from viewpass.errors import DataError
+from viewpass.errors import DataError, NoLabelsError
 from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.views.chunk import Schema
 from viewpass.views.rows import MeasuredRows
 
-WITHOUT_ROWS = "a model from a file does not hold the rows it was fitted to, nor their labels."
+WITHOUT_ROWS = (
+    "a model that was loaded does not hold the rows it was fitted to, nor their labels: they are not in the "
+    "file. Call `predict` with the rows."
+)
 
 
 @dataclass
@@ -38,13 +41,13 @@ class OfflineFactors:
     def consensus(self) -> Floats:
         """A row of coefficients for every row that has a view."""
         if self.agreed is None:
-            raise AttributeError(WITHOUT_ROWS)
+            raise NoLabelsError(WITHOUT_ROWS)
         return self.agreed
 
     def where(self) -> Integers:
         """Indices of the rows with a view."""
         if self.kept is None:
-            raise AttributeError(WITHOUT_ROWS)
+            raise NoLabelsError(WITHOUT_ROWS)
         return self.kept
 
     def objective(self) -> float:

@@ -7,15 +7,13 @@ beside the spread of the whole view, clusters that lie behind one another have b
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from viewpass.core.auto.agreement import sample
 from viewpass.core.auto.scale import ROWS, RULES, clusterings
 from viewpass.core.step.chunk_step import ChunkStep
 from viewpass.core.step.workspace import Workspace
-from viewpass.errors import DataWarning
+from viewpass.errors import warn
 from viewpass.kernels.grid import Floats, Labels
 from viewpass.views.rows import MeasuredRows
 
@@ -41,25 +39,25 @@ def views_that_need_lengths(rows: MeasuredRows, n_clusters: int, workspace: Work
 def warn_of_lengths(rows: MeasuredRows, n_clusters: int, workspace: Workspace) -> None:
     """Warn of views in which unit length removes what tells rows apart."""
     for name in views_that_need_lengths(rows, n_clusters, workspace):
-        warnings.warn(
+        warn(
             f"view {name!r}: the lengths of its rows carry more of its spread than their directions, and are "
             "not used, since rows are brought to unit length. To keep them, subtract the column means and "
-            "add a column that holds the length of the longest row.",
-            DataWarning,
-            stacklevel=2,
+            "add a column that holds the length of the longest row."
         )
 
 
 def _lengths_decide(x: Floats, labels: Labels) -> bool:
     """Whether the spread of rows within clusters is mostly along the direction of their centre."""
-    x = x / (np.abs(x).max(initial=0.0) or 1.0)  # so that no square overflows
-    directions = x / np.sqrt((x * x).sum(axis=1, keepdims=True))
+    largest = np.abs(x).max(axis=1, keepdims=True)
+    directions = x / largest  # so that no square over- or underflows
+    directions /= np.sqrt((directions * directions).sum(axis=1, keepdims=True))
+    x = x / largest.max()
     along, all_within = 0.0, 0.0
     for k in np.unique(labels):
         mine = labels == k
         centre = directions[mine].mean(axis=0)
         apart = x[mine] - x[mine].mean(axis=0)
-        along += float(((apart @ centre) ** 2).sum() / (centre @ centre))
+        along += float(((apart @ centre) ** 2).sum() / max(centre @ centre, np.finfo(float).tiny))
         all_within += float((apart**2).sum())
     spread = float(((x - x.mean(axis=0)) ** 2).sum())
     return along > MUCH_LARGER * (all_within - along) and along > LARGE * spread

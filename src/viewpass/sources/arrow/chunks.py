@@ -23,6 +23,7 @@ from viewpass.views.chunk import Chunk, Schema
 
 READ_BYTES = 2**22  # decoded at a time, approximately; at least one chunk
 MOST_ROWS = 2**16
+INDEX = "__index_level_"  # how Arrow names the index of a pandas frame
 
 
 class ArrowSource(Source):
@@ -43,6 +44,10 @@ class ArrowSource(Source):
         self.rereadable, self.portable = reader.rereadable, reader.portable
         self.row_bytes = reader.row_bytes
         self.schema = _schema([view.name for view in found], found)
+        used = set(self._columns())
+        self.left_out = tuple(
+            name for name in reader.schema.names if name not in used and not name.startswith(INDEX)
+        )
         reader.check(self._columns())
 
     def _columns(self) -> list[str]:

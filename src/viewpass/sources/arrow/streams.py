@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -19,6 +19,8 @@ class MemoryReader(Reader):
 
     def __init__(self, data: Any) -> None:
         try:
+            if isinstance(data, Mapping):
+                data = pa.table({name: _column(x) for name, x in data.items()})
             self._table = data if isinstance(data, pa.Table) else pa.table(data)
         except (pa.ArrowException, TypeError, ValueError) as problem:
             kind = type(data).__name__
@@ -38,6 +40,13 @@ class MemoryReader(Reader):
         digest = sha256(repr([part.to_pylist() for part in ends]).encode("utf-8", "surrogatepass"))
         columns = {field.name: str(field.type) for field in self.schema}
         return {"kind": "table", "rows": self.n_rows, "columns": columns, "ends": digest.hexdigest()[:16]}
+
+
+def _column(x: Any) -> Any:
+    """Convert a column to Arrow; NaN among the lists of a pandas series is a null."""
+    if isinstance(x, pa.ChunkedArray):
+        return x
+    return pa.array(x, from_pandas=True) if hasattr(x, "index") else pa.chunked_array(x)
 
 
 class StreamReader(Reader):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,8 @@ from pyarrow import types
 
 from viewpass.errors import DataError, SettingError
 from viewpass.kernels.grid import Array
+from viewpass.sources.blocks import columns_of, listed, named_views
 from viewpass.views.checks import number_type
-from viewpass.views.chunk import unique_names
 
 Dtype = np.dtype[Any]
 LISTS = (pa.ListType, pa.LargeListType, pa.FixedSizeListType, pa.ListViewType, pa.LargeListViewType)
@@ -33,30 +32,20 @@ class ViewColumns:
 
 def find_views(schema: pa.Schema, views: Any, id: str | None) -> tuple[ViewColumns, ...]:
     """Find the views that `views=` names, or every list column if it is None."""
-    for name in schema.names:
-        if schema.names.count(name) > 1:
+    for name, times in Counter(schema.names).items():
+        if times > 1:
             raise DataError(f"two columns are named {name!r}: give each a name of its own.")
     if id is not None and id not in schema.names:
-        raise DataError(f"there is no column {id!r} for id=; {_listed(schema.names)}.")
+        raise DataError(f"there is no column {id!r} for id=; {listed(schema.names)}.")
     if views is None:
         views = [field.name for field in schema if field.name != id and _holds_rows(field.type)]
         if not views:
             raise DataError(
-                f"no column holds lists, so the views must be named: {_listed(schema.names)}. Name the "
+                f"no column holds lists, so the views must be named: {listed(schema.names)}. Name the "
                 "columns of each view, as in views={'image': 'pix_*', 'text': ['t0', 't1']}."
             )
-    if isinstance(views, str):
-        views = [views]
-    if not isinstance(views, Mapping | Sequence) or not len(views):
-        raise SettingError(
-            f"views={views!r}: expected columns, as in ['image', 'text'] or {{'image': 'image_emb'}}."
-        )
-    if isinstance(views, Mapping):
-        names, columns = unique_names(views), list(views.values())
-    else:
-        columns = list(views)
-        names = unique_names(given[0] if isinstance(given, tuple) and given else given for given in columns)
-    return tuple(_view(schema, name, given, id) for name, given in zip(names, columns, strict=True))
+    given = named_views(views)
+    return tuple(_view(schema, name, columns, id) for name, columns in given.items())
 
 
 def _view(schema: pa.Schema, name: str, given: Any, id: str | None) -> ViewColumns:
@@ -65,7 +54,7 @@ def _view(schema: pa.Schema, name: str, given: Any, id: str | None) -> ViewColum
         given, width = given
         if isinstance(width, bool) or width < 1:
             raise SettingError(f"views=, view {name!r}: width {width!r}; expected a positive number.")
-    columns = _named([column for column in schema.names if column != id], name, given)
+    columns = columns_of([column for column in schema.names if column != id], name, given)
     first = schema.field(columns[0])
     storage = storage_type(first.type)
     sparse = _sparse_values(storage)
@@ -85,33 +74,6 @@ def _numbers(schema: pa.Schema, name: str, columns: tuple[str, ...], width: int 
     if width is not None and width != len(columns):
         raise SettingError(f"views=, view {name!r}: {len(columns)} columns, not {width}.")
     return ViewColumns(name, "numbers", columns, np.result_type(*dtypes), len(columns))
-
-
-def _named(known: Sequence[str], name: str, given: Any) -> tuple[str, ...]:
-    """Resolve columns given by name, by pattern, by range, or as a list of those."""
-    if isinstance(given, str):
-        if given in known:
-            return (given,)
-        first, colon, last = given.partition(":")
-        if colon and first in known and last in known:
-            start, stop = known.index(first), known.index(last)
-            if start > stop:
-                raise SettingError(f"views=, view {name!r}: {first!r} comes after {last!r} in the table.")
-            return tuple(known[start : stop + 1])
-        found = tuple(column for column in known if "*" in given and fnmatchcase(column, given))
-        if not found:
-            raise DataError(f"view {name!r}: there is no column {given!r}; {_listed(known)}.")
-        return found
-    if not isinstance(given, Sequence) or not given:
-        raise SettingError(
-            f"views=, view {name!r}: {given!r} was given; expected a column, a pattern such as 'pix_*', a "
-            "range such as 'f0:f63', a list of columns, or (column, width) for a sparse one."
-        )
-    columns = [column for part in given for column in _named(known, name, part)]
-    for column in columns:
-        if columns.count(column) > 1:
-            raise SettingError(f"views=, view {name!r}: column {column!r} is named twice.")
-    return tuple(columns)
 
 
 def _width(field: pa.Field, given: int | None, where: str) -> int:
@@ -159,14 +121,11 @@ def _number(type: pa.DataType, where: str) -> Dtype:
     if types.is_boolean(type):
         return np.dtype(np.float32)
     if not (types.is_integer(type) or types.is_floating(type)):
-        raise DataError(f"{where} holds {type} values, numbers were expected.")
+        raise DataError(
+            f"{where} holds {type} values, numbers were expected. "
+            "Name the columns of each view with views= to leave others out."
+        )
     return number_type(np.dtype(type.to_pandas_dtype()), where)
-
-
-def _listed(columns: Sequence[str]) -> str:
-    names = ", ".join(map(repr, columns[:12]))
-    more = len(columns) - 12
-    return f"the columns are {names}" + (f" and {more} more" if more > 0 else "")
 
 
 def same_type(one: pa.DataType, other: pa.DataType) -> bool:
