@@ -14,6 +14,7 @@ from viewpass import __version__
 from viewpass.cli import main
 from viewpass.cli.app import app
 from viewpass.cli.demo import CHUNK, METHODS, WARMUP, make_trial, match, one_pass
+from viewpass.cli.stopping import signals
 from viewpass.errors import SettingError
 from viewpass.evaluate import accuracy
 
@@ -46,6 +47,7 @@ def trial():
 
 def run_main(monkeypatch, capsys, *arguments):
     monkeypatch.setattr(sys, "argv", ["viewpass", *map(str, arguments)])
+    monkeypatch.setattr(signals, "take_over", lambda: None)  # they are pytest's here
     with pytest.raises(SystemExit) as end:
         main()
     return end.value.code, capsys.readouterr()

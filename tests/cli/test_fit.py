@@ -8,14 +8,17 @@ import pty
 import re
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
 import viewpass as vp
 from commands import contents, refused
+from viewpass.cli.app import app
 
 
 def test_fit_writes_three_files_and_names_them(run):
@@ -57,7 +60,8 @@ def test_the_report_has_settings_versions_and_figures(run, table):
     report = json.loads((run[0] / "run.json").read_text())
     data = pq.read_table(table)
     assert report["rows"] == 6000
-    expected = {"columns": 7, "missing": data["text"].null_count, "scale": "unit", "weight": 1.0}
+    missing = {"missing": data["text"].null_count, "all_zero": 0}
+    expected = {"columns": 7, **missing, "scale": "unit", "weight": 1.0}
     assert report["views"]["text"] == expected
     labels = pq.read_table(run[0] / "labels.parquet")["cluster"].to_numpy()
     assert report["clusters"] == np.bincount(labels[labels >= 0], minlength=5).tolist()
@@ -129,6 +133,38 @@ def test_json_prints_nothing_else(commands, table, tmp_path):
     assert (again["event"], again["already"]) == ("finished", True)
 
 
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_speeds_count_from_the_beginning(table, tmp_path, monkeypatch, form):
+    """No rate says that the rows were read within a second; here a tenth of a millisecond counts as one."""
+    now = time.perf_counter
+    monkeypatch.setattr(time, "perf_counter", lambda: 10_000 * now())
+    argv = [
+        "fit",
+        str(table),
+        "-k",
+        "5",
+        "--chunk-size",
+        "500",
+        "--passes",
+        "2",
+        "--out",
+        str(tmp_path / "run"),
+    ]
+    said = CliRunner().invoke(app, [*argv, *form]).output
+    events = (
+        [json.loads(line) for line in said.splitlines()]
+        if form
+        else re.findall(r": ([\d,]+) of 6,000 rows, ([\d,]+) rows/s, .*, (\d+) s left", said)
+    )
+    if form:
+        rates = [(each["rows"], each["rows_per_second"]) for each in events if each["event"] == "progress"]
+    else:
+        rates = [[float(number.replace(",", "")) for number in each[:2]] for each in events]
+        assert all(float(each[2]) > 0 for each in events if each[0] != "6,000")
+    assert rates
+    assert all(0 < rate < rows for rows, rate in rates)
+
+
 def test_bad_input_leaves_no_folder(commands, table, tmp_path):
     out = tmp_path / "run"
     base = ["fit", table, "--out", out]
@@ -136,7 +172,7 @@ def test_bad_input_leaves_no_folder(commands, table, tmp_path):
     refused(commands.run(*base, "-k", "3", "--id", "nobody"), "'nobody'")
     refused(commands.run(*base, "-k", "3", "--views", "image=nothing"), "'nothing'")
     refused(commands.run(*base, "-k", "3", "--views", "=x"), "--views =x")
-    refused(commands.run(*base, "-k", "3", "--init", "best"), "init='best'")
+    refused(commands.run(*base, "-k", "3", "--init", "best"), "--init best")
     refused(commands.run(*base, "-k", "9999"), "9999 clusters")
     assert list(tmp_path.iterdir()) == []
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.json
 import pyarrow.parquet as pq
 import pytest
 
@@ -50,6 +53,54 @@ def test_label_files_do_not_depend_on_the_chunks(commands, run, table, tmp_path)
         )
 
 
+READERS = {
+    ".csv": pyarrow.csv.read_csv,
+    ".CSV": pyarrow.csv.read_csv,
+    ".jsonl": pyarrow.json.read_json,
+    ".ndjson": pyarrow.json.read_json,
+    ".arrow": lambda path: pa.ipc.open_file(path).read_all(),
+    ".feather": lambda path: pa.ipc.open_file(path).read_all(),
+    ".ipc": lambda path: pa.ipc.open_file(path).read_all(),
+    ".pq": pq.read_table,
+    "": pq.read_table,
+}
+
+
+@pytest.mark.parametrize("ending", READERS)
+def test_the_ending_of_the_label_file_is_its_format(commands, run, table, tmp_path, ending):
+    argv = ["predict", run[0] / "model.viewpass", table, "--id", "item", "--out"]
+    for name in ("as.parquet", f"as{ending}", f"again{ending}"):
+        ended = commands.run(*argv, tmp_path / name, "--force")
+        assert ended.code == 0, ended.err
+    expected = pq.read_table(tmp_path / "as.parquet")
+    found = READERS[ending](tmp_path / f"as{ending}")
+    assert found.column_names == expected.column_names
+    for name in expected.column_names:
+        kind = expected[name].type
+        assert found[name].cast(pa.float64() if kind == pa.float32() else kind).cast(kind) == expected[name]
+    assert (tmp_path / f"again{ending}").read_bytes() == (tmp_path / f"as{ending}").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["labels.txt", "labels.csv.gz", "labels.xlsx", "labels.viewpass", "a.b"])
+def test_other_endings_are_refused_before_anything_is_read(commands, tmp_path, name):
+    argv = ["predict", tmp_path / "no model", tmp_path / "no data", "--out", tmp_path / name]
+    refused(commands.run(*argv), f"--out {tmp_path / name}", ".parquet", ".csv", ".jsonl", ".arrow")
+
+
+@pytest.mark.parametrize("ending", [".csv", ".jsonl", ".arrow"])
+def test_a_label_file_of_any_format_is_whole_or_absent(commands, model, table, tmp_path, ending):
+    out = tmp_path / f"labels{ending}"
+    argv = ["predict", model, table, "--chunk-size", "1000", "--force", "--out", out]
+    for before in (None, b"labels of yesterday"):
+        if before is not None:
+            out.write_bytes(before)
+        refused(commands.run(*argv, largest=3000), str(out), "could not be written")
+        fault = {"step": "chunk", "when": "before", "number": 2, "how": "SIGTERM"}
+        assert commands.run(*argv, fault=fault).code == 143
+        assert (out.read_bytes() if out.exists() else None) == before
+        assert len(list(tmp_path.iterdir())) == 1 + out.exists()
+
+
 def test_predict_refuses_other_data_by_name(commands, run, tmp_path):
     model = run[0] / "model.viewpass"
     wide = write_table(tmp_path / "wide.parquet", 100, widths=(12, 9))
@@ -79,6 +130,37 @@ def test_update_continues_learning(commands, model, table, tmp_path):
     np.testing.assert_equal(vp.load(out).cluster_centers_, expected.cluster_centers_)
     assert commands.run("update", model, more).code == 0  # in place
     assert model.read_bytes() == out.read_bytes()
+
+
+def test_update_does_not_count_a_file_twice(commands, model, tmp_path):
+    """Whatever the file is called; files of the same shape are other files."""
+    monday, copy, tuesday, nothing = (tmp_path / f"{name}.parquet" for name in ("mon", "copy", "tue", "none"))
+    write_table(monday, 500, seed=1)
+    write_table(tuesday, 500, seed=2)
+    copy.write_bytes(monday.read_bytes())
+    pq.write_table(pq.read_table(monday).slice(0, 0), nothing)
+    assert commands.run("update", model, monday, nothing).code == 0
+    before = model.read_bytes()
+    for files in ([monday], [copy], [tuesday, copy]):
+        refused(commands.run("update", model, *files), str(files[-1]), "count twice", "--again")
+    assert model.read_bytes() == before
+    assert monday.name.encode() not in before
+    assert commands.run("update", model, tuesday, nothing).code == 0  # a file without rows is no repetition
+    refused(commands.run("update", model, monday), str(monday))
+    ended = commands.run("update", model, monday, "--again")
+    assert "500 rows read, 7,500 in all" in ended.out
+    refused(commands.run("update", model, tuesday), str(tuesday))
+
+
+def test_update_of_npy_files_does_not_count_them_twice(commands, tmp_path):
+    rng, model = np.random.default_rng(0), tmp_path / "model.viewpass"
+    views = {name: rng.standard_normal((40, 3)) for name in ("image", "text")}
+    vp.OPIMC(2, random_state=0).fit(views).save(model)
+    for name, rows in views.items():
+        np.save(tmp_path / f"{name}.npy", rows)
+    data = [f"{name}={tmp_path / name}.npy" for name in views]
+    assert commands.run("update", model, *data).code == 0
+    refused(commands.run("update", model, *data), "image=", "--again")
 
 
 def test_update_refuses_an_offline_model(commands, table, tmp_path):
@@ -113,7 +195,23 @@ def test_inspect_of_data(commands, table):
     assert sum(pattern["rows"] for pattern in found["patterns"]) == 6000
     both = data["image"].is_valid().to_numpy() & data["text"].is_valid().to_numpy()
     assert found["patterns"][0] == {"views": ["image", "text"], "rows": both.sum()}
-    assert json.loads(commands.run("inspect", table, "--rows", "10", "--json").out)["rows"] <= 8192
+
+
+@pytest.mark.parametrize("n_rows", [1, 10, 5999, 6000, 7000])
+def test_inspect_of_the_first_rows(commands, table, n_rows):
+    found = json.loads(commands.run("inspect", table, "--rows", n_rows, "--json").out)
+    data = pq.read_table(table).slice(0, n_rows)
+    assert found["rows"] == sum(pattern["rows"] for pattern in found["patterns"]) == len(data)
+    assert found["views"]["text"]["missing"] == data["text"].null_count
+
+
+def test_inspect_shows_the_size_of_every_cluster(commands, table, tmp_path):
+    out = tmp_path / "run"
+    assert commands.run("fit", table, "-k", "30", "--anchors", "none", "--out", out).code == 0
+    sizes = json.loads((out / "run.json").read_text())["clusters"]
+    assert f"rows of each: {' '.join(f'{size:,}' for size in sizes)}\n" in commands.run("inspect", out).out
+    counts = vp.load(out / "model.viewpass").counts_[0].tolist()
+    assert " ".join(f"{size:,}" for size in counts) in commands.run("inspect", out / "model.viewpass").out
 
 
 def test_inspect_of_a_model(commands, run):

@@ -11,6 +11,7 @@ import pytest
 import viewpass as vp
 from commands import refused
 from viewpass.cli.arguments import parsed_scale, parsed_views
+from viewpass.cli.wording import in_options
 
 
 def test_views_are_parsed():
@@ -68,9 +69,9 @@ def test_the_scale_can_be_chosen_and_is_shown(commands, table, tmp_path, given, 
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ("log", ["scale='log'", "'standard'"]),
+        ("log", ["--scale log: choose auto, unit, standard"]),
         ("image=standard", ["'image'", "'text'"]),
-        ("image=log,text=unit", ["view 'image'", "'log'"]),
+        ("image=log,text=unit", ["--scale image=log: choose"]),
         ("image=unit,image=idf", ["--scale image=unit,image=idf", "VIEW=NAME"]),
         ("=unit", ["VIEW=NAME"]),
     ],
@@ -82,6 +83,47 @@ def test_a_wrong_scale_is_reported_in_one_line(commands, table, tmp_path, given,
 
 
 # ---- view weights and the reservoir
+
+
+# ---- errors of the library
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["-k", "9999"], "a smaller -k"),
+        (["-k", "auto", "--init", "random"], "-k auto would have no effect: --init random"),
+        (["-k", "5", "--anchors", "3"], "--anchors 3 cannot form -k 5 clusters"),
+        (["-k", "auto", "--anchors", "none"], "-k auto needs anchors, which --anchors none rules out"),
+        (["-k", "5", "--consensus", "merge", "--anchors", "none"], "--consensus merge needs anchors"),
+        (["-k", "5", "--view-weights", "image=0,text=0"], "--view-weights are all 0"),
+        (["-k", "5", "--scale", "image=unit"], "--scale is given for 'image'"),
+        (["-k", "5", "--id", "nobody"], "'nobody' for --id"),
+        (["-k", "5", "--views", "image=text:image"], "--views, view 'image'"),
+        (["-k", "5", "--init", "best"], "--init best: choose auto, k-means++ or random"),
+        (["-k", "5", "--consensus", "best"], "--consensus best: choose auto, graph or merge"),
+    ],
+)
+def test_errors_name_options_not_arguments(commands, table, tmp_path, options, words):
+    refused(commands.run("fit", table, *options, "--out", tmp_path / "run"), words)
+    assert not (tmp_path / "run").exists()
+
+
+def test_another_setting_is_named_by_its_option(commands, table, run):
+    argv = ["fit", table, "--id", "item", "--chunk-size", "1000", "--out", run[0], "--resume"]
+    for more, words in ((["-k", "6"], "-k was 5"), (["-k", "5", "--seed", "1"], "--seed was 0, now it is 1")):
+        refused(commands.run(*argv, *more), f"another setting: {words}")
+        assert not (run[0] / "staging").exists()
+
+
+def test_what_the_user_typed_is_left_as_it_is():
+    for text in (
+        "/data/n_clusters/x.parquet: no",
+        "id=5/x.parquet: no",
+        "view 'chunk_size': no",
+        "a=views=b",
+    ):
+        assert in_options(text) == text
 
 
 @pytest.mark.parametrize("n_chunks", [5, 8])

@@ -15,8 +15,11 @@ import os
 import resource
 import signal
 import sys
+import time
 import traceback
 from contextlib import contextmanager
+
+STOPS = (signal.SIGINT, signal.SIGTERM)
 
 
 def warm_up():
@@ -64,7 +67,9 @@ def inject(fault):
     def strike(when):
         if when == fault["when"] and seen == fault["number"]:
             if fault["how"].startswith("SIG"):
-                os.kill(os.getpid(), getattr(signal, fault["how"]))
+                for _ in range(fault.get("times", 1)):
+                    os.kill(os.getpid(), getattr(signal, fault["how"]))
+                    time.sleep(0.01)  # or the next would count as the same
                 return
             raise OSError(getattr(errno, fault["how"]), os.strerror(getattr(errno, fault["how"])))
 
@@ -137,7 +142,10 @@ def child(request):
         inject(request["fault"])
     sys.argv = ["viewpass", *request["argv"]]
     from viewpass.cli import main
+    from viewpass.cli.stopping import signals
 
+    signals.take_over()
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
     code = 1
     try:
         main()
@@ -153,6 +161,7 @@ def child(request):
 
 def serve():
     warm_up()
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)  # until a child has become the command
     print("ready", flush=True)
     for line in sys.stdin:
         pid = os.fork()

@@ -12,6 +12,7 @@ import pytest
 
 import viewpass as vp
 from commands import contents, write_table
+from viewpass.store.container.lock import Lock
 
 OPTIONS = ["--chunk-size", "1000", "--checkpoint-every", "2", "--passes", "2", "--threads", "1"]
 # Steps of one run, in order: each kind, and which of its kind goes wrong.
@@ -170,6 +171,17 @@ def test_a_file_that_vanished(commands, parts, tmp_path):
     assert commands.run(*fit(parts, out, "--resume")).code == 0
 
 
+def test_a_file_that_was_written_again(commands, parts, tmp_path):
+    """Under the same name, with as many rows; the run goes on when the old content is back."""
+    out = tmp_path / "run"
+    stopped(commands, parts, out)
+    held = (parts / "0.parquet").read_bytes()
+    write_table(parts / "0.parquet", 3000, seed=7)
+    assert "was begun with another source" in refused(commands, parts, out)
+    (parts / "0.parquet").write_bytes(held)
+    assert commands.run(*fit(parts, out, "--resume")).code == 0
+
+
 def test_a_truncated_file(commands, parts, tmp_path):
     out = tmp_path / "run"
     whole = (parts / "2.parquet").read_bytes()
@@ -305,10 +317,25 @@ def test_a_model_is_no_checkpoint_and_a_checkpoint_no_model(commands, parts, exp
 
 
 def test_two_processes_on_one_run(commands, parts, tmp_path):
-    import fcntl
-
     out = tmp_path / "run"
     stopped(commands, parts, out)
-    with (out / "staging" / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        assert "another process" in refused(commands, parts, out)
+    lock = Lock(out / "staging" / "lock")
+    assert lock.take()
+    for more in ([], ["--resume"]):
+        assert "another process is working on this run" in one_line(commands.run(*fit(parts, out, *more)))
+    assert "another process" in refused(commands, parts, out)
+    lock.release()
+    assert commands.run(*fit(parts, out, "--resume")).code == 0
+
+
+def test_a_lock_is_held_once_and_not_on_a_removed_file(tmp_path):
+    mine, theirs = Lock(tmp_path / "lock"), Lock(tmp_path / "lock")
+    assert mine.take()
+    assert mine.take()
+    assert not theirs.take()
+    (tmp_path / "lock").unlink()
+    assert theirs.take()
+    theirs.release()
+    mine.release()
+    assert mine.take()
+    mine.release()

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 import time
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from commands import contents, write_table
+from commands import Ended, contents, write_table
 
 KILLED = -signal.SIGKILL
+CODES = {"SIGINT": 130, "SIGTERM": 143}
 MERGE = ["--consensus", "merge", "--anchors", "30"]
 GRAPH = ["--consensus", "graph", "--anchors", "40", "--scale", "auto"]
 RUNS = {
@@ -25,7 +28,7 @@ RUNS = {
 def table(tmp_path_factory):
     folder = tmp_path_factory.mktemp("table") / "parts"
     folder.mkdir()
-    for part, n_rows in enumerate((9000, 7300, 8000)):
+    for part, n_rows in enumerate((4500, 3650, 4000)):
         write_table(folder / f"{part}.parquet", n_rows, seed=part, start=10_000 * part)
     return folder
 
@@ -46,18 +49,21 @@ def case(request, commands, table, tmp_path_factory):
     return options, contents(out), seconds
 
 
-def kill_until_done(commands, table, out, case, rng, n_kills):
-    """Kill until so many have landed, then let it end; gives how many landed."""
+def kill_until_done(commands, table, out, case, rng, n_kills, number=signal.SIGKILL):
+    """Send a signal until so many have ended the command, then let it end; gives how many did."""
     options, expected, seconds = case
     landed = 0
     while landed < n_kills:
-        ended = commands.killed(rng.uniform(0, seconds), *fit(table, out, options, "--resume"))
-        assert ended.code in (0, KILLED), ended.err
+        command = fit(table, out, options, "--resume")
+        ended = commands.signalled(number, rng.uniform(0, seconds), *command)
+        assert ended.code in (0, KILLED if number == signal.SIGKILL else 128 + number), ended
         if ended.code == 0:  # it was quicker: a new run
             assert contents(out) == expected
             out = out.with_name(out.name + "+")
-        else:
-            landed += 1
+            continue
+        landed += 1
+        if number != signal.SIGKILL:
+            assert_stopped_cleanly(ended, out)
     ended = commands.run(*fit(table, out, options, "--resume"))
     assert ended.code == 0, ended.err
     assert contents(out) == expected
@@ -65,19 +71,91 @@ def kill_until_done(commands, table, out, case, rng, n_kills):
     return landed
 
 
-def test_kills_leave_no_trace(commands, table, case, tmp_path):
+def assert_stopped_cleanly(ended, out):
+    """A checkpoint and the command to go on, or no run at all; no trace and no temporary file."""
+    assert "Traceback" not in ended.err
+    if "everything is saved" in ended.out:
+        assert (out / "staging" / "checkpoint.viewpass").exists()
+        assert ended.out.endswith(" --resume\n")
+    else:
+        assert ended.err == "viewpass: stopped; no existing file was changed.\n"
+    staged = {path.name for path in out.rglob("*")} - {"staging"}
+    assert staged <= {"checkpoint.viewpass", "labels.0", "labels.1", "ids", "lock"}
+    assert not staged or "checkpoint.viewpass" in staged
+
+
+SIGNALS = [signal.SIGKILL, signal.SIGTERM, signal.SIGINT]
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_kills_leave_no_trace(commands, table, case, tmp_path, number):
     rng = np.random.default_rng(5)
-    for number in range(3):
-        assert kill_until_done(commands, table, tmp_path / str(number), case, rng, 2) == 2
+    for run in range(2):
+        assert kill_until_done(commands, table, tmp_path / str(run), case, rng, 2, number) == 2
 
 
 @pytest.mark.long
 @pytest.mark.kill
-def test_many_kills_leave_no_trace(commands, table, case, tmp_path):
+@pytest.mark.parametrize("number", SIGNALS)
+def test_many_kills_leave_no_trace(commands, table, case, tmp_path, number):
     rng = np.random.default_rng(6)
     n_landed = 0
-    while n_landed < 170:  # of each of the three runs: more than 500
-        n_landed += kill_until_done(commands, table, tmp_path / str(n_landed), case, rng, 5)
+    while n_landed < 100:  # of each of the three runs: 300 of each signal
+        n_landed += kill_until_done(commands, table, tmp_path / str(n_landed), case, rng, 10, number)
+
+
+# The command as a process of its own, which signals itself when it first looks for a module.
+STRUCK = """
+import os, sys
+wanted, number, *sys.argv[1:] = sys.argv[1:]
+class Strike:
+    def find_spec(self, name, *_):
+        global wanted
+        if name == wanted:
+            wanted = None
+            os.kill(os.getpid(), int(number))
+sys.meta_path.insert(0, Strike())
+from viewpass.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("how", CODES)
+@pytest.mark.parametrize("module", ["typer", "numpy", "pyarrow.parquet"])
+def test_a_signal_amid_an_import_leaves_no_trace(table, tmp_path, how, module):
+    command = [sys.executable, "-c", STRUCK, module, int(getattr(signal, how))]
+    words = [*command, *fit(table, tmp_path / "run", [])]
+    ended = subprocess.run(list(map(str, words)), capture_output=True, text=True, check=False)
+    assert ended.returncode == CODES[how], ended
+    assert (ended.stdout, ended.stderr) == ("", "viewpass: stopped; no existing file was changed.\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.long
+@pytest.mark.kill
+@pytest.mark.parametrize("number", SIGNALS[1:])
+def test_many_signals_to_whole_processes_leave_no_trace(table, case, tmp_path, number):
+    """From the first line of `main` to the exit; what comes before and after belongs to Python."""
+    options, expected, _ = case
+    rng, code = np.random.default_rng(7), "from viewpass.cli import main; print(flush=True); main()"
+    n_stopped, n_runs = 0, 0
+    while n_stopped < 30:
+        n_runs += 1
+        out = tmp_path / str(n_runs)
+        words = [sys.executable, "-c", code, *fit(table, out, options, "--threads", "1")]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        with subprocess.Popen(list(map(str, words)), **pipes) as process:
+            process.stdout.readline()
+            time.sleep(rng.uniform(0.01, 3))
+            process.send_signal(number)
+            ended = Ended(process.wait(), process.stdout.read(), process.stderr.read())
+        assert ended.code in (0, -number, 128 + number), ended
+        if ended.code == 128 + number:
+            n_stopped += 1
+            assert_stopped_cleanly(ended, out)
+        else:  # finished; Python itself may have ended by the signal after that
+            assert ended.err == ""
+            assert contents(out) == expected
 
 
 def test_threads_leave_no_trace(commands, table, case, tmp_path):
@@ -86,14 +164,15 @@ def test_threads_leave_no_trace(commands, table, case, tmp_path):
     assert contents(tmp_path / "run") == expected
 
 
-@pytest.mark.parametrize("how", ["SIGINT", "SIGTERM"])
-@pytest.mark.parametrize("number", [1, 7, 30])
+@pytest.mark.parametrize("how", CODES)
+@pytest.mark.parametrize("number", [1, 7, 15])
 def test_a_stop_saves_everything_and_prints_how_to_resume(commands, table, case, tmp_path, how, number):
     options, expected, _ = case
     out = tmp_path / "run"
     fault = {"step": "chunk", "when": "before", "number": number, "how": how}
     ended = commands.run(*fit(table, out, options), fault=fault)
-    assert ended.code == 130, ended
+    assert ended.code == CODES[how], ended
+    assert ended.err == ""
     assert "everything is saved" in ended.out
     assert f"--out {out}" in ended.out
     assert ended.out.endswith(" --resume\n")
@@ -104,10 +183,26 @@ def test_a_stop_saves_everything_and_prints_how_to_resume(commands, table, case,
     assert contents(out) == expected
 
 
+@pytest.mark.parametrize(("how", "number"), [("SIGINT", 15), ("SIGTERM", 1)])
+def test_a_second_signal_stops_at_once_and_prints_how_to_resume(commands, table, case, tmp_path, how, number):
+    options, expected, _ = case
+    out = tmp_path / "run"
+    fault = {"step": "chunk", "when": "before", "number": number, "how": how, "times": 2}
+    ended = commands.run(*fit(table, out, options), fault=fault)
+    assert ended.code == CODES[how], ended
+    assert ended.err.count("\n") == 1, ended.err
+    assert ended.err.startswith("viewpass: stopped. Go on with: viewpass fit ")
+    assert ended.err.endswith(" --resume\n")
+    assert not out.exists() or (out / "staging" / "checkpoint.viewpass").exists()
+    ended = commands.run(*fit(table, out, options, "--resume"))
+    assert ended.code == 0, ended.err
+    assert contents(out) == expected
+
+
 def test_at_most_the_chunks_since_the_last_checkpoint_are_read_again(commands, table, tmp_path):
     options = ["--chunk-size", "300", "--checkpoint-every", "4"]
     out = tmp_path / "run"
-    fault = {"step": "append", "number": 2 * 40, "when": "before", "how": "SIGKILL"}  # in the middle
+    fault = {"step": "append", "number": 2 * 20, "when": "before", "how": "SIGKILL"}  # in the middle
     assert commands.run(*fit(table, out, options), fault=fault).code == KILLED
     before = commands.run("inspect", out, "--json").out
     row = int(before.split('"row": ')[1].split(",")[0])

@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 
 import viewpass as vp
-from clusters import made_rows
+from clusters import made_rows, write_files
 
 # Enough clusters for the threads of a fit to share the work of a chunk.
 SETTINGS = {"n_clusters": 24, "chunk_size": 1000, "random_state": 0, "n_passes": 2, "n_anchors": None}
-TRIES, PATIENCE = 30, 60
+TRIES, PATIENCE = 15, 60
 posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
 
 
@@ -29,8 +29,10 @@ def data():
     return made_rows(2000, widths=(60, 40))
 
 
-def fitted(n_threads=2):
-    return vp.OPIMC(**SETTINGS, n_threads=n_threads).fit(data()).labels_.tobytes()
+def fitted(n_threads=2, path=None):
+    """Labels of the rows in memory, or of the same rows in files, which threads of their own read."""
+    rows = data() if path is None else vp.scan(path)
+    return vp.OPIMC(**SETTINGS, n_threads=n_threads).fit(rows).labels_.tobytes()
 
 
 @pytest.fixture(scope="module")
@@ -51,14 +53,23 @@ def ended(pid):
     return "hangs"
 
 
+@pytest.fixture(scope="module", params=["memory", "files"])
+def path(request, tmp_path_factory):
+    if request.param == "memory":
+        return None
+    folder = tmp_path_factory.mktemp("rows")
+    write_files(folder, data(), (700, 1650))
+    return str(folder)
+
+
 @posix
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
-def test_a_child_forked_amid_a_fit_can_fit(expected):
+def test_a_child_forked_amid_a_fit_can_fit(expected, path):
     over, rng = threading.Event(), np.random.default_rng(0)
 
     def go_on():
         while not over.is_set():
-            fitted()
+            fitted(2, path)
 
     beside = threading.Thread(target=go_on)
     beside.start()
@@ -69,19 +80,19 @@ def test_a_child_forked_amid_a_fit_can_fit(expected):
             if pid == 0:
                 code = 99
                 try:
-                    code = int(fitted() != expected)
+                    code = int(fitted(2, path) != expected)
                 finally:
                     os._exit(code)
             assert ended(pid) == 0
     finally:
         over.set()
         beside.join()
-    assert fitted() == expected
+    assert fitted(2, path) == expected
 
 
-def test_fits_in_several_threads_at_once(expected):
+def test_fits_in_several_threads_at_once(expected, path):
     with ThreadPoolExecutor(6) as pool:
-        runs = [pool.submit(fitted, n_threads) for n_threads in (1, 2, 5) * 4]
+        runs = [pool.submit(fitted, n_threads, path) for n_threads in (1, 2, 5) * 4]
         assert {run.result(timeout=PATIENCE) for run in runs} == {expected}
 
 
@@ -98,7 +109,8 @@ def test_fits_in_a_pool_of_processes(method, expected):
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_fits_by_joblib(prefer, expected):
     joblib = pytest.importorskip("joblib")
-    runs = joblib.Parallel(2, backend=prefer, timeout=PATIENCE)(joblib.delayed(fitted)(2) for _ in range(4))
+    asked = [joblib.delayed(fitted)(2) for _ in range(4)]
+    runs = joblib.Parallel(2, backend=prefer, timeout=PATIENCE)(asked)
     assert set(runs) == {expected}
 
 

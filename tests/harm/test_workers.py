@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +22,7 @@ from distributed.chaos import KillWorker
 
 import viewpass as vp
 from clusters import Killer, assert_same, made_rows, two_workers, write_files
+from viewpass.engine.dask.scratch import temporary_folder
 
 SETTINGS = {"random_state": 0, "n_passes": 2, "max_iter": 3, "warmup": 0, "compute_labels": False}
 WIDTH, SIZE = 3, 200
@@ -142,17 +146,135 @@ if __name__ == "__main__":
 """
 
 
-def driver(script, files, out, scheduler, *more):
+def process(*words, apart=False, **environment):
+    environment = {
+        **os.environ,
+        "OPENBLAS_NUM_THREADS": "1",
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        **environment,
+    }
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(
+        [sys.executable, *map(str, words)], env=environment, start_new_session=apart, **pipes
+    )
+
+
+def driver(script, files, out, scheduler, *more, **environment):
     script.write_text(DRIVER)
     table = Path(files._reader._files[0].path).parent
     options = ["-k", "4", "--id", "item", "--passes", "2", "--max-iter", "3", "--init", "random"]
-    dask = ["--engine", "dask", "--scheduler", scheduler, "--workers", WIDTH, "--chunk-size", SIZE]
-    words = [sys.executable, script, "fit", table, "--out", out, *options, *dask, *more]
-    words += ["--checkpoint-every", 2]
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
-    return subprocess.Popen(
-        list(map(str, words)), env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    dask = ["--engine", "dask", "--workers", WIDTH, "--chunk-size", SIZE]
+    dask += [] if scheduler is None else ["--scheduler", scheduler]
+    words = [script, "fit", table, "--out", out, *options, *dask, *more, "--checkpoint-every", 2]
+    return process(*words, **environment)
+
+
+def begun(running, run):
+    """Wait until a run has a checkpoint."""
+    while not (run / "staging" / "checkpoint.viewpass").exists():
+        assert running.poll() is None, running.communicate()
+        time.sleep(0.002)
+
+
+@contextmanager
+def worker_of(address, folder, *more):
+    """A worker in a process of its own, without a nanny."""
+    options = ["--host", "127.0.0.1", "--nthreads", "1", "--no-dashboard", "--no-nanny", "--name", "other"]
+    words = ["-m", "distributed.cli.dask_worker", address, *options, "--local-directory", folder, *more]
+    with process(*words) as running:
+        try:
+            yield running
+        finally:
+            running.kill()
+            running.communicate()
+
+
+def test_a_worker_of_another_version_is_refused_by_name(client, files, expected, tmp_path):
+    client.wait_for_workers(2)
+    older = tmp_path / "older.py"
+    older.write_text("import viewpass.version\nviewpass.version.__version__ = '0.0.7'\n")
+    before = set(client.nthreads())
+    with worker_of(client.scheduler.address, tmp_path, "--preload", older):
+        while not set(client.nthreads()) - before:
+            time.sleep(0.05)
+        (worker,) = set(client.nthreads()) - before
+        named = f"worker {re.escape(worker)} has viewpass 0.0.7; this process has {re.escape(vp.__version__)}"
+        with pytest.raises(vp.EngineError, match=named):
+            fitted(client, files)
+    while worker in client.nthreads():
+        time.sleep(0.05)
+    assert_same(fitted(client, files), expected)
+
+
+def test_a_lost_scheduler_ends_the_run_with_one_error(files, tmp_path):
+    """Its last checkpoint stays, from which a new scheduler goes on."""
+    words = ["-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
+    run = tmp_path / "run"
+    with process(*words, "--scheduler-file", tmp_path / "scheduler.json") as scheduler:
+        try:
+            while not (tmp_path / "scheduler.json").exists():
+                assert scheduler.poll() is None, scheduler.communicate()
+                time.sleep(0.05)
+            address = json.loads((tmp_path / "scheduler.json").read_text())["address"]
+            with worker_of(address, tmp_path):
+                running = driver(tmp_path / "go.py", files, run, address)
+                begun(running, run)
+                scheduler.kill()
+                _, err = running.communicate(timeout=100)
+        finally:
+            scheduler.kill()
+            scheduler.communicate()
+    assert running.returncode == 1
+    assert err.startswith(f"viewpass: the scheduler at {address} no longer answers")
+    assert err.count("\n") == 1, err
+    assert (run / "staging" / "checkpoint.viewpass").exists()
+
+
+def test_folders_of_killed_processes_are_removed_by_the_next(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with temporary_folder() as mine:
+        pid = os.fork()
+        if pid == 0:
+            with temporary_folder() as theirs:
+                Path(theirs, "spilled").write_text("rows")
+                os.kill(os.getpid(), signal.SIGKILL)
+        os.waitpid(pid, 0)
+        assert len(list(tmp_path.iterdir())) == 2
+        with temporary_folder() as another:
+            assert {str(path) for path in tmp_path.iterdir()} == {mine, another}
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_to_the_driver_and_its_workers_stops_as_any_other(files, tmp_path, number, code):
+    """As a terminal sends Ctrl-C, and as many systems end a service: to all processes at once."""
+    home, run = tmp_path / "tmp", tmp_path / "run"
+    home.mkdir()
+    running = driver(tmp_path / "go.py", files, run, None, apart=True, TMPDIR=str(home))
+    begun(running, run)
+    os.killpg(running.pid, number)
+    out, err = running.communicate()
+    assert (running.returncode, err) == (code, "")
+    assert "everything is saved. Go on with:" in out
+    assert not list(home.iterdir())
+
+
+@pytest.mark.long
+def test_a_killed_driver_leaves_nothing_past_its_next_start(files, tmp_path):
+    home, run = tmp_path / "tmp", tmp_path / "run"
+    home.mkdir()
+    killed = driver(tmp_path / "go.py", files, run, None, TMPDIR=str(home))
+    begun(killed, run)
+    workers = psutil.Process(killed.pid).children(recursive=True)
+    killed.kill()
+    killed.communicate()
+    assert not psutil.wait_procs(workers, timeout=60)[1], "processes live on"
+    assert list(home.glob("viewpass-dask-*"))
+    ended = driver(tmp_path / "go.py", files, run, None, "--resume", TMPDIR=str(home))
+    _, err = ended.communicate()
+    assert (ended.returncode, err) == (0, "")
+    assert not list(home.iterdir())
 
 
 def test_the_driver_killed_and_resumed(client, files, tmp_path):

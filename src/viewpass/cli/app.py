@@ -10,12 +10,15 @@ import rich.console
 import typer
 from typer.core import TyperGroup
 
-from viewpass.cli.stopping import STOPPED
+from viewpass.cli.stopping import signals
 from viewpass.errors import SettingError, ViewpassError
 from viewpass.version import __version__
 
 EXAMPLE = "Example:  viewpass fit items.parquet -k 10 --out run"
-CODES = "Exit codes: 0 success, 1 error (described in one line), 2 wrong usage, 130 stopped by Ctrl-C."
+CODES = (
+    "Exit codes: 0 success, 1 error (described in one line), 2 wrong usage, 130 stopped by Ctrl-C, "
+    "143 by SIGTERM."
+)
 
 
 # Newer versions of typer contain click, older ones depend on it.
@@ -45,17 +48,22 @@ class Commands(TyperGroup):
         except (BrokenPipeError, WrongUsage, typer.Exit):
             raise
         except (KeyboardInterrupt, typer.Abort):
-            typer.echo("viewpass: stopped; no existing file was changed.", err=True)
-            raise typer.Exit(STOPPED) from None
-        except (ViewpassError, OSError) as error:
-            typer.echo(f"viewpass: {' '.join(str(error).split())}", err=True)
-            raise typer.Exit(1) from None
+            typer.echo(f"viewpass: {signals.message}", err=True)
+            raise typer.Exit(signals.code) from None
         except Exception as error:
-            message = " ".join(str(error).split())
-            typer.echo(f"viewpass: {type(error).__name__}: {message} (--debug shows where)", err=True)
+            typer.echo(f"viewpass: {described(error)}", err=True)
             raise typer.Exit(1) from None
         finally:
             logger.removeHandler(silent)
+
+
+def described(error: Exception) -> str:
+    """An error in one line, in the words of the command line."""
+    from viewpass.cli.wording import in_options
+
+    message = in_options(" ".join(str(error).split()))
+    known = isinstance(error, ViewpassError | OSError) or type(error).__name__ == "InvalidParameterError"
+    return message if known else f"{type(error).__name__}: {message} (--debug shows where)"
 
 
 app = typer.Typer(
@@ -143,7 +151,8 @@ def demo(
     """
     from viewpass.cli.demo import run
 
-    run(out, seed, repeats, rich.console.Console(highlight=False))
+    with signals.interrupting():
+        run(out, seed, repeats, rich.console.Console(highlight=False))
 
 
 @app.command(epilog="Example:  viewpass fit items/*.parquet -k 10 --id item_id --out run")
@@ -223,11 +232,13 @@ def fit(
     labels to FOLDER/labels; they must see both under the same paths. The result
     is that of chunks of N times --chunk-size rows, for N workers.
     """
-    if engine not in ("local", "dask"):
-        raise SettingError(f"--engine {engine}: choose local or dask.")
+    from viewpass.cli.arguments import check_choice, open_data, parsed_number, parsed_scale, parsed_weights
+
+    check_choice(f"--engine {engine}", engine, "local", "dask")
+    check_choice(f"--init {init}", init, "auto", "k-means++", "random")
+    check_choice(f"--consensus {consensus}", consensus, "auto", "graph", "merge")
     if engine == "local" and (scheduler is not None or workers is not None):
         raise SettingError("--scheduler and --workers need --engine dask.")
-    from viewpass.cli.arguments import open_data, parsed_number, parsed_scale, parsed_weights
     from viewpass.cli.fit import run
     from viewpass.cluster.opimc import OPIMC
 
@@ -268,7 +279,9 @@ def fit(
 def predict(
     model: ModelFile,
     data: Data,
-    out: Annotated[Path, option("FILE", "Label file to write.")] = Path("labels.parquet"),
+    out: Annotated[
+        Path, option("FILE", "Label file to write: .parquet, .csv, .jsonl, .arrow or .feather.")
+    ] = Path("labels.parquet"),
     views: Views = None,
     id: Id = None,
     chunk_size: Annotated[
@@ -280,15 +293,17 @@ def predict(
 ) -> None:
     """Assign rows to the clusters of a model.
 
-    FILE is Parquet with id, cluster, distance, margin and views_seen of every
-    row. It appears when all rows are labelled. For the data the model was fitted
-    to, these are the labels under the final centres.
+    FILE has id, cluster, distance, margin and views_seen of every row, in the
+    format that its name ends in (without an ending: Parquet). It appears when all
+    rows are labelled. For the data the model was fitted to, these are the labels
+    under the final centres.
     """
     from viewpass.cli.arguments import open_data
-    from viewpass.cli.predict import run
+    from viewpass.cli.predict import check_out, run
 
+    check_out(out, force=force)
     source = open_data(data, views or [], id)
-    run(model, source, out, chunk_size=chunk_size, n_threads=threads, force=force, as_json=as_json)
+    run(model, source, out, chunk_size=chunk_size, n_threads=threads, as_json=as_json)
 
 
 @app.command(epilog="Example:  viewpass inspect items.parquet  (or a model file, or a run folder)")
@@ -301,7 +316,7 @@ def inspect(
     ],
     views: Views = None,
     id: Id = None,
-    rows: Annotated[int | None, option("N", "Read only about the first N rows of data.", min=1)] = None,
+    rows: Annotated[int | None, option("N", "Read only the first N rows of data.", min=1)] = None,
     as_json: AsJson = False,
 ) -> None:
     """Describe a data file, a model file or a run folder.
@@ -328,20 +343,26 @@ def update(
         int | None,
         option("ROWS", "Rows processed per step; by default as in the fit.", min=1, show_default=False),
     ] = None,
+    again: Annotated[bool, flag("--again", "Read files that an earlier update has read.")] = False,
     threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:
     """Update a model with new rows.
 
     The rows are read once. The new model file appears when all have been read;
-    until then, and if anything fails, MODEL does not change. Rows that are read
-    twice count twice.
+    until then, and if anything fails, MODEL does not change. The model keeps the
+    SHA-256 of the files that updates have read: a file with the same content is
+    refused, since its rows would count twice.
     """
-    from viewpass.cli.arguments import open_data
     from viewpass.cli.update import run
 
-    source = open_data(data, views or [], id)
-    run(model, source, out, chunk_size=chunk_size, n_threads=threads, as_json=as_json)
+    run(
+        *(model, data, views or [], id, out),
+        chunk_size=chunk_size,
+        n_threads=threads,
+        again=again,
+        as_json=as_json,
+    )
 
 
 @app.command(epilog="Example:  viewpass paper --quick --out paper --only fig1 --only table2")
@@ -395,7 +416,8 @@ def paper(
         folder=None if data is None else str(data),
     )
     console = rich.console.Console(highlight=False)
-    sections = run(plan, only or (), lambda text: console.print(text, markup=False))
+    with signals.interrupting():
+        sections = run(plan, only or (), lambda text: console.print(text, markup=False))
     for section in sections:
         for claim in section.claims:
             console.print(f"[bold]{claim.answer}[/]: ", end="")

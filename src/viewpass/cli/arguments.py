@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from typer import BadParameter
 
 from viewpass.errors import SettingError
+from viewpass.sources.arrow.files import find_files
 from viewpass.sources.scan import scan
 from viewpass.sources.source import Source
+from viewpass.views.scaling import NAMES
+
+MOST_CLUSTERS = 10_000_000  # sizes and centres of more would not fit in memory
 
 
 def open_data(data: Sequence[str], views: Sequence[str], id: str | None) -> Source:
     """The source a command reads."""
     return scan(_paths(data), views=parsed_views(views), id=id)
+
+
+def file_digests(data: Sequence[str]) -> dict[str, str]:
+    """The SHA-256 of every file of the data, by what names the file alone on a command line."""
+    paths = _paths(data)
+    given = {f"{name}=": path for name, path in paths.items()} if isinstance(paths, dict) else {"": paths}
+    found = {}
+    for prefix, path in given.items():
+        for file in find_files(path):
+            with file.open() as opened:
+                found[prefix + file.name] = hashlib.file_digest(opened, "sha256").hexdigest()
+    return found
 
 
 def _paths(data: Sequence[str]) -> Any:
@@ -45,19 +62,25 @@ def parsed_views(given: Sequence[str]) -> Any:
     return views
 
 
+def check_choice(typed: str, given: str, *choices: str) -> None:
+    """Refuse what is not one of the choices; `typed` is the option with it."""
+    if given not in choices:
+        raise SettingError(f"{typed}: choose {', '.join(choices[:-1])} or {choices[-1]}.")
+
+
 def parsed_number(given: str, option: str) -> int | str | None:
     """A number, "auto", or None for "none" (not for -k).
 
     >>> parsed_number("12", "-k"), parsed_number("auto", "-k"), parsed_number("none", "--anchors")
     (12, 'auto', None)
     """
-    if given.isdigit() and int(given) > 0:
+    if given.isdecimal() and 0 < int(given) <= MOST_CLUSTERS:
         return int(given)
     if given == "auto":
         return given
     if given == "none" and option != "-k":
         return None
-    expected = "a positive number or auto" if option == "-k" else "a positive number, auto or none"
+    expected = f"a number from 1 to {MOST_CLUSTERS:,}{' or auto' if option == '-k' else ', auto or none'}"
     raise BadParameter(f"{given!r}: expected {expected}.", param_hint=option)
 
 
@@ -68,8 +91,12 @@ def parsed_scale(given: str) -> Any:
     ('auto', {'image': 'standard', 'words': 'idf'})
     """
     if "=" not in given:
+        check_choice(f"--scale {given}", given, *NAMES)
         return given
-    return _by_view(given, str, f"--scale {given}: expected NAME, or VIEW=NAME once for each view.")
+    scales = _by_view(given, str, f"--scale {given}: expected NAME, or VIEW=NAME once for each view.")
+    for view, name in scales.items():
+        check_choice(f"--scale {view}={name}", name, *NAMES)
+    return scales
 
 
 def parsed_weights(given: str) -> Any:
@@ -103,6 +130,6 @@ def _by_view(given: str, kind: Callable[[str], Any], problem: str) -> dict[str, 
 
 def _columns(text: str) -> Any:
     column, slash, width = text.rpartition("/")
-    if slash and column and width.isdigit():
+    if slash and column and width.isdecimal():
         return column, int(width)
     return text.split(",") if "," in text else text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,6 +34,7 @@ def run(
     n_workers: int | None,
 ) -> None:
     """Fit on a cluster, or go on with a fit there."""
+    _silence()
     folder = RunFolder(out)
     fitting = DaskRun(estimator, data, folder)
 
@@ -67,3 +69,10 @@ def connected(scheduler: str | None) -> Iterator[Client | None]:
         raise SettingError(f"--scheduler {scheduler}: no scheduler answers there ({reason}).") from problem
     with client:
         yield client
+
+
+def _silence() -> None:
+    """Errors are reported once, in one line; Dask logs the traceback of every connection that it loses."""
+    for name in list(logging.root.manager.loggerDict):
+        if name.partition(".")[0] in ("distributed", "tornado", "asyncio"):
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)

@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from viewpass.cli.progress import Display, display
-from viewpass.cli.stopping import STOPPED, asked_to_stop, how_to_go_on
+from viewpass.cli.stopping import how_to_go_on, signals
 from viewpass.cluster.opimc import OPIMC
 from viewpass.cluster.runs.run import Run, RunOptions, StoppedError
 from viewpass.engine.run import Progress
@@ -43,45 +43,45 @@ def go(
     helped: Callable[[Display, Run], AbstractContextManager[Callable[[Progress], None]]] = locally,
 ) -> None:
     """Take a run to its end; `helped` provides what it needs while it works."""
-    out = folder.path
-    new = not out.exists()
-    folder.open(resume=resume)
-    try:
-        with display(as_json=as_json) as shown, asked_to_stop() as stopping:
-            if folder.finished:
-                _check_finished(folder, fitting)
-                return _finished_before(folder, shown)
-            if folder.begun:
-                fitting.resume()
-                shown.say(f"going on with {out}")
-            try:
-                with helped(shown, fitting) as watch:
-                    report = fitting.go(RunOptions(every, watch, stopping))
-            except StoppedError as stop:
-                shown.say(f"{stop} Go on with:\n  {how_to_go_on()}")
-                shown.end("stopped", message=str(stop), resume=how_to_go_on())
-                raise typer.Exit(STOPPED) from None
-        _tell(report, folder, shown)
-    finally:
-        _tidy(folder, new=new)
+    with signals.asked_to_stop() as stopping:
+        new = not folder.path.exists()
+        folder.open(resume=resume)
+        signals.message = f"stopped. Go on with: {how_to_go_on()}"
+        try:
+            with display(as_json=as_json) as shown:
+                if folder.finished:
+                    _check_finished(folder, fitting)
+                    return _finished_before(folder, shown)
+                if folder.begun:
+                    fitting.resume()
+                    shown.say(f"going on with {folder.path}")
+                try:
+                    with helped(shown, fitting) as watch:
+                        report = fitting.go(RunOptions(every, watch, stopping))
+                except StoppedError as stop:
+                    shown.say(f"{stop} Go on with:\n  {how_to_go_on()}")
+                    shown.end("stopped", message=str(stop), resume=how_to_go_on())
+                    raise typer.Exit(signals.code) from None
+            _tell(report, folder, shown)
+        finally:
+            _tidy(folder, new=new)
 
 
 class ShowProgress:
-    """Shows the progress of a run; the speed counts from the row it began or resumed at."""
+    """Shows the progress of a run; the speed counts from the row at which the pass began or resumed."""
 
     def __init__(self, shown: Display, first_row: int) -> None:
-        self._shown, self._first_row = shown, first_row
-        self._number = -1
+        self._shown = shown
+        shown.begin(first_row)
 
     def __call__(self, progress: Progress) -> None:
         """Show it."""
-        number, row = progress.pass_number, progress.n_rows_read
-        if not row:
+        row = progress.n_rows_read
+        if not row:  # a pass has ended, the next one begins
+            self._shown.begin(0)
             return
-        if number > self._number:
-            self._shown.begin(self._first_row if self._number < 0 else 0)
-            self._number = number
-        label = "reading" if progress.n_passes == 1 else f"pass {number + 1} of {progress.n_passes}"
+        number, n_passes = progress.pass_number + 1, progress.n_passes
+        label = "reading" if n_passes == 1 else f"pass {number} of {n_passes}"
         self._shown.show(row, progress.n_rows, label, progress.loss, progress.sizes)
 
 
@@ -115,11 +115,11 @@ def _tell(report: dict[str, Any], folder: RunFolder, shown: Display) -> None:
 
 
 def _tidy(folder: RunFolder, *, new: bool) -> None:
-    """Leave no folder behind where nothing was begun."""
-    if folder.begun or folder.finished:
+    """Leave nothing behind but what a run needs to go on."""
+    if folder.begun and not folder.finished:
         folder.close()
         return
     folder.clear()
-    if new:
+    if new and not folder.finished:
         with suppress(OSError):
             folder.path.rmdir()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,7 +23,7 @@ from viewpass.store.folder import RunFolder
 from viewpass.views.rows import MeasuredRows
 
 CHUNK = 8192
-SHOWN = 12  # patterns and clusters in the text; --json has all
+SHOWN_PATTERNS, SHOWN_CLUSTERS = 12, 200  # in the text, which says how many it leaves out; --json has all
 
 
 def kind_of(path: Path) -> str:
@@ -108,18 +109,20 @@ def of_run(path: Path) -> dict[str, Any]:
 
 
 def of_data(source: Source, most_rows: int | None) -> dict[str, Any]:
-    """Views, how many rows lack them, and which are missing together; reads the data once."""
+    """Views, how many rows lack them, and which are missing together; of the first rows, or of all."""
     names = source.schema.names
     patterns: Counter[int] = Counter()
     schema, n_rows = source.schema, 0
     weights = 2 ** np.arange(len(names))
-    for chunk in source.chunks(CHUNK):
+    left = most_rows or sys.maxsize
+    for chunk in source.chunks(min(CHUNK, left)):
         schema = schema.merged(chunk.schema)
-        rows = MeasuredRows(chunk).measure()
-        found, numbers = np.unique(weights @ (rows.inverse > 0), return_counts=True)
+        seen = MeasuredRows(chunk).measure().inverse[:, :left] > 0
+        found, numbers = np.unique(weights @ seen, return_counts=True)
         patterns.update(dict(zip(found.tolist(), numbers.tolist(), strict=True)))
-        n_rows += chunk.n_rows
-        if most_rows is not None and n_rows >= most_rows:
+        n_rows += seen.shape[1]
+        left -= seen.shape[1]
+        if not left:
             break
     present = [sum(n for bits, n in patterns.items() if bits >> v & 1) for v in range(len(names))]
     return {
@@ -159,11 +162,11 @@ def lines(found: dict[str, Any]) -> list[str]:
         out.append(f"  rows without any view: {found['rows_without_any_view']:,}")
     if found.get("patterns"):
         out.append("views that rows have:")
-        for pattern in found["patterns"][:SHOWN]:
+        for pattern in found["patterns"][:SHOWN_PATTERNS]:
             which = " + ".join(pattern["views"]) or "none"
             out.append(f"  {_share(pattern['rows'], n_rows):>6}  {pattern['rows']:>12,}  {which}")
-        if len(found["patterns"]) > SHOWN:
-            out.append(f"  and {len(found['patterns']) - SHOWN} more patterns")
+        if len(found["patterns"]) > SHOWN_PATTERNS:
+            out.append(f"  and {len(found['patterns']) - SHOWN_PATTERNS} more patterns (--json shows all)")
     if found["kind"] == "run":
         out.append(f"clusters: {len(found['clusters'])}, rows of each: {_few(found['clusters'])}")
         out.append(f"seconds: {found['seconds']:.1f}")
@@ -178,7 +181,9 @@ def lines(found: dict[str, Any]) -> list[str]:
 
 
 def _few(counts: list[int]) -> str:
-    return " ".join(f"{n:,}" for n in counts[:SHOWN]) + (" ..." if len(counts) > SHOWN else "")
+    more = len(counts) - SHOWN_CLUSTERS
+    shown = " ".join(f"{n:,}" for n in counts[:SHOWN_CLUSTERS])
+    return f"{shown} and {more:,} more (--json shows all)" if more > 0 else shown
 
 
 def _share(part: int, whole: int) -> str:

@@ -6,11 +6,22 @@ from pathlib import Path
 from typing import Any
 
 from viewpass.cli.progress import display
-from viewpass.cli.stopping import asked_to_stop
+from viewpass.cli.stopping import signals
 from viewpass.cluster.persistence import load
 from viewpass.cluster.runs.label_file import write_labels
 from viewpass.errors import SettingError
 from viewpass.sources.source import Source
+from viewpass.store.labels.formats import label_format
+
+
+def check_out(out: Path, *, force: bool) -> None:
+    """Refuse a label file that cannot or must not be written, before anything is read."""
+    try:
+        label_format(out)
+    except SettingError as problem:
+        raise SettingError(f"--out {problem}") from None
+    if out.exists() and not force:
+        raise SettingError(f"--out {out} exists. Name another file, or write over it with --force.")
 
 
 def run(
@@ -20,14 +31,11 @@ def run(
     *,
     chunk_size: int,
     n_threads: int | None,
-    force: bool,
     as_json: bool,
 ) -> None:
     """Label every row; the file appears when all are labelled."""
-    if out.exists() and not force:
-        raise SettingError(f"--out {out} exists. Name another file, or write over it with --force.")
     estimator = load(model).set_params(n_threads=n_threads)
-    with display(as_json=as_json) as shown, asked_to_stop() as stopping:
+    with display(as_json=as_json) as shown, signals.asked_to_stop() as stopping:
 
         def watch(done: int, sizes: Any) -> None:
             shown.show(done, data.n_rows, "labelling", None, sizes)

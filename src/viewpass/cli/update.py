@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
+from viewpass.cli.arguments import file_digests, open_data
 from viewpass.cli.progress import display
-from viewpass.cli.stopping import asked_to_stop
+from viewpass.cli.stopping import signals
 from viewpass.cluster.opimc import OPIMC
 from viewpass.cluster.persistence import load
 from viewpass.engine.run import Progress
@@ -15,33 +17,51 @@ from viewpass.sources.source import Source
 
 def run(
     model: Path,
-    data: Source,
+    data: Sequence[str],
+    views: Sequence[str],
+    id: str | None,
     out: Path | None,
     *,
     chunk_size: int | None,
     n_threads: int | None,
+    again: bool,
     as_json: bool,
 ) -> None:
     """Read the rows once; the model is replaced when all have been read."""
+    source = open_data(data, views, id)
     estimator = load(model)
     if not isinstance(estimator, OPIMC):
         raise SettingError(
             f"{model} holds {type(estimator).__name__}, which cannot learn from more rows: fit it again."
         )
+    seen, files = getattr(estimator, "update_digests_", ()), file_digests(data)
+    for name, digest in files.items():
+        if digest in seen and not again and _has_rows(open_data([name], views, id)):
+            raise SettingError(
+                f"{name} has the content of a file that an earlier update of {model} has read: its rows "
+                "would count twice. Leave it out, or count them again with --again."
+            )
     before, saved_size = estimator.n_samples_seen_, estimator.chunk_size
     estimator.set_params(n_threads=n_threads, chunk_size=chunk_size or saved_size)
     target = model if out is None else out
-    with display(as_json=as_json) as shown, asked_to_stop() as stopping:
+    with display(as_json=as_json) as shown, signals.asked_to_stop() as stopping:
 
         def watch(progress: Progress) -> None:
             shown.show(progress.n_rows_read, progress.n_rows, "learning", progress.loss, None)
             if stopping():
                 raise KeyboardInterrupt
 
-        estimator.partial_fit(data, callback=watch)
-        estimator.set_params(chunk_size=saved_size)  # of the model, not of this command
+        estimator.partial_fit(source, callback=watch)
+    estimator.set_params(chunk_size=saved_size)  # of the model, not of this command
+    estimator.update_digests_ = tuple(dict.fromkeys((*seen, *files.values())))
+    with signals.finishing():
         estimator.save(target)
     total = estimator.n_samples_seen_
     n_rows = total - before
     shown.say(f"{n_rows:,} rows read, {total:,} in all: {target}")
     shown.end("finished", rows=n_rows, rows_in_all=total, model=str(target))
+
+
+def _has_rows(source: Source) -> bool:
+    """Whether there is any row: files without rows are often alike."""
+    return any(True for _ in source.chunks(1))

@@ -210,11 +210,8 @@ def pool_of(client: Any, n_workers: int | None, rows: WorkerRows) -> Iterator[Wo
     pool = WorkerPool(client)
     pool.place = rows.place
     logger.info("the Dask dashboard is at %s", client.dashboard_link)
-    try:
+    with pool.working():
         yield pool
-    except BaseException:
-        pool.drop()
-        raise
 
 
 def width_of(pool: WorkerPool) -> int:

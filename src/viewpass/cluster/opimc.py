@@ -159,6 +159,8 @@ class OPIMC(AnchoredClusterer):
     view_names_in_ : tuple of str
     n_features_in_ : int
     row_ids_ : array, where the data has ids
+    update_digests_ : tuple of str
+        SHA-256 of the files that `viewpass update` has read, if any.
 
     Notes
     -----
@@ -177,6 +179,8 @@ class OPIMC(AnchoredClusterer):
     >>> sorted(np.bincount(model.labels_).tolist())
     [40, 40, 40]
     """
+
+    update_digests_: tuple[str, ...]
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
         "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],

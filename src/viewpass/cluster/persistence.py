@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
@@ -39,6 +40,7 @@ class Saveable(Protocol):
     view_names_in_: tuple[str, ...]
     feature_names_in_: Array
     _cut_by_views: bool
+    update_digests_: tuple[str, ...]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Its settings."""
@@ -106,6 +108,7 @@ def pack(estimator: Saveable, arrays: dict[str, Array]) -> dict[str, Any]:
         raise FileError(f"a {name} cannot be saved as a model file: it is none of {known}.")
     settings = {key: value for key, value in estimator.get_params(deep=False).items() if key not in MACHINE}
     names = getattr(estimator, "feature_names_in_", None)
+    digests = getattr(estimator, "update_digests_", ())
     return {
         "estimator": name,
         "library": __version__,
@@ -117,6 +120,7 @@ def pack(estimator: Saveable, arrays: dict[str, Array]) -> dict[str, Any]:
             "columns": None if names is None else [str(column) for column in names],
         },
         "learnt": estimator._packed(arrays),
+        **({"update_digests": list(digests)} if digests else {}),
     }
 
 
@@ -157,6 +161,11 @@ def _unpacked(stored: Fields) -> Saveable:
     if inputs.get("columns") is not None:
         estimator.feature_names_in_ = np.array(inputs.list("columns", str), dtype=object)
     estimator._take_packed(stored.part("learnt"))
+    if "update_digests" in stored.values:
+        digests = tuple(stored.list("update_digests", str))
+        sound = all(re.fullmatch("[0-9a-f]{64}", digest) for digest in digests)
+        stored.need(sound and len(set(digests)) == len(digests), "update_digests")
+        estimator.update_digests_ = digests
     schema = estimator._fitted_schema()
     inputs.need(estimator.view_names_in_ == schema.names, "names")
     return estimator

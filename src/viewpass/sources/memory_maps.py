@@ -58,7 +58,7 @@ def _chosen(arrays: dict[str, Any], views: Any) -> dict[str, Any]:
     wanted = {name: name for name in ([views] if isinstance(views, str) else views)}
     wanted = dict(views) if isinstance(views, Mapping) else wanted
     for name in wanted.values():
-        if name not in arrays:
+        if not isinstance(name, str) or name not in arrays:
             known = ", ".join(map(repr, arrays))
             raise DataError(f"there is no view {name!r}; the views are {known}.")
     return {name: arrays[old] for name, old in wanted.items()}

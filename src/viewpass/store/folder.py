@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
-from typing import Any
 
 from viewpass.errors import FileError, SettingError
 from viewpass.store.container.files import naming, sync_folder
+from viewpass.store.container.lock import Lock
 
 
 class RunFolder:
@@ -24,7 +24,8 @@ class RunFolder:
         self.checkpoint = self.staging / "checkpoint.viewpass"
         self.ids = self.staging / "ids"
         self.growing = self.staging / "growing"  # a file that is being written, before it is renamed
-        self._lock: Any = None
+        self.lock = self.staging / "lock"
+        self._lock = Lock(self.lock)
 
     @property
     def finished(self) -> bool:
@@ -38,15 +39,19 @@ class RunFolder:
 
     def open(self, *, resume: bool) -> None:
         """Prepare and lock the folder, or refuse it before anything in it is changed."""
-        self._check(resume=resume)
-        with naming(self.path):
-            self.staging.mkdir(parents=True, exist_ok=True)
+        if self.lock.exists():  # a run that another process works on is not one to resume
+            self._take()
+        try:
+            self._check(resume=resume)
+        except BaseException:
+            self.close()
+            raise
         self._take()
         if not self.begun and not self.finished:  # no checkpoint refers to these files
             for leftover in [*self.staging.iterdir(), self.parts]:
                 if leftover.is_dir():
                     shutil.rmtree(leftover)
-                elif leftover.name not in ("lock", self.parts.name):
+                elif leftover not in (self.lock, self.parts):
                     leftover.unlink()
         with naming(self.path):
             sync_folder(self.path)
@@ -70,24 +75,18 @@ class RunFolder:
 
     def _take(self) -> None:
         """Lock the run against other processes for as long as this process lives."""
-        try:
-            import fcntl
-        except ImportError:  # Windows
-            return
-        path = self.staging / "lock"
-        with naming(path):
-            self._lock = path.open("w")
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            self._lock.close()
-            raise FileError(f"{self.path}: another process is working on this run.") from None
+        with naming(self.path):
+            self.staging.mkdir(parents=True, exist_ok=True)
+            taken = self._lock.take()
+        if not taken:
+            raise FileError(
+                f"{self.path}: another process is working on this run. Wait until it has ended, or name "
+                "another folder."
+            )
 
     def close(self) -> None:
         """Release the lock."""
-        if self._lock is not None:
-            self._lock.close()
-            self._lock = None
+        self._lock.release()
 
     def clear(self) -> None:
         """Remove what a finished run no longer needs."""

@@ -25,7 +25,10 @@ Watch = Callable[[int, Integers], None]  # rows labelled, rows per cluster
 def write_labels(
     model: Any, data: Source, path: Path, *, chunk_size: int, watch: Watch
 ) -> tuple[int, Integers]:
-    """Write the labels of all rows to a Parquet file; gives the number of rows, and of rows per cluster."""
+    """Write the labels of all rows to a file, in the format of its name.
+
+    Gives the number of rows, and of rows per cluster.
+    """
     check_is_fitted(model)
     source = model._read(data, None, reset=False)
     learnt, workspace = model._fitted_model(), model._workspace(source)

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
-import tempfile
+import signal
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from multiprocessing import resource_tracker
 from typing import Any
 from weakref import WeakSet
 
 import dask
 from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 from distributed import Client, Future, LocalCluster, wait
-from distributed.comm import get_address_host
+from distributed.client import CancelledError
+from distributed.comm import CommClosedError, get_address_host
 from distributed.scheduler import KilledWorker
 
 from viewpass.engine.dask import tasks
-from viewpass.errors import EngineError
+from viewpass.engine.dask.scratch import temporary_folder
+from viewpass.errors import EngineError, ViewpassError
 from viewpass.kernels.threads import available_threads
+from viewpass.version import __version__
 
 SETTINGS = {
     # A worker that died is restarted, which on a busy machine takes longer than Dask waits by default.
@@ -32,27 +37,43 @@ SETTINGS = {
 @contextmanager
 def local_client(n_workers: int | None = None) -> Iterator[Client]:
     """A client of a cluster on this machine: one-thread workers on loopback, removed afterwards."""
-    with (
-        tempfile.TemporaryDirectory(prefix="viewpass-dask-") as folder,
-        dask.config.set({"temporary-directory": folder, **SETTINGS}),
-        LocalCluster(
-            n_workers=n_workers or available_threads(),
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-            worker_dashboard_address=None,
-            local_directory=folder,
-            preload=["viewpass.engine.dask.tasks"],  # slow imports, before there are tasks
-        ) as cluster,
-        Client(cluster, direct_to_workers=True) as client,
-    ):
-        yield client
+    with temporary_folder() as folder, dask.config.set({"temporary-directory": folder, **SETTINGS}):
+        with _deaf_to_signals():
+            cluster = LocalCluster(
+                n_workers=n_workers or available_threads(),
+                threads_per_worker=1,
+                processes=True,
+                host="127.0.0.1",
+                dashboard_address="127.0.0.1:0",
+                worker_dashboard_address=None,
+                local_directory=folder,
+                preload=["viewpass.engine.dask.tasks"],  # slow imports, before there are tasks
+            )
+        with cluster, Client(cluster, direct_to_workers=True) as client:
+            yield client
+
+
+@contextmanager
+def _deaf_to_signals() -> Iterator[None]:
+    """Threads and processes that are started here, and those that they start, do not hear Ctrl-C and SIGTERM.
+
+    Terminals and service managers send them to every process of a command; the driver decides what they mean.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    resource_tracker.ensure_running()  # it would end the blocking when the first process is started
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 FAN_IN = 8  # reports added up at a time: the driver receives no more than these
 RETRIES = 3  # of tasks whose workers died, beyond those of the scheduler
 LOST_SECONDS = 120.0  # without any worker, after which a run fails
+SCHEDULER_SECONDS = 60.0  # without an answer, after which the scheduler counts as lost
 POLL_SECONDS = 5.0  # between checks whether there still is a worker
 LARGE = {"distributed.admin.large-graph-warning-threshold": "100 GB"}  # centres are part of the graph
 
@@ -62,19 +83,54 @@ class WorkerPool:
 
     def __init__(self, client: Client) -> None:
         self.client = client
+        self._address = client.scheduler.address
         self._run = uuid.uuid4().hex[:12]
         self._number = 0
         self._submitted: WeakSet[Future[Any]] = WeakSet()
+        self._checked: set[str] = set()  # workers whose version is known to be this one
         self.place: Callable[[int, int], str] = lambda start, stop: f"rows {start} to {stop - 1}"
 
     def workers(self) -> list[str]:
-        """Addresses of the current workers."""
-        return sorted(self.client.nthreads())
+        """Addresses of the current workers, which must have this version of viewpass."""
+        found = sorted(self._threads())
+        self._check_versions(set(found) - self._checked)
+        return found
+
+    def _threads(self) -> dict[str, int]:
+        """Threads by worker; asking the scheduler must not take for ever."""
+        found: dict[str, int]
+        try:
+            found = self.client.sync(self.client.scheduler.ncores, callback_timeout=SCHEDULER_SECONDS)
+        except (TimeoutError, CommClosedError) as problem:
+            raise self._lost(problem) from problem
+        return found
+
+    def _check_versions(self, workers: set[str]) -> None:
+        """Refuse workers of another version: the same task could give other sums there."""
+        if not workers:
+            return
+        # A function that every Python has: other versions of viewpass may lack any of ours.
+        given = (pkgutil.resolve_name, "viewpass.version:__version__")
+        answers = self.client.run(*given, workers=sorted(workers), on_error="return")
+        self._checked |= {worker for worker, found in answers.items() if found == __version__}
+        others = {
+            worker: f"has viewpass {found}"
+            if isinstance(found, str)
+            else "has no viewpass that can be imported"
+            for worker, found in answers.items()
+            if isinstance(found, str | ImportError | AttributeError) and worker not in self._checked
+        }
+        if others:
+            named = ", ".join(f"worker {worker} {what}" for worker, what in list(others.items())[:5])
+            raise EngineError(
+                f"{named}{' ...' if len(others) > 5 else ''}; this process has {__version__}. Install the "
+                "same version everywhere and restart the workers."
+            )
 
     def beside(self, worker: str) -> dict[str, int]:
         """The workers on the machine of one of them, itself included, and their threads."""
         host = get_address_host(worker)
-        threads = self.client.nthreads()
+        threads = self._threads()
         return {one: number for one, number in threads.items() if get_address_host(one) == host}
 
     def submit(
@@ -126,6 +182,26 @@ class WorkerPool:
             found: list[Future[Any]] = self.client.get(graph, keys, sync=False, fifo_timeout=0)
         self._submitted.update(found)
         return found
+
+    @contextmanager
+    def working(self) -> Iterator[WorkerPool]:
+        """Run something with these workers; an error cancels all tasks."""
+        try:
+            yield self
+        except (KeyboardInterrupt, ViewpassError):
+            self.drop()
+            raise
+        except BaseException as problem:
+            self.drop()
+            if self.client.status != "running" or isinstance(problem, CommClosedError | CancelledError):
+                raise self._lost(problem) from problem
+            raise
+
+    def _lost(self, problem: BaseException) -> EngineError:
+        return EngineError(
+            f"the scheduler at {self._address} no longer answers ({type(problem).__name__}). Start it again "
+            "and resume from the checkpoint, or start over."
+        )
 
     def drop(self) -> None:
         """Cancel all tasks: rows that kill workers would go on killing them."""

@@ -1,4 +1,4 @@
-"""Labels of a finished local run as Parquet, which users read; and the ids staged for it during the run."""
+"""Label files, which users read; and the ids staged for them during a run."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from viewpass.store.labels.appended import Appended, Extent
 
 try:
     import pyarrow as pa
-    import pyarrow.parquet as pq
+
+    from viewpass.store.labels.formats import TableWriter, label_format, table_writer
 except ImportError:
-    raise missing_extra("pyarrow", "arrow", "writing labels as Parquet") from None
+    raise missing_extra("pyarrow", "arrow", "writing labels") from None
 
 GROUP_ROWS = 2**17
 COLUMNS = [
@@ -31,14 +32,14 @@ COLUMNS = [
 
 
 class LabelFile:
-    """Writer of a Parquet file of labels; the same rows give the same bytes.
+    """Writer of a file of labels, in the format of its name; the same rows give the same bytes.
 
-    A thread writes a row group while the rows of the next one are collected.
+    A thread writes rows while the next ones are collected.
     """
 
     def __init__(self, file: BinaryIO, path: Path) -> None:
-        self._file, self._path = file, path
-        self._writer: Any = None
+        self._file, self._path, self._format = file, path, label_format(path)
+        self._writer: TableWriter | None = None
         self._rows: list[Array] = []
         self._ids: list[Any] = []
         self._waiting = 0
@@ -95,22 +96,15 @@ class LabelFile:
         columns, fields = label_columns(rows)
         schema = pa.schema([pa.field("id", joined.type, nullable=False), *fields])
         table = pa.Table.from_arrays([joined, *columns], schema=schema)
-        with naming(self._path):
-            if self._writer is None:
-                self._writer = pq.ParquetWriter(self._file, table.schema, **layout(table.schema))
-            self._writer.write_table(table, row_group_size=GROUP_ROWS)
-
-
-def layout(schema: Any) -> dict[str, Any]:
-    """Return the encodings of the columns: dictionaries for few distinct values, deltas for integers.
-
-    Parquet would abandon a dictionary of distances or ids when it is full, after most of the work.
-    """
-    few = [name for name in ("cluster", "views_seen") if name in schema.names]
-    steps = [
-        name for name in schema.names if name not in few and pa.types.is_integer(schema.field(name).type)
-    ]
-    return {"use_dictionary": few, "column_encoding": dict.fromkeys(steps, "DELTA_BINARY_PACKED")}
+        try:
+            with naming(self._path):
+                if self._writer is None:
+                    self._writer = table_writer(self._format, self._file, table.schema)
+                self._writer.write_table(table)
+        except pa.ArrowException as problem:
+            raise DataError(
+                f"{self._path}: ids of type {joined.type} cannot be written as {self._format} ({problem})."
+            ) from problem
 
 
 def label_columns(rows: Array) -> tuple[list[Any], list[Any]]:

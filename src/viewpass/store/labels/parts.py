@@ -29,7 +29,8 @@ try:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from viewpass.store.labels.parquet import as_ids, label_columns, layout
+    from viewpass.store.labels.formats import layout
+    from viewpass.store.labels.parquet import as_ids, label_columns
 except ImportError:
     raise missing_extra("pyarrow", "arrow", "writing labels as Parquet") from None
 

@@ -1,0 +1,107 @@
+"""Formats of label files, chosen by the ending of their names."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+
+from viewpass.errors import SettingError, missing_extra
+
+try:
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet as pq
+except ImportError:
+    raise missing_extra("pyarrow", "arrow", "writing labels") from None
+
+ENDINGS = {
+    ".parquet": "Parquet",
+    ".parq": "Parquet",
+    ".pq": "Parquet",
+    ".csv": "CSV",
+    ".jsonl": "JSON lines",
+    ".ndjson": "JSON lines",
+    ".arrow": "Arrow IPC",
+    ".feather": "Arrow IPC",
+    ".ipc": "Arrow IPC",
+    "": "Parquet",
+}
+
+
+class TableWriter(Protocol):
+    """Writes tables of one schema to an open file, one after the other."""
+
+    def write_table(self, table: Any) -> None:
+        """Append the rows of a table."""
+
+    def close(self) -> None:
+        """Write what ends the file, and leave it open."""
+
+
+def label_format(path: Path) -> str:
+    """The format of a label file; a name without an ending is Parquet."""
+    format = ENDINGS.get(path.suffix.lower())
+    if format is None:
+        endings = ", ".join(ending for ending in ENDINGS if ending)
+        raise SettingError(
+            f"{path}: labels cannot be written as {path.suffix!r}. The ending of the name says how, and is "
+            f"one of {endings}."
+        )
+    return format
+
+
+def table_writer(format: str, file: BinaryIO, schema: Any) -> TableWriter:
+    """The writer of a format."""
+    writer: TableWriter
+    if format == "CSV":
+        writer = pyarrow.csv.CSVWriter(file, schema)
+    elif format == "JSON lines":
+        writer = JsonLines(file)
+    elif format == "Arrow IPC":
+        writer = pa.ipc.new_file(file, schema)
+    else:
+        writer = pq.ParquetWriter(file, schema, **layout(schema))
+    return writer
+
+
+def layout(schema: Any) -> dict[str, Any]:
+    """Return the Parquet encodings of columns: dictionaries for few distinct values, deltas for integers.
+
+    Parquet would abandon a dictionary of distances or ids when it is full, after most of the work.
+    """
+    few = [name for name in ("cluster", "views_seen") if name in schema.names]
+    steps = [
+        name for name in schema.names if name not in few and pa.types.is_integer(schema.field(name).type)
+    ]
+    return {"use_dictionary": few, "column_encoding": dict.fromkeys(steps, "DELTA_BINARY_PACKED")}
+
+
+class JsonLines:
+    """One JSON object per row and line."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def write_table(self, table: Any) -> None:
+        """Append the rows of a table."""
+        names = [json.dumps(name, ensure_ascii=False) for name in table.column_names]
+        for row in zip(*map(_json_values, table.columns), strict=True):
+            pairs = ", ".join(f"{name}: {value}" for name, value in zip(names, row, strict=True))
+            self._file.write(f"{{{pairs}}}\n".encode())
+
+    def close(self) -> None:
+        """Nothing ends the file."""
+
+
+def _json_values(column: Any) -> list[str]:
+    """The values of a column as JSON; numbers as short as their type allows."""
+    if pa.types.is_floating(column.type):
+        known = column.cast(pa.string()).to_pylist()
+        return ["null" if text in (None, "nan", "inf", "-inf") else text for text in known]
+    return [json.dumps(value, ensure_ascii=False, default=_text) for value in column.to_pylist()]
+
+
+def _text(value: Any) -> str:
+    """A value that JSON has no form for: times by their ISO form, bytes in hexadecimal."""
+    return value.hex() if isinstance(value, bytes) else str(value)
