@@ -170,3 +170,12 @@ def rows_of(source, size, start=0):
             parts.append(part)
         views.append(np.concatenate([np.empty((0, width)), *parts]))
     return views, chunks
+
+
+def with_size(data, at, number):
+    """Replace a number of a Parquet page header by another one of as many bytes; also where it ends."""
+    length = next(n for n in range(1, 6) if data[at + n - 1] < 128)
+    groups = [(2 * number >> 7 * n) & 127 | 128 for n in range(length)]
+    groups[-1] &= 127
+    assert 2 * number < 128**length
+    return data[:at] + bytes(groups) + data[at + length :], at + length

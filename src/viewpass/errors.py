@@ -2,14 +2,43 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
 import warnings
 from collections.abc import Iterator
 from types import FrameType
+from typing import Self
+
+
+def printable(text: object) -> str:
+    r"""Return text from data (names, ids, paths) as it may be printed: what a terminal acts on is escaped.
+
+    Escape sequences, line ends, marks of direction and undecodable bytes are shown as in Python's literals.
+
+    >>> print(printable("text\x1b[2J"), printable("one\ntwo"), printable("größe"))
+    text\x1b[2J one\ntwo größe
+    """
+    shown = str(text)
+    if shown.isprintable():
+        return shown
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in shown
+    )
 
 
 class ViewpassError(Exception):
-    """Base class of all errors that viewpass raises deliberately."""
+    """Base class of all errors that viewpass raises deliberately; its message is printable."""
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*(printable(part) if isinstance(part, str) else part for part in arguments))
+
+    @classmethod
+    def of_lines(cls, text: str) -> Self:
+        """Make an error whose message keeps its line ends; each line is printable."""
+        error = cls()
+        error.args = ("\n".join(map(printable, text.split("\n"))),)
+        return error
 
 
 class DataError(ViewpassError, ValueError):
@@ -54,7 +83,7 @@ def warn(message: str) -> None:
         if frame.f_globals.get("__name__", "").partition(".")[0] != "viewpass":
             break
         level += 1
-    warnings.warn(message, DataWarning, stacklevel=level)
+    warnings.warn(printable(message), DataWarning, stacklevel=level)
 
 
 def callers() -> Iterator[FrameType]:
@@ -63,3 +92,20 @@ def callers() -> Iterator[FrameType]:
     while frame is not None:
         yield frame
         frame = frame.f_back
+
+
+SPECIAL = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+def not_a_file(path: str | os.PathLike[str]) -> str | None:
+    """Say what a path is, if it exists and is not a regular file; nothing is opened, so nothing can wait."""
+    try:
+        kind = stat.S_IFMT(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return None
+    return None if kind == stat.S_IFREG else SPECIAL.get(kind, "a socket")

@@ -202,7 +202,7 @@ def test_what_is_not_a_bundle_is_refused(tmp_path, written, what):
 def test_absent_files_and_folders_are_refused(tmp_path):
     with pytest.raises(vp.DataError, match="there is no such file"):
         vp.load_bundle(tmp_path / "nothing.npz")
-    with pytest.raises(vp.DataError, match="cannot be read as an npz bundle"):
+    with pytest.raises(vp.DataError, match="is a folder, not an npz bundle"):
         vp.load_bundle(tmp_path)
 
 

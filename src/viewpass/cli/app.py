@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from viewpass.cli.stopping import signals
-from viewpass.errors import SettingError, ViewpassError
+from viewpass.errors import SettingError, ViewpassError, printable
 from viewpass.version import __version__
 
 EXAMPLE = "Example:  viewpass fit items.parquet -k 10 --out run"
@@ -61,7 +61,7 @@ def described(error: Exception) -> str:
     """An error in one line, in the words of the command line."""
     from viewpass.cli.wording import in_options
 
-    message = in_options(" ".join(str(error).split()))
+    message = printable(in_options(" ".join(str(error).split())))
     known = isinstance(error, ViewpassError | OSError) or type(error).__name__ == "InvalidParameterError"
     return message if known else f"{type(error).__name__}: {message} (--debug shows where)"
 

@@ -15,7 +15,7 @@ from viewpass.cli.stopping import how_to_go_on, signals
 from viewpass.cluster.opimc import OPIMC
 from viewpass.cluster.runs.run import Run, RunOptions, StoppedError
 from viewpass.engine.run import Progress
-from viewpass.errors import FileError
+from viewpass.errors import FileError, printable
 from viewpass.sources.source import Source
 from viewpass.store.checkpoint import check_same
 from viewpass.store.folder import RunFolder
@@ -105,7 +105,7 @@ def _tell(report: dict[str, Any], folder: RunFolder, shown: Display) -> None:
     shown.say(f"{rows:,} rows in {len(report['clusters'])} clusters, in {seconds:.1f} s.")
     for name, view in report["views"].items():
         share = view["missing"] / max(rows, 1)
-        shown.say(f"  view {name}: {view['columns']} columns, missing in {share:.1%} of rows")
+        shown.say(f"  view {printable(name)}: {view['columns']} columns, missing in {share:.1%} of rows")
     if report["rows_without_any_view"]:
         shown.say(f"  {report['rows_without_any_view']:,} rows have no view at all: their cluster is -1")
     labels = folder.labels if folder.labels.exists() else folder.parts

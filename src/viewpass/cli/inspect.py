@@ -15,7 +15,7 @@ import typer
 from viewpass.cli.arguments import open_data
 from viewpass.cluster.persistence import load
 from viewpass.cluster.runs.report import missing_rows
-from viewpass.errors import FileError
+from viewpass.errors import FileError, printable
 from viewpass.sources.source import Source
 from viewpass.store.checkpoint import read_checkpoint
 from viewpass.store.container.frame import is_ours
@@ -46,7 +46,7 @@ def run(
         found = of_model(path)
     else:
         found = of_data(open_data(what, views, id), most_rows)
-    typer.echo(json.dumps(found) if as_json else "\n".join(lines(found)))
+    typer.echo(json.dumps(found) if as_json else "\n".join(map(printable, lines(found))))
 
 
 def of_model(path: Path) -> dict[str, Any]:
@@ -91,9 +91,11 @@ def of_run(path: Path) -> dict[str, Any]:
     if folder.finished:
         try:
             report = json.loads(folder.report.read_text())
-        except ValueError as problem:
-            raise FileError(f"{folder.report} is damaged ({problem}).") from problem
-        return {"kind": "run", "path": str(path), "finished": True, **report}
+            found = {**report, "kind": "run", "path": str(path), "finished": True}
+            lines(found)  # which takes what a report has
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as problem:
+            raise FileError(f"{folder.report} is damaged ({type(problem).__name__}: {problem}).") from problem
+        return found
     if not folder.begun:
         return {"kind": "run", "path": str(path), "finished": False, "pass": 1, "row": 0}
     at = read_checkpoint(folder).part("run")
@@ -151,13 +153,13 @@ def lines(found: dict[str, Any]) -> list[str]:
     n_rows = found["rows"]
     titles = {"model": f"{found.get('estimator')} model of", "run": "a finished run over", "data": "data:"}
     out = [f"{titles[found['kind']]} {n_rows:,} rows"]
-    width = max(len(name) for name in found["views"])
+    width = max(len(printable(name)) for name in found["views"])
     for name, view in found["views"].items():
         columns = "not seen yet" if view["columns"] is None else f"{view['columns']:,} columns"
         missing = f"missing in {_share(view['missing'], n_rows)} of rows"
         scale = f", scale {view['scale']}" if "scale" in view else ""
         weight = f", weight {view['weight']:.3g}" if view.get("weight", 1.0) != 1.0 else ""
-        out.append(f"  view {name:<{width}}  {columns}, {missing}{scale}{weight}")
+        out.append(f"  view {printable(name):<{width}}  {columns}, {missing}{scale}{weight}")
     if found["rows_without_any_view"]:
         out.append(f"  rows without any view: {found['rows_without_any_view']:,}")
     if found.get("patterns"):
@@ -175,7 +177,7 @@ def lines(found: dict[str, Any]) -> list[str]:
         anchors = "" if n_anchors is None else f" ({consensus} of {n_anchors} anchors)"
         out.append(f"clusters: {found['n_clusters']}{anchors}, rows of each by view:")
         for name, counts in found["cluster_rows_by_view"].items():
-            out.append(f"  {name:<{width}}  {_few(counts)}")
+            out.append(f"  {printable(name):<{width}}  {_few(counts)}")
         out.append("settings: " + ", ".join(f"{key}={value}" for key, value in found["settings"].items()))
     return out
 

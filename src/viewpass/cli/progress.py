@@ -15,6 +15,8 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from viewpass.errors import printable
+
 LINE_SECONDS = 5.0  # between lines, without a terminal
 BARS = " ▁▂▃▄▅▆▇█"
 SHOWN_CLUSTERS = 60
@@ -55,7 +57,7 @@ class Display:
 
     def say(self, text: str) -> None:
         """Print a line for people."""
-        typer.echo(text)
+        typer.echo("\n".join(map(printable, text.split("\n"))))
 
     def end(self, event: str, **figures: Any) -> None:
         """Print a result for programs."""

@@ -30,6 +30,7 @@ from viewpass.cluster.inputs import (
 )
 from viewpass.cluster.misreadings import is_views, refuse_ignored
 from viewpass.cluster.persistence import save
+from viewpass.cluster.validation import check_memory
 from viewpass.core.model import Model, cluster_distances
 from viewpass.core.state.centres import Centres, objective
 from viewpass.core.state.statistics import Statistics
@@ -111,6 +112,7 @@ class ViewReader(
             with explaining(X, fitted):
                 source = source.arranged(names)
         if reset:
+            check_memory(self.n_clusters, source)
             self.view_names_in_ = source.schema.names
             self._cut_by_views = one_array
             self._count_features(source.schema)

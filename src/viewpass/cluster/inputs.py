@@ -167,7 +167,7 @@ def explaining(X: Any, fitted: Callable[[], str] | None) -> Iterator[None]:
             text = _text_column(X) or text
         if fitted is not None:
             text += ("\n" if "\n" in text else " ") + fitted()
-        raise DataError(text) from None
+        raise DataError.of_lines(text) from None
 
 
 def _text_column(X: Any) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from viewpass.errors import FileError
+from viewpass.errors import FileError, not_a_file
 from viewpass.kernels.grid import Array
 from viewpass.store.container import body, frame
 from viewpass.store.container.fields import Fields
@@ -95,6 +95,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     True
     """
     path = Path(path)
+    if (kind := not_a_file(path)) is not None:
+        inside = " Give a model file in it, such as model.viewpass." if path.is_dir() else ""
+        raise FileError(f"{path} is {kind}, not a model file.{inside}")
     meta, arrays = body.decode(frame.read(path, "model"), str(path))
     return unpack(meta, arrays, path)
 

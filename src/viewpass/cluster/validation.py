@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from viewpass.core.consensus.soft_assignment import MAX_ROWS
+from viewpass.core.initialise import ASSUMED_CLUSTERS
 from viewpass.core.plan import Plan, Rules
 from viewpass.core.state.view_weights import SMALLEST_WEIGHT, Weights, relative
 from viewpass.errors import DataError, SettingError
@@ -19,6 +22,10 @@ from viewpass.views.scaling import NAMES
 
 WARMUP_ROWS = 4000
 WARMUP_ROWS_PER_CLUSTER = 50
+# Numbers per column of a sparse view that a fit holds, as measured for 3 to 50 clusters: statistics of
+# the columns, and the sums and centres of the starts that compete.
+NUMBERS_PER_COLUMN, NUMBERS_PER_CENTRE = 100, 30
+ASSUMED_MEMORY = 2**34  # where the system does not say
 
 
 def plan_of(settings: Any, names: tuple[str, ...], n_columns: int | None = None) -> Plan:
@@ -85,6 +92,36 @@ def row_copies(sample_weight: Any, source: Source, unit: int | None) -> tuple[In
             "sums could overflow. Divide all weights by the same number."
         )
     return rounded.astype(np.int64), unit
+
+
+def check_memory(n_clusters: int | str, source: Source) -> None:
+    """Refuse sparse views of so many columns that their centres need more than half of the memory.
+
+    Centres are dense, however few numbers are stored, so that a wide matrix would take all memory.
+    """
+    known = ASSUMED_CLUSTERS if n_clusters == "auto" else int(n_clusters)
+    needed = 8 * sum(source.sparse_widths.values()) * (NUMBERS_PER_COLUMN + NUMBERS_PER_CENTRE * known)
+    memory = memory_bytes()
+    if needed > memory / 2:
+        width, name = max((width, name) for name, width in source.sparse_widths.items())
+        raise DataError(
+            f"view {name!r} has {width:,} columns: centres are dense, so that {known} clusters would need "
+            f"about {needed / 2**30:,.0f} GiB of memory, and there are {memory / 2**30:,.0f}. "
+            "Drop the columns that never occur, or hash them to fewer (sklearn's FeatureHasher)."
+        )
+
+
+def memory_bytes() -> int:
+    """Bytes of memory that this process may use: those of the machine, or of its cgroup."""
+    try:
+        found = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return ASSUMED_MEMORY
+    limit = Path("/sys/fs/cgroup/memory.max")
+    try:
+        return min(found, int(limit.read_text()))
+    except (OSError, ValueError):  # not in a cgroup of the second version, or without a limit ("max")
+        return found
 
 
 def _refuse_weights(weights: Floats, refused: Mask, expected: str) -> None:

@@ -8,6 +8,8 @@ from viewpass.core.model import Assigned
 from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.grid import Array, Labels
 
+MOST_RESERVED = 2**24  # rows; a damaged file may state any number
+
 
 class LabelArray:
     """Labels by row number, and ids; grows where the number of rows is not known in advance."""
@@ -15,7 +17,7 @@ class LabelArray:
     by_chunk = False
 
     def __init__(self, n_rows: int | None, *, keep_ids: bool = True) -> None:
-        self._labels = np.full(n_rows or 0, -1, dtype=np.int32)
+        self._labels = np.full(min(n_rows or 0, MOST_RESERVED), -1, dtype=np.int32)
         self._keep_ids = keep_ids
         self._ids: list[Array] = []
 

@@ -58,6 +58,10 @@ class ArraySource(Source):
             mask = as_mask(observed, self._names, index)
             self._observed = check_mask(mask, self._views, self._names, self.n_rows)
         self.in_place = all(x is None or _in_place(x) for x in self._views)
+        named = zip(self._names, self._views, strict=True)
+        self.sparse_widths = {
+            name: x.shape[1] for name, x in named if x is not None and scipy.sparse.issparse(x)
+        }
         self.row_ids = row_ids
         self.schema = Schema(
             self._names, tuple(None if x is None else x.shape[1] or None for x in self._views)

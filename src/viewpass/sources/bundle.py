@@ -13,7 +13,7 @@ from zipfile import ZIP_STORED, BadZipFile, ZipInfo, is_zipfile
 import numpy as np
 import scipy.sparse
 
-from viewpass.errors import DataError
+from viewpass.errors import DataError, not_a_file
 from viewpass.kernels.grid import Array, Mask
 from viewpass.sources.arrays import ArraySource
 from viewpass.views.checks import check_observed
@@ -70,6 +70,8 @@ def load_bundle(path: str | PathLike[str], *, mapped: bool = False) -> Bundle:
 
 
 def _arrays(path: Path, mapped: bool) -> dict[str, Array]:
+    if (kind := not_a_file(path)) is not None:
+        raise DataError(f"{path} is {kind}, not an npz bundle.")
     try:
         with path.open("rb") as opened:
             if not is_zipfile(opened):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from viewpass.errors import DataError, SettingError
+from viewpass.errors import DataError, SettingError, not_a_file
 from viewpass.sources.arrays import ArraySource
 from viewpass.sources.bundle import load_bundle
 from viewpass.views.chunk import unique_names
@@ -43,6 +43,8 @@ def mapped_files(paths: Sequence[str], views: Any = None, id: str | None = None)
 
 
 def _opened(path: Path) -> Any:
+    if (kind := not_a_file(path)) is not None:
+        raise DataError(f"{path} is {kind}, not an npy file.")
     try:
         return np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from viewpass.errors import DataError
@@ -34,6 +35,8 @@ class Source(metaclass=ABCMeta):
     """Approximate size of a row that is not in memory, if known."""
     left_out: tuple[str, ...] = ()
     """Columns of a table that belong to no view and are not the id."""
+    sparse_widths: Mapping[str, int] = MappingProxyType({})
+    """Columns of each sparse view, of which its rows may store few; its centres store all of them."""
     portable: bool = False
     """Whether the source can be pickled and read in another process or on another machine: files can."""
 

@@ -11,9 +11,10 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
+import scipy.sparse
 
 import viewpass as vp
-from tables import IMAGE, N, pieces, rows_of, table
+from tables import IMAGE, N, pieces, rows_of, table, with_size
 
 
 def refused(says, call):
@@ -131,6 +132,150 @@ def test_ragged_lists(tmp_path, where):
     pq.write_table(pa.table({"x": rows}), tmp_path / "x.parquet", row_group_size=50)
     says = rf"x.parquet, column 'x', row {where + 3}: a list of 3 values where 2 were expected"
     refused(says, lambda: read_all(tmp_path / "x.parquet"))
+
+
+@pytest.mark.parametrize("row", [1999, 2999], ids=["of a batch", "of the file"])
+@pytest.mark.parametrize("compression", ["none", "snappy"])
+def test_a_longer_list_as_the_last_row(tmp_path, row, compression):
+    """Batches are of 2,000 rows: as many chunks as fit into 4 MB."""
+    rows = [[1.0] * 512] * 3000
+    rows[row] = [1.0] * 513
+    column = pa.array(rows, pa.list_(pa.float32()))
+    settings = {"compression": compression, "use_dictionary": False}
+    pq.write_table(pa.table({"x": column}), tmp_path / "x.parquet", **settings)
+    says = rf"x.parquet, column 'x', row {row}: a list of 513 values where 512 were expected"
+    refused(says, lambda: list(vp.scan(tmp_path / "x.parquet").chunks(1000)))
+
+
+@pytest.mark.parametrize("codec", ["snappy", "gzip", "brotli"])
+def test_a_page_that_unpacks_to_fewer_bytes_than_it_states(tmp_path, codec):
+    """What the heap held before must not come out as rows."""
+    path = tmp_path / "x.parquet"
+    values = np.random.default_rng(0).integers(50, size=60_000).astype(np.float32)
+    table = pa.table({"x": pa.FixedSizeListArray.from_arrays(pa.array(values), 3)})
+    pq.write_table(table, path, compression=codec, use_dictionary=False, data_page_size=2**22)
+    data, chunk = path.read_bytes(), pq.read_metadata(path).row_group(0).column(0)
+    sizes, at = [], 7  # where the header of the first page states its two sizes
+    for _ in range(2):
+        length = next(n for n in range(1, 6) if data[at + n - 1] < 128)
+        sizes.append(sum((byte & 127) << 7 * n for n, byte in enumerate(data[at : at + length])) // 2)
+        at += length + 1
+    full, packed = sizes
+    start = 4 + chunk.total_compressed_size - packed
+    content = pa.Codec(codec).decompress(data[start : start + packed], full).to_pybytes()
+    short = pa.Codec(codec).compress(content[: full // 2]).to_pybytes()
+    data = data[:start] + short + data[start + len(short) :]
+    data, _ = with_size(data, with_size(data, 7, full)[1] + 1, len(short))
+    path.write_bytes(data)
+    for _ in range(8):  # plant a number where the heap will be used again
+        np.frombuffer(pa.allocate_buffer(full), dtype=np.uint8)[:] = 0x5A
+    refused(r"x.parquet, from row 0 on", lambda: list(vp.scan(path).chunks(1000)))
+
+
+FLIPS = """
+import sys
+import viewpass as vp
+
+path, sound = sys.argv[1], open(sys.argv[1], "rb").read()
+end = len(sound) - 8 - int.from_bytes(sound[-8:-4], "little")
+n_refused = 0
+for place in range(end, len(sound) - 8):
+    for bit in (1, 2):
+        changed = bytearray(sound)
+        changed[place] ^= bit
+        open(path, "wb").write(changed)
+        try:
+            list(vp.scan(path).chunks(10))
+        except vp.DataError:
+            n_refused += 1
+print(n_refused)
+"""
+
+
+def test_no_bit_of_a_footer_ends_the_process(tmp_path):
+    """PyArrow's description of a column chunk ends the process on some footers."""
+    path = tmp_path / "x.parquet"
+    plain = {"compression": "none", "use_dictionary": False, "store_schema": False, "write_statistics": False}
+    pq.write_table(pa.table({"x": pa.array([[1.0, 2.0]] * 8, pa.list_(pa.float32()))}), path, **plain)
+    done = subprocess.run([sys.executable, "-c", FLIPS, path], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-500:]
+    assert int(done.stdout) > 100
+
+
+def test_a_footer_that_states_too_many_rows(tmp_path):
+    """Nothing is allocated for rows that are not there."""
+    path = tmp_path / "x.parquet"
+    plain = {"compression": "none", "use_dictionary": False, "store_schema": False, "write_statistics": False}
+    pq.write_table(pa.table({"x": pa.array([[1.0, 2.0]] * 8, pa.list_(pa.float32()))}), path, **plain)
+    sound = path.read_bytes()
+    end = len(sound) - 8 - int.from_bytes(sound[-8:-4], "little")
+    eight, many = b"\x16\x10", b"\x16" + b"\x80" * 7 + b"\x01"  # 8 and 2^48, as the footer states numbers
+    footer = sound[end:-8].replace(eight + b"\x19", many + b"\x19").replace(eight + b"&", many + b"&")
+    path.write_bytes(sound[:end] + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+    assert vp.scan(path).n_rows == 2**48
+    refused(r"x.parquet", lambda: vp.OPIMC(2).fit(vp.scan(path)))
+
+
+@pytest.mark.parametrize("stated", [[0, 2, 2**30], [-(2**30), 0, 2], [0, 5, 4]])
+@pytest.mark.parametrize("column", ["x", "id"])
+@pytest.mark.parametrize("begin", [pa.ipc.new_file, pa.ipc.new_stream])
+def test_offsets_of_an_arrow_file_that_point_elsewhere(tmp_path, stated, column, begin):
+    """PyArrow trusts them, and would read the memory they point to."""
+    table = pa.table({"x": [[1.0, 2.0], [3.0, 4.0]], "id": ["abc", "def"]})
+    with begin(tmp_path / "x.arrow", table.schema) as writer:
+        writer.write_table(table)
+    sound = np.array({"x": [0, 2, 4], "id": [0, 3, 6]}[column], dtype=np.int32).tobytes()
+    data = (tmp_path / "x.arrow").read_bytes()
+    assert data.count(sound) == 1
+    (tmp_path / "x.arrow").write_bytes(data.replace(sound, np.array(stated, dtype=np.int32).tobytes()))
+    source = vp.scan(tmp_path / "x.arrow", id="id")
+    refused(r"x.arrow, from row 0 on: it cannot be read", lambda: list(source.chunks(10)))
+    opened = (pa.ipc.open_file if begin is pa.ipc.new_file else pa.ipc.open_stream)(tmp_path / "x.arrow")
+    items = opened.read_all()
+    refused(r"the table, from row 0 on: it cannot be read", lambda: list(vp.scan(items, id="id").chunks(10)))
+    reader = pa.RecordBatchReader.from_batches(items.schema, items.to_batches())
+    refused(r"failed at row 0", lambda: list(vp.scan(reader, id="id").chunks(10)))
+
+
+def test_a_column_name_that_is_no_text(tmp_path):
+    with pa.ipc.new_file(tmp_path / "x.arrow", pa.schema([("namename", pa.list_(pa.float32()))])):
+        pass
+    data = (tmp_path / "x.arrow").read_bytes()
+    (tmp_path / "x.arrow").write_bytes(data.replace(b"namename", b"name\xffame"))
+    refused(r"x.arrow cannot be read as Arrow IPC", lambda: vp.scan(tmp_path / "x.arrow"))
+
+
+@pytest.mark.parametrize("width", [2**26, 2**31 - 1, 2**45])
+def test_sparse_views_wider_than_memory_are_refused_at_once(tmp_path, monkeypatch, width):
+    monkeypatch.setattr("viewpass.cluster.validation.memory_bytes", lambda: 2**34)
+    entries = [{"indices": [3 * row, width - 1], "values": [1.0, 2.0]} for row in range(100)]
+    kind = pa.struct({"indices": pa.list_(pa.int64()), "values": pa.list_(pa.float32())})
+    field = pa.field("x", kind, metadata={"width": str(width)})
+    pq.write_table(pa.table([pa.array(entries, kind)], pa.schema([field])), tmp_path / "x.parquet")
+    says = rf"view 'x' has {width:,} columns: .* 3 clusters would need about [\d,]+ GiB of memory"
+    refused(says, lambda: vp.OPIMC(3).fit(vp.scan(tmp_path / "x.parquet")))
+    rows = scipy.sparse.csr_array((100, width))
+    for estimator in (vp.OPIMC(3), vp.IMC(3), vp.ONMF(3)):
+        refused(says, lambda: estimator.fit({"x": rows}))  # noqa: B023
+    assert sum(chunk.n_rows for chunk in vp.scan(tmp_path / "x.parquet").chunks(10)) == 100
+
+
+@pytest.mark.parametrize("note", ["9" * 25, "9" * 5000])
+def test_a_width_that_no_matrix_has(tmp_path, note):
+    kind = pa.struct({"indices": pa.list_(pa.int64()), "values": pa.list_(pa.float32())})
+    field = pa.field("x", kind, metadata={"width": note})
+    column = pa.array([{"indices": [1], "values": [1.0]}], kind)
+    pq.write_table(pa.table([column], pa.schema([field])), tmp_path / "x.parquet")
+    refused(r"view 'x', column 'x' is sparse", lambda: vp.scan(tmp_path / "x.parquet"))
+    with pytest.raises(vp.SettingError, match=r"a view cannot have 1e.30 columns"):
+        vp.scan(tmp_path / "x.parquet", views={"x": ("x", 10**30)})
+
+
+def test_ids_that_are_no_text(tmp_path):
+    broken = pa.Array.from_buffers(pa.string(), 2, [None, *pa.array([b"\xff", b"b"]).buffers()[1:]])
+    pq.write_table(pa.table({"id": broken, "x": [[1.0], [2.0]]}), tmp_path / "x.parquet")
+    source = vp.scan(tmp_path / "x.parquet", id="id")
+    refused(r"x.parquet, column 'id', row 0 on: ids cannot be read", lambda: list(source.chunks(10)))
 
 
 def test_a_partly_missing_row_names_the_file_and_its_row(parts):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import pickle
 from typing import ClassVar
 
@@ -120,6 +121,44 @@ def test_storage_options_that_do_not_apply_are_refused(tmp_path):
 def test_storage_options_that_the_file_system_does_not_know(tmp_path):
     with pytest.raises(vp.DataError, match=r"memory://x cannot be opened: .*keywords must be strings"):
         vp.scan("memory://x", storage_options={7: 1})
+
+
+@pytest.mark.parametrize("name", ["http:items", "s3:", "a::b", "file:x", "x%20y", "C:"])
+def test_a_file_whose_name_looks_like_a_url(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    FORMS["Parquet, lists"](tmp_path).rename(tmp_path / f"{name}.parquet")
+    for given in (f"{name}.parquet", f"./{name}.parquet", tmp_path / f"{name}.parquet"):
+        same_rows(vp.scan(given))
+
+
+def test_a_folder_whose_name_looks_like_a_url(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "items" / "s3:" / "x").mkdir(parents=True)
+    FORMS["Parquet, lists"](tmp_path).rename(tmp_path / "items/s3:/x/a.parquet")
+    for given in ("items/s3://x/a.parquet", "items/s3:/x", "items"):
+        same_rows(vp.scan(given))
+
+
+def test_pipes_and_devices_are_refused_at_once(tmp_path):
+    """A pipe with something in it, so that a reader would go on."""
+    (tmp_path / "items").mkdir()
+    for path in (tmp_path / "items" / "x.parquet", tmp_path / "pipe", tmp_path / "x.npy", tmp_path / "x.npz"):
+        os.mkfifo(path)
+        pipe = os.open(path, os.O_RDWR)
+        os.write(pipe, b"PAR1 and more")
+        for given in (path, path.parent / "*" / path.name, {"x": path}):
+            with pytest.raises(vp.DataError, match=r"is a pipe, not an? .*file|no file matches"):
+                vp.scan(given if isinstance(given, dict) else str(given))
+        os.close(pipe)
+    with pytest.raises(vp.DataError, match=r"x.parquet is a pipe, not a file"):
+        vp.scan(tmp_path / "items")
+    with pytest.raises(vp.DataError, match=r"/dev/zero is a device, not a file"):
+        vp.scan("/dev/zero")
+
+
+def test_a_path_with_a_zero_byte(tmp_path):
+    with pytest.raises(vp.DataError, match=r"a path cannot hold a zero byte"):
+        vp.scan(f"{tmp_path}/a\0.parquet")
 
 
 def test_arrays_at_a_url_are_refused(tmp_path):

@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import viewpass as vp
+from tables import with_size
 from viewpass.cluster import base
 from viewpass.engine import run as loop
 from viewpass.kernels.native import native
@@ -264,15 +265,6 @@ def test_damaged_footers_give_the_rows_of_pyarrow_or_an_error(tmp_path, monkeypa
             assert answers[-1] == rows_or_error(path, monkeypatch, fast=False, size=7)
     assert answers.count(None) > 10
     assert len(answers) - answers.count(None) > 10
-
-
-def with_size(data, at, number):
-    """Replace a number of the page header by another one of as many bytes."""
-    length = next(n for n in range(1, 6) if data[at + n - 1] < 128)
-    groups = [(2 * number >> 7 * n) & 127 | 128 for n in range(length)]
-    groups[-1] &= 127
-    assert 2 * number < 128**length
-    return data[:at] + bytes(groups) + data[at + length :], at + length
 
 
 @pytest.mark.parametrize("version", ["1.0", "2.0"])

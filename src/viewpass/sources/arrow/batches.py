@@ -9,6 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
+# What PyArrow raises on damaged data; UnicodeDecodeError: names and texts are decoded when they are used.
+UNREADABLE = (pa.ArrowException, OSError, KeyError, UnicodeDecodeError)
+
 
 @dataclass(frozen=True)
 class Batch:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array, Mask, Matrix
 from viewpass.kernels.pool import Pool
-from viewpass.sources.arrow.batches import Batch, Reader
+from viewpass.sources.arrow.batches import UNREADABLE, Batch, Reader, one_line
 from viewpass.sources.arrow.columns.layout import ViewColumns, find_views
 from viewpass.sources.arrow.columns.lists import read_lists, valid
 from viewpass.sources.arrow.columns.numbers import read_numbers
@@ -39,10 +39,13 @@ class ArrowSource(Source):
             found = find_views(reader.schema, views, id)
         except DataError as problem:
             raise DataError(f"{reader.where}: {problem}" if reader.where else str(problem)) from None
+        except UnicodeDecodeError as problem:  # in the names of the parts of a column
+            raise DataError(f"{reader.where}: a column's type is damaged ({problem}).") from problem
         self._views: tuple[ViewColumns | None, ...] = found
         self.n_rows = reader.n_rows
         self.rereadable, self.portable = reader.rereadable, reader.portable
         self.row_bytes = reader.row_bytes
+        self.sparse_widths = {view.name: view.width or 0 for view in found if view.form == "sparse"}
         self.schema = _schema([view.name for view in found], found)
         used = set(self._columns())
         self.left_out = tuple(
@@ -179,6 +182,11 @@ def _ids(batches: Sequence[Batch], id: str) -> Array:
         if present is not None:
             row = int(np.flatnonzero(~present)[0])
             raise DataError(f"{batch.place(id, row)}: the id is null. Every row needs one.")
-        parts.append(column.to_numpy(zero_copy_only=False))
+        try:
+            parts.append(column.to_numpy(zero_copy_only=False))
+        except UNREADABLE as problem:
+            raise DataError(
+                f"{batch.place(id, 0)} on: ids cannot be read ({one_line(problem)})."
+            ) from problem
     ids: Array = parts[0] if len(parts) == 1 else np.concatenate(parts)
     return ids

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from viewpass.errors import DataError, SettingError, ViewpassError, missing_extra
+from viewpass.errors import DataError, SettingError, ViewpassError, missing_extra, not_a_file
 
 ENDINGS = {
     "parquet": (".parquet", ".parq", ".pq"),
@@ -25,6 +26,8 @@ PACKED = (".gz", ".bz2", ".zst")  # compressed CSV files
 MAGIC = {b"PAR1": "parquet", b"ARRO": "ipc"}
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 END = 2**16
+# A scheme of two letters or more, maybe after those of fsspec's chains: "s3://", "simplecache::s3://".
+URL = re.compile(r"([a-z][a-z0-9+.-]+::)*[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -46,8 +49,8 @@ class File:
         return {**self.__dict__, "path": path}
 
     def source(self) -> Any:
-        """Return what PyArrow can open: a path or a stream."""
-        return self.path if self.system is None else self.open()
+        """Return what PyArrow can open: a stream, or a path that it cannot take for a URL."""
+        return os.path.abspath(self.path) if self.system is None else self.open()
 
     def open(self) -> Any:
         """Open the file as a binary stream."""
@@ -58,8 +61,11 @@ class File:
         """The format, judging by the ending of the name, or else by the first bytes."""
         known = format_of(self.path)
         if known is None:
-            with self.open() as opened:
-                known = MAGIC.get(opened.read(4))
+            try:
+                with self.open() as opened:
+                    known = MAGIC.get(opened.read(4))
+            except OSError as problem:
+                raise DataError(f"{self.name} cannot be opened: {problem}.") from problem
         if known is None:
             endings = ", ".join(FORMATS)
             raise DataError(f"{self.name}: unknown file format. Known endings are {endings}.")
@@ -95,7 +101,7 @@ def find_files(
     files = []
     for one in wanted:
         text = os.fspath(one)
-        if "://" in text:
+        if URL.match(text):
             files += _remote(text, options)
         else:
             _refuse_options(options, text)
@@ -117,6 +123,8 @@ def _refuse_options(options: Mapping[str, Any], path: str) -> None:
 
 
 def _local(path: str, given: str) -> list[File]:
+    if "\0" in path:
+        raise DataError(f"{given}: a path cannot hold a zero byte.")
     if os.path.isdir(path):
         inside = (os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names)
         return _below(path, given, inside)
@@ -174,6 +182,11 @@ def _below(folder: str, given: str, paths: Iterable[str], system: Any = None) ->
 
 
 def _file(path: str, label: str, system: Any = None) -> File:
+    if system is None and (kind := not_a_file(path)) is not None:
+        raise DataError(
+            f"{path} is {kind}, not a file. Files may be read more than once, so save the rows to one first; "
+            "in Python, vp.scan also takes Arrow streams, such as pyarrow.ipc.open_stream(pipe)."
+        )
     name = path if system is None else system.unstrip_protocol(path)
     keys = {}
     for part in Path(path).as_posix().split("/")[:-1]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from itertools import chain, repeat
@@ -14,6 +15,7 @@ from viewpass.sources.arrow.pages import PlainRows, UnsupportedError, plain_list
 from viewpass.sources.arrow.tables import Contents
 
 BUFFER = 2**20  # bytes of a column read at a time: a row group may be larger than memory
+SMALL = 2**24  # bytes of a file that may be in memory as a whole
 
 
 class Parquet:
@@ -101,4 +103,6 @@ def _taken(rest: Iterator[pa.RecordBatch], waiting: list[pa.RecordBatch], n_rows
 
 
 def _open(file: File) -> pq.ParquetFile:
-    return pq.ParquetFile(file.source(), pre_buffer=False, buffer_size=BUFFER)
+    """Open a file; small ones without a buffer, which PyArrow enlarges to any size that a page states."""
+    small = file.system is None and os.path.getsize(file.path) <= SMALL
+    return pq.ParquetFile(file.source(), pre_buffer=False, buffer_size=0 if small else BUFFER)

@@ -32,6 +32,11 @@ class MemoryReader(Reader):
         """Slice the table; nothing is copied."""
         wanted = self._table.select(list(columns)).slice(start)
         for row, rows in numbered(wanted.to_batches(max_chunksize=size), size):
+            try:
+                rows.validate(full=True)  # offsets read from a damaged file may point anywhere
+            except pa.ArrowInvalid as problem:
+                where = f"the table, from row {start + row} on"
+                raise DataError(f"{where}: it cannot be read ({one_line(problem)}).") from problem
             yield Batch(rows, start + row)
 
     def identity(self) -> dict[str, Any]:
@@ -74,7 +79,9 @@ class StreamReader(Reader):
         row = 0
         try:
             for rows in self._begin(columns, size):
-                yield rows.select(columns)
+                wanted = rows.select(columns)
+                wanted.validate(full=True)  # offsets read from a damaged file may point anywhere
+                yield wanted
                 row += rows.num_rows
         except Exception as problem:  # whatever the library behind the stream raises
             raise DataError(f"the {self._what} failed at row {row}: {one_line(problem)}.") from problem

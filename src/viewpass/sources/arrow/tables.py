@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from viewpass.errors import DataError
-from viewpass.sources.arrow.batches import Batch, Reader, after, one_line
+from viewpass.sources.arrow.batches import UNREADABLE, Batch, Reader, after, one_line
 from viewpass.sources.arrow.columns.layout import same_type
 from viewpass.sources.arrow.files import File
 
@@ -62,10 +62,12 @@ class TableReader(Reader):
 
     def _inspected(self, file: File) -> Contents:
         try:
-            return self._format.inspect(file)
+            contents = self._format.inspect(file)
+            _ = contents.schema.names  # decoding them fails where they are damaged
+            return contents
         except FileNotFoundError:
             raise DataError(f"{file.name}: there is no such file.") from None
-        except (pa.ArrowException, OSError) as problem:
+        except UNREADABLE as problem:
             raise DataError(
                 f"{file.name} cannot be read as {self._format.name}: {one_line(problem)}."
             ) from problem
@@ -124,7 +126,7 @@ class TableReader(Reader):
             raise DataError(f"{file.name}: the file no longer exists.") from None
         except DataError:
             raise
-        except (pa.ArrowException, OSError, KeyError) as problem:
+        except UNREADABLE as problem:
             raise DataError(
                 f"{file.name}, from row {row} on: it cannot be read ({one_line(problem)})."
             ) from problem

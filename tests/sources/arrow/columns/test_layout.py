@@ -270,3 +270,10 @@ def test_the_id_column_must_exist_and_have_no_nulls():
 def test_anything_but_a_table_is_refused(data):
     with pytest.raises(vp.DataError, match=r"vp.scan was given a"):
         vp.scan(data)
+
+
+def test_fixed_lists_without_values_are_missing():
+    items = pa.table({"x": pa.array([[], None, []], pa.list_(pa.float32(), 0)), "y": [[1.0], [2.0], [3.0]]})
+    (chunk,) = vp.scan(items).chunks(10)
+    assert chunk.views[0] is None
+    assert vp.OPIMC(1).fit(vp.scan(items)).labels_.tolist() == [0, 0, 0]

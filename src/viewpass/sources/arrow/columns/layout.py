@@ -16,6 +16,7 @@ from viewpass.sources.blocks import columns_of, listed, named_views
 from viewpass.views.checks import number_type
 
 Dtype = np.dtype[Any]
+MOST_DIGITS = 18  # of the width of a sparse view: its column numbers are int64
 LISTS = (pa.ListType, pa.LargeListType, pa.FixedSizeListType, pa.ListViewType, pa.LargeListViewType)
 
 
@@ -78,11 +79,13 @@ def _numbers(schema: pa.Schema, name: str, columns: tuple[str, ...], width: int 
 
 def _width(field: pa.Field, given: int | None, where: str) -> int:
     """Return the width of a sparse view, which its rows do not determine."""
-    if given is not None:
-        return given
     noted = (field.metadata or {}).get(b"width", b"")
-    if noted.isdigit() and int(noted):
-        return int(noted)
+    if given is None and noted.isdigit() and len(noted) < MOST_DIGITS:
+        given = int(noted)
+    if given is not None and given >= 10**MOST_DIGITS:
+        raise SettingError(f"{where}: a view cannot have {given:.0e} columns.")
+    if given:
+        return given
     raise DataError(
         f"{where} is sparse, and its rows do not determine the number of columns. Give it, as in "
         f"views={{'text': ({field.name!r}, 30000)}}, or as metadata {{'width': '30000'}} of the field."

@@ -78,6 +78,8 @@ def _rows(batch: Batch, column: str, width: int | None) -> ListRows:
 def _fixed(array: pa.FixedSizeListArray, batch: Batch, column: str) -> ListRows:
     """Read fixed-size lists: null lists take up space, too, so row i is at position i."""
     width = array.type.list_size
+    if width == 0:  # empty lists are missing views
+        return ListRows(np.empty((0, 0)), np.zeros(len(array), dtype=bool))
     present = valid(array)
     values = array.values.slice(array.offset * width, len(array) * width)
     return _in_place(values, present, width, batch, column)
