@@ -76,14 +76,14 @@ def missing_extra(library: str, extra: str, purpose: str) -> MissingExtraError:
     )
 
 
-def warn(message: str) -> None:
+def warn(message: str, category: type[Warning] = DataWarning) -> None:
     """Warn at the line of the user's code that called viewpass."""
     level = 1
     for frame in callers():
         if frame.f_globals.get("__name__", "").partition(".")[0] != "viewpass":
             break
         level += 1
-    warnings.warn(printable(message), DataWarning, stacklevel=level)
+    warnings.warn(printable(message), category, stacklevel=level)
 
 
 def callers() -> Iterator[FrameType]:

@@ -191,7 +191,8 @@ def test_inspect_of_data(commands, table):
     assert "image + text" in ended.out
     found = json.loads(commands.run("inspect", table, "--json").out)
     data = pq.read_table(table)
-    assert found["views"]["image"] == {"columns": 12, "missing": data["image"].null_count}
+    missing = data["image"].null_count
+    assert found["views"]["image"] == {"columns": 12, "missing": missing, "all_zero": 0}
     assert sum(pattern["rows"] for pattern in found["patterns"]) == 6000
     both = data["image"].is_valid().to_numpy() & data["text"].is_valid().to_numpy()
     assert found["patterns"][0] == {"views": ["image", "text"], "rows": both.sum()}
@@ -238,3 +239,20 @@ def test_inspect_of_runs(commands, run, table, tmp_path):
     found = json.loads(commands.run("inspect", tmp_path / "run", "--json").out)
     assert (found["finished"], found["pass"], found["row"]) == (False, 1, 4000)
     assert "pass 1, after row 4,000" in commands.run("inspect", tmp_path / "run").out
+
+
+def test_rows_of_zeros_are_counted_and_warned_of(commands, tmp_path):
+    counts = np.random.default_rng(0).poisson(1.0, size=(300, 4)).astype(float)
+    counts[:60] = 0
+    pq.write_table(pa.table({"marks": counts.tolist()}), tmp_path / "marks.parquet")
+    n_zero = int((~counts.any(axis=1)).sum())
+    told = json.loads(commands.run("inspect", tmp_path / "marks.parquet", "--json").out)
+    assert told["views"]["marks"]["all_zero"] == n_zero
+    run = ["fit", tmp_path / "marks.parquet", "-k", "3", "--scale", "unit", "--out", tmp_path / "run"]
+    ended = commands.run(*run)
+    assert f"warning: view 'marks': {n_zero} of 300 rows are all zero" in ended.err
+    assert "with --scale standard" in ended.err
+    assert f"({n_zero / 300:.1%} all zero)" in commands.run("inspect", tmp_path / "run").out
+    assert (
+        f"({n_zero / 300:.1%} all zero)" in commands.run("inspect", tmp_path / "run" / "model.viewpass").out
+    )

@@ -204,3 +204,10 @@ def test_auto_leaves_words_and_digits_at_unit_length(data_folder, name):
     settings = {**PLAIN, "max_iter": 2, "compute_labels": False, "scale": "auto"}
     model = vp.OPIMC(3, random_state=0, **settings).fit(bundle)
     assert set(model.scales_.values()) == {"unit"}
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_numbers_near_the_largest_float_need_no_warning(sparse):
+    rows = np.array([[1e308, 1e308], [-1e308, 1e308], [1.7e308, 1e-308], [1e308, -1e308]])
+    views = [csr(rows) if sparse else rows]
+    assert set(vp.OPIMC(2, random_state=0).fit(views).labels_) == {0, 1}

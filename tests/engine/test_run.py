@@ -72,6 +72,7 @@ def assert_same(found, expected):
         {"init": "k-means++", "chunk_size": 200, "max_iter": 1},
     ],
 )
+@pytest.mark.filterwarnings("ignore:only .* clusters have rows")
 def test_threads_do_not_matter(kind, dtype, settings):
     views = made(kind, dtype)
     expected = fitted(views, n_threads=1, **settings)

@@ -330,7 +330,7 @@ def test_labels_exist_only_where_they_were_computed(consensus):
 
 
 def test_given_centres_are_at_unit_length():
-    """Views that would be standardised by default: who gives centres cannot know the scale."""
+    """Views that would be standardised by default: models from the same centres can be merged."""
     rng = np.random.default_rng(0)
     group = rng.integers(4, size=N)
     spread = np.geomspace(1e-3, 1e3, 12)

@@ -20,7 +20,6 @@ from viewpass.engine.dask.coordinator import advance, blank
 from viewpass.engine.dask.shards import Shard
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
-from viewpass.views.scaling import Scaling
 
 
 class Shards:
@@ -95,7 +94,7 @@ def in_shards(case, init, rules, size, n_passes, n_shards, sparse):
     else:
         names = cut(case, 0, case.n_rows).schema
         unknown = replace(names, widths=tuple(None for _ in init))
-        model = blank(unknown, init, Scaling.none(len(init)), rules.alpha)
+        model = blank(unknown, init, case.n_clusters, rules.alpha)
         stream.state = StreamState(unknown, model, (), 0, 0, 0)
     for number in range(n_passes):
         for start in range(0, case.n_rows, size):

@@ -83,6 +83,7 @@ def test_the_number_of_threads_is_not_in_the_file(path, tmp_path):
     assert vp.load(tmp_path / "two").n_threads is None
 
 
+@pytest.mark.filterwarnings("ignore:only .* clusters have rows")
 def test_settings_changed_after_the_fit_do_not_mislead_it(path):
     model = small(warmup=0, chunk_size=9).fit([IMAGE, TEXT])
     model.set_params(n_clusters=5, alpha=3.0)
@@ -140,7 +141,10 @@ def test_files_of_version_1_are_read(name, path):
     assert old.read_bytes()[8] == 1
     again = vp.load(old)
     assert again.scale == "unit"
-    assert_same(kept(again), kept(MODELS[name]()))
+    found, expected = kept(again), kept(MODELS[name]())
+    if name == "IMC":  # it held the objectives of the best centres, equal but for rounding
+        np.testing.assert_allclose(found.pop("objectives_"), expected.pop("objectives_"), rtol=1e-12)
+    assert_same(found, expected)
     again.save(path)
     assert_same(kept(vp.load(path)), kept(again))
 

@@ -206,10 +206,13 @@ class FactorClusterer(ViewReader):
         A new row is projected on the fitted bases by the views it has. With `assign="argmax"`: the
         difference of each coefficient from the largest one.
         """
-        parts = [self._distances(coefficients) for coefficients, _ in self._blocks(X, observed)]
+        return self._indexed(self._distances(X, observed), X)
+
+    def _distances(self, X: Any, observed: Any) -> Floats:
+        parts = [self._to_centres(coefficients) for coefficients, _ in self._blocks(X, observed)]
         return np.concatenate([np.empty((0, self.n_clusters)), *parts])
 
-    def _distances(self, coefficients: Floats) -> Floats:
+    def _to_centres(self, coefficients: Floats) -> Floats:
         if self.assign == "argmax":
             return np.asarray(coefficients.max(axis=1, keepdims=True) - coefficients)
         centres = self._groups()[0]
@@ -222,7 +225,7 @@ class FactorClusterer(ViewReader):
         The rows of `fit` may get other labels than `labels_`, which come from the coefficients that
         the fit itself found.
         """
-        distances = self.transform(X, observed=observed)
+        distances = self._distances(X, observed)
         seen = ~np.isnan(distances[:, 0])
         labels = np.full(len(distances), -1, dtype=np.int32)
         labels[seen] = distances[seen].argmin(axis=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -43,6 +44,7 @@ class Commands(TyperGroup):
         silent = logging.NullHandler()  # commands print what matters themselves
         logger = logging.getLogger("viewpass")
         logger.addHandler(silent)
+        usual, warnings.showwarning = warnings.showwarning, _show_warning
         try:
             return super().invoke(ctx)
         except (BrokenPipeError, WrongUsage, typer.Exit):
@@ -55,6 +57,14 @@ class Commands(TyperGroup):
             raise typer.Exit(1) from None
         finally:
             logger.removeHandler(silent)
+            warnings.showwarning = usual
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    from viewpass.cli.wording import in_options
+
+    text = in_options(" ".join(str(message).split()))
+    typer.echo(f"viewpass: warning: {printable(text)}", err=True)
 
 
 def described(error: Exception) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import typer
 
+from viewpass.cli.inspect import all_zero
 from viewpass.cli.progress import Display, display
 from viewpass.cli.stopping import how_to_go_on, signals
 from viewpass.cluster.opimc import OPIMC
@@ -104,8 +105,8 @@ def _tell(report: dict[str, Any], folder: RunFolder, shown: Display) -> None:
     seconds, rows = report["seconds"], report["rows"]
     shown.say(f"{rows:,} rows in {len(report['clusters'])} clusters, in {seconds:.1f} s.")
     for name, view in report["views"].items():
-        share = view["missing"] / max(rows, 1)
-        shown.say(f"  view {printable(name)}: {view['columns']} columns, missing in {share:.1%} of rows")
+        share = f"{view['missing'] / max(rows, 1):.1%} of rows{all_zero(view, rows)}"
+        shown.say(f"  view {printable(name)}: {view['columns']} columns, missing in {share}")
     if report["rows_without_any_view"]:
         shown.say(f"  {report['rows_without_any_view']:,} rows have no view at all: their cluster is -1")
     labels = folder.labels if folder.labels.exists() else folder.parts

@@ -58,6 +58,7 @@ def of_model(path: Path) -> dict[str, Any]:
         name: {
             "columns": width or None,
             "missing": missing,
+            "all_zero": estimator.n_all_zero_[name],
             "scale": estimator.scales_[name],
             "weight": estimator.view_weights_[name],
         }
@@ -115,11 +116,13 @@ def of_data(source: Source, most_rows: int | None) -> dict[str, Any]:
     names = source.schema.names
     patterns: Counter[int] = Counter()
     schema, n_rows = source.schema, 0
-    weights = 2 ** np.arange(len(names))
+    weights, n_all_zero = 2 ** np.arange(len(names)), np.zeros(len(names), dtype=np.int64)
     left = most_rows or sys.maxsize
     for chunk in source.chunks(min(CHUNK, left)):
         schema = schema.merged(chunk.schema)
-        seen = MeasuredRows(chunk).measure().inverse[:, :left] > 0
+        rows = MeasuredRows(chunk).measure()
+        seen = rows.inverse[:, :left] > 0
+        n_all_zero += rows.n_all_zero(seen.shape[1])
         found, numbers = np.unique(weights @ seen, return_counts=True)
         patterns.update(dict(zip(found.tolist(), numbers.tolist(), strict=True)))
         n_rows += seen.shape[1]
@@ -133,8 +136,8 @@ def of_data(source: Source, most_rows: int | None) -> dict[str, Any]:
         "rows_in_all": source.n_rows,
         "rows_without_any_view": patterns[0],
         "views": {
-            name: {"columns": width, "missing": n_rows - n}
-            for name, width, n in zip(names, schema.widths, present, strict=True)
+            name: {"columns": width, "missing": n_rows - n, "all_zero": n_zero}
+            for name, width, n, n_zero in zip(names, schema.widths, present, n_all_zero.tolist(), strict=True)
         },
         "patterns": [
             {"views": [name for v, name in enumerate(names) if bits >> v & 1], "rows": n}
@@ -156,7 +159,7 @@ def lines(found: dict[str, Any]) -> list[str]:
     width = max(len(printable(name)) for name in found["views"])
     for name, view in found["views"].items():
         columns = "not seen yet" if view["columns"] is None else f"{view['columns']:,} columns"
-        missing = f"missing in {_share(view['missing'], n_rows)} of rows"
+        missing = f"missing in {_share(view['missing'], n_rows)} of rows{all_zero(view, n_rows)}"
         scale = f", scale {view['scale']}" if "scale" in view else ""
         weight = f", weight {view['weight']:.3g}" if view.get("weight", 1.0) != 1.0 else ""
         out.append(f"  view {printable(name):<{width}}  {columns}, {missing}{scale}{weight}")
@@ -180,6 +183,11 @@ def lines(found: dict[str, Any]) -> list[str]:
             out.append(f"  {printable(name):<{width}}  {_few(counts)}")
         out.append("settings: " + ", ".join(f"{key}={value}" for key, value in found["settings"].items()))
     return out
+
+
+def all_zero(view: dict[str, Any], n_rows: int) -> str:
+    """How many rows lack a view because they are all zero in it; nothing if none does."""
+    return f" ({_share(view['all_zero'], n_rows)} all zero)" if view.get("all_zero") else ""
 
 
 def _few(counts: list[int]) -> str:

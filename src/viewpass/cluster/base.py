@@ -8,7 +8,7 @@ from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from sklearn.base import (
@@ -17,11 +17,13 @@ from sklearn.base import (
     ClusterMixin,
     TransformerMixin,
 )
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from viewpass.cluster.inputs import (
     explaining,
     fitted_on,
+    index_of,
     matrix_source,
     opened,
     reads_once,
@@ -157,6 +159,21 @@ class ViewReader(
     def transform(self, X: Any, observed: Any = None) -> Floats:
         """Distances to the clusters."""
 
+    def _indexed(self, distances: Floats, X: Any) -> Floats:
+        """Distances with the index (or ids) of the rows, for `set_output(transform="pandas")`.
+
+        scikit-learn adds the index of a single frame; it does not look into several views.
+        """
+        if _get_output_config("transform", self)["dense"] != "pandas":
+            return distances
+        index = index_of(X)
+        if index is None:
+            return distances
+        import pandas as pd
+
+        framed: Any = pd.DataFrame(distances, index=index)
+        return cast(Floats, framed)
+
     def fit_predict(self, X: Any, y: Any = None, observed: Any = None) -> Labels:
         """Fit, then give `labels_` (`stream_labels_` with `compute_labels=False`)."""
         self.fit(X, observed=observed)
@@ -200,6 +217,7 @@ class ViewClusterer(ViewReader):
 
     alpha: float
     scale: Any
+    stream_labels_: Labels
 
     @abstractmethod
     def _fitted_model(self) -> Model:
@@ -262,6 +280,9 @@ class ViewClusterer(ViewReader):
         -------
         distances : (n, n_clusters) array of float64
         """
+        return self._indexed(self._distances(X, observed), X)
+
+    def _distances(self, X: Any, observed: Any) -> Floats:
         check_is_fitted(self)
         source = self._read(X, observed, reset=False)
         model, workspace = self._fitted_model(), self._workspace(source)
@@ -270,10 +291,15 @@ class ViewClusterer(ViewReader):
 
     def score(self, X: Any, y: Any = None, observed: Any = None) -> float:
         """Minus the objective on X: squared distances to the nearest centres plus the ridge."""
-        nearest = np.nanmin(self.transform(X, observed=observed), axis=1, initial=np.inf, where=True)
+        nearest = np.nanmin(self._distances(X, observed), axis=1, initial=np.inf, where=True)
         centres = self._fitted_model().centres
         ridge = sum(float(centres.squares(v).sum()) for v in range(len(centres.values)))
         return -float(nearest[np.isfinite(nearest)].sum() + self.alpha * ridge)
+
+    def _n_found(self) -> int:
+        """Clusters that rows were labelled with by the last fit."""
+        labels = self.labels_ if "labels_" in self.__dict__ else self.stream_labels_
+        return int(np.bincount(labels[labels >= 0], minlength=1).astype(bool).sum())
 
     # ---- what was learnt
 
@@ -306,6 +332,10 @@ class ViewClusterer(ViewReader):
     def _single_array(self) -> bool:
         """Whether the model was fitted on one 2-D array as its only view."""
         return self._cut_by_views and self.views is None
+
+    def _single_shape(self, n_first: int | None) -> tuple[int | None, int] | None:
+        """Rows of the first chunk and columns, where one 2-D array is the only view."""
+        return (n_first, self.n_features_in_) if self._single_array else None
 
     @property
     def scales_(self) -> dict[str, str]:

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from viewpass.cluster.base import logging_progress
+from viewpass.cluster.notices import warn_of_fit
 from viewpass.cluster.opimc import OPIMC
 from viewpass.cluster.runs.run import Run, RunOptions
 from viewpass.core.stream import Stream
@@ -127,6 +128,7 @@ def fit(
     ids = source.row_ids if sink.row_ids is None else sink.row_ids
     if ids is not None:
         fresh.row_ids_ = ids[: stream.n_rows]
+    warn_of_fit(stream.model, fresh._n_found())
     model._become(fresh)
     return model
 

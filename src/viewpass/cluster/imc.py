@@ -11,11 +11,13 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from viewpass.cluster.base import ViewClusterer, logging_progress, whole
-from viewpass.cluster.notices import warn_of_zero_rows
+from viewpass.cluster.notices import warn_of_fit
 from viewpass.cluster.validation import check_whole, checked_init, checked_scale, checked_weights, row_copies
 from viewpass.core.initialise import initialise_clusters
 from viewpass.core.model import Model
 from viewpass.core.plan import Plan, Rules
+from viewpass.core.start.given import scaled_centres
+from viewpass.core.state.centres import objective
 from viewpass.core.state.view_weights import learnt_weights
 from viewpass.core.step.chunk_step import Outcome
 from viewpass.engine.run import too_few
@@ -139,12 +141,16 @@ class IMC(ViewClusterer):
         n_seen = int((rows.n_seen > 0).sum())
         if n_seen < self.n_clusters:
             raise DataError(too_few(n_seen, self.n_clusters))
+        single = fresh._single_shape(chunk.n_rows)
+        init = checked_init(self.init, self.n_clusters, fresh.view_names_in_, single)
+        if isinstance(init, list):
+            init = scaled_centres(init, scaling, chunk.schema, self.n_clusters)
         with logging_progress(self.verbose):
-            best, objectives = fresh._best_start(rows, alpha)
+            best, objectives = fresh._best_start(rows, init, alpha)
             if isinstance(self.view_weights, str):
                 weights = learnt_weights(best.total, alpha)
                 rows = MeasuredRows(rows.chunk, weights=weights)
-                best, objectives = fresh._best_start(rows, alpha)
+                best, objectives = fresh._best_start(rows, init, alpha)
         best.total.check_room()
         fresh.objectives_ = objectives / unit
         fresh._learnt = Model(
@@ -163,11 +169,11 @@ class IMC(ViewClusterer):
             weight_unit=unit,
             n_all_zero=tuple(rows.n_all_zero().tolist()),
         )
-        warn_of_zero_rows(fresh._learnt)
         fresh.labels_ = best.labels
         fresh._count_features(chunk.schema)
         if chunk.row_ids is not None:
             fresh.row_ids_ = chunk.row_ids
+        warn_of_fit(fresh._learnt, fresh._n_found())
         self._become(fresh)
         return self
 
@@ -190,8 +196,7 @@ class IMC(ViewClusterer):
         scaled = scaling.apply(rows.chunk, n_threads=n_threads)
         return MeasuredRows(scaled, weights=weights).measure(n_threads), scaling
 
-    def _best_start(self, rows: MeasuredRows, alpha: float) -> tuple[Outcome, Floats]:
-        init = checked_init(self.init, self.n_clusters, self.view_names_in_)
+    def _best_start(self, rows: MeasuredRows, init: Any, alpha: float) -> tuple[Outcome, Floats]:
         rules = Rules(alpha, self.max_iter, self.tol, self.fill)
         workspace, rng = self._workspace(), as_generator(self.random_state)
         best: Outcome | None = None
@@ -202,7 +207,7 @@ class IMC(ViewClusterer):
                 seeded = init == "k-means++" or number % 2 == 0
                 kind = "one seeding" if seeded else "random"
             outcome = initialise_clusters(rows, Plan(self.n_clusters, rules, kind), workspace, rng)
-            objectives.append(outcome.total.objective(alpha, rows.weights))
+            objectives.append(objective(outcome.centres, outcome.total, alpha, rows.weights))
             if best is None or objectives[-1] < min(objectives[:-1]):
                 best = outcome
             logger.info("start %d (%s): objective %.6g", number + 1, kind, objectives[-1])

@@ -126,6 +126,14 @@ def views_source(X: Any, observed: Any, names: tuple[str, ...] | None) -> Source
     return ArraySource(X, observed, names=names)
 
 
+def index_of(X: Any) -> Any:
+    """The index (or the ids) of the rows of several views; None where they have none."""
+    if isinstance(X, Source):
+        return X.row_ids
+    views = X.values() if isinstance(X, Mapping) else X if isinstance(X, list | tuple) else ()
+    return next((x.index for x in views if is_frame(x) and hasattr(x, "index")), None)
+
+
 def matrix_source(
     X: Any, given: Any, observed: Any, views: Any, *, names: tuple[str, ...] | None, columns: Any
 ) -> Source:

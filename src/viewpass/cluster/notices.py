@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from sklearn.exceptions import ConvergenceWarning
+
 from viewpass.core.model import Model
 from viewpass.errors import warn
 
 MANY = 0.01  # share of rows that are all zero in a view
+EQUAL = 1e-8  # squared distance per row and view up to which rows count as equal; sums are exact to 1e-9
+FEW_ROWS = 5  # per cluster
+
+
+def warn_of_fit(model: Model, n_found: int) -> None:
+    """Say what a whole fit has to say; `n_found`: clusters that rows were labelled with."""
+    warn_of_zero_rows(model)
+    warn_of_empty(model, n_found)
 
 
 def warn_of_zero_rows(model: Model, before: Model | None = None) -> None:
@@ -20,12 +30,45 @@ def warn_of_zero_rows(model: Model, before: Model | None = None) -> None:
             continue
         if before is not None and earlier.get(name, 0) > MANY * before.n_rows:
             continue
-        way = (
-            "mark these rows as observed" if scale == "standard" else "mark them so and use scale='standard'"
-        )
+        how = "with observed= where they are there" if scale == "standard" else "with scale='standard'"
         warn(
             f"view {name!r}: {n_zero:,} of {model.n_rows:,} rows are all zero and count as missing, since a "
-            f"row of zeros has no direction (scale {scale!r}). If they are missing, give NaN, None or "
-            f"observed=False there to say so. If zeros are data (marks, counts), {way}: a dense view is then "
-            "centred, and zero is a row like any other."
+            f"row of zeros has no direction at scale {scale!r}. If they are missing, say so: NaN, null or "
+            f"observed=. If zeros are data (marks, counts), fit {how}: centred, they are rows like others."
         )
+
+
+def warn_of_empty(model: Model, n_found: int) -> None:
+    """Warn if rows were given fewer labels than there are clusters."""
+    n_clusters = model.clusters.n_clusters
+    if n_found >= n_clusters:
+        return
+    message = f"only {n_found} of {n_clusters} clusters have rows: {_reason(model)}"
+    warn(message, ConvergenceWarning)
+
+
+def _reason(model: Model) -> str:
+    clusters = model.clusters
+    n_present = [int(counts.sum()) for counts in clusters.counts]
+    if clusters.objective(0.0, model.weights) <= EQUAL * sum(n_present):
+        constant = [
+            repr(name)
+            for v, (name, n_rows) in enumerate(zip(model.schema.names, n_present, strict=True))
+            if n_rows and _is_constant(model, v, n_rows)
+        ]
+        which = f" (all rows in view {', '.join(constant)})" if constant else ""
+        shared = ", or standardise the columns (the scale 'standard')" if model.scaling.plain else ""
+        return (
+            f"the rows of each are equal at unit length{which}, so they cannot be split. "
+            f"Ask for fewer clusters{shared}."
+        )
+    n_rows = model.n_rows - model.n_without_views
+    few = n_rows < FEW_ROWS * clusters.n_clusters
+    reason = f"{n_rows} rows are few for so many" if few else "the others lost theirs as centres moved"
+    return f"{reason}. Ask for fewer, or for the start 'k-means++'."
+
+
+def _is_constant(model: Model, v: int, n_rows: int) -> bool:
+    mean = model.clusters.sums(v).sum(axis=0) / n_rows
+    length = float((mean**2).sum())
+    return model.view_weights[v] - length <= EQUAL

@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from viewpass.cluster.anchored import LABELS, AnchoredClusterer
 from viewpass.cluster.base import logging_progress
-from viewpass.cluster.notices import warn_of_zero_rows
+from viewpass.cluster.notices import warn_of_fit, warn_of_zero_rows
 from viewpass.cluster.validation import check_whole, plan_of, row_copies
 from viewpass.core.plan import Plan
 from viewpass.core.stream import Stream
@@ -65,8 +65,9 @@ class OPIMC(AnchoredClusterer):
         costs the objective. "k-means++": seeds far apart, by distances over shared views; the best of
         several sets. "random": the published start, one soft random V on the first chunk. An array of
         (rows of the first chunk, n_clusters) is that V, a 1-D array the labels of those rows; a list (or
-        dict) of (n_clusters, columns) arrays are centres, in the scale of the rows (`scale`). For a single
-        2-D array, centres may be one array.
+        dict) of (n_clusters, columns) arrays are centres, in the scale of the data: they are scaled and
+        brought to unit length like rows (one of zeros stays at the origin). For a single 2-D array,
+        centres may be one array.
     n_init : int, default=1
         Starts made from the warm-up (or the first chunk); the one with the lowest loss there is kept.
     warmup : int or "auto", default="auto"
@@ -328,10 +329,10 @@ class OPIMC(AnchoredClusterer):
             if self.compute_labels and source.rereadable:
                 fresh.labels_ = fresh._labels_of(source, stream.n_rows)
         fresh._count_features(stream.schema)
-        warn_of_zero_rows(stream.model)
         ids = sink.row_ids if source.row_ids is None else source.row_ids
         if ids is not None:
             fresh.row_ids_ = ids[: stream.n_rows]
+        warn_of_fit(stream.model, fresh._n_found())
         self._become(fresh)
         return self
 
@@ -396,8 +397,8 @@ class OPIMC(AnchoredClusterer):
         self._validate()
         fresh = self._blank()
         source = fresh._read(X, observed, reset=True)
-        n_columns = fresh.n_features_in_ if fresh._single_array else None
-        plan = plan_of(fresh, fresh.view_names_in_, n_columns)
+        n_first = source.n_rows if source.n_rows is None or not whole else min(self.chunk_size, source.n_rows)
+        plan = plan_of(fresh, fresh.view_names_in_, fresh._single_shape(n_first))
         copies, unit = _copies(sample_weight, source, plan)
         plan = plan.weighted(unit)
         fresh._learnt = Stream(plan, as_generator(self.random_state), fresh._workspace(source))

@@ -28,16 +28,15 @@ NUMBERS_PER_COLUMN, NUMBERS_PER_CENTRE = 100, 30
 ASSUMED_MEMORY = 2**34  # where the system does not say
 
 
-def plan_of(settings: Any, names: tuple[str, ...], n_columns: int | None = None) -> Plan:
+def plan_of(settings: Any, names: tuple[str, ...], single: tuple[int | None, int] | None = None) -> Plan:
     """The plan of a stream over views of these names; refuses settings that conflict.
 
-    `n_columns`: those of a single 2-D array, whose centres may be given as one array.
+    `single`: rows and columns of a single 2-D array, whose centres may be given as one array.
     """
     n_clusters = None if settings.n_clusters == "auto" else int(settings.n_clusters)
-    given = settings.init if n_columns is None else _single(settings.init, n_clusters, n_columns)
-    init = checked_init(given, n_clusters, names)
+    init = checked_init(settings.init, n_clusters, names, single)
     scale = checked_scale(settings.scale, names)
-    if isinstance(init, list):  # given centres already have a scale
+    if isinstance(init, list):  # so that models from the same centres can be merged
         scale = tuple("unit" if name == "auto" else name for name in scale)
     check_whole(settings.reservoir, "reservoir")
     _check_start(settings, init)
@@ -129,11 +128,13 @@ def _refuse_weights(weights: Floats, refused: Mask, expected: str) -> None:
         raise DataError(f"sample_weight, row {row}: {weights[row]:g}, expected {expected}.")
 
 
-def _single(init: Any, n_clusters: int | None, n_columns: int) -> Any:
+def _single(init: Any, n_clusters: int, n_rows: int | None, n_columns: int) -> Any:
     """Centres of a single 2-D array may be one array, as in scikit-learn."""
+    if isinstance(init, list | tuple) and not all(map(_is_matrix, init)):
+        init = _copied(init, "init")
     if getattr(init, "shape", None) != (n_clusters, n_columns):
         return init
-    if n_columns == n_clusters:
+    if n_columns == n_clusters == n_rows:
         raise SettingError(
             f"init is a {n_clusters} x {n_columns} array, which could be the centres of the clusters or the "
             "memberships of the first rows. Give centres as a list, [centres], and memberships as labels."
@@ -201,14 +202,24 @@ def checked_consensus(settings: Any, init: Any) -> str:
     return str(consensus) if _from_warmup(init) else "plain"
 
 
-def checked_init(init: Any, n_clusters: int | None, names: tuple[str, ...]) -> Any:
-    """A name, an array (memberships or labels of the first rows), or a list with the centres of each view."""
+def checked_init(
+    init: Any,
+    n_clusters: int | None,
+    names: tuple[str, ...],
+    single: tuple[int | None, int] | None = None,
+) -> Any:
+    """A name, an array (memberships or labels of the first rows), or a list with the centres of each view.
+
+    `single`: rows of the first chunk and columns of a single 2-D array.
+    """
     if isinstance(init, str):
         if init not in STARTS:
             raise SettingError(f"init={init!r}: one of {', '.join(map(repr, STARTS))} or an array.")
         return init
     if n_clusters is None:
         raise SettingError("init as arrays needs a number of clusters: give n_clusters, not 'auto'.")
+    if single is not None:
+        init = _single(init, n_clusters, *single)
     if isinstance(init, Mapping) or (isinstance(init, list | tuple) and all(map(_is_matrix, init))):
         each = for_each_view(init, names, "init")
         return [_centres(u, name, n_clusters) for u, name in zip(each or (), names, strict=True)]

@@ -27,7 +27,6 @@ from viewpass.core.step.chunk_step import ChunkStep, Outcome, State
 from viewpass.core.step.workspace import Workspace
 from viewpass.errors import SettingError
 from viewpass.kernels.grid import Integers
-from viewpass.views.chunk import Schema
 from viewpass.views.rows import MeasuredRows
 
 MIN_ANCHORS_PER_CLUSTER = 4  # with fewer a graph is meaningless
@@ -134,7 +133,7 @@ def initialise_clusters(
     if isinstance(init, np.ndarray):
         return _from_array(rows, init, n_clusters, step)
     if not isinstance(init, str):
-        return step.from_centres(rows, State.without_rows(rows, _given_centres(init, rows, n_clusters)))
+        return step.from_centres(rows, State.without_rows(rows, _given_centres(init, rows)))
     if init == "random":
         memberships = candidates.soft_memberships(rows, n_clusters, rng)
         centres = step.soft_centres(rows, memberships)
@@ -159,21 +158,7 @@ def _from_array(rows: MeasuredRows, init: Any, n_clusters: int, step: ChunkStep)
     return step.from_memberships(rows, np.ascontiguousarray(init, dtype=np.float64))
 
 
-def _given_centres(init: Sequence[Any], rows: MeasuredRows, n_clusters: int) -> Centres:
-    """Given centres, scaled by the view weights like the rows."""
-    check_given(init, rows.chunk.schema, n_clusters)
+def _given_centres(init: Sequence[Any], rows: MeasuredRows) -> Centres:
+    """Given centres in the scale of the rows (start/given.py), weighted by view like them."""
     lengths = np.sqrt(np.where(rows.squares > 0, rows.squares, 1.0))
-    return Centres.of(
-        [np.array(u, dtype=np.float64, order="C") * length for u, length in zip(init, lengths, strict=True)]
-    )
-
-
-def check_given(init: Sequence[Any], schema: Schema, n_clusters: int) -> None:
-    """Refuse given centres that do not fit the views."""
-    if len(init) != len(schema.names):
-        raise SettingError(f"init has centres for {len(init)} views, the data has {len(schema.names)}.")
-    for name, width, values in zip(schema.names, schema.widths, init, strict=True):
-        if width is not None and values.shape != (n_clusters, width):
-            raise SettingError(
-                f"init, view {name!r}: centres of shape {values.shape}, ({n_clusters}, {width}) was expected."
-            )
+    return Centres.of([u * length for u, length in zip(init, lengths, strict=True)])

@@ -15,6 +15,7 @@ from viewpass.core.initialise import ASSUMED_CLUSTERS, initialise, initialise_un
 from viewpass.core.model import Assigned, Model, StreamState, scaled
 from viewpass.core.plan import Plan
 from viewpass.core.reservoir import Reservoir
+from viewpass.core.start.given import scaled_centres
 from viewpass.core.state.centres import Centres
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.state.view_weights import Weights, learnt_weights
@@ -268,10 +269,14 @@ class Stream:
             rows = self._rows(scaling.apply(rows.chunk, n_threads=n_threads))
         if "auto" in wanted:
             warn_of_lengths(rows.measure(n_threads), n_clusters, self.workspace)
+        plan = self.plan
+        if isinstance(plan.init, list):
+            centres = scaled_centres(plan.init, scaling, schema, n_clusters)
+            plan = replace(plan, init=centres)
         if self.plan.weights == "auto":
-            tried = initialise_unweighted(rows, self.plan, self.workspace, self.rng, whole=whole)
+            tried = initialise_unweighted(rows, plan, self.workspace, self.rng, whole=whole)
             rows = self._weighed(rows.chunk, learnt_weights(tried.total, self.plan.rules.alpha))
-        first = initialise(rows, self.plan, self.workspace, self.rng, whole=whole)
+        first = initialise(rows, plan, self.workspace, self.rng, whole=whole)
         outcome = first.outcome
         outcome.total = outcome.total.widened(schema.widths)
         asked = outcome.total.n_clusters if first.consensus == "plain" else self.plan.n_clusters

@@ -158,4 +158,4 @@ def _in_place(x: Any) -> bool:
 def _cut(x: Any, start: int, stop: int, name: str) -> Any:
     """Return rows of a view that `_readable` has checked, without copying where possible."""
     rows = cut_rows(x, start, stop)
-    return rows if scipy.sparse.issparse(rows) else as_view(rows, name)
+    return rows if scipy.sparse.issparse(rows) else as_view(rows, name, start)

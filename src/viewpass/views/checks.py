@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,14 @@ import scipy.sparse
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array, Mask
 
+EXACT = 2**53  # float64 holds every integer up to it
 
-def as_view(x: Any, name: str) -> Array | scipy.sparse.csr_array:
-    """Convert a view to a C-contiguous array or CSR matrix of float32 or float64; copy only if necessary."""
+
+def as_view(x: Any, name: str, start: int = 0) -> Array | scipy.sparse.csr_array:
+    """Convert a view to a C-contiguous array or CSR matrix of float32 or float64; copy only if necessary.
+
+    `start`: the number of its first row.
+    """
     if scipy.sparse.issparse(x):
         return _as_csr(x, name)
     if isinstance(x, np.ma.MaskedArray):
@@ -26,7 +31,9 @@ def as_view(x: Any, name: str) -> Array | scipy.sparse.csr_array:
         raise DataError(f"view {name!r} is a {type(x).__name__}; a 2-D array or CSR matrix was expected.")
     if array.ndim != 2:
         raise DataError(f"view {name!r} has {array.ndim} dimension(s), 2 (rows x columns) were expected.")
-    return np.ascontiguousarray(array, dtype=number_type(array.dtype, name))
+    floats = np.ascontiguousarray(array, dtype=number_type(array.dtype, name))
+    _refuse_rounded(array, floats, name, lambda place: start + place // array.shape[1])
+    return floats
 
 
 def number_type(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
@@ -56,6 +63,22 @@ def _as_array(x: Any, name: str) -> Array:
         ) from problem
 
 
+def _refuse_rounded(integers: Array, floats: Array, name: str, row_of: Callable[[int], int]) -> None:
+    """Refuse integers that were rounded: rows that differ only there would become equal."""
+    if integers.dtype.kind not in "iu" or integers.dtype.itemsize < 8 or not integers.size:
+        return
+    if max(-int(integers.min()), int(integers.max())) <= EXACT:
+        return
+    beyond = floats >= float(np.iinfo(integers.dtype).max)  # a power of two, which no integer here reaches
+    rounded = beyond | (np.where(beyond, 0.0, floats).astype(integers.dtype) != integers)
+    for place in np.flatnonzero(rounded)[:1].tolist():
+        raise DataError(
+            f"view {name!r}, row {row_of(place)}: the integer {integers.flat[place]} cannot be told from its "
+            "neighbours as a 64-bit float. Subtract what all rows share, leave identifiers out, or convert "
+            "the view (`.astype(float)`) if rounding does not matter."
+        )
+
+
 def _as_csr(x: Any, name: str) -> scipy.sparse.csr_array:
     if x.ndim != 2:
         raise DataError(f"view {name!r} has {x.ndim} dimension(s), 2 were expected.")
@@ -67,7 +90,10 @@ def _as_csr(x: Any, name: str) -> scipy.sparse.csr_array:
     except ValueError as problem:
         raise DataError(f"view {name!r} is not a valid sparse matrix: {problem}.") from problem
     if rows.dtype != dtype:
-        rows = rows.astype(dtype)
+        floats = rows.astype(dtype)
+        ends = rows.indptr[1:]
+        _refuse_rounded(rows.data, floats.data, name, lambda at: int(np.searchsorted(ends, at, side="right")))
+        rows = floats
     if (np.diff(rows.indptr) < 0).any():
         raise DataError(f"view {name!r}: the row pointers of the CSR matrix are not sorted.")
     return rows

@@ -107,7 +107,8 @@ class Chunk:
         """
         names = default_names(len(views)) if names is None else tuple(names)
         ready = tuple(
-            None if view is None else as_view(view, name) for view, name in zip(views, names, strict=True)
+            None if view is None else as_view(view, name, start)
+            for view, name in zip(views, names, strict=True)
         )
         n_rows = common_length(ready, names)
         mask = None if observed is None else check_mask(observed, ready, names, n_rows, start)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from viewpass.cluster.notices import warn_of_fit
 from viewpass.cluster.opimc import OPIMC
 from viewpass.cluster.persistence import pack, unpack
 from viewpass.cluster.runs.report import figures
@@ -206,8 +207,10 @@ class Run:
         arrays: dict[str, Array] = {}
         meta = pack(estimator, arrays)
         frame.write(folder.model, "model", body.encode(meta, arrays), folder.growing)
+        sizes = self._cluster_sizes()
+        warn_of_fit(self.stream.model, int((sizes > 0).sum()))
         report = {
-            **figures(self.stream.model, self._cluster_sizes()),
+            **figures(self.stream.model, sizes),
             "settings": self.settings,
             "source": self._identity,
             **self._also(),

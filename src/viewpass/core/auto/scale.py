@@ -74,4 +74,4 @@ def _mixed_units(rows: MeasuredRows, v: int) -> bool:
     if len(spread) == 0:
         return False
     low, high = np.quantile(spread, (0.1, 0.9))
-    return bool(high > 10.0 * low)
+    return float(high) > 10.0 * float(low)  # of Python: infinity instead of a warning

@@ -151,6 +151,8 @@ def compete(
         for share, _ in HEATS
     ]
     numbers = {of: round(n * min(effort, 2.0)) for of, n in CANDIDATES[kind].items()}
+    if len(order) < ROWS_PER_SMALL * n_clusters:  # random partitions would leave many clusters empty
+        numbers = {"seeded": numbers["seeded"]}
     if sizes[0] * sum(numbers.values()) > MAX_HEAT_ROWS:  # very many clusters
         numbers = {"seeded": max(1, MAX_HEAT_ROWS // sizes[0])}
     if sum(numbers.values()) == 1 and not whole:  # a single candidate needs no heats

@@ -11,6 +11,7 @@ import numpy as np
 
 from viewpass.core.model import Model
 from viewpass.core.plan import Rules
+from viewpass.core.start.given import scaled_centres
 from viewpass.core.state.centres import Centres, loss, update
 from viewpass.core.state.statistics import Statistics, added
 from viewpass.core.stream import ChunkResult
@@ -39,11 +40,12 @@ class Shards(Protocol):
         """The sum of the rows of each shard."""
 
 
-def blank(schema: Schema, given: Sequence[Array], scaling: Scaling, alpha: float) -> Model:
-    """A model of no rows whose centres were given."""
-    centres = Centres.of([np.array(u, dtype=np.float64, order="C") for u in given])
-    total = Statistics(centres.n_clusters, [u.shape[1] for u in given])
-    return Model(schema, total, centres, scaling, alpha, n_clusters=centres.n_clusters)
+def blank(schema: Schema, init: Sequence[Array], n_clusters: int, alpha: float) -> Model:
+    """A model of no rows whose centres were given, in the scale of the data."""
+    scaling = Scaling.none(len(schema.names))
+    centres = Centres.of(scaled_centres(init, scaling, schema, n_clusters))
+    total = Statistics(n_clusters, [u.shape[1] for u in init])
+    return Model(schema, total, centres, scaling, alpha, n_clusters=n_clusters)
 
 
 def expected(model: Model) -> Schema:

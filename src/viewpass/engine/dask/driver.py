@@ -9,7 +9,6 @@ from typing import Any, Protocol
 import numpy as np
 from distributed import Future
 
-from viewpass.core.initialise import check_given
 from viewpass.core.model import Model, StreamState
 from viewpass.core.stream import Stream
 from viewpass.engine.dask import tasks
@@ -22,7 +21,6 @@ from viewpass.engine.run import Sink
 from viewpass.errors import DataError, SettingError
 from viewpass.kernels.grid import Array, Labels
 from viewpass.views.chunk import Schema
-from viewpass.views.scaling import Scaling
 
 
 class BlockSink(Sink, Protocol):
@@ -178,8 +176,7 @@ class DaskSteps:
                 raise SettingError(
                     "centres as init= need scale='unit' here: there are no rows to learn a scale from."
                 )
-            check_given(init, self.schema, plan.n_clusters or 0)
-            self._begin_with(blank(self.schema, init, Scaling.none(len(init)), plan.rules.alpha))
+            self._begin_with(blank(self.schema, init, plan.n_clusters or 0, plan.rules.alpha))
             return 0
         span = self.size * self.width
         n_rounds = max(1, -(-self.stream.plan.warmup // span))
