@@ -3,14 +3,16 @@
 #   PYTHON=python3.12   the interpreter to make .venv with (`make distclean` first to change it)
 #   ARGS="-k scores"    more arguments for pytest, or for the benchmarks (ARGS="--only youtube")
 #   WORKERS=4           test processes of `make test`
+#   MINUTES=10          how long `make fuzz` looks
 
 PYTHON ?=
 ARGS ?=
 WORKERS ?= 2
+MINUTES ?= 5
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-kill test-oldest test-newest sanitize sanitize-short same-bits bench bench-full bench-quality paper lint \
-    format clean distclean compiled FORCE
+.PHONY: help demo test test-long test-kill test-oldest test-newest fuzz sanitize sanitize-short same-bits bench bench-full \
+    bench-quality paper lint format clean distclean compiled FORCE
 .NOTPARALLEL: # two pips at once in one .venv would harm each other
 
 help: ## list the targets
@@ -37,6 +39,9 @@ test-oldest: .venv/.build ## test the built wheel with the lowest versions of al
 
 test-newest: .venv/.build ## the same with the highest versions, on the newest Python there is
 	.venv/bin/python tests/versions.py newest $(ARGS)
+
+fuzz: .venv/.dev compiled ## damage files, options and inputs at random (MINUTES=5; ARGS="--only model_files")
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 .venv/bin/python -m tests.fuzz --minutes $(MINUTES) $(ARGS)
 
 sanitize: .venv/.dev compiled ## run kernel, law, harm and file tests with AddressSanitizer, UBSan, ThreadSanitizer
 	bash native/sanitize/run.sh long

@@ -30,8 +30,9 @@ class Solver {
     }
     size_t newest = size;
     for (size_t round = 0; round < 10 * size + 10; ++round) {
-      while (!step(p, y, newest)) {
-      }
+      size_t n_steps = 0;
+      while (!step(p, y, newest))
+        if (++n_steps > size) return;  // a step that lets no entry go: only of values near overflow
       newest = steepest(p, y, kTolerance * largest);
       if (newest == size) return;
       free_[newest] = true;

@@ -189,7 +189,7 @@ def long_calls():
 @posix
 @pytest.mark.parametrize("n_threads", [1, 2])
 @pytest.mark.parametrize("what", ["chunk", "start", "draw", "partial"])
-def test_ctrl_c_stops_a_long_call_within_a_second(long_calls, what, n_threads):
+def test_ctrl_c_stops_a_long_call(long_calls, what, n_threads):
     print(what, n_threads, file=long_calls.stdin, flush=True)
     assert long_calls.stdout.readline() == "go\n"
     time.sleep(0.5)
@@ -200,4 +200,4 @@ def test_ctrl_c_stops_a_long_call_within_a_second(long_calls, what, n_threads):
     how, at = long_calls.stdout.readline().split()
     hangs.cancel()
     assert how == "interrupted"
-    assert 0 < float(at) - sent < 1.0
+    assert 0 < float(at) - sent < PATIENCE

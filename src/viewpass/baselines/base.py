@@ -122,8 +122,9 @@ class FactorClusterer(ViewReader):
     def labels_(self) -> Labels:  # type: ignore[override]
         """Labels of the rows of `fit`, or of the last chunk; -1: a row without any view."""
         state = self._state()
+        where = state.where()
         labels = np.full(state.n_rows, -1, dtype=np.int32)
-        labels[state.where()] = self._groups()[1]
+        labels[where] = self._groups()[1]
         return labels[state.n_rows - state.n_last :]
 
     @property
@@ -135,8 +136,9 @@ class FactorClusterer(ViewReader):
     def consensus_(self) -> Floats:
         """Consensus coefficients of all rows read; NaN for rows without a view."""
         state = self._state()
+        where = state.where()
         out = np.full((state.n_rows, self._rank), np.nan)
-        out[state.where()] = state.consensus()
+        out[where] = state.consensus()
         return out
 
     @property

@@ -11,7 +11,7 @@ import numpy as np
 from viewpass.baselines.algorithms.rows import FilledView, RunningMean
 from viewpass.baselines.algorithms.stream import FactorStream
 from viewpass.baselines.base import FactorClusterer
-from viewpass.baselines.files import pack_factor_stream, unpack_factor_stream
+from viewpass.baselines.files import ARRAYS, MOST_EMPTY_CLUSTERS, pack_factor_stream, unpack_factor_stream
 from viewpass.cluster.base import logging_progress, whole
 from viewpass.cluster.validation import check_whole
 from viewpass.errors import DataError, FileError
@@ -69,9 +69,11 @@ class OnlineFactorClusterer(FactorClusterer):
             raise FileError("its field 'random' makes no sense.")
         stored.need(stored.number("n_clusters", least=1) == self.n_clusters, "n_clusters")
         # Checked before the stream allocates anything of that size.
-        stored.array("coefficients.0", np.float64, (None, self._rank))
+        stored.array_of("coefficients.0", ARRAYS, n=None, K=self._rank)
         stream = self._empty_stream(rng)
         unpack_factor_stream(stored.part("stream"), stream)
+        most = MOST_EMPTY_CLUSTERS + stream.n_rows - stream.n_without_views
+        stored.need(self.n_clusters <= most, "n_clusters")
         self._learnt = stream
         if stored.truth("own_generator"):
             self.random_state = rng

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
@@ -16,9 +15,8 @@ from viewpass.cli.stopping import how_to_go_on, signals
 from viewpass.cluster.opimc import OPIMC
 from viewpass.cluster.runs.run import Run, RunOptions, StoppedError
 from viewpass.engine.run import Progress
-from viewpass.errors import FileError, printable
+from viewpass.errors import printable
 from viewpass.sources.source import Source
-from viewpass.store.checkpoint import check_same
 from viewpass.store.folder import RunFolder
 
 
@@ -88,11 +86,7 @@ class ShowProgress:
 
 def _check_finished(folder: RunFolder, fitting: Run) -> None:
     """A finished run is left alone; but not taken for another."""
-    try:
-        settings = json.loads(folder.report.read_text())["settings"]
-    except (ValueError, KeyError, TypeError):
-        raise FileError(f"{folder.report} is damaged. Start over in a new folder.") from None
-    check_same(settings, fitting.settings, "setting", folder)
+    fitting.check_settings(folder.finished_settings())
 
 
 def _finished_before(folder: RunFolder, shown: Display) -> None:

@@ -244,6 +244,9 @@ class Rates:
         }
 
 
+MOST_WORKERS = 10**6  # that a checkpoint may name
+
+
 class DaskRun(Run):
     """A run in a folder whose rows are read, and whose labels are written, by workers."""
 
@@ -270,7 +273,7 @@ class DaskRun(Run):
     def _resumed_sink(self, stored: Fields) -> Any:
         from viewpass.engine.dask.part_sink import WorkerPartSink
 
-        self.width = stored.number("width", least=1)
+        self.width = stored.number("width", least=1, most=MOST_WORKERS)
         labels = stored.part("labels")
         return WorkerPartSink.resumed(self.folder, *self._sink_sizes(), labels, staged=self._staged)
 

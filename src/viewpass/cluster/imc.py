@@ -23,7 +23,7 @@ from viewpass.core.step.chunk_step import Outcome
 from viewpass.engine.run import too_few
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array, Floats, Labels
-from viewpass.store.container.fields import Fields
+from viewpass.store.container.fields import Fields, Rule
 from viewpass.store.state.model import pack_model, unpack_model
 from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.rows import MeasuredRows
@@ -228,7 +228,7 @@ class IMC(ViewClusterer):
 
     def _take_packed(self, stored: Fields) -> None:
         self._learnt = unpack_model(stored.part("model"))
-        self.objectives_ = stored.array("objectives", np.float64, (None,))
+        self.objectives_ = stored.array("objectives", Rule(np.float64, "*"))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_learnt")

@@ -11,16 +11,20 @@ from typing import Any, Protocol
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from viewpass.core.stream import Stream
 from viewpass.errors import FileError, not_a_file
 from viewpass.kernels.grid import Array
+from viewpass.sources.blocks import names_columns
 from viewpass.store.container import body, frame
-from viewpass.store.container.fields import Fields
+from viewpass.store.container.fields import MOST_STARTS, MOST_UPDATES, Fields
 from viewpass.store.container.values import from_plain, to_plain
+from viewpass.store.state.stream import check_start
 from viewpass.version import __version__
 from viewpass.views.chunk import Schema
 
 # Every estimator that can be saved: a name in a file is one of these public names or nothing.
 ESTIMATORS = ("OPIMC", "IMC", "OMVC", "ONMF", "MultiNMF", "MIC", "DAIMC")
+MOST = {"n_init": MOST_STARTS, "max_iter": MOST_UPDATES}  # that a file may hold
 MACHINE = ("n_threads",)  # settings that belong to a machine, not to a model
 # Settings that older files do not have, and what those meant.
 LATER = {
@@ -49,6 +53,8 @@ class Saveable(Protocol):
 
     def _fitted_schema(self) -> Schema: ...
 
+    def _count_features(self, schema: Schema) -> None: ...
+
     def _packed(self, arrays: dict[str, Array]) -> dict[str, Any]: ...
 
     def _take_packed(self, stored: Fields) -> None: ...
@@ -58,6 +64,7 @@ def save(estimator: Saveable, path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator to a file, whole or not at all."""
     arrays: dict[str, Array] = {}
     meta = pack(estimator, arrays)
+    _check_start(estimator)
     frame.write(Path(path), "model", body.encode(meta, arrays))
 
 
@@ -99,7 +106,12 @@ def load(path: str | os.PathLike[str]) -> Any:
         inside = " Give a model file in it, such as model.viewpass." if path.is_dir() else ""
         raise FileError(f"{path} is {kind}, not a model file.{inside}")
     meta, arrays = body.decode(frame.read(path, "model"), str(path))
-    return unpack(meta, arrays, path)
+    estimator = unpack(meta, arrays, path)
+    try:
+        _check_start(estimator)
+    except FileError as problem:
+        raise FileError(f"{path} is damaged: {problem}") from problem
+    return estimator
 
 
 def pack(estimator: Saveable, arrays: dict[str, Array]) -> dict[str, Any]:
@@ -110,6 +122,9 @@ def pack(estimator: Saveable, arrays: dict[str, Array]) -> dict[str, Any]:
         known = ", ".join(ESTIMATORS)
         raise FileError(f"a {name} cannot be saved as a model file: it is none of {known}.")
     settings = {key: value for key, value in estimator.get_params(deep=False).items() if key not in MACHINE}
+    for key, most in MOST.items():
+        if settings.get(key, 0) > most:
+            raise FileError(f"{key}={settings[key]} is more than a model file may hold, which is {most:,}.")
     names = getattr(estimator, "feature_names_in_", None)
     digests = getattr(estimator, "update_digests_", ())
     return {
@@ -140,19 +155,28 @@ def unpack(meta: dict[str, Any], arrays: dict[str, Array], path: Path) -> Any:
         raise FileError(f"{path} is damaged: {problem}{version_note}") from problem
 
 
+def completed(settings: Any, kind: Any) -> Any:
+    """Settings from a file, with those that older files do not have."""
+    wanted = set(kind._get_param_names())
+    later = {key: value for key, value in LATER.items() if key in wanted}
+    return later | settings if isinstance(settings, dict) else settings
+
+
 def _unpacked(stored: Fields) -> Saveable:
     name = stored.text("estimator")
     stored.need(name in ESTIMATORS, "estimator")
     stored.text("library")
     kind = _class(name)
     wanted = set(kind._get_param_names()) - set(MACHINE)
-    later = {key: value for key, value in LATER.items() if key in wanted}
-    given = later | stored.part("settings").values
+    given = completed(stored.part("settings").values, kind)
     if given.get("consensus", "auto") is None:  # how older files say that there are no anchors
         given |= {"consensus": "auto", "n_anchors": None}
     settings = {key: from_plain(value, stored.arrays) for key, value in given.items()}
     stored.need(set(settings) == wanted, "settings")
     estimator: Saveable = kind(**settings)
+    for key, most in MOST.items():
+        value = settings.get(key)
+        stored.need(value is None or (isinstance(value, int) and value <= most), key)
     try:
         estimator._validate_params()
     except (ValueError, TypeError) as problem:
@@ -171,7 +195,23 @@ def _unpacked(stored: Fields) -> Saveable:
         estimator.update_digests_ = digests
     schema = estimator._fitted_schema()
     inputs.need(estimator.view_names_in_ == schema.names, "names")
+    estimator._count_features(schema)  # a checkpoint may have been written before the rows showed them
+    n_columns = sum(width or 0 for width in schema.widths)
+    shared = names_columns(settings["views"])  # views that are named may share columns
+    inputs.need(
+        estimator.n_features_in_ == n_columns or (shared and estimator.n_features_in_ < n_columns),
+        "n_features",
+    )
+    if estimator._cut_by_views and isinstance(settings["views"], int):
+        inputs.need(settings["views"] == len(schema.names), "cut")
+    columns = inputs.values["columns"]
+    inputs.need(columns is None or len(columns) == estimator.n_features_in_, "columns")
     return estimator
+
+
+def _check_start(estimator: Any) -> None:
+    if isinstance(estimator._learnt, Stream):
+        check_start(estimator._learnt)
 
 
 def _class(name: str) -> Any:

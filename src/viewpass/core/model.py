@@ -8,7 +8,7 @@ soft assignment to several.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -81,6 +81,12 @@ class Model:
         """Rows that count as missing in each view because they are all zero."""
         names = self.schema.names
         return dict(zip(names, self.n_all_zero or (0,) * len(names), strict=True))
+
+    @property
+    def known_schema(self) -> Schema:
+        """The schema with the widths that given centres have in views that no row has shown yet."""
+        widths = self.centres.widths(self.schema.widths)
+        return replace(self.schema, widths=tuple(width or None for width in widths))
 
     @property
     def view_weights(self) -> Weights:
@@ -169,7 +175,7 @@ def cluster_distances(chunk: Chunk, model: Model, workspace: Workspace) -> Float
 
 def scaled(chunk: Chunk, model: Model, workspace: Workspace) -> Chunk:
     """Rows in the scale the model has learnt; refused if their views or columns do not match."""
-    model.schema.merged(chunk.schema)
+    model.known_schema.merged(chunk.schema)
     return model.scaling.apply(chunk, n_threads=workspace.n_threads, pool=workspace.pool)
 
 

@@ -69,6 +69,7 @@ def merged(models: Sequence[Model], alpha: float, fill: str | None, *, by_price:
     schema, total = first.schema, first.total
     last, links = first.centres, first.links
     for model in rest:
+        first.known_schema.merged(model.known_schema)
         schema = schema.merged(model.schema)
         if by_price:
             model = reordered(model, matched(total, model.total, alpha))

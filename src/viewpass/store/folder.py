@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 from viewpass.errors import FileError, SettingError
-from viewpass.store.container.files import naming, sync_folder
+from viewpass.store.container.files import naming, opened, sync_folder
 from viewpass.store.container.lock import Lock
 
 
@@ -36,6 +38,14 @@ class RunFolder:
     def begun(self) -> bool:
         """Whether there is a checkpoint to resume from."""
         return self.checkpoint.exists()
+
+    def finished_settings(self) -> Any:
+        """Return the settings of a finished run, from its report."""
+        try:
+            with opened(self.report) as file:
+                return json.loads(file.read())["settings"]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise FileError(f"{self.report} is damaged. Start over in a new folder.") from None
 
     def open(self, *, resume: bool) -> None:
         """Prepare and lock the folder, or refuse it before anything in it is changed."""

@@ -147,7 +147,7 @@ class OMVCStream(FactorStream):
             agreed = self._agreed(U, weights)
             value = float(fits.sum()) + self._squares() + self._penalties(U, weights)
             self.n_iter += 1
-            if abs(last - value) < self.settings.tol * abs(last):
+            if self.ends(last, value, self.settings.tol):
                 break
             last = value
         self._apply_extreme_gauges()

@@ -90,7 +90,7 @@ class ONMFStream(FactorStream):
             own = self._crossed(batch, here, G)
             value = self._improve(here, own, self.H + G.T @ G) + self.squares
             self.n_iter += 1
-            if abs(last - value) < self.settings.tol * abs(last):
+            if self.ends(last, value, self.settings.tol):
                 break
             last = value
         assert G is not None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from viewpass.baselines.algorithms.rows import FilledView, RunningMean
+from viewpass.errors import DataError
 from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.kernels.threads import single_threaded_blas
 from viewpass.views.chunk import Chunk, Schema
@@ -91,8 +92,17 @@ class FactorStream(ABC):
         batch = self.batch(rows)
         weights = self.weights(batch)
         before = self.chunks[self.place] if self.place < len(self.chunks) else None
-        with single_threaded_blas():
-            coefficients = self.step(batch, weights, before)
+        try:
+            with single_threaded_blas():
+                coefficients = self.step(batch, weights, before)
+            finite = all(np.isfinite(part).all() for part in coefficients)
+        except np.linalg.LinAlgError:
+            finite = False
+        if not finite:
+            raise DataError(
+                "the factors of these rows are not finite: the values are too large or too small. Scale the "
+                "views, and begin with a new model."
+            )
         kept = ChunkFactors(batch.n_rows, batch.kept, coefficients, weights)
         self.chunks[self.place : self.place + 1] = [kept]
         self.place += 1
@@ -106,6 +116,11 @@ class FactorStream(ABC):
         return FilledChunk(
             rows.n_rows, kept, [view for view, _, _ in read], [shares for _, shares, _ in read]
         )
+
+    @staticmethod
+    def ends(last: float, value: float, tol: float) -> bool:
+        """Whether the objective has converged, or has overflowed and cannot."""
+        return value == last or not np.isfinite(value) or abs(last - value) < tol * abs(last)
 
     def weights(self, batch: FilledChunk) -> list[Floats]:
         """Squared weights of the rows in each view; none where a method has no weights."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from viewpass.cluster.notices import warn_of_fit
 from viewpass.cluster.opimc import OPIMC
-from viewpass.cluster.persistence import pack, unpack
+from viewpass.cluster.persistence import completed, pack, unpack
 from viewpass.cluster.runs.report import figures
 from viewpass.core.model import Assigned, Model
 from viewpass.core.step.workspace import Workspace
@@ -84,6 +84,17 @@ class FileSink:
         if self.ids is not None:
             self.ids.close()
 
+    def check_rows(self, at: Position, n_rows: int) -> None:
+        """Refuse files of another number of rows than the stream has read: `n_rows` of them are labelled."""
+        now = n_rows if at.number == 0 else at.row
+        self.labels.check_rows(n_rows if at.number else None, now if at.row else None)
+        n_ids = at.row if at.number == 0 else n_rows
+        if self.ids is not None and self.ids.n_rows != n_ids:
+            raise FileError(
+                f"{self._folder.ids} holds {self.ids.n_rows:,} ids where {n_ids:,} rows were read. "
+                "Start over in a new folder."
+            )
+
     def packed(self) -> dict[str, Any]:
         """What a checkpoint stores."""
         return {"labels": self.labels.packed(), "ids": self.ids and self.ids.extent.packed()}
@@ -121,7 +132,13 @@ class Run:
         return FileSink(labels, None, self.folder)
 
     def _resumed_sink(self, stored: Fields) -> Any:
-        return FileSink.resumed(self.folder, self.stream.plan.most_centres, stored)
+        sink = FileSink.resumed(self.folder, self.stream.plan.most_centres, stored)
+        try:
+            sink.check_rows(self._at, self.stream.n_rows)
+        except FileError:
+            sink.close()
+            raise
+        return sink
 
     def _also(self) -> dict[str, Any]:
         """What else a checkpoint and the report store."""
@@ -154,14 +171,35 @@ class Run:
             run.need((labels.get("before") is None) == (at.number == 0), "labels")
         except FileError as problem:
             raise FileError(f"{self.folder.checkpoint} is damaged: {problem}") from problem
-        check_same(run.get("settings"), self.settings, "setting", self.folder)
+        self.check_settings(run.get("settings"))
         check_same(run.get("source"), self._identity, "source", self.folder)
         again = unpack(estimator, dict(stored.arrays), self.folder.checkpoint)
+        self.check_settings(estimator["settings"])
+        self._check_stream(again, at)
         again.set_params(n_threads=self._estimator.n_threads)
         again._learnt.workspace = self.stream.workspace
         self._estimator = again
         self._at, self._seconds, self._sessions = at, seconds, sessions + 1
         self._sink = self._resumed_sink(run)
+
+    def check_settings(self, begun: Any) -> None:
+        """Refuse to go on with a run that has other settings."""
+        check_same(completed(begun, OPIMC), self.settings, "setting", self.folder)
+
+    def _check_stream(self, again: Any, at: Position) -> None:
+        """Refuse a stream that these settings and this source would not have given."""
+        mine = self.stream.plan
+        same = type(again) is OPIMC and replace(again._learnt.plan, init=mine.init) == mine
+        if same:
+            stream: Stream = again._learnt
+            n_read = stream.n_rows + sum(chunk.n_rows for chunk in stream.gathered)
+            at_row = n_read == at.row if at.number == 0 else stream.started and n_read >= at.row
+            same = at_row and again.view_names_in_ == self._estimator.view_names_in_
+        if not same:
+            raise FileError(
+                f"{self.folder.checkpoint} is damaged: its model is not that of these settings and rows. "
+                "Start over in a new folder."
+            )
 
     def commit(self, began: float) -> None:
         """Write the checkpoint, after all the data it refers to."""

@@ -168,7 +168,9 @@ class Statistics:
         return mean
 
     def check_room(self) -> None:
-        """Refuse counts for which the int64 sums might overflow."""
+        """Refuse counts for which the int64 sums might overflow, and those of rows that were never added."""
+        if self.flat_counts.min(initial=0) < 0:
+            raise DataError("the labels of the pass before are not those that the sums were made with.")
         if self.flat_counts.max(initial=0) > MOST_ROWS:
             raise DataError(
                 f"a cluster has more than {MOST_ROWS:,} rows (or steps of 1/1024, by sample weight): its "

@@ -19,8 +19,11 @@ def _solve(gram: Floats, p: Floats, y: Floats) -> None:
     free, barred = y > 0, np.zeros(len(y), dtype=bool)
     least, newest = TOLERANCE * float(np.abs(p).max(initial=0.0)), -1
     for _ in range(10 * len(y) + 10):
+        n_steps = 0
         while not _step(gram, p, y, free, barred, newest):
-            pass
+            n_steps += 1
+            if n_steps > len(y):  # a step that lets no entry go: only of values near overflow
+                return
         slope = p.copy()
         for j in range(len(y)):
             slope -= gram[:, j] * y[j]

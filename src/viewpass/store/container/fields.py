@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from viewpass.errors import FileError
 from viewpass.kernels.grid import Array
+
+MOST_DECIMAL = float(np.finfo(np.float64).max)
+MOST_STARTS, MOST_UPDATES = 200, 10**6  # n_init and max_iter: what a loaded model repeats
+MOST_COUNTED = 2**53  # rows, columns, steps: whole numbers that are exact as float64, too
+
+
+class Rule(NamedTuple):
+    """What an array must be: its type, its lengths by name or number ("K d 2"; "*" is any), its range."""
+
+    dtype: Any  # or a tuple of those it may be
+    shape: str
+    least: float = -math.inf
+    most: float = math.inf
+    finite: bool = True
 
 
 class Fields:
@@ -37,16 +54,16 @@ class Fields:
         """Return a nested mapping."""
         return Fields(self.get(name), self.arrays)
 
-    def number(self, name: str, *, least: int = 0, most: int = 2**62) -> int:
+    def number(self, name: str, *, least: int = 0, most: int = MOST_COUNTED) -> int:
         """Return an integer."""
         value = self._of(name, int)
         self.need(least <= value <= most, name)
         return int(value)
 
     def decimal(self, name: str) -> float:
-        """Return a number that is not negative."""
+        """Return a finite number that is not negative."""
         value = self.get(name)
-        self.need(type(value) in (int, float) and value >= 0, name)
+        self.need(type(value) in (int, float) and 0 <= value <= MOST_DECIMAL, name)
         return float(value)
 
     def text(self, name: str) -> str:
@@ -64,11 +81,26 @@ class Fields:
         self.need(not types or all(type(value) in types for value in values), name)
         return list(values)
 
-    def array(self, name: str, dtype: Any, shape: tuple[int | None, ...]) -> Array:
-        """Return an array; None in `shape` is any length."""
+    def array(self, name: str, rule: Rule, **lengths: int | None) -> Array:
+        """Return an array that follows the rule; a length that is None may be any."""
         self.need(name in self.arrays, name)
         array = self.arrays[name]
-        fits = array.dtype == dtype and array.ndim == len(shape)
-        fits = fits and all(want is None or want == has for want, has in zip(shape, array.shape, strict=True))
+        wanted = [
+            None if length == "*" else int(length) if length.isdigit() else lengths[length]
+            for length in rule.shape.split()
+        ]
+        dtypes = rule.dtype if isinstance(rule.dtype, tuple) else (rule.dtype,)
+        fits = array.dtype in dtypes and array.ndim == len(wanted)
+        fits = fits and all(
+            want is None or want == has for want, has in zip(wanted, array.shape, strict=True)
+        )
         self.need(fits, name)
+        if rule.finite and array.size and array.dtype != np.bool_:
+            least, most = array.min(), array.max()  # NaN, if there is one
+            within = rule.least <= least and most <= rule.most
+            self.need(bool(within) and math.isfinite(least) and math.isfinite(most), name)
         return array
+
+    def array_of(self, name: str, rules: Mapping[str, Rule], **lengths: int | None) -> Array:
+        """Return an array by the rule of its name, without the number of the view at its end."""
+        return self.array(name, rules[name.split(".")[0]], **lengths)

@@ -48,6 +48,13 @@ def naming(path: Path) -> Iterator[None]:
         raise FileError(f"{path} could not be written: {reason}. No existing file was changed.") from problem
 
 
+def opened(path: Path) -> BinaryIO:
+    """Open a file for reading; refuse folders, devices, and pipes, which would be waited for."""
+    if path.exists() and not path.is_file():
+        raise FileError(f"{path} is not a file: a folder, a pipe or a device cannot be read here.")
+    return path.open("rb")
+
+
 def sync(file: BinaryIO) -> None:
     """Flush a file to disk."""
     file.flush()

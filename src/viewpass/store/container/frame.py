@@ -18,7 +18,7 @@ import struct
 from pathlib import Path
 
 from viewpass.errors import FileError
-from viewpass.store.container.files import naming, replacing
+from viewpass.store.container.files import naming, opened, replacing
 
 MAGIC = b"viewpass"
 VERSION = 2  # 1: before views had a scale
@@ -29,7 +29,7 @@ SIZE = 64
 
 def is_ours(path: Path) -> bool:
     """Return whether a file begins with our magic."""
-    with path.open("rb") as file:
+    with opened(path) as file:
         return file.read(len(MAGIC)) == MAGIC
 
 
@@ -46,7 +46,7 @@ def write(path: Path, kind: str, body: bytes, temporary: Path | None = None) -> 
 
 def read(path: Path, kind: str) -> memoryview:
     """Read the body of a file after verifying the envelope."""
-    with path.open("rb") as file:
+    with opened(path) as file:
         head = file.read(SIZE)
         length = _checked_length(path, head, kind, file.seek(0, 2))
         file.seek(SIZE)

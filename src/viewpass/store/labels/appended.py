@@ -84,7 +84,7 @@ def verified(path: Path, upto: Extent) -> Any:
     running = hashlib.sha256()
     left = upto.size
     try:
-        with path.open("rb") as file:
+        with files.opened(path) as file:
             while left and (block := file.read(min(BLOCK, left))):
                 running.update(block)
                 left -= len(block)

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from viewpass.errors import DataError, missing_extra
+from viewpass.errors import DataError, FileError, missing_extra
 from viewpass.kernels.grid import Array
 from viewpass.store.container.files import naming
 from viewpass.store.labels.appended import Appended, Extent
@@ -133,8 +133,9 @@ class IdSink:
         self._file = Appended(path, upto)
         self._path = path
         self._type: Any = None
-        if upto is not None and upto.size:
-            self._type = next(self.parts()).type
+        self.n_rows = 0
+        for part in self.parts() if upto is not None else ():
+            self._type, self.n_rows = part.type, self.n_rows + len(part)
 
     @property
     def extent(self) -> Extent:
@@ -151,6 +152,7 @@ class IdSink:
             writer.write_batch(batch)
         content = sink.getvalue().to_pybytes()
         self._file.append(len(content).to_bytes(8, "little") + content)
+        self.n_rows += len(array)
 
     def parts(self) -> Iterator[Any]:
         """Yield the ids, one chunk at a time."""
@@ -158,9 +160,19 @@ class IdSink:
         with self._path.open("rb") as file:
             while left:
                 length = int.from_bytes(file.read(8), "little")
-                (batch,) = pa.ipc.open_stream(file.read(length))
                 left -= 8 + length
-                yield batch.column(0)
+                yield self._ids(file.read(length) if left >= 0 else b"")
+
+    def _ids(self, content: bytes) -> Any:
+        try:
+            (batch,) = pa.ipc.open_stream(content)
+            batch.validate(full=True)
+            (ids,) = batch.columns
+            if ids.null_count or self._type not in (None, ids.type):
+                raise ValueError("ids are missing, or of several types")
+        except (pa.ArrowException, ValueError, TypeError, OSError, MemoryError) as problem:
+            raise FileError(f"{self._path} is damaged ({problem}). Start over in a new folder.") from None
+        return ids
 
     def sync(self) -> None:
         """Flush them to disk."""

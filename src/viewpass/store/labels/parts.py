@@ -62,7 +62,23 @@ class PartLabels:
 
     def __call__(self) -> Labels:
         """Read the labels, after checking that the part is the one that was written."""
-        return _clusters(pq.read_table(BytesIO(self._content()), columns=["cluster"]))
+        return self._labelled()[1]
+
+    def _labelled(self) -> tuple[Any, Labels]:
+        """The table and its labels, which must be of as many rows and of clusters that there are."""
+        try:
+            table = pq.read_table(BytesIO(self._content()))
+            labels = np.ascontiguousarray(table["cluster"].to_numpy())
+        except (pa.ArrowException, OSError, KeyError, ValueError, MemoryError):
+            labels = np.empty(0)
+        if (
+            labels.dtype != np.int32
+            or len(labels) != self.part.n_rows
+            or not -1 <= labels.min(initial=0) <= labels.max(initial=-1) < len(self.part.clusters)
+        ):
+            path = Path(self.folder) / self.part.name
+            raise FileError(f"{path} does not hold the labels of its rows. Start over in a new folder.")
+        return table, labels
 
     def _content(self) -> bytes:
         path = Path(self.folder) / self.part.name
@@ -76,8 +92,8 @@ class PartLabels:
 
     def clustered(self, folder: Path, clusters: Labels, n_clusters: int) -> Part:
         """Write the part into another folder, with clusters in place of anchors."""
-        table = pq.read_table(BytesIO(self._content()))
-        labels = np.append(clusters, np.int32(-1))[_clusters(table)]
+        table, anchors = self._labelled()
+        labels = np.append(clusters, np.int32(-1))[anchors]
         at = table.schema.get_field_index("cluster")
         table = table.set_column(at, table.schema.field(at), pa.array(labels, pa.int32()))
         return _written(folder, self.part.start, table, labels, n_clusters)
@@ -93,10 +109,6 @@ def write_part(folder: Path, start: int, rows: Array, ids: Array | None, n_clust
     values, known = label_columns(rows)
     table = pa.Table.from_arrays([*columns, *values], schema=pa.schema([*fields, *known]))
     return _written(folder, start, table, rows["cluster"], n_clusters)
-
-
-def _clusters(table: Any) -> Labels:
-    return np.ascontiguousarray(table["cluster"].to_numpy(), dtype=np.int32)
 
 
 def _written(folder: Path, start: int, table: Any, labels: Labels, n_clusters: int) -> Part:
@@ -155,8 +167,20 @@ class PartSink(PassFiles):
         """Read the list of the parts of a pass."""
         with self.path(number).open("rb") as file:
             for line in file:
-                stored = json.loads(line)
-                yield Part(**{**stored, "clusters": tuple(stored["clusters"])})
+                yield self._part(line, number)
+
+    def _part(self, line: bytes, number: int) -> Part:
+        try:
+            stored = Fields(json.loads(line), {})
+            counts = stored.list("clusters", int)
+            whole = {name: stored.number(name) for name in ("start", "n_rows", "size")}
+            stored.need(len(counts) == len(self.sizes), "clusters")
+            stored.need(all(0 <= n <= whole["n_rows"] for n in counts), "clusters")
+            return Part(**whole, clusters=tuple(counts), sha256=stored.text("sha256"))
+        except (FileError, ValueError, RecursionError) as problem:
+            raise FileError(
+                f"{self.path(number)} is damaged: {problem} Start over in a new folder."
+            ) from None
 
     @classmethod
     def resumed(

@@ -71,6 +71,7 @@ class PassFiles(metaclass=ABCMeta):
         """Restore the state that a checkpoint recorded; what was written after it is cut off."""
         self.number = stored.number("pass")
         if stored.get("before") is not None:
+            stored.need(self.number > 0, "before")
             self._before = Extent.unpacked(stored.part("before"))
             self._verify(self.number - 1, self._before)
         latest = self.number - 1, self._before

@@ -73,16 +73,34 @@ class LabelSink(PassFiles):
         sink._resume(stored)
         return sink
 
+    def check_rows(self, n_before: int | None, n_now: int | None) -> None:
+        """Refuse files that do not hold this many rows, of the latest pass and of the present one."""
+        extents = self._before, None if self._now is None else self._now.extent
+        for number, extent, n_rows in zip((-1, 0), extents, (n_before, n_now), strict=True):
+            size = None if n_rows is None else n_rows * RECORD.itemsize
+            if size != (None if extent is None else extent.size):
+                raise FileError(
+                    f"{self.path(self.number + number)} does not hold the labels of the rows that the "
+                    "checkpoint beside it has read. Start over in a new folder."
+                )
+
+    def _verify(self, number: int, upto: Extent) -> None:
+        super()._verify(number, upto)
+        for block in _blocks(self.path(number), upto):
+            self._counts(block, number)
+
     def _recount(self, number: int, upto: Extent) -> None:
         for block in _blocks(self.path(number), upto):
-            self._count(block)
+            self.sizes += self._counts(block, number)
 
     def _count(self, rows: Array) -> None:
+        self.sizes += self._counts(rows, self.number)
+
+    def _counts(self, rows: Array, number: int) -> Integers:
         clusters = rows["cluster"]
-        counts = np.bincount(clusters[clusters >= 0], minlength=len(self.sizes))
-        if len(counts) > len(self.sizes):
-            raise FileError(f"{self.path(self.number)} names clusters that the model does not have.")
-        self.sizes += counts
+        if len(clusters) and not -1 <= clusters.min() <= clusters.max() < len(self.sizes):
+            raise FileError(f"{self.path(number)} names clusters that the model does not have.")
+        return np.bincount(clusters[clusters >= 0], minlength=len(self.sizes))
 
 
 def _blocks(path: Path, upto: Extent) -> Iterator[Array]:

@@ -10,19 +10,33 @@ from typing import Any
 
 import numpy as np
 
-from viewpass.core.consensus.number_of_clusters import KINDS, Curve
+from viewpass.core.consensus.number_of_clusters import KINDS, MAX_CLUSTERS, Curve
+from viewpass.core.consensus.soft_assignment import MAX_ROWS
 from viewpass.core.model import Model
 from viewpass.core.state.centres import Centres
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.state.view_weights import Weights
 from viewpass.errors import FileError
 from viewpass.kernels.grid import GRID, MOST_ROWS, NEIGHBOURS, UNIT, WEIGHT_UNIT, Array, Floats, Integers
-from viewpass.store.container.fields import Fields
+from viewpass.store.container.fields import Fields, Rule
 from viewpass.store.container.values import from_plain, to_plain
 from viewpass.views.chunk import Schema
 from viewpass.views.scaling import LEARNT, Scale, Scaling
 
 CONSENSUS = ("plain", "merge", "graph")
+FAR = 1e30  # of centres, means and factors: their products stay finite, as float32, too
+ARRAYS = {  # K clusters (or anchors), d columns
+    "sums": Rule(np.int64, "K d"),
+    "counts": Rule(np.int64, "K", 0, MOST_ROWS),
+    "known": Rule(np.bool_, "K"),
+    "centres": Rule(np.float64, "K d", -FAR, FAR),
+    "weights": Rule(np.float64, "d", np.nextafter(0.0, 1.0)),
+    "mean": Rule(np.float64, "d"),
+    "links": Rule(np.int64, "K K", 0),
+    "numbers": Rule(np.int64, "n", 1, MAX_CLUSTERS),
+    "values": Rule(np.float64, "n"),
+    "loss_curve": Rule(np.float64, "*"),
+}
 
 
 def pack_schema(schema: Schema, arrays: dict[str, Array]) -> dict[str, Any]:
@@ -112,16 +126,17 @@ def unpack_model(stored: Fields) -> Model:
     known = []
     for v, (name, width) in enumerate(zip(schema.names, schema.widths, strict=True)):
         any_width = None if centred[v] else 0  # `init` may give centres of a view that no row has had
-        steps = stored.array(f"sums.{v}", np.int64, (n_clusters, width or any_width))
-        counts = stored.array(f"counts.{v}", np.int64, (n_clusters,))
+        steps = stored.array_of(f"sums.{v}", ARRAYS, K=n_clusters, d=width or any_width)
+        counts = stored.array_of(f"counts.{v}", ARRAYS, K=n_clusters)
         _check_sums(steps, counts, n_rows - n_without_views if n_copies is None else n_copies, name)
         sums.append((steps, counts))
-        known.append(stored.array(f"known.{v}", np.bool_, (n_clusters,)))
+        known.append(stored.array_of(f"known.{v}", ARRAYS, K=n_clusters))
         if not centred[v]:
             stored.need(not counts.any() and not known[v].any(), "centred")
-        views.append(_centres(stored, v, steps.shape) if centred[v] else None)
-    curve = stored.array("loss_curve", np.float64, (None,))
-    stored.need(bool(np.isfinite(curve).all()), "loss_curve")
+        columns = steps.shape[1]
+        stored.need(not width or columns == width, "widths")
+        views.append(stored.array_of(f"centres.{v}", ARRAYS, K=n_clusters, d=columns) if centred[v] else None)
+    curve = stored.array_of("loss_curve", ARRAYS)
     total = Statistics(n_clusters, [steps.shape[1] for steps, _ in sums])
     for v, (steps, counts) in enumerate(sums):
         total.steps[v][:], total.counts[v][:] = steps, counts
@@ -169,10 +184,9 @@ def _curve(stored: Fields) -> Curve | None:
     if stored.get("counted") is None:
         return None
     kind = stored.text("counted")
-    numbers = stored.array("numbers", np.int64, (None,))
-    values = stored.array("values", np.float64, numbers.shape)
-    sound = len(numbers) > 0 and bool((numbers > 0).all() and np.isfinite(values).all())
-    stored.need(sound and kind in KINDS, "counted")
+    numbers = stored.array_of("numbers", ARRAYS, n=None)
+    values = stored.array_of("values", ARRAYS, n=len(numbers))
+    stored.need(len(numbers) > 0 and bool((np.diff(numbers) == 1).all()) and kind in KINDS, "counted")
     return Curve(kind, numbers, values)
 
 
@@ -188,9 +202,9 @@ def view_weights(stored: Fields, n_views: int | None) -> Weights | None:
 
 def _links(stored: Fields, n_anchors: int, n_rows: int) -> Integers:
     """Restore the anchor graph: a sum of z z', of no more rows than were read."""
-    links = stored.array("links", np.int64, (n_anchors, n_anchors))
-    sound = bool((links >= 0).all() and (links == links.T).all())
+    links = stored.array_of("links", ARRAYS, K=n_anchors)
     most = (UNIT + NEIGHBOURS) ** 2 * float(n_rows)  # the weights in z are rounded
+    sound = n_rows <= MAX_ROWS and bool((links == links.T).all())
     stored.need(sound and float(links.sum(dtype=np.float64)) <= most, "links")
     return links
 
@@ -211,22 +225,13 @@ def _scale(stored: Fields, v: int, name: str, width: int | None) -> Scale | None
         stored.need(not centred and f"weights.{v}" not in stored.arrays, "scales")
         return None
     stored.need(name in LEARNT and width is not None and not (centred and name == "idf"), "scales")
-    weights = stored.array(f"weights.{v}", np.float64, (width,))
-    stored.need(bool(np.isfinite(weights).all() and (weights > 0).all()), f"weights.{v}")
-    mean = stored.array(f"mean.{v}", np.float64, (width,)) if centred else None
-    stored.need(mean is None or bool(np.isfinite(mean).all()), f"mean.{v}")
+    weights = stored.array_of(f"weights.{v}", ARRAYS, d=width)
+    mean = stored.array_of(f"mean.{v}", ARRAYS, d=width) if centred else None
     return Scale(name, weights, mean)
-
-
-def _centres(stored: Fields, v: int, shape: tuple[int, ...]) -> Floats:
-    values: Floats = stored.array(f"centres.{v}", np.float64, shape)
-    stored.need(bool(np.isfinite(values).all()), f"centres.{v}")
-    return values
 
 
 def _check_sums(steps: Array, counts: Array, n_rows: int, name: str) -> None:
     """Refuse sums that exceed their counts: rows have length 1."""
-    lowest, most = int(counts.min(initial=0)), int(counts.max(initial=0))
     reach = np.maximum(steps.max(axis=1, initial=0), -steps.min(axis=1, initial=0).astype(np.float64))
-    if lowest < 0 or most > MOST_ROWS or int(counts.sum()) > n_rows or (reach > counts * GRID).any():
+    if int(counts.sum()) > n_rows or (reach > counts * GRID).any():
         raise FileError(f"the sums of view {name!r} do not match their counts.")

@@ -9,12 +9,17 @@ import numpy as np
 from viewpass.core.model import Model
 from viewpass.core.reservoir import Reservoir
 from viewpass.kernels.grid import Array
-from viewpass.store.container.fields import Fields
+from viewpass.store.container.fields import Fields, Rule
 from viewpass.store.state.rows import pack_chunk, unpack_chunk
 from viewpass.views.chunk import Schema
 from viewpass.views.rows import MeasuredRows
 
 NAME = "reservoir"
+ARRAYS = {
+    "inverse": Rule(np.float64, "v n", 0.0),
+    "labels": Rule(np.int32, "m", 0),
+    "numbers": Rule(np.int64, "m", 0),
+}
 CLOSE = 1e-9  # relative difference of norms that were computed from another form of the same rows
 
 
@@ -38,13 +43,17 @@ def unpack_reservoir(stored: Fields, schema: Schema | None, size: int, model: Mo
     chunk = unpack_chunk(part.part("rows"), NAME, schema)
     n_met = part.number("n_met", least=chunk.n_rows, most=model.n_rows - model.n_without_views)
     stored.need(chunk.n_rows == min(size, n_met), NAME)
-    inverse = part.array(f"{NAME}.inverse", np.float64, (len(chunk.names), chunk.n_rows))
+    inverse = part.array(f"{NAME}.inverse", ARRAYS["inverse"], v=len(chunk.names), n=chunk.n_rows)
     measured = MeasuredRows(chunk, weights=model.weights).measure()
     stored.need(np.allclose(inverse, measured.inverse, rtol=CLOSE, atol=0.0), f"{NAME}.inverse")
-    labels = part.array(f"{NAME}.labels", np.int32, (None,))
+    labels = part.array(f"{NAME}.labels", ARRAYS["labels"], m=None)
     stored.need(chunk.n_rows <= len(labels) <= n_met, f"{NAME}.labels")
-    stored.need(bool((labels >= 0).all() and (labels < model.total.n_clusters).all()), f"{NAME}.labels")
-    numbers = part.array(f"{NAME}.numbers", np.int64, labels.shape)
-    within = bool((numbers >= 0).all() and (numbers < model.n_rows).all())
+    stored.need(bool((labels < model.total.n_clusters).all()), f"{NAME}.labels")
+    for v, counts in enumerate(model.total.counts):  # its rows are among those that were counted
+        held = labels[: chunk.n_rows][measured.present(v)]
+        few = np.bincount(held, minlength=len(counts)) <= counts
+        stored.need(bool(few.all()), f"{NAME}.labels")
+    numbers = part.array(f"{NAME}.numbers", ARRAYS["numbers"], m=len(labels))
+    within = bool((numbers < model.n_rows).all())
     stored.need(within and len(np.unique(numbers)) == len(numbers), f"{NAME}.numbers")
     return Reservoir(chunk, inverse, labels, numbers, n_met)

@@ -10,9 +10,19 @@ import scipy.sparse
 
 from viewpass.errors import DataError, FileError
 from viewpass.kernels.grid import MOST_ROWS, Array
-from viewpass.store.container.fields import Fields
+from viewpass.store.container.fields import Fields, Rule
 from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.rows import MeasuredRows
+
+FLOATS, WHOLE, PARTS = (np.float32, np.float64), (np.int32, np.int64), ("data", "indices")
+ARRAYS = {  # n rows, d columns, v views, m stored numbers; NaN is a missing view
+    "dense": Rule(FLOATS, "n d", finite=False),
+    "data": Rule(FLOATS, "m", finite=False),
+    "indices": Rule(WHOLE, "m", 0),
+    "indptr": Rule(WHOLE, "n", 0),
+    "observed": Rule(np.bool_, "n v"),
+    "copies": Rule(np.int64, "n", 0, MOST_ROWS),
+}
 
 
 def pack_chunk(chunk: Chunk, name: str, arrays: dict[str, Array]) -> dict[str, Any]:
@@ -51,7 +61,7 @@ def unpack_chunk(stored: Fields, name: str, schema: Schema | None) -> Chunk:
     n_rows = stored.number("n_rows", least=1)
     observed = None
     if stored.truth("masked"):
-        observed = stored.array(f"{name}.observed", np.bool_, (n_rows, len(kinds)))
+        observed = stored.array(f"{name}.observed", ARRAYS["observed"], n=n_rows, v=len(kinds))
     try:
         views = [_view(stored, f"{name}.{v}", kinds[v], (n_rows, widths[v])) for v in range(len(kinds))]
         chunk = Chunk.of(views, names=schema.names, observed=observed, start=stored.number("start"))
@@ -61,8 +71,7 @@ def unpack_chunk(stored: Fields, name: str, schema: Schema | None) -> Chunk:
         raise FileError(f"the rows it holds cannot be read ({problem}).") from problem
     chunk = replace(chunk, stated="stated" in stored.values and stored.truth("stated"))
     if "weighted" in stored.values and stored.truth("weighted"):
-        copies = stored.array(f"{name}.copies", np.int64, (n_rows,))
-        stored.need(bool((copies >= 0).all() and (copies <= MOST_ROWS).all()), "weighted")
+        copies = stored.array(f"{name}.copies", ARRAYS["copies"], n=n_rows)
         chunk = replace(chunk, copies=copies)
     return chunk
 
@@ -72,21 +81,8 @@ def _view(stored: Fields, name: str, kind: str | None, shape: tuple[int, int | N
     if kind is None:
         return None
     if kind == "dense":
-        return stored.array(name, _float_type(stored, name), shape)
-    data = stored.array(f"{name}.data", _float_type(stored, f"{name}.data"), (None,))
-    indices, indptr = stored.arrays.get(f"{name}.indices"), stored.arrays.get(f"{name}.indptr")
-    stored.need(indices is not None and indptr is not None, name)
-    assert indices is not None
-    assert indptr is not None
-    whole = all(part.dtype.kind == "i" and part.ndim == 1 for part in (indices, indptr))
-    stored.need(whole and len(indptr) == shape[0] + 1, name)
-    stored.need(bool((np.diff(indptr) >= 0).all() and indptr[0] == 0), name)
-    stored.need(len(data) == len(indices) == indptr[-1], name)
-    return scipy.sparse.csr_array((data, indices, indptr), shape=shape)
-
-
-def _float_type(stored: Fields, name: str) -> Any:
-    array = stored.arrays.get(name)
-    stored.need(array is not None and array.dtype.kind == "f", name)
-    assert array is not None
-    return array.dtype
+        return stored.array(name, ARRAYS["dense"], n=shape[0], d=shape[1])
+    starts = stored.array(f"{name}.indptr", ARRAYS["indptr"], n=shape[0] + 1)
+    stored.need(bool((np.diff(starts) >= 0).all() and starts[0] == 0), name)
+    data, indices = (stored.array(f"{name}.{part}", ARRAYS[part], m=int(starts[-1])) for part in PARTS)
+    return scipy.sparse.csr_array((data, indices, starts), shape=shape)

@@ -10,8 +10,9 @@ from viewpass.core.model import StreamState
 from viewpass.core.plan import Plan, Rules
 from viewpass.core.step.workspace import Workspace
 from viewpass.core.stream import Stream
+from viewpass.errors import DataError, FileError
 from viewpass.kernels.grid import Array
-from viewpass.store.container.fields import Fields
+from viewpass.store.container.fields import MOST_STARTS, MOST_UPDATES, Fields
 from viewpass.store.container.generators import generator_from, generator_state
 from viewpass.store.container.values import from_plain, to_plain
 from viewpass.store.state.model import (
@@ -28,10 +29,12 @@ from viewpass.store.state.model import (
 )
 from viewpass.store.state.reservoir import pack_reservoir, unpack_reservoir
 from viewpass.store.state.rows import pack_chunk, unpack_chunk
-from viewpass.views.chunk import Chunk
+from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import NAMES
 
+FREE_NUMBERS, NUMBERS_PER_BYTE = 2**20, 4  # of first centres: in any case, and per byte of rows that are held
+SEED_SETS = 20  # numbers per centre that seeding takes besides
 INITS = ("auto", "k-means++", "random")
 FILLS = ("mean", "zero-filled-mean", None)
 
@@ -69,6 +72,22 @@ def pack_stream(stream: Stream, arrays: dict[str, Array]) -> dict[str, Any]:
     }
 
 
+def check_start(stream: Stream) -> None:
+    """Refuse a stream whose first centres would be far larger than the rows it holds to make them from."""
+    if stream.started:
+        return
+    plan, held = stream.plan, stream.gathered
+    n_rows = sum(chunk.n_rows for chunk in held)
+    n_bytes = sum(view.data.nbytes for chunk in held for view in chunk.views if view is not None)
+    n_centres = max(plan.n_clusters or 1, min(plan.n_anchors or 0, n_rows))
+    n_columns = sum(width or 0 for width in stream.schema.widths)
+    if n_centres * (n_columns + SEED_SETS) > FREE_NUMBERS + NUMBERS_PER_BYTE * n_bytes:
+        raise FileError(
+            f"the model has no centres yet, and {n_rows:,} rows are too few for {n_centres:,} clusters of "
+            f"{n_columns:,} columns. Fit it to more rows before it is saved."
+        )
+
+
 def unpack_stream(stored: Fields, workspace: Workspace) -> Stream:
     """Restore a stream after checking every part."""
     plan = _plan(stored.part("plan"))
@@ -84,10 +103,16 @@ def unpack_stream(stored: Fields, workspace: Workspace) -> Stream:
         stored_copies(stored),
     )
     stored.need(schema is None or len(plan.scale) in (0, len(schema.names)), "scale")
+    if schema is not None and isinstance(plan.weights, tuple):
+        stored.need(len(plan.weights) == len(schema.names), "view_weights")
     gathered = [
         unpack_chunk(Fields(entry, stored.arrays), f"gathered.{c}", schema)
         for c, entry in enumerate(stored.list("gathered", dict))
     ]
+    shown = schema
+    for chunk in gathered:  # each fits the schema: do they fit each other?
+        shown = chunk.schema if shown is None else _merged(shown, chunk.schema)
+    stored.need(shown == schema, "widths")
     if model is not None:
         fits = (model.n_rows, model.n_without_views, model.schema) == (n_rows, n_without_views, schema)
         stored.need(fits and not gathered, "model")
@@ -109,6 +134,13 @@ def unpack_stream(stored: Fields, workspace: Workspace) -> Stream:
     return stream
 
 
+def _merged(one: Schema, other: Schema) -> Schema:
+    try:
+        return one.merged(other)
+    except DataError as problem:
+        raise FileError(f"the rows it holds do not fit each other ({problem}).") from problem
+
+
 def _plan(stored: Fields) -> Plan:
     alpha, tol = (from_plain(stored.get(name), stored.arrays) for name in ("alpha", "tol"))
     for name, value in (("alpha", alpha), ("tol", tol)):
@@ -123,7 +155,7 @@ def _plan(stored: Fields) -> Plan:
     stored.need(n_clusters is not None or consensus != "plain", "n_clusters")
     init = from_plain(stored.get("init"), stored.arrays)
     stored.need(_sound_init(init, n_clusters), "init")
-    rules = Rules(alpha, stored.number("max_iter", least=1), tol, fill)
+    rules = Rules(alpha, stored.number("max_iter", least=1, most=MOST_UPDATES), tol, fill)
     scale = tuple(stored.list("scale", str) if "scale" in stored.values else [])  # version 1 has none
     stored.need(all(name in NAMES for name in scale), "scale")
     weights = "auto" if stored.values.get("view_weights") == "auto" else view_weights(stored, None)
@@ -134,7 +166,7 @@ def _plan(stored: Fields) -> Plan:
         consensus=consensus,
         weights=weights,
         reservoir=stored.number("reservoir") if "reservoir" in stored.values else 0,
-        n_init=stored.number("n_init", least=1) if "n_init" in stored.values else 1,
+        n_init=stored.number("n_init", least=1, most=MOST_STARTS) if "n_init" in stored.values else 1,
         weight_unit=weight_unit(stored),
     )
 

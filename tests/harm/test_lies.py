@@ -1,0 +1,162 @@
+"""Model files whose digest is right and whose contents are not: refused when they are loaded."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from tests.fuzz.mutants import closed, opened, sealed
+
+import viewpass as vp
+
+rng = np.random.default_rng(7)
+GROUP = np.arange(48) % 3
+IMAGE = 8 * np.eye(3, 4)[GROUP] + rng.integers(0, 3, size=(48, 4))
+TEXT = 8 * np.eye(3, 5)[GROUP] + rng.integers(0, 3, size=(48, 5))
+VIEWS = [IMAGE, TEXT]
+
+
+def collecting(views=VIEWS):
+    return vp.OPIMC(3, random_state=0).partial_fit([view[:20] for view in views])
+
+
+MODELS = {
+    "OPIMC": lambda: vp.OPIMC(3, warmup=0, n_anchors=None, random_state=0).fit(VIEWS),
+    "blocks": lambda: vp.OPIMC(3, views=2, warmup=0, random_state=0).fit(np.hstack(VIEWS)),
+    "graph": lambda: vp.OPIMC(3, warmup=0, n_anchors=12, consensus="graph", random_state=0).fit(VIEWS),
+    "reservoir": lambda: vp.OPIMC(3, warmup=0, n_anchors=None, reservoir=9, random_state=0).fit(VIEWS),
+    "collecting": collecting,
+    "collecting, sparse": lambda: collecting([sp.csr_array(IMAGE), sp.csr_array(TEXT)]),
+    "IMC": lambda: vp.IMC(3, random_state=0).fit(VIEWS),
+    "OMVC": lambda: vp.OMVC(3, n_init=2, random_state=0).partial_fit([IMAGE, None]).partial_fit(VIEWS),
+    "ONMF": lambda: vp.ONMF(3, n_components=4, n_init=2, random_state=0).partial_fit(VIEWS),
+    "MIC": lambda: vp.MIC(3, max_iter=20, n_tries=2, n_init=2, random_state=0).fit(VIEWS),
+}
+
+
+def put(*where):
+    """Set a value of the metadata; the last word is the value."""
+
+    def edit(meta, arrays):
+        *keys, value = where
+        for key in keys[:-1]:
+            meta = meta[key]
+        meta[keys[-1]] = value
+
+    return edit
+
+
+def both(*edits):
+    def edit(meta, arrays):
+        for one in edits:
+            one(meta, arrays)
+
+    return edit
+
+
+def array(name, change):
+    def edit(meta, arrays):
+        arrays[name] = change(arrays[name])
+
+    return edit
+
+
+def wider(meta, arrays):
+    """2^31 - 1 columns, none of which the file has to hold."""
+    stream = meta["learnt"]["stream"]
+    stream["schema"]["widths"][0] = 2**31 - 1
+    for chunk in stream["gathered"]:
+        chunk["widths"][0] = 2**31 - 1
+    meta["inputs"]["n_features"] = 2**31 - 1 + 5
+
+
+PLAN = "learnt", "stream", "plan"
+LIES = {
+    "OMVC: 2^62 starts of k-means": ("OMVC", put("settings", "n_init", 2**62)),
+    "OMVC: 2^62 steps": ("OMVC", put("settings", "max_iter", 2**62)),
+    "OMVC: an infinite fill": ("OMVC", array("mean.0", lambda x: x * 1e200)),
+    "OMVC: a gauge of zero": ("OMVC", array("gauge.0", lambda x: x * 0)),
+    "OMVC: a basis without a width": ("OMVC", put("learnt", "stream", "schema", "widths", [None, 5])),
+    "ONMF: wild values in H": ("ONMF", array("H", lambda x: x * [[1e80], [-1e80], [1e-80], [1]])),
+    "ONMF: H of other rows": ("ONMF", array("H", lambda x: x * 2)),
+    "ONMF: sums beyond the coefficients": ("ONMF", array("sums.0", lambda x: x * 100)),
+    "ONMF: amid a pass": ("ONMF", put("learnt", "stream", "place", 0)),
+    "ONMF: rows without views that no one has": ("ONMF", array("rows", lambda x: x + 2**40)),
+    "ONMF: 2^40 clusters": (
+        "ONMF",
+        both(put("settings", "n_clusters", 2**40), put("learnt", "n_clusters", 2**40)),
+    ),
+    "OPIMC: 2^62 starts": ("OPIMC", put(*PLAN, "n_init", 2**62)),
+    "OPIMC: negative counts": ("OPIMC", array("counts.0", lambda x: -x)),
+    "OPIMC: centres without end": ("OPIMC", array("centres.0", lambda x: x * 1e300)),
+    "OPIMC: other columns": ("blocks", put("inputs", "n_features", 8)),
+    "OPIMC: more blocks than views": ("blocks", put("settings", "views", 2**62)),
+    "OPIMC: one-sided links": ("graph", array("links", lambda x: np.triu(x, 1))),
+    "OPIMC: labels of rows that were not counted": ("reservoir", array("counts.0", lambda x: x * 0)),
+    "OPIMC: a million clusters of few rows": ("collecting", put(*PLAN, "n_clusters", 10**6)),
+    "OPIMC: weights of more views": ("collecting", put(*PLAN, "view_weights", [1.0, 0.5, 0.5])),
+    "OPIMC: a width that no row has shown": (
+        "collecting",
+        put("learnt", "stream", "schema", "widths", [None, 5]),
+    ),
+    "OPIMC: columns that are not held": ("collecting, sparse", wider),
+    "IMC: objectives that are none": ("IMC", array("objectives", lambda x: x * np.nan)),
+}
+
+
+def changed(name, edit, path):
+    MODELS[name]().save(path)
+    meta, arrays = opened(path.read_bytes())
+    edit(meta, arrays)
+    path.write_bytes(sealed(closed(meta, arrays)))
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_lie_is_refused(lie, tmp_path):
+    name, edit = LIES[lie]
+    path = tmp_path / "model"
+    changed(name, edit, path)
+    with pytest.raises(vp.FileError, match="is damaged: "):
+        vp.load(path)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_unchanged_contents_are_read(name, tmp_path):
+    path = tmp_path / "model"
+    changed(name, lambda meta, arrays: None, path)
+    vp.load(path)
+
+
+def test_rows_that_are_only_counted_take_no_memory(tmp_path):
+    path = tmp_path / "model"
+    changed("MIC", put("learnt", "whole", "n_rows", 2**50), path)
+    with pytest.raises(AttributeError, match="does not hold the rows"):
+        _ = vp.load(path).labels_
+
+
+def test_a_loaded_factorisation_with_a_gauge_far_from_one_goes_on(tmp_path):
+    path = tmp_path / "model"
+    changed("OMVC", array("gauge.0", lambda x: x * 1e-49), path)
+    vp.load(path).partial_fit(VIEWS)
+
+
+def test_centres_given_for_a_view_fix_its_width_before_its_first_row():
+    model = vp.OPIMC(3, init=[IMAGE[:3], TEXT[:3]], random_state=0).partial_fit([IMAGE[:20], None])
+    for use in (model.predict, model.transform, model.partial_fit):
+        with pytest.raises(vp.DataError, match="view 'view1': 3 columns where 5"):
+            use([IMAGE, TEXT[:, :3]])
+
+
+def test_what_a_file_may_not_hold_is_not_saved(tmp_path):
+    model = MODELS["OPIMC"]().set_params(n_init=1000)
+    with pytest.raises(vp.FileError, match="n_init=1000 is more than a model file may hold"):
+        model.save(tmp_path / "model")
+    early = vp.OPIMC(10**6, random_state=0).partial_fit(VIEWS)
+    with pytest.raises(vp.FileError, match="Fit it to more rows"):
+        early.save(tmp_path / "model")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_is_not_a_model_file(tmp_path):
+    with pytest.raises(vp.FileError, match="is a folder, not a model file"):
+        vp.load(tmp_path)
