@@ -14,6 +14,7 @@ from viewpass.core.plan import Rules
 from viewpass.core.start import candidates, sparse_clusters
 from viewpass.core.step.chunk_step import ChunkStep
 from viewpass.core.step.workspace import Workspace
+from viewpass.kernels.native import native
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 
@@ -84,6 +85,7 @@ def test_dense_rows_start_as_sparse_ones_do():
     assert one.total == other.total
 
 
+@pytest.mark.skipif(native is None, reason="the module is not compiled")
 def test_all_of_them_are_never_held_at_once():
     rng = np.random.default_rng(4)
     widths, n_clusters = (40_000, 30_000, 20_000), 60
