@@ -239,6 +239,11 @@ TABLES = (
 ONE = r"The model was fitted on one array or frame of 9 columns \('img_0', .* and 3 more\)"
 MISFITS = {
     "numbers": (lambda: small().fit(ARRAYS), lambda: NUMBERS.iloc[:, :5].to_numpy(), TABLES),
+    "one frame": (
+        lambda: small().fit(ARRAYS),
+        lambda: NUMBERS,
+        "belong to which view is not said. " + TABLES,
+    ),
     "other lists": (lambda: small().fit(TABLE), lambda: TABLE.rename_columns(["image", "q"]), TABLES),
     "other lists, pandas": (lambda: small().fit(ARRAYS), lambda: pd.DataFrame({"q": VIEWS["text"]}), TABLES),
     "too few views": (lambda: small().fit(ARRAYS), lambda: [IMAGE], TABLES),
