@@ -87,6 +87,7 @@ LIES = {
         both(put("settings", "n_clusters", 2**40), put("learnt", "n_clusters", 2**40)),
     ),
     "OPIMC: 2^62 starts": ("OPIMC", put(*PLAN, "n_init", 2**62)),
+    "OPIMC: a ridge beyond any float": ("OPIMC", put("settings", "alpha", 10**400)),
     "OPIMC: negative counts": ("OPIMC", array("counts.0", lambda x: -x)),
     "OPIMC: centres without end": ("OPIMC", array("centres.0", lambda x: x * 1e300)),
     "OPIMC: other columns": ("blocks", put("inputs", "n_features", 8)),

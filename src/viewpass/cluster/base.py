@@ -324,7 +324,7 @@ class ViewClusterer(ViewReader):
     @property
     def _alpha(self) -> float:
         """The ridge in the unit of the counts."""
-        return self.alpha * self._fitted_model().weight_unit
+        return float(self.alpha) * self._fitted_model().weight_unit
 
     def _centres_of_clusters(self) -> Centres:
         model = self._fitted_model()

@@ -174,6 +174,8 @@ def _unpacked(stored: Fields) -> Saveable:
     settings = {key: from_plain(value, stored.arrays) for key, value in given.items()}
     stored.need(set(settings) == wanted, "settings")
     estimator: Saveable = kind(**settings)
+    for key, value in settings.items():
+        stored.need(not isinstance(value, int) or value.bit_length() <= 128, key)  # seeds are as long
     for key, most in MOST.items():
         value = settings.get(key)
         stored.need(value is None or (isinstance(value, int) and value <= most), key)
