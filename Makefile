@@ -11,7 +11,7 @@ WORKERS ?= 2
 MINUTES ?= 5
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-kill test-oldest test-newest fuzz sanitize sanitize-short same-bits bench bench-full \
+.PHONY: help demo test test-long test-kill test-oldest test-newest fuzz fuzz-short sanitize sanitize-short same-bits bench bench-full \
     bench-quality paper lint format clean distclean compiled FORCE
 .NOTPARALLEL: # two pips at once in one .venv would harm each other
 
@@ -40,8 +40,13 @@ test-oldest: .venv/.build ## test the built wheel with the lowest versions of al
 test-newest: .venv/.build ## the same with the highest versions, on the newest Python there is
 	.venv/bin/python tests/versions.py newest $(ARGS)
 
+FUZZ = OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 .venv/bin/python -m tests.fuzz
+
 fuzz: .venv/.dev compiled ## damage files, options and inputs at random (MINUTES=5; ARGS="--only model_files")
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 .venv/bin/python -m tests.fuzz --minutes $(MINUTES) $(ARGS)
+	$(FUZZ) --minutes $(MINUTES) $(ARGS)
+
+fuzz-short: .venv/.dev compiled ## some of these trials, always the same, in half a minute
+	$(FUZZ) --count 50 --seed 0 $(ARGS)
 
 sanitize: .venv/.dev compiled ## run kernel, law, harm and file tests with AddressSanitizer, UBSan, ThreadSanitizer
 	bash native/sanitize/run.sh long
