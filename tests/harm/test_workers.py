@@ -68,6 +68,7 @@ def test_while_one_survives(client, files, expected):
     kill_workers(client, files, expected, 3, seed=2, spared=spared)
 
 
+@pytest.mark.long
 def test_workers_that_crash_soon_after_their_start(client, files, expected):
     """Every worker dies some seconds after it came, until two have been replaced."""
     client.wait_for_workers(2)
@@ -206,6 +207,7 @@ def test_a_worker_of_another_version_is_refused_by_name(client, files, expected,
     assert_same(fitted(client, files), expected)
 
 
+@pytest.mark.long
 def test_a_lost_scheduler_ends_the_run_with_one_error(files, tmp_path):
     """Its last checkpoint stays, from which a new scheduler goes on."""
     words = ["-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
@@ -277,6 +279,7 @@ def test_a_killed_driver_leaves_nothing_past_its_next_start(files, tmp_path):
     assert not list(home.iterdir())
 
 
+@pytest.mark.long
 def test_the_driver_killed_and_resumed(client, files, tmp_path):
     client.wait_for_workers(2)
     address = client.scheduler.address
