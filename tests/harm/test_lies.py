@@ -95,6 +95,7 @@ LIES = {
     "OPIMC: one-sided links": ("graph", array("links", lambda x: np.triu(x, 1))),
     "OPIMC: labels of rows that were not counted": ("reservoir", array("counts.0", lambda x: x * 0)),
     "OPIMC: a million clusters of few rows": ("collecting", put(*PLAN, "n_clusters", 10**6)),
+    "OPIMC: a thousand anchors of few rows": ("collecting", put(*PLAN, "n_clusters", 1000)),
     "OPIMC: weights of more views": ("collecting", put(*PLAN, "view_weights", [1.0, 0.5, 0.5])),
     "OPIMC: a width that no row has shown": (
         "collecting",

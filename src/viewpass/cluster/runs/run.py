@@ -132,7 +132,9 @@ class Run:
         return FileSink(labels, None, self.folder)
 
     def _resumed_sink(self, stored: Fields) -> Any:
-        sink = FileSink.resumed(self.folder, self.stream.plan.most_centres, stored)
+        stream = self.stream
+        n_centres = stream.model.total.n_clusters if stream.started else stream.plan.most_centres
+        sink = FileSink.resumed(self.folder, n_centres, stored)
         try:
             sink.check_rows(self._at, self.stream.n_rows)
         except FileError:

@@ -34,6 +34,7 @@ from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import NAMES
 
 FREE_NUMBERS, NUMBERS_PER_BYTE = 2**20, 4  # of first centres: in any case, and per byte of rows that are held
+FREE_ANCHORS = 200  # beyond the rows: cutting their graph takes the cube of their number
 SEED_SETS = 20  # numbers per centre that seeding takes besides
 INITS = ("auto", "k-means++", "random")
 FILLS = ("mean", "zero-filled-mean", None)
@@ -81,7 +82,8 @@ def check_start(stream: Stream) -> None:
     n_bytes = sum(view.data.nbytes for chunk in held for view in chunk.views if view is not None)
     n_centres = max(plan.n_clusters or 1, min(plan.n_anchors or 0, n_rows))
     n_columns = sum(width or 0 for width in stream.schema.widths)
-    if n_centres * (n_columns + SEED_SETS) > FREE_NUMBERS + NUMBERS_PER_BYTE * n_bytes:
+    too_large = n_centres * (n_columns + SEED_SETS) > FREE_NUMBERS + NUMBERS_PER_BYTE * n_bytes
+    if too_large or (plan.consensus != "plain" and n_centres > n_rows + FREE_ANCHORS):
         raise FileError(
             f"the model has no centres yet, and {n_rows:,} rows are too few for {n_centres:,} clusters of "
             f"{n_columns:,} columns. Fit it to more rows before it is saved."
