@@ -193,11 +193,9 @@ def test_ctrl_c_stops_a_long_call(long_calls, what, n_threads):
     print(what, n_threads, file=long_calls.stdin, flush=True)
     assert long_calls.stdout.readline() == "go\n"
     time.sleep(0.5)
-    sent = time.time()
     long_calls.send_signal(signal.SIGINT)
     hangs = threading.Timer(PATIENCE, long_calls.kill)
     hangs.start()
-    how, at = long_calls.stdout.readline().split()
+    how, _ = long_calls.stdout.readline().split()
     hangs.cancel()
     assert how == "interrupted"
-    assert 0 < float(at) - sent < PATIENCE

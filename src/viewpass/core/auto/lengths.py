@@ -1,6 +1,6 @@
 """Whether the lengths of rows, which unit length removes, tell more about a view than their directions.
 
-Sampled rows are clustered by direction, a view at a time. What is left within the clusters has a part along
+Sampled rows are clustered by direction, one view at a time. What is left within the clusters has a part along
 the direction of their centre (the lengths) and a part across it. Where the first is much larger, and large
 beside the spread of the whole view, clusters that lie behind one another have been taken for one.
 """

@@ -29,7 +29,7 @@ class Lock:
                 if problem.errno in TAKEN:
                     return False
                 raise
-            # Whoever had it may have removed the file meanwhile: then this is a lock on nothing.
+            # The process that held the lock may have removed the file: a lock on a removed file locks nobody out.
             with suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(file.fileno()), self._path.stat()):
                     self._file = file
