@@ -29,7 +29,7 @@ class Lock:
                 if problem.errno in TAKEN:
                     return False
                 raise
-            # The process that held the lock may have removed the file: a lock on a removed file locks nobody out.
+            # The process that held it may have removed the file: a lock on that would keep nobody out.
             with suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(file.fileno()), self._path.stat()):
                     self._file = file
