@@ -9,6 +9,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from benchmarks.ours import DEFAULT, PUBLISHED, START
+from benchmarks.peers import FAISS
 
 INK, SOFT, FAINT = "#222222", "#666666", "#DDDDDD"
 # Colour-blind safe (Paul Tol's vibrant scheme); the markers differ as well.
@@ -16,7 +17,9 @@ STYLES = {
     PUBLISHED: ("o", "#0077BB", 17),
     START: ("D", "#33BBEE", 11),
     DEFAULT: ("h", "#009988", 15),
-    "FAISS Kmeans": ("s", "#EE7733", 12),
+    FAISS[0].name: ("s", "#EE7733", 12),
+    FAISS[1].name: ("p", "#AA5500", 14),
+    "KMeans": ("v", "#EE3377", 13),
     "MiniBatchKMeans": ("^", "#CC3311", 13),
     "iMML OPIMC": ("X", "#666666", 14),
     "read the bytes": ("|", "#222222", 20),

@@ -37,6 +37,14 @@ def dense(
     return Data(views, classes)
 
 
+def blobs(n_rows: int, *, n_columns: int, n_classes: int, seed: int) -> Data:
+    """scikit-learn's blobs: round clusters of one view, told apart by position, not by direction."""
+    from sklearn.datasets import make_blobs
+
+    view, classes = make_blobs(n_rows, n_columns, centers=n_classes, random_state=seed)
+    return Data([view], classes.astype(np.int32))
+
+
 def sparse(
     n_rows: int, *, widths: tuple[int, ...], n_classes: int, nonzeros: int, missing: float, seed: int
 ) -> Data:

@@ -1,4 +1,4 @@
-"""viewpass as it is benchmarked: the published start, the default start, and default settings."""
+"""viewpass as it is benchmarked: the published procedure, default settings, and these without anchors."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from typing import Any
 import viewpass as vp
 
 PUBLISHED = "viewpass, published start"
-START = "viewpass, default start without anchors"
+START = "viewpass, default without anchors"
 DEFAULT = "viewpass, default settings"
-WITHOUT_ANCHORS: dict[str, Any] = {"scale": "unit", "n_anchors": None}
 METHODS: dict[str, dict[str, Any]] = {
-    PUBLISHED: {"init": "random", **WITHOUT_ANCHORS},
-    START: WITHOUT_ANCHORS,
+    PUBLISHED: {"init": "random", "scale": "unit", "n_anchors": None},
+    START: {"n_anchors": None},
     DEFAULT: {},
 }
 

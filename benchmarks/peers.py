@@ -1,7 +1,7 @@
 """The peers of the speed benchmarks: their input, how each is called, and where its labels are.
 
-All get rows of unit length, as viewpass makes them itself. What is done to prepare the data for a
-peer is timed separately from its fit; the memory of the prepared copy is counted.
+All get rows of unit length, as viewpass makes them itself; a single view they get as it is. What is done to
+prepare the data for a peer is timed separately from its fit; the memory of the prepared copy is counted.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Imml:
 
 
 class MiniBatch:
-    """scikit-learn's MiniBatchKMeans, on the same chunks of the concatenated views."""
+    """scikit-learn's MiniBatchKMeans, on the same chunks of the concatenated views; by itself on one view."""
 
     name, takes_sparse, slow = "MiniBatchKMeans", True, False
 
@@ -65,6 +65,8 @@ class MiniBatch:
 
         size = settings["chunk_size"]
         model = MiniBatchKMeans(settings["n_clusters"], random_state=0)
+        if settings["one_view"]:
+            return model.fit(prepared).labels_
         for _ in range(settings["n_passes"]):
             labels = []
             for start in range(0, prepared.shape[0], size):
@@ -76,10 +78,31 @@ class MiniBatch:
         return np.asarray(fitted)
 
 
-class Faiss:
-    """FAISS Kmeans on all rows, one iteration per pass. The search for labels afterwards is not timed."""
+class KMeans:
+    """scikit-learn's KMeans, the best of ten starts."""
 
-    name, takes_sparse, slow = "FAISS Kmeans", False, False
+    name, takes_sparse, slow = "KMeans", True, False
+
+    def prepare(self, views: list[Any]) -> Any:
+        return concatenated(views)
+
+    def fit(self, prepared: Any, settings: dict[str, Any], n_threads: int) -> Any:
+        from sklearn.cluster import KMeans
+
+        return KMeans(settings["n_clusters"], n_init=10, random_state=0).fit(prepared)
+
+    def labels(self, fitted: Any, prepared: Any) -> np.ndarray:
+        return np.asarray(fitted.labels_)
+
+
+class Faiss:
+    """FAISS Kmeans on all rows. The search for labels afterwards is not timed."""
+
+    takes_sparse, slow = False, False
+
+    def __init__(self, n_iterations: int) -> None:
+        self.n_iterations = n_iterations
+        self.name = f"FAISS Kmeans, {n_iterations} iteration{'s' * (n_iterations > 1)}"
 
     def prepare(self, views: list[Any]) -> Any:
         return concatenated(views)
@@ -90,9 +113,8 @@ class Faiss:
         faiss.omp_set_num_threads(n_threads)
         n_rows, width = prepared.shape
         limits = {"min_points_per_centroid": 1, "max_points_per_centroid": n_rows}
-        model = faiss.Kmeans(
-            width, settings["n_clusters"], niter=settings["n_passes"], seed=1, verbose=False, **limits
-        )
+        how = {"niter": self.n_iterations, "seed": 1, "verbose": False}
+        model = faiss.Kmeans(width, settings["n_clusters"], **how, **limits)
         model.train(prepared)
         return model
 
@@ -100,7 +122,8 @@ class Faiss:
         return np.asarray(fitted.index.search(prepared, 1)[1][:, 0])
 
 
-PEERS: dict[str, Peer] = {peer.name: peer for peer in (Imml(), MiniBatch(), Faiss())}
+FAISS = Faiss(1), Faiss(10)
+PEERS: dict[str, Peer] = {peer.name: peer for peer in (Imml(), KMeans(), MiniBatch(), *FAISS)}
 
 
 def unit(view: Any) -> Any:
@@ -114,6 +137,8 @@ def unit(view: Any) -> Any:
 
 def concatenated(views: list[Any]) -> Any:
     """All views as one matrix. Absent rows get the view's mean, or zeros in sparse views."""
+    if len(views) == 1:
+        return views[0]
     if scipy.sparse.issparse(views[0]):
         return scipy.sparse.csr_array(scipy.sparse.hstack([unit(view) for view in views], format="csr"))
     ends = np.cumsum([view.shape[1] for view in views])

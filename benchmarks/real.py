@@ -28,6 +28,14 @@ def digit(n_rows: int, *, missing: float, seed: int) -> Data:
     return data
 
 
+def one_view(n_rows: int) -> Data:
+    """scikit-learn's digits: 8 x 8 pixels."""
+    from sklearn.datasets import load_digits
+
+    pixels, classes = load_digits(return_X_y=True)
+    return Data([pixels[:n_rows]], classes[:n_rows].astype(np.int32))
+
+
 def shuffled(name: str, n_rows: int, *, seed: int, names: tuple[str, ...] | None = None) -> Data:
     """The first rows of the shuffled set: its rows may be sorted by class."""
     bundle = bundle_of(name)

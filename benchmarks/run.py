@@ -59,6 +59,7 @@ class Case:
     def ask(self, kind: str, method: str, rows: int | None = None) -> dict[str, Any]:
         """Measure in another process."""
         settings = {name: self.about[name] for name in ("n_clusters", "chunk_size", "n_passes")}
+        settings["one_view"] = len(self.about["widths"]) == 1
         job = {"kind": kind, "method": method, "rows": rows, "folder": str(self.folder)}
         return ask({**job, "settings": settings, "time_limit": self.effort.time_limit}, self.effort)
 
@@ -131,7 +132,7 @@ def _rows(case: Case) -> Iterator[Row]:
     yield {"method": ONE_PASS, "seconds": one_pass, "ratio": 1.0, "bytes_above": found["bytes_above"]}
     for method in METHODS:
         yield {"method": method, **(ours if "failed" in ours else _ours(case, method, ours[method]))}
-    for peer in PEERS.values():
+    for peer in (each for each in PEERS.values() if each.name not in case.workload.not_run):
         yield {"method": peer.name, **_peer(case, peer, one_pass)}
 
 

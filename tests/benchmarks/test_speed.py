@@ -11,7 +11,7 @@ from benchmarks.run import ONE_PASS
 import viewpass as vp
 from benchmarks import chart, machine, made, measure, ours, table
 
-SETTINGS = {"n_clusters": 3, "chunk_size": 100, "n_passes": 1}
+SETTINGS = {"n_clusters": 3, "chunk_size": 100, "n_passes": 1, "one_view": False}
 
 
 @pytest.fixture(scope="module")
