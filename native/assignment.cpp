@@ -54,7 +54,7 @@ double Assignment::n_compared() const {
 }
 
 Kind Assignment::assign(const Centres& centres, const Then& then) {
-  errors_ = ErrorBounds(centres);
+  errors_ = ErrorBounds(centres, rows_);
   for (AssignScratch& mine : scratch_) mine.worst = Kind::present;
   const size_t size = tile_rows(rows_);
   for_tasks((rows_.n_rows + size - 1) / size, [&](size_t tile, size_t worker) {
@@ -112,7 +112,7 @@ void Assignment::choose(size_t i, const float* line, const Centres& centres, Ass
 }
 
 void Assignment::reassign(const Centres& centres) {
-  errors_ = ErrorBounds(centres);
+  errors_ = ErrorBounds(centres, rows_);
   for (AssignScratch& mine : scratch_) mine.moved.clear();
   const size_t n = rows_.n_rows;
   const size_t n_spans = alone_ ? 1 : std::min(4 * team_->size(), (n + kSpanRows - 1) / kSpanRows);
@@ -288,7 +288,7 @@ Kind Shard::assign(const Centres& centres, Team& team) {
 
 void Shard::follow(const Centres& centres, Team& team) {
   assignment_.set_team(team);
-  const double magnitude = ErrorBounds(centres_).magnitude;
+  const double magnitude = ErrorBounds(centres_, rows_).magnitude;
   Drift& drift = assignment_.drift();
   for (size_t v = 0; v < centres.n_views(); ++v) {
     const ViewCentres& theirs = centres.views[v];
@@ -301,13 +301,13 @@ void Shard::follow(const Centres& centres, Team& team) {
       if (!mine.ready)
         drift.move_without_bound(v, k);
       else
-        drift.move(v, k, shift, mine.squares[k] - before, mine.width);
+        drift.move(v, k, shift, mine.squares[k] - before, mine.width, rows_.reach(v));
     }
     mine.ready = true;
     mine.known = theirs.known;
     mine.lay_out();
   }
-  drift.finish_update(std::max(magnitude, ErrorBounds(centres_).magnitude));
+  drift.finish_update(std::max(magnitude, ErrorBounds(centres_, rows_).magnitude));
   assignment_.reassign(centres_);
 }
 

@@ -8,7 +8,7 @@ namespace viewpass {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kLengthAllowance = 1.0 + 1e-5;  // rows rounded to the grid may be a little longer than 1
+constexpr double kLengthAllowance = 1.0 + 1e-5;  // rows rounded to the grid may be a little longer
 constexpr double kRounding = 0x1p-51;            // what each column may add to the rounding of a distance
 
 }  // namespace
@@ -22,12 +22,12 @@ void Drift::begin(size_t n_views, size_t n_clusters, bool remembered) {
   moved_.assign(n_clusters, 0);
 }
 
-void Drift::move(size_t v, size_t k, double shift, double change, size_t width) {
+void Drift::move(size_t v, size_t k, double shift, double change, size_t width, double longest) {
   if (!(shift > 0.0)) {
     rise_[v][k] = fall_[v][k] = 0.0;
     return;
   }
-  const double reach = 2.0 * kLengthAllowance * std::sqrt(shift) + kRounding * double(width + 16);
+  const double reach = 2.0 * kLengthAllowance * longest * std::sqrt(shift) + kRounding * double(width + 16);
   rise_[v][k] = change + reach;
   fall_[v][k] = change - reach;
 }

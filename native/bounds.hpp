@@ -1,8 +1,8 @@
 // How far moving centres can have changed a row's distances: rows whose margin that cannot use up keep their
 // label.
 //
-// With |x| <= 1 a view's distance |u|^2 - 2 x.u changes by (|u'|^2 - |u|^2) - 2 x.(u' - u), which lies within
-// 2 |u' - u| of its first part: at most a rise, at least a (negative) fall.
+// With |x| <= r a view's distance |u|^2 - 2 x.u changes by (|u'|^2 - |u|^2) - 2 x.(u' - u), which lies within
+// 2 r |u' - u| of its first part: at most a rise, at least a (negative) fall. r is 1 for unit rows.
 #pragma once
 
 #include "centres.hpp"
@@ -24,8 +24,8 @@ class Drift {
   bool full() const { return n_updates_ - first_ == kMostUpdates; }
   void forget() { first_ = n_updates_; }
 
-  /// A centre of view v has moved: |u' - u|^2 (0: it stays) and |u'|^2 - |u|^2.
-  void move(size_t v, size_t k, double shift, double change, size_t width);
+  /// A centre of view v has moved: |u' - u|^2 (0: it stays) and |u'|^2 - |u|^2. `longest`: no row is longer.
+  void move(size_t v, size_t k, double shift, double change, size_t width, double longest);
   void move_without_bound(size_t v, size_t k);
   /// After all moves of an update. `magnitude`: no distance was, or is, larger.
   void finish_update(double magnitude);

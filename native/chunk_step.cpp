@@ -156,7 +156,7 @@ void ChunkStep::find_means(Fill fill) {
 void ChunkStep::update(bool first, bool begins) {
   const size_t n_clusters = state_.total.n_clusters, n_views = assignment_.rows().n_views();
   const Fill fill = !rules_.fill ? Fill::zero : first ? Fill::chunk_mean : Fill::last_centre;
-  const double before = ErrorBounds(state_.centres).magnitude;
+  const double before = ErrorBounds(state_.centres, assignment_.rows()).magnitude;
   find_means(fill);
   const CentreUpdate updated{state_.total, seen_, changed_, means_, rules_.alpha, fill};
   Drift& drift = assignment_.drift();
@@ -169,7 +169,7 @@ void ChunkStep::update(bool first, bool begins) {
         if (seen_[v] && !u.ready)
           drift.move_without_bound(v, k);
         else
-          drift.move(v, k, shift, u.squares[k] - square, u.width);
+          drift.move(v, k, shift, u.squares[k] - square, u.width, assignment_.rows().reach(v));
       }
   });
   std::vector<std::pair<size_t, size_t>> parts;  // of layouts: view, part
@@ -183,7 +183,7 @@ void ChunkStep::update(bool first, bool begins) {
   });
   for (size_t v = 0; v < n_views; ++v)
     if (seen_[v]) updated.finish(state_.centres.views[v], v);
-  drift.finish_update(std::max(before, ErrorBounds(state_.centres).magnitude));
+  drift.finish_update(std::max(before, ErrorBounds(state_.centres, assignment_.rows()).magnitude));
 }
 
 /// Moves rows between sums (Eq. 12).

@@ -26,10 +26,11 @@ bool in_range(const View& view, double scale) {
 
 }  // namespace
 
-ErrorBounds::ErrorBounds(const Centres& centres) : magnitude(1e-30) {
-  for (const ViewCentres& u : centres.views) {
-    longest_.push_back(u.longest());
-    magnitude += 1.001 * (longest_.back() + 2.0) * longest_.back();
+ErrorBounds::ErrorBounds(const Centres& centres, const Rows& rows) : magnitude(1e-30) {
+  for (size_t v = 0; v < centres.n_views(); ++v) {
+    longest_.push_back(centres.views[v].longest());
+    reach_.push_back(rows.reach(v));
+    magnitude += 1.001 * (longest_.back() + 2.0 * reach_.back()) * longest_.back();
   }
   for (size_t v = 0; v < centres.n_views(); ++v) {
     const auto width = double(centres.views[v].width);
@@ -38,13 +39,14 @@ ErrorBounds::ErrorBounds(const Centres& centres) : magnitude(1e-30) {
   }
 }
 
-// The product of a row (|x| <= 1, values and centres rounded to float32) with a centre, summed in chains of
-// n_added: each of the n_added + 4 roundings loses at most 2^-24 of |x| |u|. Twice that, for 2 x.u; and the
-// row that decides is rounded to the grid, which moves it by at most sqrt(n) 2^-34.
+// The product of a row (|x| <= reach, values and centres rounded to float32) with a centre, summed in chains
+// of n_added: each of the n_added + 4 roundings loses at most 2^-24 of |x| |u|. Twice that, for 2 x.u; and
+// the row that decides is rounded to the grid, which moves it by at most sqrt(n) 2^-34.
 double ErrorBounds::product(size_t v, double n_added, double n) const {
   const double relative = (n_added + 4.0) * kRounding;
   if (relative > 0.1) return kInfinity;
-  return 2.002 * longest_[v] * (relative / (1.0 - relative) + std::sqrt(n) * 0x1p-34) + kUnderflow;
+  return 2.002 * longest_[v] * (reach_[v] * relative / (1.0 - relative) + std::sqrt(n) * 0x1p-34) +
+         kUnderflow;
 }
 
 // A block of columns is multiplied and subtracted, |u|^2 rounded and added: distances are float32.
@@ -281,8 +283,9 @@ void all_distances(const Rows& rows, const Centres& centres, bool relative, Grid
           double* values = scratch[worker].unit.reserve(row.n);
           kernels().of(row.values).unit(row.values, rows.scale(v, i), row.n, values);
           add_distances(row, values, centres.views[v], panels[v], out[i]);
+          const double square = relative ? 0.0 : rows.square(v, i);
           if (!relative)
-            for (double& distance : out[i]) distance += rows.weights[v];
+            for (double& distance : out[i]) distance += square;
         }
       });
     for (size_t i = begin; !relative && i < end; ++i) {
@@ -299,7 +302,7 @@ void own_distances(const Rows& rows, const Centres& centres, Span<const int32_t>
     std::vector<uint32_t> which, near;
     std::vector<double> found;
   };
-  const ErrorBounds errors(centres);
+  const ErrorBounds errors(centres, rows);
   const size_t n_padded = centres.n_padded();
   std::vector<Scratch> scratch(team.size());
   team.each_range(rows.n_rows, tile_rows(rows), [&](size_t begin, size_t end, size_t worker) {
@@ -323,7 +326,7 @@ void own_distances(const Rows& rows, const Centres& centres, Span<const int32_t>
       exact_distances(rows, i, centres, near, found);
       double square = 0.0;  // |x|^2
       for (size_t v = 0; v < rows.n_views(); ++v)
-        if (rows.has(v, i) && centres.views[v].ready) square += rows.weights[v];
+        if (rows.has(v, i) && centres.views[v].ready) square += rows.square(v, i);
       distance[i] = float(std::max(found[0] + square, 0.0));
       if (near.size() > 1)
         margin[i] = float(std::max(*std::min_element(found.begin() + 1, found.end()) - found[0], 0.0));

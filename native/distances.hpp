@@ -12,7 +12,7 @@ struct ErrorBounds {
   double magnitude = 0.0;  // no distance is larger
 
   ErrorBounds() = default;
-  explicit ErrorBounds(const Centres& centres);
+  ErrorBounds(const Centres& centres, const Rows& rows);
 
   /// After a pass over all centres; infinite where a row is out of float32's range.
   double of_pass(const Rows& rows, size_t i, const Centres& centres) const {
@@ -30,6 +30,7 @@ struct ErrorBounds {
   double pair(size_t v, double n_added, double n_values) const;
 
   std::vector<double> longest_;                   // per view: |u| of the longest centre
+  std::vector<double> reach_;                     // per view: no row is longer
   std::vector<double> dense_pass_, dense_pairs_;  // per view, if its rows are dense
 };
 

@@ -17,31 +17,33 @@ struct Measured {
   Kind kind;
 };
 
-/// What a row is, given its |x|^2 and its values.
+/// What a row is, given its |x|^2 and its values. `kept`: a row that keeps its length, which may be 0.
 template <class T>
-Measured judged(double square, const T* values, size_t n, size_t width) {
-  if (kSmallestSquare <= square && square <= kLargestSquare) return {1.0 / std::sqrt(square), Kind::present};
+Measured judged(double square, const T* values, size_t n, size_t width, bool kept) {
+  if (kSmallestSquare <= square && square <= kLargestSquare)
+    return {kept ? 1.0 : 1.0 / std::sqrt(square), Kind::present};
   size_t n_nan = 0, n_infinite = 0, n_zero = 0;
   for (size_t p = 0; p < n; ++p) {
     n_nan += std::isnan(values[p]);
     n_infinite += std::isinf(values[p]);
     n_zero += values[p] == T(0);
   }
-  if (n_nan == width || n_zero == n) return {0.0, Kind::absent};
+  if (n_nan == width || (n_zero == n && !kept)) return {0.0, Kind::absent};
   if (n_nan) return {0.0, Kind::partly_nan};
+  if (kept && !n_infinite) return {1.0, Kind::present};
   return {0.0, n_infinite ? Kind::infinite : Kind::extreme};
 }
 
 template <class T>
-Measured measure_row(DenseRow<T> row, size_t width) {
+Measured measure_row(DenseRow<T> row, size_t width, bool kept) {
   const auto is_nan = [](T x) { return x != x; };
   if (width && is_nan(row.values[0]) && std::all_of(row.values, row.values + width, is_nan))
     return {0.0, Kind::absent};
-  return judged(kernels().of(row.values).square(row.values, width), row.values, width, width);
+  return judged(kernels().of(row.values).square(row.values, width), row.values, width, width, kept);
 }
 
 template <class T, class Index>
-Measured measure_row(SparseRow<T, Index> row, size_t width) {
+Measured measure_row(SparseRow<T, Index> row, size_t width, bool kept) {
   double partial[kPartialSums] = {};
   bool unsorted = false;
   Index before = -1;
@@ -54,7 +56,7 @@ Measured measure_row(SparseRow<T, Index> row, size_t width) {
     partial[size_t(column) % kPartialSums] += value * value;
   }
   if (unsorted) return {0.0, Kind::unsorted};
-  return judged(fold(partial), row.values, row.n, width);
+  return judged(fold(partial), row.values, row.n, width, kept);
 }
 
 }  // namespace
@@ -73,6 +75,30 @@ int64_t Rows::n_counted() const {
   int64_t n = 0;
   for (size_t i = 0; i < n_rows; ++i) n += has_any(i) ? n_copies(i) : 0;
   return n;
+}
+
+double Rows::square(size_t v, size_t i) const {
+  if (!keeps_lengths(v)) return weights[v];
+  double square = 0.0;
+  with_rows(views[v], [&](const auto& rows) {
+    const auto row = rows[i];
+    if constexpr (rows.sparse) {
+      double partial[kPartialSums] = {};
+      for (size_t p = 0; p < row.n; ++p)
+        partial[row.column(p) % kPartialSums] += double(row.values[p]) * double(row.values[p]);
+      square = fold(partial);
+    } else {
+      square = kernels().of(row.values).square(row.values, row.n);
+    }
+  });
+  return square * (scale(v, i) * scale(v, i));
+}
+
+std::vector<double> squares_of(const Rows& rows, size_t v) {
+  std::vector<double> squares(rows.n_rows, 0.0);
+  for (size_t i = 0; i < rows.n_rows; ++i)
+    if (rows.has(v, i)) squares[i] = rows.square(v, i);
+  return squares;
 }
 
 std::vector<size_t> Rows::widths() const {
@@ -105,7 +131,7 @@ Kind Rows::measure(size_t begin, size_t end) {
     with_rows(views[v], [&](const auto& rows) {
       for (size_t i = begin; i < end; ++i)
         if (!observed.data() || observed[i][v]) {
-          const Measured found = measure_row(rows[i], rows.width);
+          const Measured found = measure_row(rows[i], rows.width, keeps_lengths(v));
           inverse[v][i] = found.inverse * length;
           kinds[v][i] = found.kind;
           worst = std::max(worst, found.kind);

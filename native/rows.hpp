@@ -1,4 +1,5 @@
-// Rows of several views, each view of its own kind, and the norms that scale them to unit length (Eq. 10).
+// Rows of several views, each view of its own kind, and the norms that scale them to unit length (Eq. 10),
+// or, in views whose rows keep their lengths, the factor that makes none of them longer than 1.
 #pragma once
 
 #include <cstdint>
@@ -82,8 +83,11 @@ enum class Kind : uint8_t { absent, present, partly_nan, infinite, extreme, unso
 struct Rows {
   std::vector<View> views;
   size_t n_rows = 0;
-  Grid<const bool> observed;          // rows x views; empty: by the values of the rows
-  std::vector<double> weights;        // per view: |x|^2 of its rows, at most 1
+  Grid<const bool> observed;    // rows x views; empty: by the values of the rows
+  std::vector<double> weights;  // per view: |x|^2 of its rows, at most 1
+  // Per view: 0 where rows are brought to that length; else they keep theirs, times the root of the weight,
+  // and none is longer than this, which is at most 1. Empty: 0 for all.
+  std::vector<double> reaches;
   std::vector<Span<double>> inverse;  // per view: what scales each row to that length; 0: absent
   std::vector<Span<Kind>> kinds;      // per view
   Span<const int64_t> copies;         // how many equal rows each one counts as; empty: one
@@ -97,6 +101,11 @@ struct Rows {
       if (has(v, i)) return true;
     return false;
   }
+  bool keeps_lengths(size_t v) const { return v < reaches.size() && reaches[v] > 0.0; }
+  /// No row of a view is longer.
+  double reach(size_t v) const { return keeps_lengths(v) ? reaches[v] : 1.0; }
+  /// |x|^2 of a row that has the view.
+  double square(size_t v, size_t i) const;
   int64_t n_copies(size_t i) const { return copies.empty() ? 1 : copies[i]; }
   /// The rows that have any view, each as often as it counts.
   int64_t n_counted() const;
@@ -115,6 +124,9 @@ struct Rows {
   /// Prefetches the beginning of a row; the processor then fetches ahead by itself.
   void prefetch(size_t i) const;
 };
+
+/// |x|^2 of every row in a view; 0 where it is absent.
+std::vector<double> squares_of(const Rows& rows, size_t v);
 
 /// Rows sorted by cluster, in order; rows without one are left out.
 struct Groups {

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels.hpp"
+
 namespace viewpass {
 namespace {
 
@@ -12,6 +14,7 @@ constexpr size_t kTaskValues = size_t(1) << 16;
 // A centred row whose largest number is below the first is a row equal to the mean but for rounding; above
 // the second it is brought to size 1; where it overflows, everything is shrunk first.
 constexpr double kSmallest = 0x1p-30, kLargest = 0x1p60, kShrink = 0x1p-1000;
+constexpr double kHalf = 0.5;  // the difference of two halves does not overflow
 
 template <class T>
 double largest_of(Span<const T> row, Span<const double> mean, Span<const double> weights, double shrink) {
@@ -25,20 +28,30 @@ double largest_of(Span<const T> row, Span<const double> mean, Span<const double>
   return wild ? std::numeric_limits<double>::infinity() : largest;
 }
 
+/// What a row is before it is scaled: absent, to be refused when it is measured, or sound.
+enum class Found { absent, wild, sound };
+
 template <class T>
-bool standardise_row(Span<const T> row, bool wanted, Span<const double> mean, Span<const double> weights,
-                     Span<T> out) {
+Found look_at(Span<const T> row, bool wanted) {
   size_t n_zero = 0, n_wild = 0, n_nan = 0;
   for (size_t j = 0; wanted && j < row.size(); ++j) {
     n_zero += row[j] == T(0);
     n_wild += !(std::abs(row[j]) <= std::numeric_limits<T>::max());
     n_nan += row[j] != row[j];
   }
-  bool present = wanted && n_zero < row.size() && n_nan < row.size();
-  if (present && n_wild) {
+  if (!wanted || n_zero == row.size() || n_nan == row.size()) return Found::absent;
+  return n_wild ? Found::wild : Found::sound;
+}
+
+template <class T>
+bool standardise_row(Span<const T> row, bool wanted, Span<const double> mean, Span<const double> weights,
+                     Span<T> out) {
+  const Found found = look_at(row, wanted);
+  if (found == Found::wild) {
     std::copy(row.begin(), row.end(), out.begin());
     return true;
   }
+  bool present = found == Found::sound;
   double shrink = 1.0, factor = 1.0;
   if (present) {
     double largest = largest_of(row, mean, weights, shrink);
@@ -63,6 +76,33 @@ bool standardise_row(Span<const T> row, bool wanted, Span<const double> mean, Sp
   return present;
 }
 
+/// Gives |x|^2 of the row before it is shortened.
+template <class T>
+double centre_row(Span<const T> row, Span<const double> mean, double weight, double longest, Span<T> out) {
+  double largest = 0.0;
+  for (size_t j = 0; j < row.size(); ++j)
+    largest = std::max(largest, std::abs((double(row[j]) * kHalf - mean[j] * kHalf) * weight));
+  const bool far = !(largest <= kLargest);
+  double square = 0.0;
+  if (far) {  // brought to size 1, then to its length: only its direction is known
+    int exponent = 0;
+    double half = 0.0;
+    for (size_t j = 0; j < row.size(); ++j)
+      half = std::max(half, std::abs(double(row[j]) * kHalf - mean[j] * kHalf));
+    std::frexp(half, &exponent);
+    for (size_t j = 0; j < row.size(); ++j)
+      out[j] = T(std::ldexp(double(row[j]) * kHalf - mean[j] * kHalf, -exponent));
+  } else {
+    for (size_t j = 0; j < row.size(); ++j) out[j] = T((double(row[j]) - mean[j]) * weight);
+  }
+  square = kernels().of(out.data()).square(out.data(), out.size());
+  if (far || square > longest * longest) {
+    const double factor = longest / std::sqrt(square);
+    for (size_t j = 0; j < row.size(); ++j) out[j] = T(double(out[j]) * factor);
+  }
+  return far ? std::numeric_limits<double>::infinity() : square;
+}
+
 /// Rows of one task.
 size_t task_rows(size_t width) { return std::max<size_t>(1, kTaskValues / std::max<size_t>(width, 1)); }
 
@@ -74,6 +114,24 @@ void standardise(Grid<const T> rows, Span<const bool> wanted, Span<const double>
   team.each_range(rows.n_rows(), task_rows(rows.width()), [&](size_t begin, size_t end, size_t) {
     for (size_t i = begin; i < end; ++i)
       present[i] = standardise_row(rows[i], wanted[i], mean, weights, out[i]);
+  });
+}
+
+template <class T>
+void centre_rows(Grid<const T> rows, Span<const bool> wanted, Span<const double> mean, double weight,
+                 double longest, Grid<T> out, Span<bool> present, Span<double> squares, Team& team) {
+  team.each_range(rows.n_rows(), task_rows(rows.width()), [&](size_t begin, size_t end, size_t) {
+    for (size_t i = begin; i < end; ++i) {
+      const Found found = look_at(rows[i], wanted[i]);
+      present[i] = found != Found::absent;
+      squares[i] = 0.0;
+      if (found == Found::sound)
+        squares[i] = centre_row(rows[i], mean, weight, longest, out[i]);
+      else if (found == Found::wild)
+        std::copy(rows[i].begin(), rows[i].end(), out[i].begin());
+      else
+        std::fill(out[i].begin(), out[i].end(), T(0));
+    }
   });
 }
 
@@ -102,6 +160,10 @@ template void standardise(Grid<const float>, Span<const bool>, Columns, Columns,
                           Team&);
 template void standardise(Grid<const double>, Span<const bool>, Columns, Columns, Grid<double>, Span<bool>,
                           Team&);
+template void centre_rows(Grid<const float>, Span<const bool>, Columns, double, double, Grid<float>,
+                          Span<bool>, Span<double>, Team&);
+template void centre_rows(Grid<const double>, Span<const bool>, Columns, double, double, Grid<double>,
+                          Span<bool>, Span<double>, Team&);
 template void weigh_rows(Grid<const float>, Columns, Grid<float>, Team&);
 template void weigh_rows(Grid<const double>, Columns, Grid<double>, Team&);
 template void weigh_entries(Span<const float>, Span<const int32_t>, Columns, Span<float>, Team&);

@@ -13,6 +13,13 @@ template <class T>
 void standardise(Grid<const T> rows, Span<const bool> wanted, Span<const double> mean,
                  Span<const double> weights, Grid<T> out, Span<bool> present, Team& team);
 
+/// (x - mean) * weight of dense rows that keep their lengths; one that would be longer than `longest` is
+/// shortened to it. A row equal to the mean is present, and is zero. `squares`: |x|^2 before that, infinite
+/// where it is beyond the number type, 0 where absent.  OUT out, present, squares.
+template <class T>
+void centre_rows(Grid<const T> rows, Span<const bool> wanted, Span<const double> mean, double weight,
+                 double longest, Grid<T> out, Span<bool> present, Span<double> squares, Team& team);
+
 /// x * weights of dense rows.  OUT out.
 template <class T>
 void weigh_rows(Grid<const T> rows, Span<const double> weights, Grid<T> out, Team& team);

@@ -36,14 +36,16 @@ size_t draw(const Rows& rows, Span<const double> nearest, Span<const double> wei
   return nearest.size() - 1;
 }
 
-/// Adds |x_i - x_seed|^2 of the rows that have a view, and the view's weight.  INOUT total, shared.
+/// Adds |x_i - x_seed|^2 of the rows that have a view, and the view's weight. `squares`: |x_i|^2 where rows
+/// keep their lengths.  INOUT total, shared.
 template <class View>
-void add_distances(const Rows& rows, size_t v, const View& view, size_t seed, Span<double> total,
-                   Span<double> shared, Team& team) {
+void add_distances(const Rows& rows, size_t v, const View& view, size_t seed, Span<const double> squares,
+                   Span<double> total, Span<double> shared, Team& team) {
   const auto from = view[seed];
   std::vector<double> seed_values(view.sparse ? view.width : 0, 0.0);
   for (size_t p = 0; view.sparse && p < from.n; ++p) seed_values[from.column(p)] = double(from.values[p]);
-  const double scale = rows.scale(v, seed), square = rows.weights[v];
+  const double scale = rows.scale(v, seed), weight = rows.weights[v];
+  const bool kept = !squares.empty();
   team.each_range(rows.n_rows, kTaskRows, [&](size_t begin, size_t end, size_t) {
     for (size_t i = begin; i < end; ++i) {
       if (!rows.has(v, i)) continue;
@@ -57,8 +59,9 @@ void add_distances(const Rows& rows, size_t v, const View& view, size_t seed, Sp
       } else {
         dot = kernels().of(row.values).dot(row.values, from.values, row.n);
       }
-      total[i] += std::max(2.0 * square - 2.0 * (dot * rows.scale(v, i) * scale), 0.0);
-      shared[i] += square;
+      const double both = kept ? squares[i] + squares[seed] : 2.0 * weight;
+      total[i] += std::max(both - 2.0 * (dot * rows.scale(v, i) * scale), 0.0);
+      shared[i] += weight;
     }
   });
 }
@@ -72,6 +75,9 @@ void draw_seeds(const Rows& rows, Grid<const double> points, Grid<int32_t> label
   for (size_t i = 0; i < n; ++i)
     for (size_t v = 0; v < n_views; ++v)
       if (rows.has(v, i)) weights[i] += rows.weights[v] * double(rows.n_copies(i));
+  std::vector<std::vector<double>> squares(n_views);
+  for (size_t v = 0; v < n_views; ++v)
+    if (rows.keeps_lengths(v)) squares[v] = squares_of(rows, v);
   std::vector<std::vector<double>> nearest(n_sets, std::vector<double>(n, kInfinity));
   std::vector<double> total(n), shared(n);
   for (size_t k = 0; k < points.n_rows(); ++k)
@@ -81,8 +87,9 @@ void draw_seeds(const Rows& rows, Grid<const double> points, Grid<int32_t> label
       std::fill(shared.begin(), shared.end(), 0.0);
       for (size_t v = 0; v < n_views; ++v)
         if (rows.has(v, seed))
-          with_rows(rows.views[v],
-                    [&](const auto& view) { add_distances(rows, v, view, seed, total, shared, team); });
+          with_rows(rows.views[v], [&](const auto& view) {
+            add_distances(rows, v, view, seed, squares[v], total, shared, team);
+          });
       for (size_t i = 0; i < n; ++i)
         if (shared[i] > 0.0) {
           const double far = total[i] / shared[i];

@@ -65,7 +65,7 @@ void soft_assign_row(const Rows& rows, size_t i, const Centres& anchors, const f
 
 void soft_assign(const Rows& rows, const Centres& anchors, SoftRows& soft, Team& team) {
   soft.resize(rows.n_rows, anchors.n_clusters);
-  const ErrorBounds errors(anchors);
+  const ErrorBounds errors(anchors, rows);
   std::vector<PassScratch> pass(team.size());
   std::vector<SoftScratch> scratch(team.size());
   team.each_range(rows.n_rows, tile_rows(rows), [&](size_t begin, size_t end, size_t worker) {

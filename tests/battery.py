@@ -24,13 +24,14 @@ class Made:
     n_clusters: int
     seed: int
     copies: np.ndarray | None = None  # how often each row counts
+    reaches: tuple[float, ...] = ()  # of views whose rows keep their lengths; 0 for others
 
     @property
     def rng(self) -> np.random.Generator:
         return np.random.default_rng(self.seed + 1)
 
 
-def made(seed, n_rows=None, n_clusters=None, kinds=None, widths=None, styles=STYLES) -> Made:
+def made(seed, n_rows=None, n_clusters=None, kinds=None, widths=None, styles=STYLES, kept=True) -> Made:
     rng = np.random.default_rng(seed)
     n_rows = int(rng.choice([1, 2, 5, 17, 63, 64, 65, 100])) if n_rows is None else n_rows
     n_clusters = int(rng.choice([1, 2, 3, 5, 8, 9, 17, 33])) if n_clusters is None else n_clusters
@@ -45,7 +46,25 @@ def made(seed, n_rows=None, n_clusters=None, kinds=None, widths=None, styles=STY
         rng.choice([1.0, 0.3, 1e-4], size=len(kinds)).tolist() if rng.random() < 0.5 else [1.0] * len(kinds)
     )
     copies = rng.integers(0, 5, size=n_rows) if rng.random() < 0.4 else None
-    return Made(views, observed, weights, widths, n_rows, n_clusters, seed, copies)
+    reaches = with_lengths(np.random.default_rng([seed, 1]), views, weights) if kept else ()
+    return Made(views, observed, weights, widths, n_rows, n_clusters, seed, copies, reaches)
+
+
+def with_lengths(rng, views, weights):
+    """Divides some dense views so that their rows, at most 1 long, can keep their lengths."""
+    reaches = [0.0] * len(views)
+    for v, x in enumerate(views):
+        if not isinstance(x, np.ndarray) or rng.random() > 0.4:
+            continue
+        lengths = np.linalg.norm(np.nan_to_num(x.astype(np.float64)), axis=1)
+        longest = lengths.max(initial=0.0)
+        if not 1e-100 < longest < 1e100:
+            continue
+        x = (x.astype(np.float64) / longest * rng.choice([1.0, 1 / 16])).astype(x.dtype)
+        longest = np.linalg.norm(np.nan_to_num(x.astype(np.float64)), axis=1).max(initial=0.0)
+        reaches[v] = min(longest * np.sqrt(weights[v]) * (1 + 1e-6) + np.sqrt(x.shape[1]) * 2.0**-33, 1.0)
+        views[v] = x
+    return tuple(reaches)
 
 
 def view(rng, kind, n_rows, width, style):
@@ -89,7 +108,8 @@ def rows_of(module, given: Made, n_threads=1, *, measured=True):
     n_views = len(given.views)
     inverse = np.full((n_views, given.n_rows), 7.0 if measured else 0.0)
     kinds = np.full((n_views, given.n_rows), 9 if measured else 0, dtype=np.uint8)
-    rows = module.Rows(given.views, given.observed, given.weights, inverse, kinds, False, given.copies)
+    lengths = given.copies, list(given.reaches)
+    rows = module.Rows(given.views, given.observed, given.weights, inverse, kinds, False, *lengths)
     return rows, inverse, kinds, rows.measure(n_threads) if measured else None
 
 
@@ -153,7 +173,8 @@ def everything(module, given: Made, n_threads=1):
     """The results of every function on these rows, by its name."""
     rng, n_views = given.rng, len(given.views)
     rows, inverse, kinds, worst = rows_of(module, given, n_threads)
-    found: dict[str, list[np.ndarray]] = {"measure": [inverse, kinds, np.array(worst)]}
+    squares = [rows.squares(v) for v in range(n_views)]
+    found: dict[str, list[np.ndarray]] = {"measure": [inverse, kinds, np.array(worst), *squares]}
     centres = centres_of(module, given, rng)
     suited = centres.suited(rows)
     found["centres"] = shown(centres, n_views)
@@ -233,6 +254,9 @@ def scaled(module, given: Made, n_threads=1):
             present = module.standardise(x, wanted, mean, weights, out, n_threads)
             module.weigh_rows(x, weights, weighed, n_threads)
             found[f"standard {v}"] = [np.asarray(present), out, weighed]
+            centred, given_to = np.empty_like(x), (float(weights[0]), float(rng.choice([0.5, 16.0])))
+            kept = module.centre_rows(x, wanted, mean, *given_to, centred, n_threads)
+            found[f"euclidean {v}"] = [np.asarray(kept[0]), np.asarray(kept[1]), centred]
     return found
 
 

@@ -51,13 +51,14 @@ void take_view(nb::handle view, PyRows& made, size_t n_rows) {
 
 PyRows make_rows(nb::list views, std::optional<Table<const bool>> observed, std::vector<double> weights,
                  Table<double> inverse, Table<uint8_t> kinds, bool measured,
-                 std::optional<Vector<const int64_t>> copies) {
+                 std::optional<Vector<const int64_t>> copies, std::vector<double> reaches) {
   PyRows made;
   made.n_rows = inverse.shape(1);
-  made.weights = std::move(weights);
+  made.weights = std::move(weights), made.reaches = std::move(reaches);
   made.measured = measured;
   expect(inverse.shape(0) == views.size() && has_shape(kinds, views.size(), made.n_rows) &&
-             made.weights.size() == views.size(),
+             made.weights.size() == views.size() &&
+             (made.reaches.empty() || made.reaches.size() == views.size()),
          "norms, kinds and weights of every view are needed");
   for (nb::handle view : views) take_view(view, made, made.n_rows);
   for (size_t v = 0; v < views.size(); ++v) {
@@ -121,8 +122,14 @@ nb::object values_of(nb::handle self, size_t v) {
 void bind_rows(nb::module_& m) {
   nb::class_<PyRows>(m, "Rows")
       .def(nb::new_(&make_rows), "views"_a, "observed"_a.none(), "weights"_a, "inverse"_a.noconvert(),
-           "kinds"_a.noconvert(), "measured"_a, "copies"_a.none() = nb::none())
+           "kinds"_a.noconvert(), "measured"_a, "copies"_a.none() = nb::none(),
+           "reaches"_a = std::vector<double>())
       .def("measure", &measure, "n_threads"_a)
+      .def("squares",
+           [](const PyRows& self, size_t v) {
+             expect(v < self.n_views(), "a view that does not exist");
+             return array_of(squares_of(self, v));
+           })
       .def_prop_ro("measured", [](const PyRows& self) { return self.measured; });
   nb::class_<Centres>(m, "Centres")
       .def(nb::new_(&make_centres), "values"_a, "known"_a)

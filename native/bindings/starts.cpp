@@ -43,6 +43,22 @@ auto standardise_rows(Table<const T> rows, Vector<const bool> wanted, Vector<con
 }
 
 template <class T>
+auto centre_dense(Table<const T> rows, Vector<const bool> wanted, Vector<const double> mean, double weight,
+                  double longest, Table<T> out, size_t n_threads) {
+  const size_t n = rows.shape(0), width = rows.shape(1);
+  expect(wanted.shape(0) == n && mean.shape(0) == width && has_shape(out, n, width),
+         "wanted, mean and out must fit the rows");
+  auto* present = new bool[n];  // the capsule deletes it
+  nb::capsule owner(present, [](void* p) noexcept { delete[] static_cast<bool*>(p); });
+  std::vector<double> squares(n);
+  without_lock(n_threads, [&](Team& team) {
+    centre_rows(grid_of(rows), span_of(wanted), span_of(mean), weight, longest, grid_of(out), {present, n},
+                squares, team);
+  });
+  return nb::make_tuple(nb::ndarray<nb::numpy, bool>(present, {n}, owner), array_of(std::move(squares)));
+}
+
+template <class T>
 void weigh_dense(Table<const T> rows, Vector<const double> weights, Table<T> out, size_t n_threads) {
   expect(weights.shape(0) == rows.shape(1) && has_shape(out, rows.shape(0), rows.shape(1)),
          "weights and out must fit the rows");
@@ -70,6 +86,8 @@ void nnls_of(Table<const double> gram, Table<const double> products, Table<doubl
 template <class T>
 void bind_scaling(nb::module_& m) {
   m.def("standardise", &standardise_rows<T>, "rows"_a.noconvert(), "wanted"_a, "mean"_a, "weights"_a,
+        "out"_a.noconvert(), "n_threads"_a);
+  m.def("centre_rows", &centre_dense<T>, "rows"_a.noconvert(), "wanted"_a, "mean"_a, "weight"_a, "longest"_a,
         "out"_a.noconvert(), "n_threads"_a);
   m.def("weigh_rows", &weigh_dense<T>, "rows"_a.noconvert(), "weights"_a, "out"_a.noconvert(), "n_threads"_a);
   m.def("weigh_entries", &weigh_csr<T, int32_t>, "values"_a.noconvert(), "columns"_a.noconvert(), "weights"_a,

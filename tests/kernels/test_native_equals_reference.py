@@ -145,7 +145,7 @@ def test_more_updates_than_bounds_remember(kinds):
 
 
 def test_a_chunk_with_a_row_to_repair_leaves_the_sums_unchanged():
-    case = made(3, 300, 4, ("float64", "csr64"), [9, 12], styles=("groups",))
+    case = made(3, 300, 4, ("float64", "csr64"), [9, 12], styles=("groups",), kept=False)
     case.views[0][250] = 1e-300
     task = {"begin": 0, "size": 100, "rules": (0.1, 5, 0.0, True, False), "first": False, "linked": True}
     for n_threads in THREADS:

@@ -183,7 +183,8 @@ def fit(
         option(
             "NAME",
             "Scaling before rows get unit length: unit (none), standard (zero mean and unit variance "
-            "per column), idf, or auto; VIEW=NAME,VIEW=NAME to set it per view.",
+            "per column), idf, or auto; or euclidean (zero mean; rows keep their lengths); "
+            "VIEW=NAME,VIEW=NAME to set it per view.",
         ),
     ] = "auto",
     anchors: Annotated[

@@ -294,8 +294,8 @@ class ViewClusterer(ViewReader):
     def score(self, X: Any, y: Any = None, observed: Any = None) -> float:
         """Minus the objective on X: squared distances to the nearest centres plus the ridge."""
         nearest = np.nanmin(self._distances(X, observed), axis=1, initial=np.inf, where=True)
-        centres = self._fitted_model().centres
-        ridge = sum(float(centres.squares(v).sum()) for v in range(len(centres.values)))
+        model, centres = self._fitted_model(), self._fitted_model().centres
+        ridge = sum(float(centres.squares(v).sum()) for v in range(len(centres.values))) * model.square_unit
         return -float(nearest[np.isfinite(nearest)].sum() + self.alpha * ridge)
 
     def _n_found(self) -> int:
@@ -341,7 +341,7 @@ class ViewClusterer(ViewReader):
 
     @property
     def scales_(self) -> dict[str, str]:
-        """How each view is scaled: "unit", "standard" or "idf"."""
+        """How each view is scaled: "unit", "standard", "idf" or "euclidean"."""
         model = self._fitted_model()
         return dict(zip(model.schema.names, model.scaling.names, strict=True))
 
@@ -380,8 +380,10 @@ class ViewClusterer(ViewReader):
         """
         model = self._fitted_model()
         if model.cut is not None:
-            return model.clusters.objective(self._alpha, model.weights) / model.weight_unit
-        return objective(model.centres, model.total, self._alpha, model.weights) / model.weight_unit
+            found = model.clusters.objective(self._alpha, model.row_squares)
+        else:
+            found = objective(model.centres, model.total, self._alpha, model.row_squares)
+        return found * model.square_unit / model.weight_unit
 
     @property
     def inertia_(self) -> float:
@@ -390,8 +392,8 @@ class ViewClusterer(ViewReader):
         Known from the sums, so it is that of `stream_labels_`; without the ridge that `objective_` has.
         """
         model = self._fitted_model()
-        total = objective(self._centres_of_clusters(), model.clusters, 0.0, model.weights)
-        return total / model.weight_unit
+        total = objective(self._centres_of_clusters(), model.clusters, 0.0, model.row_squares)
+        return total * model.square_unit / model.weight_unit
 
     @property
     def n_iter_(self) -> int:
@@ -412,6 +414,11 @@ class ViewClusterer(ViewReader):
     def n_all_zero_(self) -> dict[str, int]:
         """Rows that count as missing in each view because all their values there are zero."""
         return self._fitted_model().zero_rows
+
+    @property
+    def n_shortened_(self) -> dict[str, int]:
+        """Rows that were longer in each view than the scale "euclidean" has room for, and were shortened."""
+        return self._fitted_model().n_shortened
 
     @property
     def _n_features_out(self) -> int:

@@ -65,7 +65,7 @@ class IMC(ViewClusterer):
     objectives_ : (n_init,) array
         The objective each start reached.
     cluster_centers_, scales_, view_weights_, counts_, statistics_, loss_curve_, objective_, n_iter_,
-    n_all_zero_, n_rows_without_views_, view_names_in_, n_features_in_, row_ids_
+    n_all_zero_, n_shortened_, n_rows_without_views_, view_names_in_, n_features_in_, row_ids_
         As in `OPIMC`.
 
     Examples
@@ -148,11 +148,11 @@ class IMC(ViewClusterer):
         with logging_progress(self.verbose):
             best, objectives = fresh._best_start(rows, init, alpha)
             if isinstance(self.view_weights, str):
-                weights = learnt_weights(best.total, alpha)
+                weights = learnt_weights(best.total, alpha, rows.squares.tolist())
                 rows = MeasuredRows(rows.chunk, weights=weights)
                 best, objectives = fresh._best_start(rows, init, alpha)
         best.total.check_room()
-        fresh.objectives_ = objectives / unit
+        fresh.objectives_ = objectives * scaling.unit**2 / unit
         fresh._learnt = Model(
             chunk.schema,
             best.total.widened(chunk.schema.widths),
@@ -162,7 +162,7 @@ class IMC(ViewClusterer):
             rows.n_rows,
             rows.n_rows - n_seen,
             best.n_iter,
-            [best.loss / chunk.n_copies],
+            [best.loss * scaling.unit**2 / chunk.n_copies],
             n_clusters=best.total.n_clusters,
             weights=rows.weights,
             n_copies=None if copies is None else chunk.n_copies,
@@ -207,7 +207,7 @@ class IMC(ViewClusterer):
                 seeded = init == "k-means++" or number % 2 == 0
                 kind = "one seeding" if seeded else "random"
             outcome = initialise_clusters(rows, Plan(self.n_clusters, rules, kind), workspace, rng)
-            objectives.append(objective(outcome.centres, outcome.total, alpha, rows.weights))
+            objectives.append(objective(outcome.centres, outcome.total, alpha, rows.squares.tolist()))
             if best is None or objectives[-1] < min(objectives[:-1]):
                 best = outcome
             logger.info("start %d (%s): objective %.6g", number + 1, kind, objectives[-1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sklearn.exceptions import ConvergenceWarning
 
 from viewpass.core.model import Model
+from viewpass.core.state.statistics import squares_of
 from viewpass.errors import warn
 
 MANY = 0.01  # share of rows that are all zero in a view
@@ -15,6 +16,7 @@ FEW_ROWS = 5  # per cluster
 def warn_of_fit(model: Model, n_found: int) -> None:
     """Say what a whole fit has to say; `n_found`: clusters that rows were labelled with."""
     warn_of_zero_rows(model)
+    warn_of_shortened(model)
     warn_of_empty(model, n_found)
 
 
@@ -30,12 +32,25 @@ def warn_of_zero_rows(model: Model, before: Model | None = None) -> None:
             continue
         if before is not None and earlier.get(name, 0) > MANY * before.n_rows:
             continue
-        how = "with observed= where they are there" if scale == "standard" else "with scale='standard'"
+        centred = scale in ("standard", "euclidean")
+        how = "with observed= where they are there" if centred else "with scale='standard'"
         warn(
             f"view {name!r}: {n_zero:,} of {model.n_rows:,} rows are all zero and count as missing, since a "
             f"row of zeros has no direction at scale {scale!r}. If they are missing, say so: NaN, null or "
             f"observed=. If zeros are data (marks, counts), fit {how}: centred, they are rows like others."
         )
+
+
+def warn_of_shortened(model: Model, before: Model | None = None) -> None:
+    """Warn of rows that were shortened, once: not if there were any `before` more rows were learnt."""
+    for name, n_rows in model.n_shortened.items():
+        if n_rows and not (before is not None and before.n_shortened[name]):
+            warn(
+                f"view {name!r}: {n_rows:,} rows are longer than {model.scaling.unit:g} times the root mean "
+                "square (after centring), far beyond the rows that the scale was learnt from, and were "
+                "shortened to that. If they are real, let the first rows be a sample of all, or use more of "
+                "them (warmup=)."
+            )
 
 
 def warn_of_empty(model: Model, n_found: int) -> None:
@@ -50,17 +65,17 @@ def warn_of_empty(model: Model, n_found: int) -> None:
 def _reason(model: Model) -> str:
     clusters = model.clusters
     n_present = [int(counts.sum()) for counts in clusters.counts]
-    if clusters.objective(0.0, model.weights) <= EQUAL * sum(n_present):
+    if clusters.objective(0.0, model.row_squares) * model.square_unit <= EQUAL * sum(n_present):
         constant = [
             repr(name)
             for v, (name, n_rows) in enumerate(zip(model.schema.names, n_present, strict=True))
             if n_rows and _is_constant(model, v, n_rows)
         ]
         which = f" (all rows in view {', '.join(constant)})" if constant else ""
+        at = "" if model.scaling.lengths else " at unit length"
         shared = ", or standardise the columns (the scale 'standard')" if model.scaling.plain else ""
         return (
-            f"the rows of each are equal at unit length{which}, so they cannot be split. "
-            f"Ask for fewer clusters{shared}."
+            f"the rows of each are equal{at}{which}, so they cannot be split. Ask for fewer clusters{shared}."
         )
     n_rows = model.n_rows - model.n_without_views
     few = n_rows < FEW_ROWS * clusters.n_clusters
@@ -71,4 +86,5 @@ def _reason(model: Model) -> str:
 def _is_constant(model: Model, v: int, n_rows: int) -> bool:
     mean = model.clusters.sums(v).sum(axis=0) / n_rows
     length = float((mean**2).sum())
-    return model.view_weights[v] - length <= EQUAL
+    square = squares_of(model.clusters, model.row_squares)[v] / n_rows
+    return (square - length) * model.square_unit <= EQUAL

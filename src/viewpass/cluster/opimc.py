@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from viewpass.cluster.anchored import LABELS, AnchoredClusterer
 from viewpass.cluster.base import logging_progress
-from viewpass.cluster.notices import warn_of_fit, warn_of_zero_rows
+from viewpass.cluster.notices import warn_of_fit, warn_of_shortened, warn_of_zero_rows
 from viewpass.cluster.validation import check_whole, plan_of, row_copies
 from viewpass.core.plan import Plan
 from viewpass.core.stream import Stream
@@ -39,10 +39,11 @@ ADDITIONS: dict[str, Any] = {
 class OPIMC(AnchoredClusterer):
     """One-pass incomplete multi-view clustering.
 
-    Rows are read once, in chunks. Each is scaled to unit length in every view it has and assigned to the
-    cluster that is nearest over those views; only two sums per view are kept. Missing views are rows of
-    NaN, `None` for a whole view, or False in `observed`. So are rows of zeros, which have no direction
-    (`n_all_zero_` counts them, and many are warned of); but where a dense view is standardised and
+    Rows are read once, in chunks. Each is scaled to unit length in every view it has (or keeps its
+    length there, with the scale "euclidean") and assigned to the cluster that is nearest over those views;
+    only two sums per view are kept. Missing views are rows of NaN, `None` for a whole view, or False in
+    `observed`. So are rows of zeros, which have no direction
+    (`n_all_zero_` counts them, and many are warned of); but where a dense view is centred (`scale`) and
     `observed`, a table's nulls or ids say what is missing, a row of zeros is data.
 
     Parameters
@@ -88,16 +89,19 @@ class OPIMC(AnchoredClusterer):
         the objective. "auto": "graph" if the warm-up shows that its clusters do not depend on which
         anchors were drawn and that the views agree on them better than on round ones; otherwise no
         anchors, as always with `init="random"` and arrays.
-    scale : {"auto", "unit", "standard", "idf"}, list or dict, default="auto"
+    scale : {"auto", "unit", "standard", "idf", "euclidean"}, list or dict, default="auto"
         What is done to a view before its rows are scaled to unit length; a list or a dict (by view name)
         says it per view. "unit": nothing, as in the paper. "standard": every column minus its mean,
         divided by its standard deviation; sparse views keep their zeros and are only divided. "idf": every
-        column times log((1 + n) / (1 + rows that have it)) + 1, zeros kept. "auto": "idf" for counts and
-        marks (whole numbers, mostly 1, in a view that is sparse or mostly zero) and "standard" for other
-        dense views, where the views, each clustered by itself, then agree better with each other than at
-        unit length; "unit" otherwise, and with centres as `init`. It is learnt from the warm-up and stays;
-        a view first seen later stays at "unit". A row equal to the mean in every column has no direction
-        left and counts as missing in that view.
+        column times log((1 + n) / (1 + rows that have it)) + 1, zeros kept. "euclidean", for dense views:
+        every column minus its mean, the view divided by the root mean square of its rows' lengths, which
+        are kept: rows are not brought to unit length, and distances are Euclidean. Rows longer than at
+        least four times the longest of the warm-up are shortened to that (`n_shortened_`). "auto": "idf" for
+        counts and marks (whole numbers, mostly 1, in a view that is sparse or mostly zero) and "standard"
+        for other dense views, where the views, each clustered by itself, then agree better with each other
+        than at unit length; "unit" otherwise, and with centres as `init`. It is learnt from the warm-up and
+        stays; a view first seen later stays at "unit". A row equal to the mean in every column has no
+        direction left and counts as missing in that view, but not with "euclidean".
     view_weights : None, "auto", or list or dict of float, default=None
         Factors of the views' squared distances, one per view; 0 leaves a view out. Only their ratios
         matter. "auto": the better the centres of a first start explain a view, the larger; learnt from the
@@ -129,7 +133,8 @@ class OPIMC(AnchoredClusterer):
         The labels as the stream decided them: the paper's result. With anchors, the clusters of the
         anchors that rows were assigned to.
     cluster_centers_ : list of (n_clusters, columns) arrays, one per view
-        Means of rows that were scaled (`scales_`), then brought to unit length. An array for a model
+        Means of rows that were scaled (`scales_`), then (but not with "euclidean") brought to unit length.
+        An array for a model
         fitted on a single 2-D array.
     counts_ : list of (n_clusters,) arrays, one per view
         Rows of each cluster that have the view, or the sum of their sample weights.
@@ -142,6 +147,8 @@ class OPIMC(AnchoredClusterer):
     n_samples_seen_ : int
     n_all_zero_ : dict of str to int
         Rows that count as missing in each view because all their values there are zero.
+    n_shortened_ : dict of str to int
+        Rows that were longer in each view than the scale "euclidean" has room for.
     n_rows_without_views_ : int
     consensus_ : str
         How clusters were formed: "plain" (every centre is a cluster), "graph" or "merge".
@@ -153,7 +160,7 @@ class OPIMC(AnchoredClusterer):
     cluster_curve_ : Curve or None
         What `n_clusters="auto"` was read off: `numbers` and `values`.
     scales_ : dict of str
-        How each view is scaled: "unit", "standard" or "idf".
+        How each view is scaled: "unit", "standard", "idf" or "euclidean".
     view_weights_ : dict of float
         Factor of each view's squared distances; the largest is 1.
     statistics_ : Statistics
@@ -379,6 +386,7 @@ class OPIMC(AnchoredClusterer):
         if stream.started:
             fresh._take_centres_of_rows(sink.labels(steps.n_read), by_chunk=True)
             warn_of_zero_rows(stream.model, before)
+            warn_of_shortened(stream.model, before)
         fresh._count_features(stream.schema)
         if sink.row_ids is not None:
             fresh.row_ids_ = sink.row_ids

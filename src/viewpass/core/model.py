@@ -74,13 +74,20 @@ class Model:
     def n_missing(self) -> list[int]:
         """Rows without each view; estimated from their share of the weight where rows have weights."""
         n_counted = self.n_rows if self.n_copies is None else self.n_copies
-        return [(n_counted - n) * self.n_rows // max(n_counted, 1) for n in self.total.squares]
+        return [(n_counted - n) * self.n_rows // max(n_counted, 1) for n in self.total.n_present]
 
     @property
     def zero_rows(self) -> dict[str, int]:
         """Rows that count as missing in each view because they are all zero."""
         names = self.schema.names
         return dict(zip(names, self.n_all_zero or (0,) * len(names), strict=True))
+
+    @property
+    def n_shortened(self) -> dict[str, int]:
+        """Rows that were longer in each view than rows may be, where it keeps their lengths."""
+        names = self.schema.names
+        kept = self.total.kept or (None,) * len(names)
+        return {name: 0 if own is None else own.n_shortened for name, own in zip(names, kept, strict=True)}
 
     @property
     def known_schema(self) -> Schema:
@@ -93,9 +100,21 @@ class Model:
         """Weight of each view's squared distances; the largest is 1."""
         return self.weights or (1.0,) * len(self.schema.names)
 
+    @property
+    def square_unit(self) -> float:
+        """What squared distances and losses are multiplied by to be reported in the unit of the scale."""
+        return self.scaling.unit**2
+
+    @property
+    def row_squares(self) -> tuple[float, ...] | None:
+        """Squared lengths that rows are brought to (`MeasuredRows.squares`); None if they are all 1."""
+        if self.weights is None and self.scaling.lengths is None:
+            return None
+        return tuple(weight / self.square_unit for weight in self.view_weights)
+
     def unweighed(self, values: Sequence[Floats | None]) -> list[Floats | None]:
-        """A copy of centres with the view weights taken out: centres of rows of unit length."""
-        lengths = np.sqrt(self.view_weights)
+        """A copy of centres with the view weights taken out: centres of rows in the unit of the scale."""
+        lengths = np.sqrt(self.view_weights) / self.scaling.unit
         return [None if u is None else u / (length or 1.0) for u, length in zip(values, lengths, strict=True)]
 
     def labels_of(self, centres: Labels) -> Labels:
@@ -166,7 +185,7 @@ def distances(rows: MeasuredRows, centres: Centres, workspace: Workspace) -> Flo
 def cluster_distances(chunk: Chunk, model: Model, workspace: Workspace) -> Floats:
     """Distances of every row to every cluster, over the observed views; NaN for a row without any."""
     rows = prepare(chunk, model, workspace)
-    found = distances(rows, model.centres, workspace)
+    found = distances(rows, model.centres, workspace) * rows.square_unit
     if model.cut is not None:
         found = model.cut.nearest(found)
         found[rows.n_seen == 0] = np.nan

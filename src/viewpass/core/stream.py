@@ -275,7 +275,8 @@ class Stream:
             plan = replace(plan, init=centres)
         if self.plan.weights == "auto":
             tried = initialise_unweighted(rows, plan, self.workspace, self.rng, whole=whole)
-            rows = self._weighed(rows.chunk, learnt_weights(tried.total, self.plan.rules.alpha))
+            learnt = learnt_weights(tried.total, self.plan.rules.alpha, rows.squares.tolist())
+            rows = self._weighed(rows.chunk, learnt)
         first = initialise(rows, plan, self.workspace, self.rng, whole=whole)
         outcome = first.outcome
         outcome.total = outcome.total.widened(schema.widths)
@@ -350,7 +351,7 @@ class Stream:
             ends = np.minimum((size or n_done) * np.arange(1, len(read) + 1), n_done)
             read += ends if copies is None else np.cumsum(copies)[ends - 1]
             n_copies = None if copies is None else int(copies[:n_done].sum())
-        losses = (settled.losses / read).tolist()
+        losses = (settled.losses * before.square_unit / read).tolist()
         sums = settled.total, settled.centres, before.links
         counted = n_new, n_without_views, settled.n_iter
         result = ChunkResult(schema, *sums, *counted, losses, n_copies, n_all_zero)

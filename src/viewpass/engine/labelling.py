@@ -19,7 +19,8 @@ def label_rows(decided: Assigned, workspace: Workspace) -> Array:
     distance, margin = backend(rows.reference).own_distances(
         rows.handle, decided.centres.suited(rows), decided.labels, workspace.n_threads
     )
-    return records(decided.labels, distance, margin, rows.n_seen)
+    unit = np.float32(rows.square_unit)
+    return records(decided.labels, distance * unit, margin * unit, rows.n_seen)
 
 
 def cluster_rows(chunk: Chunk, model: Model, workspace: Workspace) -> Array:
@@ -33,7 +34,7 @@ def cluster_rows(chunk: Chunk, model: Model, workspace: Workspace) -> Array:
     if cut is None:
         return label_rows(decide(chunk, model, workspace), workspace)
     rows = prepare(chunk, model, workspace)
-    found = distances(rows, model.centres, workspace)
+    found = distances(rows, model.centres, workspace) * rows.square_unit
     if model.links is not None:
         labels = cut.of_soft_assignment(soft_assignment(rows, model.centres, workspace))
     else:

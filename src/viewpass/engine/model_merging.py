@@ -53,6 +53,7 @@ def matched(one: Statistics, other: Statistics, alpha: float) -> Integers:
 def reordered(model: Model, order: Integers) -> Model:
     """The same model with its clusters in another order."""
     total = Statistics(model.total.n_clusters, model.total.widths)
+    total.kept = model.total.kept
     for v, steps in enumerate(model.total.steps):
         total.steps[v][:], total.counts[v][:] = steps[order], model.total.counts[v][order]
     centres = model.centres.take(order)
@@ -92,7 +93,7 @@ def merged(models: Sequence[Model], alpha: float, fill: str | None, *, by_price:
         n_rows=n_rows,
         n_without_views=sum(model.n_without_views for model in models),
         n_iter=sum(model.n_iter for model in models),
-        loss_curve=[loss(centres, total, alpha) / max(n_counted, 1)],
+        loss_curve=[loss(centres, total, alpha) * first.square_unit / max(n_counted, 1)],
         n_copies=n_counted if weighted else None,
         n_all_zero=_added_counts([model.n_all_zero for model in models]),
         links=links,

@@ -37,6 +37,9 @@ UNIT = 2**15
 # Sample weights that are not whole numbers are rounded to multiples of 1 / WEIGHT_UNIT.
 WEIGHT_UNIT = 2**10
 
+# Squared lengths of rows that keep theirs are summed in whole numbers of this.
+SQUARE_STEP = 2.0**-50
+
 # Kinds of rows in a view (native/rows.hpp).
 ABSENT, PRESENT, PARTLY_NAN, INFINITE, EXTREME, UNSORTED, OUTSIDE = range(7)
 

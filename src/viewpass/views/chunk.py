@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any, TypeVar
 
 import numpy as np
@@ -72,6 +73,26 @@ def _other_views(expected: Sequence[str], given: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True)
+class Lengths:
+    """Views whose rows keep their lengths, after scaling; rows of the others are brought to unit length.
+
+    The kernels take rows no longer than 1, so they divide those of all views by `longest`, a power of two.
+    """
+
+    kept: tuple[bool, ...]  # per view
+    longest: float  # that a row of any view may be
+    reach: tuple[float, ...]  # per view: no row of this chunk is longer; 0 where lengths are not kept
+
+    def joined(self, other: Lengths) -> Lengths:
+        """Those of rows of both."""
+        return replace(self, reach=tuple(map(max, self.reach, other.reach)))
+
+    def only(self, v: int) -> Lengths:
+        """Those of one view alone."""
+        return Lengths((self.kept[v],), self.longest, (self.reach[v],))
+
+
+@dataclass(frozen=True)
 class Chunk:
     """Consecutive rows: one matrix per view, or None if none of the rows has the view.
 
@@ -89,6 +110,8 @@ class Chunk:
     copies: Integers | None = None  # how many equal rows each one counts as (Plan.weight_unit); None: one
     stated: bool = False  # what is missing was said (a mask, nulls, absent ids): a row of zeros is data
     all_zero: Mask | None = None  # rows of zeros that count as missing, where scaling or joining found them
+    lengths: Lengths | None = None  # of scaled rows, where some views keep them; None: unit length in all
+    shortened: Mask | None = None  # scaled rows that were longer than rows may be
 
     @classmethod
     def of(
@@ -144,7 +167,8 @@ class Chunk:
         observed = None if self.observed is None else self.observed[rows]
         copies = None if self.copies is None else self.copies[rows]
         views = _each(self.views, lambda view: view[rows])
-        return Chunk(views, self.names, len(rows), observed, copies=copies, stated=self.stated)
+        taken = Chunk(views, self.names, len(rows), observed, copies=copies, stated=self.stated)
+        return taken if self.lengths is None else replace(taken, lengths=self.lengths)
 
     def cut(self, first: int, last: int) -> Chunk:
         """Return rows `first` to `last - 1` of the chunk, which keep their numbers, without copying."""
@@ -157,6 +181,7 @@ class Chunk:
             row_ids=None if self.row_ids is None else self.row_ids[first:last],
             copies=None if self.copies is None else self.copies[first:last],
             all_zero=None if self.all_zero is None else self.all_zero[first:last],
+            shortened=None if self.shortened is None else self.shortened[first:last],
         )
 
     def zero_rows(self, v: int, among: Integers) -> Integers:
@@ -263,7 +288,13 @@ def join(chunks: Sequence[Chunk]) -> Chunk:
         copies=None if all(chunk.copies is None for chunk in chunks) else np.concatenate(copies),
         stated=chunks[0].stated,
         all_zero=_joined_zeros(chunks),
+        lengths=_joined_lengths(chunks),
     )
+
+
+def _joined_lengths(chunks: Sequence[Chunk]) -> Lengths | None:
+    found = [chunk.lengths for chunk in chunks if chunk.lengths is not None]
+    return reduce(Lengths.joined, found) if found else None
 
 
 def _joined_zeros(chunks: Sequence[Chunk]) -> Mask | None:

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse
 
 from viewpass.kernels.grid import Array, Floats, Mask, Matrix
+from viewpass.kernels.reference.exact import ordered_sum
 
 BLOCK = 256  # dense rows converted to float64 at a time; sums run over the rows in order
 NO_SPREAD = 2.0**-40  # a standard deviation below this share of the largest value is rounding
@@ -36,6 +37,17 @@ class Columns:
     def counts(self) -> bool:
         """Whether these are counts of rare events, or indicators: whole numbers, mostly 1 where not 0."""
         return self.whole and 2 * self.n_ones >= int(self.n_nonzero.sum())
+
+
+def euclidean(columns: Columns, x: Array, present: Mask) -> tuple[float, float]:
+    """The factor that brings centred rows to a root mean square length of 1, and the longest row then."""
+    largest = columns.spread.max()
+    factor = float(1.0 / largest / np.sqrt(np.cumsum((columns.spread / largest) ** 2)[-1]))
+    longest = 0.0
+    for block, _ in _blocks(x, present, None):
+        halves = (block * 0.5 - columns.mean * 0.5) * factor  # whose difference does not overflow
+        longest = max(longest, float(np.sqrt(ordered_sum(halves * halves).max())))
+    return factor, 2.0 * longest
 
 
 def columns_of(x: Matrix, present: Mask, weights: Floats | None = None) -> Columns:

@@ -1,11 +1,15 @@
-"""Rows of a chunk as the kernels read them: with the norms that scale them to unit length, and validated."""
+"""Rows of a chunk as the kernels read them: with the norms that scale them to unit length, and validated.
+
+Rows of views that keep their lengths (`Chunk.lengths`) have a common factor instead, by which none is longer
+than 1.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
@@ -18,6 +22,8 @@ from viewpass.kernels.grid import (
     OUTSIDE,
     PARTLY_NAN,
     PRESENT,
+    SQUARE_STEP,
+    STEP,
     UNSORTED,
     Floats,
     Integers,
@@ -25,6 +31,16 @@ from viewpass.kernels.grid import (
     Matrix,
 )
 from viewpass.views.chunk import Chunk
+
+
+class Lengthy(NamedTuple):
+    """Of rows that keep their lengths in a view, added up."""
+
+    square: int  # the sum of |x|^2, in SQUARE_STEP
+    n_shortened: int  # rows that were longer than rows may be
+
+
+Kept = tuple[Lengthy | None, ...]  # per view; None where rows are brought to unit length; (): in all
 
 
 class MeasuredRows:
@@ -68,8 +84,50 @@ class MeasuredRows:
 
     @property
     def squares(self) -> Floats:
-        """Squared length of a present row in each view: 1, or the weight of the view."""
-        return np.ones(self.n_views) if self.weights is None else np.array(self.weights, dtype=np.float64)
+        """Squared length of a present row in each view: 1, or the weight of the view.
+
+        Where some views keep their lengths, both are divided by the square of the longest (`Lengths`); it
+        is then what the squared lengths of their rows are multiplied by.
+        """
+        weights = np.ones(self.n_views) if self.weights is None else np.array(self.weights, dtype=np.float64)
+        return weights / self.square_unit
+
+    @property
+    def square_unit(self) -> float:
+        """What squared distances are multiplied by to be reported in the unit of the scale."""
+        return 1.0 if self.chunk.lengths is None else self.chunk.lengths.longest**2
+
+    @property
+    def reaches(self) -> list[float]:
+        """A bound on the lengths of rows that keep theirs, as the kernels take them; 0 for other views."""
+        lengths = self.chunk.lengths
+        if lengths is None:
+            return [0.0] * self.n_views
+        found = zip(lengths.kept, lengths.reach, self.squares, self.widths, strict=True)
+        return [  # with what rounding may add
+            float(min(reach * np.sqrt(square) * (1.0 + 2.0**-20) + np.sqrt(width) * STEP, 1.0))
+            if kept
+            else 0.0
+            for kept, reach, square, width in found
+        ]
+
+    def squared_lengths(self, which: Mask) -> Kept:
+        """S of the rows of `which` in each view that keeps lengths: exact in any order."""
+        lengths, copies, shortened = self.chunk.lengths, self.chunk.copies, self.chunk.shortened
+        if lengths is None:
+            return ()
+        n_rows, found = len(which), list[Lengthy | None]()
+        times = np.ones(n_rows, dtype=np.int64) if copies is None else copies[:n_rows]
+        for v, kept in enumerate(lengths.kept):
+            if not kept:
+                found.append(None)
+                continue
+            steps = np.rint(self.handle.squares(v)[:n_rows][which] / SQUARE_STEP).astype(np.int64)
+            parts = {shift: steps >> shift & 2**20 - 1 for shift in (0, 20, 40)}  # whose sums do not overflow
+            square = sum(int(part @ times[which]) << shift for shift, part in parts.items())
+            n_shortened = 0 if shortened is None else int((shortened[:n_rows, v] & which & (times > 0)).sum())
+            found.append(Lengthy(square, n_shortened))
+        return tuple(found)
 
     @cached_property
     def handle(self) -> Any:
@@ -77,8 +135,8 @@ class MeasuredRows:
         views = [_parts(x) for x in self._matrices]
         observed = self.chunk.observed
         given = None if observed is None else np.ascontiguousarray(observed)
-        rest = self.squares.tolist(), self.inverse, self._kinds, self.measured, self.chunk.copies
-        return backend(self.reference).Rows(views, given, *rest)
+        rest = self.inverse, self._kinds, self.measured, self.chunk.copies, self.reaches
+        return backend(self.reference).Rows(views, given, self.squares.tolist(), *rest)
 
     @cached_property
     def n_seen(self) -> Integers:

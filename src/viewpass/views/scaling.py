@@ -1,13 +1,20 @@
 """Scaling of views: learnt per column from the first rows, then fixed; rows get unit length afterwards.
 
-    unit      no scaling of columns (the paper)
-    standard  subtract the column mean, divide by the standard deviation; sparse views keep their
-              zeros, so their mean is not subtracted
-    idf       multiply each column by log((1 + n) / (1 + rows with a non-zero value in it)) + 1
+    unit       no scaling of columns (the paper)
+    standard   subtract the column mean, divide by the standard deviation; sparse views keep their
+               zeros, so their mean is not subtracted
+    idf        multiply each column by log((1 + n) / (1 + rows with a non-zero value in it)) + 1
+    euclidean  subtract the column mean, divide the view by the root mean square of its rows' lengths: rows
+               keep their lengths, so distances are Euclidean; dense views only
 
 A missing view stays missing. A row that equals the mean in every column has no direction after
-centring, and counts as missing in that view; so does a row of zeros, unless its columns are centred and it
-was stated which views are missing (`Chunk.stated`).
+centring, and counts as missing in that view (but not where lengths are kept: its length is 0); so does a row
+of zeros, unless its columns are centred and it was stated which views are missing (`Chunk.stated`).
+
+Sums are exact on a grid that takes rows of length 1 at most (kernels/grid.py). Where lengths are kept the
+kernels divide all views by a common power of two, at least ROOM times the longest row that the scale was
+learnt from; later rows that are longer than that are shortened to it, and counted. The grid is then
+2^-33 times this power in units of the root mean square length: with the usual 16, about 2e-9.
 """
 
 from __future__ import annotations
@@ -19,18 +26,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse
 
+from viewpass.errors import SettingError
 from viewpass.kernels.backend import backend
-from viewpass.kernels.grid import SMALLEST_SCALED, Floats, Integers, Mask
+from viewpass.kernels.grid import SMALLEST_SCALED, Floats, Integers, Mask, Matrix
 from viewpass.kernels.pool import Pool
 from viewpass.kernels.portable import log
+from viewpass.kernels.reference.exact import ordered_sum
 from viewpass.views.checks import check_columns
-from viewpass.views.chunk import Chunk
-from viewpass.views.columns import Columns, columns_of
+from viewpass.views.chunk import Chunk, Lengths
+from viewpass.views.columns import Columns, columns_of, euclidean
 from viewpass.views.rows import MeasuredRows
 
 logger = logging.getLogger("viewpass")
 
-LEARNT = ("standard", "idf")
+LEARNT = ("standard", "idf", "euclidean")
+ROOM = 4.0  # how much longer than the first rows others may be, at least, where lengths are kept
 NAMES = ("auto", "unit", *LEARNT)
 MOSTLY_ZERO = 0.5  # a dense view of whole numbers is taken for counts below this share of non-zeros
 
@@ -42,11 +52,15 @@ class Scale:
     name: str
     weights: Floats
     mean: Floats | None = None
+    longest: float = 0.0  # that a row may be where lengths are kept; 0: rows are brought to unit length
 
     @property
     def zero(self) -> Floats | None:
         """A row of zeros in this scale; None if it has no direction there."""
         scaled = None if self.mean is None else -self.mean * self.weights
+        if scaled is not None and self.longest:
+            length = float(np.sqrt(ordered_sum(scaled * scaled)))
+            return scaled * (self.longest / length) if length > self.longest else scaled
         return None if scaled is None or np.abs(scaled).max(initial=0.0) < SMALLEST_SCALED else scaled
 
 
@@ -72,18 +86,45 @@ class Scaling:
         for v, (view, name) in enumerate(zip(rows.chunk.views, names, strict=True)):
             present = rows.present(v) & rows.counted
             learnt = None
+            if name == "euclidean" and scipy.sparse.issparse(view):
+                raise SettingError(
+                    f"scale 'euclidean': view {rows.chunk.names[v]!r} is sparse, and centring would make it "
+                    "dense. Give it as a dense array, or choose 'unit', 'standard' or 'idf' for it."
+                )
             if name != "unit" and view is not None and present.any():
                 learnt = learn_scale(columns_of(view, present, weights), name)
                 zeros = rows.zeros(v) if rows.chunk.stated else ()
                 if learnt is not None and learnt.mean is not None and len(zeros):
                     present[zeros] = True
                     learnt = learn_scale(columns_of(view, present, weights), learnt.name)
+                if learnt is not None and learnt.name == "euclidean":
+                    learnt = _with_lengths(learnt, columns_of(view, present, weights), view, present)
             views.append(learnt)
             if name != "unit":
                 chosen = "unit" if learnt is None else learnt.name
                 n_rows = present.sum()
                 logger.info("view %r: scale %s, learnt from %d rows", rows.chunk.names[v], chosen, n_rows)
-        return cls(tuple(views))
+        return cls(tuple(views)).with_common_length()
+
+    def with_common_length(self) -> Scaling:
+        """The same with one longest length for all views that keep lengths."""
+        if self.lengths is None:
+            return self
+        longest = self.unit
+        views = (s if s is None or not s.longest else replace(s, longest=longest) for s in self.views)
+        return Scaling(tuple(views))
+
+    @property
+    def unit(self) -> float:
+        """What the kernels divide rows by: the longest that a row may be; 1 where no view keeps lengths."""
+        return max((scale.longest for scale in self.views if scale is not None), default=0.0) or 1.0
+
+    @property
+    def lengths(self) -> Lengths | None:
+        """Which views keep their lengths; None if none does."""
+        kept = tuple(scale is not None and scale.longest > 0 for scale in self.views)
+        reach = tuple(self.unit if keeps else 0.0 for keeps in kept)
+        return Lengths(kept, self.unit, reach) if any(kept) else None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -96,7 +137,10 @@ class Scaling:
         return self.names == other.names and all(
             mine is None
             or theirs is None
-            or (np.array_equal(mine.weights, theirs.weights) and _equal(mine.mean, theirs.mean))
+            or (
+                (np.array_equal(mine.weights, theirs.weights) and _equal(mine.mean, theirs.mean))
+                and mine.longest == theirs.longest
+            )
             for mine, theirs in pairs
         )
 
@@ -115,7 +159,8 @@ class Scaling:
         pool = pool or Pool()
         views = list(chunk.views)
         present: dict[int, Mask] = {}
-        all_zero = chunk.all_zero
+        all_zero, lengths = chunk.all_zero, self.lengths
+        squares: dict[int, Floats] = {}  # before rows are shortened
         for v, (view, scale) in enumerate(zip(chunk.views, self.views, strict=True)):
             if view is None or scale is None:
                 continue
@@ -126,11 +171,18 @@ class Scaling:
             values = view.data if sparse else view
             out = views[v] = pool.lend(values.size, values.dtype).reshape(values.shape)
             if scale.mean is not None:
-                wanted, moments = chunk.wanted(v), (scale.mean, scale.weights)
-                present[v] = backend().standardise(view, wanted, *moments, out, n_threads)
+                wanted = chunk.wanted(v)
+                if scale.longest:
+                    given = view, wanted, scale.mean, float(scale.weights[0]), scale.longest, out, n_threads
+                    present[v], squares[v] = backend().centre_rows(*given)
+                else:
+                    moments = scale.mean, scale.weights
+                    present[v] = backend().standardise(view, wanted, *moments, out, n_threads)
                 zeros = chunk.zero_rows(v, np.flatnonzero(wanted & ~present[v]))
                 if chunk.stated and scale.zero is not None:
                     out[zeros], present[v][zeros] = scale.zero, True
+                    if scale.longest:
+                        squares[v][zeros] = ordered_sum(scale.zero * scale.zero)
                 elif len(zeros):
                     all_zero = _marked(all_zero, zeros, v, (chunk.n_rows, len(views)))
             elif sparse:
@@ -141,7 +193,27 @@ class Scaling:
                 rows.data = out
             else:
                 backend().weigh_rows(view, scale.weights, out, n_threads)
-        return replace(chunk, views=tuple(views), observed=_observed(chunk, present), all_zero=all_zero)
+        scaled = replace(chunk, views=tuple(views), observed=_observed(chunk, present), all_zero=all_zero)
+        return scaled if lengths is None else _with_squares(scaled, lengths, squares)
+
+
+def _with_squares(chunk: Chunk, lengths: Lengths, squares: dict[int, Floats]) -> Chunk:
+    """The scaled rows with the lengths they have, given their squares before they were shortened."""
+    longest = {v: float(np.sqrt(found.max(initial=0.0))) for v, found in squares.items()}
+    reach = tuple(min(longest.get(v, 0.0), lengths.longest) for v in range(len(lengths.kept)))
+    shortened = None
+    if any(length > lengths.longest for length in longest.values()):
+        shortened = np.zeros((chunk.n_rows, len(lengths.kept)), dtype=bool)
+        for v, found in squares.items():
+            shortened[:, v] = found > lengths.longest**2
+    return replace(chunk, lengths=replace(lengths, reach=reach), shortened=shortened)
+
+
+def _with_lengths(scale: Scale, columns: Columns, view: Matrix, present: Mask) -> Scale:
+    """The scale with the factor of the view and the longest length that rows may have, a power of two."""
+    factor, longest = euclidean(columns, view, present)
+    largest = float(np.ldexp(1.0, int(np.frexp(ROOM * longest)[1])))
+    return replace(scale, weights=np.full(len(columns.mean), factor), longest=largest)
 
 
 def _marked(mask: Mask | None, rows: Integers, v: int, shape: tuple[int, int]) -> Mask:
@@ -174,10 +246,20 @@ def learn_scale(columns: Columns, name: str) -> Scale | None:
     if name == "unit" or not spread.any():
         return None
     weights = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
+    if name == "euclidean":  # its factor and longest length come from the rows
+        return Scale(name, np.ones_like(spread), columns.mean)
     if columns.sparse:
         weights /= weights.max()
         return Scale("standard", np.where(spread > 0, weights, 1.0))
     return Scale("standard", np.where(spread > 0, weights, 1.0), columns.mean)
+
+
+def candidates(columns: Columns) -> tuple[str, ...]:
+    """The scales that a view may be tried in, the simplest first."""
+    counts = columns.counts and (columns.sparse or columns.density < MOSTLY_ZERO)
+    suited = ("idf",) if counts else () if columns.sparse else ("standard",)
+    lengths = () if columns.sparse or not columns.spread.any() else ("euclidean",)
+    return ("unit", *suited, *lengths)
 
 
 def automatic(columns: Columns) -> str:

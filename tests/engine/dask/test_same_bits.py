@@ -67,8 +67,12 @@ def test_every_start(client, settings):
 
 @pytest.mark.parametrize(
     "settings",
-    [{"consensus": "graph", "scale": "standard"}, {"consensus": "merge", "n_anchors": 12}],
-    ids=lambda settings: settings["consensus"],
+    [
+        {"consensus": "graph", "scale": "standard"},
+        {"consensus": "merge", "n_anchors": 12},
+        {"consensus": "graph", "scale": ["euclidean", "unit"]},
+    ],
+    ids=lambda settings: f"{settings['consensus']}, {settings.get('scale')}",
 )
 @pytest.mark.parametrize("n_passes", [1, 2])
 def test_anchors_and_scale(client, settings, n_passes):

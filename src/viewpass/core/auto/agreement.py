@@ -35,7 +35,8 @@ def single_view(chunk: Chunk, v: int) -> MeasuredRows | None:
     if view is None:
         return None
     observed = None if chunk.observed is None else chunk.observed[:, [v]]
-    alone = Chunk((view,), (chunk.names[v],), chunk.n_rows, observed, copies=chunk.copies)
+    lengths = None if chunk.lengths is None else chunk.lengths.only(v)
+    alone = Chunk((view,), (chunk.names[v],), chunk.n_rows, observed, copies=chunk.copies, lengths=lengths)
     return MeasuredRows(alone).measure()
 
 

@@ -27,7 +27,8 @@ def views_that_need_lengths(rows: MeasuredRows, n_clusters: int, workspace: Work
     step = ChunkStep(RULES, Workspace(workspace.n_threads))
     found = []
     for v, view in enumerate(chunk.views):
-        if not isinstance(view, np.ndarray):
+        kept = chunk.lengths is not None and chunk.lengths.kept[v]
+        if kept or not isinstance(view, np.ndarray):
             continue
         for labels in clusterings(chunk, v, n_clusters, step, n_starts=1):
             seen = labels >= 0
@@ -41,8 +42,7 @@ def warn_of_lengths(rows: MeasuredRows, n_clusters: int, workspace: Workspace) -
     for name in views_that_need_lengths(rows, n_clusters, workspace):
         warn(
             f"view {name!r}: the lengths of its rows carry more of its spread than their directions, and are "
-            "not used, since rows are brought to unit length. To keep them, subtract the column means and "
-            "add a column that holds the length of the longest row."
+            "not used, since rows are brought to unit length. To keep them, fit with the scale 'euclidean'."
         )
 
 

@@ -66,6 +66,7 @@ def cut(total: Statistics, links: Integers | None, alpha: float, n_clusters: int
 def grouped(total: Statistics, cut: Cut) -> Statistics:
     """Statistics of the clusters: the sum of those of their anchors."""
     out = Statistics(cut.n_clusters, total.widths)
+    out.kept = total.kept
     for v in range(len(total.widths)):
         np.add.at(out.steps[v], cut.anchors, total.steps[v])
         np.add.at(out.counts[v], cut.anchors, total.counts[v])

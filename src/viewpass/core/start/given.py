@@ -27,13 +27,17 @@ def check_given(init: Sequence[Array], schema: Schema, n_clusters: int) -> None:
 def scaled_centres(
     init: Sequence[Array], scaling: Scaling, schema: Schema, n_clusters: int
 ) -> tuple[Floats, ...]:
-    """Given centres as rows of that scale and of unit length; one without a direction is the origin."""
+    """Given centres as rows of that scale, of unit length but where lengths are kept.
+
+    One without a direction is the origin.
+    """
     check_given(init, schema, n_clusters)
     views = tuple(np.array(values, dtype=np.float64, order="C") for values in init)
     present = tuple(values if values.shape[1] else None for values in views)
-    rows = MeasuredRows(scaling.apply(Chunk(present, schema.names, n_clusters))).measure()
+    given = Chunk(present, schema.names, n_clusters, stated=scaling.lengths is not None)
+    rows = MeasuredRows(scaling.apply(given)).measure()
     scaled, inverse = rows.take(np.arange(n_clusters))
     return tuple(
-        values if view is None else view * lengths[:, None]
+        values if view is None else view * (lengths * scaling.unit)[:, None]
         for values, view, lengths in zip(views, scaled.views, inverse, strict=True)
     )

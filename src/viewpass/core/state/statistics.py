@@ -2,7 +2,8 @@
 
     R_v  sum of the unit rows of each cluster in view v
     T_v  number of rows of each cluster that view v has
-    S_v  sum of |x|^2 over the rows of view v (their number, since rows have unit length)
+    S_v  sum of |x|^2 over the rows of view v: their number, since rows have unit length; where they keep
+         their lengths, a sum of its own, in whole numbers of SQUARE_STEP
 
 Sums are whole numbers of grid steps (kernels/grid.py) and counts are integers, so adding, subtracting and
 merging are exact, in any order.
@@ -17,9 +18,9 @@ import numpy as np
 
 from viewpass.errors import DataError
 from viewpass.kernels.backend import backend
-from viewpass.kernels.grid import MOST_ROWS, STEP, Floats, Integers, Labels
+from viewpass.kernels.grid import MOST_ROWS, SQUARE_STEP, STEP, Floats, Integers, Labels, Mask
 from viewpass.views.chunk import Chunk
-from viewpass.views.rows import MeasuredRows
+from viewpass.views.rows import Kept, Lengthy, MeasuredRows
 
 
 class Statistics:
@@ -54,8 +55,11 @@ class Statistics:
             np.zeros((len(widths), n_clusters), dtype=np.int64),
         )
 
-    def _hold(self, n_clusters: int, widths: Sequence[int], flat: Integers, counts: Integers) -> None:
+    def _hold(
+        self, n_clusters: int, widths: Sequence[int], flat: Integers, counts: Integers, kept: Kept = ()
+    ) -> None:
         self.n_clusters = n_clusters
+        self.kept = kept
         self.flat = flat  # the sums of all views in one array, as the kernels take them
         self.flat_counts = counts
         ends = n_clusters * np.cumsum([0, *widths])
@@ -66,10 +70,12 @@ class Statistics:
         self.counts: list[Integers] = list(counts)
 
     @classmethod
-    def of(cls, n_clusters: int, widths: Sequence[int], flat: Integers, counts: Integers) -> Statistics:
+    def of(
+        cls, n_clusters: int, widths: Sequence[int], flat: Integers, counts: Integers, kept: Kept = ()
+    ) -> Statistics:
         """Statistics that hold these arrays, not copies."""
         made = cls.__new__(cls)
-        made._hold(n_clusters, widths, flat, counts)
+        made._hold(n_clusters, widths, flat, counts, kept)
         return made
 
     @property
@@ -78,9 +84,14 @@ class Statistics:
         return tuple(steps.shape[1] for steps in self.steps)
 
     @property
-    def squares(self) -> tuple[int, ...]:
-        """S of each view without weights: its number of observed rows, since each has unit length."""
+    def n_present(self) -> tuple[int, ...]:
+        """Observed rows of each view."""
         return tuple(self.flat_counts.sum(axis=1).tolist())
+
+    @property
+    def squares(self) -> tuple[float, ...]:
+        """S of each view without weights: its number of rows of unit length, or the sum of their squares."""
+        return squares_of(self, (1,) * len(self.counts))
 
     def sums(self, view: int) -> Floats:
         """R of a view: the sum of the unit rows of each cluster."""
@@ -97,7 +108,7 @@ class Statistics:
     def objective(self, alpha: float, weights: Sequence[float] | None = None) -> float:
         """J with the best centres for these labels: sum of S_v - |R_k|^2 / (T_k + alpha).
 
-        `weights`: the view weights that the rows were scaled by.
+        `weights`: the squared lengths that the rows were brought to (`MeasuredRows.squares`); None: 1.
         """
         return float(sum(self.view_objectives(alpha, weights)))
 
@@ -125,7 +136,7 @@ class Statistics:
 
     def copy(self) -> Statistics:
         """An independent copy."""
-        return self._like(self.flat.copy(), self.flat_counts.copy())
+        return self._like(self.flat.copy(), self.flat_counts.copy(), self.kept)
 
     def widened(self, given: Sequence[int | None]) -> Statistics:
         """The same for views of these widths, empty where a view had none; itself if nothing changes.
@@ -140,6 +151,7 @@ class Statistics:
             if steps.size:
                 wider.steps[v][:] = steps
             wider.counts[v][:] = self.counts[v]
+        wider.kept = self.kept
         return wider
 
     def move(
@@ -155,6 +167,17 @@ class Statistics:
         backend(rows.reference).accumulate(
             rows.handle, some, labels, sign, self.steps, self.flat_counts, n_threads
         )
+        moved = labels >= 0
+        if which is not None:
+            among = np.zeros(len(labels), dtype=bool)
+            among[which] = True
+            moved &= among
+        self.count_lengths(rows, moved, sign)
+
+    def count_lengths(self, rows: MeasuredRows, which: Mask, sign: int = 1) -> None:
+        """Add (or subtract) S of the rows of `which`, in the views that keep lengths."""
+        if rows.chunk.lengths is not None:
+            self.kept = _sum(self.kept, rows.squared_lengths(which), sign)
 
     def mean(self, view: int, rows: MeasuredRows, *, zeros_too: bool = False) -> Floats | None:
         """The mean of the rows, if nothing else was added; None if none of them has the view.
@@ -180,11 +203,13 @@ class Statistics:
 
     def __add__(self, other: Statistics) -> Statistics:
         self._check_same_shape(other)
-        return self._like(self.flat + other.flat, self.flat_counts + other.flat_counts)
+        kept = _sum(self.kept, other.kept, 1)
+        return self._like(self.flat + other.flat, self.flat_counts + other.flat_counts, kept)
 
     def __sub__(self, other: Statistics) -> Statistics:
         self._check_same_shape(other)
-        return self._like(self.flat - other.flat, self.flat_counts - other.flat_counts)
+        kept = _sum(self.kept, other.kept, -1)
+        return self._like(self.flat - other.flat, self.flat_counts - other.flat_counts, kept)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Statistics):
@@ -193,23 +218,25 @@ class Statistics:
             (self.n_clusters, self.widths) == (other.n_clusters, other.widths)
             and np.array_equal(self.flat, other.flat)
             and np.array_equal(self.flat_counts, other.flat_counts)
+            and not any(map(any, filter(None, _sum(self.kept, other.kept, -1))))
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        held = {"flat": self.flat, "counts": self.flat_counts}
+        held = {"flat": self.flat, "counts": self.flat_counts, "kept": self.kept}
         return {"n_clusters": self.n_clusters, "widths": self.widths, **held}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._hold(state["n_clusters"], state["widths"], state["flat"], state["counts"])
+        held = state["flat"], state["counts"], state.get("kept", ())
+        self._hold(state["n_clusters"], state["widths"], *held)
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        rows = ", ".join(f"{n:,}" for n in self.squares)
+        rows = ", ".join(f"{n:,}" for n in self.n_present)
         return f"Statistics(n_clusters={self.n_clusters}, widths={list(self.widths)}, rows=[{rows}])"
 
-    def _like(self, flat: Integers, counts: Integers) -> Statistics:
-        return Statistics.of(self.n_clusters, self.widths, flat, counts)
+    def _like(self, flat: Integers, counts: Integers, kept: Kept) -> Statistics:
+        return Statistics.of(self.n_clusters, self.widths, flat, counts, kept)
 
     def _check_same_shape(self, other: Statistics) -> None:
         if (self.n_clusters, self.widths) != (other.n_clusters, other.widths):
@@ -233,10 +260,25 @@ class Statistics:
 
 
 def squares_of(total: Statistics, weights: Sequence[float] | None) -> tuple[float, ...]:
-    """S of each view: its number of rows, times its weight."""
-    if weights is None:
-        return total.squares
-    return tuple(n_rows * weight for n_rows, weight in zip(total.squares, weights, strict=True))
+    """S of each view: its number of rows times their squared length, or the sum where they keep theirs."""
+    weights = weights or (1,) * len(total.counts)
+    kept = total.kept or (None,) * len(weights)
+    return tuple(
+        n_rows * weight if own is None else own.square * SQUARE_STEP
+        for n_rows, weight, own in zip(total.n_present, weights, kept, strict=True)
+    )
+
+
+def _sum(one: Kept, other: Kept, sign: int) -> Kept:
+    """The sum of both, or the difference."""
+    one = one or tuple(None if b is None else Lengthy(0, 0) for b in other)
+    other = other or tuple(None if a is None else Lengthy(0, 0) for a in one)
+    return tuple(
+        None
+        if a is None or b is None
+        else Lengthy(a.square + sign * b.square, a.n_shortened + sign * b.n_shortened)
+        for a, b in zip(one, other, strict=True)
+    )
 
 
 def added(one: Statistics, other: Statistics) -> Statistics:

@@ -30,17 +30,20 @@ def relative(given: Sequence[float]) -> Weights | None:
     return tuple(float(weight / largest) for weight in given)
 
 
-def learnt_weights(total: Statistics, alpha: float) -> Weights | None:
+def learnt_weights(total: Statistics, alpha: float, squares: Sequence[float] | None = None) -> Weights | None:
     """Weights from statistics of unweighted rows: the better its centres explain a view, the larger.
 
     J_v is taken per observed row; otherwise missing rows would raise the weight of a view. A view that no
-    row has yet gets the mean of the others.
+    row has yet gets the mean of the others. `squares`: the squared lengths of rows in the statistics
+    (`MeasuredRows.squares`); None: 1.
     """
-    counts = np.array(total.squares, dtype=np.float64)
+    counts = np.array(total.n_present, dtype=np.float64)
     seen = counts > 0
     if not seen.any():
         return None
-    shares = np.maximum(np.array(total.view_objectives(alpha))[seen] / counts[seen], SMALLEST_SHARE)
+    units = np.ones(len(counts)) if squares is None else np.array(squares)
+    per_row = np.array(total.view_objectives(alpha, squares))[seen] / counts[seen] / units[seen]
+    shares = np.maximum(per_row, SMALLEST_SHARE)
     weights = np.ones(len(counts))
     weights[seen] = shares ** (-1.0 / (POWER - 1.0))
     weights[~seen] = weights[seen].mean()

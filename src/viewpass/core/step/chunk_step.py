@@ -92,6 +92,8 @@ class ChunkStep:
         )
         self.workspace.n_compared += n_compared
         rows.measured |= n_done == n_rows
+        if task.begin != FROM_COUNTED:
+            total.count_lengths(rows, labels[:n_done] >= 0)
         centres = Centres.made(made, rows.n_views, reference=reference)
         return Outcome(total, centres, labels[:n_done], margins[:n_done], losses, n_iter)
 

@@ -80,7 +80,7 @@ def advance(
         value, n_iter = loss(model.centres, total, rules.alpha), 0
     n_rows = model.n_rows + n_new
     none_seen = n_rows == model.n_without_views + n_without_views  # the curve begins with the first view
-    losses = [] if none_seen else [value / n_rows]
+    losses = [] if none_seen else [value * model.square_unit / n_rows]
     links = model.links
     if links is not None:  # every pass counts its own
         mine = shards.links(stage) if again else tally.links

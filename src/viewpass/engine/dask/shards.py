@@ -64,14 +64,15 @@ class Tally:
     def __getstate__(self) -> dict[str, Any]:
         """Send only the clusters that rows touched: the other sums are zero."""
         sums = [steps[self.touched] for steps in self.change.steps]
-        return {**self.__dict__, "change": (sums, self.change.flat_counts)}
+        return {**self.__dict__, "change": (sums, self.change.flat_counts, self.change.kept)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        sums, counts = state["change"]
+        sums, counts, kept = state["change"]
         change = Statistics(counts.shape[1], [part.shape[1] for part in sums])
         for steps, part in zip(change.steps, sums, strict=True):
             steps[state["touched"]] = part
         change.flat_counts[:] = counts
+        change.kept = kept
         self.__dict__.update({**state, "change": change})
 
 

@@ -12,7 +12,7 @@ from viewpass.kernels.reference.exact import products
 from viewpass.kernels.reference.factors import nnls
 from viewpass.kernels.reference.kmeans import graph_labels, small_kmeans
 from viewpass.kernels.reference.rows import Rows, accumulate
-from viewpass.kernels.reference.scaling import standardise, weigh_entries, weigh_rows
+from viewpass.kernels.reference.scaling import centre_rows, standardise, weigh_entries, weigh_rows
 from viewpass.kernels.reference.soft import add_links, soft_assign
 from viewpass.kernels.reference.starts import draw_seeds, soft_centres
 from viewpass.kernels.reference.step import Rules, Shard, assign, run_chunks
@@ -27,6 +27,7 @@ __all__ = [
     "agglomerate",
     "all_distances",
     "assign",
+    "centre_rows",
     "draw_seeds",
     "graph_labels",
     "loss",

@@ -41,7 +41,7 @@ def all_distances(rows: Rows, centres: Centres, relative: bool, n_threads: int) 
         if u is not None and rows.views[v] is not None:
             present = rows.inverse[v] > 0
             out += exact.distances(rows.steps(v), present, u, centres.squares(v))
-            out += (present * rows.weights[v])[:, None]
+            out += rows.squares(v)[:, None]
     np.maximum(out, 0.0, out=out)
     out[~rows.has_any] = np.nan
     return out
@@ -53,7 +53,7 @@ def own_distances(rows: Rows, centres: Centres, labels: Labels, n_threads: int) 
     square = np.zeros(rows.n_rows)
     for v, u in enumerate(centres.all_values):
         if u is not None:
-            square += (rows.inverse[v] > 0) * rows.weights[v]
+            square += rows.squares(v)
     own = total[everyone, labels]
     total[everyone, labels] = np.inf
     distance = np.maximum(own + square, 0.0).astype(np.float32)

@@ -35,20 +35,26 @@ def ordered_sum(terms: Floats) -> Floats:
     return sums[..., 0]
 
 
-def measure(x: Array, wanted: Mask) -> tuple[Floats, Integers]:
-    """Give 1 / |x_i| of every row (0 where absent) and the kind of every row."""
+def measure(x: Array, wanted: Mask, *, kept: bool = False) -> tuple[Floats, Integers]:
+    """Give 1 / |x_i| of every row (0 where absent) and the kind of every row.
+
+    `kept`: rows keep their lengths, which may be 0: 1 where they are present.
+    """
     values = np.asarray(x, dtype=np.float64)
     n_missing = np.isnan(values).sum(axis=1)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
         square = ordered_sum(values * values)
         inverse = 1.0 / np.sqrt(square)
     status = np.full(len(values), PRESENT, dtype=np.int64)
-    status[(square < SMALLEST_SQUARE) | (square > LARGEST_SQUARE)] = EXTREME
-    status[~values.any(axis=1)] = ABSENT
+    if not kept:
+        status[(square < SMALLEST_SQUARE) | (square > LARGEST_SQUARE)] = EXTREME
+        status[~values.any(axis=1)] = ABSENT
     status[np.isinf(values).any(axis=1)] = INFINITE
     status[n_missing > 0] = PARTLY_NAN
     status[n_missing == values.shape[1]] = ABSENT
     status[~wanted] = ABSENT
+    if kept:
+        inverse[:] = 1.0
     inverse[status != PRESENT] = 0.0
     return inverse, status
 

@@ -24,10 +24,13 @@ class Rows:
         kinds: Array,
         measured: bool,
         copies: Integers | None = None,
+        reaches: Sequence[float] = (),
     ) -> None:
         self.views = list(views)
         self.observed = observed
         self.weights = np.asarray(weights)  # |x|^2 of rows that are present
+        # 0 where rows are brought to that length; else they keep theirs, times the root of the weight.
+        self.reaches = list(reaches) or [0.0] * len(self.views)
         self.inverse, self.kinds = inverse, kinds
         self.measured = measured
         # How many equal rows each one counts as.
@@ -67,7 +70,9 @@ class Rows:
                 continue
             wanted = np.ones(self.n_rows, dtype=bool) if self.observed is None else self.observed[:, v]
             odd = _odd_columns(view, self.n_rows)
-            inverse, kinds = exact.measure(self._dense(v), wanted & (odd == PRESENT))
+            inverse, kinds = exact.measure(
+                self._dense(v), wanted & (odd == PRESENT), kept=self.reaches[v] > 0
+            )
             self.inverse[v] = inverse * np.sqrt(self.weights[v])
             self.kinds[v] = np.where(wanted & (odd != PRESENT), odd, kinds)
         self.measured = True
@@ -81,12 +86,23 @@ class Rows:
         ]
         observed = None if self.observed is None else self.observed[begin:end]
         known = self.inverse[:, begin:end], self.kinds[:, begin:end]
-        return Rows(cut, observed, self.weights, *known, self.measured, self.copies[begin:end])
+        lengths = self.copies[begin:end], self.reaches
+        return Rows(cut, observed, self.weights, *known, self.measured, *lengths)
 
     def width(self, v: int) -> int:
         """Columns of a view; 0 if it was not given."""
         view = self.views[v]
         return 0 if view is None else int(view[3] if _is_csr(view) else view.shape[1])
+
+    def squares(self, v: int) -> Floats:
+        """|x|^2 of every row in a view; 0 where it is absent."""
+        if self.reaches[v] == 0:
+            return np.where(self.inverse[v] > 0, self.weights[v], 0.0)
+        if self.views[v] is None:
+            return np.zeros(self.n_rows)
+        x, scale = self.values(v), self.inverse[v]
+        squares: Floats = exact.ordered_sum(x * x) * (scale * scale)
+        return squares
 
     def steps(self, v: int) -> Integers:
         """The unit rows of a view in grid steps; absent ones are zero."""

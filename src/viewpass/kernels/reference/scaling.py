@@ -41,6 +41,36 @@ def standardise(rows: Array, wanted: Mask, mean: Floats, weights: Floats, out: A
     return present
 
 
+def centre_rows(
+    rows: Array, wanted: Mask, mean: Floats, weight: float, longest: float, out: Array, n_threads: int
+) -> tuple[Mask, Floats]:
+    """Centre rows that keep their lengths, and shorten those longer than `longest`.
+
+    Gives which rows are present, and |x|^2 before that (infinite where it is beyond the type).  OUT out.
+    """
+    _, kinds = exact.measure(rows, wanted)
+    wild = (kinds == PARTLY_NAN) | (kinds == INFINITE)  # left as they are, for measuring to name
+    present: Mask = kinds != ABSENT
+    squares = np.zeros(len(rows))
+    out[:] = 0.0
+    out[wild] = rows[wild]
+    for i in np.flatnonzero(present & ~wild):
+        row = np.asarray(rows[i], dtype=np.float64)
+        half = row * 0.5 - mean * 0.5  # does not overflow
+        with np.errstate(over="ignore", under="ignore"):
+            far = not np.abs(half * weight).max(initial=0.0) <= LARGEST_SCALED
+            if far:  # brought to size 1, then to its length: only its direction is known
+                out[i] = np.ldexp(half, -int(np.frexp(np.abs(half).max())[1]))
+            else:
+                out[i] = (row - mean) * weight
+        stored = np.asarray(out[i], dtype=np.float64)
+        square = float(exact.ordered_sum(stored * stored))
+        if far or square > longest * longest:
+            out[i] = stored * (longest / np.sqrt(square))
+        squares[i] = np.inf if far else square
+    return present, squares
+
+
 def weigh_rows(rows: Array, weights: Floats, out: Array, n_threads: int) -> None:
     """Rows times the weights of their columns.  OUT out."""
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):

@@ -80,10 +80,11 @@ def draw_seeds(rows: Rows, points: Floats, n_threads: int) -> Labels:
     n_seeds, n_sets = points.shape
     if rows.n_rows == 0:
         return np.zeros((n_sets, 0), dtype=np.int32)
-    present, squares = rows.inverse > 0, rows.weights
+    present, view_weights = rows.inverse > 0, rows.weights
+    squares = [rows.squares(v) for v in range(rows.n_views)]
     weights = np.zeros(rows.n_rows)
     for v in range(rows.n_views):
-        weights += np.where(present[v], squares[v] * rows.copies, 0.0)
+        weights += np.where(present[v], view_weights[v] * rows.copies, 0.0)
     views = [None if rows.views[v] is None else rows.values(v) for v in range(rows.n_views)]
     nearest = np.full((n_sets, rows.n_rows), np.inf)
     labels = np.zeros((n_sets, rows.n_rows), dtype=np.int32)
@@ -95,9 +96,9 @@ def draw_seeds(rows: Rows, points: Floats, n_threads: int) -> Labels:
                 if x is None or not present[v, seed]:
                     continue
                 dots = exact.ordered_sum(x * x[seed]) * rows.inverse[v] * rows.inverse[v, seed]
-                far = np.maximum(2.0 * squares[v] - 2.0 * dots, 0.0)
+                far = np.maximum((squares[v] + squares[v][seed]) - 2.0 * dots, 0.0)
                 total += np.where(present[v], far, 0.0)
-                shared += np.where(present[v], squares[v], 0.0)
+                shared += np.where(present[v], view_weights[v], 0.0)
             mean = np.divide(total, shared, out=np.full_like(total, np.inf), where=shared > 0)
             closer = mean < nearest[c]
             nearest[c, closer], labels[c, closer] = mean[closer], k

@@ -6,6 +6,7 @@ rows gives the same bits as if it had never been stored.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -17,13 +18,26 @@ from viewpass.core.state.centres import Centres
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.state.view_weights import Weights
 from viewpass.errors import FileError
-from viewpass.kernels.grid import GRID, MOST_ROWS, NEIGHBOURS, UNIT, WEIGHT_UNIT, Array, Floats, Integers
+from viewpass.kernels.grid import (
+    GRID,
+    MOST_ROWS,
+    NEIGHBOURS,
+    SQUARE_STEP,
+    UNIT,
+    WEIGHT_UNIT,
+    Array,
+    Floats,
+    Integers,
+)
 from viewpass.store.container.fields import Fields, Rule
 from viewpass.store.container.values import from_plain, to_plain
 from viewpass.views.chunk import Schema
+from viewpass.views.rows import Kept, Lengthy
 from viewpass.views.scaling import LEARNT, Scale, Scaling
 
 CONSENSUS = ("plain", "merge", "graph")
+MOST_LENGTH = 2.0**40  # of rows that keep theirs
+ROUNDED = 1.0 + 1e-6  # the square of a row that was shortened to length 1, at most
 FAR = 1e30  # of centres, means and factors: their products stay finite, as float32, too
 ARRAYS = {  # K clusters (or anchors), d columns
     "sums": Rule(np.int64, "K d"),
@@ -95,12 +109,40 @@ def pack_model(model: Model, arrays: dict[str, Array]) -> dict[str, Any]:
         **({} if model.n_copies is None else {"n_copies": model.n_copies}),
         **({} if model.weight_unit == 1 else {"weight_unit": model.weight_unit}),
         **pack_zero_counts(model.n_all_zero),
+        **_pack_lengths(model),
     }
 
 
 def pack_zero_counts(n_all_zero: tuple[int, ...]) -> dict[str, Any]:
     """Rows missing in each view because they are all zero; files without such rows do not mention them."""
     return {"n_all_zero": list(n_all_zero)} if any(n_all_zero) else {}
+
+
+def _pack_lengths(model: Model) -> dict[str, Any]:
+    """Where views keep their lengths: how long rows may be, and sums of squares; otherwise nothing."""
+    if model.scaling.lengths is None:
+        return {}
+    kept = [None if own is None else list(own) for own in model.total.kept]
+    return {"longest": model.scaling.unit, "kept": kept}
+
+
+def _unpack_kept(stored: Fields, scaling: Scaling, total: Statistics, n_rows: int) -> Kept:
+    """Restore the sums of squared lengths, which no row makes larger than its count."""
+    if scaling.lengths is None:
+        return ()
+    kept, found = stored.list("kept", list, None), list[Lengthy | None]()
+    if not kept:
+        stored.need(not total.flat_counts.any(), "kept")
+        return ()
+    stored.need([own is not None for own in kept] == list(scaling.lengths.kept), "kept")
+    for own, n_present in zip(kept, total.n_present, strict=True):
+        if own is None:
+            found.append(None)
+            continue
+        stored.need(len(own) == 2 and all(type(n) is int and n >= 0 for n in own), "kept")
+        stored.need(own[0] * SQUARE_STEP <= n_present * ROUNDED and own[1] <= n_rows, "kept")
+        found.append(Lengthy(*own))
+    return tuple(found)
 
 
 def unpack_zero_counts(stored: Fields, n_views: int, n_rows: int) -> tuple[int, ...]:
@@ -142,6 +184,7 @@ def unpack_model(stored: Fields) -> Model:
         total.steps[v][:], total.counts[v][:] = steps, counts
     centres, n_iter = Centres(views, known), stored.number("n_iter")
     scaling = _scaling(stored, schema)
+    total.kept = _unpack_kept(stored, scaling, total, n_rows)
     counted = n_rows, n_without_views, n_iter
     if "consensus" not in stored.values:  # version 1: every centre is a cluster
         return Model(schema, total, centres, scaling, 0.0, *counted, curve.tolist(), n_clusters=n_clusters)
@@ -226,12 +269,17 @@ def _scale(stored: Fields, v: int, name: str, width: int | None) -> Scale | None
         return None
     stored.need(name in LEARNT and width is not None and not (centred and name == "idf"), "scales")
     weights = stored.array_of(f"weights.{v}", ARRAYS, d=width)
+    if name == "euclidean":
+        longest = stored.decimal("longest")
+        stored.need(1.0 <= longest <= MOST_LENGTH and math.frexp(longest)[0] == 0.5, "longest")
+        stored.need(centred and bool((weights == weights[0]).all()), "scales")
+        return Scale(name, weights, stored.array_of(f"mean.{v}", ARRAYS, d=width), longest)
     mean = stored.array_of(f"mean.{v}", ARRAYS, d=width) if centred else None
     return Scale(name, weights, mean)
 
 
 def _check_sums(steps: Array, counts: Array, n_rows: int, name: str) -> None:
-    """Refuse sums that exceed their counts: rows have length 1."""
+    """Refuse sums that exceed their counts: no row is longer than 1."""
     reach = np.maximum(steps.max(axis=1, initial=0), -steps.min(axis=1, initial=0).astype(np.float64))
     if int(counts.sum()) > n_rows or (reach > counts * GRID).any():
         raise FileError(f"the sums of view {name!r} do not match their counts.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from viewpass.core.model import Model
 from viewpass.core.reservoir import Reservoir
 from viewpass.kernels.grid import Array
 from viewpass.store.container.fields import Fields, Rule
+from viewpass.store.state.model import ROUNDED
 from viewpass.store.state.rows import pack_chunk, unpack_chunk
 from viewpass.views.chunk import Schema
 from viewpass.views.rows import MeasuredRows
@@ -44,7 +46,10 @@ def unpack_reservoir(stored: Fields, schema: Schema | None, size: int, model: Mo
     n_met = part.number("n_met", least=chunk.n_rows, most=model.n_rows - model.n_without_views)
     stored.need(chunk.n_rows == min(size, n_met), NAME)
     inverse = part.array(f"{NAME}.inverse", ARRAYS["inverse"], v=len(chunk.names), n=chunk.n_rows)
+    chunk = replace(chunk, lengths=model.scaling.lengths)
     measured = MeasuredRows(chunk, weights=model.weights).measure()
+    for v in range(len(chunk.names)):
+        stored.need(bool((measured.handle.squares(v) <= ROUNDED).all()), NAME)
     stored.need(np.allclose(inverse, measured.inverse, rtol=CLOSE, atol=0.0), f"{NAME}.inverse")
     labels = part.array(f"{NAME}.labels", ARRAYS["labels"], m=None)
     stored.need(chunk.n_rows <= len(labels) <= n_met, f"{NAME}.labels")
