@@ -11,91 +11,196 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr size_t kTaskRows = 512;
+constexpr size_t kNearGroups = 4;  // whose seeds a row is compared with
 
-/// Which row is drawn: the first at which the odds, added up in order, exceed the point's share of their sum.
-size_t draw(const Rows& rows, Span<const double> nearest, Span<const double> weights, double point) {
-  double known = 0.0;
-  int64_t n_known = 0;
-  for (size_t i = 0; i < nearest.size(); ++i)
-    if (nearest[i] < kInfinity) known += nearest[i] * double(rows.n_copies(i)), n_known += rows.n_copies(i);
-  const double unknown = n_known ? known / double(n_known) : 1.0;
-  auto odds = [&](size_t i) { return (nearest[i] < kInfinity ? nearest[i] : unknown) * weights[i]; };
-  double total = 0.0;
-  for (size_t i = 0; i < nearest.size(); ++i) total += odds(i);
-  const bool alike = !(total > 0.0);  // every row coincides with a seed: any row that has a view will do
-  if (alike) {
-    total = 0.0;
-    for (double weight : weights) total += weight;
-  }
-  const double target = point * total;
-  double reached = 0.0;
-  for (size_t i = 0; i < nearest.size(); ++i) {
-    reached += alike ? weights[i] : odds(i);
-    if (reached > target) return i;
-  }
-  return nearest.size() - 1;
-}
+/// The working memory of one thread.
+struct SeedScratch {
+  std::vector<double> seed, total, shared;  // a sparse seed, zero elsewhere; distances and weights of rows
+};
 
-/// Adds |x_i - x_seed|^2 of the rows that have a view, and the view's weight. `squares`: |x_i|^2 where rows
-/// keep their lengths.  INOUT total, shared.
-template <class View>
-void add_distances(const Rows& rows, size_t v, const View& view, size_t seed, Span<const double> squares,
-                   Span<double> total, Span<double> shared, Team& team) {
-  const auto from = view[seed];
-  std::vector<double> seed_values(view.sparse ? view.width : 0, 0.0);
-  for (size_t p = 0; view.sparse && p < from.n; ++p) seed_values[from.column(p)] = double(from.values[p]);
-  const double scale = rows.scale(v, seed), weight = rows.weights[v];
-  const bool kept = !squares.empty();
-  team.each_range(rows.n_rows, kTaskRows, [&](size_t begin, size_t end, size_t) {
-    for (size_t i = begin; i < end; ++i) {
-      if (!rows.has(v, i)) continue;
-      const auto row = view[i];
-      double dot;
-      if constexpr (View::sparse) {
-        double partial[kPartialSums] = {};
-        for (size_t p = 0; p < row.n; ++p)
-          partial[row.column(p) % kPartialSums] += double(row.values[p]) * seed_values[row.column(p)];
-        dot = fold(partial);
-      } else {
-        dot = kernels().of(row.values).dot(row.values, from.values, row.n);
-      }
-      const double both = kept ? squares[i] + squares[seed] : 2.0 * weight;
-      total[i] += std::max(both - 2.0 * (dot * rows.scale(v, i) * scale), 0.0);
-      shared[i] += weight;
+/// One set of seeds: how far each row is from the nearest of them.
+class SeedSet {
+ public:
+  SeedSet(const Rows& rows, const std::vector<std::vector<double>>& squares, Span<const double> weights,
+          size_t n_groups, Span<int32_t> labels)
+      : rows_(rows),
+        squares_(squares),
+        weights_(weights),
+        n_groups_(n_groups),
+        labels_(labels),
+        nearest_(rows.n_rows, kInfinity),
+        far_(rows.n_rows * n_groups, kInfinity) {}
+
+  /// The nearest groups of each row by their first seeds, rank by rank: the first is the row's own.
+  std::vector<std::vector<int32_t>> near_groups() const {
+    const size_t n_ranks = std::min(kNearGroups, n_groups_);
+    std::vector<std::vector<int32_t>> found(n_ranks, std::vector<int32_t>(rows_.n_rows));
+    std::vector<int32_t> order(n_groups_);
+    for (size_t i = 0; i < rows_.n_rows; ++i) {
+      const double* far = far_.data() + i * n_groups_;
+      std::iota(order.begin(), order.end(), 0);
+      std::partial_sort(
+          order.begin(), order.begin() + std::ptrdiff_t(n_ranks), order.end(),
+          [far](int32_t a, int32_t b) { return far[a] < far[b] || (far[a] == far[b] && a < b); });
+      for (size_t rank = 0; rank < n_ranks; ++rank) found[rank][i] = order[rank];
     }
-  });
+    return found;
+  }
+
+  /// How far some rows are in all, each times its weight.
+  double reach(Span<const uint32_t> which) const {
+    const double unknown = average(which);
+    double total = 0.0;
+    for (uint32_t i : which) total += odds(i, unknown);
+    return total;
+  }
+
+  /// Which row is drawn: the first at which the odds, added up in order, exceed the point's share of them.
+  uint32_t draw(Span<const uint32_t> which, double point) const {
+    const double unknown = average(which);
+    double total = reach(which);
+    const bool alike = !(total > 0.0);  // every row coincides with a seed: any row that has a view will do
+    if (alike) {
+      total = 0.0;
+      for (uint32_t i : which) total += weights_[i];
+    }
+    const double target = point * total;
+    double reached = 0.0;
+    for (uint32_t i : which) {
+      reached += alike ? weights_[i] : odds(i, unknown);
+      if (reached > target) return i;
+    }
+    return which[which.size() - 1];
+  }
+
+  /// Compares rows with seed number k, which is row `seed`; `each(n, work)` shares out n rows.
+  template <class Each>
+  void compare(Span<const uint32_t> which, size_t k, size_t seed, SeedScratch& scratch, const Each& each) {
+    scratch.total.assign(which.size(), 0.0), scratch.shared.assign(which.size(), 0.0);
+    for (size_t v = 0; v < rows_.n_views(); ++v)
+      if (rows_.has(v, seed))
+        with_rows(rows_.views[v],
+                  [&](const auto& view) { add_distances(v, view, which, seed, scratch, each); });
+    for (size_t r = 0; r < which.size(); ++r)
+      if (scratch.shared[r] > 0.0) {
+        const double far = scratch.total[r] / scratch.shared[r];
+        if (k < n_groups_) far_[size_t(which[r]) * n_groups_ + k] = far;
+        if (far < nearest_[which[r]]) nearest_[which[r]] = far, labels_[which[r]] = int32_t(k);
+      }
+  }
+
+ private:
+  double odds(uint32_t i, double unknown) const {
+    return (nearest_[i] < kInfinity ? nearest_[i] : unknown) * weights_[i];
+  }
+
+  double average(Span<const uint32_t> which) const {
+    double known = 0.0;
+    int64_t n_known = 0;
+    for (uint32_t i : which)
+      if (nearest_[i] < kInfinity)
+        known += nearest_[i] * double(rows_.n_copies(i)), n_known += rows_.n_copies(i);
+    return n_known ? known / double(n_known) : 1.0;
+  }
+
+  /// Adds |x_i - x_seed|^2 of the rows that have a view, and the view's weight.  INOUT scratch.
+  template <class View, class Each>
+  void add_distances(size_t v, const View& view, Span<const uint32_t> which, size_t seed,
+                     SeedScratch& scratch, const Each& each) const {
+    const auto from = view[seed];
+    if (View::sparse && scratch.seed.size() < view.width) scratch.seed.resize(view.width, 0.0);
+    for (size_t p = 0; View::sparse && p < from.n; ++p) scratch.seed[from.column(p)] = double(from.values[p]);
+    const double scale = rows_.scale(v, seed), weight = rows_.weights[v];
+    const Span<const double> squares = squares_[v];
+    const bool kept = !squares.empty();
+    each(which.size(), [&](size_t begin, size_t end) {
+      for (size_t r = begin; r < end; ++r) {
+        const uint32_t i = which[r];
+        if (!rows_.has(v, i)) continue;
+        const auto row = view[i];
+        double dot;
+        if constexpr (View::sparse) {
+          double partial[kPartialSums] = {};
+          for (size_t p = 0; p < row.n; ++p)
+            partial[row.column(p) % kPartialSums] += double(row.values[p]) * scratch.seed[row.column(p)];
+          dot = fold(partial);
+        } else {
+          dot = kernels().of(row.values).dot(row.values, from.values, row.n);
+        }
+        const double both = kept ? squares[i] + squares[seed] : 2.0 * weight;
+        scratch.total[r] += std::max(both - 2.0 * (dot * rows_.scale(v, i) * scale), 0.0);
+        scratch.shared[r] += weight;
+      }
+    });
+    for (size_t p = 0; View::sparse && p < from.n; ++p) scratch.seed[from.column(p)] = 0.0;
+  }
+
+  const Rows& rows_;
+  const std::vector<std::vector<double>>& squares_;  // |x|^2 per view, where rows keep their lengths
+  Span<const double> weights_;
+  size_t n_groups_;
+  Span<int32_t> labels_;
+  std::vector<double> nearest_, far_;
+};
+
+/// Where each group's share of n seeds ends, in proportion to its reach; none if no row is far from a seed.
+std::vector<size_t> shared_out(size_t n, const std::vector<double>& reach) {
+  double total = 0.0;
+  for (double one : reach) total += one;
+  std::vector<size_t> ends(reach.size(), 0);
+  double sum = 0.0;
+  for (size_t j = 0; total > 0.0 && j < reach.size(); ++j) {
+    sum += reach[j];
+    ends[j] = std::min(n, size_t(double(n) * (sum / total)));
+  }
+  return ends;
 }
 
 }  // namespace
 
-void draw_seeds(const Rows& rows, Grid<const double> points, Grid<int32_t> labels, Team& team) {
-  const size_t n = rows.n_rows, n_views = rows.n_views(), n_sets = points.width();
+void draw_seeds(const Rows& rows, Grid<const double> points, size_t n_groups, Grid<int32_t> labels,
+                Team& team) {
+  const size_t n = rows.n_rows, n_seeds = points.n_rows();
   if (n == 0) return;
   std::vector<double> weights(n, 0.0);
   for (size_t i = 0; i < n; ++i)
-    for (size_t v = 0; v < n_views; ++v)
+    for (size_t v = 0; v < rows.n_views(); ++v)
       if (rows.has(v, i)) weights[i] += rows.weights[v] * double(rows.n_copies(i));
-  std::vector<std::vector<double>> squares(n_views);
-  for (size_t v = 0; v < n_views; ++v)
+  std::vector<std::vector<double>> squares(rows.n_views());
+  for (size_t v = 0; v < rows.n_views(); ++v)
     if (rows.keeps_lengths(v)) squares[v] = squares_of(rows, v);
-  std::vector<std::vector<double>> nearest(n_sets, std::vector<double>(n, kInfinity));
-  std::vector<double> total(n), shared(n);
-  for (size_t k = 0; k < points.n_rows(); ++k)
-    for (size_t set = 0; set < n_sets; ++set) {
-      const size_t seed = draw(rows, nearest[set], weights, points[k][set]);
-      std::fill(total.begin(), total.end(), 0.0);
-      std::fill(shared.begin(), shared.end(), 0.0);
-      for (size_t v = 0; v < n_views; ++v)
-        if (rows.has(v, seed))
-          with_rows(rows.views[v], [&](const auto& view) {
-            add_distances(rows, v, view, seed, squares[v], total, shared, team);
-          });
-      for (size_t i = 0; i < n; ++i)
-        if (shared[i] > 0.0) {
-          const double far = total[i] / shared[i];
-          if (far < nearest[set][i]) nearest[set][i] = far, labels[set][i] = int32_t(k);
+  std::vector<uint32_t> everyone(n);
+  std::iota(everyone.begin(), everyone.end(), 0u);
+  std::vector<SeedScratch> scratch(team.size());
+  const auto together = [&](size_t n_rows, const auto& work) {
+    team.each_range(n_rows, kTaskRows, [&](size_t begin, size_t end, size_t) { work(begin, end); });
+  };
+  const auto alone = [](size_t n_rows, const auto& work) { work(0, n_rows); };
+  n_groups = std::min(n_groups, n_seeds);
+  std::vector<uint32_t> drawn(n_seeds);  // the row of each seed
+  for (size_t set = 0; set < points.width(); ++set) {
+    const bool grouped = n_groups < n_seeds;
+    SeedSet seeds(rows, squares, weights, grouped ? n_groups : 0, labels[set]);
+    for (size_t k = 0; k < n_groups; ++k)
+      seeds.compare(everyone, k, seeds.draw(everyone, points[k][set]), scratch[0], together);
+    if (!grouped) continue;
+    const std::vector<std::vector<int32_t>> near = seeds.near_groups();
+    Groups groups;
+    groups.sort(n_groups, near[0]);
+    std::vector<double> reach(n_groups);
+    for (size_t j = 0; j < n_groups; ++j) reach[j] = seeds.reach(groups.of(j));
+    const std::vector<size_t> ends = shared_out(n_seeds - n_groups, reach);
+    for (size_t rank = 0; rank < near.size(); ++rank) {  // rows of one group at a time, to draw and compare
+      groups.sort(n_groups, near[rank]);
+      team.each(n_groups, [&](size_t j, size_t worker) {
+        const Span<const uint32_t> mine = groups.of(j);
+        for (size_t k = n_groups + (j ? ends[j - 1] : 0); k < n_groups + ends[j]; ++k) {
+          if (rank == 0) drawn[k] = seeds.draw(mine, points[k][set]);
+          seeds.compare(mine, k, drawn[k], scratch[worker], alone);
         }
+      });
     }
+  }
 }
 
 }  // namespace viewpass

@@ -218,7 +218,9 @@ def everything(module, given: Made, n_threads=1):
         soft = module.soft_centres(rows, memberships, alpha, fill, zero_filled, n_threads)
         found[f"soft centres {alpha}"] = shown(soft, n_views)
     if given.n_rows:
-        found["seeds"] = [module.draw_seeds(rows, rng.random((given.n_clusters, 3)), n_threads)]
+        points = rng.random((given.n_clusters, 3))
+        n_groups = (given.n_clusters, max(given.n_clusters // 2, 1), 1)  # all in one group, or one by one
+        found["seeds"] = [module.draw_seeds(rows, points, n, n_threads) for n in n_groups]
 
     shard_labels = np.full(given.n_rows, -1, dtype=np.int32)
     shard = module.Shard(rows, shard_labels)

@@ -18,11 +18,13 @@ PyCentres soft_centres_of(const PyRows& rows, Table<const double> memberships, d
   });
 }
 
-auto draw_seeds_of(const PyRows& rows, Table<const double> points, size_t n_threads) {
+auto draw_seeds_of(const PyRows& rows, Table<const double> points, size_t n_groups, size_t n_threads) {
+  expect(n_groups > 0, "at least one group is needed");
   const size_t n = rows.n_rows, n_sets = points.shape(1);
   std::vector<int32_t> labels(n_sets * n, 0);
-  without_lock(n_threads,
-               [&](Team& team) { draw_seeds(rows, grid_of(points), {labels.data(), n_sets, n}, team); });
+  without_lock(n_threads, [&](Team& team) {
+    draw_seeds(rows, grid_of(points), n_groups, {labels.data(), n_sets, n}, team);
+  });
   return array_of(std::move(labels), {n_sets, n});
 }
 
@@ -101,7 +103,7 @@ void bind_scaling(nb::module_& m) {
 void bind_starts(nb::module_& m) {
   m.def("soft_centres", &soft_centres_of, "rows"_a, "memberships"_a, "alpha"_a, "fill"_a, "zero_filled"_a,
         "n_threads"_a);
-  m.def("draw_seeds", &draw_seeds_of, "rows"_a, "points"_a, "n_threads"_a);
+  m.def("draw_seeds", &draw_seeds_of, "rows"_a, "points"_a, "n_groups"_a, "n_threads"_a);
   bind_scaling<float>(m);
   bind_scaling<double>(m);
   m.def("nnls", &nnls_of, "gram"_a, "products"_a, "out"_a.noconvert(), "n_threads"_a);

@@ -91,7 +91,7 @@ Centres soft_start_and_passes(Rows& rows, std::vector<int32_t>& labels, Team& te
 void seeds_and_labels(Rows& rows, Team& team) {
   const std::vector<double> points = drawn(kGroups * 3, 2);
   std::vector<int32_t> labels(3 * kRows, 0);
-  draw_seeds(rows, {points.data(), kGroups, 3}, {labels.data(), 3, kRows}, team);
+  draw_seeds(rows, {points.data(), kGroups, 3}, kGroups / 2, {labels.data(), 3, kRows}, team);
   report("seeds", labels);
   const OwnSums sums(kGroups + 2, rows.widths());  // two clusters have no rows
   State state{sums.get(), {}, {}};

@@ -73,8 +73,8 @@ class OPIMC(AnchoredClusterer):
         Starts made from the warm-up (or the first chunk); the one with the lowest loss there is kept.
     warmup : int or "auto", default="auto"
         Rows collected (in whole chunks) before the first centres are made; together they are the first
-        chunk. "auto": 4000, or 50 per cluster if that is more. 0: the first chunk alone, as always with
-        `init="random"` and arrays.
+        chunk. "auto": 4000, or 50 per cluster if that is more (at most 250,000 rows, or 20 per cluster
+        if that is more). 0: the first chunk alone, as always with `init="random"` and arrays.
     fill : {"mean", "zero-filled-mean"} or None, default="mean"
         What the centre of an empty cluster is in a view: in the first chunk the mean of the observed rows
         (or, as in the released code, of all rows, with missing ones as zeros), later its last centre.

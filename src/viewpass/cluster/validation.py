@@ -22,6 +22,8 @@ from viewpass.views.scaling import NAMES
 
 WARMUP_ROWS = 4000
 WARMUP_ROWS_PER_CLUSTER = 50
+# Of very many clusters: the rows of a warm-up are in memory, and a start works with fewer per cluster.
+MAX_WARMUP_ROWS, LEAST_ROWS_PER_CLUSTER = 250_000, 20
 # Numbers per column of a sparse view that a fit holds, as measured for 3 to 50 clusters: statistics of
 # the columns, and the sums and centres of the starts that compete.
 NUMBERS_PER_COLUMN, NUMBERS_PER_CENTRE = 100, 30
@@ -174,7 +176,9 @@ def _warmup_rows(warmup: int | str, init: Any, n_clusters: int | None) -> int:
 
 def warmup_rows(n_clusters: int | None) -> int:
     """Default number of warm-up rows."""
-    return max(WARMUP_ROWS, WARMUP_ROWS_PER_CLUSTER * (n_clusters or 0))
+    n_clusters = n_clusters or 0
+    most = max(MAX_WARMUP_ROWS, LEAST_ROWS_PER_CLUSTER * n_clusters)
+    return max(WARMUP_ROWS, min(WARMUP_ROWS_PER_CLUSTER * n_clusters, most))
 
 
 def check_whole(value: Any, name: str) -> None:

@@ -87,6 +87,10 @@ class Lengths:
         """Those of rows of both."""
         return replace(self, reach=tuple(map(max, self.reach, other.reach)))
 
+    def at_most(self) -> Lengths:
+        """Those of any rows."""
+        return replace(self, reach=tuple(self.longest if kept else 0.0 for kept in self.kept))
+
     def only(self, v: int) -> Lengths:
         """Those of one view alone."""
         return Lengths((self.kept[v],), self.longest, (self.reach[v],))

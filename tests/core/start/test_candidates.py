@@ -105,7 +105,7 @@ def test_the_ridged_objective_is_that_of_the_best_centres(ridge):
     assert ridged_objective(total, ridge) == pytest.approx(wanted, abs=1e-6)
 
 
-def test_very_many_clusters_start_from_one_seeding_on_all_rows_whatever_the_threads():
+def test_very_many_clusters_start_with_few_distance_passes_whatever_the_threads():
     n_clusters = MAX_HEAT_ROWS // (2 * HEAT_ROWS_PER_CLUSTER) + 1  # too many for two candidates
     rng = np.random.default_rng(3)
     views = [rng.standard_normal((HEAT_ROWS_PER_CLUSTER * n_clusters + 2000, 3)) for _ in range(2)]

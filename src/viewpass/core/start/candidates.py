@@ -10,23 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from math import isqrt
 
 import numpy as np
 
 from viewpass.core.consensus.agglomeration import Products, merges
-from viewpass.core.start import sparse_clusters
+from viewpass.core.start import neighbours, sparse_clusters
 from viewpass.core.start.ridge import ridged_objective, start_ridge
 from viewpass.core.step.chunk_step import ChunkStep, Outcome, State
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.views.rows import MeasuredRows
 
-# The merged start: MIN_SMALL small clusters, or SMALL_PER_CLUSTER for each cluster wanted (at most
-# MAX_SMALL), are found on the warm-up rows (on half of a large warm-up) and then merged.
-SMALL_PER_CLUSTER, MIN_SMALL, MAX_SMALL = 4, 100, 600
+# The merged start: MIN_SMALL small clusters, or SMALL_PER_CLUSTER for each cluster wanted, are found on the
+# warm-up rows (on half of a large warm-up) and then merged. Up to TABLE_SMALL of them any two may merge;
+# beyond, only those near each other (neighbours.py).
+SMALL_PER_CLUSTER, MIN_SMALL, TABLE_SMALL = 4, 100, 600
 ROWS_PER_SMALL = 2  # at least
 WIDE_ROWS_PER_SEED = 10  # seeds are drawn from this many rows each if there are more columns than rows
 SMALL_SUMS = 2**21  # values of their sums (columns x clusters), unless that leaves too few clusters
+MANY_SUMS, MIN_PER_CLUSTER = 2**24, 2  # the same beyond TABLE_SMALL, where fewer per cluster may do
 MERGED_UPDATES = 6
 # Candidates of each kind that compete, by the name of the start; on few rows up to twice as many
 # compete and one more stays in after the first heat.
@@ -38,6 +41,9 @@ CANDIDATES = {
 HEATS = ((1 / 8, 2), (1 / 4, 1))
 HEAT_ROWS, HEAT_ROWS_PER_CLUSTER = 500, 20  # of each heat, at least
 MAX_HEAT_ROWS = 32_000  # of all candidates in the first heat; beyond it only seeded candidates compete
+# So many seeds are drawn in two levels, the square root of their number first (draw_seeds): a row is then
+# compared with about five times that root of them.
+GROUPED_SEEDS = 500
 ROWS_PER_SEED = 5  # seeds are drawn from this many rows each (at least HEAT_ROWS) if the heat has more
 # Centre updates in each heat, and of the winner on all warm-up rows, for a warm-up of LARGE rows or more; a
 # smaller one gets more updates for the same time. A start makes distance passes over some 30,000 rows in
@@ -69,10 +75,12 @@ def seeded_labels(
 
     Distances are averaged over the views two rows share. A row is drawn in proportion to its distance from
     the seeds so far times the number of its views (or their weight) and its sample weight. Rows
-    that share no view with any seed count as averagely far from them.
+    that share no view with any seed count as averagely far from them. Many seeds are drawn within groups
+    of rows, whose nearest seed is then one of their own group.
     """
     points = rng.random((n_clusters, n_sets))
-    return list(backend(rows.reference).draw_seeds(rows.handle, points, n_threads))
+    n_groups = n_clusters if n_clusters < GROUPED_SEEDS else isqrt(n_clusters)
+    return list(backend(rows.reference).draw_seeds(rows.handle, points, n_groups, n_threads))
 
 
 def seeded(rows: MeasuredRows, n_clusters: int, step: ChunkStep, rng: np.random.Generator) -> Outcome:
@@ -102,16 +110,21 @@ def merged(rows: MeasuredRows, n_clusters: int, step: ChunkStep, rng: np.random.
     if n_small is None:
         return None
     rows_per_seed = WIDE_ROWS_PER_SEED if rows.n_columns > n_seen else ROWS_PER_SEED
-    if rows.sparse:
+    ridge = start_ridge(rows.n_counted, n_clusters, step.rules.alpha)
+    if rows.sparse and n_small <= TABLE_SMALL:
         drawn = _rows_to_seed_from(rows, n_small, rng, rows_per_seed)
         (seeds,) = seeded_labels(drawn, n_small, 1, rng, step.workspace.n_threads)
         found = sparse_clusters.assigned(rows, drawn, seeds, n_small, step)
         products = sparse_clusters.products(rows, found, n_small, step.workspace)
     else:
         (outcome,) = _from_seeds(rows, n_small, 1, step.at_most(1), rng, rows_per_seed=rows_per_seed)
-        found, products = outcome.labels, Products.of(outcome.total)
+        found, total = outcome.labels, outcome.total
         del outcome
-    ridge = start_ridge(rows.n_counted, n_clusters, step.rules.alpha)
+        if n_small > TABLE_SMALL:
+            cluster_of = neighbours.merged_labels(total, n_clusters, ridge, rows, step.workspace)
+            del total
+            return step.from_labels(rows, np.append(cluster_of, -1)[found].astype(np.int32), n_clusters)
+        products = Products.of(total)
     cluster_of = merges(products, ridge, to_mean=True).labels(n_clusters)
     labels = np.append(cluster_of, -1)[found].astype(np.int32)
     return step.from_labels(rows, labels, n_clusters)
@@ -122,7 +135,10 @@ def _n_small(rows: MeasuredRows, n_seen: int, n_clusters: int) -> int | None:
     wanted = max(MIN_SMALL, SMALL_PER_CLUSTER * n_clusters)
     fitting = max(SMALL_SUMS // rows.n_columns, SMALL_PER_CLUSTER * n_clusters)
     n_small = min(wanted, fitting, n_seen // ROWS_PER_SMALL)
-    return n_small if n_clusters < n_small <= MAX_SMALL else None
+    if n_small > TABLE_SMALL:
+        n_small = min(n_small, MANY_SUMS // rows.n_columns)
+        return n_small if n_small >= MIN_PER_CLUSTER * n_clusters else None
+    return n_small if n_small > n_clusters else None
 
 
 def compete(
@@ -130,22 +146,26 @@ def compete(
 ) -> Outcome:
     """The merged start, or successive halving: many candidates on few rows, the winner on all rows.
 
-    `whole`: these rows are all there are, so iterate to convergence; otherwise the stream continues
-    from here.
+    Candidates compete on few rows, where there is time for it, and where nothing can be merged. `whole`:
+    these rows are all there are, so iterate to convergence; otherwise the stream continues from here.
     """
     rows.measure(step.workspace.n_threads)
     order = rng.permutation(_seen(rows))
     effort = max(1.0, LARGE / len(order))
-    half = order[: max(len(order) // 2, LARGE)]
-    if kind == "auto" and not whole and _n_small(rows, len(half), n_clusters) is not None:
-        part = _part(rows, half)
-        first = merged(part, n_clusters, step.at_most(int(MERGED_UPDATES * effort)), rng)
-        if first is not None:
-            return first if part is rows else _continued(rows, first, step.at_most(FINAL_UPDATES))
     if whole:
         final_step = replace(step, rules=replace(step.rules, max_iter=WHOLE_UPDATES * step.rules.max_iter))
     else:
         final_step = step.at_most(int(FINAL_UPDATES * effort))
+    very_many = HEAT_ROWS_PER_CLUSTER * n_clusters * sum(CANDIDATES[kind].values()) > MAX_HEAT_ROWS
+    half = order[: max(len(order) // 2, LARGE)]
+    mergeable = _n_small(rows, len(half), n_clusters) is not None
+    if kind == "auto" and mergeable and (very_many or not whole):
+        part = _part(rows, half)
+        first = merged(part, n_clusters, step.at_most(int(MERGED_UPDATES * effort)), rng)
+        if first is not None and (whole or part is not rows):
+            return next(_next_heat(rows, [first], final_step, same_rows=part is rows))
+        if first is not None:
+            return first
     sizes = [
         min(len(order), max(int(share * len(order)), HEAT_ROWS, HEAT_ROWS_PER_CLUSTER * n_clusters))
         for share, _ in HEATS

@@ -10,6 +10,7 @@ from viewpass.kernels.reference.centres import Centres
 from viewpass.kernels.reference.rows import Rows
 
 NOTHING = 2.0**-46  # of the largest pivot: rounding alone
+NEAR_GROUPS = 4  # whose seeds a row is compared with
 
 
 def soft_centres(
@@ -75,41 +76,85 @@ def _solved(a: Floats, b: Floats) -> Floats:
     return b
 
 
-def draw_seeds(rows: Rows, points: Floats, n_threads: int) -> Labels:
-    """Sets of seeds far apart; each row's nearest seed of each set (sets x rows)."""
+def draw_seeds(rows: Rows, points: Floats, n_groups: int, n_threads: int) -> Labels:
+    """Sets of seeds far apart; each row's nearest seed of each set (sets x rows).
+
+    The first `n_groups` seeds are drawn among all rows and split them into groups; the others are shared
+    out by how far the rows of each group are in all, and drawn within the groups. A row is compared with
+    the seeds of the groups whose first seeds are nearest.
+    """
     n_seeds, n_sets = points.shape
-    if rows.n_rows == 0:
-        return np.zeros((n_sets, 0), dtype=np.int32)
-    present, view_weights = rows.inverse > 0, rows.weights
-    squares = [rows.squares(v) for v in range(rows.n_views)]
-    weights = np.zeros(rows.n_rows)
-    for v in range(rows.n_views):
-        weights += np.where(present[v], view_weights[v] * rows.copies, 0.0)
-    views = [None if rows.views[v] is None else rows.values(v) for v in range(rows.n_views)]
-    nearest = np.full((n_sets, rows.n_rows), np.inf)
+    n_groups = min(n_groups, n_seeds)
     labels = np.zeros((n_sets, rows.n_rows), dtype=np.int32)
-    for k in range(n_seeds):
-        for c in range(n_sets):
-            seed = _drawn(nearest[c], weights, rows.copies, float(points[k, c]))
-            total, shared = np.zeros(rows.n_rows), np.zeros(rows.n_rows)
-            for v, x in enumerate(views):
-                if x is None or not present[v, seed]:
-                    continue
-                dots = exact.ordered_sum(x * x[seed]) * rows.inverse[v] * rows.inverse[v, seed]
-                far = np.maximum((squares[v] + squares[v][seed]) - 2.0 * dots, 0.0)
-                total += np.where(present[v], far, 0.0)
-                shared += np.where(present[v], view_weights[v], 0.0)
-            mean = np.divide(total, shared, out=np.full_like(total, np.inf), where=shared > 0)
-            closer = mean < nearest[c]
-            nearest[c, closer], labels[c, closer] = mean[closer], k
+    for c in range(n_sets if rows.n_rows else 0):
+        seeds, everyone = _SeedSet(rows, labels[c], n_groups), np.arange(rows.n_rows)
+        for k in range(n_groups):
+            seeds.compare(everyone, k, seeds.draw(everyone, float(points[k, c])))
+        if n_groups == n_seeds:
+            continue
+        near = np.argsort(seeds.far, axis=0, kind="stable")[:NEAR_GROUPS]
+        reach = np.cumsum([seeds.reach(np.flatnonzero(near[0] == j)) for j in range(n_groups)])
+        if not reach[-1] > 0:
+            continue
+        ends = ((n_seeds - n_groups) * (reach / reach[-1])).astype(np.int64)
+        group_of = np.searchsorted(ends, np.arange(n_seeds - n_groups), side="right")
+        drawn = np.zeros(n_seeds, dtype=np.int64)
+        for rank, group in enumerate(near):
+            for k, j in enumerate(group_of, n_groups):
+                mine = np.flatnonzero(group == j)
+                if rank == 0:
+                    drawn[k] = seeds.draw(mine, float(points[k, c]))
+                seeds.compare(mine, k, int(drawn[k]))
     return labels
 
 
-def _drawn(nearest: Floats, weights: Floats, copies: Integers, point: float) -> int:
-    known = np.isfinite(nearest)
-    n_known = int(copies[known].sum())
-    unknown = np.cumsum(nearest[known] * copies[known])[-1] / n_known if n_known else 1.0
-    reach = np.cumsum(np.where(known, nearest, unknown) * weights)
-    if not reach[-1] > 0:  # every row coincides with a seed: any row that has a view will do
-        reach = np.cumsum(weights)
-    return int(min(np.searchsorted(reach, point * reach[-1], side="right"), len(reach) - 1))
+class _SeedSet:
+    """How far each row is from the nearest seed of one set.  OUT labels."""
+
+    def __init__(self, rows: Rows, labels: Labels, n_groups: int) -> None:
+        self.rows, self.labels = rows, labels
+        self.far = np.full((n_groups, rows.n_rows), np.inf)  # from the first seeds
+        self.present = rows.inverse > 0
+        self.nearest = np.full(rows.n_rows, np.inf)
+        self.weights = np.zeros(rows.n_rows)
+        for v in range(rows.n_views):
+            self.weights += np.where(self.present[v], rows.weights[v] * rows.copies, 0.0)
+        self.views = [None if rows.views[v] is None else rows.values(v) for v in range(rows.n_views)]
+        self.squares = [rows.squares(v) for v in range(rows.n_views)]
+
+    def _odds(self, which: Integers) -> Floats:
+        """Odds of being drawn, added up in order; rows that share no view with a seed are averagely far."""
+        far, copies = self.nearest[which], self.rows.copies[which]
+        known = np.isfinite(far)
+        n_known = int(copies[known].sum())
+        unknown = np.cumsum(far[known] * copies[known])[-1] / n_known if n_known else 1.0
+        odds: Floats = np.cumsum(np.where(known, far, unknown) * self.weights[which])
+        return odds
+
+    def reach(self, which: Integers) -> float:
+        """How far some rows are in all, each times its weight."""
+        return float(self._odds(which)[-1]) if len(which) else 0.0
+
+    def draw(self, which: Integers, point: float) -> int:
+        """Give the row at which the odds exceed the point's share of them."""
+        odds = self._odds(which)
+        if not odds[-1] > 0:  # every row coincides with a seed: any row that has a view will do
+            odds = np.cumsum(self.weights[which])
+        return int(which[min(np.searchsorted(odds, point * odds[-1], side="right"), len(odds) - 1)])
+
+    def compare(self, which: Integers, k: int, seed: int) -> None:
+        """Compare rows with seed number k, which is row `seed`."""
+        rows, squares = self.rows, self.squares
+        total, shared = np.zeros(len(which)), np.zeros(len(which))
+        for v, x in enumerate(self.views):
+            if x is None or not self.present[v, seed]:
+                continue
+            dots = exact.ordered_sum(x[which] * x[seed]) * rows.inverse[v, which] * rows.inverse[v, seed]
+            far = np.maximum((squares[v][which] + squares[v][seed]) - 2.0 * dots, 0.0)
+            total += np.where(self.present[v, which], far, 0.0)
+            shared += np.where(self.present[v, which], rows.weights[v], 0.0)
+        mean = np.divide(total, shared, out=np.full_like(total, np.inf), where=shared > 0)
+        if k < len(self.far):
+            self.far[k, which] = mean
+        closer = mean < self.nearest[which]
+        self.nearest[which[closer]], self.labels[which[closer]] = mean[closer], k
