@@ -31,11 +31,12 @@ void centre(const std::vector<double>& counts, Grid<double> products) {
 /// The prices of all merges, kept up to date while clusters are merged.
 class PriceTable {
  public:
-  PriceTable(Grid<const int64_t> counts, const std::vector<Grid<double>>& products, double alpha,
+  PriceTable(Grid<const int64_t> counts, const std::vector<Grid<double>>& products, Span<const double> alpha,
              bool to_mean)
-      : n_(counts.width()), alpha_(alpha), prices_(n_ * n_), best_(n_), partner_(n_), alive_(n_, 1) {
+      : n_(counts.width()), prices_(n_ * n_), best_(n_), partner_(n_), alive_(n_, 1) {
     for (size_t v = 0; v < products.size(); ++v) {
-      views_.push_back({products[v],
+      views_.push_back({alpha[v],
+                        products[v],
                         {counts[v].begin(), counts[v].end()},
                         std::vector<double>(n_),
                         std::vector<double>(n_)});
@@ -69,6 +70,7 @@ class PriceTable {
  private:
   using Pair = std::pair<size_t, size_t>;
   struct View {
+    double alpha;
     Grid<double> products;
     std::vector<double> counts, squares, energy;  // T, |R|^2 and |R|^2 / (T + alpha)
   };
@@ -83,7 +85,7 @@ class PriceTable {
 
   void set_energy(View& view, size_t k) const {
     view.squares[k] = view.products[k][k];
-    view.energy[k] = ratio(view.squares[k], view.counts[k] + alpha_);
+    view.energy[k] = ratio(view.squares[k], view.counts[k] + view.alpha);
   }
 
   /// What merging two clusters adds to J; infinite where they share no view.
@@ -91,9 +93,9 @@ class PriceTable {
     if (i == j || !alive_[j]) return kInfinity;
     double sum = 0.0;
     bool shared = false;
-    for (const auto& [products, counts, squares, energy] : views_) {
+    for (const auto& [alpha, products, counts, squares, energy] : views_) {
       const double both = squares[i] + squares[j] + 2.0 * products[i][j];
-      sum += energy[i] + energy[j] - ratio(both, counts[i] + counts[j] + alpha_);
+      sum += energy[i] + energy[j] - ratio(both, counts[i] + counts[j] + alpha);
       shared = shared || (counts[i] > 0.0 && counts[j] > 0.0);
     }
     return shared ? sum : kInfinity;
@@ -148,7 +150,6 @@ class PriceTable {
   }
 
   size_t n_;
-  double alpha_;
   std::vector<View> views_;
   std::vector<double> prices_;   // clusters x clusters
   std::vector<double> best_;     // the least price of each cluster,
@@ -171,8 +172,8 @@ void products(Grid<const double> a, Grid<const double> b, Grid<double> out) {
   }
 }
 
-MergeOrder agglomerate(Grid<const int64_t> counts, const std::vector<Grid<double>>& products, double alpha,
-                       bool to_mean) {
+MergeOrder agglomerate(Grid<const int64_t> counts, const std::vector<Grid<double>>& products,
+                       Span<const double> alpha, bool to_mean) {
   return PriceTable(counts, products, alpha, to_mean).run();
 }
 

@@ -23,7 +23,7 @@ struct MergeOrder {
 /// All merges down to one cluster, the cheapest first.  IN counts (views x clusters); INOUT products: R R' of
 /// each view (clusters x clusters), used up. `to_mean`: alpha pulls centres to the mean of all rows, not to
 /// the origin.
-MergeOrder agglomerate(Grid<const int64_t> counts, const std::vector<Grid<double>>& products, double alpha,
-                       bool to_mean);
+MergeOrder agglomerate(Grid<const int64_t> counts, const std::vector<Grid<double>>& products,
+                       Span<const double> alpha, bool to_mean);
 
 }  // namespace viewpass

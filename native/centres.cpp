@@ -174,7 +174,7 @@ bool Centres::suits(const Rows& rows) const {
 double CentreUpdate::renew(ViewCentres& u, size_t v, size_t k, bool traces) const {
   if (!seen[v] && traces && u.ready) u.traces[k] = u.trace_of(k, total.sums[v][k]);
   if (!seen[v] || (u.ready && !changed[k])) return 0.0;
-  return u.renew(k, total.sums[v][k], total.counts[v][k], alpha, fill, means[v]);
+  return u.renew(k, total.sums[v][k], total.counts[v][k], alpha[v], fill, means[v]);
 }
 
 void CentreUpdate::finish(ViewCentres& u, size_t v) const {
@@ -192,12 +192,12 @@ void CentreUpdate::run(Centres& centres) const {
   }
 }
 
-double loss(const Centres& centres, const ExactSums& total, double alpha) {
+double loss(const Centres& centres, const ExactSums& total, Span<const double> alpha) {
   double value = 0.0;
   for (size_t v = 0; v < centres.n_views(); ++v) {
     const ViewCentres& u = centres.views[v];
     for (size_t k = 0; u.ready && k < u.n_clusters; ++k)
-      value += u.loss(k, total.counts[v][k], alpha, u.traces[k]);
+      value += u.loss(k, total.counts[v][k], alpha[v], u.traces[k]);
   }
   return value;
 }

@@ -89,7 +89,7 @@ struct CentreUpdate {
   Span<const char> seen;                          // views whose centres are to be updated
   Span<const char> changed;                       // clusters whose sums changed since the last update
   const std::vector<std::vector<double>>& means;  // per view: for clusters without rows and last centre
-  double alpha;
+  Span<const double> alpha;                       // per view
   Fill fill;
 
   /// One cluster of view v. `traces`: also updates traces of views that are not seen. Gives
@@ -101,7 +101,7 @@ struct CentreUpdate {
   void run(Centres& centres) const;
 };
 
-/// L = sum of |u|^2 (T + alpha) - 2 u.R, in this order (Eq. 17-20 without S).
-double loss(const Centres& centres, const ExactSums& total, double alpha);
+/// L = sum of |u|^2 (T + alpha) - 2 u.R, in this order (Eq. 17-20 without S); alpha of each view.
+double loss(const Centres& centres, const ExactSums& total, Span<const double> alpha);
 
 }  // namespace viewpass

@@ -9,7 +9,7 @@ namespace viewpass {
 
 /// The settings of the inner loop.
 struct Rules {
-  double alpha = 0.1;  // the ridge
+  std::vector<double> alpha;  // the ridge of each view
   size_t max_iter = 20;
   double tol = 1e-6;
   bool fill = true;          // clusters without rows have a centre all the same

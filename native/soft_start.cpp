@@ -169,7 +169,7 @@ Matrix solved(const Rows& rows, size_t v, Span<const uint32_t> present, const Ma
 
 }  // namespace
 
-Centres soft_centres(const Rows& rows, Grid<const double> memberships, double alpha, bool fill,
+Centres soft_centres(const Rows& rows, Grid<const double> memberships, Span<const double> alpha, bool fill,
                      bool zero_filled, Team& team) {
   const size_t n_clusters = memberships.width();
   Centres made;
@@ -183,7 +183,7 @@ Centres soft_centres(const Rows& rows, Grid<const double> memberships, double al
     for (size_t i = 0; i < rows.n_rows; ++i)
       if (rows.has(v, i) && rows.n_copies(i)) present.push_back(uint32_t(i));
     const Matrix weights = negated_memberships(memberships, present);
-    Matrix values = solved(rows, v, present, weights, alpha, team);
+    Matrix values = solved(rows, v, present, weights, alpha[v], team);
     std::vector<double> mean;
     for (size_t k = 0; k < n_clusters; ++k) {
       double count = 0.0;

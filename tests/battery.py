@@ -144,6 +144,11 @@ def nothing(given: Made, n_clusters=None):
     return sums, np.zeros((len(given.widths), n_clusters), dtype=np.int64)
 
 
+def ridges(alpha: float, n_views: int):
+    """A ridge for each view."""
+    return alpha * (1.0 + np.arange(n_views))
+
+
 def run(module, given: Made, rng, n_threads, *, begin, size, rules, first, linked, measured=True):
     """One call of `run_chunks`: what it found, and apart from that the margins."""
     rows, inverse, *_ = rows_of(module, given, n_threads)
@@ -163,7 +168,7 @@ def run(module, given: Made, rng, n_threads, *, begin, size, rules, first, linke
         centres = module.Centres([None] * n_views, nowhere)
     n_done, losses, n_iter, _, new = module.run_chunks(
         *(rows, size, begin, first, sums, counts, centres, links),
-        *(module.Rules(*rules), labels, margins, n_threads),
+        *(module.Rules(ridges(rules[0], n_views), *rules[1:]), labels, margins, n_threads),
     )
     found = [np.array([n_done, n_iter]), losses, labels, *sums, counts, *shown(new, n_views), inverse]
     return found + ([links] if linked else []), margins
@@ -204,18 +209,19 @@ def everything(module, given: Made, n_threads=1):
     module.accumulate(rows, which, odd, -1, *partly, n_threads)
     found["accumulate"] = [*sums, counts, *partly[0], partly[1]]
     for alpha in (0.0, 0.1, 10.0):
-        found[f"loss {alpha}"] = [np.array(module.loss(centres, sums, counts, alpha, None))]
+        each = ridges(alpha, n_views)
+        found[f"loss {alpha}"] = [np.array(module.loss(centres, sums, counts, each, None))]
         for fill in (False, True):
             seen, changed = rng.random(n_views) < 0.8, rng.random(given.n_clusters) < 0.7
             means = [rng.standard_normal(width) for width in given.widths]
-            new = module.update_centres(centres, sums, counts, seen, changed, alpha, fill, means)
+            new = module.update_centres(centres, sums, counts, seen, changed, each, fill, means)
             found[f"update {alpha} {fill}"] = shown(new, n_views)
-            found[f"loss after {alpha} {fill}"] = [np.array(module.loss(new, sums, counts, alpha, None))]
+            found[f"loss after {alpha} {fill}"] = [np.array(module.loss(new, sums, counts, each, None))]
 
     memberships = rng.random((given.n_rows, given.n_clusters))
     memberships[:, rng.random(given.n_clusters) < 0.2] = 0
     for alpha, fill, zero_filled in ((0.0, True, False), (0.1, True, True), (10.0, False, False)):
-        soft = module.soft_centres(rows, memberships, alpha, fill, zero_filled, n_threads)
+        soft = module.soft_centres(rows, memberships, ridges(alpha, n_views), fill, zero_filled, n_threads)
         found[f"soft centres {alpha}"] = shown(soft, n_views)
     if given.n_rows:
         points = rng.random((given.n_clusters, 3))
@@ -232,7 +238,8 @@ def everything(module, given: Made, n_threads=1):
         module.accumulate(rows, None, shard_labels, 1, sums, counts, 1)
         there, all_of_them = inverse.any(axis=1), np.ones(given.n_clusters, dtype=bool)
         zeros = [np.zeros(width) for width in given.widths]
-        moved = module.update_centres(moved, sums, counts, there, all_of_them, 0.1, True, zeros)
+        each = ridges(0.1, n_views)
+        moved = module.update_centres(moved, sums, counts, there, all_of_them, each, True, zeros)
     return found
 
 

@@ -120,6 +120,7 @@ def learnt(model):
         "n_iter_",
         "n_rows_without_views_",
         "cluster_centers_",
+        "alpha_",
         "scales_",
         "view_weights_",
     ):

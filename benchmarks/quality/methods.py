@@ -16,7 +16,6 @@ from benchmarks.quality import peers
 from benchmarks.quality.sets import RealSet
 from viewpass.cluster.validation import warmup_rows
 
-ALPHA = 0.1  # the same for all that have one
 CHUNK_SIZE = 2000
 SMALL_ROWS, SMALL_CHUNK = 5000, 50  # the paper's s: 50 below so many rows
 
@@ -50,7 +49,7 @@ class Method:
         """The labels of each attribute that has some."""
         if self.kind in peers.PEERS:
             return {"labels_": peers.PEERS[self.kind](data, n_clusters, seed)}
-        common = {"n_clusters": n_clusters, "alpha": ALPHA, "random_state": seed, "n_threads": n_threads}
+        common = {"n_clusters": n_clusters, "random_state": seed, "n_threads": n_threads}
         if self.kind == "imc":
             return {"labels_": vp.IMC(**common, **self.settings).fit(data.views).labels_}
         sizes = self._sizes(data.n_rows, n_clusters)
@@ -77,7 +76,7 @@ def same_as_whole(n_rows: int, n_clusters: int) -> bool:
 
 def _published(n_passes: int) -> Method:
     title = f"published OPIMC, {n_passes} pass{'es' if n_passes > 1 else ''}"
-    settings = {"init": "random", **WITHOUT_ANCHORS, "n_passes": n_passes}
+    settings = {"init": "random", "alpha": 0.1, **WITHOUT_ANCHORS, "n_passes": n_passes}
     return Method(f"opimc{n_passes}", title, "opimc", "stream_labels_", settings)
 
 

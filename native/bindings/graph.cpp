@@ -45,15 +45,17 @@ auto labels_of(Table<const int32_t> near, Table<const int64_t> weights, Table<co
   return array_of(std::move(labels));
 }
 
-nb::tuple agglomerate_of(Table<const int64_t> counts, Array<double, 3> products, double alpha, bool to_mean) {
+nb::tuple agglomerate_of(Table<const int64_t> counts, Array<double, 3> products, Vector<const double> alpha,
+                         bool to_mean) {
   const size_t n = counts.shape(1);
   expect(products.shape(0) == counts.shape(0) && products.shape(1) == n && products.shape(2) == n,
          "products must be views x clusters x clusters");
+  expect(alpha.shape(0) == counts.shape(0), "an alpha per view is needed");
   std::vector<Grid<double>> grids;
   grids.reserve(counts.shape(0));
   for (size_t v = 0; v < counts.shape(0); ++v) grids.emplace_back(products.data() + v * n * n, n, n);
   MergeOrder order =
-      without_lock(1, [&](Team&) { return agglomerate(grid_of(counts), grids, alpha, to_mean); });
+      without_lock(1, [&](Team&) { return agglomerate(grid_of(counts), grids, span_of(alpha), to_mean); });
   const size_t n_merges = order.prices.size();
   return nb::make_tuple(array_of(std::move(order.pairs), {n_merges, 2}), array_of(std::move(order.prices)),
                         order.n_empty);

@@ -9,12 +9,13 @@
 namespace viewpass {
 namespace {
 
-PyCentres soft_centres_of(const PyRows& rows, Table<const double> memberships, double alpha, bool fill,
-                          bool zero_filled, size_t n_threads) {
+PyCentres soft_centres_of(const PyRows& rows, Table<const double> memberships, Vector<const double> alpha,
+                          bool fill, bool zero_filled, size_t n_threads) {
   expect(memberships.shape(0) == rows.n_rows, "a row of memberships per row is needed");
+  expect(alpha.shape(0) == rows.n_views(), "an alpha per view is needed");
   return without_lock(n_threads, [&](Team& team) {
     return std::make_shared<Centres>(
-        soft_centres(rows, grid_of(memberships), alpha, fill, zero_filled, team));
+        soft_centres(rows, grid_of(memberships), span_of(alpha), fill, zero_filled, team));
   });
 }
 

@@ -13,6 +13,7 @@ nb::tuple run_chunks(PyRows& rows, size_t size, int begin, bool first, const Sum
   expect_fit(rows, state.total), expect_fit(rows, state.centres, false), expect_fit(*centres, state.total);
   expect_labels(span_of(labels), rows, n_clusters);
   expect(margins.shape(0) == rows.n_rows && size > 0, "a margin per row, and chunks of rows are needed");
+  expect(rules.alpha.size() == rows.n_views(), "an alpha per view is needed");
   if (links) {
     state.links = grid_of(*links);
     expect(has_shape(*links, n_clusters, n_clusters), "links must be clusters x clusters");
@@ -60,12 +61,13 @@ void accumulate(const PyRows& rows, std::optional<Vector<const uint32_t>> which,
 }
 
 PyCentres update_centres(const PyCentres& centres, const Sums& sums, const Counts& counts,
-                         Vector<const bool> seen, Vector<const bool> changed, double alpha, bool fill,
-                         std::vector<std::optional<Vector<const double>>> means) {
+                         Vector<const bool> seen, Vector<const bool> changed, Vector<const double> alpha,
+                         bool fill, std::vector<std::optional<Vector<const double>>> means) {
   const ExactSums total = sums_of(sums, counts);
   expect(seen.shape(0) == total.n_views() && means.size() == total.n_views() &&
              changed.shape(0) == total.n_clusters,
          "seen, changed and means must have as many views and clusters as the sums");
+  expect(alpha.shape(0) == total.n_views(), "an alpha per view is needed");
   auto made = std::make_shared<Centres>(*centres);
   std::vector<std::vector<double>> filling(total.n_views());
   expect_fit(*made, total);
@@ -85,22 +87,24 @@ PyCentres update_centres(const PyCentres& centres, const Sums& sums, const Count
   const std::vector<char> seen_views(seen.data(), seen.data() + seen.shape(0));
   const std::vector<char> changed_clusters(changed.data(), changed.data() + changed.shape(0));
   const Fill kind = fill ? Fill::last_centre : Fill::zero;
-  CentreUpdate{total, seen_views, changed_clusters, filling, alpha, kind}.run(*made);
+  CentreUpdate{total, seen_views, changed_clusters, filling, span_of(alpha), kind}.run(*made);
   return made;
 }
 
 /// `moved`: clusters whose sums changed since the centres were made from them; None: all.
-double loss_of(const PyCentres& centres, const Sums& sums, const Counts& counts, double alpha,
+double loss_of(const PyCentres& centres, const Sums& sums, const Counts& counts, Vector<const double> alpha,
                std::optional<Vector<const bool>> moved) {
   const ExactSums total = sums_of(sums, counts);
   expect_fit(*centres, total);
   expect(!moved || moved->shape(0) == total.n_clusters, "moved must have as many clusters as the sums");
+  expect(alpha.shape(0) == total.n_views(), "an alpha per view is needed");
   double value = 0.0;
   for (size_t v = 0; v < centres->n_views(); ++v) {
     const ViewCentres& u = centres->views[v];
     for (size_t k = 0; u.ready && k < u.n_clusters; ++k) {
       const bool known = moved && !span_of(*moved)[k];
-      value += u.loss(k, total.counts[v][k], alpha, known ? u.traces[k] : u.trace_of(k, total.sums[v][k]));
+      value += u.loss(k, total.counts[v][k], span_of(alpha)[v],
+                      known ? u.traces[k] : u.trace_of(k, total.sums[v][k]));
     }
   }
   return value;
@@ -173,8 +177,9 @@ struct PyShard {
 
 void bind_steps(nb::module_& m) {
   nb::class_<Rules>(m, "Rules")
-      .def(nb::new_([](double alpha, size_t max_iter, double tol, bool fill, bool zero_filled) {
-             return Rules{alpha, max_iter, tol, fill, zero_filled};
+      .def(nb::new_([](Vector<const double> alpha, size_t max_iter, double tol, bool fill, bool zero_filled) {
+             const Span<const double> each = span_of(alpha);
+             return Rules{{each.begin(), each.end()}, max_iter, tol, fill, zero_filled};
            }),
            "alpha"_a, "max_iter"_a, "tol"_a, "fill"_a, "zero_filled"_a);
   m.def("run_chunks", &run_chunks, "rows"_a, "size"_a, "begin"_a, "first"_a, "sums"_a, "counts"_a.noconvert(),

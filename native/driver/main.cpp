@@ -59,21 +59,30 @@ void report_state(const char* name, const State& state, const std::vector<int32_
   report((of + "losses").c_str(), progress.losses, progress.n_iter, progress.n_rows);
 }
 
+/// A ridge for each view.
+std::vector<double> ridges(const Rows& rows) {
+  std::vector<double> alpha(rows.n_views());
+  for (std::size_t v = 0; v < alpha.size(); ++v) alpha[v] = 0.1 * double(v + 1);
+  return alpha;
+}
+
 /// The published start and two passes; gives the centres in the end.
 Centres soft_start_and_passes(Rows& rows, std::vector<int32_t>& labels, Team& team) {
   Rows first = rows.part(0, kFirst), rest = rows.part(kFirst, kRows);
   std::vector<double> memberships = drawn(kFirst * kClusters, 1);
   for (std::size_t i = 0; i < kFirst; ++i) memberships[i * kClusters + 5] = 0.0;  // nobody's: it is filled
   const Grid<const double> soft(memberships.data(), kFirst, kClusters);
+  const std::vector<double> none(rows.n_views(), 0.0), alpha = ridges(rows);
   report("soft start, fewer rows",
-         soft_centres(rows.part(0, 30), {soft.data(), 30, kClusters}, 0.0, true, false, team));
+         soft_centres(rows.part(0, 30), {soft.data(), 30, kClusters}, none, true, false, team));
 
   const OwnSums sums(kClusters, rows.widths());
   std::vector<int64_t> links(kClusters * kClusters, 0);
   State state{
-      sums.get(), soft_centres(first, soft, 0.1, true, false, team), {links.data(), kClusters, kClusters}};
+      sums.get(), soft_centres(first, soft, alpha, true, false, team), {links.data(), kClusters, kClusters}};
   report("soft start", state.centres);
-  const Rules rules;
+  Rules rules;
+  rules.alpha = alpha;
   ChunkStep step(state, rules, team);
   std::vector<double> margins(kRows);
   const Span<int32_t> all(labels);
@@ -98,6 +107,7 @@ void seeds_and_labels(Rows& rows, Team& team) {
   state.centres.n_clusters = kGroups + 2;
   state.centres.views.resize(rows.n_views());
   Rules rules;
+  rules.alpha = ridges(rows);
   rules.fill = false;
   ChunkStep step(state, rules, team);
   std::vector<double> margins(kRows);
@@ -170,8 +180,9 @@ void merges_and_least_squares(Team& team) {
   products({rows.data(), n, n_terms}, {rows.data(), n, n_terms}, {pairs.data(), n, n});
   for (std::size_t k = 0; k < 2 * n; ++k) counts[k] = int64_t(k * k % 7);
   std::vector<double> again = pairs;
+  const std::vector<double> alpha{0.1, 0.3};
   const MergeOrder order =
-      agglomerate({counts.data(), 2, n}, {{pairs.data(), n, n}, {again.data(), n, n}}, 0.1, true);
+      agglomerate({counts.data(), 2, n}, {{pairs.data(), n, n}, {again.data(), n, n}}, alpha, true);
   report("agglomeration", order.pairs, order.prices, double(order.n_empty));
   nnls({gram.data(), width, width}, {right.data(), n, width}, {out.data(), n, width}, team);
   report("nnls", out);

@@ -133,6 +133,7 @@ class Cell:
     def model(self, n_threads: int = 1, **other: Any) -> vp.OPIMC:
         data = rows(self.data)
         settings = {"n_clusters": data.n_clusters, "chunk_size": data.chunk_size, "warmup": data.warmup}
+        settings |= {"alpha": 0.1}
         settings |= {"n_passes": self.n_passes, "random_state": self.seed, "n_threads": n_threads}
         settings |= STARTS[self.group][self.start] | other
         settings = {name: value(data) if callable(value) else value for name, value in settings.items()}

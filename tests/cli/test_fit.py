@@ -61,7 +61,8 @@ def test_the_report_has_settings_versions_and_figures(run, table):
     data = pq.read_table(table)
     assert report["rows"] == 6000
     missing = {"missing": data["text"].null_count, "all_zero": 0}
-    expected = {"columns": 7, **missing, "scale": "unit", "weight": 1.0}
+    alpha = vp.load(run[0] / "model.viewpass").alpha_["text"]
+    expected = {"columns": 7, **missing, "scale": "unit", "alpha": alpha, "weight": 1.0}
     assert report["views"]["text"] == expected
     labels = pq.read_table(run[0] / "labels.parquet")["cluster"].to_numpy()
     assert report["clusters"] == np.bincount(labels[labels >= 0], minlength=5).tolist()
@@ -103,7 +104,9 @@ def test_a_folder_in_use_is_refused(commands, table, run, tmp_path):
     ended = commands.run(*argv, "--out", run[0], "--resume")
     assert ended.code == 0
     assert "finished already" in ended.out
-    refused(commands.run(*argv, "--alpha", "2", "--out", run[0], "--resume"), "alpha was 0.1, now it is 2.0")
+    refused(
+        commands.run(*argv, "--alpha", "2", "--out", run[0], "--resume"), "alpha was 'auto', now it is 2.0"
+    )
     assert contents(run[0]) == before
     (tmp_path / "mine.txt").write_text("mine")
     refused(commands.run(*argv, "--out", tmp_path), "'mine.txt'")

@@ -54,7 +54,7 @@ def test_the_scale_can_be_chosen_and_is_shown(commands, table, tmp_path, given, 
     assert (views["image"]["scale"], views["text"]["scale"]) == expected
     for what in (out, out / "model.viewpass"):
         said = commands.run("inspect", what).out
-        assert all(f"of rows, scale {name}\n" in said for name in expected)
+        assert all(f"of rows, scale {name}, ridge " in said for name in expected)
     model = vp.load(out / "model.viewpass")
     assert model.scale == parsed_scale(given)
     ended = commands.run("predict", out / "model.viewpass", table, "--id", "item", "--out", labels)

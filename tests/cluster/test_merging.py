@@ -10,6 +10,7 @@ import pytest
 import viewpass as vp
 from clusters import made_rows
 from inputs import PLAIN
+from viewpass.core.auto.alpha import estimated_alpha
 
 VIEWS = made_rows(900, seed=3)
 PARTS = [slice(0, 250), slice(250, 600), slice(600, 900)]
@@ -40,14 +41,24 @@ def test_the_same_centres_merge_exactly_in_any_order():
 
 
 def test_different_centres_are_matched_by_the_price_of_merging():
-    whole = site(slice(0, 900))
-    models = [site(part, seed) for seed, part in enumerate(PARTS)]
+    whole = site(slice(0, 900), alpha=0.1)
+    models = [site(part, seed, alpha=0.1) for seed, part in enumerate(PARTS)]
     merged = vp.merge(models)
     apart = sum(model.objective_ for model in models)
     assert merged.objective_ >= apart - 1e-9  # merging never explains more
     by_index = vp.merge(models, match="index")
     assert merged.objective_ <= by_index.objective_
     assert merged.score([x.copy() for x in VIEWS]) >= 1.1 * whole.score([x.copy() for x in VIEWS])
+
+
+def test_ridges_that_were_estimated_apart_are_estimated_again_from_all_sums():
+    models = [site(part, seed) for seed, part in enumerate(PARTS)]
+    merged = vp.merge(models)
+    assert models[0].alpha_ != models[1].alpha_
+    assert tuple(merged.alpha_.values()) == estimated_alpha(merged.statistics_, None, 1)
+    fitted = merged.statistics_.centres([*merged.alpha_.values()])
+    for mine, theirs in zip(merged.cluster_centers_, fitted, strict=True):
+        np.testing.assert_allclose(mine, theirs)
 
 
 def test_renamed_clusters_are_found_again():

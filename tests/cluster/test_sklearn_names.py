@@ -36,17 +36,19 @@ def test_inertia_is_the_sum_of_squared_distances_to_the_centres(settings, n_pass
     )
     assert model.inertia_ == pytest.approx(expected, rel=1e-6)
     if model.consensus_ == "plain":
+        weights, alphas = model.view_weights_.values(), model.alpha_.values()
         ridge = sum(
-            weight * np.square(u).sum()
-            for u, weight in zip(model.cluster_centers_, model.view_weights_.values(), strict=True)
+            weight * alpha * np.square(u).sum()
+            for u, weight, alpha in zip(model.cluster_centers_, weights, alphas, strict=True)
         )
-        assert model.objective_ == pytest.approx(model.inertia_ + model.alpha * ridge, rel=1e-6)
+        assert model.objective_ == pytest.approx(model.inertia_ + ridge, rel=1e-6)
 
 
 def test_offline_inertia_is_what_its_objective_is_without_the_ridge():
     model = vp.IMC(3, random_state=0).fit([IMAGE, TEXT], observed=GAPS)
-    ridge = sum(np.square(u).sum() for u in model.cluster_centers_)
-    assert model.objective_ == pytest.approx(model.inertia_ + model.alpha * ridge)
+    each = zip(model.alpha_.values(), model.cluster_centers_, strict=True)
+    ridge = sum(alpha * np.square(u).sum() for alpha, u in each)
+    assert model.objective_ == pytest.approx(model.inertia_ + ridge)
 
 
 def test_samples_seen_counts_every_row_once():

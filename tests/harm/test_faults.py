@@ -254,7 +254,7 @@ def test_other_settings_name_both(commands, parts, tmp_path):
     out = tmp_path / "run"
     stopped(commands, parts, out)
     message = refused(commands, parts, out, "--alpha", "0.5")
-    assert "alpha was 0.1, now it is 0.5" in message
+    assert "alpha was 'auto', now it is 0.5" in message
 
 
 def test_another_schema_names_both(commands, parts, tmp_path):

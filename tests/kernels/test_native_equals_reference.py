@@ -314,8 +314,9 @@ def test_agglomeration(seed, n_clusters, n_views, alpha, to_mean):
     sums = rng.integers(-3, 4, size=(n_views, n_clusters, 5)) * (counts > 0)[:, :, None]
     sums = sums * rng.choice([1.0, 0.1])
     products = np.array([reference.products(r, r) for r in sums])
-    mine = native.agglomerate(counts, products.copy(), alpha, to_mean)
-    theirs = reference.agglomerate(counts, products.copy(), alpha, to_mean)
+    each = alpha * (1.0 + np.arange(n_views))
+    mine = native.agglomerate(counts, products.copy(), each, to_mean)
+    theirs = reference.agglomerate(counts, products.copy(), each, to_mean)
     assert [np.asarray(x).tobytes() for x in mine] == [np.asarray(x).tobytes() for x in theirs]
 
 

@@ -185,7 +185,7 @@ def test_clusters_are_sums_of_their_anchors(fitted, consensus):
     np.testing.assert_array_equal(
         model.stream_labels_, np.append(model.anchors_, np.int32(-1))[model.anchor_labels_]
     )
-    np.testing.assert_allclose(model.objective_, model.statistics_.objective(model.alpha))
+    np.testing.assert_allclose(model.objective_, model.statistics_.objective([*model.alpha_.values()]))
 
 
 @pytest.mark.parametrize("consensus", CONSENSUS)

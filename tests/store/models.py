@@ -78,7 +78,7 @@ FACTORS = {
     "DAIMC": lambda: vp.DAIMC(3, n_init=2, random_state=0).fit(vp.frames({"a": FRAME.iloc[:, :4]})),
 }
 MODELS = {
-    "fitted": lambda: started(chunk_size=7, **PLAIN).fit([IMAGE, TEXT], observed=GAPS),
+    "fitted": lambda: started(chunk_size=7, alpha=0.1, **PLAIN).fit([IMAGE, TEXT], observed=GAPS),
     "two passes": lambda: started(chunk_size=7, n_passes=2).fit(with_gaps()),
     "default warm-up": lambda: small().fit({"image": IMAGE, "text": TEXT}, observed=GAPS),
     "sparse": lambda: started().fit([sp.csr_array(IMAGE), sp.csr_array(TEXT)]),
@@ -86,7 +86,9 @@ MODELS = {
     "one array": lambda: started(views=[4, -1]).fit(FRAME),
     "partial_fit": lambda: started().partial_fit([IMAGE[:20], TEXT[:20]], observed=GAPS[:20]),
     "a view not seen yet": lambda: started().partial_fit([IMAGE[:20], None]),
-    "gathering": lambda: gathering(**PLAIN),
+    "gathering": lambda: gathering(alpha=0.1, **PLAIN),
+    "gathering, its own ridge": lambda: gathering(**PLAIN),
+    "its own ridge": lambda: started(chunk_size=7, **PLAIN).fit([IMAGE, TEXT], observed=GAPS),
     "gathering, sparse": gathering_sparse,
     "only rows without a view": unseen_only,
     "given centres": centres_of_an_unknown_view,
@@ -107,7 +109,8 @@ MODELS = {
     "plain, its own number": noise,
     "gathering, graph": lambda: gathering(n_anchors=12, consensus="graph"),
     "IMC, standard": lambda: small(vp.IMC, n_init=2, scale="auto").fit([IMAGE, TEXT], observed=GAPS),
-    "IMC": lambda: small(vp.IMC, n_init=2).fit([IMAGE, TEXT], observed=GAPS),
+    "IMC": lambda: small(vp.IMC, n_init=2, alpha=0.1).fit([IMAGE, TEXT], observed=GAPS),
+    "IMC, its own ridge": lambda: small(vp.IMC, n_init=2).fit([IMAGE, TEXT], observed=GAPS),
     "weights": lambda: started(view_weights=[1, 0.25], chunk_size=16).fit([IMAGE, TEXT], observed=GAPS),
     "weights by name": lambda: started(view_weights={"image": 0, "text": 2}).fit(
         {"image": IMAGE, "text": TEXT}

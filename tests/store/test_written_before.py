@@ -50,7 +50,7 @@ def resumed(name, folder, **settings):
     shutil.copytree(OLD / name, out)
     into = RunFolder(out)
     run = Run(
-        vp.OPIMC(3, chunk_size=20, random_state=0, **settings),
+        vp.OPIMC(3, alpha=0.1, chunk_size=20, random_state=0, **settings),
         vp.scan(OLD / "items.parquet", id="item"),
         into,
     )

@@ -176,7 +176,9 @@ def fit(
     id: Id = None,
     passes: Annotated[int, option("N", "Number of passes over the data.", min=1)] = 1,
     chunk_size: Annotated[int, option("ROWS", "Rows processed per step; affects the result.", min=1)] = 8192,
-    alpha: Annotated[float, option("X", "Ridge penalty on the centres.", min=0)] = 0.1,
+    alpha: Annotated[
+        str, option("X", "Ridge on the centres, in rows, or auto to estimate one for each view.")
+    ] = "auto",
     init: Annotated[str, option("NAME", "Initial centres: auto, k-means++ or random.")] = "auto",
     scale: Annotated[
         str,
@@ -243,7 +245,14 @@ def fit(
     labels to FOLDER/labels; they must see both under the same paths. The result
     is that of chunks of N times --chunk-size rows, for N workers.
     """
-    from viewpass.cli.arguments import check_choice, open_data, parsed_number, parsed_scale, parsed_weights
+    from viewpass.cli.arguments import (
+        check_choice,
+        open_data,
+        parsed_alpha,
+        parsed_number,
+        parsed_scale,
+        parsed_weights,
+    )
 
     check_choice(f"--engine {engine}", engine, "local", "dask")
     check_choice(f"--init {init}", init, "auto", "k-means++", "random")
@@ -255,7 +264,7 @@ def fit(
 
     estimator = OPIMC(
         parsed_number(n_clusters, "-k") or "auto",
-        alpha=alpha,
+        alpha=parsed_alpha(alpha),
         chunk_size=chunk_size,
         n_passes=passes,
         max_iter=max_iter,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -82,6 +83,23 @@ def parsed_number(given: str, option: str) -> int | str | None:
         return None
     expected = f"a number from 1 to {MOST_CLUSTERS:,}{' or auto' if option == '-k' else ', auto or none'}"
     raise BadParameter(f"{given!r}: expected {expected}.", param_hint=option)
+
+
+def parsed_alpha(given: str) -> float | str:
+    """A number of at least 0, or "auto".
+
+    >>> parsed_alpha("0.5"), parsed_alpha("auto")
+    (0.5, 'auto')
+    """
+    if given == "auto":
+        return given
+    try:
+        alpha = float(given)
+    except ValueError:
+        alpha = math.nan
+    if not (math.isfinite(alpha) and alpha >= 0):
+        raise BadParameter(f"{given!r}: expected a number of at least 0, or auto.", param_hint="--alpha")
+    return alpha
 
 
 def parsed_scale(given: str) -> Any:

@@ -60,6 +60,7 @@ def of_model(path: Path) -> dict[str, Any]:
             "missing": missing,
             "all_zero": estimator.n_all_zero_[name],
             "scale": estimator.scales_[name],
+            "alpha": estimator.alpha_[name],
             "weight": estimator.view_weights_[name],
         }
         for name, width, missing in zip(
@@ -161,8 +162,9 @@ def lines(found: dict[str, Any]) -> list[str]:
         columns = "not seen yet" if view["columns"] is None else f"{view['columns']:,} columns"
         missing = f"missing in {_share(view['missing'], n_rows)} of rows{all_zero(view, n_rows)}"
         scale = f", scale {view['scale']}" if "scale" in view else ""
+        ridge = f", ridge {view['alpha']:.3g}" if "alpha" in view else ""
         weight = f", weight {view['weight']:.3g}" if view.get("weight", 1.0) != 1.0 else ""
-        out.append(f"  view {printable(name):<{width}}  {columns}, {missing}{scale}{weight}")
+        out.append(f"  view {printable(name):<{width}}  {columns}, {missing}{scale}{ridge}{weight}")
     if found["rows_without_any_view"]:
         out.append(f"  rows without any view: {found['rows_without_any_view']:,}")
     if found.get("patterns"):

@@ -217,7 +217,7 @@ class ViewReader(
 class ViewClusterer(ViewReader):
     """Base of the estimators with centres; a subclass fits and gives its model (`_fitted_model`)."""
 
-    alpha: float
+    alpha: float | str
     scale: Any
     stream_labels_: Labels
 
@@ -295,8 +295,8 @@ class ViewClusterer(ViewReader):
         """Minus the objective on X: squared distances to the nearest centres plus the ridge."""
         nearest = np.nanmin(self._distances(X, observed), axis=1, initial=np.inf, where=True)
         model, centres = self._fitted_model(), self._fitted_model().centres
-        ridge = sum(float(centres.squares(v).sum()) for v in range(len(centres.values))) * model.square_unit
-        return -float(nearest[np.isfinite(nearest)].sum() + self.alpha * ridge)
+        ridge = sum(alpha * float(centres.squares(v).sum()) for v, alpha in enumerate(self.alpha_.values()))
+        return -float(nearest[np.isfinite(nearest)].sum() + ridge * model.square_unit)
 
     def _n_found(self) -> int:
         """Clusters that rows were labelled with by the last fit."""
@@ -321,14 +321,9 @@ class ViewClusterer(ViewReader):
         ]
         return centres[0] if self._single_array else centres
 
-    @property
-    def _alpha(self) -> float:
-        """The ridge in the unit of the counts."""
-        return float(self.alpha) * self._fitted_model().weight_unit
-
     def _centres_of_clusters(self) -> Centres:
         model = self._fitted_model()
-        return model.centres if model.cut is None else Centres.of(model.clusters.centres(self._alpha))
+        return model.centres if model.cut is None else Centres.of(model.clusters.centres(model.alpha))
 
     @property
     def _single_array(self) -> bool:
@@ -338,6 +333,11 @@ class ViewClusterer(ViewReader):
     def _single_shape(self, n_first: int | None) -> tuple[int | None, int] | None:
         """Rows of the first chunk and columns, where one 2-D array is the only view."""
         return (n_first, self.n_features_in_) if self._single_array else None
+
+    @property
+    def alpha_(self) -> dict[str, float]:
+        """The ridge of each view, in rows."""
+        return self._fitted_model().ridges
 
     @property
     def scales_(self) -> dict[str, str]:
@@ -374,15 +374,15 @@ class ViewClusterer(ViewReader):
 
     @property
     def objective_(self) -> float:
-        """The objective J over all rows read (Eq. 17): `inertia_` plus `alpha` times the squared centres.
+        """The objective J over all rows read (Eq. 17): `inertia_` plus `alpha_` times the squared centres.
 
         With anchors: of the clusters they form, with the best centres.
         """
         model = self._fitted_model()
         if model.cut is not None:
-            found = model.clusters.objective(self._alpha, model.row_squares)
+            found = model.clusters.objective(model.alpha, model.row_squares)
         else:
-            found = objective(model.centres, model.total, self._alpha, model.row_squares)
+            found = objective(model.centres, model.total, model.alpha, model.row_squares)
         return found * model.square_unit / model.weight_unit
 
     @property

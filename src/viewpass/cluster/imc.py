@@ -12,11 +12,19 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from viewpass.cluster.base import ViewClusterer, logging_progress, whole
 from viewpass.cluster.notices import warn_of_fit
-from viewpass.cluster.validation import check_whole, checked_init, checked_scale, checked_weights, row_copies
-from viewpass.core.initialise import initialise_clusters
+from viewpass.cluster.validation import (
+    check_whole,
+    checked_alpha,
+    checked_init,
+    checked_scale,
+    checked_weights,
+    row_copies,
+)
+from viewpass.core.initialise import initialise_clusters, initialise_ridged
 from viewpass.core.model import Model
 from viewpass.core.plan import Plan, Rules
 from viewpass.core.start.given import scaled_centres
+from viewpass.core.state.alpha import Alpha, each_view
 from viewpass.core.state.centres import objective
 from viewpass.core.state.view_weights import learnt_weights
 from viewpass.core.step.chunk_step import Outcome
@@ -42,8 +50,9 @@ class IMC(ViewClusterer):
     Parameters
     ----------
     n_clusters : int, default=8
-    alpha : float, default=0.1
-        Ridge on the centres.
+    alpha : float or "auto", default="auto"
+        Ridge on the centres; "auto": one for each view, estimated from one start on all rows, as in
+        `OPIMC`.
     n_init : int, default=10
         Number of starts; the one with the lowest objective is kept. An array as `init` is one start.
     max_iter : int, default=100
@@ -64,7 +73,7 @@ class IMC(ViewClusterer):
         -1: a row without any view.
     objectives_ : (n_init,) array
         The objective each start reached.
-    cluster_centers_, scales_, view_weights_, counts_, statistics_, loss_curve_, objective_, n_iter_,
+    cluster_centers_, alpha_, scales_, view_weights_, counts_, statistics_, loss_curve_, objective_, n_iter_,
     n_all_zero_, n_shortened_, n_rows_without_views_, view_names_in_, n_features_in_, row_ids_
         As in `OPIMC`.
 
@@ -80,7 +89,7 @@ class IMC(ViewClusterer):
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "alpha": [Interval(Real, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -98,7 +107,7 @@ class IMC(ViewClusterer):
         self,
         n_clusters: int = 8,
         *,
-        alpha: float = 0.1,
+        alpha: float | str = "auto",
         n_init: int = 10,
         max_iter: int = 100,
         tol: float = 1e-6,
@@ -134,7 +143,7 @@ class IMC(ViewClusterer):
         fresh = self._blank()
         source = fresh._read(X, observed, reset=True)
         copies, unit = row_copies(sample_weight, source, None)
-        chunk, alpha = replace(whole(source), copies=copies), self.alpha * unit
+        chunk = replace(whole(source), copies=copies)
         if chunk.n_rows < self.n_clusters:
             raise DataError(too_few(chunk.n_rows, self.n_clusters))
         rows, scaling = fresh._scaled(chunk, unit)
@@ -146,6 +155,7 @@ class IMC(ViewClusterer):
         if isinstance(init, list):
             init = scaled_centres(init, scaling, chunk.schema, self.n_clusters)
         with logging_progress(self.verbose):
+            alpha = fresh._ridge(rows, init, unit)
             best, objectives = fresh._best_start(rows, init, alpha)
             if isinstance(self.view_weights, str):
                 weights = learnt_weights(best.total, alpha, rows.squares.tolist())
@@ -158,7 +168,7 @@ class IMC(ViewClusterer):
             best.total.widened(chunk.schema.widths),
             best.centres,
             scaling,
-            alpha,
+            tuple(each_view(alpha, rows.n_views).tolist()),
             rows.n_rows,
             rows.n_rows - n_seen,
             best.n_iter,
@@ -196,7 +206,17 @@ class IMC(ViewClusterer):
         scaled = scaling.apply(rows.chunk, n_threads=n_threads)
         return MeasuredRows(scaled, weights=weights).measure(n_threads), scaling
 
-    def _best_start(self, rows: MeasuredRows, init: Any, alpha: float) -> tuple[Outcome, Floats]:
+    def _ridge(self, rows: MeasuredRows, init: Any, weight_unit: int) -> Alpha:
+        """The ridge as given, or estimated from one start: starts are compared under the same ridge."""
+        first, auto = checked_alpha(self.alpha, init)
+        if not auto:
+            return first * weight_unit
+        rules = Rules(first, self.max_iter, self.tol, self.fill)
+        plan = Plan(self.n_clusters, rules, "one seeding", auto_alpha=True).weighted(weight_unit)
+        rng = as_generator(self.random_state)
+        return initialise_ridged(rows, plan, self._workspace(), rng, whole=True)[1]
+
+    def _best_start(self, rows: MeasuredRows, init: Any, alpha: Alpha) -> tuple[Outcome, Floats]:
         rules = Rules(alpha, self.max_iter, self.tol, self.fill)
         workspace, rng = self._workspace(), as_generator(self.random_state)
         best: Outcome | None = None
@@ -227,7 +247,7 @@ class IMC(ViewClusterer):
         return {"model": pack_model(self._learnt, arrays)}
 
     def _take_packed(self, stored: Fields) -> None:
-        self._learnt = unpack_model(stored.part("model"))
+        self._learnt = unpack_model(stored.part("model"), checked_alpha(self.alpha, self.init)[0])
         self.objectives_ = stored.array("objectives", Rule(np.float64, "*"))
 
     def __sklearn_is_fitted__(self) -> bool:

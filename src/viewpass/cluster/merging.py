@@ -28,7 +28,8 @@ def merge(models: Sequence[OPIMC], match: str = "auto") -> OPIMC:
     ----------
     models : sequence of fitted OPIMC
         With the same views, `n_clusters`, `alpha` and `fill`, the same scale (use `scale="unit"`: learnt
-        scales differ between models), the same number of anchors or none, and no rows in common.
+        scales differ between models), the same number of anchors or none, and no rows in common. Where
+        `alpha="auto"` found different ridges, they are estimated again from all sums.
     match : {"auto", "index", "price"}, default="auto"
         How clusters are matched. "index": by their number, for models that started from the same centres
         (`init=`); the order of the models does not matter. "price": so that merging raises the objective
@@ -62,7 +63,7 @@ def merge(models: Sequence[OPIMC], match: str = "auto") -> OPIMC:
         _check(model, number, given[0])
     by_price = match == "price" or (match == "auto" and not _same_start(given))
     first = given[0]
-    learnt = merged([model._fitted_model() for model in given], first._alpha, first.fill, by_price=by_price)
+    learnt = merged([model._fitted_model() for model in given], first.fill, by_price=by_price)
     made = first._blank()
     made.n_features_in_ = first.n_features_in_
     made.view_names_in_ = first.view_names_in_

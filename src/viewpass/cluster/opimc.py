@@ -51,8 +51,10 @@ class OPIMC(AnchoredClusterer):
     n_clusters : int or "auto", default=8
         "auto": estimated from the anchors, by the largest gap between the eigenvalues of their graph or
         by the most expensive merge (`cluster_curve_`).
-    alpha : float, default=0.1
-        Ridge on the centres. It pulls them towards the origin with the weight of `alpha` rows.
+    alpha : float or "auto", default="auto"
+        Ridge on the centres. It pulls them towards the origin with the weight of `alpha` rows. "auto": one
+        for each view (`alpha_`), estimated from how alike the rows of a cluster are in the warm-up; 0.1
+        with `init="random"` or arrays, so that models from the same centres can be merged.
     chunk_size : int, default=2000
         Rows processed per step; affects the result.
     n_passes : int, default=1
@@ -159,6 +161,8 @@ class OPIMC(AnchoredClusterer):
     anchor_centers_ : list of (n_anchors, columns) arrays, or None
     cluster_curve_ : Curve or None
         What `n_clusters="auto"` was read off: `numbers` and `values`.
+    alpha_ : dict of float
+        The ridge of each view.
     scales_ : dict of str
         How each view is scaled: "unit", "standard", "idf" or "euclidean".
     view_weights_ : dict of float
@@ -192,7 +196,7 @@ class OPIMC(AnchoredClusterer):
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
         "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "alpha": [Interval(Real, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "chunk_size": [Interval(Integral, 1, None, closed="left")],
         "n_passes": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -217,7 +221,7 @@ class OPIMC(AnchoredClusterer):
         self,
         n_clusters: int | str = 8,
         *,
-        alpha: float = 0.1,
+        alpha: float | str = "auto",
         chunk_size: int = 2000,
         n_passes: int = 1,
         max_iter: int = 20,

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from viewpass.core.auto.alpha import FIRST_ALPHA
 from viewpass.core.consensus.soft_assignment import MAX_ROWS
 from viewpass.core.initialise import ASSUMED_CLUSTERS
 from viewpass.core.plan import Plan, Rules
@@ -41,10 +42,11 @@ def plan_of(settings: Any, names: tuple[str, ...], single: tuple[int | None, int
     if isinstance(init, list):  # so that models from the same centres can be merged
         scale = tuple("unit" if name == "auto" else name for name in scale)
     check_whole(settings.reservoir, "reservoir")
+    alpha, auto_alpha = checked_alpha(settings.alpha, init)
     _check_start(settings, init)
     return Plan(
         n_clusters,
-        Rules(settings.alpha, settings.max_iter, settings.tol, settings.fill),
+        Rules(alpha, settings.max_iter, settings.tol, settings.fill),
         init,
         _warmup_rows(settings.warmup, init, n_clusters),
         scale=scale,
@@ -53,7 +55,15 @@ def plan_of(settings: Any, names: tuple[str, ...], single: tuple[int | None, int
         weights=checked_weights(settings.view_weights, names),
         reservoir=int(settings.reservoir),
         n_init=int(settings.n_init),
+        auto_alpha=auto_alpha,
     )
+
+
+def checked_alpha(alpha: Any, init: Any) -> tuple[float, bool]:
+    """The ridge to begin with, and whether it is to be estimated: not with a start from the first chunk."""
+    if isinstance(alpha, str):
+        return FIRST_ALPHA, _from_warmup(init)
+    return float(alpha), False
 
 
 def row_copies(sample_weight: Any, source: Source, unit: int | None) -> tuple[Integers | None, int]:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from viewpass.core.auto.alpha import alike, estimated_alpha
 from viewpass.core.auto.shape import views_prefer_graph
 from viewpass.core.consensus.cut import cut
 from viewpass.core.consensus.graph import gaps
@@ -22,6 +23,7 @@ from viewpass.core.consensus.soft_assignment import links_of, soft_assignment
 from viewpass.core.consensus.stability import STABLE, STABLE_ENOUGH, stability
 from viewpass.core.plan import ANCHORS_PER_CLUSTER, MAX_ANCHORS, ROWS_PER_ANCHOR, Plan
 from viewpass.core.start import candidates
+from viewpass.core.state.alpha import Alpha
 from viewpass.core.state.centres import Centres
 from viewpass.core.step.chunk_step import ChunkStep, Outcome, State
 from viewpass.core.step.workspace import Workspace
@@ -32,6 +34,8 @@ from viewpass.views.rows import MeasuredRows
 MIN_ANCHORS_PER_CLUSTER = 4  # with fewer a graph is meaningless
 ANCHOR_VALUES = 2**23  # columns x anchors, unless that leaves too few anchors
 ASSUMED_CLUSTERS = 10  # where their number is to be estimated
+RIDGE_ROUNDS = 4  # how often the ridge is estimated, at most,
+RIDGE_UPDATES = 2  # and centre updates under it, unless there are no more rows to come
 
 
 class Initialised(NamedTuple):
@@ -40,6 +44,7 @@ class Initialised(NamedTuple):
     outcome: Outcome
     consensus: str  # "plain", "merge" or "graph"
     links: Integers | None
+    alpha: Alpha  # the ridge that the centres have
     curve: Curve | None = None  # of a plain start whose number of clusters was estimated
 
 
@@ -55,6 +60,7 @@ def initialise(
     n_clusters = total.n_clusters if best.consensus == "plain" else plan.n_clusters
     n_anchors = None if best.consensus == "plain" else total.n_clusters
     same = replace(plan, consensus=best.consensus, n_clusters=n_clusters, n_anchors=n_anchors)
+    same = same.ridged(best.alpha)  # losses can be compared under the same ridge
     for _ in range(1, plan.n_init):
         other = initialise_once(rows, same, workspace, rng, whole=whole)
         if other.outcome.loss < best.outcome.loss:
@@ -69,24 +75,27 @@ def initialise_once(
     rows.measure(workspace.n_threads)
     n_anchors = anchors_for(plan, int(rows.counted.sum()), rows.n_columns)
     if plan.consensus == "plain" or n_anchors == 0:
-        return Initialised(initialise_clusters(rows, plan, workspace, rng, whole=whole), "plain", None)
+        outcome, alpha = initialise_ridged(rows, plan, workspace, rng, whole=whole)
+        return Initialised(outcome, "plain", None, alpha)
     before = rng.bit_generator.state
     step = ChunkStep(plan.rules, workspace)
     outcome = candidates.anchors(rows, n_anchors, step, rng, whole=whole)
+    outcome, alpha = ridged(rows, plan, outcome, workspace, whole=whole)
     if plan.consensus == "merge":
-        return Initialised(outcome, "merge", None)
+        return Initialised(outcome, "merge", None, alpha)
     links = links_of(soft_assignment(rows, outcome.centres, workspace), n_anchors, rows.chunk.copies)
     if plan.consensus == "graph" or _graph_is_better(
         rows, outcome.centres, plan.n_clusters or gaps(links).n_clusters, workspace
     ):
-        return Initialised(outcome, "graph", links)
+        return Initialised(outcome, "graph", links, alpha)
     rng.bit_generator.state = before  # the same plain start as without anchors
     curve = None
     if plan.n_clusters is None:
-        curve = cut(outcome.total, None, plan.rules.alpha, None).curve
+        curve = cut(outcome.total, None, alpha, None).curve
         assert curve is not None
         plan = replace(plan, n_clusters=curve.n_clusters)
-    return Initialised(initialise_clusters(rows, plan, workspace, rng, whole=whole), "plain", None, curve)
+    outcome, alpha = initialise_ridged(rows, plan, workspace, rng, whole=whole)
+    return Initialised(outcome, "plain", None, alpha, curve)
 
 
 def _graph_is_better(rows: MeasuredRows, anchors: Centres, n_clusters: int, workspace: Workspace) -> bool:
@@ -115,12 +124,38 @@ def anchors_for(plan: Plan, n_rows: int, n_columns: int) -> int:
 
 def initialise_unweighted(
     rows: MeasuredRows, plan: Plan, workspace: Workspace, rng: np.random.Generator, *, whole: bool = False
-) -> Outcome:
-    """Make cluster centres with equal view weights, to learn the weights from."""
+) -> tuple[Outcome, Alpha]:
+    """Make cluster centres with equal view weights, to learn the weights from, and their ridge."""
     rows.measure(workspace.n_threads)
     assumed = min(ASSUMED_CLUSTERS, max(1, int(rows.counted.sum())))
     plan = replace(plan, n_clusters=plan.n_clusters or assumed)
-    return initialise_clusters(rows, plan, workspace, rng, whole=whole)
+    return initialise_ridged(rows, plan, workspace, rng, whole=whole)
+
+
+def initialise_ridged(
+    rows: MeasuredRows, plan: Plan, workspace: Workspace, rng: np.random.Generator, *, whole: bool = False
+) -> tuple[Outcome, Alpha]:
+    """Make the first centres of clusters, and estimate the ridge of each view where that is asked for."""
+    outcome = initialise_clusters(rows, plan, workspace, rng, whole=whole)
+    return ridged(rows, plan, outcome, workspace, whole=whole)
+
+
+def ridged(
+    rows: MeasuredRows, plan: Plan, outcome: Outcome, workspace: Workspace, *, whole: bool
+) -> tuple[Outcome, Alpha]:
+    """Estimate the ridge of clusters (or anchors) and let their rows settle under it, in turn."""
+    alpha, n_iter = plan.rules.alpha, outcome.n_iter
+    for _ in range(RIDGE_ROUNDS if plan.auto_alpha else 0):
+        found = estimated_alpha(outcome.total, rows.squares.tolist(), plan.weight_unit)
+        if alike(found, alpha):
+            break
+        alpha = found
+        step = ChunkStep(replace(plan.rules, alpha=alpha), workspace)
+        step = step if whole else step.at_most(RIDGE_UPDATES)
+        outcome = step.from_counted(rows, outcome, outcome.labels, first=True)
+        n_iter += outcome.n_iter
+    outcome.n_iter = n_iter
+    return outcome, alpha
 
 
 def initialise_clusters(

@@ -39,7 +39,7 @@ class Model:
     total: Statistics
     centres: Centres
     scaling: Scaling
-    alpha: float
+    alpha: tuple[float, ...]  # ridge of each view, in units of 1 / weight_unit
     n_rows: int = 0
     n_without_views: int = 0
     n_iter: int = 0
@@ -94,6 +94,12 @@ class Model:
         """The schema with the widths that given centres have in views that no row has shown yet."""
         widths = self.centres.widths(self.schema.widths)
         return replace(self.schema, widths=tuple(width or None for width in widths))
+
+    @property
+    def ridges(self) -> dict[str, float]:
+        """The ridge of each view, in rows."""
+        alphas = [alpha / self.weight_unit for alpha in self.alpha]
+        return dict(zip(self.schema.names, alphas, strict=True))
 
     @property
     def view_weights(self) -> Weights:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from viewpass.core.state.alpha import Alpha, each_view
 from viewpass.core.state.view_weights import Weights
 from viewpass.kernels.backend import backend
 
@@ -17,7 +18,7 @@ ROWS_PER_ANCHOR = 5  # at least, of the rows that anchors are made from
 class Rules:
     """Settings of the inner loop over one chunk (Eq. 11-16)."""
 
-    alpha: float  # ridge on the centres (Eq. 7)
+    alpha: Alpha  # ridge on the centres (Eq. 7), of all views or of each
     max_iter: int  # centre updates per chunk, at most
     tol: float  # stop when the loss changes by less than this share
     fill: str | None  # centre of a cluster without rows: "mean", "zero-filled-mean", None (zero)
@@ -31,10 +32,10 @@ class Rules:
         """The same rules with no more than this many centre updates."""
         return replace(self, max_iter=min(self.max_iter, n_updates))
 
-    def handle(self, *, reference: bool = False) -> object:
+    def handle(self, n_views: int, *, reference: bool = False) -> object:
         """The rules in the form the kernels take."""
-        given = float(self.alpha), self.max_iter, float(self.tol), self.fill is not None, self.zero_filled
-        return backend(reference).Rules(*given)
+        alpha, fill = each_view(self.alpha, n_views), self.fill is not None
+        return backend(reference).Rules(alpha, self.max_iter, float(self.tol), fill, self.zero_filled)
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Plan:
     """All settings of a stream."""
 
     n_clusters: int | None  # None: estimated from the anchors
-    rules: Rules
+    rules: Rules  # with a ridge in units of 1 / weight_unit
     init: Any = "auto"  # a name (candidates.CANDIDATES, "random", "one seeding"), V, labels or centres
     warmup: int = 0  # rows gathered before the first centres are made
     reference: bool = False  # compute with the NumPy reference
@@ -53,11 +54,17 @@ class Plan:
     reservoir: int = 0  # rows kept and reassigned after every chunk
     n_init: int = 1  # starts made from the warm-up, of which the best is kept
     weight_unit: int = 1  # rows are counted in units of 1 / weight_unit
+    auto_alpha: bool = False  # the ridge of each view is estimated, beginning with that of the rules
 
     def weighted(self, weight_unit: int) -> Plan:
         """The same plan for sample weights in this unit; `alpha` counts rows, so it is in units too."""
+        assert isinstance(self.rules.alpha, float)
         rules = replace(self.rules, alpha=self.rules.alpha * weight_unit)
         return replace(self, rules=rules, weight_unit=weight_unit)
+
+    def ridged(self, alpha: Alpha) -> Plan:
+        """The same plan with this ridge."""
+        return replace(self, rules=replace(self.rules, alpha=alpha), auto_alpha=False)
 
     @property
     def most_centres(self) -> int:

@@ -13,9 +13,10 @@ from viewpass.core.auto.scale import agreed_scaling
 from viewpass.core.consensus.soft_assignment import MAX_ROWS
 from viewpass.core.initialise import ASSUMED_CLUSTERS, initialise, initialise_unweighted
 from viewpass.core.model import Assigned, Model, StreamState, scaled
-from viewpass.core.plan import Plan
+from viewpass.core.plan import Plan, Rules
 from viewpass.core.reservoir import Reservoir
 from viewpass.core.start.given import scaled_centres
+from viewpass.core.state.alpha import each_view
 from viewpass.core.state.centres import Centres
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.state.view_weights import Weights, learnt_weights
@@ -87,6 +88,12 @@ class Stream:
     def started(self) -> bool:
         """Whether there are centres."""
         return self._model is not None
+
+    @property
+    def rules(self) -> Rules:
+        """The rules of the inner loop, with the ridge that the model has estimated."""
+        rules = self.plan.rules
+        return rules if self._model is None else replace(rules, alpha=self._model.alpha)
 
     @property
     def schema(self) -> Schema:
@@ -188,7 +195,7 @@ class Stream:
         schema = self._model.schema.merged(rows.chunk.schema)
         state = State(self._model.total.widened(schema.widths), self._model.centres)
         before = replace(self._model, links=task.links)
-        outcome = ChunkStep(self.plan.rules, self.workspace).whole(rows, state, task)
+        outcome = ChunkStep(self.rules, self.workspace).whole(rows, state, task)
         return self._commit(before, outcome, rows, schema, again=task.begin == FROM_COUNTED)
 
     def learn_several(
@@ -234,7 +241,7 @@ class Stream:
         task = Task(FROM_CENTRES if labels is None else FROM_COUNTED, labels, size=size)
         schema = self._model.schema.merged(chunk.schema)
         state = State(self._model.total.widened(schema.widths), self._model.centres)
-        outcome = ChunkStep(self.plan.rules, self.workspace).run(rows, state, task)
+        outcome = ChunkStep(self.rules, self.workspace).run(rows, state, task)
         if len(outcome.labels) == 0:
             return None
         return self._commit(self._model, outcome, rows, schema, again=labels is not None, size=size)
@@ -274,8 +281,8 @@ class Stream:
             centres = scaled_centres(plan.init, scaling, schema, n_clusters)
             plan = replace(plan, init=centres)
         if self.plan.weights == "auto":
-            tried = initialise_unweighted(rows, plan, self.workspace, self.rng, whole=whole)
-            learnt = learnt_weights(tried.total, self.plan.rules.alpha, rows.squares.tolist())
+            tried, alpha = initialise_unweighted(rows, plan, self.workspace, self.rng, whole=whole)
+            learnt = learnt_weights(tried.total, alpha, rows.squares.tolist())
             rows = self._weighed(rows.chunk, learnt)
         first = initialise(rows, plan, self.workspace, self.rng, whole=whole)
         outcome = first.outcome
@@ -286,7 +293,7 @@ class Stream:
             outcome.total,
             outcome.centres,
             scaling,
-            self.plan.rules.alpha,
+            tuple(each_view(first.alpha, rows.n_views).tolist()),
             consensus=first.consensus,
             n_clusters=asked,
             links=first.links,
@@ -343,7 +350,7 @@ class Stream:
         read = np.full(len(outcome.losses), self.n_counted)
         if not again:
             settled, reservoir = reservoir.follow(
-                outcome, self.plan.rules, self.workspace, reference=self.plan.reference
+                outcome, self.rules, self.workspace, reference=self.plan.reference
             )
             n_new = n_done
             n_without_views = int((~(rows.inverse[:, :n_done] > 0).any(axis=0)).sum())
@@ -399,7 +406,7 @@ class Stream:
                 Statistics(n_clusters, [width or 0 for width in schema.widths]),
                 Centres.none(n_clusters, len(schema.names)),
                 Scaling.none(len(schema.names)),
-                self.plan.rules.alpha,
+                tuple(each_view(self.plan.rules.alpha, len(schema.names)).tolist()),
                 self._n_rows,
                 self._n_without_views,
                 n_copies=self._n_copies,

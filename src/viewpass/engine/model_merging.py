@@ -16,7 +16,9 @@ from dataclasses import replace
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from viewpass.core.auto.alpha import estimated_alpha
 from viewpass.core.model import Model
+from viewpass.core.state.alpha import Alpha, each_view
 from viewpass.core.state.centres import Centres, loss, update
 from viewpass.core.state.statistics import Statistics, added
 from viewpass.kernels.backend import backend
@@ -24,16 +26,16 @@ from viewpass.kernels.grid import Floats, Integers
 from viewpass.kernels.reference.exact import ordered_sum
 
 
-def prices(one: Statistics, other: Statistics, alpha: float) -> Floats:
+def prices(one: Statistics, other: Statistics, alpha: Alpha) -> Floats:
     """The price of merging cluster a of one with cluster b of the other, for all pairs."""
-    price = np.zeros((one.n_clusters, other.n_clusters))
+    price, alphas = np.zeros((one.n_clusters, other.n_clusters)), each_view(alpha, len(one.counts))
     for v in range(len(one.counts)):
         R, Q = one.sums(v), other.sums(v)
         own, others = ordered_sum(R * R), ordered_sum(Q * Q)
         together = own[:, None] + 2.0 * backend().products(R, Q) + others[None, :]
         T, S = one.counts[v], other.counts[v]
-        price += _explained(own, T, alpha)[:, None] + _explained(others, S, alpha)[None, :]
-        price -= _explained(together, T[:, None] + S[None, :], alpha)
+        price += _explained(own, T, alphas[v])[:, None] + _explained(others, S, alphas[v])[None, :]
+        price -= _explained(together, T[:, None] + S[None, :], alphas[v])
     return price
 
 
@@ -42,7 +44,7 @@ def _explained(squares: Floats, counts: Integers, alpha: float) -> Floats:
     return explained
 
 
-def matched(one: Statistics, other: Statistics, alpha: float) -> Integers:
+def matched(one: Statistics, other: Statistics, alpha: Alpha) -> Integers:
     """For each cluster of one, the cluster of the other that it is merged with."""
     widths = [max(pair) for pair in zip(one.widths, other.widths, strict=True)]
     price = prices(one.widened(widths), other.widened(widths), alpha)
@@ -61,10 +63,11 @@ def reordered(model: Model, order: Integers) -> Model:
     return replace(model, total=total, centres=centres, links=links)
 
 
-def merged(models: Sequence[Model], alpha: float, fill: str | None, *, by_price: bool) -> Model:
+def merged(models: Sequence[Model], fill: str | None, *, by_price: bool) -> Model:
     """One model of all rows: statistics added, centres from them (Eq. 13).
 
-    A cluster without rows in a view keeps the centre of the first model that knows it.
+    A cluster without rows in a view keeps the centre of the first model that knows it. Where models have
+    estimated different ridges, that of the first matches them and is then estimated again.
     """
     first, *rest = models
     schema, total = first.schema, first.total
@@ -73,11 +76,14 @@ def merged(models: Sequence[Model], alpha: float, fill: str | None, *, by_price:
         first.known_schema.merged(model.known_schema)
         schema = schema.merged(model.schema)
         if by_price:
-            model = reordered(model, matched(total, model.total, alpha))
+            model = reordered(model, matched(total, model.total, first.alpha))
         total = added(total, model.total)
         last = _known_first(last, model.centres)
         links = None if links is None or model.links is None else links + model.links
     total.check_room()
+    alpha = first.alpha
+    if any(model.alpha != alpha for model in rest):
+        alpha = estimated_alpha(total, first.row_squares, first.weight_unit)
     everyone = np.ones(total.n_clusters, dtype=bool)
     seen = np.array([bool(counts.any()) for counts in total.counts])
     zeros = [np.zeros(width) for width in total.widths]
@@ -90,6 +96,7 @@ def merged(models: Sequence[Model], alpha: float, fill: str | None, *, by_price:
         schema=schema,
         total=total,
         centres=centres,
+        alpha=alpha,
         n_rows=n_rows,
         n_without_views=sum(model.n_without_views for model in models),
         n_iter=sum(model.n_iter for model in models),

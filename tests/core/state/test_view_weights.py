@@ -106,8 +106,9 @@ def test_distances_labels_and_the_objective_are_those_of_the_formula():
     assert np.isnan(found[~seen]).all()
     np.testing.assert_array_equal(model.labels_[seen], expected[seen].argmin(axis=1))
     own = expected[np.arange(N), model.stream_labels_][seen].sum()
-    ridge = sum(w * (u**2).sum() for w, u in zip(weights, model.cluster_centers_, strict=True))
-    assert model.objective_ == pytest.approx(own + 0.1 * ridge, rel=1e-8)
+    each = zip(weights, model.alpha_.values(), model.cluster_centers_, strict=True)
+    ridge = sum(w * alpha * (u**2).sum() for w, alpha, u in each)
+    assert model.objective_ == pytest.approx(own + ridge, rel=1e-8)
     nearest = expected[seen].min(axis=1).sum()
     assert model.score(VIEWS, observed=OBSERVED) == pytest.approx(-nearest - 0.1 * ridge, rel=1e-8)
 

@@ -27,6 +27,7 @@ def figures(model: Model, sizes: Integers) -> dict[str, Any]:
                 "missing": missing[name],
                 "all_zero": model.zero_rows[name],
                 "scale": scale,
+                "alpha": model.ridges[name],
                 "weight": weight,
             }
             for name, width, scale, weight in zip(

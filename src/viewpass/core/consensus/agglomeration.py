@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from viewpass.core.state.alpha import Alpha, each_view
 from viewpass.core.state.statistics import Statistics
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Floats, Integers
@@ -66,12 +67,13 @@ class Products(NamedTuple):
         self.sums[v] = backend().products(sums, sums)
 
 
-def merges(total: Statistics | Products, alpha: float, *, to_mean: bool = False) -> Merges:
+def merges(total: Statistics | Products, alpha: Alpha, *, to_mean: bool = False) -> Merges:
     """All merges of the clusters down to one, the cheapest first.
 
     INOUT total, if it is products. `to_mean`: alpha pulls centres towards the mean of all rows instead of
     the origin, which makes small clusters cheap to merge wherever that mean lies.
     """
     products = Products.of(total) if isinstance(total, Statistics) else total
-    pairs, prices, n_empty = backend().agglomerate(products.counts, products.sums, alpha, to_mean)
+    alphas = each_view(alpha, len(products.counts))
+    pairs, prices, n_empty = backend().agglomerate(products.counts, products.sums, alphas, to_mean)
     return Merges(products.counts.shape[1], pairs, prices, n_empty)

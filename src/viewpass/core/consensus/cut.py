@@ -10,6 +10,7 @@ from viewpass.core.consensus import graph
 from viewpass.core.consensus.agglomeration import merges
 from viewpass.core.consensus.number_of_clusters import Curve, from_prices
 from viewpass.core.consensus.soft_assignment import SoftAssignment
+from viewpass.core.state.alpha import Alpha
 from viewpass.core.state.statistics import Statistics
 from viewpass.kernels.grid import Floats, Integers, Labels
 
@@ -44,7 +45,7 @@ class Cut:
         return out
 
 
-def cut(total: Statistics, links: Integers | None, alpha: float, n_clusters: int | None) -> Cut:
+def cut(total: Statistics, links: Integers | None, alpha: Alpha, n_clusters: int | None) -> Cut:
     """Group anchors into clusters: by their graph where there are links, otherwise by merging.
 
     Without `n_clusters` the number is estimated from the eigenvalues or from the merge prices.

@@ -17,6 +17,7 @@ import numpy as np
 from viewpass.core.consensus.agglomeration import Products, merges
 from viewpass.core.start import neighbours, sparse_clusters
 from viewpass.core.start.ridge import ridged_objective, start_ridge
+from viewpass.core.state.alpha import Alpha
 from viewpass.core.step.chunk_step import ChunkStep, Outcome, State
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Floats, Integers, Labels
@@ -197,7 +198,7 @@ def compete(
     return winner
 
 
-def _best(runs: Iterable[Outcome], n_left: int, ridge: float) -> list[Outcome]:
+def _best(runs: Iterable[Outcome], n_left: int, ridge: Alpha) -> list[Outcome]:
     """The best candidates by the ridged objective; no more than `n_left` + 1 are in memory at a time."""
     field: list[tuple[float, Outcome]] = []
     for one in runs:

@@ -16,6 +16,7 @@ from heapq import heapify, heappop, heappush
 import numpy as np
 
 from viewpass.core.consensus.soft_assignment import soft_assignment
+from viewpass.core.state.alpha import Alpha, each_view
 from viewpass.core.state.centres import Centres
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.step.workspace import Workspace
@@ -26,7 +27,7 @@ from viewpass.views.rows import MeasuredRows
 
 
 def merged_labels(
-    total: Statistics, n_clusters: int, ridge: float, rows: MeasuredRows, workspace: Workspace
+    total: Statistics, n_clusters: int, ridge: Alpha, rows: MeasuredRows, workspace: Workspace
 ) -> Integers:
     """The cluster of each small cluster when `n_clusters` are left, numbered by their lowest small one.
 
@@ -59,7 +60,7 @@ def _near(clusters: _Clusters, rows: MeasuredRows, workspace: Workspace) -> Inte
 class _Clusters:
     """Clusters that are merged, cheapest candidates first."""
 
-    def __init__(self, total: Statistics, ridge: float) -> None:
+    def __init__(self, total: Statistics, ridge: Alpha) -> None:
         self.counts = np.array(total.counts, dtype=np.float64)
         self.sums = []  # R - T g
         self.means = []  # g
@@ -67,7 +68,7 @@ class _Clusters:
             mean = total.steps[v].sum(axis=0) * STEP / max(counts.sum(), 1.0)
             self.means.append(mean)
             self.sums.append(total.sums(v) - counts[:, None] * mean)
-        self.ridge = ridge
+        self.ridges = each_view(ridge, len(total.counts))
         self.squares = np.array([ordered_sum(np.square(sums)) for sums in self.sums])
         self.n_alive = total.n_clusters
         self.parent = np.arange(total.n_clusters)
@@ -78,8 +79,8 @@ class _Clusters:
     def centres(self) -> list[Floats | None]:
         """Centres pulled towards the mean; None for a view that no row has."""
         return [
-            mean + sums / (counts[:, None] + self.ridge) if counts.any() else None
-            for mean, sums, counts in zip(self.means, self.sums, self.counts, strict=True)
+            mean + sums / (counts[:, None] + ridge) if counts.any() else None
+            for mean, sums, counts, ridge in zip(self.means, self.sums, self.counts, self.ridges, strict=True)
         ]
 
     def join(self, a: int, others: list[int]) -> None:
@@ -108,10 +109,10 @@ class _Clusters:
         """What merging a cluster with others adds to the objective."""
         price = np.zeros(len(others))
         for v, sums in enumerate(self.sums):
-            own, theirs = self.counts[v, a], self.counts[v, others]
+            own, theirs, ridge = self.counts[v, a], self.counts[v, others], self.ridges[v]
             both = self.squares[v, a] + self.squares[v, others] + 2.0 * ordered_sum(sums[others] * sums[a])
-            price += self.squares[v, a] / (own + self.ridge) + self.squares[v, others] / (theirs + self.ridge)
-            price -= both / (own + theirs + self.ridge)
+            price += self.squares[v, a] / (own + ridge) + self.squares[v, others] / (theirs + ridge)
+            price -= both / (own + theirs + ridge)
         return price
 
     def cheapest(self) -> tuple[int, int]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from viewpass.core.state.alpha import Alpha, each_view
 from viewpass.core.state.statistics import Statistics
 from viewpass.kernels.grid import STEP
 from viewpass.kernels.reference.exact import ordered_sum
@@ -18,14 +19,17 @@ from viewpass.kernels.reference.exact import ordered_sum
 RIDGE_SHARE = 0.1  # of the average number of rows per cluster
 
 
-def start_ridge(n_rows: int, n_clusters: int, alpha: float) -> float:
-    """The ridge, in rows; `alpha` if that is larger."""
-    return max(alpha, RIDGE_SHARE * n_rows / n_clusters)
+def start_ridge(n_rows: int, n_clusters: int, alpha: Alpha) -> Alpha:
+    """The ridge, in rows; `alpha` (of a view) if that is larger."""
+    share = RIDGE_SHARE * n_rows / n_clusters
+    if isinstance(alpha, float | int):
+        return max(alpha, share)
+    return tuple(max(of_view, share) for of_view in alpha)
 
 
-def ridged_objective(total: Statistics, ridge: float) -> float:
+def ridged_objective(total: Statistics, ridge: Alpha) -> float:
     """J_ridge without the constant, with the best centres for these labels."""
-    explained = 0.0
+    explained, ridges = 0.0, each_view(ridge, len(total.counts))
     for v, counts in enumerate(total.counts):
         n_rows = int(counts.sum())
         if n_rows == 0:
@@ -33,5 +37,5 @@ def ridged_objective(total: Statistics, ridge: float) -> float:
         mean = total.steps[v].sum(axis=0) * STEP / n_rows
         squares = ordered_sum(np.square(total.sums(v) - counts[:, None] * mean))
         some = counts > 0
-        explained += float(ordered_sum(squares[some] / (counts[some] + ridge)))
+        explained += float(ordered_sum(squares[some] / (counts[some] + ridges[v])))
     return -explained

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from viewpass.core.state.alpha import Alpha, each_view
 from viewpass.core.state.statistics import Statistics, squares_of
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Floats, Integers, Mask
@@ -93,7 +94,7 @@ def update(
     seen: Mask,
     last: Centres,
     changed: Mask,
-    alpha: float,
+    alpha: Alpha,
     *,
     fill: bool,
     means: Sequence[Floats | None],
@@ -104,22 +105,24 @@ def update(
     `changed`: clusters whose sums or counts may differ from those `last` was made from. A cluster without
     rows keeps its last centre; if it never had one it gets the mean of the view, or zero without `fill`.
     """
-    given = total.steps, total.flat_counts, seen, changed, alpha, fill, means
+    alphas = each_view(alpha, len(total.counts))
+    given = total.steps, total.flat_counts, seen, changed, alphas, fill, means
     made = backend(reference).update_centres(last.handle(reference=reference), *given)
     return Centres.made(made, len(seen), reference=reference)
 
 
-def loss(centres: Centres, total: Statistics, alpha: float, moved: Mask | None = None) -> float:
+def loss(centres: Centres, total: Statistics, alpha: Alpha, moved: Mask | None = None) -> float:
     """L of Eq. 17-20: the objective without the constant S, hence negative.
 
     `moved`: clusters whose sums changed since `update` made the centres from them (None: all).
     """
-    value: float = backend().loss(centres.handle(), total.steps, total.flat_counts, alpha, moved)
+    alphas = each_view(alpha, len(total.counts))
+    value: float = backend().loss(centres.handle(), total.steps, total.flat_counts, alphas, moved)
     return value
 
 
 def objective(
-    centres: Centres, total: Statistics, alpha: float, weights: Sequence[float] | None = None
+    centres: Centres, total: Statistics, alpha: Alpha, weights: Sequence[float] | None = None
 ) -> float:
     """J (Eq. 17, with its sign corrected) of any centres and labels."""
     return sum(squares_of(total, weights)) + loss(centres, total, alpha)

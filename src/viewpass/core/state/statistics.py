@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from viewpass.core.state.alpha import Alpha, each_view
 from viewpass.errors import DataError
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import MOST_ROWS, SQUARE_STEP, STEP, Floats, Integers, Labels, Mask
@@ -97,27 +98,28 @@ class Statistics:
         """R of a view: the sum of the unit rows of each cluster."""
         return np.multiply(self.steps[view], STEP, dtype=np.float64)
 
-    def centres(self, alpha: float) -> list[Floats]:
+    def centres(self, alpha: Alpha) -> list[Floats]:
         """U = R (T + alpha I)^-1 (Eq. 13); 0 where a cluster has no row of a view."""
-        centres = []
+        centres, alphas = [], each_view(alpha, len(self.counts))
         for v, counts in enumerate(self.counts):
-            factors = STEP / np.where(counts > 0, counts + alpha, 1.0)
+            factors = STEP / np.where(counts > 0, counts + alphas[v], 1.0)
             centres.append(self.steps[v] * factors[:, None])
         return centres
 
-    def objective(self, alpha: float, weights: Sequence[float] | None = None) -> float:
+    def objective(self, alpha: Alpha, weights: Sequence[float] | None = None) -> float:
         """J with the best centres for these labels: sum of S_v - |R_k|^2 / (T_k + alpha).
 
-        `weights`: the squared lengths that the rows were brought to (`MeasuredRows.squares`); None: 1.
+        `alpha`: a number, or one for each view. `weights`: the squared lengths that the rows were brought to
+        (`MeasuredRows.squares`); None: 1.
         """
         return float(sum(self.view_objectives(alpha, weights)))
 
-    def view_objectives(self, alpha: float, weights: Sequence[float] | None = None) -> list[float]:
+    def view_objectives(self, alpha: Alpha, weights: Sequence[float] | None = None) -> list[float]:
         """The objective of each view alone."""
-        shares = []
+        shares, alphas = [], each_view(alpha, len(self.counts))
         for v, square in enumerate(squares_of(self, weights)):
             norms = (self.sums(v) ** 2).sum(axis=1)
-            rows = self.counts[v] + alpha
+            rows = self.counts[v] + alphas[v]
             explained = np.divide(norms, rows, out=np.zeros_like(norms), where=rows > 0)
             shares.append(square - float(explained.sum()))
         return shares

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from viewpass.core.state.alpha import Alpha
 from viewpass.core.state.statistics import Statistics
 
 POWER = 2.0  # p
@@ -30,7 +31,7 @@ def relative(given: Sequence[float]) -> Weights | None:
     return tuple(float(weight / largest) for weight in given)
 
 
-def learnt_weights(total: Statistics, alpha: float, squares: Sequence[float] | None = None) -> Weights | None:
+def learnt_weights(total: Statistics, alpha: Alpha, squares: Sequence[float] | None = None) -> Weights | None:
     """Weights from statistics of unweighted rows: the better its centres explain a view, the larger.
 
     J_v is taken per observed row; otherwise missing rows would raise the weight of a view. A view that no

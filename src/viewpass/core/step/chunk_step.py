@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from viewpass.core.plan import Rules
+from viewpass.core.state.alpha import each_view
 from viewpass.core.state.centres import Centres, update
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.step.workspace import Workspace
@@ -88,7 +89,12 @@ class ChunkStep:
         n_done, losses, n_iter, n_compared, made = backend(reference).run_chunks(
             *(rows.handle, task.size or max(n_rows, 1), task.begin, task.first),
             *(total.steps, total.flat_counts, state.centres.handle(reference=reference), task.links),
-            *(self.rules.handle(reference=reference), labels, margins, self.workspace.n_threads),
+            *(
+                self.rules.handle(rows.n_views, reference=reference),
+                labels,
+                margins,
+                self.workspace.n_threads,
+            ),
         )
         self.workspace.n_compared += n_compared
         rows.measured |= n_done == n_rows
@@ -130,9 +136,9 @@ class ChunkStep:
     def soft_centres(self, rows: MeasuredRows, memberships: Floats) -> Centres:
         """Centres that solve Eq. 11 for a soft V."""
         rows.measure(self.workspace.n_threads)
-        rules = self.rules
+        rules, alpha = self.rules, each_view(self.rules.alpha, rows.n_views)
         made = backend(rows.reference).soft_centres(
-            *(rows.handle, memberships, float(rules.alpha), rules.fill is not None, rules.zero_filled),
+            *(rows.handle, memberships, alpha, rules.fill is not None, rules.zero_filled),
             self.workspace.n_threads,
         )
         return Centres.made(made, rows.n_views, reference=rows.reference)
@@ -154,5 +160,5 @@ class ChunkStep:
         """Eq. 13 for all clusters in the views these rows have; `means` fill clusters that never had rows."""
         seen = np.asarray(rows.inverse[:, rows.counted].any(axis=1))
         everyone = np.ones(state.total.n_clusters, dtype=bool)
-        given = state.total, seen, state.centres, everyone, float(self.rules.alpha)
+        given = state.total, seen, state.centres, everyone, self.rules.alpha
         return update(*given, fill=self.rules.fill is not None, means=means, reference=rows.reference)

@@ -12,6 +12,7 @@ import numpy as np
 from viewpass.core.model import Model
 from viewpass.core.plan import Rules
 from viewpass.core.start.given import scaled_centres
+from viewpass.core.state.alpha import Alpha, each_view
 from viewpass.core.state.centres import Centres, loss, update
 from viewpass.core.state.statistics import Statistics, added
 from viewpass.core.stream import ChunkResult
@@ -40,12 +41,13 @@ class Shards(Protocol):
         """The sum of the rows of each shard."""
 
 
-def blank(schema: Schema, init: Sequence[Array], n_clusters: int, alpha: float) -> Model:
+def blank(schema: Schema, init: Sequence[Array], n_clusters: int, alpha: Alpha) -> Model:
     """A model of no rows whose centres were given, in the scale of the data."""
     scaling = Scaling.none(len(schema.names))
     centres = Centres.of(scaled_centres(init, scaling, schema, n_clusters))
     total = Statistics(n_clusters, [u.shape[1] for u in init])
-    return Model(schema, total, centres, scaling, alpha, n_clusters=n_clusters)
+    alphas = tuple(each_view(alpha, len(schema.names)).tolist())
+    return Model(schema, total, centres, scaling, alphas, n_clusters=n_clusters)
 
 
 def expected(model: Model) -> Schema:

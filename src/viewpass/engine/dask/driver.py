@@ -136,7 +136,7 @@ class DaskSteps:
         following = here.stop if here.stop < self.rows.n_rows else 0
         if not self._coming and (following or number + 1 < self.n_passes):
             self._coming.append(self._scaled(self._round_at(following).open()))
-        rules, name = self.stream.plan.rules, _name(number, row)
+        rules, name = self.stream.rules, _name(number, row)
         result, stage = advance(here, model, rules, name, again=number > 0, first=row == 0)
         self.stream.commit(model, result)
         self._put_labels([here], stage, number)

@@ -9,13 +9,13 @@ from viewpass.kernels.reference.exact import ordered_sum
 
 
 def agglomerate(
-    counts: Integers, products: Floats, alpha: float, to_mean: bool
+    counts: Integers, products: Floats, alpha: Floats, to_mean: bool
 ) -> tuple[Integers, Floats, int]:
     """All merges down to one cluster: pairs, prices, and how many of the first are of empty clusters.
 
-    INOUT products: R R' of each view, used up.
+    INOUT products: R R' of each view, used up. `alpha`: the ridge of each view.
     """
-    table = _PriceTable(counts.astype(np.float64), products, alpha, to_mean)
+    table = _PriceTable(counts.astype(np.float64), products, alpha[:, None], to_mean)
     empty = np.flatnonzero(~counts.any(axis=0)).tolist()
     if len(empty) == counts.shape[1]:
         empty = []
@@ -34,7 +34,7 @@ def agglomerate(
 class _PriceTable:
     """The prices of all merges, kept up to date while clusters are merged."""
 
-    def __init__(self, counts: Floats, products: Floats, alpha: float, to_mean: bool) -> None:
+    def __init__(self, counts: Floats, products: Floats, alpha: Floats, to_mean: bool) -> None:
         n_clusters = counts.shape[1]
         self.counts, self.products, self.alpha = counts, products, alpha
         self.alive = np.ones(n_clusters, dtype=bool)
@@ -86,7 +86,7 @@ class _PriceTable:
         self.products[:, kept] += self.products[:, gone]
         self.products[:, :, kept] += self.products[:, :, gone]
         self.squares[:, kept] = self.products[:, kept, kept]
-        self.energy[:, kept] = _ratio(self.squares[:, kept], self.counts[:, kept] + self.alpha)
+        self.energy[:, kept] = _ratio(self.squares[:, kept], self.counts[:, kept] + self.alpha[:, 0])
         self.alive[gone] = False
         price = self._prices(kept)
         self.prices[gone] = self.prices[:, gone] = np.inf

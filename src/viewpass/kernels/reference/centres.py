@@ -55,11 +55,14 @@ def update_centres(
     counts: Integers,
     seen: Mask,
     changed: Mask,
-    alpha: float,
+    alpha: Floats,
     fill: bool,
     means: Sequence[Floats | None],
 ) -> Centres:
-    """Eq. 13 for clusters that changed; without rows they keep their last centre, or take the mean."""
+    """Eq. 13 for clusters that changed; without rows they keep their last centre, or take the mean.
+
+    `alpha`: the ridge of each view.
+    """
     return renewed(centres, sums, counts, seen, changed, alpha, "last" if fill else None, means)
 
 
@@ -69,7 +72,7 @@ def renewed(
     counts: Integers,
     seen: Mask,
     changed: Mask,
-    alpha: float,
+    alpha: Floats,
     fill: str | None,
     means: Sequence[Floats | None],
 ) -> Centres:
@@ -85,23 +88,24 @@ def renewed(
         assert u is not None
         for k in np.flatnonzero(changed | (before is None)):
             if counts[v, k] > 0:
-                u[k] = sums[v][k] * (STEP / (counts[v, k] + alpha))
+                u[k] = sums[v][k] * (STEP / (counts[v, k] + alpha[v]))
             elif fill is None:
                 u[k] = 0.0
             elif not (fill == "last" and before is not None and centres.all_known[v, k]):
                 u[k] = means[v]
         made.all_values[v] = u
         there = (changed | (before is None)) & (counts[v] > 0)
-        made.traces[v, there] = (counts[v, there] + alpha) * exact.squared_norms(u)[there]  # u.u (T + alpha)
+        # u.R = u.u (T + alpha)
+        made.traces[v, there] = (counts[v, there] + alpha[v]) * exact.squared_norms(u)[there]
         made.traces[v, counts[v] == 0] = 0.0
         made.all_known[v] |= (counts[v] > 0) | (fill is not None)
     return made
 
 
 def loss(
-    centres: Centres, sums: Sequence[Integers], counts: Integers, alpha: float, moved: Mask | None
+    centres: Centres, sums: Sequence[Integers], counts: Integers, alpha: Floats, moved: Mask | None
 ) -> float:
-    """L = sum of |u|^2 (T + alpha) - 2 u.R, in this order.
+    """L = sum of |u|^2 (T + alpha) - 2 u.R, in this order; `alpha` of each view.
 
     `moved`: clusters whose sums changed since the centres were made from them (None: all).
     """
@@ -113,6 +117,6 @@ def loss(
             else:
                 centres.traces[v, moved] = exact.centre_terms(u[moved], sums[v][moved])
                 traces = centres.traces[v]
-            for term in centres.squares(v) * (counts[v] + alpha) - 2.0 * traces:
+            for term in centres.squares(v) * (counts[v] + alpha[v]) - 2.0 * traces:
                 value += float(term)
     return value

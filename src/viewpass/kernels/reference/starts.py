@@ -14,11 +14,11 @@ NEAR_GROUPS = 4  # whose seeds a row is compared with
 
 
 def soft_centres(
-    rows: Rows, memberships: Floats, alpha: float, fill: bool, zero_filled: bool, n_threads: int
+    rows: Rows, memberships: Floats, alpha: Floats, fill: bool, zero_filled: bool, n_threads: int
 ) -> Centres:
     """Solve (V'CV + alpha I) U = V'CX over the rows that have a view; sums run over rows in order.
 
-    C is how often each row counts.
+    C is how often each row counts, alpha the ridge of the view.
     """
     n_clusters = memberships.shape[1]
     values: list[Floats | None] = []
@@ -30,11 +30,11 @@ def soft_centres(
             continue
         V: Floats = memberships[present]
         X: Floats = np.multiply(rows.steps(v)[present], STEP, dtype=np.float64)
-        if alpha == 0.0 and len(present) < n_clusters:  # the shortest of many solutions
+        if alpha[v] == 0.0 and len(present) < n_clusters:  # the shortest of many solutions
             u = _sums(V, _solved(_sums(V.T, V.T), X))
         else:
             weights = V * rows.copies[present, None]
-            u = _solved(_sums(weights, V) + alpha * np.eye(n_clusters), _sums(weights, X))
+            u = _solved(_sums(weights, V) + alpha[v] * np.eye(n_clusters), _sums(weights, X))
         counts = np.zeros(n_clusters)
         for row in V:
             counts += row

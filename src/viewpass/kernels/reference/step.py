@@ -21,7 +21,7 @@ FROM_CENTRES, FROM_SOFT_CENTRES, FROM_LABELS, FROM_COUNTED = range(4)
 class Rules:
     """The settings of the inner loop."""
 
-    alpha: float
+    alpha: Floats  # of each view
     max_iter: int
     tol: float
     fill: bool

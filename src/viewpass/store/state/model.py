@@ -99,7 +99,7 @@ def pack_model(model: Model, arrays: dict[str, Array]) -> dict[str, Any]:
         "consensus": model.consensus,
         "asked": model.n_clusters,
         "counted": None if model.counted is None else model.counted.kind,
-        "alpha": to_plain(float(model.alpha), "alpha", arrays),
+        "alpha": model.alpha[0] if len(set(model.alpha)) == 1 else list(model.alpha),
         "centred": [values is not None for values in model.centres.values],
         "scales": list(model.scaling.names),
         "view_weights": None if model.weights is None else list(model.weights),
@@ -154,8 +154,8 @@ def unpack_zero_counts(stored: Fields, n_views: int, n_rows: int) -> tuple[int, 
     return tuple(counts)
 
 
-def unpack_model(stored: Fields) -> Model:
-    """Restore a model after checking every part."""
+def unpack_model(stored: Fields, first_alpha: float) -> Model:
+    """Restore a model after checking every part; files of version 1 have their ridge elsewhere."""
     schema = unpack_schema(stored.part("schema"))
     n_clusters = stored.number("n_clusters", least=1)
     n_rows, n_without_views = stored.number("n_rows"), stored.number("n_unseen")
@@ -187,9 +187,9 @@ def unpack_model(stored: Fields) -> Model:
     total.kept = _unpack_kept(stored, scaling, total, n_rows)
     counted = n_rows, n_without_views, n_iter
     if "consensus" not in stored.values:  # version 1: every centre is a cluster
-        return Model(schema, total, centres, scaling, 0.0, *counted, curve.tolist(), n_clusters=n_clusters)
-    alpha = from_plain(stored.get("alpha"), stored.arrays)
-    stored.need(isinstance(alpha, float) and alpha >= 0, "alpha")
+        given = scaling, (first_alpha,) * len(schema.names)
+        return Model(schema, total, centres, *given, *counted, curve.tolist(), n_clusters=n_clusters)
+    alpha = _alpha(stored, len(schema.names))
     consensus = stored.text("consensus")
     stored.need(consensus in CONSENSUS, "consensus")
     asked = None if stored.get("asked") is None else stored.number("asked", least=1, most=n_clusters)
@@ -208,6 +208,15 @@ def unpack_model(stored: Fields) -> Model:
         weight_unit=unit,
         n_all_zero=unpack_zero_counts(stored, len(schema.names), n_rows),
     )
+
+
+def _alpha(stored: Fields, n_views: int) -> tuple[float, ...]:
+    """Restore the ridge of each view: one number where all are equal."""
+    value = stored.get("alpha")
+    if not isinstance(value, list):
+        return (stored.decimal("alpha"),) * n_views
+    stored.need(len(value) == n_views, "alpha")
+    return tuple(Fields({"alpha": each}, {}).decimal("alpha") for each in value)
 
 
 def stored_copies(stored: Fields) -> int | None:

@@ -49,7 +49,7 @@ def pack_stream(stream: Stream, arrays: dict[str, Array]) -> dict[str, Any]:
             "n_clusters": plan.n_clusters,
             "n_anchors": plan.n_anchors,
             "consensus": plan.consensus,
-            "alpha": to_plain(float(plan.rules.alpha), "alpha", arrays),
+            "alpha": plan.rules.alpha,
             "max_iter": int(plan.rules.max_iter),
             "tol": to_plain(float(plan.rules.tol), "tol", arrays),
             "fill": plan.rules.fill,
@@ -60,6 +60,7 @@ def pack_stream(stream: Stream, arrays: dict[str, Array]) -> dict[str, Any]:
             "reservoir": plan.reservoir,
             "n_init": plan.n_init,
             **({} if plan.weight_unit == 1 else {"weight_unit": plan.weight_unit}),
+            **({"auto_alpha": True} if plan.auto_alpha else {}),
         },
         "random": generator_state(stream.rng),
         "schema": None if at.schema is None else pack_schema(at.schema, arrays),
@@ -93,12 +94,13 @@ def check_start(stream: Stream) -> None:
 def unpack_stream(stored: Fields, workspace: Workspace) -> Stream:
     """Restore a stream after checking every part."""
     plan = _plan(stored.part("plan"))
+    assert isinstance(plan.rules.alpha, float)
     rng = generator_from(stored.get("random"))
     stored.need(isinstance(rng, np.random.Generator), "random")
     assert isinstance(rng, np.random.Generator)
     stream = Stream(plan, rng, workspace)
     schema = None if stored.get("schema") is None else unpack_schema(stored.part("schema"))
-    model = None if stored.get("model") is None else unpack_model(stored.part("model"))
+    model = None if stored.get("model") is None else unpack_model(stored.part("model"), plan.rules.alpha)
     n_rows, n_without_views, n_copies = (
         stored.number("n_rows"),
         stored.number("n_unseen"),
@@ -122,7 +124,6 @@ def unpack_stream(stored: Fields, workspace: Workspace) -> Stream:
         stored.need(same, "weight_unit")
         stored.need(plan.consensus in ("auto", model.consensus), "consensus")
         stored.need(plan.n_clusters in (None, model.n_clusters), "n_clusters")
-        model.alpha = plan.rules.alpha  # files of version 1 have it in the plan only
     else:
         stored.need(n_rows == n_without_views, "n_rows")  # warm-up rows are counted when they are labelled
     sound = plan.weight_unit == 1 or all(chunk.copies is not None for chunk in gathered)
@@ -144,9 +145,8 @@ def _merged(one: Schema, other: Schema) -> Schema:
 
 
 def _plan(stored: Fields) -> Plan:
-    alpha, tol = (from_plain(stored.get(name), stored.arrays) for name in ("alpha", "tol"))
-    for name, value in (("alpha", alpha), ("tol", tol)):
-        stored.need(isinstance(value, float) and value >= 0, name)
+    tol = from_plain(stored.get("tol"), stored.arrays)
+    stored.need(isinstance(tol, float) and tol >= 0, "tol")
     fill = stored.get("fill")
     stored.need(fill in FILLS, "fill")
     n_clusters, n_anchors = _number(stored, "n_clusters"), None
@@ -157,7 +157,7 @@ def _plan(stored: Fields) -> Plan:
     stored.need(n_clusters is not None or consensus != "plain", "n_clusters")
     init = from_plain(stored.get("init"), stored.arrays)
     stored.need(_sound_init(init, n_clusters), "init")
-    rules = Rules(alpha, stored.number("max_iter", least=1, most=MOST_UPDATES), tol, fill)
+    rules = Rules(stored.decimal("alpha"), stored.number("max_iter", least=1, most=MOST_UPDATES), tol, fill)
     scale = tuple(stored.list("scale", str) if "scale" in stored.values else [])  # version 1 has none
     stored.need(all(name in NAMES for name in scale), "scale")
     weights = "auto" if stored.values.get("view_weights") == "auto" else view_weights(stored, None)
@@ -170,6 +170,7 @@ def _plan(stored: Fields) -> Plan:
         reservoir=stored.number("reservoir") if "reservoir" in stored.values else 0,
         n_init=stored.number("n_init", least=1, most=MOST_STARTS) if "n_init" in stored.values else 1,
         weight_unit=weight_unit(stored),
+        auto_alpha="auto_alpha" in stored.values and stored.truth("auto_alpha"),
     )
 
 
