@@ -92,7 +92,7 @@ def measure(folder: Path, n_rows: int, size: int, n_runs: int) -> dict[str, Any]
     took: dict[Any, list[Run]] = {plan: [] for plan in plans}
     measured = []
     with local_client(2) as client:
-        vp.dask.fit(estimator(size), vp.scan(folder), client=client, n_workers=2)  # imports
+        vp.dask.fit(estimator(2 * size), vp.scan(folder), client=client, n_workers=2)  # imports
         estimator(2 * size, n_threads=2).fit(vp.scan(folder))
         for _ in range(n_runs):
             local.append(timed(lambda: estimator(2 * size, n_threads=2).fit(vp.scan(folder)))[0])
@@ -146,7 +146,7 @@ def run(client: Any, folder: Path, width: int, size: int) -> Run:
     Driver.steps = watched
     try:
         began = time.perf_counter()
-        model = vp.dask.fit(estimator(size), vp.scan(folder), client=client, n_workers=width)
+        model = vp.dask.fit(estimator(width * size), vp.scan(folder), client=client, n_workers=width)
         seconds = time.perf_counter() - began
     finally:
         Driver.steps = steps

@@ -77,6 +77,11 @@ void all_distances(const Rows& rows, const Centres& centres, bool relative, Grid
 void own_distances(const Rows& rows, const Centres& centres, Span<const int32_t> labels, Span<float> distance,
                    Span<float> margin, Team& team);
 
+/// The nearest cluster of every row (Eq. 16; -1 without any view) and what `own_distances` gives for it, by
+/// one distance pass.  OUT labels, distance, margin.
+void nearest_two(const Rows& rows, const Centres& centres, Span<int32_t> labels, Span<float> distance,
+                 Span<float> margin, Team& team);
+
 /// Rows whose values stay in cache while they are measured, multiplied and added.
 size_t tile_rows(const Rows& rows);
 

@@ -193,6 +193,7 @@ def everything(module, given: Made, n_threads=1):
     found["assign"] = [labels, again]
     found["own distances"] = list(module.own_distances(rows, suited, labels, n_threads))
     odd = rng.integers(-1, given.n_clusters, size=given.n_rows).astype(np.int32)
+    found["nearest two"] = list(module.nearest_two(rows, suited, n_threads))
     found["own distances, any label"] = list(module.own_distances(rows, suited, odd, n_threads))
     for relative in (False, True):
         found[f"all distances {relative}"] = [module.all_distances(rows, suited, relative, n_threads)]

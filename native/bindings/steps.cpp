@@ -149,6 +149,15 @@ nb::tuple own_distances_of(const PyRows& rows, const PyCentres& centres, Vector<
   return nb::make_tuple(array_of(std::move(distance)), array_of(std::move(margin)));
 }
 
+nb::tuple nearest_two_of(const PyRows& rows, const PyCentres& centres, size_t n_threads) {
+  expect_fit(rows, *centres, true);
+  std::vector<int32_t> labels(rows.n_rows);
+  std::vector<float> distance(rows.n_rows), margin(rows.n_rows);
+  without_lock(n_threads, [&](Team& team) { nearest_two(rows, *centres, labels, distance, margin, team); });
+  return nb::make_tuple(array_of(std::move(labels)), array_of(std::move(distance)),
+                        array_of(std::move(margin)));
+}
+
 /// A shard, and the Python objects it works on.
 struct PyShard {
   PyShard(nb::object of, Vector<int32_t> to)
@@ -196,6 +205,7 @@ void bind_steps(nb::module_& m) {
         "copies"_a.none() = nb::none());
   m.def("all_distances", &all_distances_of, "rows"_a, "centres"_a, "relative"_a, "n_threads"_a);
   m.def("own_distances", &own_distances_of, "rows"_a, "centres"_a, "labels"_a, "n_threads"_a);
+  m.def("nearest_two", &nearest_two_of, "rows"_a, "centres"_a, "n_threads"_a);
   nb::class_<PyShard>(m, "Shard")
       .def(nb::init<nb::object, Vector<int32_t>>(), "rows"_a, "labels"_a.noconvert())
       .def("assign", &PyShard::assign, "centres"_a, "n_threads"_a)

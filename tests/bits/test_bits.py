@@ -113,6 +113,5 @@ FEW = {"odd/mixed/plain/3", "webkb/csr/plain/1", "odd/mixed/graph/1", "odd/float
 def test_on_a_cluster(client, cell):
     """Two workers with half a chunk each are one chunk."""
     model = cell.model()
-    model.set_params(chunk_size=model.chunk_size // 2)
     vp.dask.fit(model, cell.views, client=client, n_workers=2)
     compare(cell, parts(model), "on a cluster")

@@ -35,7 +35,7 @@ def test_fit_equals_the_fit_of_the_library(run, table):
     labels = pq.read_table(run[0] / "labels.parquet")
     assert labels.column_names == ["id", "cluster", "distance", "margin", "views_seen"]
     np.testing.assert_array_equal(labels["id"].to_numpy(), model.row_ids_)
-    np.testing.assert_array_equal(labels["cluster"].to_numpy(), model.stream_labels_)
+    np.testing.assert_array_equal(labels["cluster"].to_numpy(), model.labels_)
     again = vp.load(run[0] / "model.viewpass")
     np.testing.assert_equal(again.cluster_centers_, model.cluster_centers_)
     model.save(run[0].parent / "by-library")
@@ -50,10 +50,10 @@ def test_rows_without_a_view_have_no_distance(run, table):
     unseen = n_seen == 0
     assert unseen.any()
     assert (labels["cluster"].to_numpy()[unseen] == -1).all()
-    for name in ("distance", "margin"):
+    for name, least in (("distance", 0), ("margin", -8)):  # an anchor of another cluster may be nearer
         np.testing.assert_array_equal(labels[name].is_null().to_numpy(), unseen)
         values = labels[name].to_numpy()[~unseen]
-        assert ((values >= 0) & (values <= 8)).all()
+        assert ((values >= least) & (values <= 8)).all()
 
 
 def test_the_report_has_settings_versions_and_figures(run, table):
@@ -233,7 +233,7 @@ def test_a_terminal_sees_a_live_display(table, tmp_path):
     os.close(parent)
     assert process.wait() == 0, said
     text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", said.decode())
-    assert "pass 2 of 2" in text
+    assert "labelling" in text
     assert "rows/s" in text
     assert "clusters " in text
     assert "6,000 rows in 5 clusters" in text

@@ -59,7 +59,7 @@ def make(begun, n_steps, folder):
     """Run until so many chunks were read, or to the end."""
     into = RunFolder(begun.folder)
     into.open(resume=False)
-    run = Run(*parts(begun, folder), into)
+    run = Run(*parts(begun, folder), into, stream_labels=begun.id is not None)
     seen = []
 
     def stopping():
@@ -78,7 +78,8 @@ def trial(random, folder):
     damage(out, random)
     shown = io.StringIO()
     with contextlib.suppress(vp.ViewpassError), contextlib.redirect_stdout(shown):
-        fit.run(*parts(begun, folder), out, resume=True, every=1, as_json=True)
+        given = {"every": 1, "as_json": True, "stream_labels": begun.id is not None}
+        fit.run(*parts(begun, folder), out, resume=True, **given)
     with contextlib.suppress(vp.ViewpassError, FileNotFoundError):
         vp.load(out / "model.viewpass")
 

@@ -149,14 +149,14 @@ def parts(tmp_path):
 def stopped(commands, parts, out):
     """A run that was killed in its first pass, after rows were decided."""
     fault = {"step": "rename", "when": "after", "number": 4, "how": "SIGKILL"}
-    assert commands.run(*fit(parts, out), fault=fault).code == -signal.SIGKILL
+    assert commands.run(*fit(parts, out, "--stream-labels"), fault=fault).code == -signal.SIGKILL
     return (out / "staging" / "checkpoint.viewpass").read_bytes()
 
 
 def refused(commands, parts, out, *more):
     """Resuming is refused in one line, and the state is as it was."""
     before = {path: path.read_bytes() for path in sorted((out / "staging").iterdir())}
-    message = one_line(commands.run(*fit(parts, out, "--resume", *more)))
+    message = one_line(commands.run(*fit(parts, out, "--resume", "--stream-labels", *more)))
     assert {path: path.read_bytes() for path in sorted((out / "staging").iterdir())} == before
     return message
 
@@ -168,7 +168,7 @@ def test_a_file_that_vanished(commands, parts, tmp_path):
     (parts / "2.parquet").unlink()
     assert "was begun with another source" in refused(commands, parts, out)
     (parts / "2.parquet").write_bytes(held)
-    assert commands.run(*fit(parts, out, "--resume")).code == 0
+    assert commands.run(*fit(parts, out, "--resume", "--stream-labels")).code == 0
 
 
 def test_a_file_that_was_written_again(commands, parts, tmp_path):
@@ -179,7 +179,7 @@ def test_a_file_that_was_written_again(commands, parts, tmp_path):
     write_table(parts / "0.parquet", 3000, seed=7)
     assert "was begun with another source" in refused(commands, parts, out)
     (parts / "0.parquet").write_bytes(held)
-    assert commands.run(*fit(parts, out, "--resume")).code == 0
+    assert commands.run(*fit(parts, out, "--resume", "--stream-labels")).code == 0
 
 
 def test_a_truncated_file(commands, parts, tmp_path):
@@ -268,10 +268,11 @@ def test_an_old_state_with_new_labels(commands, parts, tmp_path):
     """A checkpoint of the first pass beside the labels of the third, which are in the same file."""
     out = tmp_path / "run"
     fault = {"step": "rename", "when": "after", "number": 4, "how": "SIGKILL"}
-    assert commands.run(*fit(parts, out, "--passes", "3"), fault=fault).code == -signal.SIGKILL
+    options = ["--passes", "3", "--stream-labels"]
+    assert commands.run(*fit(parts, out, *options), fault=fault).code == -signal.SIGKILL
     old = (out / "staging" / "checkpoint.viewpass").read_bytes()
     fault["number"] = 10
-    assert commands.run(*fit(parts, out, "--passes", "3", "--resume"), fault=fault).code == -signal.SIGKILL
+    assert commands.run(*fit(parts, out, *options, "--resume"), fault=fault).code == -signal.SIGKILL
     (out / "staging" / "checkpoint.viewpass").write_bytes(old)
     message = refused(commands, parts, out, "--passes", "3")
     assert "does not belong to the checkpoint" in message
@@ -325,7 +326,7 @@ def test_two_processes_on_one_run(commands, parts, tmp_path):
         assert "another process is working on this run" in one_line(commands.run(*fit(parts, out, *more)))
     assert "another process" in refused(commands, parts, out)
     lock.release()
-    assert commands.run(*fit(parts, out, "--resume")).code == 0
+    assert commands.run(*fit(parts, out, "--resume", "--stream-labels")).code == 0
 
 
 def test_a_lock_is_held_once_and_not_on_a_removed_file(tmp_path):

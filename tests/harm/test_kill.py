@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -21,6 +22,7 @@ RUNS = {
     "one pass": ["--chunk-size", "300", "--checkpoint-every", "4", *MERGE],
     "three passes": ["--chunk-size", "700", "--checkpoint-every", "3", "--passes", "3", *GRAPH],
     "few checkpoints": ["--chunk-size", "300", "--checkpoint-every", "40", "--anchors", "none"],
+    "labels of the stream": ["--chunk-size", "300", "--checkpoint-every", "7", *MERGE, "--stream-labels"],
 }
 
 
@@ -200,7 +202,7 @@ def test_a_second_signal_stops_at_once_and_prints_how_to_resume(commands, table,
 
 
 def test_at_most_the_chunks_since_the_last_checkpoint_are_read_again(commands, table, tmp_path):
-    options = ["--chunk-size", "300", "--checkpoint-every", "4"]
+    options = ["--chunk-size", "300", "--checkpoint-every", "4", "--stream-labels"]
     out = tmp_path / "run"
     fault = {"step": "append", "number": 2 * 20, "when": "before", "how": "SIGKILL"}  # in the middle
     assert commands.run(*fit(table, out, options), fault=fault).code == KILLED
@@ -210,18 +212,52 @@ def test_at_most_the_chunks_since_the_last_checkpoint_are_read_again(commands, t
     assert 0 < row <= n_rows < row + 4 * 300
 
 
-def test_label_files_hold_the_labels_of_the_stream(commands, table, tmp_path):
+@pytest.mark.parametrize("which", ["final", "stream"])
+def test_label_files_hold_and_name_the_labels(commands, table, tmp_path, which):
     import viewpass as vp
 
     out = tmp_path / "run"
-    assert commands.run(*fit(table, out, RUNS["three passes"])).code == 0
+    more = ["--stream-labels"] if which == "stream" else []
+    assert commands.run(*fit(table, out, RUNS["three passes"], *more)).code == 0
     settings = {"chunk_size": 700, "n_passes": 3, "consensus": "graph", "n_anchors": 40, "random_state": 0}
     source = vp.scan(str(table), id="item")
     model = vp.OPIMC(5, **settings).fit(source)
     labels = pq.read_table(out / "labels.parquet")
-    np.testing.assert_array_equal(labels["cluster"].to_numpy(), model.stream_labels_)
+    expected = model.labels_ if which == "final" else model.stream_labels_
+    np.testing.assert_array_equal(labels["cluster"].to_numpy(), expected)
+    assert labels.schema.metadata[b"viewpass.labels"] == which.encode()
+    for described in (out, out / "labels.parquet"):
+        assert json.loads(commands.run("inspect", described, "--json").out)["which_labels"] == which
+        said = "under the final centres" if which == "final" else "as assigned when rows were read"
+        assert said in commands.run("inspect", described).out
     np.testing.assert_array_equal(labels["id"].to_numpy(), model.row_ids_)
     again = vp.load(out / "model.viewpass")
     np.testing.assert_array_equal(again._learnt.model.links, model._learnt.model.links)
     np.testing.assert_array_equal(again.predict(source), model.labels_)
     np.testing.assert_equal(again.cluster_centers_, model.cluster_centers_)
+
+
+def test_a_run_goes_on_with_the_labels_it_was_begun_with(commands, table, tmp_path):
+    out, options = tmp_path / "run", ["--chunk-size", "300", "--checkpoint-every", "4"]
+    fault = {"step": "chunk", "when": "before", "number": 7, "how": "SIGTERM"}
+    assert commands.run(*fit(table, out, options), fault=fault).code == 143
+    ended = commands.run(*fit(table, out, options, "--resume", "--stream-labels"))
+    assert ended.code == 1
+    assert "begun with another choice of labels (--stream-labels)" in ended.err
+    assert commands.run(*fit(table, out, options, "--resume")).code == 0
+
+
+@pytest.mark.parametrize("how", ["SIGKILL", "SIGTERM", "SIGINT"])
+def test_a_signal_while_final_labels_are_written(commands, table, tmp_path, how):
+    options = ["--chunk-size", "300", "--checkpoint-every", "4", "--anchors", "none"]
+    assert commands.run(*fit(table, tmp_path / "plain", options)).code == 0
+    n_chunks = -(-12_150 // 300)  # of the pass; then the rows are read to be labelled
+    fault = {"step": "chunk", "when": "before", "number": n_chunks + 1, "how": how}
+    out = tmp_path / "run"
+    ended = commands.run(*fit(table, out, options), fault=fault)
+    assert ended.code == {**CODES, "SIGKILL": KILLED}[how], ended
+    assert not (out / "labels.parquet").exists()
+    if how != "SIGKILL":
+        assert "stopped after labelling row" in ended.out
+    assert commands.run(*fit(table, out, options, "--resume")).code == 0
+    assert contents(out) == contents(tmp_path / "plain")

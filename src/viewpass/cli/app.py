@@ -175,7 +175,13 @@ def fit(
     views: Views = None,
     id: Id = None,
     passes: Annotated[int, option("N", "Number of passes over the data.", min=1)] = 1,
-    chunk_size: Annotated[int, option("ROWS", "Rows processed per step; affects the result.", min=1)] = 8192,
+    chunk_size: Annotated[
+        str,
+        option(
+            "ROWS",
+            "Rows processed per step, or auto (few at first, later up to 64 MiB); affects the result.",
+        ),
+    ] = "auto",
     alpha: Annotated[
         str, option("X", "Ridge on the centres, in rows, or auto to estimate one for each view.")
     ] = "auto",
@@ -204,6 +210,14 @@ def fit(
     ] = 0,
     max_iter: Annotated[int, option("N", "Maximum centre updates per chunk.", min=1)] = 20,
     seed: Annotated[int, option("N", "Random seed.", min=0)] = 0,
+    stream_labels: Annotated[
+        bool,
+        flag(
+            "--stream-labels",
+            "Write the labels as assigned when rows were read, not under the final centres; saves reading "
+            "the data once more.",
+        ),
+    ] = False,
     resume: Annotated[
         bool, flag("--resume", "Continue the run in FOLDER, or start it if there is none.")
     ] = False,
@@ -223,7 +237,7 @@ def fit(
         int | None,
         option(
             "N",
-            "With dask: chunks per round, one per worker; by default the number of workers.",
+            "With dask: blocks that a chunk is divided into; by default the number of workers.",
             min=1,
             show_default=False,
         ),
@@ -234,8 +248,8 @@ def fit(
     """Cluster a table of any size and write a run folder.
 
     FOLDER gets model.viewpass (for predict and update), labels.parquet (id,
-    cluster, distance, margin and views_seen of every row, as assigned when it
-    was read) and run.json (settings and statistics).
+    cluster, distance, margin and views_seen of every row, under the final
+    centres) and run.json (settings and statistics).
 
     Checkpoints are written during the run. After Ctrl-C, a crash or a power
     cut, the same command with --resume continues, and the files are identical
@@ -243,7 +257,7 @@ def fit(
 
     With --engine dask the workers of a Dask cluster read the data and write the
     labels to FOLDER/labels; they must see both under the same paths. The result
-    is that of chunks of N times --chunk-size rows, for N workers.
+    is the same for any number of workers, and the same as without them.
     """
     from viewpass.cli.arguments import (
         check_choice,
@@ -265,7 +279,7 @@ def fit(
     estimator = OPIMC(
         parsed_number(n_clusters, "-k") or "auto",
         alpha=parsed_alpha(alpha),
-        chunk_size=chunk_size,
+        chunk_size=parsed_number(chunk_size, "--chunk-size") or "auto",
         n_passes=passes,
         max_iter=max_iter,
         init=init,
@@ -286,11 +300,18 @@ def fit(
             resume=resume,
             every=checkpoint_every,
             as_json=as_json,
+            stream_labels=stream_labels,
             scheduler=scheduler,
             n_workers=workers,
         )
         return
-    run(estimator, source, out, resume=resume, every=checkpoint_every, as_json=as_json)
+    run(
+        *(estimator, source, out),
+        resume=resume,
+        every=checkpoint_every,
+        as_json=as_json,
+        stream_labels=stream_labels,
+    )
 
 
 @app.command(
@@ -316,7 +337,7 @@ def predict(
     FILE has id, cluster, distance, margin and views_seen of every row, in the
     format that its name ends in (without an ending: Parquet). It appears when all
     rows are labelled. For the data the model was fitted to, these are the labels
-    under the final centres.
+    that fit writes.
     """
     from viewpass.cli.arguments import open_data
     from viewpass.cli.predict import check_out, run
@@ -339,7 +360,7 @@ def inspect(
     rows: Annotated[int | None, option("N", "Read only the first N rows of data.", min=1)] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Describe a data file, a model file or a run folder.
+    """Describe a data file, a model file, a label file or a run folder.
 
     For data: its views, their widths, how many rows lack each view, and which
     views are missing together. For a model or a run: the same, the cluster sizes
@@ -360,8 +381,8 @@ def update(
     views: Views = None,
     id: Id = None,
     chunk_size: Annotated[
-        int | None,
-        option("ROWS", "Rows processed per step; by default as in the fit.", min=1, show_default=False),
+        str | None,
+        option("ROWS", "Rows processed per step, or auto; by default as in the fit.", show_default=False),
     ] = None,
     again: Annotated[bool, flag("--again", "Read files that an earlier update has read.")] = False,
     threads: Threads = None,
@@ -374,11 +395,12 @@ def update(
     SHA-256 of the files that updates have read: a file with the same content is
     refused, since its rows would count twice.
     """
+    from viewpass.cli.arguments import parsed_number
     from viewpass.cli.update import run
 
     run(
         *(model, data, views or [], id, out),
-        chunk_size=chunk_size,
+        chunk_size=chunk_size and parsed_number(chunk_size, "--chunk-size"),
         n_threads=threads,
         again=again,
         as_json=as_json,

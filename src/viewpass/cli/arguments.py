@@ -70,7 +70,7 @@ def check_choice(typed: str, given: str, *choices: str) -> None:
 
 
 def parsed_number(given: str, option: str) -> int | str | None:
-    """A number, "auto", or None for "none" (not for -k).
+    """A number, "auto", or, for --anchors, None for "none".
 
     >>> parsed_number("12", "-k"), parsed_number("auto", "-k"), parsed_number("none", "--anchors")
     (12, 'auto', None)
@@ -79,9 +79,10 @@ def parsed_number(given: str, option: str) -> int | str | None:
         return int(given)
     if given == "auto":
         return given
-    if given == "none" and option != "-k":
+    if given == "none" and option == "--anchors":
         return None
-    expected = f"a number from 1 to {MOST_CLUSTERS:,}{' or auto' if option == '-k' else ', auto or none'}"
+    more = ", auto or none" if option == "--anchors" else " or auto"
+    expected = f"a number from 1 to {MOST_CLUSTERS:,}{more}"
     raise BadParameter(f"{given!r}: expected {expected}.", param_hint=option)
 
 

@@ -30,13 +30,14 @@ def run(
     resume: bool,
     every: int,
     as_json: bool,
+    stream_labels: bool,
     scheduler: str | None,
     n_workers: int | None,
 ) -> None:
     """Fit on a cluster, or go on with a fit there."""
     _silence()
     folder = RunFolder(out)
-    fitting = DaskRun(estimator, data, folder)
+    fitting = DaskRun(estimator, data, folder, stream_labels=stream_labels)
 
     @contextmanager
     def helped(shown: Display, _: Run) -> Iterator[Callable[[Progress], None]]:
@@ -44,7 +45,7 @@ def run(
         with connected(scheduler) as client, pool_of(client, wanted, fitting.rows) as pool:
             shown.say(f"Dask dashboard: {pool.client.dashboard_link}")
             fitting.use(pool, n_workers)
-            shown.say(f"rounds of {fitting.width} chunks of {estimator.chunk_size:,} rows")
+            shown.say(f"chunks in {fitting.width} blocks")
             watch = ShowProgress(shown, fitting.first_row)
 
             def show(progress: Progress) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from viewpass.cli.inspect import all_zero
+from viewpass.cli.inspect import LABELS, all_zero
 from viewpass.cli.progress import Display, display
 from viewpass.cli.stopping import how_to_go_on, signals
 from viewpass.cluster.opimc import OPIMC
@@ -20,10 +20,20 @@ from viewpass.sources.source import Source
 from viewpass.store.folder import RunFolder
 
 
-def run(estimator: OPIMC, data: Source, out: Path, *, resume: bool, every: int, as_json: bool) -> None:
+def run(
+    estimator: OPIMC,
+    data: Source,
+    out: Path,
+    *,
+    resume: bool,
+    every: int,
+    as_json: bool,
+    stream_labels: bool,
+) -> None:
     """Fit, or go on with a fit; leave model, labels and report."""
     folder = RunFolder(out)
-    go(Run(estimator, data, folder), folder, resume=resume, every=every, as_json=as_json)
+    fitting = Run(estimator, data, folder, stream_labels=stream_labels)
+    go(fitting, folder, resume=resume, every=every, as_json=as_json)
 
 
 @contextmanager
@@ -81,6 +91,8 @@ class ShowProgress:
             return
         number, n_passes = progress.pass_number + 1, progress.n_passes
         label = "reading" if n_passes == 1 else f"pass {number} of {n_passes}"
+        if number > n_passes:
+            label = "labelling"
         self._shown.show(row, progress.n_rows, label, progress.loss, progress.sizes)
 
 
@@ -103,6 +115,7 @@ def _tell(report: dict[str, Any], folder: RunFolder, shown: Display) -> None:
         shown.say(f"  view {printable(name)}: {view['columns']} columns, missing in {share}")
     if report["rows_without_any_view"]:
         shown.say(f"  {report['rows_without_any_view']:,} rows have no view at all: their cluster is -1")
+    shown.say(f"the labels are {LABELS[report['which_labels']]}.")
     labels = folder.labels if folder.labels.exists() else folder.parts
     for what, path in (("model", folder.model), ("labels", labels), ("report", folder.report)):
         shown.say(f"{what + ':':<8}{path}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import typer
 from viewpass.cli.arguments import open_data
 from viewpass.cluster.persistence import load
 from viewpass.cluster.runs.report import missing_rows
-from viewpass.errors import FileError, printable
+from viewpass.errors import FileError, SettingError, printable
 from viewpass.sources.source import Source
 from viewpass.store.checkpoint import read_checkpoint
 from viewpass.store.container.frame import is_ours
@@ -23,15 +23,71 @@ from viewpass.store.folder import RunFolder
 from viewpass.views.rows import MeasuredRows
 
 CHUNK = 8192
+LABELS = {
+    "final": "those under the final centres",
+    "stream": "those of the stream, as assigned when rows were read",
+}
 SHOWN_PATTERNS, SHOWN_CLUSTERS = 12, 200  # in the text, which says how many it leaves out; --json has all
 
 
 def kind_of(path: Path) -> str:
-    """Whether a path is a "run", a "model", or "data"."""
+    """Whether a path is a "run", a "model", "labels", or "data"."""
     folder = RunFolder(path)
     if path.is_dir() and (folder.finished or folder.staging.is_dir()):
         return "run"
-    return "model" if path.is_file() and is_ours(path) else "data"
+    if path.is_file() and is_ours(path):
+        return "model"
+    return "labels" if path.is_file() and _labels_of(path) is not None else "data"
+
+
+def _labels_of(path: Path) -> tuple[str, Callable[[], Any]] | None:
+    """Which labels a Parquet or Arrow IPC file says it holds, and what reads its clusters; or None."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from viewpass.store.labels.formats import label_format, which_labels
+
+    def parquet() -> Any:
+        return pq.read_table(path, columns=["cluster"])["cluster"]
+
+    def ipc() -> Any:
+        with pa.OSFile(str(path)) as file:
+            return pa.ipc.open_file(file).read_all()["cluster"]
+
+    try:
+        format = label_format(path)
+        if format == "Parquet":
+            which, read = which_labels(pq.read_schema(path)), parquet
+        elif format == "Arrow IPC":
+            with pa.OSFile(str(path)) as file:
+                which, read = which_labels(pa.ipc.open_file(file).schema), ipc
+        else:
+            return None
+    except (SettingError, pa.ArrowException, OSError):  # reading it as data says what is wrong
+        return None
+    return None if which is None else (which, read)
+
+
+def of_labels(path: Path) -> dict[str, Any]:
+    """Which labels a file holds, and the rows of each cluster."""
+    import pyarrow as pa
+
+    found = _labels_of(path)
+    assert found is not None
+    which, read = found
+    try:
+        clusters = np.asarray(read())
+        sizes = np.bincount(clusters[clusters >= 0]).tolist()
+    except (pa.ArrowException, OSError, KeyError, ValueError, TypeError) as problem:
+        raise FileError(f"{path} is damaged ({type(problem).__name__}: {problem}).") from problem
+    return {
+        "kind": "labels",
+        "path": str(path),
+        "which_labels": which,
+        "rows": len(clusters),
+        "rows_without_any_view": int((clusters < 0).sum()),
+        "clusters": sizes,
+    }
 
 
 def run(
@@ -44,6 +100,8 @@ def run(
         found = of_run(path)
     elif kind == "model":
         found = of_model(path)
+    elif kind == "labels":
+        found = of_labels(path)
     else:
         found = of_data(open_data(what, views, id), most_rows)
     typer.echo(json.dumps(found) if as_json else "\n".join(map(printable, lines(found))))
@@ -155,6 +213,12 @@ def lines(found: dict[str, Any]) -> list[str]:
             f"an unfinished run, {where}: continue with `viewpass fit ... --out {found['path']} --resume`"
         ]
     n_rows = found["rows"]
+    if found["kind"] == "labels":
+        which = LABELS.get(found["which_labels"], found["which_labels"])
+        return [
+            f"labels of {n_rows:,} rows: {which}",
+            f"clusters: {len(found['clusters'])}, rows of each: {_few(found['clusters'])}",
+        ]
     titles = {"model": f"{found.get('estimator')} model of", "run": "a finished run over", "data": "data:"}
     out = [f"{titles[found['kind']]} {n_rows:,} rows"]
     width = max(len(printable(name)) for name in found["views"])
@@ -176,6 +240,7 @@ def lines(found: dict[str, Any]) -> list[str]:
             out.append(f"  and {len(found['patterns']) - SHOWN_PATTERNS} more patterns (--json shows all)")
     if found["kind"] == "run":
         out.append(f"clusters: {len(found['clusters'])}, rows of each: {_few(found['clusters'])}")
+        out.append(f"labels: {LABELS[found.get('which_labels', 'stream')]}")
         out.append(f"seconds: {found['seconds']:.1f}")
     if found["kind"] == "model":
         consensus, n_anchors = found["consensus"], found["n_anchors"]

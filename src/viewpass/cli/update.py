@@ -22,7 +22,7 @@ def run(
     id: str | None,
     out: Path | None,
     *,
-    chunk_size: int | None,
+    chunk_size: int | str | None,
     n_threads: int | None,
     again: bool,
     as_json: bool,

@@ -18,7 +18,7 @@ from viewpass.cluster.runs.run import Run, RunOptions
 from viewpass.core.stream import Stream
 from viewpass.engine.run import Callback, check_passes, run_to_end
 from viewpass.errors import SettingError, missing_extra
-from viewpass.kernels.grid import Labels
+from viewpass.kernels.grid import Integers, Labels
 from viewpass.sources.source import Source
 from viewpass.store.container.fields import Fields
 from viewpass.store.container.files import naming
@@ -54,25 +54,25 @@ def fit(
     resume: bool = False,
     checkpoint_every: int = 10,
     callback: Callback | None = None,
+    stream_labels: bool = False,
 ) -> OPIMC:
     """Fit a model on the workers of a Dask cluster.
 
-    A round takes a chunk of `chunk_size` rows for each of `n_workers` workers. The result is that of
-    `model.fit` with chunks of `n_workers * chunk_size` rows, to the bit, whatever the workers do.
+    Every chunk is divided among `n_workers` workers. The result is that of `model.fit` with the same
+    settings, to the bit, whatever the workers do and however many there are.
 
     Parameters
     ----------
     model : OPIMC
-        Its settings; it becomes the fitted model. `chunk_size` is what one worker holds.
+        Its settings; it becomes the fitted model. Larger chunks ask the workers less often.
     data : source, list or dict of Dask arrays, Dask DataFrame, or as for `OPIMC.fit`
         Files of `vp.scan` are read by the workers, which must see them under the same names. Arrays
         in this process's memory are sent to the workers.
     client : distributed.Client, optional
         By default a cluster of processes is started on this machine for the time of the fit.
     n_workers : int, optional
-        Chunks of a round, and processes of that cluster. By default as many as the cluster has workers
-        when the fit begins. It is part of the result, as the chunk size is, and is not changed by
-        workers that come or go.
+        Blocks that a chunk is divided into, and processes of that cluster. By default as many as the
+        cluster has workers when the fit begins. Workers that come or go do not change it.
     observed : (n, n_views) array of bool, optional
         With arrays: which views a row has.
     views, id : optional
@@ -84,9 +84,12 @@ def fit(
     resume : bool, default=False
         Go on with the run in `out`, if there is one.
     checkpoint_every : int, default=10
-        Rounds between checkpoints in `out`.
+        Chunks between checkpoints in `out`.
     callback : callable, optional
-        Called with the progress after every round, as in `OPIMC.fit`; without `out`.
+        Called with the progress after every chunk, as in `OPIMC.fit`; without `out`.
+    stream_labels : bool, default=False
+        With `out`: write the labels as the stream decided them (`stream_labels_`), not the final ones
+        (`labels_`), for which the rows are read once more.
 
     Returns
     -------
@@ -97,7 +100,7 @@ def fit(
     --------
     >>> import viewpass as vp                                            # doctest: +SKIP
     >>> items = vp.scan("items/*.parquet", id="item_id")                 # doctest: +SKIP
-    >>> model = vp.OPIMC(n_clusters=10, chunk_size=50_000)               # doctest: +SKIP
+    >>> model = vp.OPIMC(n_clusters=10)                                  # doctest: +SKIP
     >>> vp.dask.fit(model, items, n_workers=4, out="run")                # doctest: +SKIP
     """
     _check_count(n_workers)
@@ -111,7 +114,10 @@ def fit(
             raise SettingError(
                 "callback= does not work with out=: stop such a run with Ctrl-C and resume it."
             )
-        return _fit_into(Path(out), model, source, client, n_workers, resume, checkpoint_every)
+        run = DaskRun(model, source, RunFolder(Path(out)), stream_labels=stream_labels)
+        return _fit_into(run, model, client, n_workers, resume, checkpoint_every)
+    if stream_labels:
+        raise SettingError("stream_labels= needs out=: without a folder, both kinds are attributes.")
     fresh, source, _ = model._prepare(source, observed)
     check_passes(source, model.n_passes)
     stream, rows = fresh._learnt, rows_of(source)
@@ -119,11 +125,12 @@ def fit(
     with logging_progress(model.verbose), pool_of(client, n_workers, rows) as pool:
         sink = MemorySink(rows.n_rows)
         width = n_workers or width_of(pool)
-        steps = DaskSteps(pool, rows, source.schema, stream, sink, model.chunk_size, width, model.n_passes)
+        cuts = fresh._cuts()
+        steps = DaskSteps(pool, rows, source.schema, stream, sink, cuts, width, model.n_passes)
         run_to_end(steps, sink, model.n_passes, n_rows=rows.n_rows, callback=callback)
         fresh._take_centres_of_rows(sink.labels[: stream.n_rows])
         if model.compute_labels:
-            fresh.labels_ = _labels(pool, rows, fresh, model.chunk_size)[: stream.n_rows]
+            fresh.labels_ = _labels(pool, rows, fresh, -(-cuts.largest // width))[: stream.n_rows]
     fresh._count_features(stream.schema)
     ids = source.row_ids if sink.row_ids is None else sink.row_ids
     if ids is not None:
@@ -170,6 +177,7 @@ def predict(
     with pool_of(client, n_workers, rows) as pool:
         if out is None:
             return _labels(pool, rows, model, chunk_size)
+        from viewpass.store.labels.formats import FINAL
         from viewpass.store.labels.parts import write_manifest
 
         home = Path(out).absolute()
@@ -179,7 +187,7 @@ def predict(
         learnt = model._fitted_model()
         order = (str(home), learnt.clusters.n_clusters)
         blocks = label_blocks(pool, rows, learnt, chunk_size, tasks.write_clusters, order)
-        write_manifest(home, [part for _, part in blocks])
+        write_manifest(home, [part for _, part in blocks], FINAL)
     return None
 
 
@@ -253,8 +261,10 @@ class DaskRun(Run):
     pool: WorkerPool | None = None
     width = 0
 
-    def __init__(self, estimator: OPIMC, data: Source, folder: RunFolder) -> None:
-        super().__init__(estimator, data, folder)
+    def __init__(
+        self, estimator: OPIMC, data: Source, folder: RunFolder, *, stream_labels: bool = False
+    ) -> None:
+        super().__init__(estimator, data, folder, stream_labels=stream_labels)
         _check_plan(self.stream)
         self.rows = rows_of(self._source)
         self.rates = Rates()
@@ -268,45 +278,69 @@ class DaskRun(Run):
     def _new_sink(self) -> Any:
         from viewpass.engine.dask.part_sink import WorkerPartSink
 
-        return WorkerPartSink(self.folder, *self._sink_sizes(), staged=self._staged)
+        return self._said(WorkerPartSink(self.folder, *self._sink_sizes(), staged=self._staged))
 
     def _resumed_sink(self, stored: Fields) -> Any:
         from viewpass.engine.dask.part_sink import WorkerPartSink
 
         self.width = stored.number("width", least=1, most=MOST_WORKERS)
         labels = stored.part("labels")
-        return WorkerPartSink.resumed(self.folder, *self._sink_sizes(), labels, staged=self._staged)
+        sizes = self._sink_sizes()
+        return self._said(WorkerPartSink.resumed(self.folder, *sizes, labels, staged=self._staged))
+
+    def _said(self, sink: Any) -> Any:
+        sink.with_distances = self.which == "stream"
+        return sink
 
     def _sink_sizes(self) -> tuple[int, int]:
         return self.stream.plan.most_centres, self._estimator.n_passes
 
     @property
     def _staged(self) -> bool:
-        return self.stream.plan.consensus != "plain"
+        return self.which == "final" or self.stream.plan.consensus != "plain"
 
     def _also(self) -> dict[str, Any]:
-        return {"width": self.width}
+        return {**super()._also(), "width": self.width}
 
     def _steps(self) -> DaskSteps:
         assert self.pool is not None
         settings = self._estimator
         return DaskSteps(
             *(self.pool, self.rows, self._source.schema, self.stream, self._sink),
-            *(settings.chunk_size, self.width, settings.n_passes, self.rates),
+            *(self._cuts, self.width, settings.n_passes, self.rates),
         )
 
-    def _write_labels(self) -> None:
+    def _write_labels(self, options: RunOptions) -> Integers:
         if not self._staged:
             self._sink.commit()
-            return
+            return self._cluster_sizes()
         assert self.pool is not None
         model, home = self.stream.model, self.folder.parts
         with naming(home):
             home.mkdir(exist_ok=True)
+        if self.which == "final":
+            return self._write_final(options)
         clusters = model.labels_of(np.arange(model.total.n_clusters, dtype=np.int32))
         given = (str(home.absolute()), clusters, model.clusters.n_clusters)
         asked = [self.pool.submit(tasks.cluster_part, part, *given) for part in self._sink.ended()]
         self._sink.commit(self.pool.gather(asked))
+        return self._cluster_sizes()
+
+    def _write_final(self, options: RunOptions) -> Integers:
+        """Let the workers read the rows once more and write their labels under the model."""
+        from viewpass.store.labels.parts import write_manifest
+
+        assert self.pool is not None
+        model, watch = self.stream.model, self._labelling(options)
+        n_clusters = model.clusters.n_clusters
+        order, size = (str(self.folder.parts.absolute()), n_clusters), -(-self._cuts.largest // self.width)
+        parts, sizes = [], np.zeros(n_clusters, dtype=np.int64)
+        for _, part in label_blocks(self.pool, self.rows, model, size, tasks.write_clusters, order):
+            parts.append(part)
+            sizes += np.array(part.clusters)
+            watch(part.start + part.n_rows, sizes)
+        write_manifest(self.folder.parts, parts, self.which, self.folder.growing)
+        return sizes
 
     @property
     def estimator(self) -> OPIMC:
@@ -315,20 +349,15 @@ class DaskRun(Run):
 
 
 def _fit_into(
-    path: Path,
-    model: OPIMC,
-    source: Source,
-    client: Any,
-    n_workers: int | None,
-    resume: bool,
-    every: int,
+    run: DaskRun, model: OPIMC, client: Any, n_workers: int | None, resume: bool, every: int
 ) -> OPIMC:
-    folder = RunFolder(path)
-    run = DaskRun(model, source, folder)
+    folder = run.folder
     folder.open(resume=resume)
     try:
         if folder.finished:
-            raise SettingError(f"out={str(path)!r}: the run is finished already. vp.load reads its model.")
+            raise SettingError(
+                f"out={str(folder.path)!r}: the run is finished already. vp.load reads its model."
+            )
         if folder.begun:
             run.resume()
         with (

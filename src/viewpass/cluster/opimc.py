@@ -14,10 +14,11 @@ from viewpass.cluster.validation import check_whole, plan_of, row_copies
 from viewpass.core.plan import Plan
 from viewpass.core.stream import Stream
 from viewpass.engine.run import Callback, LocalSteps, check_passes, run_to_end, too_few
+from viewpass.engine.schedule import cuts_for
 from viewpass.engine.sinks import LabelArray, LabelList
 from viewpass.errors import DataError, SettingError
 from viewpass.kernels.grid import Array, Integers, Labels
-from viewpass.sources.source import Source
+from viewpass.sources.source import Cuts, Every, Source
 from viewpass.store.container.fields import Fields
 from viewpass.store.state.stream import pack_stream, unpack_stream
 from viewpass.views.chunk import Schema
@@ -55,8 +56,11 @@ class OPIMC(AnchoredClusterer):
         Ridge on the centres. It pulls them towards the origin with the weight of `alpha` rows. "auto": one
         for each view (`alpha_`), estimated from how alike the rows of a cluster are in the warm-up; 0.1
         with `init="random"` or arrays, so that models from the same centres can be merged.
-    chunk_size : int, default=2000
-        Rows processed per step; affects the result.
+    chunk_size : int or "auto", default="auto"
+        Rows processed per step, on every engine; affects the result. "auto": 2000 rows, or 10 per cluster,
+        in the first steps; later as many as are at most a quarter of the rows before, up to 64 MiB of
+        float32 and 2^16 rows (`viewpass.engine.schedule` has the rule). It depends on the number of
+        clusters and the rows' width alone.
     n_passes : int, default=1
         How often the data is read. From the second pass on, a chunk starts from its last labels.
     max_iter : int, default=20
@@ -197,7 +201,7 @@ class OPIMC(AnchoredClusterer):
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
         "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
-        "chunk_size": [Interval(Integral, 1, None, closed="left")],
+        "chunk_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "n_passes": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -222,7 +226,7 @@ class OPIMC(AnchoredClusterer):
         n_clusters: int | str = 8,
         *,
         alpha: float | str = "auto",
-        chunk_size: int = 2000,
+        chunk_size: int | str = "auto",
         n_passes: int = 1,
         max_iter: int = 20,
         tol: float = 1e-6,
@@ -334,7 +338,7 @@ class OPIMC(AnchoredClusterer):
         check_passes(source, self.n_passes)
         stream, sink = fresh._learnt, LabelArray(source.n_rows, keep_ids=source.row_ids is None)
         with logging_progress(self.verbose):
-            steps = LocalSteps(stream, source, sink, self.chunk_size, copies=copies)
+            steps = LocalSteps(stream, source, sink, self._cuts(), copies=copies)
             run_to_end(steps, sink, self.n_passes, n_rows=source.n_rows, callback=callback)
             fresh._take_centres_of_rows(sink.labels(stream.n_rows))
             if self.compute_labels and source.rereadable:
@@ -362,9 +366,10 @@ class OPIMC(AnchoredClusterer):
         rows are collected for the warm-up, attributes and `predict` come from a provisional start.
         `stream_labels_` are the labels of this chunk.
 
-        A table of `vp.scan` is read in chunks of `chunk_size`, one after the other; if one of them is
-        refused, nothing has been learnt. `callback` and `sample_weight` are as in `fit`. Weights that are
-        not whole numbers must begin with the first rows; rows without weights count as 1.
+        A table of `vp.scan` is read in chunks of `chunk_size`, one after the other ("auto": from the first
+        rows of the table on, as in `fit`); if one of them is refused, nothing has been learnt. `callback`
+        and `sample_weight` are as in `fit`. Weights that are not whole numbers must begin with the first
+        rows; rows without weights count as 1.
         """
         begun = hasattr(self, "_learnt")
         before = self._learnt.model if begun and self._learnt.started else None
@@ -378,9 +383,9 @@ class OPIMC(AnchoredClusterer):
         else:
             fresh, source, copies = self._prepare(X, observed, sample_weight, whole=False)
             stream = fresh._learnt
-        size = (source.n_rows if source.in_memory else None) or self.chunk_size
-        sink = LabelList()
-        steps = LocalSteps(stream, source, sink, size, keep=True, copies=copies)
+        n_rows = source.n_rows if source.in_memory else None
+        sink, cuts = LabelList(), Every(n_rows) if n_rows else self._cuts()
+        steps = LocalSteps(stream, source, sink, cuts, keep=True, copies=copies)
         run_to_end(steps, sink, 1, n_rows=source.n_rows, callback=callback, whole=False)
         if not steps.n_read:
             raise DataError("the data has no rows (0 samples): at least one is needed.")
@@ -397,6 +402,10 @@ class OPIMC(AnchoredClusterer):
         self._become(fresh)
         return self
 
+    def _cuts(self) -> Cuts:
+        """Where chunks end."""
+        return cuts_for(self.chunk_size, None if self.n_clusters == "auto" else int(self.n_clusters))
+
     def _validate(self) -> None:
         self._validate_params()
         check_whole(self.n_clusters, "n_clusters")
@@ -409,7 +418,9 @@ class OPIMC(AnchoredClusterer):
         self._validate()
         fresh = self._blank()
         source = fresh._read(X, observed, reset=True)
-        n_first = source.n_rows if source.n_rows is None or not whole else min(self.chunk_size, source.n_rows)
+        n_first = source.n_rows
+        if n_first is not None and whole:
+            n_first = min(self._cuts().first, n_first)
         plan = plan_of(fresh, fresh.view_names_in_, fresh._single_shape(n_first))
         copies, unit = _copies(sample_weight, source, plan)
         plan = plan.weighted(unit)

@@ -13,6 +13,12 @@ from viewpass.store.labels.staging import records
 from viewpass.views.chunk import Chunk
 
 
+def bare_rows(decided: Assigned, workspace: Workspace) -> Array:
+    """The same as `label_rows` without distances and margins, for labels that only the next pass reads."""
+    nothing = np.full(len(decided.labels), np.nan, dtype=np.float32)
+    return records(decided.labels, nothing, nothing, decided.rows.measure(workspace.n_threads).n_seen)
+
+
 def label_rows(decided: Assigned, workspace: Workspace) -> Array:
     """Rows with their nearest centre, as the stream assigned them."""
     rows = decided.rows.measure(workspace.n_threads)
@@ -31,9 +37,13 @@ def cluster_rows(chunk: Chunk, model: Model, workspace: Workspace) -> Array:
     anchor belongs to another cluster than most of its neighbours.
     """
     cut = model.cut
-    if cut is None:
-        return label_rows(decide(chunk, model, workspace), workspace)
     rows = prepare(chunk, model, workspace)
+    if cut is None:
+        rows.measure(workspace.n_threads)
+        kernels, centres = backend(rows.reference), model.centres.suited(rows)
+        labels, distance, margin = kernels.nearest_two(rows.handle, centres, workspace.n_threads)
+        unit = np.float32(rows.square_unit)
+        return records(labels, distance * unit, margin * unit, rows.n_seen)
     found = distances(rows, model.centres, workspace) * rows.square_unit
     if model.links is not None:
         labels = cut.of_soft_assignment(soft_assignment(rows, model.centres, workspace))

@@ -16,7 +16,7 @@ from viewpass.core.step.workspace import Workspace
 from viewpass.core.stream import Stream
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array, Integers, Labels
-from viewpass.sources.source import Source
+from viewpass.sources.source import Cuts, Every, Source
 
 logger = logging.getLogger("viewpass")
 
@@ -154,27 +154,33 @@ class LocalSteps:
         stream: Stream,
         source: Source,
         sink: RowSink,
-        chunk_size: int,
+        cuts: Cuts,
         *,
         keep: bool = False,
         copies: Integers | None = None,
     ) -> None:
         self.stream = stream
         self.n_read = 0  # rows of the present pass
-        self._source, self._sink, self._chunk_size = source, sink, chunk_size
+        self._source, self._sink = source, sink
         self._keep = keep  # rows of the warm-up outlive the run, the caller's arrays may not
         self._copies = copies  # how often each row counts
-        self._rows_per_call = chunk_size if sink.by_chunk else rows_per_call(source, stream, chunk_size)
+        self._cuts = cuts
+        self._chunk_size: int | None = None  # where several chunks may be read at once
+        if isinstance(cuts, Every):
+            self._chunk_size = cuts.first
+            if not sink.by_chunk:
+                self._cuts = Every(rows_per_call(source, stream, cuts.first))
 
     def learn(self, number: int, row: int) -> Iterator[int]:
         """Learn from the chunks of a pass; several small ones are one step."""
-        for chunk in self._source.chunks(self._rows_per_call, row):
+        for chunk in self._source.chunks(self._cuts, row):
             if self._copies is not None:
                 chunk = replace(chunk, copies=self._copies[chunk.start : chunk.start + chunk.n_rows])
             if self._keep and not self.stream.started:
                 chunk = chunk.copy()
             labels = None if number == 0 else self._sink.last(chunk.start, chunk.n_rows)
-            for assigned in self.stream.learn_several(chunk, self._chunk_size, labels):
+            size = self._chunk_size or chunk.n_rows
+            for assigned in self.stream.learn_several(chunk, size, labels):
                 self._put(assigned)
                 del assigned  # its rows are not kept while the next are processed
             if number == 0:

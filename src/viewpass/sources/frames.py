@@ -13,7 +13,7 @@ import numpy as np
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array, Integers
 from viewpass.sources.ids import match_ids, read_ids, warn_apart
-from viewpass.sources.source import Source, check_known, spans
+from viewpass.sources.source import Cuts, Source, as_cuts, check_known, spans
 from viewpass.views.chunk import Chunk, Schema, unique_names
 
 # What is neither a frame nor a series, for sure: the general checks take longer, and lists may hold many.
@@ -45,11 +45,12 @@ class FrameSource(Source):
         columns = tuple(tuple(frame.columns) for frame in self._frames.values())
         self.schema = Schema(tuple(self._frames), tuple(map(len, columns)), columns)
 
-    def chunks(self, size: int, start: int = 0) -> Iterator[Chunk]:
-        """Read the items from `start` on, in chunks that end at multiples of `size`."""
-        for first, stop in spans(self.n_rows, size, start):
+    def chunks(self, size: int | Cuts, start: int = 0) -> Iterator[Chunk]:
+        """Read the items from `start` on, in chunks that end at multiples of `size`, or by `Cuts`."""
+        cuts = as_cuts(size)
+        for first, stop in spans(self.n_rows, cuts, start):
             places = [self._places[name][first:stop] for name in self._frames]
-            yield Chunk.of(
+            chunk = Chunk.of(
                 [_rows(frame, place) for frame, place in zip(self._frames.values(), places, strict=True)],
                 names=self.schema.names,
                 observed=np.column_stack([place >= 0 for place in places]),
@@ -57,6 +58,8 @@ class FrameSource(Source):
                 row_ids=self.row_ids[first:stop],
                 columns=self.schema.columns,
             )
+            cuts.look(chunk)
+            yield chunk
 
     def arranged(self, names: tuple[str, ...]) -> FrameSource:
         """Return the same items with the views in this order; views that were not given are absent."""

@@ -12,6 +12,42 @@ from viewpass.kernels.grid import Array
 from viewpass.views.chunk import Chunk, Schema
 
 
+class Cuts(metaclass=ABCMeta):
+    """Where chunks end: a function of the row, and of what the first chunk shows."""
+
+    first: int
+    """Rows of the first chunk."""
+    row_bytes: int | None = None
+    """What the first chunk showed of the rows' width, where it matters."""
+
+    @property
+    def largest(self) -> int:
+        """Most rows of a chunk."""
+        return self.first
+
+    @abstractmethod
+    def stop(self, row: int) -> int:
+        """The row at which the chunk that holds this row ends."""
+
+    def look(self, chunk: Chunk) -> None:  # noqa: B027
+        """Take note of a chunk that was read; sources call it before they cut the next one."""
+
+
+class Every(Cuts):
+    """Chunks that end at multiples of a number of rows.
+
+    >>> Every(4).stop(3), Every(4).stop(4)
+    (4, 8)
+    """
+
+    def __init__(self, size: int) -> None:
+        self.first = size
+
+    def stop(self, row: int) -> int:
+        """The next multiple."""
+        return (row // self.first + 1) * self.first
+
+
 class Source(metaclass=ABCMeta):
     """Rows of several views that can be read in order, chunk by chunk.
 
@@ -41,12 +77,12 @@ class Source(metaclass=ABCMeta):
     """Whether the source can be pickled and read in another process or on another machine: files can."""
 
     @abstractmethod
-    def chunks(self, size: int, start: int = 0) -> Iterator[Chunk]:
-        """Read the rows from row `start` on, in chunks that end at multiples of `size`."""
+    def chunks(self, size: int | Cuts, start: int = 0) -> Iterator[Chunk]:
+        """Read the rows from row `start` on, in chunks that end at multiples of `size`, or by `Cuts`."""
 
     def span(self, start: int, size: int) -> Chunk:
-        """Read the chunk of `size` rows (fewer at the end) that begins at row `start`, a multiple of it."""
-        chunks = self.chunks(size, start)
+        """Read the `size` rows (fewer at the end) that begin at row `start`."""
+        chunks = self.chunks(_Upto(start + size), start)
         try:
             return next(iter(chunks))
         except StopIteration:
@@ -68,14 +104,31 @@ class Source(metaclass=ABCMeta):
         """Return what distinguishes this data from other data, in a form that JSON can hold."""
 
 
-def spans(n_rows: int, size: int, start: int = 0) -> Iterator[tuple[int, int]]:
+class _Upto(Cuts):
+    """One chunk, up to a row."""
+
+    def __init__(self, row: int) -> None:
+        self.first = row
+
+    def stop(self, row: int) -> int:
+        """The row that was given."""
+        return self.first
+
+
+def as_cuts(size: int | Cuts) -> Cuts:
+    """Cuts at multiples of a number."""
+    return Every(size) if isinstance(size, int) else size
+
+
+def spans(n_rows: int, size: int | Cuts, start: int = 0) -> Iterator[tuple[int, int]]:
     """Yield the first row and the row after the last of each chunk, from `start` on.
 
     >>> list(spans(10, 4, 5))
     [(5, 8), (8, 10)]
     """
+    cuts = as_cuts(size)
     while start < n_rows:
-        stop = min((start // size + 1) * size, n_rows)
+        stop = min(cuts.stop(start), n_rows)
         yield start, stop
         start = stop
 

@@ -276,16 +276,19 @@ def join(chunks: Sequence[Chunk]) -> Chunk:
     if any(chunk.stated for chunk in chunks):
         chunks = [chunk.hiding_zeros() for chunk in chunks]
     names, ids = chunks[0].names, [chunk.row_ids for chunk in chunks]
-    masks = [
-        np.ones((chunk.n_rows, len(names)), dtype=bool) if chunk.observed is None else chunk.observed
-        for chunk in chunks
+    present = np.array([[view is not None for view in chunk.views] for chunk in chunks])
+    masks = [  # a view that a chunk lacks becomes rows of zeros, which are not data
+        np.broadcast_to(there, (chunk.n_rows, len(names)))
+        & (True if chunk.observed is None else chunk.observed)
+        for chunk, there in zip(chunks, present, strict=True)
     ]
+    needless = all(chunk.observed is None for chunk in chunks) and (present == present[0]).all()
     copies = [np.ones(each.n_rows, dtype=np.int64) if each.copies is None else each.copies for each in chunks]
     return Chunk(
         tuple(_stack([chunk.views[v] for chunk in chunks], chunks) for v in range(len(names))),
         names,
         sum(chunk.n_rows for chunk in chunks),
-        None if all(chunk.observed is None for chunk in chunks) else np.concatenate(masks),
+        None if needless else np.concatenate(masks),
         chunks[0].start,
         None if any(part is None for part in ids) else np.concatenate([np.asarray(part) for part in ids]),
         files=tuple(dict.fromkeys(file for chunk in chunks for file in chunk.files)),

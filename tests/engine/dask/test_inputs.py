@@ -29,7 +29,7 @@ def local(files):
 
 
 def ours(**settings):
-    return vp.OPIMC(4, chunk_size=200, **{**SETTINGS, **settings})
+    return vp.OPIMC(4, chunk_size=400, **{**SETTINGS, **settings})
 
 
 def test_files_are_read_by_the_workers(client, files, local):
@@ -90,7 +90,7 @@ def test_sparse_blocks_and_a_mask(client):
     theirs = vp.OPIMC(4, chunk_size=500, **SETTINGS).fit(
         [scipy.sparse.csr_array(x) for x in dense], observed=observed
     )
-    mine = vp.OPIMC(4, chunk_size=250, **SETTINGS, compute_labels=False)
+    mine = vp.OPIMC(4, chunk_size=500, **SETTINGS, compute_labels=False)
     assert_same(vp.dask.fit(mine, views, client=client, observed=observed), theirs)
 
 

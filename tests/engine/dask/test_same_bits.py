@@ -1,13 +1,14 @@
-"""W workers of s rows are one local chunk of W * s rows: labels, R, T and U, to the bit."""
+"""A chunk divided among W workers is the same chunk: labels, R, T and U, to the bit."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import viewpass as vp
-from clusters import assert_same, made_rows
+from clusters import assert_same, made_rows, write_files
 
 REAL = {"mfeat": (10, 40), "debian_l10n": (12, 2700), "mnist70k_3v": (10, 3500)}  # clusters, rows of s
 QUICK = [("mfeat", 1, 1), ("mfeat", 2, 3), ("mfeat", 4, 1), ("debian_l10n", 4, 1), ("mnist70k_3v", 2, 1)]
@@ -18,7 +19,7 @@ ALL = [(name, width, n_passes) for name in REAL for width in (1, 2, 4) for n_pas
 def compared(client, bundle, n_clusters, size, width, n_passes, **settings):
     settings = {"n_passes": n_passes, "random_state": 0, "compute_labels": False, **settings}
     theirs = vp.OPIMC(n_clusters, chunk_size=width * size, **settings).fit(bundle)
-    mine = vp.OPIMC(n_clusters, chunk_size=size, **settings)
+    mine = vp.OPIMC(n_clusters, chunk_size=width * size, **settings)
     assert vp.dask.fit(mine, bundle, client=client, n_workers=width) is mine
     assert_same(mine, theirs)
 
@@ -81,3 +82,22 @@ def test_anchors_and_scale(client, settings, n_passes):
 
 def test_more_blocks_than_are_added_up_at_once(client):
     compared(client, made_rows(900), 4, 20, 20, 1, max_iter=2, warmup=0)
+
+
+@pytest.mark.parametrize("width", [1, 2, 3])
+def test_default_settings_give_the_local_result_for_any_number_of_workers(client, tmp_path, width):
+    views = made_rows(26_000)
+    views[1][:2500] = float("nan")
+    files = write_files(tmp_path / "files", views, cuts=[3100, 17_000])
+    theirs = vp.OPIMC(4, random_state=0).fit(files)
+    mine = vp.dask.fit(vp.OPIMC(4, random_state=0), files, client=client, n_workers=width)
+    assert_same(mine, theirs)
+    np.testing.assert_array_equal(mine.labels_, theirs.labels_)
+
+
+def test_given_centres_and_the_schedule(client):
+    views = made_rows(21_000)
+    init = [x[:4] for x in made_rows(10, missing=0.0)]
+    given = {"init": init, "scale": "unit", "random_state": 0, "compute_labels": False}
+    mine = vp.dask.fit(vp.OPIMC(4, **given), views, client=client, n_workers=2)
+    assert_same(mine, vp.OPIMC(4, **given).fit(views))

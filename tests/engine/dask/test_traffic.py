@@ -60,7 +60,9 @@ def transfers(dask_worker):
 def test_workers_pass_centres_on_and_no_rows(client, tmp_path, width, n_passes):
     files = write_files(tmp_path / "rows", made_rows(1200, COLUMNS), ())
     settings = {"n_anchors": None, "scale": "unit", "max_iter": 4, "warmup": 0, "tol": 0.0}
-    model = vp.OPIMC(N_CLUSTERS, chunk_size=400 // width, random_state=0, n_passes=n_passes, **settings)
+    model = vp.OPIMC(
+        N_CLUSTERS, chunk_size=400 // width * width, random_state=0, n_passes=n_passes, **settings
+    )
     client.run(forget_transfers)
     vp.dask.fit(model, files, client=client, n_workers=width, out=tmp_path / "run")
     stages, one = {}, 8 * N_CLUSTERS * sum(COLUMNS)
@@ -102,7 +104,7 @@ def test_traffic_is_bounded_whatever_the_rows(client, tmp_path, monkeypatch, n_p
     for size in (100, 600):
         files = write_files(tmp_path / str(size), made_rows(3 * WIDTH * size, COLUMNS), ())
         settings = {"n_anchors": None, "scale": "unit", "max_iter": 4, "warmup": 0, "tol": 0.0}
-        model = vp.OPIMC(N_CLUSTERS, chunk_size=size, random_state=0, n_passes=n_passes, **settings)
+        model = vp.OPIMC(N_CLUSTERS, chunk_size=WIDTH * size, random_state=0, n_passes=n_passes, **settings)
         with monkeypatch.context() as patches:
             meter = Meter(patches)
             vp.dask.fit(model, files, client=client, n_workers=WIDTH, out=tmp_path / f"run{size}")

@@ -32,7 +32,7 @@ def test_it_is_read_as_it_was_written(ids):
     distance[n_seen == 0] = margin[n_seen == 0] = np.nan
     rows = records(labels, distance, margin, n_seen)
     content = BytesIO()
-    with LabelFile(content, Path("labels.parquet")) as out:
+    with LabelFile(content, Path("labels.parquet"), "final") as out:
         for start in range(0, N, 50_000):
             given = None if IDS[ids] is None else IDS[ids].slice(start, 50_000)
             out.add(rows[start : start + 50_000], given)

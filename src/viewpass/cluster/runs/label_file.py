@@ -15,6 +15,7 @@ from viewpass.errors import DataError
 from viewpass.kernels.grid import Integers
 from viewpass.sources.source import Source
 from viewpass.store.container.files import replacing
+from viewpass.store.labels.formats import FINAL
 from viewpass.store.labels.parquet import LabelFile, as_ids
 
 MOST_CHUNKS = 4  # labelled at a time: progress is shown, and a stop answered, this often
@@ -23,9 +24,9 @@ Watch = Callable[[int, Integers], None]  # rows labelled, rows per cluster
 
 
 def write_labels(
-    model: Any, data: Source, path: Path, *, chunk_size: int, watch: Watch
+    model: Any, data: Source, path: Path, *, chunk_size: int, watch: Watch, growing: Path | None = None
 ) -> tuple[int, Integers]:
-    """Write the labels of all rows to a file, in the format of its name.
+    """Write the labels of all rows under a model to a file, in the format of its name.
 
     Gives the number of rows, and of rows per cluster.
     """
@@ -34,7 +35,7 @@ def write_labels(
     learnt, workspace = model._fitted_model(), model._workspace(source)
     sizes = np.zeros(learnt.clusters.n_clusters, dtype=np.int64)
     id_type = None
-    with replacing(path) as file, LabelFile(file, path) as out:
+    with replacing(path, growing) as file, LabelFile(file, path, FINAL) as out:
         for chunk in source.chunks(_rows_at_once(source, chunk_size)):
             rows = cluster_rows(chunk, learnt, workspace)
             ids = None if chunk.row_ids is None else as_ids(chunk.row_ids, id_type)

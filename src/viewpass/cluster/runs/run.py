@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,14 +15,15 @@ import numpy as np
 from viewpass.cluster.notices import warn_of_fit
 from viewpass.cluster.opimc import OPIMC
 from viewpass.cluster.persistence import completed, pack, unpack
+from viewpass.cluster.runs.label_file import write_labels
 from viewpass.cluster.runs.report import figures
 from viewpass.core.model import Assigned, Model
 from viewpass.core.step.workspace import Workspace
 from viewpass.core.stream import Stream
-from viewpass.engine.labelling import label_rows
+from viewpass.engine.labelling import bare_rows, label_rows
 from viewpass.engine.run import START, LocalSteps, Position, Progress, Steps, check_passes, progress, run
 from viewpass.errors import FileError, ViewpassError
-from viewpass.kernels.grid import Array, Integers
+from viewpass.kernels.grid import Array, Integers, Labels
 from viewpass.sources.source import Source
 from viewpass.store.checkpoint import check_same, read_checkpoint, write_checkpoint
 from viewpass.store.container import body, frame
@@ -29,8 +31,11 @@ from viewpass.store.container.fields import Fields
 from viewpass.store.container.files import naming, replacing
 from viewpass.store.folder import RunFolder
 from viewpass.store.labels.appended import Extent
+from viewpass.store.labels.formats import FINAL, STREAM
 from viewpass.store.labels.parquet import IdSink, LabelFile
 from viewpass.store.labels.staging import LabelSink
+
+LABELLED_ROWS = 8192  # labelled at a time, at least
 
 
 class StoppedError(ViewpassError):
@@ -47,13 +52,41 @@ class RunOptions:
 
 
 class FileSink:
-    """Labels and ids of a run on disk until it ends."""
+    """Labels and ids of a run on disk until it ends.
+
+    A thread computes distances and writes, while the next chunk is processed; whatever reads the files, and
+    every checkpoint, waits for it.
+    """
 
     by_chunk = True
 
-    def __init__(self, labels: LabelSink, ids: IdSink | None, folder: RunFolder) -> None:
+    def __init__(
+        self, labels: LabelSink, ids: IdSink | None, folder: RunFolder, *, final: bool = False
+    ) -> None:
         self.labels, self.ids, self._folder = labels, ids, folder
-        self.begin, self.end, self.last = labels.begin, labels.end, labels.last
+        self._final = final  # users get other labels, and ids, when the rows are read once more
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="viewpass-labels")
+        self._writing: Future[None] | None = None
+
+    def begin(self, number: int) -> None:
+        """A pass begins."""
+        self._written()
+        self.labels.begin(number)
+
+    def end(self) -> None:
+        """The pass is complete."""
+        self._written()
+        self.labels.end()
+
+    def last(self, start: int, n_rows: int) -> Labels:
+        """Labels of rows in the pass before."""
+        return self.labels.last(start, n_rows)
+
+    def _written(self) -> None:
+        """Wait until everything is written, or raise what went wrong."""
+        if self._writing is not None:
+            writing, self._writing = self._writing, None
+            writing.result()
 
     @property
     def sizes(self) -> Integers:
@@ -62,11 +95,17 @@ class FileSink:
 
     def put(self, assigned: Assigned, workspace: Workspace) -> None:
         """Keep the labels of rows, with their distances and margins."""
-        self.labels.put(assigned.start, label_rows(assigned, workspace))
+        assigned.rows.measure(workspace.n_threads)
+        self._written()  # at most one chunk waits
+        self._writing = self._thread.submit(self._write, assigned, workspace)
+
+    def _write(self, assigned: Assigned, workspace: Workspace) -> None:
+        made = bare_rows if self._final else label_rows
+        self.labels.put(assigned.start, made(assigned, workspace))
 
     def put_ids(self, ids: Array | None) -> None:
         """Keep the ids of rows."""
-        if ids is None:
+        if ids is None or self._final:
             return
         if self.ids is None:
             self.ids = IdSink(self._folder.ids)
@@ -74,12 +113,15 @@ class FileSink:
 
     def sync(self) -> None:
         """Write all of it to the disk."""
+        self._written()
         self.labels.sync()
         if self.ids is not None:
             self.ids.sync()
 
     def close(self) -> None:
         """Close the files."""
+        self._thread.shutdown(wait=True)
+        self._writing = None
         self.labels.close()
         if self.ids is not None:
             self.ids.close()
@@ -97,10 +139,11 @@ class FileSink:
 
     def packed(self) -> dict[str, Any]:
         """What a checkpoint stores."""
+        self._written()
         return {"labels": self.labels.packed(), "ids": self.ids and self.ids.extent.packed()}
 
     @classmethod
-    def resumed(cls, folder: RunFolder, n_clusters: int, stored: Fields) -> FileSink:
+    def resumed(cls, folder: RunFolder, n_clusters: int, stored: Fields, *, final: bool) -> FileSink:
         """As it was when the checkpoint was written."""
         labels = LabelSink.resumed(folder.staging, n_clusters, stored.part("labels"))
         ids = None
@@ -110,18 +153,26 @@ class FileSink:
         except FileError:
             labels.close()
             raise
-        return cls(labels, ids, folder)
+        return cls(labels, ids, folder, final=final)
 
 
 class Run:
-    """One estimator over one source, in one folder."""
+    """One estimator over one source, in one folder.
 
-    def __init__(self, estimator: OPIMC, data: Source, folder: RunFolder) -> None:
+    Its label file holds the final labels, for which the rows are read once more at the end; or, with
+    `stream_labels` and where rows can be read only once, those that the last pass decided.
+    """
+
+    def __init__(
+        self, estimator: OPIMC, data: Source, folder: RunFolder, *, stream_labels: bool = False
+    ) -> None:
         self.folder = folder
         self._estimator, self._source, _ = estimator._prepare(data, None)
+        self.which = STREAM if stream_labels or not self._source.rereadable else FINAL
         check_passes(self._source, estimator.n_passes)
         self.settings = pack(self._estimator, {})["settings"]
         self._identity = json.loads(json.dumps(self._source.identity()))
+        self._cuts = self._estimator._cuts()
         self._sink = self._new_sink()
         self._at = START
         self._seconds = 0.0
@@ -129,12 +180,12 @@ class Run:
 
     def _new_sink(self) -> Any:
         labels = LabelSink(self.folder.staging, self.stream.plan.most_centres)
-        return FileSink(labels, None, self.folder)
+        return FileSink(labels, None, self.folder, final=self.which == FINAL)
 
     def _resumed_sink(self, stored: Fields) -> Any:
         stream = self.stream
         n_centres = stream.model.total.n_clusters if stream.started else stream.plan.most_centres
-        sink = FileSink.resumed(self.folder, n_centres, stored)
+        sink = FileSink.resumed(self.folder, n_centres, stored, final=self.which == FINAL)
         try:
             sink.check_rows(self._at, self.stream.n_rows)
         except FileError:
@@ -144,10 +195,10 @@ class Run:
 
     def _also(self) -> dict[str, Any]:
         """What else a checkpoint and the report store."""
-        return {}
+        return {"which_labels": self.which}
 
     def _steps(self) -> Steps:
-        return LocalSteps(self.stream, self._source, self._sink, self._estimator.chunk_size)
+        return LocalSteps(self.stream, self._source, self._sink, self._cuts)
 
     @property
     def first_row(self) -> int:
@@ -168,6 +219,10 @@ class Run:
             at = Position(run.number("pass"), run.number("row"))
             seconds, sessions = run.decimal("seconds"), run.number("sessions")
             run.need(at.number + (at.row > 0) <= self._estimator.n_passes, "pass")
+            if at != START and self._estimator.chunk_size == "auto":
+                self._cuts.row_bytes = run.number("row_bytes", least=1)
+            else:
+                run.need(run.values.get("row_bytes") is None, "row_bytes")
             labels = run.part("labels")
             run.need(labels.number("pass") == at.number, "pass")
             run.need((labels.get("before") is None) == (at.number == 0), "labels")
@@ -175,6 +230,10 @@ class Run:
             raise FileError(f"{self.folder.checkpoint} is damaged: {problem}") from problem
         self.check_settings(run.get("settings"))
         check_same(run.get("source"), self._identity, "source", self.folder)
+        if "which_labels" not in run.values:  # an older run, whose labels are those of the stream
+            self.which = STREAM
+        choice = run.values.get("which_labels", STREAM)
+        check_same(choice, self.which, "choice of labels (--stream-labels)", self.folder)
         again = unpack(estimator, dict(stored.arrays), self.folder.checkpoint)
         self.check_settings(estimator["settings"])
         self._check_stream(again, at)
@@ -215,6 +274,7 @@ class Run:
             "row": self._at.row,
             "seconds": self._seconds + time.perf_counter() - began,
             "sessions": self._sessions,
+            "row_bytes": self._cuts.row_bytes,
             **self._sink.packed(),
             **self._also(),
         }
@@ -234,20 +294,19 @@ class Run:
                 if stopping:
                     where = f"row {at.row:,} of pass {at.number + 1}" if at.row else f"pass {at.number}"
                     raise StoppedError(f"stopped after {where}; everything is saved.")
-            return self._finish(began)
+            return self._finish(began, options)
         finally:
             with suppress(ViewpassError):
                 self._sink.close()
 
-    def _finish(self, began: float) -> dict[str, Any]:
+    def _finish(self, began: float, options: RunOptions) -> dict[str, Any]:
         """Write the labels, the model and last the report, which marks the run as finished."""
         folder, estimator = self.folder, self._estimator
         estimator._count_features(self.stream.schema)
-        self._write_labels()
+        sizes = self._write_labels(options)
         arrays: dict[str, Array] = {}
         meta = pack(estimator, arrays)
         frame.write(folder.model, "model", body.encode(meta, arrays), folder.growing)
-        sizes = self._cluster_sizes()
         warn_of_fit(self.stream.model, int((sizes > 0).sum()))
         report = {
             **figures(self.stream.model, sizes),
@@ -263,16 +322,31 @@ class Run:
         folder.clear()
         return report
 
-    def _write_labels(self) -> None:
+    def _write_labels(self, options: RunOptions) -> Integers:
+        """Write the label file; gives the rows per cluster."""
+        if self.which == FINAL:
+            given = self._estimator, self._source, self.folder.labels
+            watch = self._labelling(options)
+            return write_labels(*given, chunk_size=LABELLED_ROWS, watch=watch, growing=self.folder.growing)[1]
         labels, ids = self._sink.labels, self._sink.ids
         path, model = self.folder.labels, self.stream.model
-        with replacing(path, self.folder.growing) as file, LabelFile(file, path) as out:
-            if ids is None:
-                for block in labels.blocks():
-                    out.add(_clustered(block, model))
-                return
-            for part in ids.parts():
+        with replacing(path, self.folder.growing) as file, LabelFile(file, path, STREAM) as out:
+            for block in labels.blocks() if ids is None else ():
+                out.add(_clustered(block, model))
+            for part in () if ids is None else ids.parts():
                 out.add(_clustered(labels.ended(out.n_rows, len(part)), model), part)
+        return self._cluster_sizes()
+
+    def _labelling(self, options: RunOptions) -> Callable[[int, Integers], None]:
+        """What is called while final labels are written: shows progress, and stops if asked to."""
+        n_passes, n_rows = self._estimator.n_passes, self.stream.n_rows
+
+        def watch(row: int, sizes: Integers) -> None:
+            options.watch(Progress(n_passes, n_passes, row, n_rows, None, sizes))
+            if options.stopping():
+                raise StoppedError(f"stopped after labelling row {row:,}; everything is saved.")
+
+        return watch
 
     def _sizes(self) -> Integers:
         """Rows per centre so far."""

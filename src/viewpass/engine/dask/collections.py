@@ -18,7 +18,7 @@ from viewpass.engine.dask.worker_pool import WorkerPool
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array
 from viewpass.sources.scan import scan
-from viewpass.sources.source import Source, check_known, spans
+from viewpass.sources.source import Cuts, Source, as_cuts, check_known, spans
 from viewpass.views.chunk import Chunk, Schema, default_names, join, unique_names
 
 Piece = tuple[Any, int, int]  # a delayed part of the data, and which of its rows
@@ -70,11 +70,14 @@ class CollectionSource(Source):
         made = dask.delayed(_as_block, pure=True)(start, build, *given)
         return pool.compute(made, worker=worker, rows=(start, stop))
 
-    def chunks(self, size: int, start: int = 0) -> Iterator[Chunk]:
+    def chunks(self, size: int | Cuts, start: int = 0) -> Iterator[Chunk]:
         """Read the rows in this process, chunk by chunk."""
-        for first, stop in spans(self.n_rows, size, start):
+        cuts = as_cuts(size)
+        for first, stop in spans(self.n_rows, cuts, start):
             build, given = self._recipe(first, stop)
-            yield dask.delayed(build, pure=True)(*given).compute()
+            chunk = dask.delayed(build, pure=True)(*given).compute()
+            cuts.look(chunk)
+            yield chunk
 
 
 def _as_block(start: int, build: Callable[..., Chunk], *given: Any) -> Block:

@@ -18,8 +18,10 @@ from viewpass.engine.dask.rows import WorkerRows
 from viewpass.engine.dask.shards import Stage
 from viewpass.engine.dask.worker_pool import WorkerPool
 from viewpass.engine.run import Sink
+from viewpass.engine.schedule import Schedule
 from viewpass.errors import DataError, SettingError
 from viewpass.kernels.grid import Array, Labels
+from viewpass.sources.source import Cuts
 from viewpass.views.chunk import Schema
 
 
@@ -77,8 +79,8 @@ class MemorySink:
 class DaskSteps:
     """The steps of a run over rows that workers hold (engine/run.py has the loop).
 
-    A round is `width` blocks of `size` rows, and is one chunk of the stream. The width is fixed when the
-    run begins, whatever workers come and go: the result depends on it as on the chunk size of a local run.
+    A round is one chunk of the stream, as `cuts` says, in `width` blocks. The blocks are the parts that
+    labels are written in, so the width is fixed when the run begins; the result does not depend on it.
     """
 
     pool: WorkerPool
@@ -86,7 +88,7 @@ class DaskSteps:
     schema: Schema  # as far as it is known without reading
     stream: Stream
     sink: BlockSink
-    size: int
+    cuts: Cuts
     width: int
     n_passes: int
     watch: Callable[[Sequence[tasks.Worked]], None] = lambda worked: None
@@ -115,7 +117,7 @@ class DaskSteps:
         return self._scaled(self._round_at(row).open())
 
     def _round_at(self, row: int, **how: Any) -> Round:
-        return Round(self.pool, self.rows, row, self.size, self.width, **how)
+        return Round(self.pool, self.rows, row, self.cuts.stop(row), self.width, **how)
 
     def _scaled(self, one: Round) -> Round:
         """The round with its rows in the scale the model has learnt."""
@@ -167,6 +169,12 @@ class DaskSteps:
         for (start, _), found in zip(asked, self.pool.gather([one for _, one in asked]), strict=True):
             self.sink.put(start, found)
 
+    def _look(self, submit: Callable[..., list[Future[Any]]]) -> None:
+        """Let the cuts know the first chunk: where others end may depend on the width of its rows."""
+        if isinstance(self.cuts, Schedule) and self.cuts.row_bytes is None:
+            found = np.max(self.pool.gather(submit(tasks.view_bytes)), axis=0)
+            self.cuts.row_bytes = max(1, int(found.sum()))
+
     def _start(self) -> int:
         """Initialise the centres on one worker; gives the row after those it used."""
         init = self.stream.plan.init
@@ -177,18 +185,21 @@ class DaskSteps:
                     "centres as init= need scale='unit' here: there are no rows to learn a scale from."
                 )
             self._begin_with(blank(self.schema, init, plan.n_clusters or 0, plan.rules.alpha))
+            self._coming = [self._round_at(0).open()]
+            self._look(self._coming[0].submit)
             return 0
-        span = self.size * self.width
-        n_rounds = max(1, -(-self.stream.plan.warmup // span))
+        wanted = max(1, self.stream.plan.warmup)  # rows to be collected, as far as they have a view
         workers = self.pool.workers()
         one, others = workers[:1], workers[1:]
         beside = self.pool.beside(one[0]) if one else {}
         n_threads = sum(beside.values()) or 1
         rounds: list[Round] = []
         while True:
-            for row in range(len(rounds) * span, min(n_rounds * span, self.rows.n_rows), span):
-                rounds.append(self._round_at(row, workers=one, together=n_threads))
-            stop = rounds[-1].stop
+            stop = rounds[-1].stop if rounds else 0
+            while stop < min(wanted, self.rows.n_rows):
+                rounds.append(self._round_at(stop, workers=one, together=n_threads))
+                stop = rounds[-1].stop
+                self._look(rounds[0].submit_whole)
             whole = stop == self.rows.n_rows
             given = ([each.whole for each in rounds], self.stream.plan, self.stream.rng, whole, n_threads)
             home = one[0] if one else None
@@ -207,7 +218,7 @@ class DaskSteps:
             )
             if begun.model is not None or whole:
                 break
-            n_rounds *= 2
+            wanted = 2 * stop
         self.stream.rng.bit_generator.state = begun.rng.bit_generator.state
         if begun.model is None:
             raise DataError("no row has a view: there is nothing to cluster.")

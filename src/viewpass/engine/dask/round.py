@@ -26,30 +26,30 @@ MOST_KEPT = 2**26  # bytes of results that workers keep until the round is over
 
 
 class Round:
-    """Blocks of consecutive rows, one per worker; they stay there until the round is over."""
+    """The rows of one chunk, in blocks: one per worker, where they stay until the round is over."""
 
     def __init__(
         self,
         pool: WorkerPool,
         rows: WorkerRows,
         start: int,
-        size: int,
-        width: int,
+        stop: int,
+        width: int,  # blocks that a whole chunk is cut into
         *,
         workers: Sequence[str] = (),  # those that read it; by default all
         together: int = 0,  # if not 0: the first of them reads all of it, with this many threads
     ) -> None:
-        self.start = start
-        self.stop = min(start + size * width, rows.n_rows)
+        self.start, self.stop = start, min(stop, rows.n_rows)
+        size = -(-(stop - start) // width)
         self.edges = [(first, min(first + size, self.stop)) for first in range(start, self.stop, size)]
         self.schema: Schema | None = None
         self.watch: Watch = lambda worked: None
         self.labels: Sequence[Any] = ()  # of the pass before, by block: arrays, or callables that read them
-        self._pool, self._rows, self._size = pool, rows, size
+        self._pool, self._rows = pool, rows
         there: list[str | None] = [*(workers or pool.workers())] or [None]
         if together:
             there = there[:1]
-            self.whole = rows.block(pool, start, size * width, there[0], together)
+            self.whole = rows.block(pool, start, self.stop - start, there[0], together)
         self._homes = [there[number % len(there)] for number in range(len(self.edges))]
         self._opened: dict[int, Future[Any]] = {}
         self.blocks: list[Future[Any]] = []
@@ -59,9 +59,9 @@ class Round:
 
     def open(self, workers: Collection[str] | None = None) -> Round:
         """Start reading the blocks of these workers; by default all that are not read yet."""
-        for number, ((first, _), home) in enumerate(zip(self.edges, self._homes, strict=True)):
+        for number, ((first, stop), home) in enumerate(zip(self.edges, self._homes, strict=True)):
             if number not in self._opened and (workers is None or home in workers):
-                self._opened[number] = self._rows.block(self._pool, first, self._size, home)
+                self._opened[number] = self._rows.block(self._pool, first, stop - first, home)
         if len(self._opened) == len(self.edges):
             self.blocks = [self._opened[number] for number in range(len(self.edges))]
         return self
@@ -76,6 +76,11 @@ class Round:
         for edge, home in zip(self.edges, self._homes, strict=True):
             given = (tasks.cut_block, self.whole, edge[0], edge[1] - edge[0])
             self.blocks.append(self._pool.submit(*given, worker=home, rows=edge))
+
+    def submit_whole(self, function: Callable[..., Any]) -> list[Future[Any]]:
+        """Submit a task for rows that were read together."""
+        home, about = self._homes[0], (self.start, self.stop)
+        return [self._pool.submit(function, self.whole, worker=home, rows=about)]
 
     def submit(
         self, function: Callable[..., Any], *given: Any, each: Sequence[Any] = ()

@@ -23,9 +23,10 @@ from viewpass.core.plan import Plan
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.step.workspace import Workspace
 from viewpass.core.stream import Stream
+from viewpass.engine import schedule
 from viewpass.engine.dask.blocks import Block
 from viewpass.engine.dask.shards import Shard, Stage, Tally
-from viewpass.engine.labelling import cluster_rows, label_rows
+from viewpass.engine.labelling import bare_rows, cluster_rows, label_rows
 from viewpass.errors import DataError, ViewpassError
 from viewpass.kernels.grid import Integers, Labels
 from viewpass.sources.source import Source
@@ -128,6 +129,11 @@ def take_block(start: int, chunk: Chunk) -> Block:
     return Block(start, chunk.n_rows, None, chunk)
 
 
+def view_bytes(block: Block) -> list[int]:
+    """Bytes of a row in each view, as the schedule of chunks counts them."""
+    return schedule.view_bytes(block.chunk())
+
+
 def assign(block: Block, stage: Stage, schema: Schema) -> Report:
     """Assign new rows to the centres so far."""
     return _report(block, lambda shard: shard.assign(stage), schema)
@@ -180,16 +186,16 @@ def collect(block: Block, _order: None, stage: Stage, schema: Schema) -> tuple[L
         return shard.labels(stage), shard.rows.chunk.row_ids
 
 
-def write_labels(block: Block, order: tuple[str, int], stage: Stage, schema: Schema) -> Any:
-    """Write the rows of a label file; gives a record of the part."""
+def write_labels(block: Block, order: tuple[str, int, bool], stage: Stage, schema: Schema) -> Any:
+    """Write the rows of a label file, with distances if users read it; gives a record of the part."""
     from viewpass.store.labels.parts import write_part
 
-    folder, n_clusters = order
+    folder, n_clusters, with_distances = order
     with locked(block) as shard:
         schema.merged(shard.rows.chunk.schema)
         rows = shard.rows
         decided = Assigned(block.start, shard.labels(stage), np.empty(0), rows, stage.centres)
-        found = label_rows(decided, shard.workspace)
+        found = (label_rows if with_distances else bare_rows)(decided, shard.workspace)
         return write_part(Path(folder), block.start, found, rows.chunk.row_ids, n_clusters)
 
 
@@ -201,13 +207,14 @@ def label_block(block: Block, _order: None, model: Model) -> Labels:
 
 def write_clusters(block: Block, order: tuple[str, int], model: Model) -> Any:
     """Write the rows of a label file under a model; gives a record of the part."""
+    from viewpass.store.labels.formats import FINAL
     from viewpass.store.labels.parts import write_part
 
     folder, n_clusters = order
     with locked(block) as shard:
         chunk = shard.rows.chunk
         found = cluster_rows(chunk, model, shard.workspace)
-        return write_part(Path(folder), block.start, found, chunk.row_ids, n_clusters)
+        return write_part(Path(folder), block.start, found, chunk.row_ids, n_clusters, FINAL)
 
 
 def cluster_part(labels: Any, folder: str, clusters: Labels, n_clusters: int) -> Any:

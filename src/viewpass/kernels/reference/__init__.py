@@ -6,7 +6,7 @@ here is a loop because the order of adding is part of the specification.
 
 from viewpass.kernels.reference.agglomeration import agglomerate
 from viewpass.kernels.reference.centres import Centres, loss, update_centres
-from viewpass.kernels.reference.distances import all_distances, own_distances
+from viewpass.kernels.reference.distances import all_distances, nearest_two, own_distances
 from viewpass.kernels.reference.eigen import spectrum
 from viewpass.kernels.reference.exact import products
 from viewpass.kernels.reference.factors import nnls
@@ -31,6 +31,7 @@ __all__ = [
     "draw_seeds",
     "graph_labels",
     "loss",
+    "nearest_two",
     "nnls",
     "own_distances",
     "products",

@@ -47,6 +47,12 @@ def all_distances(rows: Rows, centres: Centres, relative: bool, n_threads: int) 
     return out
 
 
+def nearest_two(rows: Rows, centres: Centres, n_threads: int) -> tuple[Labels, Array, Array]:
+    """The nearest cluster (-1 without any view), and what `own_distances` gives for it."""
+    labels, _ = assigned(rows, centres)
+    return labels, *own_distances(rows, centres, labels, n_threads)
+
+
 def own_distances(rows: Rows, centres: Centres, labels: Labels, n_threads: int) -> tuple[Array, Array]:
     """The squared distance to the own cluster, and how much farther the next one is; NaN if there is none."""
     total, everyone = distances(rows, centres), np.arange(rows.n_rows)

@@ -29,6 +29,16 @@ ENDINGS = {
 }
 
 
+WHICH = b"viewpass.labels"  # the field of an Arrow schema that says which labels a file holds
+FINAL, STREAM = "final", "stream"  # under the final centres; as decided while the rows were read
+
+
+def which_labels(schema: Any) -> str | None:
+    """The labels that a Parquet or Arrow IPC file says it holds; None if it does not say."""
+    said = (schema.metadata or {}).get(WHICH)
+    return None if said is None else str(said.decode("utf-8", "replace"))
+
+
 class TableWriter(Protocol):
     """Writes tables of one schema to an open file, one after the other."""
 

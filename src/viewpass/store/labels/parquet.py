@@ -18,7 +18,7 @@ from viewpass.store.labels.appended import Appended, Extent
 try:
     import pyarrow as pa
 
-    from viewpass.store.labels.formats import TableWriter, label_format, table_writer
+    from viewpass.store.labels.formats import WHICH, TableWriter, label_format, table_writer
 except ImportError:
     raise missing_extra("pyarrow", "arrow", "writing labels") from None
 
@@ -34,11 +34,13 @@ COLUMNS = [
 class LabelFile:
     """Writer of a file of labels, in the format of its name; the same rows give the same bytes.
 
-    A thread writes rows while the next ones are collected.
+    A thread writes rows while the next ones are collected. `which` labels they are ("final" or "stream")
+    is part of the schema, where the format has one.
     """
 
-    def __init__(self, file: BinaryIO, path: Path) -> None:
+    def __init__(self, file: BinaryIO, path: Path, which: str) -> None:
         self._file, self._path, self._format = file, path, label_format(path)
+        self._about = {WHICH: which.encode()}
         self._writer: TableWriter | None = None
         self._rows: list[Array] = []
         self._ids: list[Any] = []
@@ -94,7 +96,7 @@ class LabelFile:
             ids = [pa.array(np.arange(first, first + len(rows), dtype=np.int64))]
         joined = pa.chunked_array(ids).combine_chunks()
         columns, fields = label_columns(rows)
-        schema = pa.schema([pa.field("id", joined.type, nullable=False), *fields])
+        schema = pa.schema([pa.field("id", joined.type, nullable=False), *fields], self._about)
         table = pa.Table.from_arrays([joined, *columns], schema=schema)
         try:
             with naming(self._path):

@@ -29,7 +29,7 @@ try:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from viewpass.store.labels.formats import layout
+    from viewpass.store.labels.formats import STREAM, WHICH, layout
     from viewpass.store.labels.parquet import as_ids, label_columns
 except ImportError:
     raise missing_extra("pyarrow", "arrow", "writing labels as Parquet") from None
@@ -99,15 +99,18 @@ class PartLabels:
         return _written(folder, self.part.start, table, labels, n_clusters)
 
 
-def write_part(folder: Path, start: int, rows: Array, ids: Array | None, n_clusters: int) -> Part:
-    """Write the labels of consecutive rows atomically."""
+def write_part(
+    folder: Path, start: int, rows: Array, ids: Array | None, n_clusters: int, which: str = STREAM
+) -> Part:
+    """Write the labels of consecutive rows atomically; `which`: "final" or "stream"."""
     numbers = pa.array(np.arange(start, start + len(rows), dtype=np.int64))
     columns, fields = [numbers], [pa.field("row", pa.int64(), nullable=False)]
     if ids is not None:
         columns.append(as_ids(ids))
         fields.append(pa.field("id", columns[-1].type, nullable=False))
     values, known = label_columns(rows)
-    table = pa.Table.from_arrays([*columns, *values], schema=pa.schema([*fields, *known]))
+    schema = pa.schema([*fields, *known], {WHICH: which.encode()})
+    table = pa.Table.from_arrays([*columns, *values], schema=schema)
     return _written(folder, start, table, rows["cluster"], n_clusters)
 
 
@@ -129,7 +132,8 @@ class PartSink(PassFiles):
     def __init__(self, folder: RunFolder, n_clusters: int, n_passes: int, *, staged: bool = False) -> None:
         super().__init__(n_clusters)
         self._folder, self._n_passes = folder, n_passes
-        self._staged = staged  # labels may be anchors: clusters are known at the end of the run
+        self._staged = staged  # labels may be anchors, or others are written at the end of the run
+        self.with_distances = True
         self._last: dict[int, Part] = {}
 
     def home(self, number: int) -> Path:
@@ -149,9 +153,9 @@ class PartSink(PassFiles):
             self.home(number).mkdir(exist_ok=True)
         self._last = {} if number == 0 else {part.start: part for part in self._parts(number - 1)}
 
-    def order(self, number: int, start: int) -> tuple[str, int]:
-        """Return what a worker needs to write a part: the folder, and the number of clusters."""
-        return str(self.home(number).absolute()), len(self.sizes)
+    def order(self, number: int, start: int) -> tuple[str, int, bool]:
+        """What a worker needs to write a part: the folder, the number of clusters, whether users read it."""
+        return str(self.home(number).absolute()), len(self.sizes), self.with_distances
 
     def put(self, start: int, part: Part) -> None:
         """Record a part that was written."""
@@ -217,10 +221,10 @@ class PartSink(PassFiles):
     def commit(self, clustered: Iterable[Part] | None = None) -> None:
         """Write the manifest of the latest complete pass, or of its parts rewritten with clusters."""
         parts = self._parts(self.number - 1) if clustered is None else clustered
-        write_manifest(self._folder.parts, parts, self._folder.growing)
+        write_manifest(self._folder.parts, parts, STREAM, self._folder.growing)
 
 
-def write_manifest(home: Path, parts: Iterable[Part], growing: Path | None = None) -> None:
+def write_manifest(home: Path, parts: Iterable[Part], which: str, growing: Path | None = None) -> None:
     """Write the manifest that makes the parts valid, after removing other files from the folder."""
     written = sorted(parts, key=lambda part: part.start)
     names = {part.name for part in written}
@@ -229,7 +233,7 @@ def write_manifest(home: Path, parts: Iterable[Part], growing: Path | None = Non
             path.unlink()
     keys = {"file": "name", "first_row": "start", "rows": "n_rows", "bytes": "size", "sha256": "sha256"}
     listed = [{key: getattr(part, name) for key, name in keys.items()} for part in written]
-    manifest = {"rows": sum(part.n_rows for part in written), "parts": listed}
+    manifest = {"labels": which, "rows": sum(part.n_rows for part in written), "parts": listed}
     path = home / MANIFEST
     with replacing(path, growing) as file, naming(path):
         file.write((json.dumps(manifest, indent=1) + "\n").encode())
