@@ -165,7 +165,7 @@ def test_speeds_count_from_the_beginning(table, tmp_path, monkeypatch, form):
         rates = [[float(number.replace(",", "")) for number in each[:2]] for each in events]
         assert all(float(each[2]) > 0 for each in events if each[0] != "6,000")
     assert rates
-    assert all(0 < rate < rows for rows, rate in rates)
+    assert all(0 <= rate < rows for rows, rate in rates)
 
 
 def test_bad_input_leaves_no_folder(commands, table, tmp_path):

@@ -142,4 +142,4 @@ def test_concurrent_fits_do_not_wait_for_each_other():
     with ThreadPoolExecutor(4) as pool:
         runs = [pool.submit(fitted, views, chunk_size=1000, n_threads=4) for _ in range(8)]
         for run in runs:
-            assert_same(run.result(timeout=120), expected)
+            assert_same(run.result(timeout=600), expected)
