@@ -33,6 +33,7 @@ def test_halves_are_the_sets_by_name_in_turn():
     assert len(names) == 18
 
 
+@pytest.mark.long
 @pytest.mark.data
 def test_a_stopped_run_continues(data_folder, tmp_path):
     path = tmp_path / "out" / "cells.jsonl"

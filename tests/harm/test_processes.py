@@ -21,6 +21,10 @@ from clusters import made_rows, write_files
 # Enough clusters for the threads of a fit to share the work of a chunk.
 SETTINGS = {"n_clusters": 24, "chunk_size": 1000, "random_state": 0, "n_passes": 2, "n_anchors": None}
 TRIES, PATIENCE = 15, 60
+METHODS = [
+    pytest.param(method, marks=[] if method == "fork" else pytest.mark.long)
+    for method in multiprocessing.get_all_start_methods()
+]
 posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
 
 
@@ -96,7 +100,7 @@ def test_fits_in_several_threads_at_once(expected, path):
         assert {run.result(timeout=PATIENCE) for run in runs} == {expected}
 
 
-@pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_fits_in_a_pool_of_processes(method, expected):
     assert fitted() == expected  # threads were used here before the fork

@@ -59,9 +59,10 @@ def kill_workers(client, files, expected, n_kills, seed, spared=None):
 
 
 def test_killed_workers_leave_no_trace(client, files, expected):
-    kill_workers(client, files, expected, 8, seed=1)
+    kill_workers(client, files, expected, 4, seed=1)
 
 
+@pytest.mark.long
 def test_while_one_survives(client, files, expected):
     client.wait_for_workers(2)
     spared = next(iter(client.cluster.workers))
@@ -314,6 +315,7 @@ def children(process):
     return found
 
 
+@pytest.mark.long
 def test_nothing_is_left_behind(files, expected):
     """Neither processes, nor ports, nor files."""
     me = psutil.Process()

@@ -58,6 +58,7 @@ def test_a_stopped_run_continues_and_a_broken_cell_is_measured_again(tmp_path, c
     assert sorted(counted[2:]) == [0, 1, 2, 3]
 
 
+@pytest.mark.long
 def test_processes_give_the_same(tmp_path):
     cells = [
         Cell.of("passes", method="OPIMC", alpha=0.1, **SMALL),
