@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import viewpass as vp
+from fixed_lists import storable
 
 
 def assert_same(mine, theirs, *, labels=True):
@@ -50,7 +51,7 @@ def write_files(folder, views, cuts, group_rows=137):
         lists = pa.FixedSizeListArray.from_arrays(
             pa.array(np.nan_to_num(x).ravel()), x.shape[1], mask=pa.array(np.isnan(x[:, 0]))
         )
-        columns[f"v{v}"] = lists
+        columns[f"v{v}"] = storable(lists)
     table = pa.table(columns)
     for number, (first, stop) in enumerate(zip([0, *cuts], [*cuts, n_rows], strict=True)):
         pq.write_table(

@@ -16,6 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from fixed_lists import storable
+
 
 class Ended(NamedTuple):
     code: int  # minus the signal, if one ended it
@@ -79,7 +81,7 @@ def write_table(path, n_rows, *, seed=0, widths=(12, 7), gaps=0.3, start=0):
         values = np.eye(5, width)[group] + 0.3 * rng.standard_normal((n_rows, width))
         flat = pa.array(values.astype(np.float32).ravel())
         absent = pa.array(rng.random(n_rows) < gaps)
-        columns[name] = pa.FixedSizeListArray.from_arrays(flat, width, mask=absent)
+        columns[name] = storable(pa.FixedSizeListArray.from_arrays(flat, width, mask=absent))
     pq.write_table(pa.table(columns), path, row_group_size=1000)
     return path
 

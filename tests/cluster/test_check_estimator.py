@@ -8,8 +8,10 @@ import subprocess
 import sys
 
 import pytest
+import sklearn
 
-AT_LEAST = 51  # what scikit-learn 1.9.1 has for a clusterer that transforms
+# What scikit-learn 1.9.1 has for a clusterer that transforms; 1.6 has one less.
+AT_LEAST = 50 if sklearn.__version__.startswith("1.6.") else 51
 
 # Checks that fit twice, once with weights and once with repeated rows, and expect the same labels. That holds
 # to the bit for a given start (tests/laws/test_sample_weight_laws.py), but random starts draw from as many

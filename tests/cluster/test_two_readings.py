@@ -127,7 +127,7 @@ NO_READING = {
     "None": (lambda: None, "a list or dict with one matrix per view"),
     "sparse frame": (
         lambda: [pd.DataFrame.sparse.from_spmatrix(sp.csr_matrix(IMAGE)), TEXT],
-        r"Sparse\[float64, 0.0\] values.*`x\.sparse\.to_coo\(\)\.tocsr\(\)`",
+        r"Sparse\[float64, 0(\.0)?\] values.*`x\.sparse\.to_coo\(\)\.tocsr\(\)`",
     ),
     "lists beside arrays": (lambda: {"a": pd.Series(IMAGE.tolist()), "b": TEXT}, r"np\.stack\(x\)"),
     "no such file": (lambda: "items.parqet", r"items\.parqet"),

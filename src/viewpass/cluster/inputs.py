@@ -16,7 +16,7 @@ from viewpass.errors import DataError, SettingError, warn
 from viewpass.sources.arrays import ArraySource
 from viewpass.sources.blocks import columns_of, cut, listed, named_views, names_columns, pick
 from viewpass.sources.bundle import Bundle
-from viewpass.sources.frames import holds_lists, is_frame, is_series, list_columns
+from viewpass.sources.frames import holds_lists, is_frame, is_relation, is_series, list_columns
 from viewpass.sources.masks import as_mask
 from viewpass.sources.scan import scan
 from viewpass.sources.source import Source
@@ -58,7 +58,7 @@ def reads_once(X: Any) -> bool:
     """Whether X is a stream, a relation or a lazy frame."""
     if is_frame(X) or is_series(X):
         return False
-    return hasattr(X, "collect_schema") or hasattr(X, "__arrow_c_stream__")
+    return hasattr(X, "collect_schema") or hasattr(X, "__arrow_c_stream__") or is_relation(X)
 
 
 def _parts(X: Any) -> Any:

@@ -128,6 +128,11 @@ def is_series(x: Any) -> bool:
     return not isinstance(x, PLAIN) and nw.dependencies.is_into_series(x)
 
 
+def is_relation(x: Any) -> bool:
+    """Return whether x is a DuckDB relation; those of old versions export no Arrow stream."""
+    return type(x).__module__.split(".")[0] in ("duckdb", "_duckdb") and hasattr(x, "project")
+
+
 def holds_lists(series: Any) -> bool:
     """Return whether the rows of a column are lists (or structs, as sparse rows are)."""
     column = series if isinstance(series, nw.Series) else nw.from_native(series, series_only=True)
@@ -210,7 +215,7 @@ def _numbers(frame: Any, name: str, id: Any) -> Any:
 
 
 def _check_one_kind(frames: Mapping[str, Any]) -> None:
-    kinds = {str(frame.implementation): name for name, frame in frames.items()}
+    kinds = {frame.implementation.name.lower(): name for name, frame in frames.items()}
     if len(kinds) > 1:
         found = " and ".join(f"{kind} ({name!r})" for kind, name in kinds.items())
         raise DataError(f"frames of {found}: give all views as the same kind of frame.")

@@ -26,7 +26,7 @@ def read_ids(frame: Any, name: str, id: Any) -> Array:
         index = nw.maybe_get_index(frame)
         if index is None:
             raise DataError(
-                f"view {name!r}: a {frame.implementation} frame has no index to match rows by; "
+                f"view {name!r}: a {frame.implementation.name.lower()} frame has no index to match rows by; "
                 "name the id column with id=."
             )
         levels = [index.get_level_values(level) for level in range(index.nlevels)]

@@ -8,7 +8,7 @@ from typing import Any
 
 from viewpass.errors import DataError, SettingError, missing_extra
 from viewpass.sources.arrow.files import find_files
-from viewpass.sources.frames import common_index, is_frame, is_series
+from viewpass.sources.frames import common_index, is_frame, is_relation, is_series
 from viewpass.sources.memory_maps import mapped, mapped_files
 from viewpass.sources.source import Source
 from viewpass.views.chunk import unique_names
@@ -92,7 +92,7 @@ def scan(
         return ArrowSource(MemoryReader(data), views, id)
     if hasattr(data, "collect_schema"):
         return ArrowSource(lazy_frame(data), views, id)
-    if hasattr(data, "__arrow_c_stream__"):
+    if is_relation(data) or hasattr(data, "__arrow_c_stream__"):
         return ArrowSource(arrow_stream(data), views, id)
     raise DataError(
         f"vp.scan was given a {type(data).__name__}; expected a path or a list of paths, a table, a frame, "

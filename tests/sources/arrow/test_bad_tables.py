@@ -14,6 +14,7 @@ import pytest
 import scipy.sparse
 
 import viewpass as vp
+from fixed_lists import FIXED, needs_nulls
 from tables import IMAGE, N, pieces, rows_of, table, with_size
 
 
@@ -109,7 +110,7 @@ def test_columns_that_are_not_read_may_change(parts):
     np.testing.assert_array_equal(image, IMAGE)
 
 
-@pytest.mark.parametrize("kind", ["list", "large list", "fixed"])
+@pytest.mark.parametrize("kind", ["list", "large list", FIXED])
 def test_a_null_within_a_list(tmp_path, kind):
     rows = [[1.0, 2.0], None, [3.0, None], [4.0, 5.0]]
     types = {"list": pa.list_(pa.float32()), "large list": pa.large_list(pa.float32())}
@@ -118,6 +119,7 @@ def test_a_null_within_a_list(tmp_path, kind):
     refused(r"x.parquet, column 'x', row 1: a null within the list", lambda: read_all(tmp_path / "x.parquet"))
 
 
+@needs_nulls
 def test_a_null_within_a_wide_list(tmp_path):
     rows = [[1.0] * 16, None, [2.0] * 16]
     rows.append([None, *[1.0] * 15])

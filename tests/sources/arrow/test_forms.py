@@ -148,7 +148,7 @@ def test_the_interpreter_may_exit_in_the_middle_of_a_table(tmp_path, form):
     opened = {
         "Parquet, lists": repr(str(path)),
         "polars lazy frame": f"__import__('polars').scan_parquet({str(path)!r})",
-        "DuckDB relation": f"__import__('duckdb').connect().sql(\"select * from '{path}'\")",
+        "DuckDB relation": f"(kept := __import__('duckdb').connect()).sql(\"select * from '{path}'\")",
     }[form]
     program = f"import viewpass as vp; read = vp.scan({opened}).chunks(7); print(next(read).n_rows)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)

@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import viewpass as vp
+from fixed_lists import FIXED
 from tables import with_size
 from viewpass.cluster import base
 from viewpass.engine import run as loop
@@ -76,7 +77,7 @@ WRITTEN = {
 
 @compiled
 @pytest.mark.parametrize("how", WRITTEN)
-@pytest.mark.parametrize("kind", ["list", "large", "fixed"])
+@pytest.mark.parametrize("kind", ["list", "large", FIXED])
 def test_rows_and_types_are_those_of_pyarrow(tmp_path, no_arrow, how, kind):
     for few, number in itertools.product((False, True), (pa.float32(), pa.float64())):
         table = made(kind, number, few=few)

@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 
 from benchmarks import files
+from fixed_lists import FIXED
 
 ROOT = Path(__file__).parents[3]
 N_ROWS = 250_000
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process is read from /proc")
-@pytest.mark.parametrize("kind", ["list", "fixed"])
+@pytest.mark.parametrize("kind", ["list", FIXED])
 def test_a_row_group_larger_than_the_limit_is_never_in_memory_as_a_whole(tmp_path, kind):
     files.write(tmp_path, N_ROWS, kind)
     job = [sys.executable, "-m", "benchmarks.files", "--job", "fit", "--folder", str(tmp_path)]

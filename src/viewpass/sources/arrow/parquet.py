@@ -15,6 +15,7 @@ from viewpass.sources.arrow.pages import PlainRows, UnsupportedError, plain_list
 from viewpass.sources.arrow.tables import Contents
 
 BUFFER = 2**20  # bytes of a column read at a time: a row group may be larger than memory
+READS_FIXED_NULLS = 26  # the version of PyArrow
 SMALL = 2**24  # bytes of a file that may be in memory as a whole
 
 
@@ -49,7 +50,7 @@ class Parquet:
                     return
             except (UnsupportedError, pa.ArrowException, OSError):  # PyArrow continues, or reports the fault
                 row, groups = _after(opened, row, groups, done)
-            for rows in opened.iter_batches(batch_size=size, row_groups=groups, columns=list(columns)):
+            for rows in _batches(opened, columns, groups, size):
                 if row + rows.num_rows > done:
                     yield max(row, done), rows.slice(max(0, done - row))
                 row += rows.num_rows
@@ -57,6 +58,22 @@ class Parquet:
                 raise pa.ArrowInvalid(f"the file has {row} rows, but states {opened.metadata.num_rows}")
         finally:
             opened.close(force=True)
+
+
+def _batches(
+    opened: pq.ParquetFile, columns: Sequence[str], groups: list[int], size: int
+) -> Iterator[pa.RecordBatch]:
+    """Read batches by PyArrow; where an old one cannot, the error says so."""
+    try:
+        yield from opened.iter_batches(batch_size=size, row_groups=groups, columns=list(columns))
+    except pa.ArrowInvalid as problem:
+        old = int(pa.__version__.partition(".")[0]) < READS_FIXED_NULLS
+        if not (old and str(problem).startswith("Expected all lists to be of size=")):
+            raise
+        raise pa.ArrowInvalid(
+            f"{problem}; PyArrow {pa.__version__} cannot read nulls among lists of a fixed size from this "
+            f"file. Run: pip install 'pyarrow>={READS_FIXED_NULLS}', or write lists of any size"
+        ) from problem
 
 
 def _after(opened: pq.ParquetFile, row: int, groups: list[int], start: int) -> tuple[int, list[int]]:

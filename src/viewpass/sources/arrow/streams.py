@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from hashlib import sha256
+from importlib.metadata import version
 from typing import Any
 
 import pyarrow as pa
 
 from viewpass.errors import DataError
 from viewpass.sources.arrow.batches import Batch, Reader, after, numbered, one_line
+from viewpass.sources.frames import is_relation
 
+NEEDED = {"duckdb": (1, 2), "polars": (1, 34)}  # before, they export no Arrow streams that PyArrow reads
 Begin = Callable[[list[str], int], Iterator[Any]]  # (columns, rows per batch) -> batches
 
 
@@ -18,6 +21,9 @@ class MemoryReader(Reader):
     """Reads a table in memory."""
 
     def __init__(self, data: Any) -> None:
+        for x in data.values() if isinstance(data, Mapping) else [data]:
+            if type(x).__module__.split(".")[0] == "polars" and not hasattr(x, "__arrow_c_stream__"):
+                raise _too_old("polars", f"reading a {type(x).__name__} of polars", "`.to_arrow()` of it")
         try:
             if isinstance(data, Mapping):
                 data = pa.table({name: _column(x) for name, x in data.items()})
@@ -94,7 +100,7 @@ class StreamReader(Reader):
 def arrow_stream(data: Any) -> StreamReader:
     """Make a reader of anything that exports an Arrow stream: a reader, a DuckDB relation, an ADBC result."""
     what = type(data).__name__
-    if type(data).__module__.split(".")[0] in ("duckdb", "_duckdb") and hasattr(data, "project"):
+    if is_relation(data):
         return _relation(data, what)
     try:
         reader = pa.RecordBatchReader.from_stream(data)
@@ -105,6 +111,8 @@ def arrow_stream(data: Any) -> StreamReader:
 
 def _relation(relation: Any, what: str) -> StreamReader:
     """Make a reader of a DuckDB query that computes only the columns needed."""
+    if tuple(map(int, version("duckdb").split(".")[:2])) < NEEDED["duckdb"]:
+        raise _too_old("duckdb", f"reading a {what}", "`.arrow()` of it")
 
     def begin(columns: list[str], size: int) -> Iterator[Any]:
         quoted = ", ".join('"' + column.replace('"', '""') + '"' for column in columns)
@@ -122,10 +130,7 @@ def lazy_frame(frame: Any) -> StreamReader:
     import polars as pl
 
     if not hasattr(frame, "collect_batches"):
-        raise DataError(
-            "this version of polars cannot read a lazy frame in batches. Install a newer one, or give "
-            "`.collect()` of it, or the files."
-        )
+        raise _too_old("polars", "reading a lazy frame", "`.collect()` of it, or the files")
 
     def begin(columns: list[str], size: int) -> Iterator[Any]:
         for part in frame.select(columns).collect_batches(chunk_size=size, maintain_order=True):
@@ -136,3 +141,11 @@ def lazy_frame(frame: Any) -> StreamReader:
     except Exception as problem:  # polars' own errors
         raise DataError(f"the lazy frame cannot be run: {one_line(problem)}.") from problem
     return StreamReader("lazy frame", schema, begin)
+
+
+def _too_old(library: str, purpose: str, instead: str) -> DataError:
+    needed = ".".join(map(str, NEEDED[library]))
+    return DataError(
+        f"{purpose} needs {library} {needed} or newer, and {version(library)} is installed. "
+        f"Run: pip install '{library}>={needed}', or give {instead}."
+    )

@@ -166,7 +166,9 @@ def whole_lists(array: pa.Array) -> pa.Array:
     if types.is_list(array.type) or types.is_large_list(array.type):
         return array
     present = valid(array)
-    lengths = np.asarray(array.value_lengths().fill_null(0), dtype=np.int64)
+    lengths = np.asarray(array.sizes, dtype=np.int64)  # that of a null may be any
+    if present is not None:
+        lengths = np.where(present, lengths, 0)
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     mask = None if present is None else pa.array(~present)
     return pa.LargeListArray.from_arrays(pa.array(offsets), array.flatten(), mask=mask)
