@@ -39,9 +39,24 @@ def expected(files):
 
 
 @pytest.fixture(scope="module")
-def client():
-    with two_workers() as client:
-        yield client
+def clusters():
+    with contextlib.ExitStack() as started:
+        yield {"started": started}
+
+
+@pytest.fixture
+def client(clusters):
+    """Two workers, in a new cluster if a killed one was not replaced: a busy nanny may give up."""
+    client = clusters.get("client")
+    try:
+        if client is not None:
+            client.wait_for_workers(2, timeout=30)
+    except TimeoutError:
+        clusters["started"].close()
+        client = None
+    if client is None:
+        client = clusters["client"] = clusters["started"].enter_context(two_workers())
+    return client
 
 
 def fitted(client, files, **more):
@@ -64,7 +79,6 @@ def test_killed_workers_leave_no_trace(client, files, expected):
 
 @pytest.mark.long
 def test_while_one_survives(client, files, expected):
-    client.wait_for_workers(2)
     spared = next(iter(client.cluster.workers))
     kill_workers(client, files, expected, 3, seed=2, spared=spared)
 
@@ -72,7 +86,6 @@ def test_while_one_survives(client, files, expected):
 @pytest.mark.long
 def test_workers_that_crash_soon_after_their_start(client, files, expected):
     """Every worker dies some seconds after it came, until two have been replaced."""
-    client.wait_for_workers(2)
     nannies = client.cluster.workers
     seen = {nanny.pid for nanny in nannies.values()}
     n_before = len(seen)
@@ -114,7 +127,6 @@ def test_rows_that_kill_every_worker_are_named(client, files, monkeypatch):
     from viewpass.engine.dask import rows
     from viewpass.engine.dask import worker_pool as pool
 
-    client.wait_for_workers(2)
     monkeypatch.setattr(pool, "RETRIES", 0)
     monkeypatch.setattr(rows.tasks, "open_block", fatal)
     named = r"rows 800 to 999 \(.*1\.parquet, rows 100 to 299\).*: every worker"
@@ -192,7 +204,6 @@ def worker_of(address, folder, *more):
 
 
 def test_a_worker_of_another_version_is_refused_by_name(client, files, expected, tmp_path):
-    client.wait_for_workers(2)
     older = tmp_path / "older.py"
     older.write_text("import viewpass.version\nviewpass.version.__version__ = '0.0.7'\n")
     before = set(client.nthreads())
@@ -282,7 +293,6 @@ def test_a_killed_driver_leaves_nothing_past_its_next_start(files, tmp_path):
 
 @pytest.mark.long
 def test_the_driver_killed_and_resumed(client, files, tmp_path):
-    client.wait_for_workers(2)
     address = client.scheduler.address
     model = vp.OPIMC(4, chunk_size=WIDTH * SIZE, init="random", n_passes=2, max_iter=3, random_state=0)
     vp.dask.fit(model, files, client=client, n_workers=WIDTH, out=tmp_path / "plain")
