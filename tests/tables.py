@@ -12,7 +12,7 @@ import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet as pq
 
-from fixed_lists import NULLS
+from fixed_lists import write_lists
 
 N = 500
 WIDTHS = (8, 5)
@@ -63,8 +63,8 @@ def pieces(folder, kind="list"):
 def _parquet(kind):
     def made(folder):
         path = folder / "items.parquet"
-        if kind == "fixed" and not NULLS:
-            pl.DataFrame(table(kind)).write_parquet(path, row_group_size=120)
+        if kind == "fixed":
+            write_lists(table(kind), path, 120)
         else:
             pq.write_table(table(kind), path, row_group_size=120)
         return path

@@ -7,11 +7,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmarks import files
+from fixed_lists import FIXED
 
 N_ROWS = 3000
 
 
-@pytest.fixture(params=["list", "fixed"])
+@pytest.fixture(params=["list", FIXED])
 def folder(request, tmp_path):
     files.write(tmp_path, N_ROWS, request.param)
     return tmp_path

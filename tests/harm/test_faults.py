@@ -228,7 +228,7 @@ def test_a_bad_row_is_named(commands, parts, tmp_path):
         values = np.stack(table["image"].to_pandas().map(lambda x: np.ones(12) if x is None else x).to_list())
         values[1234, 3] = np.nan
         lists = pa.FixedSizeListArray.from_arrays(pa.array(values.astype(np.float32).ravel()), 12)
-        return table.set_column(1, "image", lists)
+        return table.set_column(1, "image", lists.cast(table["image"].type))
 
     rewritten(parts / "1.parquet", half_nan)
     out = tmp_path / "run"

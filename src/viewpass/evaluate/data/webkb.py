@@ -55,7 +55,7 @@ def load_webkb(folder: Folder = None) -> Bundle:
 def _from_matlab(path: Path) -> Bundle:
     try:
         contents = scipy.io.loadmat(path)
-    except (OSError, ValueError, NotImplementedError, TypeError, MatReadError) as problem:
+    except (OSError, ValueError, IndexError, NotImplementedError, TypeError, MatReadError) as problem:
         raise DataError(f"{path} cannot be read as a MATLAB file: {problem}") from problem
     arrays = {name: value for name, value in contents.items() if not name.startswith("__")}
     views = {}
