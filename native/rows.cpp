@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "exact.hpp"
 
@@ -82,7 +83,7 @@ double Rows::square(size_t v, size_t i) const {
   double square = 0.0;
   with_rows(views[v], [&](const auto& rows) {
     const auto row = rows[i];
-    if constexpr (rows.sparse) {
+    if constexpr (std::decay_t<decltype(rows)>::sparse) {
       double partial[kPartialSums] = {};
       for (size_t p = 0; p < row.n; ++p)
         partial[row.column(p) % kPartialSums] += double(row.values[p]) * double(row.values[p]);
