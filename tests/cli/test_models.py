@@ -256,3 +256,10 @@ def test_rows_of_zeros_are_counted_and_warned_of(commands, tmp_path):
     assert (
         f"({n_zero / 300:.1%} all zero)" in commands.run("inspect", tmp_path / "run" / "model.viewpass").out
     )
+
+
+def test_inspecting_a_parquet_file_with_damaged_names(commands, tmp_path):
+    pq.write_table(pa.table({"imagery": [[1.0, 2.0]]}), tmp_path / "rows.parquet")
+    content = (tmp_path / "rows.parquet").read_bytes().replace(b"imagery", b"\x80magery")
+    (tmp_path / "rows.parquet").write_bytes(content)
+    refused(commands.run("inspect", tmp_path / "rows.parquet"), "cannot be read as Parquet")

@@ -22,6 +22,7 @@ from viewpass.store.container.frame import is_ours
 from viewpass.store.folder import RunFolder
 from viewpass.views.rows import MeasuredRows
 
+MOST_CLUSTERS = 2**24  # that a label file may have
 CHUNK = 8192
 LABELS = {
     "final": "those under the final centres",
@@ -45,6 +46,7 @@ def _labels_of(path: Path) -> tuple[str, Callable[[], Any]] | None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    from viewpass.sources.arrow.batches import UNREADABLE
     from viewpass.store.labels.formats import label_format, which_labels
 
     def parquet() -> Any:
@@ -63,7 +65,7 @@ def _labels_of(path: Path) -> tuple[str, Callable[[], Any]] | None:
                 which, read = which_labels(pa.ipc.open_file(file).schema), ipc
         else:
             return None
-    except (SettingError, pa.ArrowException, OSError):  # reading it as data says what is wrong
+    except (SettingError, *UNREADABLE):  # reading it as data says what is wrong
         return None
     return None if which is None else (which, read)
 
@@ -77,6 +79,8 @@ def of_labels(path: Path) -> dict[str, Any]:
     which, read = found
     try:
         clusters = np.asarray(read())
+        if clusters.max(initial=-1) > MOST_CLUSTERS:
+            raise ValueError(f"there is no cluster {clusters.max()}")
         sizes = np.bincount(clusters[clusters >= 0]).tolist()
     except (pa.ArrowException, OSError, KeyError, ValueError, TypeError) as problem:
         raise FileError(f"{path} is damaged ({type(problem).__name__}: {problem}).") from problem
