@@ -11,8 +11,8 @@ import scipy.sparse as sp
 
 import viewpass as vp
 from cases import workspace
-from viewpass.core.plan import Plan, Rules
 from viewpass.core.auto.comparison import Difference
+from viewpass.core.plan import Plan, Rules
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.state.view_weights import SMALLEST_SHARE, learnt_weights
 from viewpass.core.stream import Stream
