@@ -62,8 +62,9 @@ def test_the_report_has_settings_versions_and_figures(run, table):
     assert report["rows"] == 6000
     missing = {"missing": data["text"].null_count, "all_zero": 0}
     alpha = vp.load(run[0] / "model.viewpass").alpha_["text"]
-    expected = {"columns": 7, **missing, "scale": "unit", "alpha": alpha, "weight": 1.0}
+    expected = {"columns": 7, **missing, "scale": "euclidean", "alpha": alpha, "weight": 1.0}
     assert report["views"]["text"] == expected
+    assert [choice["what"] for choice in report["choices"]] == ["scale", "consensus"]
     labels = pq.read_table(run[0] / "labels.parquet")["cluster"].to_numpy()
     assert report["clusters"] == np.bincount(labels[labels >= 0], minlength=5).tolist()
     assert report["rows_without_any_view"] == (labels == -1).sum()

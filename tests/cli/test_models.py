@@ -33,7 +33,6 @@ def test_predict_labels_new_rows(commands, run, table, tmp_path):
     exact[seen, own] = np.inf  # rows go where most of their anchors lead: a margin may be negative
     np.testing.assert_allclose(labels["distance"].to_numpy()[seen], mine, atol=1e-5)
     np.testing.assert_allclose(labels["margin"].to_numpy()[seen], exact[seen].min(axis=1) - mine, atol=1e-5)
-    assert model.consensus_ == "graph"
     assert labels["id"].to_pylist() == pq.read_table(table)["item"].to_pylist()
     first = out.read_bytes()
     refused(commands.run(*argv), str(out), "--force")

@@ -70,5 +70,5 @@ class Plan:
     def most_centres(self) -> int:
         """Upper bound on the number of centres."""
         if self.consensus == "plain":
-            return self.n_clusters or 1
+            return self.n_clusters or MAX_ANCHORS
         return max(self.n_clusters or 1, self.n_anchors or MAX_ANCHORS, 2 * (self.n_clusters or 0))

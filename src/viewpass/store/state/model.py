@@ -245,7 +245,7 @@ def weight_unit(stored: Fields) -> int:
 
 def _curve(stored: Fields) -> Curve | None:
     """Restore the score of each number of clusters; older files have none."""
-    if not stored.values.get("curve"):
+    if "curve" not in stored.values or not stored.truth("curve"):
         return None
     numbers = stored.array_of("numbers", ARRAYS, n=None)
     values = stored.array_of("values", ARRAYS, n=len(numbers))
