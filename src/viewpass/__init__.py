@@ -29,6 +29,7 @@ _HOMES = {
     "FileError": "viewpass.errors",
     "MissingExtraError": "viewpass.errors",
     "NoLabelsError": "viewpass.errors",
+    "NotCalibratedError": "viewpass.errors",
     "SettingError": "viewpass.errors",
     "ViewpassError": "viewpass.errors",
 }
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from viewpass.errors import FileError as FileError
     from viewpass.errors import MissingExtraError as MissingExtraError
     from viewpass.errors import NoLabelsError as NoLabelsError
+    from viewpass.errors import NotCalibratedError as NotCalibratedError
     from viewpass.errors import SettingError as SettingError
     from viewpass.errors import ViewpassError as ViewpassError
     from viewpass.sources.bundle import load_bundle as load_bundle

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,8 @@ from viewpass.cluster.base import logging_progress
 from viewpass.cluster.notices import warn_of_fit
 from viewpass.cluster.opimc import OPIMC
 from viewpass.cluster.runs.run import Run, RunOptions
+from viewpass.core.model import Model
+from viewpass.core.reasons.gathering import Gathered, needed, recalibrate
 from viewpass.core.stream import Stream
 from viewpass.engine.run import Callback, check_passes, run_to_end
 from viewpass.errors import SettingError, missing_extra
@@ -130,7 +132,9 @@ def fit(
         run_to_end(steps, sink, model.n_passes, n_rows=rows.n_rows, callback=callback)
         fresh._take_centres_of_rows(sink.labels[: stream.n_rows])
         if model.compute_labels:
-            fresh.labels_ = _labels(pool, rows, fresh, -(-cuts.largest // width))[: stream.n_rows]
+            sample = list[Gathered]() if needed(stream.model) else None
+            fresh.labels_ = _labels(pool, rows, fresh, -(-cuts.largest // width), sample)[: stream.n_rows]
+            recalibrate(stream.model, sample or (), fresh._workspace())
     fresh._count_features(stream.schema)
     ids = source.row_ids if sink.row_ids is None else sink.row_ids
     if ids is not None:
@@ -191,9 +195,28 @@ def predict(
     return None
 
 
-def _labels(pool: WorkerPool, rows: WorkerRows, model: Any, size: int) -> Labels:
-    blocks = label_blocks(pool, rows, model._fitted_model(), size, tasks.label_block, None)
+def _labels(
+    pool: WorkerPool, rows: WorkerRows, model: Any, size: int, sample: list[Gathered] | None = None
+) -> Labels:
+    blocks = _sampled(pool, rows, model._fitted_model(), size, (tasks.label_block, None), sample)
     return np.concatenate([np.empty(0, dtype=np.int32), *(found for _, found in blocks)])
+
+
+def _sampled(
+    pool: WorkerPool,
+    rows: WorkerRows,
+    model: Model,
+    size: int,
+    order: tuple[Callable[..., Any], Any],
+    sample: list[Gathered] | None,
+) -> Iterator[tuple[int, Any]]:
+    """Run a task for every block; `sample` gets what sampled rows show."""
+    if sample is None:
+        yield from label_blocks(pool, rows, model, size, *order)
+        return
+    for start, (found, part) in label_blocks(pool, rows, model, size, tasks.with_sample, order):
+        sample.append(part)
+        yield start, found
 
 
 def _check_count(n_workers: Any) -> None:
@@ -335,11 +358,14 @@ class DaskRun(Run):
         n_clusters = model.clusters.n_clusters
         order, size = (str(self.folder.parts.absolute()), n_clusters), -(-self._cuts.largest // self.width)
         parts, sizes = [], np.zeros(n_clusters, dtype=np.int64)
-        for _, part in label_blocks(self.pool, self.rows, model, size, tasks.write_clusters, order):
+        sample = list[Gathered]() if needed(model) else None
+        given = (tasks.write_clusters, order), sample
+        for _, part in _sampled(self.pool, self.rows, model, size, *given):
             parts.append(part)
             sizes += np.array(part.clusters)
             watch(part.start + part.n_rows, sizes)
         write_manifest(self.folder.parts, parts, self.which, self.folder.growing)
+        recalibrate(model, sample or (), self._estimator._workspace())
         return sizes
 
     @property

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from viewpass.core.reasons.gathering import Gathered, gathered
 from viewpass.engine.labelling import cluster_rows
 from viewpass.engine.run import rows_per_read
 from viewpass.errors import DataError
@@ -24,11 +25,18 @@ Watch = Callable[[int, Integers], None]  # rows labelled, rows per cluster
 
 
 def write_labels(
-    model: Any, data: Source, path: Path, *, chunk_size: int, watch: Watch, growing: Path | None = None
+    model: Any,
+    data: Source,
+    path: Path,
+    chunk_size: int,
+    watch: Watch,
+    growing: Path | None = None,
+    *,
+    sample: list[Gathered] | None = None,
 ) -> tuple[int, Integers]:
     """Write the labels of all rows under a model to a file, in the format of its name.
 
-    Gives the number of rows, and of rows per cluster.
+    Gives the number of rows, and of rows per cluster; `sample` gets what sampled rows show.
     """
     check_is_fitted(model)
     source = model._read(data, None, reset=False)
@@ -37,6 +45,8 @@ def write_labels(
     id_type = None
     with replacing(path, growing) as file, LabelFile(file, path, FINAL) as out:
         for chunk in source.chunks(_rows_at_once(source, chunk_size)):
+            if sample is not None:
+                sample.append(gathered(chunk, learnt, workspace))
             rows = cluster_rows(chunk, learnt, workspace)
             ids = None if chunk.row_ids is None else as_ids(chunk.row_ids, id_type)
             id_type = None if ids is None else ids.type

@@ -18,6 +18,7 @@ from viewpass.cluster.persistence import completed, pack, unpack
 from viewpass.cluster.runs.label_file import write_labels
 from viewpass.cluster.runs.report import figures
 from viewpass.core.model import Assigned, Model
+from viewpass.core.reasons.gathering import Gathered, needed, recalibrate
 from viewpass.core.step.workspace import Workspace
 from viewpass.core.stream import Stream
 from viewpass.engine.labelling import bare_rows, label_rows
@@ -326,8 +327,11 @@ class Run:
         """Write the label file; gives the rows per cluster."""
         if self.which == FINAL:
             given = self._estimator, self._source, self.folder.labels
-            watch = self._labelling(options)
-            return write_labels(*given, chunk_size=LABELLED_ROWS, watch=watch, growing=self.folder.growing)[1]
+            sample = list[Gathered]() if needed(self.stream.model) else None
+            how = LABELLED_ROWS, self._labelling(options), self.folder.growing
+            sizes = write_labels(*given, *how, sample=sample)[1]
+            recalibrate(self.stream.model, sample or (), self._estimator._workspace())
+            return sizes
         labels, ids = self._sink.labels, self._sink.ids
         path, model = self.folder.labels, self.stream.model
         with replacing(path, self.folder.growing) as file, LabelFile(file, path, STREAM) as out:

@@ -20,6 +20,7 @@ from distributed import Future, get_worker, secede
 
 from viewpass.core.model import Assigned, Model, label
 from viewpass.core.plan import Plan
+from viewpass.core.reasons.gathering import Gathered, gathered
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.step.workspace import Workspace
 from viewpass.core.stream import Stream
@@ -215,6 +216,14 @@ def write_clusters(block: Block, order: tuple[str, int], model: Model) -> Any:
         chunk = shard.rows.chunk
         found = cluster_rows(chunk, model, shard.workspace)
         return write_part(Path(folder), block.start, found, chunk.row_ids, n_clusters, FINAL)
+
+
+def with_sample(block: Block, order: tuple[Callable[..., Any], Any], model: Model) -> tuple[Any, Gathered]:
+    """What another task gives for a block, and what its sampled rows show."""
+    task, own = order
+    found = task(block, own, model)
+    with locked(block) as shard:
+        return found, gathered(shard.rows.chunk, model, shard.workspace)
 
 
 def cluster_part(labels: Any, folder: str, clusters: Labels, n_clusters: int) -> Any:

@@ -1,0 +1,57 @@
+"""How unusual a row is, against rows that have the same views.
+
+    score = -log(share of the rows of its presence pattern that are farther out)
+
+by the squared distance to the nearest centre (or anchor that has enough rows to be one). The shares are those
+of the warm-up, by quantiles; beyond the last quantile they fall exponentially, at the rate of the rows there.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from viewpass.core.model import Model, distances
+from viewpass.core.state.calibration import LEVELS, Calibration, interpolated, patterns_of
+from viewpass.core.step.workspace import Workspace
+from viewpass.kernels.grid import Floats, Mask
+from viewpass.kernels.portable import log
+from viewpass.views.rows import MeasuredRows
+
+FEW = 0.25  # of the mean number of rows: an anchor with fewer may itself be made of unusual rows
+
+
+def typical_centres(model: Model) -> Mask:
+    """Which centres rows are measured by."""
+    sizes = model.total.flat_counts.max(axis=0)
+    if model.cut is None:
+        return np.ones(len(sizes), dtype=bool)
+    enough: Mask = sizes * len(sizes) >= FEW * sizes.sum()
+    return enough if enough.any() else np.ones(len(sizes), dtype=bool)
+
+
+def nearest_distances(rows: MeasuredRows, model: Model, workspace: Workspace) -> Floats:
+    """Squared distance of each measured row to the nearest of these centres; NaN without any view."""
+    found = distances(rows, model.centres, workspace)
+    nearest: Floats = found[:, typical_centres(model)].min(axis=1)
+    return nearest
+
+
+def outlier_scores(rows: MeasuredRows, model: Model, learnt: Calibration, workspace: Workspace) -> Floats:
+    """How unusual each measured row is; NaN for a row without views, or with views new to the model."""
+    distance = nearest_distances(rows, model, workspace)
+    places = learnt.places(patterns_of(rows.inverse > 0))
+    scores = np.full(rows.n_rows, np.nan)
+    known = (places >= 0) & ~np.isnan(distance)
+    knots = learnt.distances[places[known]]
+    scores[known] = _scores(distance[known], knots[:, :-1], knots[:, -1])
+    return scores
+
+
+def _scores(distance: Floats, knots: Floats, excess: Floats) -> Floats:
+    heights = np.broadcast_to(-log(1.0 - np.array(LEVELS)), knots.shape)
+    within = interpolated(knots, heights, distance)
+    beyond = np.maximum(distance - knots[:, -1], 0.0)
+    below = np.maximum(knots[:, 0] - distance, 0.0)  # negative scores keep their order
+    scale = np.where(excess > 0, excess, 1.0)
+    found: Floats = within + (beyond - below) / scale
+    return found
