@@ -18,6 +18,7 @@ _HOMES = {
     "MultiNMF": "viewpass.baselines.multinmf",
     "OMVC": "viewpass.baselines.omvc",
     "ONMF": "viewpass.baselines.onmf",
+    "BatchPredictor": "viewpass.cluster.tables",
     "Statistics": "viewpass.core.state.statistics",
     "frames": "viewpass.sources.frames",
     "load": "viewpass.cluster.persistence",
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from viewpass.cluster.merging import merge as merge
     from viewpass.cluster.opimc import OPIMC as OPIMC
     from viewpass.cluster.persistence import load as load
+    from viewpass.cluster.tables import BatchPredictor as BatchPredictor
     from viewpass.core.state.statistics import Statistics as Statistics
     from viewpass.errors import DataError as DataError
     from viewpass.errors import EngineError as EngineError

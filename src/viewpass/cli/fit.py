@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -29,10 +29,11 @@ def run(
     every: int,
     as_json: bool,
     stream_labels: bool,
+    keep: Sequence[str] = (),
 ) -> None:
     """Fit, or go on with a fit; leave model, labels and report."""
     folder = RunFolder(out)
-    fitting = Run(estimator, data, folder, stream_labels=stream_labels)
+    fitting = Run(estimator, data, folder, stream_labels=stream_labels, keep=keep)
     go(fitting, folder, resume=resume, every=every, as_json=as_json)
 
 

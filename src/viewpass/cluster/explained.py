@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -11,12 +11,13 @@ import scipy.sparse
 from sklearn.utils.validation import check_is_fitted
 
 from viewpass.cluster.base import PREDICT_BLOCK, ViewClusterer
+from viewpass.cluster.tables import labels_frame
 from viewpass.core.model import prepare
 from viewpass.core.reasons.confidence import confidences, probabilities
 from viewpass.core.reasons.contributions import contributions
 from viewpass.core.reasons.imputation import Estimates, estimates
 from viewpass.core.reasons.outliers import outlier_scores
-from viewpass.core.reasons.separation import separations
+from viewpass.core.reasons.stability import stability
 from viewpass.core.state.calibration import Calibration
 from viewpass.core.step.workspace import Workspace
 from viewpass.errors import NotCalibratedError
@@ -177,25 +178,11 @@ class ExplainedClusterer(ViewClusterer):
         Stability
         """
         model = self._checked()._fitted_model()
-
-        def dropped(rows: MeasuredRows, work: Workspace) -> tuple[Labels, Mask]:
-            own = separations(rows, model, work).labels
-            labels = np.full((rows.n_rows, rows.n_views), -1, dtype=np.int32)
-            stable = rows.n_seen > 1
-            for v in range(rows.n_views):
-                which = np.flatnonzero(rows.present(v) & (rows.n_seen > 1))
-                if not len(which):
-                    continue
-                others = rows.sampled(which).keeping([other != v for other in range(rows.n_views)])
-                labels[which, v] = separations(others, model, work).labels
-                stable[which] &= labels[which, v] == own[which]
-            return labels, stable
-
-        made = list(self._reasoned(X, observed, dropped))
+        made = list(self._reasoned(X, observed, lambda rows, work: stability(rows, model, work)))
         nothing = np.empty((0, len(model.schema.names)), dtype=np.int32)
         return Stability(
-            np.concatenate([nothing, *(part[0] for part in made)]),
-            np.concatenate([np.empty(0, dtype=bool), *(part[1] for part in made)]),
+            np.concatenate([nothing, *(part.labels for part in made)]),
+            np.concatenate([np.empty(0, dtype=bool), *(part.stable for part in made)]),
         )
 
     def impute(self, X: Any, observed: Any = None) -> Imputed:
@@ -222,6 +209,41 @@ class ExplainedClusterer(ViewClusterer):
             np.concatenate([np.empty((0, n_views)), *(found.spread for _, found in parts)]),
             np.concatenate([np.empty((0, n_views), dtype=bool), *(found.known for _, found in parts)]),
         )
+
+    def labels_frame(
+        self,
+        X: Any,
+        observed: Any = None,
+        *,
+        keep: Sequence[str] = (),
+        proba: bool = False,
+        explain: bool = False,
+        kind: str = "pandas",
+    ) -> Any:
+        """Rows with their labels as a frame: what a label file holds, in memory.
+
+        Its columns are the id under its own name (or row numbers, as `id`), those of `keep`, then `cluster`,
+        `distance`, `margin`, `views_seen` and `confidence`.
+
+        Parameters
+        ----------
+        X, observed : as for `predict`
+        keep : list of str
+            Columns of a table (`vp.scan`) to have beside the labels.
+        proba : bool, default=False
+            Also `probability_0`, `probability_1` and so on.
+        explain : bool, default=False
+            Also `runner_up`, `part_` and the name of each view (its part of the margin), `outlier_score`
+            and `stable`.
+        kind : {"pandas", "polars", "arrow"}, default="pandas"
+
+        Returns
+        -------
+        frame
+        """
+        self._checked()
+        source = self._read(X, observed, reset=False)
+        return labels_frame(self, source, keep=keep, proba=proba, explain=explain, kind=kind)
 
     # ---- what these share
 

@@ -17,7 +17,7 @@ from viewpass.core.model import Model
 from viewpass.core.reasons.separation import Separated, separations
 from viewpass.core.state.calibration import Calibration, interpolated, patterns_of
 from viewpass.core.step.workspace import Workspace
-from viewpass.kernels.grid import Floats
+from viewpass.kernels.grid import Floats, Integers
 from viewpass.kernels.reference.exact import ordered_sum
 from viewpass.views.rows import MeasuredRows
 
@@ -25,28 +25,32 @@ SHARPNESS = 0.125  # c, as a share of the mean
 AHEAD = 1.0 + 2.0**-16  # the label is more probable than any other cluster by this factor, at least
 
 
-def confidence_of(rows: MeasuredRows, model: Model, found: Separated, learnt: Calibration) -> Floats:
-    """The confidence of each row's label; NaN for a row without any view."""
-    n_clusters = found.clusters.shape[1]
-    places = learnt.places(patterns_of(rows.inverse > 0))
+def confidence_at(patterns: Integers, margins: Floats, n_clusters: int, learnt: Calibration) -> Floats:
+    """The confidence of labels, given presence patterns and margins; NaN for a row without any view."""
+    places = learnt.places(patterns)
     known = places >= 0
-    confidence = np.zeros(rows.n_rows)
-    given = learnt.margins[places[known]], learnt.agreement[places[known]], found.margins[known]
+    confidence = np.zeros(len(patterns))
+    given = learnt.margins[places[known]], learnt.agreement[places[known]], margins[known]
     confidence[known] = interpolated(*given)
     confidence = np.clip(confidence, min(AHEAD / n_clusters, 1.0), 1.0)
-    confidence[found.labels < 0] = np.nan
+    confidence[patterns == 0] = np.nan
     return confidence
 
 
-def confidences(rows: MeasuredRows, model: Model, learnt: Calibration, workspace: Workspace) -> Floats:
+def confidence_of(rows: MeasuredRows, found: Separated, learnt: Calibration) -> Floats:
     """The confidence of each measured row's label; NaN for a row without any view."""
-    return confidence_of(rows, model, separations(rows, model, workspace), learnt)
+    return confidence_at(patterns_of(rows.inverse > 0), found.margins, found.clusters.shape[1], learnt)
+
+
+def confidences(rows: MeasuredRows, model: Model, learnt: Calibration, workspace: Workspace) -> Floats:
+    """The same, of rows that are yet to be compared with the clusters."""
+    return confidence_of(rows, separations(rows, model, workspace), learnt)
 
 
 def probabilities(rows: MeasuredRows, model: Model, learnt: Calibration, workspace: Workspace) -> Floats:
     """The probabilities of the clusters for each measured row; NaN for a row without any view."""
     found = separations(rows, model, workspace)
-    confidence = confidence_of(rows, model, found, learnt)
+    confidence = confidence_of(rows, found, learnt)
     return spread_out(found, confidence)
 
 

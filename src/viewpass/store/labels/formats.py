@@ -30,6 +30,7 @@ ENDINGS = {
 
 
 WHICH = b"viewpass.labels"  # the field of an Arrow schema that says which labels a file holds
+IDS = b"viewpass.ids"  # the field that names the column of ids; empty: rows have numbers
 FINAL, STREAM = "final", "stream"  # under the final centres; as decided while the rows were read
 
 
