@@ -41,7 +41,9 @@ TILT = 0.01  # from the first group to the last: equal shares still rank rows
 DOUBT_UNIT = 2**20  # doubts are added up as whole numbers of 1 / this
 TAIL_LEAST = 4  # rows beyond a quantile of distances, or it is taken from the tail
 TAIL_ROWS = 4  # that the common tail of distances counts as
-HIDDEN_VALUES = 2**19  # rows x columns of a hidden view, at most
+HIDDEN_VALUES = 2**14  # rows x columns of a hidden view, at most, unless that is fewer than
+HIDDEN_ROWS = 100
+MEAN_VALUES = 2**19  # rows x columns added up at a time
 LEAST_SCORE = 0.01  # a view that is met no better than this is not known
 
 
@@ -242,7 +244,7 @@ def _mean(sample: MeasuredRows, v: int) -> Floats | None:
     if not len(present):
         return None
     total = np.zeros(sample.widths[v])
-    step = max(1, HIDDEN_VALUES // max(1, len(total)))
+    step = max(1, MEAN_VALUES // max(1, len(total)))
     for start in range(0, len(present), step):
         for row in sample.sampled(present[start : start + step]).values(v):
             total += row
@@ -257,7 +259,7 @@ def _hidden(
     for v, centres in enumerate(model.centres.values):
         if pattern >> min(v, MOST_BITS) & 1 or centres is None:
             continue
-        has = np.flatnonzero(sample.present(v)[judged.which])[: max(1, HIDDEN_VALUES // centres.shape[1])]
+        has = np.flatnonzero(sample.present(v)[judged.which])[: max(HIDDEN_ROWS, HIDDEN_VALUES // centres.shape[1])]
         if len(has) < 2:
             continue
         which = judged.which[has]

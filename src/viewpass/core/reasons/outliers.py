@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from viewpass.core.model import Model, distances
+from viewpass.core.model import Model
 from viewpass.core.state.calibration import LEVELS, Calibration, interpolated, patterns_of
 from viewpass.core.step.workspace import Workspace
+from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Floats, Mask
 from viewpass.kernels.portable import log
 from viewpass.views.rows import MeasuredRows
@@ -31,8 +32,13 @@ def typical_centres(model: Model) -> Mask:
 
 def nearest_distances(rows: MeasuredRows, model: Model, workspace: Workspace) -> Floats:
     """Squared distance of each measured row to the nearest of these centres; NaN without any view."""
-    found = distances(rows, model.centres, workspace)
-    nearest: Floats = found[:, typical_centres(model)].min(axis=1)
+    centres, typical = model.centres, typical_centres(model)
+    if not typical.all():
+        centres = centres.take(np.flatnonzero(typical))
+    _, distance, _ = backend(rows.reference).nearest_two(
+        rows.handle, centres.suited(rows), workspace.n_threads
+    )
+    nearest: Floats = distance.astype(np.float64)
     return nearest
 
 
