@@ -25,6 +25,7 @@ _HOMES = {
     "load_bundle": "viewpass.sources.bundle",
     "scan": "viewpass.sources.scan",
     "merge": "viewpass.cluster.merging",
+    "summary": "viewpass.cluster.summary",
     "DataError": "viewpass.errors",
     "EngineError": "viewpass.errors",
     "FileError": "viewpass.errors",
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from viewpass.cluster.merging import merge as merge
     from viewpass.cluster.opimc import OPIMC as OPIMC
     from viewpass.cluster.persistence import load as load
+    from viewpass.cluster.summary import summary as summary
     from viewpass.cluster.tables import BatchPredictor as BatchPredictor
     from viewpass.core.state.statistics import Statistics as Statistics
     from viewpass.errors import DataError as DataError

@@ -33,7 +33,8 @@ def test_fit_writes_three_files_and_names_them(run):
 def test_fit_equals_the_fit_of_the_library(run, table):
     model = vp.OPIMC(5, chunk_size=1000, random_state=0).fit(vp.scan(str(table), id="item"))
     labels = pq.read_table(run[0] / "labels.parquet")
-    assert labels.column_names == ["item", "cluster", "distance", "margin", "views_seen", "confidence"]
+    own = ["cluster", "distance", "margin", "views_seen", "has_views", "confidence"]
+    assert labels.column_names == ["item", *own]
     np.testing.assert_array_equal(labels["item"].to_numpy(), model.row_ids_)
     sure = model.confidence(vp.scan(str(table), id="item"))
     found = labels["confidence"].to_numpy(zero_copy_only=False)

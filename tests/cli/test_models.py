@@ -305,3 +305,46 @@ def test_kept_columns_stand_beside_the_labels(commands, table, tmp_path):
         assert ended.code == 1
         assert said in ended.err
     assert not (tmp_path / "other").exists()
+
+
+def test_clusters_are_named_and_shown(commands, table, tmp_path):
+    data = pq.read_table(table)
+    kinds = pa.array([f"kind{i % 3}" for i in range(len(data))])
+    pq.write_table(data.append_column("kind", kinds), tmp_path / "items.parquet")
+    words = ("--id", "item", "--show", "kind", "--name-by", "kind", "-k", "3", "--out", tmp_path / "run")
+    ended = commands.run("fit", tmp_path / "items.parquet", *words)
+    assert ended.code == 0, ended.err
+    names = set(pq.read_table(tmp_path / "run" / "labels.parquet")["cluster_name"].to_pylist()) - {None}
+    assert len(names) == 3
+    shown = commands.run("inspect", tmp_path / "run", "--all").out
+    assert all(name in shown for name in names)
+    assert "a typical row" in ended.out
+    found = json.loads(commands.run("summary", tmp_path / "run", "--no-rows").out)
+    assert {cluster["name"] for cluster in found["clusters"]} == names
+    assert found["sample"] == []
+    assert found == vp.summary(tmp_path / "run", rows=False)
+
+
+def test_a_dry_run_writes_nothing(commands, table, tmp_path):
+    words = ("fit", table, "-k", "4", "--id", "item", "--out", tmp_path / "run", "--dry-run")
+    said = commands.run(*words)
+    assert said.code == 0, said.err
+    assert "6,000 rows" in said.out
+    found = json.loads(commands.run(*words, "--json").out)
+    assert found["n_clusters"] == 4
+    assert found["seconds"] > 0
+    assert not list(tmp_path.iterdir())
+
+
+def test_join_sample_and_dedup_are_commands(commands, run, table, tmp_path):
+    for words in (
+        ("join", run[0], table, "--out", tmp_path / "joined.parquet"),
+        ("sample", run[0], "--per-cluster", "4", "--out", tmp_path / "some.csv"),
+        ("dedup", run[0], table, "--threshold", "0.95", "--out", tmp_path / "pairs.jsonl"),
+    ):
+        ended = commands.run(*words)
+        assert ended.code == 0, ended.err
+        assert commands.run(*words).code == 1  # the file exists
+        assert commands.run(*words, "--force", "--json").code == 0
+    assert len(pq.read_table(tmp_path / "joined.parquet")) == 6000
+    assert len((tmp_path / "some.csv").read_text().splitlines()) == 21

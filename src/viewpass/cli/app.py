@@ -228,6 +228,22 @@ def fit(
         ),
     ] = False,
     keep: Keep = None,
+    show: Annotated[
+        str | None,
+        option("COLUMNS", "The same as --keep, for what tables show of rows.", "--show", show_default=False),
+    ] = None,
+    name_by: Annotated[
+        str | None,
+        option(
+            "COLUMNS",
+            "Columns of text, categories or numbers to name clusters by; they are kept, too.",
+            "--name-by",
+            show_default=False,
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, flag("--dry-run", "Read a sample and say what would happen; write nothing.")
+    ] = False,
     resume: Annotated[
         bool, flag("--resume", "Continue the run in FOLDER, or start it if there is none.")
     ] = False,
@@ -303,10 +319,18 @@ def fit(
         n_threads=threads,
     )
     source = open_data(data, views or [], id)
-    kept = parsed_names(keep)
+    kept, named = (*parsed_names(show), *parsed_names(keep)), parsed_names(name_by)
+    kept = tuple(dict.fromkeys(kept))
+    if dry_run:
+        from viewpass.cli.dry_run import run as try_run
+
+        try_run(estimator, source, as_json=as_json)
+        return
     if engine == "dask":
-        if kept:
-            raise SettingError("--keep is not for --engine dask: add the labels with viewpass join.")
+        if kept or named:
+            raise SettingError(
+                "--keep, --show and --name-by are not for --engine dask: add labels with viewpass join."
+            )
         from viewpass.cli.distributed import run as run_on_dask
 
         run_on_dask(
@@ -326,6 +350,7 @@ def fit(
         as_json=as_json,
         stream_labels=stream_labels,
         keep=kept,
+        name_by=named,
     )
 
 
@@ -370,7 +395,7 @@ def predict(
 
     check_out(out, force=force)
     source = open_data(data, views or [], id)
-    wanted = Wanted(parsed_names(keep), proba, explain)
+    wanted = Wanted(parsed_names(keep), (), proba, explain)
     run(model, source, out, chunk_size=chunk_size, n_threads=threads, as_json=as_json, wanted=wanted)
 
 
@@ -473,17 +498,37 @@ def inspect(
     views: Views = None,
     id: Id = None,
     rows: Annotated[int | None, option("N", "Read only the first N rows of data.", min=1)] = None,
+    all_clusters: Annotated[
+        bool, flag("--all", "Of a run: show all clusters, not only the largest.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Describe a data file, a model file, a label file or a run folder.
 
     For data: its views, their widths, how many rows lack each view, and which
-    views are missing together. For a model or a run: the same, the cluster sizes
-    and the settings.
+    views are missing together. For a model or a run: the same, the clusters and
+    the settings.
     """
     from viewpass.cli.inspect import run
 
-    run(what, views or [], id, most_rows=rows, as_json=as_json)
+    run(what, views or [], id, most_rows=rows, all_clusters=all_clusters, as_json=as_json)
+
+
+@app.command(epilog="Example:  viewpass summary run --no-rows --out summary.json")
+def summary(
+    run: Annotated[Path, typer.Argument(metavar="RUN", show_default=False, help="A run folder.")],
+    out: Annotated[
+        Path | None, option("FILE", "File to write; by default standard output.", show_default=False)
+    ] = None,
+    no_rows: Annotated[
+        bool, flag("--no-rows", "Leave out ids and rows, for data that must not leave.")
+    ] = False,
+    force: Force = False,
+) -> None:
+    """Summarise a run as JSON: settings, views, clusters, patterns, some rows."""
+    from viewpass.cli.summary import run as run_summary
+
+    run_summary(run, out, rows=not no_rows, force=force)
 
 
 @app.command(epilog="Example:  viewpass update run/model.viewpass today.parquet --out today.viewpass")

@@ -11,6 +11,7 @@ import scipy.sparse
 from sklearn.utils.validation import check_is_fitted
 
 from viewpass.cluster.base import PREDICT_BLOCK, ViewClusterer
+from viewpass.cluster.summary import Summary, summarise
 from viewpass.cluster.tables import labels_frame
 from viewpass.core.model import prepare
 from viewpass.core.reasons.confidence import confidences, probabilities
@@ -216,6 +217,7 @@ class ExplainedClusterer(ViewClusterer):
         observed: Any = None,
         *,
         keep: Sequence[str] = (),
+        names: Sequence[str] = (),
         proba: bool = False,
         explain: bool = False,
         kind: str = "pandas",
@@ -223,13 +225,16 @@ class ExplainedClusterer(ViewClusterer):
         """Rows with their labels as a frame: what a label file holds, in memory.
 
         Its columns are the id under its own name (or row numbers, as `id`), those of `keep`, then `cluster`,
-        `distance`, `margin`, `views_seen` and `confidence`.
+        `distance`, `margin`, `views_seen`, `has_views` (their names) and `confidence`.
 
         Parameters
         ----------
         X, observed : as for `predict`
         keep : list of str
             Columns of a table (`vp.scan`) to have beside the labels.
+        names : list of str
+            Columns of the table (text, categories, numbers) to name clusters by; they are kept, and
+            `cluster_name` is added.
         proba : bool, default=False
             Also `probability_0`, `probability_1` and so on.
         explain : bool, default=False
@@ -243,7 +248,31 @@ class ExplainedClusterer(ViewClusterer):
         """
         self._checked()
         source = self._read(X, observed, reset=False)
-        return labels_frame(self, source, keep=keep, proba=proba, explain=explain, kind=kind)
+        given = keep, names, proba, explain
+        return labels_frame(self, source, *given, kind=kind)
+
+    def summary(self, X: Any = None, observed: Any = None, *, rows: bool = True) -> Summary:
+        """What was found, as one dict that JSON can hold: settings, views, clusters, patterns, some rows.
+
+        Sizes, presence patterns and rows are those of X; without X they are left out.
+
+        Parameters
+        ----------
+        X, observed : as for `predict`, optional
+        rows : bool, default=True
+            Whether it may hold rows of X (ids, labels, confidence); False for data that must not leave.
+
+        Returns
+        -------
+        Summary
+            `viewpass.cluster.summary` documents its fields.
+        """
+        self._checked()
+        if X is None:
+            return summarise(self, rows=rows)
+        from viewpass.cluster.runs.label_file import labelled_tables
+
+        return summarise(self, labelled_tables(self, self._read(X, observed, reset=False)), rows=rows)
 
     # ---- what these share
 

@@ -16,23 +16,28 @@ from viewpass.sources.source import Source
 def labels_frame(
     model: Any,
     source: Source,
-    *,
     keep: Sequence[str] = (),
+    names: Sequence[str] = (),
     proba: bool = False,
     explain: bool = False,
+    *,
     kind: str = "pandas",
 ) -> Any:
     """The labels of rows as a frame (`ExplainedClusterer.labels_frame`)."""
     if kind not in ("pandas", "polars", "arrow"):
         raise SettingError(f"kind={kind!r}: choose 'pandas', 'polars' or 'arrow'.")
     pa = _arrow()
+    from viewpass.cluster.naming import names_of
     from viewpass.cluster.runs.label_file import labelled_tables
-    from viewpass.cluster.runs.reason_columns import Wanted
+    from viewpass.cluster.runs.reason_columns import Wanted, with_names
 
-    tables = list(labelled_tables(model, source, Wanted(tuple(keep), proba, explain)))
+    wanted = Wanted(tuple(keep), tuple(names), proba, explain)
+    tables = list(labelled_tables(model, source, wanted))
     if not tables:
         raise DataError("the data has no rows: there is nothing to label.")
     table = pa.concat_tables(tables)
+    if names:
+        table = with_names(table, names_of([table], names, model._n_features_out))
     if kind == "arrow":
         return table
     if kind == "pandas":
@@ -68,7 +73,7 @@ class BatchPredictor:
     >>> model = vp.OPIMC(n_clusters=2, random_state=0).fit(vp.scan(items, id="item"))
     >>> label = vp.BatchPredictor(model, keep=["item"])
     >>> label(items).column_names
-    ['item', 'cluster', 'distance', 'margin', 'views_seen', 'confidence']
+    ['item', 'cluster', 'distance', 'margin', 'views_seen', 'has_views', 'confidence']
     """
 
     def __init__(
@@ -127,7 +132,7 @@ class BatchPredictor:
         if empty:  # the columns of labels are known by labelling a row without views
             rows = pa.table({field.name: pa.nulls(1, field.type) for field in rows.schema})
         source = model._read(scan(rows, views=views), None, reset=False)
-        found = pa.concat_tables(labelled_tables(model, source, Wanted((), self._proba, self._explain)))
+        found = pa.concat_tables(labelled_tables(model, source, Wanted((), (), self._proba, self._explain)))
         found = found.slice(0, 0) if empty else found
         before = batch.select(kept)
         columns = [*before.columns, *found.columns[1:]]

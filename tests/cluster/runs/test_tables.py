@@ -23,7 +23,7 @@ from viewpass.cluster.runs.sampling import sample
 from viewpass.store.folder import RunFolder
 
 N = 700
-OWN = ["cluster", "distance", "margin", "views_seen", "confidence"]
+OWN = ["cluster", "distance", "margin", "views_seen", "has_views", "confidence"]
 
 
 @pytest.fixture(scope="module")

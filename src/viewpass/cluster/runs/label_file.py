@@ -11,7 +11,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from sklearn.utils.validation import check_is_fitted
 
-from viewpass.cluster.runs.reason_columns import Wanted, reason_columns, staged_columns, with_confidence
+from viewpass.cluster.naming import names_of
+from viewpass.cluster.runs.reason_columns import (
+    Wanted,
+    reason_columns,
+    staged_columns,
+    with_confidence,
+    with_names,
+)
 from viewpass.core.reasons.gathering import Gathered, gathered, needed, recalibrate
 from viewpass.engine.labelling import cluster_rows
 from viewpass.engine.run import rows_per_read
@@ -57,16 +64,26 @@ def write_final_labels(
     """
     learnt = model._fitted_model()
     given = model, data, folder.labels, chunk_size, watch
-    if not needed(learnt):
+    again = needed(learnt)
+    if not again and not wanted.name_by:
         return write_labels(*given, folder.growing, wanted)[1]
     staged, sample = folder.staging / "final.parquet", list[Gathered]()
     given = model, data, staged, chunk_size, watch
     sizes = _written(*given, folder.growing, wanted, sample)[1]
-    recalibrate(learnt, sample, model._workspace())
+    if again:
+        recalibrate(learnt, sample, model._workspace())
     with naming(staged), pq.ParquetFile(staged) as file, replacing(folder.labels, folder.growing) as out:
-        writer = None
+        writer, names = None, None
+        if wanted.name_by:
+            groups = (
+                file.read_row_group(group, columns=["cluster", *wanted.name_by])
+                for group in range(file.num_row_groups)
+            )
+            names = names_of(groups, wanted.name_by, len(sizes))
         for group in range(file.num_row_groups):
             table = with_confidence(file.read_row_group(group), len(sizes), learnt.calibration)
+            if names is not None:
+                table = with_names(table, names)
             if writer is None:
                 writer = table_writer("Parquet", out, table.schema)
             with naming(folder.labels):
@@ -92,7 +109,7 @@ def _written(
     source = model._read(data, None, reset=False)
     learnt, workspace = model._fitted_model(), model._workspace(source)
     wanted.check(source.id_name, learnt)
-    source = source.keeping(wanted.keep)
+    source = source.keeping(wanted.kept)
     sizes = np.zeros(learnt.clusters.n_clusters, dtype=np.int64)
     id_type = None
     with replacing(path, growing) as file, LabelFile(file, path, FINAL, source.id_name) as out:
@@ -118,7 +135,7 @@ def labelled_tables(model: Any, source: Source, wanted: Wanted = PLAIN) -> Itera
     """The rows of a label file as Arrow tables, one per chunk; `source` fits the model."""
     learnt, workspace = model._fitted_model(), model._workspace(source)
     wanted.check(source.id_name, learnt)
-    for chunk in source.keeping(wanted.keep).chunks(CHUNK):
+    for chunk in source.keeping(wanted.kept).chunks(CHUNK):
         found = cluster_rows(chunk, learnt, workspace)
         ids = np.arange(chunk.start, chunk.start + chunk.n_rows) if chunk.row_ids is None else chunk.row_ids
         values, fields = label_columns(found.records)

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from viewpass.core.model import Model, prepare
 from viewpass.core.reasons.confidence import confidence_at, probabilities
 from viewpass.core.reasons.contributions import contributions
 from viewpass.core.reasons.outliers import outlier_scores
 from viewpass.core.reasons.stability import stability
-from viewpass.core.state.calibration import Calibration
+from viewpass.core.state.calibration import MOST_BITS, Calibration
 from viewpass.core.step.workspace import Workspace
 from viewpass.engine.labelling import Labelled
 from viewpass.errors import NotCalibratedError, SettingError
@@ -23,7 +24,8 @@ from viewpass.store.labels.parquet import COLUMNS, ID
 from viewpass.views.chunk import Chunk
 
 CONFIDENCE = "confidence"
-OWN = frozenset((*(field.name for field in COLUMNS), CONFIDENCE))  # columns of every label file
+VIEWS, NAME = "has_views", "cluster_name"
+OWN = frozenset((*(field.name for field in COLUMNS), CONFIDENCE, VIEWS, NAME))  # columns of label files
 STAGED = ("viewpass.margin", "viewpass.pattern")  # what confidence is computed from at the end of a run
 
 
@@ -32,8 +34,14 @@ class Wanted:
     """Columns that a label file is to have besides those of every label file."""
 
     keep: tuple[str, ...] = ()  # of the data
+    name_by: tuple[str, ...] = ()  # of the data, that clusters are named by
     proba: bool = False  # probabilities of all clusters
     explain: bool = False  # runner-up, parts of views, outlier score, stability
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """All columns of the data that are needed."""
+        return tuple(dict.fromkeys((*self.keep, *self.name_by)))
 
     def check(self, id_name: str | None, model: Model | None = None) -> None:
         """Refuse names that two columns would have, and reasons that the model does not have."""
@@ -47,7 +55,7 @@ class Wanted:
             own |= set(_probability_names(model))
         if model is not None and self.explain:
             own |= {"runner_up", "outlier_score", "stable", *_part_names(model)}
-        given = [name for name in (id_name or ID, *self.keep) if name]
+        given = [name for name in (id_name or ID, *self.kept) if name]
         for number, name in enumerate(given):
             if name in own or name in given[:number]:
                 raise SettingError(
@@ -67,14 +75,35 @@ def _part_names(model: Model) -> list[str]:
 def confidence_columns(found: Labelled, model: Model) -> Any:
     """The confidence of labels, as an Arrow table; without columns if the model does not have it."""
     learnt, n_clusters = model.calibration, model.clusters.n_clusters
-    if learnt is None:
-        return pa.table({})
-    return pa.table({CONFIDENCE: _floats(confidence_at(found.patterns, found.margins, n_clusters, learnt))})
+    columns = {VIEWS: _views(found, model)}
+    if learnt is not None:
+        columns[CONFIDENCE] = _floats(confidence_at(found.patterns, found.margins, n_clusters, learnt))
+    return pa.table(columns)
+
+
+def _views(found: Labelled, model: Model) -> Any:
+    """The views that rows have, as in "image + text"."""
+    patterns, inverse = np.unique(found.patterns, return_inverse=True)
+    names = model.schema.names
+    texts = [
+        " + ".join(name for v, name in enumerate(names) if pattern >> min(v, MOST_BITS) & 1)
+        for pattern in patterns.tolist()
+    ]
+    return pa.array(texts, pa.string()).take(pa.array(inverse.reshape(-1)))
 
 
 def staged_columns(found: Labelled, model: Model) -> Any:
     """What the confidence of labels follows from."""
-    return pa.table(dict(zip(STAGED, (found.margins, found.patterns), strict=True)))
+    return pa.table(
+        {VIEWS: _views(found, model), **dict(zip(STAGED, (found.margins, found.patterns), strict=True))}
+    )
+
+
+def with_names(table: Any, names: Sequence[str]) -> Any:
+    """A table with the names of the rows' clusters; null without any view."""
+    clusters = table["cluster"].combine_chunks()
+    named = pa.array(names, pa.string()).take(pc.if_else(pc.less(clusters, 0), None, clusters))
+    return table.append_column(pa.field(NAME, pa.string()), named)
 
 
 def with_confidence(table: Any, n_clusters: int, learnt: Calibration | None) -> Any:

@@ -172,17 +172,18 @@ class Run:
         *,
         stream_labels: bool = False,
         keep: Sequence[str] = (),
+        name_by: Sequence[str] = (),
     ) -> None:
         self.folder = folder
         self._estimator, self._source, _ = estimator._prepare(data, None)
         self.which = STREAM if stream_labels or not self._source.rereadable else FINAL
         check_passes(self._source, estimator.n_passes)
-        self._wanted = Wanted(tuple(keep))
+        self._wanted = Wanted(tuple(keep), tuple(name_by))
         self._wanted.check(self._source.id_name)
-        self._source.keeping(keep)
-        if keep and self.which == STREAM:
+        self._source.keeping(self._wanted.kept)
+        if self._wanted.kept and self.which == STREAM:
             raise SettingError(
-                f"column {keep[0]!r} cannot be kept: the rows are not read again for their final labels."
+                f"column {self._wanted.kept[0]!r} cannot be kept: rows are not read again for final labels."
             )
         self.settings = pack(self._estimator, {})["settings"]
         self._identity = json.loads(json.dumps(self._source.identity()))

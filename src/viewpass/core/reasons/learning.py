@@ -259,7 +259,9 @@ def _hidden(
     for v, centres in enumerate(model.centres.values):
         if pattern >> min(v, MOST_BITS) & 1 or centres is None:
             continue
-        has = np.flatnonzero(sample.present(v)[judged.which])[: max(HIDDEN_ROWS, HIDDEN_VALUES // centres.shape[1])]
+        has = np.flatnonzero(sample.present(v)[judged.which])[
+            : max(HIDDEN_ROWS, HIDDEN_VALUES // centres.shape[1])
+        ]
         if len(has) < 2:
             continue
         which = judged.which[has]
