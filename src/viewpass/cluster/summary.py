@@ -24,6 +24,7 @@ SAMPLE = 200  # rows
 EACH = 3  # typical and doubtful rows of a cluster
 NEAREST = 3
 SHOWN = 200  # characters of a value
+FAR = 1e300  # a key that is not known
 UNIT = 2**20  # confidence is added up in whole numbers of 1 / this
 
 
@@ -126,14 +127,12 @@ class RowGatherer:
         np.add.at(self._sure, clusters[seen], steps[seen])
         self.n_without_views += int((~seen).sum())
         if "has_views" in table.column_names:
-            names, inverse = np.unique(
-                np.asarray(table["has_views"], dtype=object).astype(str), return_inverse=True
-            )
-            for number, name in enumerate(names.tolist()):
-                mine = inverse == number
+            coded = table["has_views"].combine_chunks().dictionary_encode()
+            codes = np.asarray(coded.indices)
+            for code, name in enumerate(coded.dictionary.to_pylist()):
                 entry = self._patterns.setdefault(name, [0, 0])
-                entry[0] += int(mine.sum())
-                entry[1] += int(steps[mine].sum())
+                entry[0] += int((codes == code).sum())
+                entry[1] += int(steps[codes == code].sum())
         if "cluster_name" in table.column_names:
             self._take_names(clusters, table["cluster_name"])
         if self._rows:
@@ -158,20 +157,30 @@ class RowGatherer:
             return made[number]
 
         keys = shuffled(numbers, 0)
-        order = np.argsort(keys, kind="stable")[:SAMPLE]
+        order = np.flatnonzero(keys < (self._sample[-1][0] if len(self._sample) == SAMPLE else 2.0))
+        order = order[np.argsort(keys[order], kind="stable")[:SAMPLE]]
         drawn = [*self._sample, *zip(keys[order].tolist(), numbers[order].tolist(), strict=True)]
         drawn = sorted(drawn, key=lambda item: item[0])[:SAMPLE]
         self._sample = [(key, row_of(row) if isinstance(row, int) else row) for key, row in drawn]
         margin = np.asarray(table["margin"], dtype=np.float64)
         for kind, key in (("typical", -margin), ("doubtful", sure)):
-            key = np.where(np.isnan(key), np.inf, key)
-            order = np.lexsort((numbers, key, clusters))
-            order = order[clusters[order] >= 0]
+            key = np.where(np.isnan(key), FAR, key)
+            nearer = np.flatnonzero((clusters >= 0) & (key < self._least(kind)[clusters]))
+            order = nearer[np.lexsort((numbers[nearer], key[nearer], clusters[nearer]))]
             begins = np.searchsorted(clusters[order], clusters[order])
             order = order[np.arange(len(order)) - begins < EACH]
             found = zip(clusters[order].tolist(), key[order].tolist(), numbers[order].tolist(), strict=True)
             kept = _first([*self._kept.get(kind, ()), *((*each, None) for each in found)])
             self._kept[kind] = [(*item[:3], item[3] or row_of(item[2])) for item in kept]
+
+    def _least(self, kind: str) -> Floats:
+        """Keys that a row must be below, for each cluster, to be kept."""
+        least, numbers = np.full(len(self._sizes), np.inf), np.zeros(len(self._sizes), dtype=int)
+        for cluster, key, *_ in self._kept.get(kind, ()):
+            numbers[cluster] += 1
+            if numbers[cluster] == EACH:
+                least[cluster] = key
+        return least
 
     def clusters(self, nearest: Sequence[Sequence[int]]) -> list[ClusterSummary]:
         """The clusters."""

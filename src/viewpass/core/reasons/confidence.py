@@ -30,8 +30,8 @@ def confidence_at(patterns: Integers, margins: Floats, n_clusters: int, learnt: 
     places = learnt.places(patterns)
     known = places >= 0
     confidence = np.zeros(len(patterns))
-    given = learnt.margins[places[known]], learnt.agreement[places[known]], margins[known]
-    confidence[known] = interpolated(*given)
+    curves = learnt.margins, learnt.agreement
+    confidence[known] = interpolated(*curves, places[known], margins[known])
     confidence = np.clip(confidence, min(AHEAD / n_clusters, 1.0), 1.0)
     confidence[patterns == 0] = np.nan
     return confidence

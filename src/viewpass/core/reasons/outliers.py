@@ -14,7 +14,7 @@ from viewpass.core.model import Model
 from viewpass.core.state.calibration import LEVELS, Calibration, interpolated, patterns_of
 from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.backend import backend
-from viewpass.kernels.grid import Floats, Mask
+from viewpass.kernels.grid import Floats, Integers, Mask
 from viewpass.kernels.portable import log
 from viewpass.views.rows import MeasuredRows
 
@@ -48,16 +48,16 @@ def outlier_scores(rows: MeasuredRows, model: Model, learnt: Calibration, worksp
     places = learnt.places(patterns_of(rows.inverse > 0))
     scores = np.full(rows.n_rows, np.nan)
     known = (places >= 0) & ~np.isnan(distance)
-    knots = learnt.distances[places[known]]
-    scores[known] = _scores(distance[known], knots[:, :-1], knots[:, -1])
+    scores[known] = _scores(distance[known], places[known], learnt.distances)
     return scores
 
 
-def _scores(distance: Floats, knots: Floats, excess: Floats) -> Floats:
+def _scores(distance: Floats, places: Integers, typical: Floats) -> Floats:
+    knots, excess = typical[:, :-1], typical[places, -1]
     heights = np.broadcast_to(-log(1.0 - np.array(LEVELS)), knots.shape)
-    within = interpolated(knots, heights, distance)
-    beyond = np.maximum(distance - knots[:, -1], 0.0)
-    below = np.maximum(knots[:, 0] - distance, 0.0)  # negative scores keep their order
+    within = interpolated(knots, heights, places, distance)
+    beyond = np.maximum(distance - knots[places, -1], 0.0)
+    below = np.maximum(knots[places, 0] - distance, 0.0)  # negative scores keep their order
     scale = np.where(excess > 0, excess, 1.0)
     found: Floats = within + (beyond - below) / scale
     return found

@@ -77,16 +77,16 @@ def patterns_of(seen: Mask) -> Integers:
     return patterns
 
 
-def interpolated(knots: Floats, values: Floats, x: Floats) -> Floats:
-    """Values of curves (one row of knots and values for each x) at x: linear between knots, level outside."""
-    below = (knots <= x[:, None]).sum(axis=1)
-    right = np.clip(below, 1, knots.shape[1] - 1)
-    rows = np.arange(len(x))
-    x0, x1 = knots[rows, right - 1], knots[rows, right]
-    share = np.divide(x - x0, x1 - x0, out=np.zeros(len(x)), where=x1 > x0)
-    share = np.where(x1 > x0, np.clip(share, 0.0, 1.0), x >= x1)
-    y0, y1 = values[rows, right - 1], values[rows, right]
-    found: Floats = y0 + share * (y1 - y0)
+def interpolated(knots: Floats, values: Floats, places: Integers, x: Floats) -> Floats:
+    """Values of curves at x, which goes by the curve of its place: linear between knots, level outside."""
+    found = np.zeros(len(x))
+    for place in np.unique(places).tolist():
+        mine = np.flatnonzero(places == place)
+        xs, ys, at = knots[place], values[place], x[mine]
+        right = np.clip(np.searchsorted(xs, at, side="right"), 1, len(xs) - 1)
+        x0, x1, y0 = xs[right - 1], xs[right], ys[right - 1]
+        share = np.divide(at - x0, x1 - x0, out=(at >= x1).astype(np.float64), where=x1 > x0)
+        found[mine] = y0 + np.clip(share, 0.0, 1.0) * (ys[right] - y0)
     return found
 
 
