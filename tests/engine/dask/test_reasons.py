@@ -1,4 +1,4 @@
-"""What reasons rest on, labels and the summary are those of one machine, to the bit, with and without a stop."""
+"""What reasons rest on, labels and the summary are those of one machine, to the bit, also after a stop."""
 
 from __future__ import annotations
 
