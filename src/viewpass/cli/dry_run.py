@@ -73,6 +73,7 @@ def tried(estimator: OPIMC, data: Source) -> dict[str, Any]:
         "n_clusters": model.clusters.n_clusters,
         "consensus": model.consensus,
         "n_anchors": None if model.cut is None else model.total.n_clusters,
+        "choices": [str(choice) for choice in model.choices],
         "left_out": list(source.left_out),
         "seconds": None if seconds is None else round(seconds, 1),
         "memory": peak_memory(),
@@ -91,6 +92,7 @@ def lines(found: dict[str, Any]) -> list[str]:
         out.append(f"  no views: {', '.join(found['left_out'])}")
     anchors = "" if found["n_anchors"] is None else f", {found['consensus']} of {found['n_anchors']} anchors"
     out.append(f"clusters: {found['n_clusters']}{anchors}")
+    out += [f"  {choice}" for choice in found["choices"]]
     if found["seconds"] is not None:
         out.append(f"time to expect: {found['seconds']:.0f} s, reading the rows twice, as on this sample")
     if found["memory"] is not None:

@@ -17,8 +17,8 @@ from viewpass.cli.arguments import open_data
 from viewpass.cli.clusters import SHOWN, cluster_lines
 from viewpass.cluster.persistence import load
 from viewpass.cluster.runs.report import missing_rows
-from viewpass.core.state.choice import Choice
 from viewpass.cluster.summary import summary
+from viewpass.core.state.choice import Choice
 from viewpass.errors import FileError, SettingError, printable
 from viewpass.sources.source import Source
 from viewpass.store.checkpoint import read_checkpoint

@@ -12,7 +12,9 @@ from typing import Any, TypedDict
 
 import numpy as np
 
+from viewpass.core.consensus.number_of_clusters import Curve
 from viewpass.core.model import Model
+from viewpass.core.state.choice import Choice
 from viewpass.core.state.statistics import Statistics, squares_of
 from viewpass.kernels.grid import Array, Floats
 from viewpass.kernels.reference.exact import ordered_sum
@@ -73,11 +75,21 @@ class PatternSummary(TypedDict):
 
 
 class CurveSummary(TypedDict):
-    """The curve that the number of clusters was read off."""
+    """The score of each number of clusters, and its error."""
 
-    kind: str
     numbers: list[int]
-    values: list[float]
+    values: list[float | None]
+    errors: list[float | None]
+
+
+class ChoiceSummary(TypedDict):
+    """Something that was chosen from the first rows (`viewpass.core.state.choice.Choice`)."""
+
+    what: str
+    chosen: str
+    scores: dict[str, float | None]
+    error: float | None
+    reason: str
 
 
 class Summary(TypedDict):
@@ -92,6 +104,7 @@ class Summary(TypedDict):
     n_clusters: int
     consensus: str
     n_anchors: int | None
+    choices: list[ChoiceSummary]
     curve: CurveSummary | None
     loss_curve: list[float]
     views: dict[str, ViewSummary]
@@ -265,15 +278,25 @@ def summarise(estimator: Any, tables: Iterable[Any] = (), *, rows: bool = True) 
         n_clusters=model.clusters.n_clusters,
         consensus=model.consensus,
         n_anchors=None if model.cut is None else model.total.n_clusters,
-        curve=None
-        if curve is None
-        else CurveSummary(kind=curve.kind, numbers=curve.numbers.tolist(), values=curve.values.tolist()),
+        choices=[_choice(choice) for choice in model.choices],
+        curve=None if curve is None else _curve(curve),
         loss_curve=[float(loss) for loss in model.loss_curve],
         views=_views(model),
         clusters=gatherer.clusters(nearest_clusters(model)),
         patterns=gatherer.patterns(),
         sample=gatherer.sample(),
     )
+
+
+def _choice(choice: Choice) -> ChoiceSummary:
+    scores = {name: _plain(float(score)) for name, score in choice.scores.items()}
+    error, reason = _plain(float(choice.error)), choice.reason
+    return ChoiceSummary(what=choice.what, chosen=choice.chosen, scores=scores, error=error, reason=reason)
+
+
+def _curve(curve: Curve) -> CurveSummary:
+    values, errors = ([_plain(float(x)) for x in each] for each in (curve.values, curve.errors))
+    return CurveSummary(numbers=curve.numbers.tolist(), values=values, errors=errors)
 
 
 def _views(model: Model) -> dict[str, ViewSummary]:

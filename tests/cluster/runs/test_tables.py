@@ -40,7 +40,7 @@ def run(table, tmp_path_factory):
     home = tmp_path_factory.mktemp("run")
     pq.write_table(table, home / "items.parquet")
     folder = RunFolder(home / "run")
-    estimator = vp.OPIMC(4, warmup=200, chunk_size=200, random_state=0)
+    estimator = vp.OPIMC(4, warmup=200, chunk_size=200, scale="unit", random_state=0)
     fitting = Run(estimator, vp.scan(home / "items.parquet", id="item"), folder)
     folder.open(resume=False)
     fitting.go(RunOptions())
