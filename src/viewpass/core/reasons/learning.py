@@ -116,12 +116,17 @@ def _views(pattern: int, n_views: int) -> list[bool]:
 def _judged(
     sample: MeasuredRows, own: Integers, pattern: int, model: Model, workspace: Workspace, most: int
 ) -> Judged:
-    which = np.flatnonzero(own & pattern == pattern)[:most]
+    which = _spread(np.flatnonzero(own & pattern == pattern), most)
     rows = sample.sampled(which).keeping(_views(pattern, sample.n_views))
     mixed = mixture(rows, model, workspace)
     found = separations(rows, model, workspace, mixed)
     nearest = nearest_distances(rows, model, workspace)
     return Judged(which, found.labels, found.margins, nearest, mixed)
+
+
+def _spread(rows: Integers, most: int) -> Integers:
+    """At most this many of the rows, from all over: neighbours in a table are often alike."""
+    return rows if len(rows) <= most else rows[np.arange(most) * len(rows) // most]
 
 
 def _own_labels(judged: dict[int, Judged], own: Integers) -> Labels:
@@ -259,9 +264,8 @@ def _hidden(
     for v, centres in enumerate(model.centres.values):
         if pattern >> min(v, MOST_BITS) & 1 or centres is None:
             continue
-        has = np.flatnonzero(sample.present(v)[judged.which])[
-            : max(HIDDEN_ROWS, HIDDEN_VALUES // centres.shape[1])
-        ]
+        most = max(HIDDEN_ROWS, HIDDEN_VALUES // centres.shape[1])
+        has = _spread(np.flatnonzero(sample.present(v)[judged.which]), most)
         if len(has) < 2:
             continue
         which = judged.which[has]
