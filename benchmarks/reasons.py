@@ -148,7 +148,7 @@ def main() -> None:
         for line in calibration(name, views, n_clusters):
             print(line, flush=True)
     print(outliers(0), outliers(1), highest(*sets["Tate"]), sep="\n", flush=True)
-    for name in DENSE.split():
+    for name in DENSE:
         print(imputation(name), flush=True)
 
 
