@@ -230,7 +230,7 @@ def test_label_files_hold_and_name_the_labels(commands, table, tmp_path, which):
         assert json.loads(commands.run("inspect", described, "--json").out)["which_labels"] == which
         said = "under the final centres" if which == "final" else "as assigned when rows were read"
         assert said in commands.run("inspect", described).out
-    np.testing.assert_array_equal(labels["id"].to_numpy(), model.row_ids_)
+    np.testing.assert_array_equal(labels["item"].to_numpy(), model.row_ids_)
     again = vp.load(out / "model.viewpass")
     np.testing.assert_array_equal(again._learnt.model.links, model._learnt.model.links)
     np.testing.assert_array_equal(again.predict(source), model.labels_)

@@ -12,6 +12,7 @@ from viewpass.cluster.base import logging_progress
 from viewpass.cluster.notices import warn_of_fit, warn_of_shortened, warn_of_zero_rows
 from viewpass.cluster.validation import check_whole, plan_of, row_copies
 from viewpass.core.plan import Plan
+from viewpass.core.reasons.gathering import Gathered, needed, recalibrate
 from viewpass.core.stream import Stream
 from viewpass.engine.run import Callback, LocalSteps, check_passes, run_to_end, too_few
 from viewpass.engine.schedule import cuts_for
@@ -344,7 +345,9 @@ class OPIMC(AnchoredClusterer):
             run_to_end(steps, sink, self.n_passes, n_rows=source.n_rows, callback=callback)
             fresh._take_centres_of_rows(sink.labels(stream.n_rows))
             if self.compute_labels and source.rereadable:
-                fresh.labels_ = fresh._labels_of(source, stream.n_rows)
+                sample = list[Gathered]() if needed(stream.model) else None
+                fresh.labels_ = fresh._labels_of(source, stream.n_rows, sample)
+                recalibrate(stream.model, sample or (), fresh._workspace())
         fresh._count_features(stream.schema)
         ids = sink.row_ids if source.row_ids is None else source.row_ids
         if ids is not None:

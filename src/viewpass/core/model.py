@@ -17,6 +17,7 @@ from viewpass.core.consensus.cut import Cut, cut, grouped
 from viewpass.core.consensus.number_of_clusters import Curve
 from viewpass.core.consensus.soft_assignment import soft_assignment
 from viewpass.core.reservoir import Reservoir
+from viewpass.core.state.calibration import Calibration
 from viewpass.core.state.centres import Centres
 from viewpass.core.state.choice import Choice
 from viewpass.core.state.statistics import Statistics
@@ -54,6 +55,7 @@ class Model:
     n_copies: int | None = None  # rows as often as they count, in units of 1 / weight_unit; None: n_rows
     weight_unit: int = 1  # what sums, counts and alpha are multiplied by
     n_all_zero: tuple[int, ...] = ()  # rows missing in each view because they are all zero; (): none
+    calibration: Calibration | None = None  # what reasons rest on, learnt from the warm-up
 
     @cached_property
     def cut(self) -> Cut | None:

@@ -13,6 +13,7 @@ from viewpass.core.consensus.soft_assignment import MAX_ROWS
 from viewpass.core.initialise import initialise, initialise_unweighted
 from viewpass.core.model import Assigned, Model, StreamState, scaled
 from viewpass.core.plan import Plan, Rules
+from viewpass.core.reasons.learning import learn as learn_reasons
 from viewpass.core.reservoir import Reservoir
 from viewpass.core.start.given import scaled_centres
 from viewpass.core.state.alpha import each_view
@@ -300,7 +301,8 @@ class Stream:
             weights=rows.weights,
             weight_unit=self.plan.weight_unit,
         )
-        return self._commit(blank, outcome, rows, schema)
+        calibration = learn_reasons(rows, blank, outcome.labels, self.workspace)
+        return self._commit(replace(blank, calibration=calibration), outcome, rows, schema)
 
     def commit(self, before: Model, result: ChunkResult) -> None:
         """Take over the result of chunks: the one place where the model changes."""

@@ -42,6 +42,7 @@ class FrameSource(Source):
         self.row_ids, self._places = match_ids(ids)
         warn_apart(ids, self._places)
         self.n_rows = len(self.row_ids)
+        self.id_name = id
         columns = tuple(tuple(frame.columns) for frame in self._frames.values())
         self.schema = Schema(tuple(self._frames), tuple(map(len, columns)), columns)
 

@@ -62,7 +62,7 @@ def test_labels_in_parts_and_a_manifest(client, files, tmp_path, clusters):
     }
     rows = pq.read_table(home).sort_by("row")
     np.testing.assert_array_equal(rows["row"].to_numpy(), np.arange(1200))
-    np.testing.assert_array_equal(rows["id"].to_numpy(), local.row_ids_)
+    np.testing.assert_array_equal(rows["item"].to_numpy(), local.row_ids_)
     np.testing.assert_array_equal(rows["cluster"].to_numpy(), local.labels_)
     again = vp.load(tmp_path / "run" / "model.viewpass")
     np.testing.assert_array_equal(again.predict(files), local.labels_)

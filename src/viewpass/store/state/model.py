@@ -32,6 +32,7 @@ from viewpass.kernels.grid import (
 )
 from viewpass.store.container.fields import Fields, Rule
 from viewpass.store.container.values import from_plain, to_plain
+from viewpass.store.state.calibration import pack_calibration, unpack_calibration
 from viewpass.views.chunk import Schema
 from viewpass.views.rows import Kept, Lengthy
 from viewpass.views.scaling import LEARNT, Scale, Scaling
@@ -116,6 +117,7 @@ def pack_model(model: Model, arrays: dict[str, Array]) -> dict[str, Any]:
         **({} if model.weight_unit == 1 else {"weight_unit": model.weight_unit}),
         **pack_zero_counts(model.n_all_zero),
         **_pack_lengths(model),
+        **pack_calibration(model.calibration, arrays),
     }
 
 
@@ -219,6 +221,7 @@ def unpack_model(stored: Fields, first_alpha: float) -> Model:
         n_copies=n_copies,
         weight_unit=unit,
         n_all_zero=unpack_zero_counts(stored, len(schema.names), n_rows),
+        calibration=unpack_calibration(stored, total.widths),
     )
 
 
