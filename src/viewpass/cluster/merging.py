@@ -104,6 +104,11 @@ def _check(model: Any, number: int, first: OPIMC) -> None:
             f"model {number} has {_described(learnt)}, the first has {_described(other)}. Fit them with the "
             "same n_anchors and consensus, or with n_anchors=None."
         )
+    if learnt.growth is not None:
+        raise SettingError(
+            f"model {number} has anchors that are born and merge, which "
+            "do not correspond between models. Fit them with adaptive_anchors=False."
+        )
     if learnt.weights != other.weights:
         raise SettingError(
             f"model {number} has other view_weights_ than the first: statistics under different weights do "

@@ -54,6 +54,7 @@ def plan_of(settings: Any, names: tuple[str, ...], single: tuple[int | None, int
         consensus=checked_consensus(settings, init),
         weights=checked_weights(settings.view_weights, names),
         reservoir=int(settings.reservoir),
+        adaptive=checked_adaptive(settings),
         n_init=int(settings.n_init),
         auto_alpha=auto_alpha,
     )
@@ -162,6 +163,7 @@ def _check_start(settings: Any, init: Any) -> None:
         "warmup": settings.warmup not in ("auto", 0),
         "n_anchors": settings.n_anchors not in ("auto", None),
         "consensus": settings.consensus != "auto",
+        "adaptive_anchors": settings.adaptive_anchors not in ("auto", False),
         "n_clusters": settings.n_clusters == "auto",
         "n_init": settings.n_init != 1 and not isinstance(init, str),
     }
@@ -213,6 +215,20 @@ def checked_consensus(settings: Any, init: Any) -> str:
             "(about 20 per cluster), or 'auto'."
         )
     return str(consensus) if _from_warmup(init) else "plain"
+
+
+def checked_adaptive(settings: Any) -> bool:
+    """Whether anchors are born and merge; refuses settings that conflict."""
+    if settings.adaptive_anchors in ("auto", False):
+        return False
+    if settings.n_anchors is None:
+        raise SettingError("adaptive_anchors=True needs anchors, which n_anchors=None rules out.")
+    if settings.reservoir:
+        raise SettingError(
+            "adaptive_anchors=True and reservoir cannot be used together: rows of the reservoir are not "
+            "assigned to anchors that are born later. Leave one of them out."
+        )
+    return True
 
 
 def checked_init(

@@ -72,12 +72,19 @@ class MeasuredRows:
         self.measured = False
 
     @classmethod
-    def known(cls, chunk: Chunk, inverse: Floats, *, reference: bool = False) -> MeasuredRows:
+    def known(
+        cls,
+        chunk: Chunk,
+        inverse: Floats,
+        *,
+        reference: bool = False,
+        weights: Sequence[float] | None = None,
+    ) -> MeasuredRows:
         """Wrap rows whose inverse norms are known.
 
         Measuring them again could give other bits if they were stored in another form.
         """
-        made = cls(chunk, reference=reference)
+        made = cls(chunk, reference=reference, weights=weights)
         made.inverse[:] = inverse
         made.measured = True
         return made
