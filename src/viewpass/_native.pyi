@@ -86,6 +86,9 @@ def nearest_two(rows: Rows, centres: Centres, n_threads: int) -> tuple[Labels, A
 def soft_centres(
     rows: Rows, memberships: Floats, alpha: Floats, fill: bool, zero_filled: bool, n_threads: int
 ) -> Centres: ...
+def open_anchors(
+    rows: Rows, far: Floats, first: int, most: int, tried: int, n_threads: int
+) -> tuple[Integers, Integers, NDArray[np.uint8]]: ...
 def draw_seeds(rows: Rows, points: Floats, n_groups: int, n_threads: int) -> Labels: ...
 def standardise(
     rows: Array, wanted: Mask, mean: Floats, weights: Floats, out: Array, n_threads: int

@@ -25,7 +25,7 @@ from viewpass.core.state.growth import Anchors, KeptRows, joined
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.backend import backend
-from viewpass.kernels.grid import Array, Floats, Integers, Labels
+from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.views.rows import MeasuredRows
 
 SHARE = 4  # births per chunk, beyond the room: this times the chunk's share of the rows read, of the budget
@@ -96,86 +96,46 @@ def opened(
     waiting = anchors.growth.waiting
     n_waiting = 0 if waiting is None else waiting.n_rows
     kept = found.rows if waiting is None else joined([waiting, found.rows])
-    rows = kept.measured(weights, reference=reference)
-    trial = _Trial(rows, anchors.centres, workspace)
-    trial.run(np.arange(n_waiting, rows.n_rows), most)
-    still = np.setdiff1d(np.append(np.arange(n_waiting), trial.lone), trial.joined)[-MOST_WAITING:]
+    rows = _in_views(kept, anchors.centres).measured(weights, reference=reference)
+    near, far = _nearest(rows, anchors.centres, workspace)
+    limits = n_waiting, most, TRIED_PER_BIRTH * most
+    born, lone, joining = backend(reference).open_anchors(rows.handle, far, *limits, workspace.n_threads)
+    alone = np.append(np.arange(n_waiting), lone)
+    still = np.sort(alone[joining[alone] == 0])[-MOST_WAITING:]
     growth = replace(
         anchors.growth,
-        lineage=anchors.growth.lineage.born(len(trial.born)),
+        lineage=anchors.growth.lineage.born(len(born)),
         waiting=kept.take(still) if len(still) else None,
     )
-    if not trial.born:
+    if not len(born):
         return replace(anchors, growth=growth)
-    born = np.array(trial.born)
-    centres = _with_rows(anchors.centres, rows, born, trial.near[born])
     return Anchors(
         _widened(anchors.total, len(born)),
-        centres,
+        _with_rows(anchors.centres, rows, born, near[born]),
         None if anchors.links is None else np.pad(anchors.links, (0, len(born))),
         growth,
     )
 
 
-class _Trial:
-    """Tries rows as new anchors, the farthest first."""
+def _in_views(kept: KeptRows, centres: Centres) -> KeptRows:
+    """The rows in the views that have centres."""
+    unknown = [u is None for u in centres.values]
+    if not any(unknown):
+        return kept
+    return KeptRows(kept.chunk.without(unknown), np.where(np.array(unknown)[:, None], 0.0, kept.inverse))
 
-    def __init__(self, rows: MeasuredRows, centres: Centres, workspace: Workspace) -> None:
-        self.rows, self._workspace = rows, workspace
-        known = np.array([u is not None for u in centres.values])
-        self._present = (rows.inverse > 0) & known[:, None]
-        labels, distance, _ = backend(rows.reference).nearest_two(
-            rows.handle, centres.suited(rows), workspace.n_threads
-        )
-        self.near: Labels = labels
-        weight = self._weight(np.ones(rows.n_views, dtype=bool))
-        self.far: Floats = np.divide(
-            distance.astype(np.float64), weight, out=np.zeros(rows.n_rows), where=weight > 0
-        )
-        self.born: list[int] = []
-        self.lone: Integers = np.zeros(0, dtype=np.int64)
-        self.joined: Integers = np.zeros(0, dtype=np.int64)  # rows that are nearest to a new anchor
 
-    def run(self, which: Integers, most: int) -> None:
-        """Try some of the rows until there are so many births."""
-        left, lone, near_new = self.far.copy(), list[int](), np.zeros(self.rows.n_rows, dtype=bool)
-        left[np.setdiff1d(np.arange(self.rows.n_rows), which)] = 0.0
-        for _ in range(TRIED_PER_BIRTH * most):
-            i = int(left.argmax())
-            if len(self.born) == most or not left[i] > 0.0:
-                break
-            left[i] = 0.0
-            distance = self._distances(i)
-            nearer = distance < self.far
-            nearer[i] = False
-            if not nearer.any():
-                lone.append(i)
-                continue
-            self.born.append(i)
-            nearer[i] = True
-            near_new |= nearer
-            self.far = np.minimum(self.far, distance)
-            left = np.minimum(left, self.far)
-        self.lone = np.array(lone, dtype=np.int64)
-        self.joined = np.flatnonzero(near_new)
-
-    def _weight(self, views: Array) -> Floats:
-        """Of each row's views among some."""
-        weight = np.zeros(self.rows.n_rows)
-        for v, square in enumerate(self.rows.squares):  # in this order
-            weight += np.where(self._present[v] & views[v], square, 0.0)
-        return weight
-
-    def _distances(self, i: int) -> Floats:
-        """Of all rows from row i, per view that both have; infinite where they share none."""
-        rows, mine = self.rows, self._present[:, i]
-        given = [row_values(rows, v, np.array([i])) if mine[v] else None for v in range(rows.n_views)]
-        total: Floats = backend(rows.reference).all_distances(
-            rows.handle, Centres.of(given).suited(rows), False, self._workspace.n_threads
-        )[:, 0]
-        weight, mean = self._weight(mine), np.full(rows.n_rows, np.inf)
-        np.divide(total, weight, out=mean, where=weight > 0)
-        return mean
+def _nearest(rows: MeasuredRows, centres: Centres, workspace: Workspace) -> tuple[Labels, Floats]:
+    """The nearest anchor of each row, and its distance per view that the row has."""
+    labels, distance, _ = backend(rows.reference).nearest_two(
+        rows.handle, centres.suited(rows), workspace.n_threads
+    )
+    weight = np.zeros(rows.n_rows)
+    for v, square in enumerate(rows.squares):  # in this order
+        weight += np.where(rows.present(v), square, 0.0)
+    far = np.zeros(rows.n_rows)
+    np.divide(distance.astype(np.float64), weight, out=far, where=weight > 0)
+    return labels, far
 
 
 def row_values(rows: MeasuredRows, v: int, which: Integers) -> Floats:
