@@ -57,21 +57,21 @@ def _empty_pairs(anchors: Anchors) -> Integers:
 
 def _merged(anchors: Anchors, pairs: Integers) -> tuple[Anchors, Integers]:
     """The anchors with pairs added up, with the centres they had, and which of them are left."""
-    total, links, n_anchors = anchors.total, anchors.links, anchors.total.n_clusters
-    heir = np.arange(n_anchors)
+    total = anchors.total.copy()
+    links = None if anchors.links is None else anchors.links.copy()
     for kept, gone in pairs:
-        heir[heir == gone] = kept
-    left, place = np.unique(heir, return_inverse=True)
+        for steps, counts in zip(total.steps, total.counts, strict=True):
+            steps[kept] += steps[gone]
+            counts[kept] += counts[gone]
+        if links is not None:
+            links[kept] += links[gone]
+            links[:, kept] += links[:, gone]
+    left = np.setdiff1d(np.arange(total.n_clusters), pairs[:, 1])
     fewer = Statistics(len(left), total.widths)
     fewer.kept = total.kept
     for v, steps in enumerate(total.steps):
-        np.add.at(fewer.steps[v], place, steps)
-        np.add.at(fewer.counts[v], place, total.counts[v])
-    if links is not None:
-        across = np.zeros((len(left), n_anchors), dtype=np.int64)
-        np.add.at(across, place, links)
-        links = np.zeros((len(left), len(left)), dtype=np.int64)
-        np.add.at(links.T, place, across.T)
+        fewer.steps[v][:], fewer.counts[v][:] = steps[left], total.counts[v][left]
+    links = None if links is None else links[np.ix_(left, left)]
     return replace(anchors, total=fewer, centres=_taken(anchors.centres, left), links=links), left
 
 
