@@ -329,7 +329,7 @@ class Stream:
             choices=choices,
             weights=rows.weights,
             weight_unit=self.plan.weight_unit,
-            growth=_growth(self.plan, outcome, rows) if first.consensus != "plain" else None,
+            growth=_growth(plan, outcome, rows) if first.consensus != "plain" else None,
         )
         return self._commit(blank, outcome, rows, schema)
 
