@@ -28,6 +28,7 @@ MAX_WARMUP_ROWS, LEAST_ROWS_PER_CLUSTER = 250_000, 20
 # Numbers per column of a sparse view that a fit holds, as measured for 3 to 50 clusters: statistics of
 # the columns, and the sums and centres of the starts that compete.
 NUMBERS_PER_COLUMN, NUMBERS_PER_CENTRE = 100, 30
+AUTO_ADAPTIVE = False  # what adaptive_anchors="auto" means where there can be anchors
 ASSUMED_MEMORY = 2**34  # where the system does not say
 
 
@@ -54,7 +55,7 @@ def plan_of(settings: Any, names: tuple[str, ...], single: tuple[int | None, int
         consensus=checked_consensus(settings, init),
         weights=checked_weights(settings.view_weights, names),
         reservoir=int(settings.reservoir),
-        adaptive=checked_adaptive(settings),
+        adaptive=checked_adaptive(settings, init),
         n_init=int(settings.n_init),
         auto_alpha=auto_alpha,
     )
@@ -217,9 +218,12 @@ def checked_consensus(settings: Any, init: Any) -> str:
     return str(consensus) if _from_warmup(init) else "plain"
 
 
-def checked_adaptive(settings: Any) -> bool:
+def checked_adaptive(settings: Any, init: Any) -> bool:
     """Whether anchors are born and merge; refuses settings that conflict."""
-    if settings.adaptive_anchors in ("auto", False):
+    if settings.adaptive_anchors == "auto":
+        possible = settings.n_anchors is not None and not settings.reservoir and _from_warmup(init)
+        return AUTO_ADAPTIVE and possible
+    if not settings.adaptive_anchors:
         return False
     if settings.n_anchors is None:
         raise SettingError("adaptive_anchors=True needs anchors, which n_anchors=None rules out.")
