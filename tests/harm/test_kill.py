@@ -18,11 +18,13 @@ KILLED = -signal.SIGKILL
 CODES = {"SIGINT": 130, "SIGTERM": 143}
 MERGE = ["--consensus", "merge", "--anchors", "30"]
 GRAPH = ["--consensus", "graph", "--anchors", "40", "--scale", "auto"]
+BIRTHS = ["--consensus", "graph", "--anchors", "40", "--adaptive-anchors", "yes"]
 RUNS = {
     "one pass": ["--chunk-size", "300", "--checkpoint-every", "4", *MERGE],
     "three passes": ["--chunk-size", "700", "--checkpoint-every", "3", "--passes", "3", *GRAPH],
     "few checkpoints": ["--chunk-size", "300", "--checkpoint-every", "40", "--anchors", "none"],
     "labels of the stream": ["--chunk-size", "300", "--checkpoint-every", "7", *MERGE, "--stream-labels"],
+    "births": ["--chunk-size", "400", "--checkpoint-every", "4", "--passes", "2", *BIRTHS, "--stream-labels"],
 }
 
 

@@ -210,6 +210,14 @@ def fit(
             "N", "Number of anchors (small clusters that are combined into the final ones), auto or none."
         ),
     ] = "auto",
+    adaptive_anchors: Annotated[
+        str,
+        option(
+            "WHICH",
+            "Whether far rows open new anchors and the nearest anchors are merged, so that the order of "
+            "rows matters little: yes, no or auto.",
+        ),
+    ] = "auto",
     consensus: Annotated[str, option("NAME", "How anchors form clusters: merge, graph or auto.")] = "auto",
     view_weights: Annotated[
         str, option("WEIGHTS", "View weights: none (equal), auto, or VIEW=WEIGHT,VIEW=WEIGHT for each view.")
@@ -297,6 +305,7 @@ def fit(
 
     check_choice(f"--engine {engine}", engine, "local", "dask")
     check_choice(f"--init {init}", init, "auto", "k-means++", "random")
+    check_choice(f"--adaptive-anchors {adaptive_anchors}", adaptive_anchors, "auto", "yes", "no")
     check_choice(f"--consensus {consensus}", consensus, "auto", "graph", "merge")
     if engine == "local" and (scheduler is not None or workers is not None):
         raise SettingError("--scheduler and --workers need --engine dask.")
@@ -312,6 +321,7 @@ def fit(
         init=init,
         scale=parsed_scale(scale),
         n_anchors=parsed_number(anchors, "--anchors"),
+        adaptive_anchors=adaptive_anchors if adaptive_anchors == "auto" else adaptive_anchors == "yes",
         consensus=consensus,
         view_weights=parsed_weights(view_weights),
         reservoir=reservoir,

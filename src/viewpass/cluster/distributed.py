@@ -132,7 +132,7 @@ def fit(
         cuts = fresh._cuts()
         steps = DaskSteps(pool, rows, source.schema, stream, sink, cuts, width, model.n_passes)
         run_to_end(steps, sink, model.n_passes, n_rows=rows.n_rows, callback=callback)
-        fresh._take_centres_of_rows(sink.labels[: stream.n_rows])
+        fresh._take_centres_of_rows(stream.model.centres_of(sink.labels[: stream.n_rows]))
         if model.compute_labels:
             sample = list[Gathered]() if needed(stream.model) else None
             fresh.labels_ = _labels(pool, rows, fresh, -(-cuts.largest // width), sample)[: stream.n_rows]
@@ -318,7 +318,8 @@ class DaskRun(Run):
         return sink
 
     def _sink_sizes(self) -> tuple[int, int]:
-        return self.stream.plan.most_centres, self._estimator.n_passes
+        n_recorded = self.stream.model.n_recorded if self.stream.started else 0
+        return max(self.stream.plan.most_centres, n_recorded), self._estimator.n_passes
 
     @property
     def _staged(self) -> bool:
@@ -345,7 +346,7 @@ class DaskRun(Run):
             home.mkdir(exist_ok=True)
         if self.which == "final":
             return self._write_final(options)
-        clusters = model.labels_of(np.arange(model.total.n_clusters, dtype=np.int32))
+        clusters = model.labels_of(model.centres_of(np.arange(model.n_recorded, dtype=np.int32)))
         given = (str(home.absolute()), clusters, model.clusters.n_clusters)
         asked = [self.pool.submit(tasks.cluster_part, part, *given) for part in self._sink.ended()]
         self._sink.commit(self.pool.gather(asked))

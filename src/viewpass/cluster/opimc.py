@@ -31,6 +31,7 @@ ADDITIONS: dict[str, Any] = {
     "warmup": 0,
     "scale": "unit",
     "n_anchors": None,
+    "adaptive_anchors": False,
     "consensus": "auto",
     "view_weights": None,
     "reservoir": 0,
@@ -90,6 +91,11 @@ class OPIMC(AnchoredClusterer):
         Small clusters kept through the pass, which form the clusters asked for afterwards. "auto": 20 per
         cluster, but at most one per five rows of the warm-up and 1000 in all. None: no anchors, every
         centre is a cluster.
+    adaptive_anchors : bool or "auto", default="auto"
+        Whether rows that are far from every anchor open new ones while the data is read, and the anchors
+        that cost the objective least are merged where there would be more than `n_anchors`. The order of
+        rows then matters little, and a small `warmup` is enough. Where `consensus_` is "plain" there are no
+        anchors. "auto": False.
     consensus : {"auto", "graph", "merge"}, default="auto"
         How anchors form clusters. "graph": rows near the same anchors link them, and the graph is cut by
         its leading eigenvectors; finds clusters of any shape. "merge": pairs are merged by what that costs
@@ -213,6 +219,7 @@ class OPIMC(AnchoredClusterer):
         "warmup": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
         "fill": [StrOptions({"mean", "zero-filled-mean"}), None],
         "n_anchors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
+        "adaptive_anchors": ["boolean", StrOptions({"auto"})],
         "consensus": [StrOptions({"auto", "merge", "graph"})],
         "scale": "no_validation",  # type: ignore[dict-item]
         "view_weights": "no_validation",  # type: ignore[dict-item]
@@ -238,6 +245,7 @@ class OPIMC(AnchoredClusterer):
         warmup: int | str = "auto",
         fill: str | None = "mean",
         n_anchors: int | str | None = "auto",
+        adaptive_anchors: bool | str = "auto",
         consensus: str = "auto",
         scale: Any = "auto",
         view_weights: Any = None,
@@ -259,6 +267,7 @@ class OPIMC(AnchoredClusterer):
         self.warmup = warmup
         self.fill = fill
         self.n_anchors = n_anchors
+        self.adaptive_anchors = adaptive_anchors
         self.consensus = consensus
         self.scale = scale
         self.view_weights = view_weights
@@ -343,7 +352,7 @@ class OPIMC(AnchoredClusterer):
         with logging_progress(self.verbose):
             steps = LocalSteps(stream, source, sink, self._cuts(), copies=copies)
             run_to_end(steps, sink, self.n_passes, n_rows=source.n_rows, callback=callback)
-            fresh._take_centres_of_rows(sink.labels(stream.n_rows))
+            fresh._take_centres_of_rows(stream.model.centres_of(sink.labels(stream.n_rows)))
             if self.compute_labels and source.rereadable:
                 sample = list[Gathered]() if needed(stream.model) else None
                 fresh.labels_ = fresh._labels_of(source, stream.n_rows, sample)
@@ -398,7 +407,8 @@ class OPIMC(AnchoredClusterer):
             fresh.__dict__.pop(name, None)
         fresh._learnt, fresh._n_last = stream, steps.n_read
         if stream.started:
-            fresh._take_centres_of_rows(sink.labels(steps.n_read), by_chunk=True)
+            found = stream.model.centres_of(sink.labels(steps.n_read))
+            fresh._take_centres_of_rows(found, by_chunk=True)
             warn_of_zero_rows(stream.model, before)
             warn_of_shortened(stream.model, before)
         fresh._count_features(stream.schema)

@@ -20,7 +20,7 @@ from viewpass.views.chunk import Chunk
 def bare_rows(decided: Assigned, workspace: Workspace) -> Array:
     """The same as `label_rows` without distances and margins, for labels that only the next pass reads."""
     nothing = np.full(len(decided.labels), np.nan, dtype=np.float32)
-    return records(decided.labels, nothing, nothing, decided.rows.measure(workspace.n_threads).n_seen)
+    return records(decided.recorded, nothing, nothing, decided.rows.measure(workspace.n_threads).n_seen)
 
 
 def label_rows(decided: Assigned, workspace: Workspace) -> Array:
@@ -30,7 +30,7 @@ def label_rows(decided: Assigned, workspace: Workspace) -> Array:
         rows.handle, decided.centres.suited(rows), decided.labels, workspace.n_threads
     )
     unit = np.float32(rows.square_unit)
-    return records(decided.labels, distance * unit, margin * unit, rows.n_seen)
+    return records(decided.recorded, distance * unit, margin * unit, rows.n_seen)
 
 
 class Labelled(NamedTuple):

@@ -70,6 +70,17 @@ def test_labels_in_parts_and_a_manifest(client, files, tmp_path, clusters):
         vp.dask.fit(ours(), files, client=client, out=tmp_path / "run")
 
 
+def test_labels_of_the_stream_follow_anchors_that_merge(client, files, tmp_path):
+    settings = {"n_passes": 2, "consensus": "graph", "n_anchors": 30, "adaptive_anchors": True}
+    local = ours(**settings, warmup=100).set_params(chunk_size=100).fit(files)
+    assert local._learnt.model.n_recorded > len(local.anchors_)  # there were births and merges
+    mine = ours(**settings, warmup=100).set_params(chunk_size=100)
+    vp.dask.fit(mine, files, client=client, out=tmp_path / "run", stream_labels=True)
+    assert_same(mine, local, labels=False)
+    rows = pq.read_table(tmp_path / "run" / "labels").sort_by("row")
+    np.testing.assert_array_equal(rows["cluster"].to_numpy(), local.stream_labels_)
+
+
 def test_dask_arrays_however_they_are_cut(client, local):
     views = {"v0": da.from_array(VIEWS[0], chunks=(370, 5)), "v1": da.from_array(VIEWS[1], chunks=(1200, 7))}
     assert_same(vp.dask.fit(ours(compute_labels=False), views, client=client), local)

@@ -199,7 +199,7 @@ class Run:
 
     def _resumed_sink(self, stored: Fields) -> Any:
         stream = self.stream
-        n_centres = stream.model.total.n_clusters if stream.started else stream.plan.most_centres
+        n_centres = stream.model.n_recorded if stream.started else stream.plan.most_centres
         sink = FileSink.resumed(self.folder, n_centres, stored, final=self.which == FINAL)
         try:
             sink.check_rows(self._at, self.stream.n_rows)
@@ -367,7 +367,15 @@ class Run:
     def _sizes(self) -> Integers:
         """Rows per centre so far."""
         sizes: Integers = self._sink.sizes
-        return sizes[: self.stream.model.total.n_clusters] if self.stream.started else sizes[:0]
+        if not self.stream.started:
+            return sizes[:0]
+        model = self.stream.model
+        if model.growth is None:
+            return sizes[: model.total.n_clusters]
+        sizes = sizes[: model.n_recorded]
+        found = np.zeros(model.total.n_clusters, dtype=np.int64)
+        np.add.at(found, model.centres_of(np.arange(len(sizes), dtype=np.int32)), sizes)
+        return found
 
     def _cluster_sizes(self) -> Integers:
         """Rows per cluster."""
@@ -382,5 +390,5 @@ def _clustered(rows: Array, model: Model) -> Array:
     if model.cut is None:
         return rows
     rows = rows.copy()
-    rows["cluster"] = model.labels_of(rows["cluster"])
+    rows["cluster"] = model.labels_of(model.centres_of(rows["cluster"]))
     return rows

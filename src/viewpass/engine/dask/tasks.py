@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 from distributed import Future, get_worker, secede
 
+from viewpass.core.consensus.births import Candidates
 from viewpass.core.model import Assigned, Model, label
 from viewpass.core.plan import Plan
 from viewpass.core.reasons.gathering import Gathered, gathered
@@ -144,6 +145,13 @@ def view_bytes(block: Block) -> list[int]:
     return schedule.view_bytes(block.chunk())
 
 
+def candidates(block: Block, stage: Stage, schema: Schema) -> Candidates:
+    """Rows that may open an anchor."""
+    with locked(block) as shard:
+        schema.merged(shard.rows.chunk.schema)
+        return shard.candidates(stage, block.start)
+
+
 def assign(block: Block, stage: Stage, schema: Schema) -> Report:
     """Assign new rows to the centres so far."""
     return _report(block, lambda shard: shard.assign(stage), schema)
@@ -193,7 +201,7 @@ def collect(block: Block, _order: None, stage: Stage, schema: Schema) -> tuple[L
         return known, block.chunk().row_ids
     with locked(block) as shard:
         schema.merged(shard.rows.chunk.schema)
-        return shard.labels(stage), shard.rows.chunk.row_ids
+        return _assigned(block, shard, stage).recorded, shard.rows.chunk.row_ids
 
 
 def write_labels(block: Block, order: tuple[str, int, bool, str | None], stage: Stage, schema: Schema) -> Any:
@@ -204,9 +212,14 @@ def write_labels(block: Block, order: tuple[str, int, bool, str | None], stage: 
     with locked(block) as shard:
         schema.merged(shard.rows.chunk.schema)
         rows = shard.rows
-        decided = Assigned(block.start, shard.labels(stage), np.empty(0), rows, stage.centres)
+        decided = _assigned(block, shard, stage)
         found = (label_rows if with_distances else bare_rows)(decided, shard.workspace)
         return write_part(Path(folder), block.start, found, rows.chunk.row_ids, n_clusters, id_name=id_name)
+
+
+def _assigned(block: Block, shard: Shard, stage: Stage) -> Assigned:
+    given = shard.labels(stage), np.empty(0), shard.rows
+    return Assigned(block.start, *given, stage.centres, stage.names)
 
 
 def label_block(block: Block, _order: None, model: Model) -> Labels:
@@ -260,7 +273,7 @@ def initialise(
         decided = stream.finish()
     if decided is not None:
         for block in rounds:
-            block.know(STARTED, decided.start, decided.labels)
+            block.know(STARTED, decided.start, decided.recorded)
     return WorkerStart(stream.schema, stream.state.model, stream.rng)
 
 

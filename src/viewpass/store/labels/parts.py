@@ -179,7 +179,7 @@ class PartSink(PassFiles):
         """Record a part that was written."""
         assert self._now is not None
         self._now.append(json.dumps(asdict(part)).encode() + b"\n")
-        self.sizes += np.array(part.clusters)
+        self._add(np.array(part.clusters))
 
     def last(self, start: int, stop: int) -> PartLabels:
         """Return the labels of a block in the pass before, to be read by a worker."""
@@ -196,7 +196,7 @@ class PartSink(PassFiles):
             stored = Fields(json.loads(line), {})
             counts = stored.list("clusters", int)
             whole = {name: stored.number(name) for name in ("start", "n_rows", "size")}
-            stored.need(len(counts) == len(self.sizes), "clusters")
+            stored.need(len(counts) <= len(self.sizes), "clusters")
             stored.need(all(0 <= n <= whole["n_rows"] for n in counts), "clusters")
             return Part(**whole, clusters=tuple(counts), sha256=stored.text("sha256"))
         except (FileError, ValueError, RecursionError) as problem:
@@ -220,7 +220,7 @@ class PartSink(PassFiles):
     def _recount(self, number: int, upto: Extent) -> None:
         self._check(number)
         for part in self._parts(number):
-            self.sizes += np.array(part.clusters)
+            self._add(np.array(part.clusters))
 
     def _check(self, number: int) -> None:
         for part in self._parts(number):

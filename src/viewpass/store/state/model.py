@@ -33,6 +33,7 @@ from viewpass.kernels.grid import (
 from viewpass.store.container.fields import Fields, Rule
 from viewpass.store.container.values import from_plain, to_plain
 from viewpass.store.state.calibration import pack_calibration, unpack_calibration
+from viewpass.store.state.growth import pack_growth, unpack_growth
 from viewpass.views.chunk import Schema
 from viewpass.views.rows import Kept, Lengthy
 from viewpass.views.scaling import LEARNT, Scale, Scaling
@@ -118,6 +119,7 @@ def pack_model(model: Model, arrays: dict[str, Array]) -> dict[str, Any]:
         **pack_zero_counts(model.n_all_zero),
         **_pack_lengths(model),
         **pack_calibration(model.calibration, arrays),
+        **pack_growth(model.growth, arrays),
     }
 
 
@@ -210,18 +212,23 @@ def unpack_model(stored: Fields, first_alpha: float) -> Model:
     links = (
         _links(stored, n_clusters, n_rows if n_copies is None else n_copies) if consensus == "graph" else None
     )
+    weights = view_weights(stored, len(schema.names))
+    growth = None
+    if consensus != "plain":
+        growth = unpack_growth(stored, n_clusters, schema, scaling, weights)
     return Model(
         *(schema, total, centres, scaling, alpha, *counted, curve.tolist()),
         consensus=consensus,
         n_clusters=asked,
         links=links,
-        weights=view_weights(stored, len(schema.names)),
+        weights=weights,
         curve=_curve(stored),
         choices=_choices(stored),
         n_copies=n_copies,
         weight_unit=unit,
         n_all_zero=unpack_zero_counts(stored, len(schema.names), n_rows),
         calibration=unpack_calibration(stored, total.widths),
+        growth=growth,
     )
 
 
