@@ -11,13 +11,11 @@ import narwhals.stable.v1 as nw
 import numpy as np
 
 from viewpass.errors import DataError
-from viewpass.kernels.grid import Array, Integers
+from viewpass.kernels.grid import Array, Integers, Matrix
 from viewpass.sources.ids import match_ids, read_ids, warn_apart
+from viewpass.sources.modalities import PLAIN, Modality, Part, is_anndata
 from viewpass.sources.source import Cuts, Source, as_cuts, check_known, spans
 from viewpass.views.chunk import Chunk, Schema, unique_names
-
-# What is neither a frame nor a series, for sure: the general checks take longer, and lists may hold many.
-PLAIN = (np.ndarray, list, tuple, dict, str, float, int, type(None))
 
 
 class FrameSource(Source):
@@ -35,6 +33,10 @@ class FrameSource(Source):
         ids: dict[str, Array] = {}
         self._frames: dict[str, Any] = {}
         for name, frame in zip(unique_names(frames), frames.values(), strict=True):
+            if is_anndata(frame):
+                self._frames[name] = own = Modality.of(frame, Part(), name)
+                ids[name] = own.ids
+                continue
             wrapped = _wrapped(frame, name)
             ids[name] = read_ids(wrapped, name, id)
             self._frames[name] = _numbers(wrapped, name, id)
@@ -44,6 +46,11 @@ class FrameSource(Source):
         self.n_rows = len(self.row_ids)
         columns = tuple(tuple(frame.columns) for frame in self._frames.values())
         self.schema = Schema(tuple(self._frames), tuple(map(len, columns)), columns)
+        self.sparse_widths = {
+            name: own.width
+            for name, own in self._frames.items()
+            if isinstance(own, Modality) and own.rows.sparse
+        }
 
     def chunks(self, size: int | Cuts, start: int = 0) -> Iterator[Chunk]:
         """Read the items from `start` on, in chunks that end at multiples of `size`, or by `Cuts`."""
@@ -92,8 +99,9 @@ def frames(frames: Mapping[str, Any], id: str | None = None) -> FrameSource:
 
     Parameters
     ----------
-    frames : dict of str to DataFrame
-        One frame per view, all of pandas or all of polars. Every column but the id is a feature.
+    frames : dict of str to DataFrame or AnnData
+        One frame per view, all of pandas or all of polars. Every column but the id is a feature. The rows of
+        an AnnData are those of its `X`, sparse or not; their ids are its observation names.
     id : str, optional
         The column that holds the id. By default the index of a pandas frame.
 
@@ -215,14 +223,17 @@ def _numbers(frame: Any, name: str, id: Any) -> Any:
 
 
 def _check_one_kind(frames: Mapping[str, Any]) -> None:
-    kinds = {frame.implementation.name.lower(): name for name, frame in frames.items()}
+    plain = {name: frame for name, frame in frames.items() if not isinstance(frame, Modality)}
+    kinds = {frame.implementation.name.lower(): name for name, frame in plain.items()}
     if len(kinds) > 1:
         found = " and ".join(f"{kind} ({name!r})" for kind, name in kinds.items())
         raise DataError(f"frames of {found}: give all views as the same kind of frame.")
 
 
-def _rows(frame: Any, places: Integers) -> Array | None:
+def _rows(frame: Any, places: Integers) -> Matrix | None:
     """Rows of a frame at these places; zero rows where the place is -1."""
+    if isinstance(frame, Modality):
+        return frame.rows.at(places)
     held = places >= 0
     if frame is None or not held.any():
         return None
