@@ -195,6 +195,13 @@ def fit(
             "VIEW=NAME,VIEW=NAME to set it per view.",
         ),
     ] = "auto",
+    missing_entries: Annotated[
+        str,
+        option(
+            "NAME",
+            "A row with some values of a view: refuse it, or fill the others by means of their columns.",
+        ),
+    ] = "refuse",
     anchors: Annotated[
         str,
         option(
@@ -270,6 +277,7 @@ def fit(
 
     check_choice(f"--engine {engine}", engine, "local", "dask")
     check_choice(f"--init {init}", init, "auto", "k-means++", "random")
+    check_choice(f"--missing-entries {missing_entries}", missing_entries, "refuse", "fill")
     check_choice(f"--consensus {consensus}", consensus, "auto", "graph", "merge")
     if engine == "local" and (scheduler is not None or workers is not None):
         raise SettingError("--scheduler and --workers need --engine dask.")
@@ -284,6 +292,7 @@ def fit(
         max_iter=max_iter,
         init=init,
         scale=parsed_scale(scale),
+        missing_entries=missing_entries,
         n_anchors=parsed_number(anchors, "--anchors"),
         consensus=consensus,
         view_weights=parsed_weights(view_weights),

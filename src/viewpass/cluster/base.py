@@ -42,9 +42,11 @@ from viewpass.errors import DataError, NoLabelsError
 from viewpass.kernels.grid import Array, Floats, Labels
 from viewpass.kernels.threads import available_threads
 from viewpass.sources.frames import is_frame
+from viewpass.sources.gaps import GapSource
 from viewpass.sources.source import Source
 from viewpass.store.container.fields import Fields
 from viewpass.views.chunk import Chunk, Schema, join
+from viewpass.views.gaps import GapCounts
 
 logger = logging.getLogger("viewpass")
 
@@ -110,6 +112,8 @@ class ViewReader(
         else:
             source = views_source(given, observed, names)
             self._check_not_empty(source)
+        if getattr(self, "missing_entries", "refuse") != "refuse":
+            source = GapSource(source)
         if names is not None:
             with explaining(X, fitted):
                 source = source.arranged(names)
@@ -118,7 +122,7 @@ class ViewReader(
             self.view_names_in_ = source.schema.names
             self._cut_by_views = one_array
             self._count_features(source.schema)
-            if source is not X:
+            if not (source is X or given is X):
                 warn_left_out(source, self.views)
         return source
 
@@ -220,6 +224,7 @@ class ViewClusterer(ViewReader):
     alpha: float | str
     scale: Any
     stream_labels_: Labels
+    n_gaps_: dict[str, GapCounts]
 
     @abstractmethod
     def _fitted_model(self) -> Model:
@@ -227,6 +232,11 @@ class ViewClusterer(ViewReader):
 
     def _fitted_schema(self) -> Schema:
         return self._fitted_model().schema
+
+    def _count_gaps(self, source: Source) -> None:
+        """Set `n_gaps_` after a fit that has read the source."""
+        if isinstance(source, GapSource):
+            self.n_gaps_ = source.counts
 
     def _workspace(self, source: Source | None = None) -> Workspace:
         spare = 0 if source is None or source.in_memory else 1  # for the thread that reads ahead

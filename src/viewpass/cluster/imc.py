@@ -34,6 +34,7 @@ from viewpass.kernels.grid import Array, Floats, Labels
 from viewpass.store.container.fields import Fields, Rule
 from viewpass.store.state.model import pack_model, unpack_model
 from viewpass.views.chunk import Chunk, Schema
+from viewpass.views.gaps import CHOICES
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling
 from viewpass.views.seeds import as_generator
@@ -64,8 +65,8 @@ class IMC(ViewClusterer):
         "random": the published soft random V; "auto": alternately both. Arrays as in `OPIMC`.
     scale, view_weights
         As in `OPIMC`, learnt from all rows.
-    fill, views, random_state, n_threads, verbose
-        As in `OPIMC`.
+    fill, views, missing_entries, random_state, n_threads, verbose
+        As in `OPIMC`; the means that fill missing values are those of all rows.
 
     Attributes
     ----------
@@ -74,7 +75,7 @@ class IMC(ViewClusterer):
     objectives_ : (n_init,) array
         The objective each start reached.
     cluster_centers_, alpha_, scales_, view_weights_, counts_, statistics_, loss_curve_, objective_, n_iter_,
-    n_all_zero_, n_shortened_, n_rows_without_views_, view_names_in_, n_features_in_, row_ids_
+    n_all_zero_, n_shortened_, n_gaps_, n_rows_without_views_, view_names_in_, n_features_in_, row_ids_
         As in `OPIMC`.
 
     Examples
@@ -98,6 +99,7 @@ class IMC(ViewClusterer):
         "scale": "no_validation",  # type: ignore[dict-item]
         "view_weights": "no_validation",  # type: ignore[dict-item]
         "views": "no_validation",  # type: ignore[dict-item]
+        "missing_entries": [StrOptions(set(CHOICES))],
         "random_state": "no_validation",  # type: ignore[dict-item]
         "n_threads": [Interval(Integral, 1, None, closed="left"), None],
         "verbose": ["verbose"],
@@ -116,6 +118,7 @@ class IMC(ViewClusterer):
         scale: Any = "unit",
         view_weights: Any = None,
         views: Any = None,
+        missing_entries: str = "refuse",
         random_state: Any = None,
         n_threads: int | None = None,
         verbose: int = 0,
@@ -130,6 +133,7 @@ class IMC(ViewClusterer):
         self.scale = scale
         self.view_weights = view_weights
         self.views = views
+        self.missing_entries = missing_entries
         self.random_state = random_state
         self.n_threads = n_threads
         self.verbose = verbose
@@ -180,6 +184,7 @@ class IMC(ViewClusterer):
             n_all_zero=tuple(rows.n_all_zero().tolist()),
         )
         fresh.labels_ = best.labels
+        fresh._count_gaps(source)
         fresh._count_features(chunk.schema)
         if chunk.row_ids is not None:
             fresh.row_ids_ = chunk.row_ids
@@ -201,7 +206,7 @@ class IMC(ViewClusterer):
         weights = None if isinstance(given, str) else given
         rows = MeasuredRows(chunk, weights=weights).measure(n_threads)
         scaling = Scaling.learn(rows, names, weight_unit)
-        if scaling.plain:
+        if scaling.plain and not rows.chunk.gaps:
             return rows, scaling
         scaled = scaling.apply(rows.chunk, n_threads=n_threads)
         return MeasuredRows(scaled, weights=weights).measure(n_threads), scaling

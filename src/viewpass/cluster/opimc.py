@@ -22,6 +22,7 @@ from viewpass.sources.source import Cuts, Every, Source
 from viewpass.store.container.fields import Fields
 from viewpass.store.state.stream import pack_stream, unpack_stream
 from viewpass.views.chunk import Schema
+from viewpass.views.gaps import CHOICES
 from viewpass.views.seeds import as_generator
 
 # What the paper does not have, and the values that switch it off.
@@ -34,6 +35,7 @@ ADDITIONS: dict[str, Any] = {
     "view_weights": None,
     "reservoir": 0,
     "n_init": 1,
+    "missing_entries": "refuse",
 }
 
 
@@ -120,6 +122,10 @@ class OPIMC(AnchoredClusterer):
         How a single 2-D array is cut into views: widths (one may be -1 for the rest), or a number of
         near-equal blocks. For a frame, a table or files: the columns of each view, as `vp.scan` takes them
         (`{"image": "img_*", "text": ["t0", "t1"]}`); other columns are left out.
+    missing_entries : {"refuse", "fill"}, default="refuse"
+        What becomes of a row that has only some of the values of a dense view. "refuse": an error. "fill":
+        the others take the means of their columns in the warm-up, which are 0 in the scale "standard"; a row
+        with less than a quarter of the values counts as lacking the view (`n_gaps_`).
     compute_labels : bool, default=True
         Also compute `labels_`, the labels under the final centres: files are read a second time.
     random_state : None, int, RandomState or Generator
@@ -155,6 +161,9 @@ class OPIMC(AnchoredClusterer):
         Rows that count as missing in each view because all their values there are zero.
     n_shortened_ : dict of str to int
         Rows that were longer in each view than the scale "euclidean" has room for.
+    n_gaps_ : dict of str to GapCounts
+        With `missing_entries="fill"`, of the rows of the last fit: `rows` that lack some values of each view,
+        `values` filled in them, and rows with `too_few`, which count as lacking the view.
     n_rows_without_views_ : int
     consensus_ : str
         How clusters were formed: "plain" (every centre is a cluster), "graph" or "merge".
@@ -215,6 +224,7 @@ class OPIMC(AnchoredClusterer):
         "view_weights": "no_validation",  # type: ignore[dict-item]
         "reservoir": [Interval(Integral, 0, None, closed="left")],
         "views": "no_validation",  # type: ignore[dict-item]
+        "missing_entries": [StrOptions(set(CHOICES))],
         "compute_labels": ["boolean"],
         "random_state": "no_validation",  # type: ignore[dict-item]
         "n_threads": [Interval(Integral, 1, None, closed="left"), None],
@@ -240,6 +250,7 @@ class OPIMC(AnchoredClusterer):
         view_weights: Any = None,
         reservoir: int = 0,
         views: Any = None,
+        missing_entries: str = "refuse",
         compute_labels: bool = True,
         random_state: Any = None,
         n_threads: int | None = None,
@@ -261,6 +272,7 @@ class OPIMC(AnchoredClusterer):
         self.view_weights = view_weights
         self.reservoir = reservoir
         self.views = views
+        self.missing_entries = missing_entries
         self.compute_labels = compute_labels
         self.random_state = random_state
         self.n_threads = n_threads
@@ -347,6 +359,7 @@ class OPIMC(AnchoredClusterer):
         ids = sink.row_ids if source.row_ids is None else source.row_ids
         if ids is not None:
             fresh.row_ids_ = ids[: stream.n_rows]
+        fresh._count_gaps(source)
         warn_of_fit(stream.model, fresh._n_found())
         self._become(fresh)
         return self

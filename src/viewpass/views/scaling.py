@@ -35,6 +35,7 @@ from viewpass.kernels.reference.exact import ordered_sum
 from viewpass.views.checks import check_columns
 from viewpass.views.chunk import Chunk, Lengths
 from viewpass.views.columns import Columns, columns_of, euclidean
+from viewpass.views.gaps import filled
 from viewpass.views.rows import MeasuredRows
 
 logger = logging.getLogger("viewpass")
@@ -53,6 +54,9 @@ class Scale:
     weights: Floats
     mean: Floats | None = None
     longest: float = 0.0  # that a row may be where lengths are kept; 0: rows are brought to unit length
+    fill: Floats | None = (
+        None  # what values take that rows lack: the means of the columns; None: none may lack
+    )
 
     @property
     def zero(self) -> Floats | None:
@@ -85,20 +89,25 @@ class Scaling:
         weights = None if copies is None else copies / weight_unit
         for v, (view, name) in enumerate(zip(rows.chunk.views, names, strict=True)):
             present = rows.present(v) & rows.counted
-            learnt = None
+            learnt, gaps = None, rows.chunk.gaps[v] if rows.chunk.gaps else None
             if name == "euclidean" and scipy.sparse.issparse(view):
                 raise SettingError(
                     f"scale 'euclidean': view {rows.chunk.names[v]!r} is sparse, and centring would make it "
                     "dense. Give it as a dense array, or choose 'unit', 'standard' or 'idf' for it."
                 )
             if name != "unit" and view is not None and present.any():
-                learnt = learn_scale(columns_of(view, present, weights), name)
+                learnt = learn_scale(columns_of(view, present, weights, gaps), name)
                 zeros = rows.zeros(v) if rows.chunk.stated else ()
                 if learnt is not None and learnt.mean is not None and len(zeros):
                     present[zeros] = True
-                    learnt = learn_scale(columns_of(view, present, weights), learnt.name)
+                    learnt = learn_scale(columns_of(view, present, weights, gaps), learnt.name)
                 if learnt is not None and learnt.name == "euclidean":
-                    learnt = _with_lengths(learnt, columns_of(view, present, weights), view, present)
+                    columns = columns_of(view, present, weights, gaps)
+                    learnt = _with_lengths(learnt, columns, filled(view, gaps, columns.mean), present)
+            if rows.chunk.gaps and isinstance(view, np.ndarray) and present.any():
+                unscaled = Scale("unit", np.ones(view.shape[1]))
+                means = columns_of(view, present, weights, gaps).mean
+                learnt = replace(unscaled if learnt is None else learnt, fill=means)
             views.append(learnt)
             if name != "unit":
                 chosen = "unit" if learnt is None else learnt.name
@@ -139,7 +148,7 @@ class Scaling:
             or theirs is None
             or (
                 (np.array_equal(mine.weights, theirs.weights) and _equal(mine.mean, theirs.mean))
-                and mine.longest == theirs.longest
+                and (mine.longest == theirs.longest and _equal(mine.fill, theirs.fill))
             )
             for mine, theirs in pairs
         )
@@ -154,7 +163,7 @@ class Scaling:
 
         Rows that are partly NaN or hold inf stay as they are, to be refused when they are measured.
         """
-        if self.plain:
+        if self.plain and not chunk.gaps:
             return chunk
         pool = pool or Pool()
         views = list(chunk.views)
@@ -162,8 +171,16 @@ class Scaling:
         all_zero, lengths = chunk.all_zero, self.lengths
         squares: dict[int, Floats] = {}  # before rows are shortened
         for v, (view, scale) in enumerate(zip(chunk.views, self.views, strict=True)):
-            if view is None or scale is None:
+            if view is None:
                 continue
+            gaps = chunk.gaps[v] if chunk.gaps else None
+            if scale is None or (gaps is not None and scale.fill is None):
+                if gaps is not None:  # of a view that no row of the warm-up had: it has no means
+                    present[v] = chunk.wanted(v) & ~gaps.any(axis=1)
+                if scale is None:
+                    continue
+            if gaps is not None and scale.fill is not None:
+                view = filled(view, gaps, scale.fill)
             sparse = scipy.sparse.issparse(view)
             if sparse and scale.mean is not None:  # the view was dense when its mean was learnt
                 check_columns(view, f"view {chunk.names[v]!r}", chunk.start)
@@ -185,6 +202,8 @@ class Scaling:
                         squares[v][zeros] = ordered_sum(scale.zero * scale.zero)
                 elif len(zeros):
                     all_zero = _marked(all_zero, zeros, v, (chunk.n_rows, len(views)))
+                if gaps is not None:
+                    out[gaps] = 0.0  # the mean is 0 in this scale, whatever its rounding
             elif sparse:
                 end = int(view.indptr[-1])
                 entries = view.data[:end], view.indices[:end]
@@ -193,7 +212,8 @@ class Scaling:
                 rows.data = out
             else:
                 backend().weigh_rows(view, scale.weights, out, n_threads)
-        scaled = replace(chunk, views=tuple(views), observed=_observed(chunk, present), all_zero=all_zero)
+        observed = _observed(chunk, present)
+        scaled = replace(chunk, views=tuple(views), observed=observed, all_zero=all_zero, gaps=())
         return scaled if lengths is None else _with_squares(scaled, lengths, squares)
 
 
@@ -238,9 +258,8 @@ def learn_scale(columns: Columns, name: str) -> Scale | None:
     """Learn the scale of one view; None leaves its columns as they are."""
     name = automatic(columns) if name == "auto" else name
     if name == "idf":
-        n_rows = np.float64(columns.n_rows)
         # Unit length removes a common factor; with the largest weight at 1 nothing overflows.
-        weights = log((1.0 + n_rows) / (1.0 + columns.n_nonzero)) + 1.0
+        weights = log((1.0 + columns.n_values) / (1.0 + columns.n_nonzero)) + 1.0
         return Scale("idf", weights / weights.max())
     spread = columns.spread
     if name == "unit" or not spread.any():

@@ -46,6 +46,7 @@ ARRAYS = {  # K clusters (or anchors), d columns
     "centres": Rule(np.float64, "K d", -FAR, FAR),
     "weights": Rule(np.float64, "d", np.nextafter(0.0, 1.0)),
     "mean": Rule(np.float64, "d"),
+    "fill": Rule(np.float64, "d"),
     "links": Rule(np.int64, "K K", 0),
     "numbers": Rule(np.int64, "n", 1, MAX_CLUSTERS),
     "values": Rule(np.float64, "n"),
@@ -88,6 +89,8 @@ def pack_model(model: Model, arrays: dict[str, Array]) -> dict[str, Any]:
             arrays[f"weights.{v}"] = scale.weights
         if scale is not None and scale.mean is not None:
             arrays[f"mean.{v}"] = scale.mean
+        if scale is not None and scale.fill is not None:
+            arrays[f"fill.{v}"] = scale.fill
     if model.links is not None:
         arrays["links"] = model.links
     if model.counted is not None:
@@ -272,19 +275,24 @@ def _scaling(stored: Fields, schema: Schema) -> Scaling:
 
 
 def _scale(stored: Fields, v: int, name: str, width: int | None) -> Scale | None:
-    centred = f"mean.{v}" in stored.arrays
+    centred, filled = (f"{array}.{v}" in stored.arrays for array in ("mean", "fill"))
+    fill = stored.array_of(f"fill.{v}", ARRAYS, d=width) if filled else None
     if name == "unit":
-        stored.need(not centred and f"weights.{v}" not in stored.arrays, "scales")
-        return None
+        stored.need(not centred and filled == (f"weights.{v}" in stored.arrays), "scales")
+        if fill is None:
+            return None
+        weights = stored.array_of(f"weights.{v}", ARRAYS, d=width)
+        stored.need(bool((weights == 1.0).all()), "scales")
+        return Scale(name, weights, fill=fill)
     stored.need(name in LEARNT and width is not None and not (centred and name == "idf"), "scales")
     weights = stored.array_of(f"weights.{v}", ARRAYS, d=width)
     if name == "euclidean":
         longest = stored.decimal("longest")
         stored.need(1.0 <= longest <= MOST_LENGTH and math.frexp(longest)[0] == 0.5, "longest")
         stored.need(centred and bool((weights == weights[0]).all()), "scales")
-        return Scale(name, weights, stored.array_of(f"mean.{v}", ARRAYS, d=width), longest)
+        return Scale(name, weights, stored.array_of(f"mean.{v}", ARRAYS, d=width), longest, fill)
     mean = stored.array_of(f"mean.{v}", ARRAYS, d=width) if centred else None
-    return Scale(name, weights, mean)
+    return Scale(name, weights, mean, fill=fill)
 
 
 def _check_sums(steps: Array, counts: Array, n_rows: int, name: str) -> None:
