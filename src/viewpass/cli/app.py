@@ -191,7 +191,8 @@ def fit(
         option(
             "NAME",
             "Scaling before rows get unit length: unit (none), standard (zero mean and unit variance "
-            "per column), idf, or auto; or euclidean (zero mean; rows keep their lengths); "
+            "per column), idf, or auto; euclidean (zero mean; rows keep their lengths); counts, composition "
+            "or binary for values of these kinds; "
             "VIEW=NAME,VIEW=NAME to set it per view.",
         ),
     ] = "auto",

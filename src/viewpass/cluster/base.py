@@ -351,7 +351,7 @@ class ViewClusterer(ViewReader):
 
     @property
     def scales_(self) -> dict[str, str]:
-        """How each view is scaled: "unit", "standard", "idf" or "euclidean"."""
+        """How each view is scaled: "unit", "standard", "idf", "euclidean", or by its kind of values."""
         model = self._fitted_model()
         return dict(zip(model.schema.names, model.scaling.names, strict=True))
 

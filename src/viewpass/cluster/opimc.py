@@ -97,16 +97,20 @@ class OPIMC(AnchoredClusterer):
         the objective. "auto": "graph" if the warm-up shows that its clusters do not depend on which
         anchors were drawn and that the views agree on them better than on round ones; otherwise no
         anchors, as always with `init="random"` and arrays.
-    scale : {"auto", "unit", "standard", "idf", "euclidean"}, list or dict, default="auto"
+    scale : {"auto", "unit", "standard", "idf", "euclidean", "counts", "composition", "binary"}, list or dict
         What is done to a view before its rows are scaled to unit length; a list or a dict (by view name)
         says it per view. "unit": nothing, as in the paper. "standard": every column minus its mean,
         divided by its standard deviation; sparse views keep their zeros and are only divided. "idf": every
         column times log((1 + n) / (1 + rows that have it)) + 1, zeros kept. "euclidean", for dense views:
         every column minus its mean, the view divided by the root mean square of its rows' lengths, which
         are kept: rows are not brought to unit length, and distances are Euclidean. Rows longer than at
-        least four times the longest of the warm-up are shortened to that (`n_shortened_`). "auto": "idf" for
-        counts and marks (whole numbers, mostly 1, in a view that is sparse or mostly zero) and "standard"
-        for other dense views, where the views, each clustered by itself, then agree better with each other
+        least four times the longest of the warm-up are shortened to that (`n_shortened_`). "counts":
+        log(1 + x s / t) with the total t of the row and the median total s, then "standard". "composition",
+        for dense views: log x minus its mean over the row (centred log-ratio; zeros as half of the smallest
+        share), columns centred. "binary", for dense views of 0 and 1: columns centred and weighted by their
+        rarity; a row without marks is data. "auto", the default: "idf" for counts and marks (whole numbers,
+        mostly 1, in a view that is sparse or mostly zero) and "standard" for other dense views, where the
+        views, each clustered by itself, then agree better with each other
         than at unit length; "unit" otherwise, and with centres as `init`. It is learnt from the warm-up and
         stays; a view first seen later stays at "unit". A row equal to the mean in every column has no
         direction left and counts as missing in that view, but not with "euclidean".
@@ -177,7 +181,7 @@ class OPIMC(AnchoredClusterer):
     alpha_ : dict of float
         The ridge of each view.
     scales_ : dict of str
-        How each view is scaled: "unit", "standard", "idf" or "euclidean".
+        How each view is scaled, by the names of `scale`.
     view_weights_ : dict of float
         Factor of each view's squared distances; the largest is 1.
     statistics_ : Statistics

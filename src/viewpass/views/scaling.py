@@ -6,6 +6,8 @@
     idf        multiply each column by log((1 + n) / (1 + rows with a non-zero value in it)) + 1
     euclidean  subtract the column mean, divide the view by the root mean square of its rows' lengths: rows
                keep their lengths, so distances are Euclidean; dense views only
+    counts, composition, binary
+               for values of these kinds: transformed row by row first (views/kinds.py)
 
 A missing view stays missing. A row that equals the mean in every column has no direction after
 centring, and counts as missing in that view (but not where lengths are kept: its length is 0); so does a row
@@ -26,7 +28,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse
 
-from viewpass.errors import SettingError
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import SMALLEST_SCALED, Floats, Integers, Mask, Matrix
 from viewpass.kernels.pool import Pool
@@ -36,11 +37,12 @@ from viewpass.views.checks import check_columns
 from viewpass.views.chunk import Chunk, Lengths
 from viewpass.views.columns import Columns, columns_of, euclidean
 from viewpass.views.gaps import filled
+from viewpass.views.kinds import KINDS, check_form, learn_parameter, transformed
 from viewpass.views.rows import MeasuredRows
 
 logger = logging.getLogger("viewpass")
 
-LEARNT = ("standard", "idf", "euclidean")
+LEARNT = ("standard", "idf", "euclidean", *KINDS)
 ROOM = 4.0  # how much longer than the first rows others may be, at least, where lengths are kept
 NAMES = ("auto", "unit", *LEARNT)
 MOSTLY_ZERO = 0.5  # a dense view of whole numbers is taken for counts below this share of non-zeros
@@ -54,9 +56,8 @@ class Scale:
     weights: Floats
     mean: Floats | None = None
     longest: float = 0.0  # that a row may be where lengths are kept; 0: rows are brought to unit length
-    fill: Floats | None = (
-        None  # what values take that rows lack: the means of the columns; None: none may lack
-    )
+    fill: Floats | None = None  # what values that rows lack take: the means of the columns
+    parameter: float = 0.0  # of a kind of values (views/kinds.py)
 
     @property
     def zero(self) -> Floats | None:
@@ -87,23 +88,23 @@ class Scaling:
         """
         copies, views = rows.chunk.copies, list[Scale | None]()
         weights = None if copies is None else copies / weight_unit
-        for v, (view, name) in enumerate(zip(rows.chunk.views, names, strict=True)):
+        for v, name in enumerate(names):
             present = rows.present(v) & rows.counted
+            check_form(rows.chunk.views[v], name, rows.chunk.names[v])
+            parameter = learn_parameter(rows.chunk, v, name, present)
+            view = transformed(rows.chunk, v, name, parameter)
             learnt, gaps = None, rows.chunk.gaps[v] if rows.chunk.gaps else None
-            if name == "euclidean" and scipy.sparse.issparse(view):
-                raise SettingError(
-                    f"scale 'euclidean': view {rows.chunk.names[v]!r} is sparse, and centring would make it "
-                    "dense. Give it as a dense array, or choose 'unit', 'standard' or 'idf' for it."
-                )
             if name != "unit" and view is not None and present.any():
                 learnt = learn_scale(columns_of(view, present, weights, gaps), name)
-                zeros = rows.zeros(v) if rows.chunk.stated else ()
+                zeros = rows.zeros(v) if _zeros_are_data(name, rows.chunk) else ()
                 if learnt is not None and learnt.mean is not None and len(zeros):
                     present[zeros] = True
                     learnt = learn_scale(columns_of(view, present, weights, gaps), learnt.name)
                 if learnt is not None and learnt.name == "euclidean":
                     columns = columns_of(view, present, weights, gaps)
                     learnt = _with_lengths(learnt, columns, filled(view, gaps, columns.mean), present)
+                if learnt is not None and parameter:
+                    learnt = replace(learnt, parameter=parameter)
             if rows.chunk.gaps and isinstance(view, np.ndarray) and present.any():
                 unscaled = Scale("unit", np.ones(view.shape[1]))
                 means = columns_of(view, present, weights, gaps).mean
@@ -149,6 +150,7 @@ class Scaling:
             or (
                 (np.array_equal(mine.weights, theirs.weights) and _equal(mine.mean, theirs.mean))
                 and (mine.longest == theirs.longest and _equal(mine.fill, theirs.fill))
+                and mine.parameter == theirs.parameter
             )
             for mine, theirs in pairs
         )
@@ -179,6 +181,8 @@ class Scaling:
                     present[v] = chunk.wanted(v) & ~gaps.any(axis=1)
                 if scale is None:
                     continue
+            view = transformed(chunk, v, scale.name, scale.parameter)
+            assert view is not None
             if gaps is not None and scale.fill is not None:
                 view = filled(view, gaps, scale.fill)
             sparse = scipy.sparse.issparse(view)
@@ -196,7 +200,7 @@ class Scaling:
                     moments = scale.mean, scale.weights
                     present[v] = backend().standardise(view, wanted, *moments, out, n_threads)
                 zeros = chunk.zero_rows(v, np.flatnonzero(wanted & ~present[v]))
-                if chunk.stated and scale.zero is not None:
+                if _zeros_are_data(scale.name, chunk) and scale.zero is not None:
                     out[zeros], present[v][zeros] = scale.zero, True
                     if scale.longest:
                         squares[v][zeros] = ordered_sum(scale.zero * scale.zero)
@@ -215,6 +219,11 @@ class Scaling:
         observed = _observed(chunk, present)
         scaled = replace(chunk, views=tuple(views), observed=observed, all_zero=all_zero, gaps=())
         return scaled if lengths is None else _with_squares(scaled, lengths, squares)
+
+
+def _zeros_are_data(name: str, chunk: Chunk) -> bool:
+    """Whether rows of zeros are data where columns are centred."""
+    return name == "binary" or (chunk.stated and name != "composition")
 
 
 def _with_squares(chunk: Chunk, lengths: Lengths, squares: dict[int, Floats]) -> Chunk:
@@ -259,18 +268,27 @@ def learn_scale(columns: Columns, name: str) -> Scale | None:
     name = automatic(columns) if name == "auto" else name
     if name == "idf":
         # Unit length removes a common factor; with the largest weight at 1 nothing overflows.
-        weights = log((1.0 + columns.n_values) / (1.0 + columns.n_nonzero)) + 1.0
+        weights = _rarity(columns)
         return Scale("idf", weights / weights.max())
     spread = columns.spread
     if name == "unit" or not spread.any():
         return None
     weights = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
+    if name == "composition":
+        return Scale(name, np.ones_like(spread), columns.mean)
+    if name == "binary":
+        rarity = _rarity(columns)
+        return Scale(name, rarity / rarity.max(), columns.mean)
     if name == "euclidean":  # its factor and longest length come from the rows
         return Scale(name, np.ones_like(spread), columns.mean)
     if columns.sparse:
         weights /= weights.max()
-        return Scale("standard", np.where(spread > 0, weights, 1.0))
-    return Scale("standard", np.where(spread > 0, weights, 1.0), columns.mean)
+        return Scale(name, np.where(spread > 0, weights, 1.0))
+    return Scale(name, np.where(spread > 0, weights, 1.0), columns.mean)
+
+
+def _rarity(columns: Columns) -> Floats:
+    return log((1.0 + columns.n_values) / (1.0 + columns.n_nonzero)) + 1.0
 
 
 def candidates(columns: Columns) -> tuple[str, ...]:

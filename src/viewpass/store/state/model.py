@@ -113,12 +113,19 @@ def pack_model(model: Model, arrays: dict[str, Array]) -> dict[str, Any]:
         **({} if model.weight_unit == 1 else {"weight_unit": model.weight_unit}),
         **pack_zero_counts(model.n_all_zero),
         **_pack_lengths(model),
+        **_pack_parameters(model.scaling),
     }
 
 
 def pack_zero_counts(n_all_zero: tuple[int, ...]) -> dict[str, Any]:
     """Rows missing in each view because they are all zero; files without such rows do not mention them."""
     return {"n_all_zero": list(n_all_zero)} if any(n_all_zero) else {}
+
+
+def _pack_parameters(scaling: Scaling) -> dict[str, Any]:
+    """What the kinds of values have learnt; files without such views do not mention it."""
+    found = [0.0 if scale is None else scale.parameter for scale in scaling.views]
+    return {"parameters": found} if any(found) else {}
 
 
 def _pack_lengths(model: Model) -> dict[str, Any]:
@@ -292,7 +299,13 @@ def _scale(stored: Fields, v: int, name: str, width: int | None) -> Scale | None
         stored.need(centred and bool((weights == weights[0]).all()), "scales")
         return Scale(name, weights, stored.array_of(f"mean.{v}", ARRAYS, d=width), longest, fill)
     mean = stored.array_of(f"mean.{v}", ARRAYS, d=width) if centred else None
-    return Scale(name, weights, mean, fill=fill)
+    stored.need(centred or name not in ("composition", "binary"), "scales")
+    parameter = 0.0
+    if name in ("counts", "composition"):
+        found = stored.list("parameters", float, int)
+        stored.need(v < len(found) and 0.0 < found[v] < FAR, "parameters")
+        parameter = float(found[v])
+    return Scale(name, weights, mean, fill=fill, parameter=parameter)
 
 
 def _check_sums(steps: Array, counts: Array, n_rows: int, name: str) -> None:
