@@ -116,7 +116,7 @@ class ViewReader(
             source = GapSource(source)
         if names is not None:
             with explaining(X, fitted):
-                source = source.arranged(names)
+                source = source.suited(self._fitted_schema()).arranged(names)
         if reset:
             check_memory(self.n_clusters, source)
             self.view_names_in_ = source.schema.names

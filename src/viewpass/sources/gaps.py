@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from viewpass.sources.source import Cuts, Source, as_cuts
-from viewpass.views.chunk import Chunk
+from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.gaps import GapCounts, with_gaps
 
 
@@ -54,6 +54,10 @@ class GapSource(Source):
     def arranged(self, names: tuple[str, ...]) -> GapSource:
         """Return the same rows with the views in this order."""
         return GapSource(self._source.arranged(names))
+
+    def suited(self, schema: Schema) -> GapSource:
+        """Return the same rows in the columns of a model."""
+        return GapSource(self._source.suited(schema))
 
     def identity(self) -> dict[str, Any]:
         """That of the source."""
