@@ -4,8 +4,8 @@ python -m benchmarks.gaps --out out/gaps [--seeds 3] [--slow 1]
 
 Of every view .3 of the rows are removed, and of the values that are left a share, at random or in blocks (a
 quarter of the columns of a view for some rows). Imputers work on each view alone, on the rows that have it;
-OPIMC then gets what they made, with the same settings. `--slow`: seeds for which IterativeImputer runs, which takes
-minutes each.
+OPIMC then gets what they made, with the same settings. `--slow`: seeds for which IterativeImputer runs, which
+takes minutes each.
 """
 
 from __future__ import annotations
