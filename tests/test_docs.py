@@ -115,9 +115,11 @@ def rename_column(path, old, new):
 
 
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.name)
-def test_examples_and_inline_code_run(page):
+def test_examples_and_inline_code_run(page, request, monkeypatch):
     namespace = {"__name__": "__main__"}
     text = page.read_text()
+    if 'os.environ["VIEWPASS_DATA"]' in text:
+        monkeypatch.setenv("VIEWPASS_DATA", str(request.getfixturevalue("data_folder").resolve()))
     try:
         for kind, line, code, expected in examples(text):
             if kind == "python":

@@ -129,7 +129,7 @@ class OPIMC(AnchoredClusterer):
     missing_entries : {"refuse", "fill"}, default="refuse"
         What becomes of a row that has only some of the values of a dense view. "refuse": an error. "fill":
         the others take the means of their columns in the warm-up, which are 0 in the scale "standard"; a row
-        with less than a quarter of the values counts as lacking the view (`n_gaps_`).
+        with less than a tenth of the values counts as lacking the view (`n_gaps_`).
     compute_labels : bool, default=True
         Also compute `labels_`, the labels under the final centres: files are read a second time.
     random_state : None, int, RandomState or Generator

@@ -14,7 +14,7 @@ import numpy as np
 from viewpass.kernels.grid import Floats, Mask, Matrix
 from viewpass.views.chunk import Chunk
 
-LEAST_SHARE = 0.25  # of a view's values; a row with fewer counts as lacking the view
+LEAST_SHARE = 0.1  # of a view's values; a row with fewer counts as lacking the view
 CHOICES = ("refuse", "fill")
 
 
