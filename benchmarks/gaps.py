@@ -69,6 +69,7 @@ def imputed(views: list[Any], imputer: Any) -> list[Any]:
 
 METHODS = {
     "fill": None,
+    "local": None,
     "SimpleImputer": SimpleImputer(keep_empty_features=True),
     "KNNImputer": KNNImputer(keep_empty_features=True),
     "IterativeImputer": IterativeImputer(keep_empty_features=True, random_state=0),
@@ -97,14 +98,17 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--slow", type=int, default=1)
     parser.add_argument("--only", default=",".join(METHODS))
+    parser.add_argument("--data", default=",".join(VIEWS))
+    parser.add_argument("--shares", type=float, nargs="*", default=SHARES)
+    parser.add_argument("--patterns", default="random,blocks")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     with (given.out / "gaps.jsonl").open("a") as file:
-        for name in VIEWS:
+        for name in given.data.split(","):
             views, labels = load(name)
             for method in given.only.split(","):
-                for share in SHARES:
-                    for pattern in ("random", "blocks"):
+                for share in given.shares:
+                    for pattern in given.patterns.split(","):
                         for seed in range(given.slow if method == "IterativeImputer" else given.seeds):
                             damaged, _ = with_gaps(views, share, pattern, seed)
                             found = run(damaged, labels, method, seed)

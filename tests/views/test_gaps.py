@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 
 import viewpass as vp
-from viewpass.views.gaps import LEAST_SHARE
+from viewpass.core.start.prototypes import learn_completion
+from viewpass.evaluate import nmi
+from viewpass.views.chunk import Chunk
+from viewpass.views.completion import QUANTUM
+from viewpass.views.gaps import LEAST_SHARE, with_gaps
+from viewpass.views.rows import MeasuredRows
 
+WAYS = ["fill", "local"]
 SCALES = ["unit", "standard", "idf", "euclidean", "auto"]
 
 
@@ -69,20 +77,22 @@ def test_values_that_are_missing_are_zero_after_standardising():
 
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_complete_rows_get_the_same_bits(scale, dtype):
+@pytest.mark.parametrize("way", WAYS)
+def test_complete_rows_get_the_same_bits(scale, dtype, way):
     views, _ = data(share=0.0, dtype=dtype)
     views[0][5] = np.nan
     plain = vp.OPIMC(3, random_state=0, scale=scale).fit(views)
-    model = opimc(scale=scale).fit(views)
+    model = opimc(scale=scale, missing_entries=way).fit(views)
     assert (plain.labels_ == model.labels_).all()
-    if scale != "unit":
+    if scale != "unit" or way == "local":
         assert plain.statistics_ == model.statistics_
 
 
 @pytest.mark.parametrize("scale", SCALES)
-def test_same_bits_for_chunks_threads_and_parts(scale):
+@pytest.mark.parametrize("way", WAYS)
+def test_same_bits_for_chunks_threads_and_parts(scale, way):
     views, _ = data()
-    settings = {"scale": scale, "chunk_size": 50, "warmup": 100}
+    settings = {"scale": scale, "chunk_size": 50, "warmup": 100, "missing_entries": way}
     model = opimc(n_threads=1, **settings).fit(views)
     again = opimc(n_threads=2, **settings).fit(views)
     parts = opimc(**settings)
@@ -125,20 +135,25 @@ def test_every_form_of_data(form, tmp_path):
     assert (model.predict(given) == expected.labels_).all()
 
 
-def test_models_keep_the_means(tmp_path):
+@pytest.mark.parametrize("way", WAYS)
+def test_models_keep_what_fills_gaps(way, tmp_path):
     views, _ = data()
     for scale in ("unit", "standard", "euclidean"):
-        model = opimc(scale=scale).fit(views)
+        model = opimc(scale=scale, missing_entries=way).fit(views)
         model.save(tmp_path / "model")
         loaded = vp.load(tmp_path / "model")
         assert (loaded.predict(views) == model.labels_).all()
-        assert loaded.missing_entries == "fill"
+        assert loaded.missing_entries == way
+    imc = vp.IMC(3, random_state=0, missing_entries=way).fit(views)
+    imc.save(tmp_path / "model")
+    assert (vp.load(tmp_path / "model").predict(views) == imc.predict(views)).all()
 
 
-def test_an_unfinished_warm_up_keeps_its_gaps(tmp_path):
+@pytest.mark.parametrize("way", WAYS)
+def test_an_unfinished_warm_up_keeps_its_gaps(way, tmp_path):
     views, _ = data()
-    model = opimc(warmup=200)
-    whole = opimc(warmup=200, chunk_size=100).fit(views)
+    model = opimc(warmup=200, missing_entries=way)
+    whole = opimc(warmup=200, chunk_size=100, missing_entries=way).fit(views)
     for first in range(0, 300, 100):
         model.partial_fit([view[first : first + 100] for view in views])
         model.save(tmp_path / "model")
@@ -163,7 +178,7 @@ def test_counts():
 
 def test_refused_by_default_with_the_setting_named():
     views, _ = data()
-    with pytest.raises(vp.DataError, match="missing_entries='fill'"):
+    with pytest.raises(vp.DataError, match="missing_entries='local'"):
         vp.OPIMC(3).fit(views)
     with pytest.raises(ValueError, match="missing_entries"):
         vp.OPIMC(3, missing_entries="guess").fit(views)
@@ -171,20 +186,54 @@ def test_refused_by_default_with_the_setting_named():
         vp.OPIMC.published(3, missing_entries="fill")
 
 
-def test_gaps_in_a_view_first_seen_later_hide_its_rows():
+@pytest.mark.parametrize("way", WAYS)
+def test_gaps_in_a_view_first_seen_later_hide_its_rows(way):
     views, _ = data(share=0.0)
     late = views[1].copy()
     late[200:, 0] = np.nan
-    model = opimc(warmup=100, chunk_size=50, scale="unit")
+    model = opimc(warmup=100, chunk_size=50, scale="unit", missing_entries=way)
     model.partial_fit([views[0][:150], None])
     model.partial_fit([views[0][150:200], late[150:200]])
     model.partial_fit([views[0][200:250], late[200:250]])
     assert int(model.counts_[1].sum()) == int((~np.isnan(views[1][150:200]).any(axis=1)).sum())
 
 
-def test_groups_are_found_with_half_of_the_values_missing():
+@pytest.mark.parametrize("way", WAYS)
+def test_groups_are_found_with_half_of_the_values_missing(way):
     views, group = data(share=0.5)
-    from viewpass.evaluate import nmi
+    labels = opimc(missing_entries=way).fit(views).labels_
+    assert nmi(group[labels >= 0], labels[labels >= 0]) > (0.9 if way == "local" else 0.8)
 
-    has = opimc().fit(views).labels_ >= 0
-    assert nmi(group[has], opimc().fit(views).labels_[has]) > 0.8
+
+def test_gaps_take_values_of_similar_rows():
+    rng = np.random.default_rng(0)
+    group = rng.integers(4, size=400)
+    whole = [3 * rng.normal(size=(4, d))[group] + 0.3 * rng.normal(size=(400, d)) for d in (10, 6)]
+    views = [np.where(rng.random(x.shape) < 0.3, np.nan, x) for x in whole]
+    chunk, _ = with_gaps(Chunk.of(views))
+    filled = learn_completion(MeasuredRows(chunk).measure()).apply(chunk)
+    assert filled.gaps == ()
+    for x, truth, made in zip(views, whole, filled.views, strict=True):
+        gaps = np.isnan(x) & ~np.isnan(made)  # not of rows that lack the view
+        np.testing.assert_array_equal(made[~np.isnan(x)], truth[~np.isnan(x)])
+        error = np.sqrt(np.mean((made - truth)[gaps] ** 2))
+        assert error < 0.4 * np.sqrt(np.mean((truth - np.nanmean(x, axis=0))[gaps] ** 2))
+
+
+def test_the_nearest_prototypes_do_not_depend_on_the_order_of_adding():
+    views, _ = data()
+    chunk, _ = with_gaps(Chunk.of(views))
+    completion = learn_completion(MeasuredRows(chunk).measure())
+    own, view, held = completion.views[0], chunk.views[0], ~(chunk.gaps[0] | np.isnan(views[0]))
+    order = np.random.default_rng(0).permutation(12)
+    turned = replace(own, mean=own.mean[order], spread=own.spread[order], values=own.values[:, order])
+    expected = own.differences(np.nan_to_num(view), held)
+    np.testing.assert_array_equal(turned.differences(np.nan_to_num(view)[:, order], held[:, order]), expected)
+    slow = [
+        [
+            sum((q - u) ** 2 for q, u, h in zip(row, proto, mask, strict=True) if h) / max(mask.sum(), 1)
+            for proto in own.values / QUANTUM
+        ]
+        for row, mask in zip(own.quantised(np.nan_to_num(view), held)[:20], held[:20], strict=True)
+    ]
+    np.testing.assert_array_equal(expected[:20], slow)

@@ -200,7 +200,8 @@ def fit(
         str,
         option(
             "NAME",
-            "A row with some values of a view: refuse it, or fill the others by means of their columns.",
+            "A row with some values of a view: refuse it, or fill the others by the means of their columns "
+            "(fill) or the values of similar rows (local).",
         ),
     ] = "refuse",
     anchors: Annotated[
@@ -278,7 +279,7 @@ def fit(
 
     check_choice(f"--engine {engine}", engine, "local", "dask")
     check_choice(f"--init {init}", init, "auto", "k-means++", "random")
-    check_choice(f"--missing-entries {missing_entries}", missing_entries, "refuse", "fill")
+    check_choice(f"--missing-entries {missing_entries}", missing_entries, "refuse", "fill", "local")
     check_choice(f"--consensus {consensus}", consensus, "auto", "graph", "merge")
     if engine == "local" and (scheduler is not None or workers is not None):
         raise SettingError("--scheduler and --workers need --engine dask.")

@@ -24,6 +24,7 @@ from viewpass.core.initialise import initialise_clusters, initialise_ridged
 from viewpass.core.model import Model
 from viewpass.core.plan import Plan, Rules
 from viewpass.core.start.given import scaled_centres
+from viewpass.core.start.prototypes import learn_completion
 from viewpass.core.state.alpha import Alpha, each_view
 from viewpass.core.state.centres import objective
 from viewpass.core.state.view_weights import learnt_weights
@@ -205,11 +206,14 @@ class IMC(ViewClusterer):
         given = checked_weights(self.view_weights, self.view_names_in_)
         weights = None if isinstance(given, str) else given
         rows = MeasuredRows(chunk, weights=weights).measure(n_threads)
+        completion = learn_completion(rows, n_threads) if self.missing_entries == "local" else None
+        if completion is not None:
+            rows = MeasuredRows(completion.apply(chunk), weights=weights).measure(n_threads)
         scaling = Scaling.learn(rows, names, weight_unit)
-        if scaling.plain and not rows.chunk.gaps:
-            return rows, scaling
-        scaled = scaling.apply(rows.chunk, n_threads=n_threads)
-        return MeasuredRows(scaled, weights=weights).measure(n_threads), scaling
+        if not scaling.plain or rows.chunk.gaps:
+            scaled = scaling.apply(rows.chunk, n_threads=n_threads)
+            rows = MeasuredRows(scaled, weights=weights).measure(n_threads)
+        return rows, replace(scaling, completion=completion)
 
     def _ridge(self, rows: MeasuredRows, init: Any, weight_unit: int) -> Alpha:
         """The ridge as given, or estimated from one start: starts are compared under the same ridge."""

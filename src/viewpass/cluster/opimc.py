@@ -126,10 +126,12 @@ class OPIMC(AnchoredClusterer):
         How a single 2-D array is cut into views: widths (one may be -1 for the rest), or a number of
         near-equal blocks. For a frame, a table or files: the columns of each view, as `vp.scan` takes them
         (`{"image": "img_*", "text": ["t0", "t1"]}`); other columns are left out.
-    missing_entries : {"refuse", "fill"}, default="refuse"
+    missing_entries : {"refuse", "fill", "local"}, default="refuse"
         What becomes of a row that has only some of the values of a dense view. "refuse": an error. "fill":
-        the others take the means of their columns in the warm-up, which are 0 in the scale "standard"; a row
-        with less than a tenth of the values counts as lacking the view (`n_gaps_`).
+        the others take the means of their columns in the warm-up, which are 0 in the scale "standard".
+        "local": they take the means of similar rows, which are the nearest three of up to 200 small clusters
+        of the warm-up by the values that the row has in all of its dense views. Either way, a row with less
+        than a tenth of the values counts as lacking the view (`n_gaps_`).
     compute_labels : bool, default=True
         Also compute `labels_`, the labels under the final centres: files are read a second time.
     random_state : None, int, RandomState or Generator
@@ -166,8 +168,8 @@ class OPIMC(AnchoredClusterer):
     n_shortened_ : dict of str to int
         Rows that were longer in each view than the scale "euclidean" has room for.
     n_gaps_ : dict of str to GapCounts
-        With `missing_entries="fill"`, of the rows of the last fit: `rows` that lack some values of each view,
-        `values` filled in them, and rows with `too_few`, which count as lacking the view.
+        Where gaps are filled (`missing_entries`), of the rows of the last fit: `rows` that lack some values of
+        each view, `values` filled in them, and rows with `too_few`, which count as lacking the view.
     n_rows_without_views_ : int
     consensus_ : str
         How clusters were formed: "plain" (every centre is a cluster), "graph" or "merge".

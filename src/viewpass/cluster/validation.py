@@ -55,6 +55,7 @@ def plan_of(settings: Any, names: tuple[str, ...], single: tuple[int | None, int
         weights=checked_weights(settings.view_weights, names),
         reservoir=int(settings.reservoir),
         n_init=int(settings.n_init),
+        missing_entries=settings.missing_entries,
         auto_alpha=auto_alpha,
     )
 

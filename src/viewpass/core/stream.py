@@ -16,6 +16,7 @@ from viewpass.core.model import Assigned, Model, StreamState, scaled
 from viewpass.core.plan import Plan, Rules
 from viewpass.core.reservoir import Reservoir
 from viewpass.core.start.given import scaled_centres
+from viewpass.core.start.prototypes import learn_completion
 from viewpass.core.state.alpha import each_view
 from viewpass.core.state.centres import Centres
 from viewpass.core.state.statistics import Statistics
@@ -271,6 +272,10 @@ class Stream:
         wanted = self.plan.scale or ("unit",) * rows.n_views
         n_clusters = self.plan.n_clusters or ASSUMED_CLUSTERS
         given = wanted, n_clusters, self.workspace, self.plan.weight_unit
+        completion = None
+        if self.plan.missing_entries == "local":
+            completion = learn_completion(rows.measure(n_threads), n_threads)
+            rows = self._rows(completion.apply(rows.chunk))
         scaling = agreed_scaling(rows.measure(n_threads), *given)
         if not scaling.plain:
             rows = self._rows(scaling.apply(rows.chunk, n_threads=n_threads))
@@ -292,7 +297,7 @@ class Stream:
             schema,
             outcome.total,
             outcome.centres,
-            scaling,
+            replace(scaling, completion=completion),
             tuple(each_view(first.alpha, rows.n_views).tolist()),
             consensus=first.consensus,
             n_clusters=asked,

@@ -236,7 +236,7 @@ class MeasuredRows:
         if kind == PARTLY_NAN:
             return (
                 f"{where}: {np.isnan(values).sum()} of {width} values are NaN. A view must be whole "
-                "or absent: fit with missing_entries='fill', pass the view as missing, or impute it first."
+                "or absent: fit with missing_entries='local', pass the view as missing, or impute it first."
             )
         return (
             f"{where}: {np.isinf(values).sum()} of {width} values are inf. "

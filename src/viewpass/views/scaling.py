@@ -36,6 +36,7 @@ from viewpass.kernels.reference.exact import ordered_sum
 from viewpass.views.checks import check_columns
 from viewpass.views.chunk import Chunk, Lengths
 from viewpass.views.columns import Columns, columns_of, euclidean
+from viewpass.views.completion import Completion
 from viewpass.views.gaps import filled
 from viewpass.views.kinds import KINDS, check_form, learn_parameter, transformed
 from viewpass.views.rows import MeasuredRows
@@ -74,6 +75,7 @@ class Scaling:
     """Scaling of every view; None leaves the columns of a view as they are."""
 
     views: tuple[Scale | None, ...]
+    completion: Completion | None = None  # fills values that rows lack before the columns are scaled
 
     @classmethod
     def none(cls, n_views: int) -> Scaling:
@@ -122,7 +124,7 @@ class Scaling:
             return self
         longest = self.unit
         views = (s if s is None or not s.longest else replace(s, longest=longest) for s in self.views)
-        return Scaling(tuple(views))
+        return replace(self, views=tuple(views))
 
     @property
     def unit(self) -> float:
@@ -144,6 +146,12 @@ class Scaling:
     def same(self, other: Scaling) -> bool:
         """Return whether both scale every row in the same way."""
         pairs = zip(self.views, other.views, strict=True)
+        if self.completion is None:
+            completed_alike = other.completion is None
+        else:
+            completed_alike = self.completion.same(other.completion)
+        if not completed_alike:
+            return False
         return self.names == other.names and all(
             mine is None
             or theirs is None
@@ -165,6 +173,8 @@ class Scaling:
 
         Rows that are partly NaN or hold inf stay as they are, to be refused when they are measured.
         """
+        if self.completion is not None:
+            chunk = self.completion.apply(chunk)
         if self.plain and not chunk.gaps:
             return chunk
         pool = pool or Pool()

@@ -32,6 +32,7 @@ from viewpass.kernels.grid import (
 from viewpass.store.container.fields import Fields, Rule
 from viewpass.store.container.values import from_plain, to_plain
 from viewpass.views.chunk import Schema
+from viewpass.views.completion import MOST, Completion, Prototypes
 from viewpass.views.rows import Kept, Lengthy
 from viewpass.views.scaling import LEARNT, Scale, Scaling
 
@@ -47,6 +48,9 @@ ARRAYS = {  # K clusters (or anchors), d columns
     "weights": Rule(np.float64, "d", np.nextafter(0.0, 1.0)),
     "mean": Rule(np.float64, "d"),
     "fill": Rule(np.float64, "d"),
+    "gap_mean": Rule(np.float64, "d", -FAR, FAR),
+    "gap_spread": Rule(np.float64, "d", np.nextafter(0.0, 1.0), FAR),
+    "prototypes": Rule(np.float64, "p d", -MOST, MOST),
     "links": Rule(np.int64, "K K", 0),
     "numbers": Rule(np.int64, "n", 1, MAX_CLUSTERS),
     "values": Rule(np.float64, "n"),
@@ -91,6 +95,7 @@ def pack_model(model: Model, arrays: dict[str, Array]) -> dict[str, Any]:
             arrays[f"mean.{v}"] = scale.mean
         if scale is not None and scale.fill is not None:
             arrays[f"fill.{v}"] = scale.fill
+    _pack_completion(model.scaling, arrays)
     if model.links is not None:
         arrays["links"] = model.links
     if model.counted is not None:
@@ -120,6 +125,30 @@ def pack_model(model: Model, arrays: dict[str, Array]) -> dict[str, Any]:
 def pack_zero_counts(n_all_zero: tuple[int, ...]) -> dict[str, Any]:
     """Rows missing in each view because they are all zero; files without such rows do not mention them."""
     return {"n_all_zero": list(n_all_zero)} if any(n_all_zero) else {}
+
+
+def _pack_completion(scaling: Scaling, arrays: dict[str, Array]) -> None:
+    """What fills values that rows lack by those of similar rows, where a model has it."""
+    for v, own in enumerate(() if scaling.completion is None else scaling.completion.views):
+        if own is not None:
+            arrays[f"gap_mean.{v}"], arrays[f"gap_spread.{v}"] = own.mean, own.spread
+            arrays[f"prototypes.{v}"] = own.values
+
+
+def _completion(stored: Fields, schema: Schema) -> Completion | None:
+    """The same, restored."""
+    n_prototypes, found = None, list[Prototypes | None]()
+    for v, width in enumerate(schema.widths):
+        if f"prototypes.{v}" not in stored.arrays:
+            found.append(None)
+            continue
+        stored.need(width is not None, "widths")
+        values = stored.array_of(f"prototypes.{v}", ARRAYS, p=n_prototypes, d=width)
+        n_prototypes = len(values)
+        stored.need(n_prototypes > 0, "prototypes")
+        mean = stored.array_of(f"gap_mean.{v}", ARRAYS, d=width)
+        found.append(Prototypes(mean, stored.array_of(f"gap_spread.{v}", ARRAYS, d=width), values))
+    return None if n_prototypes is None else Completion(tuple(found))
 
 
 def _pack_parameters(scaling: Scaling) -> dict[str, Any]:
@@ -278,7 +307,8 @@ def _scaling(stored: Fields, schema: Schema) -> Scaling:
     names = stored.list("scales", str)
     stored.need(len(names) == len(schema.names), "scales")
     pairs = zip(names, schema.widths, strict=True)
-    return Scaling(tuple(_scale(stored, v, name, width) for v, (name, width) in enumerate(pairs)))
+    views = tuple(_scale(stored, v, name, width) for v, (name, width) in enumerate(pairs))
+    return Scaling(views, _completion(stored, schema))
 
 
 def _scale(stored: Fields, v: int, name: str, width: int | None) -> Scale | None:
