@@ -168,8 +168,8 @@ class OPIMC(AnchoredClusterer):
     n_shortened_ : dict of str to int
         Rows that were longer in each view than the scale "euclidean" has room for.
     n_gaps_ : dict of str to GapCounts
-        Where gaps are filled (`missing_entries`), of the rows of the last fit: `rows` that lack some values of
-        each view, `values` filled in them, and rows with `too_few`, which count as lacking the view.
+        Where gaps are filled (`missing_entries`), of the rows of the last fit: `rows` that lack some values
+        of each view, `values` filled in them, and rows with `too_few`, which count as lacking the view.
     n_rows_without_views_ : int
     consensus_ : str
         How clusters were formed: "plain" (every centre is a cluster), "graph" or "merge".
