@@ -1,7 +1,7 @@
 """Tests the built package in an empty environment, with the oldest or the newest versions it allows.
 
     python tests/versions.py oldest   # lowest allowed versions of all libraries, Python 3.11
-    python tests/versions.py newest   # highest versions there are, the newest Python on the PATH
+    python tests/versions.py newest   # highest versions there are, the newest Python, on the PATH or of pyenv
 
 The sdist is built, a wheel is built from it, installed, and the tests run against what is installed.
 Further arguments go to pytest.
@@ -81,10 +81,18 @@ def developers() -> list[str]:
 
 def find(names: list[str]) -> str:
     for name in names:
-        found = shutil.which(name)
-        if found and subprocess.run([found, "-c", ""], capture_output=True).returncode == 0:
-            return found
+        for found in (shutil.which(name), *of_pyenv(name)):
+            if found and subprocess.run([found, "-c", ""], capture_output=True).returncode == 0:
+                return found
     sys.exit(f"none of {', '.join(names)} is on the PATH.")
+
+
+def of_pyenv(name: str) -> list[str]:
+    """Interpreters that pyenv keeps; its commands on the PATH run only the versions that are switched on."""
+    if not shutil.which("pyenv"):
+        return []
+    words = "pyenv", "whence", "--path", name
+    return subprocess.run(words, capture_output=True, text=True).stdout.splitlines()[::-1]
 
 
 def run(*command: object) -> None:

@@ -10,7 +10,7 @@ import pytest
 import viewpass as vp
 from clusters import made_rows
 from inputs import PLAIN
-from viewpass.core.auto.alpha import estimated_alpha
+from viewpass.core.start.alpha import estimated_alpha
 
 VIEWS = made_rows(900, seed=3)
 PARTS = [slice(0, 250), slice(250, 600), slice(600, 900)]

@@ -64,6 +64,36 @@ def test_without_a_word_or_a_direction_a_row_of_zeros_is_missing():
         assert fitted.predict([np.zeros((1, 6)), None]) == -1
 
 
+@pytest.mark.parametrize("estimator", [vp.OPIMC, vp.IMC])
+def test_where_lengths_are_kept_a_row_of_zeros_is_data_without_a_word(estimator):
+    """Its length is a length like others; a shift of all rows changes nothing."""
+    counts, other, _ = marks()
+    stated, silent, shifted = (
+        estimator(K, scale="euclidean", random_state=0).fit([x, other], observed=observed)
+        for x, observed in ((counts, ALL), (counts, None), (counts + 1, None))
+    )
+    assert (silent.labels_ == stated.labels_).all()
+    assert (silent.labels_ == shifted.labels_).all()
+    assert silent.n_all_zero_ == {"view0": 0, "view1": 0}
+    zero = np.zeros((1, 6))
+    assert silent.predict([zero, None]) == shifted.predict([zero + 1, None]) >= 0
+    gone = np.array([[False, True]])
+    assert silent.predict([zero, other[:1]], observed=gone) == silent.predict([None, other[:1]])
+
+
+def test_kept_lengths_of_zero_rows_do_not_depend_on_how_rows_come(tmp_path):
+    counts, other, _ = marks()
+    expected = model("euclidean", warmup=300, chunk_size=100).fit([counts, other])
+    parts = model("euclidean", warmup=300, chunk_size=100)
+    for start in range(0, N, 100):
+        part = slice(start, start + 100)
+        parts.partial_fit([counts[part], other[part]], observed=ALL[part] if start == 100 else None)
+        parts.save(tmp_path / "model")
+        parts = vp.load(tmp_path / "model")
+    assert (parts.predict([counts, other]) == expected.labels_).all()
+    assert parts.n_all_zero_ == {"view0": 0, "view1": 0}
+
+
 def test_dense_and_sparse_rows_of_zeros_are_counted_alike():
     counts, other, _ = marks()
     stored_zeros = csr(counts)

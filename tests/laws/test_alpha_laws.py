@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import viewpass as vp
 from cases import cases, workspace
 from clusters import made_rows
-from viewpass.core.auto.alpha import FIRST_ALPHA, MAX_ALPHA, estimated_alpha
 from viewpass.core.initialise import ridged
 from viewpass.core.plan import Plan, Rules
+from viewpass.core.start.alpha import FIRST_ALPHA, MAX_ALPHA, estimated_alpha
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.step.chunk_step import ChunkStep
 from viewpass.core.stream import Stream

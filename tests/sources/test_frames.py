@@ -528,6 +528,12 @@ def test_ids_that_hardly_match_are_warned_of_with_counts_and_examples(what):
     assert said[0].filename == __file__
 
 
+def test_a_transposed_frame_without_names_of_columns_is_refused():
+    turned = _table["text"].set_axis(range(5), axis=1).set_axis(_patients).T
+    with pytest.raises(vp.DataError, match=r"'image' are text, .* 'text' numbers: .* transposed \(`\.T`\)"):
+        vp.frames({"image": _table["image"].set_axis(_patients), "text": turned})
+
+
 def test_ids_that_match_in_part_are_missing_views_and_no_warning():
     vp.frames(_indexed(_patients, [*_patients[:3], *_patients[3:].str.lower()]))  # above the limit
     few = {"image": _table["image"].set_axis(_patients), "text": _table["text"][:3].set_axis(_patients[-3:])}

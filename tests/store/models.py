@@ -109,7 +109,7 @@ MODELS = {
     "plain, its own number": noise,
     "gathering, graph": lambda: gathering(n_anchors=12, consensus="graph"),
     "IMC, standard": lambda: small(vp.IMC, n_init=2, scale="auto").fit([IMAGE, TEXT], observed=GAPS),
-    "IMC": lambda: small(vp.IMC, n_init=2, alpha=0.1).fit([IMAGE, TEXT], observed=GAPS),
+    "IMC": lambda: small(vp.IMC, n_init=2, alpha=0.1, scale="unit").fit([IMAGE, TEXT], observed=GAPS),
     "IMC, its own ridge": lambda: small(vp.IMC, n_init=2).fit([IMAGE, TEXT], observed=GAPS),
     "weights": lambda: started(view_weights=[1, 0.25], chunk_size=16).fit([IMAGE, TEXT], observed=GAPS),
     "weights by name": lambda: started(view_weights={"image": 0, "text": 2}).fit(

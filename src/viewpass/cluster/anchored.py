@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from viewpass.cluster.base import ViewClusterer
 from viewpass.cluster.validation import check_whole
-from viewpass.core.consensus.number_of_clusters import Curve
 from viewpass.core.model import Model, label
 from viewpass.core.stream import Stream
 from viewpass.errors import NoLabelsError, SettingError
@@ -30,7 +29,9 @@ class AnchoredClusterer(ViewClusterer):
     _learnt: Stream
 
     def cut(self, n_clusters: int | str) -> Self:
-        """The same model cut into another number of clusters, or "auto"; no data is needed.
+        """The same model cut into another number of clusters; no data is needed.
+
+        "auto": as many as `cluster_curve_` says, where the model has one.
 
         Anchors are cut again (`consensus_` says how); without anchors the clusters themselves are
         merged, by what that costs the objective. `stream_labels_` of the rows it was fitted to are
@@ -86,33 +87,6 @@ class AnchoredClusterer(ViewClusterer):
         values = model.unweighed(model.centres.values)
         centres = [np.empty((0, 0)) if u is None else u for u in values]
         return centres[0] if self._single_array else centres
-
-    @property
-    def cluster_curve_(self) -> Curve | None:
-        """What `n_clusters="auto"` was read off; None where the number was given."""
-        return self._fitted_model().curve
-
-    def plot_cluster_curve(self, ax: Any = None) -> Any:
-        """Draw `cluster_curve_`, with the number that was taken marked.
-
-        Where the number of clusters was given, the curve it would have been read off is drawn, as of
-        `cut("auto")`.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; without, a new figure is made.
-
-        Returns
-        -------
-        matplotlib axes
-        """
-        from viewpass.cluster.plots import draw_curve
-
-        check_is_fitted(self)
-        curve = self.cluster_curve_ or self.cut("auto").cluster_curve_
-        assert curve is not None
-        return draw_curve(curve, self._n_features_out, ax)
 
     # ---- labels
 

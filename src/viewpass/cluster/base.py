@@ -20,6 +20,7 @@ from sklearn.base import (
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from viewpass.cluster.chosen import ChosenSettings
 from viewpass.cluster.inputs import (
     explaining,
     fitted_on,
@@ -218,7 +219,7 @@ class ViewReader(
         return tags
 
 
-class ViewClusterer(ViewReader):
+class ViewClusterer(ChosenSettings, ViewReader):
     """Base of the estimators with centres; a subclass fits and gives its model (`_fitted_model`)."""
 
     alpha: float | str

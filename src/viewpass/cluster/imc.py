@@ -20,6 +20,7 @@ from viewpass.cluster.validation import (
     checked_weights,
     row_copies,
 )
+from viewpass.core.auto.choose import Chosen, choose
 from viewpass.core.initialise import initialise_clusters, initialise_ridged
 from viewpass.core.model import Model
 from viewpass.core.plan import Plan, Rules
@@ -37,7 +38,6 @@ from viewpass.store.state.model import pack_model, unpack_model
 from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.gaps import CHOICES
 from viewpass.views.rows import MeasuredRows
-from viewpass.views.scaling import Scaling
 from viewpass.views.seeds import as_generator
 
 logger = logging.getLogger("viewpass")
@@ -51,7 +51,8 @@ class IMC(ViewClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
+    n_clusters : int or "auto", default=8
+        "auto": read off `cluster_curve_`, as in `OPIMC`.
     alpha : float or "auto", default="auto"
         Ridge on the centres; "auto": one for each view, estimated from one start on all rows, as in
         `OPIMC`.
@@ -65,9 +66,9 @@ class IMC(ViewClusterer):
         How a start is made. "k-means++": seeds far apart by distances over shared views;
         "random": the published soft random V; "auto": alternately both. Arrays as in `OPIMC`.
     scale, view_weights
-        As in `OPIMC`, learnt from all rows.
+        As in `OPIMC`, chosen and learnt from all rows.
     fill, views, missing_entries, random_state, n_threads, verbose
-        As in `OPIMC`; the means that fill missing values are those of all rows.
+        As in `OPIMC`; what fills missing values is learnt from all rows.
 
     Attributes
     ----------
@@ -75,8 +76,9 @@ class IMC(ViewClusterer):
         -1: a row without any view.
     objectives_ : (n_init,) array
         The objective each start reached.
-    cluster_centers_, alpha_, scales_, view_weights_, counts_, statistics_, loss_curve_, objective_, n_iter_,
-    n_all_zero_, n_shortened_, n_gaps_, n_rows_without_views_, view_names_in_, n_features_in_, row_ids_
+    cluster_centers_, alpha_, scales_, view_weights_, choices_, cluster_curve_, counts_, statistics_,
+    loss_curve_, objective_, n_iter_, n_all_zero_, n_shortened_, n_gaps_, n_rows_without_views_,
+    view_names_in_, n_features_in_, row_ids_
         As in `OPIMC`.
 
     Examples
@@ -90,7 +92,7 @@ class IMC(ViewClusterer):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -108,7 +110,7 @@ class IMC(ViewClusterer):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int | str = 8,
         *,
         alpha: float | str = "auto",
         n_init: int = 10,
@@ -116,7 +118,7 @@ class IMC(ViewClusterer):
         tol: float = 1e-6,
         init: Any = "auto",
         fill: str | None = "mean",
-        scale: Any = "unit",
+        scale: Any = "auto",
         view_weights: Any = None,
         views: Any = None,
         missing_entries: str = "refuse",
@@ -149,23 +151,25 @@ class IMC(ViewClusterer):
         source = fresh._read(X, observed, reset=True)
         copies, unit = row_copies(sample_weight, source, None)
         chunk = replace(whole(source), copies=copies)
-        if chunk.n_rows < self.n_clusters:
-            raise DataError(too_few(chunk.n_rows, self.n_clusters))
-        rows, scaling = fresh._scaled(chunk, unit)
-        n_seen = int((rows.n_seen > 0).sum())
-        if n_seen < self.n_clusters:
-            raise DataError(too_few(n_seen, self.n_clusters))
-        single = fresh._single_shape(chunk.n_rows)
-        init = checked_init(self.init, self.n_clusters, fresh.view_names_in_, single)
-        if isinstance(init, list):
-            init = scaled_centres(init, scaling, chunk.schema, self.n_clusters)
+        plan = fresh._plan(chunk.n_rows, unit)
+        wanted = plan.n_clusters or 1
+        if chunk.n_rows < wanted:
+            raise DataError(too_few(chunk.n_rows, wanted))
         with logging_progress(self.verbose):
-            alpha = fresh._ridge(rows, init, unit)
-            best, objectives = fresh._best_start(rows, init, alpha)
-            if isinstance(self.view_weights, str):
+            rows, chosen = fresh._scaled(chunk, plan)
+            plan, scaling = chosen.plan, chosen.scaling
+            n_seen = int((rows.n_seen > 0).sum())
+            assert plan.n_clusters is not None
+            if n_seen < plan.n_clusters:
+                raise DataError(too_few(n_seen, plan.n_clusters))
+            if isinstance(plan.init, list):
+                plan = replace(plan, init=scaled_centres(plan.init, scaling, chunk.schema, plan.n_clusters))
+            alpha = fresh._ridge(rows, plan)
+            best, objectives = fresh._best_start(rows, plan.ridged(alpha))
+            if plan.weights == "auto":
                 weights = learnt_weights(best.total, alpha, rows.squares.tolist())
                 rows = MeasuredRows(rows.chunk, weights=weights)
-                best, objectives = fresh._best_start(rows, init, alpha)
+                best, objectives = fresh._best_start(rows, plan.ridged(alpha))
         best.total.check_room()
         fresh.objectives_ = objectives * scaling.unit**2 / unit
         fresh._learnt = Model(
@@ -179,6 +183,8 @@ class IMC(ViewClusterer):
             best.n_iter,
             [best.loss * scaling.unit**2 / chunk.n_copies],
             n_clusters=best.total.n_clusters,
+            curve=chosen.curve,
+            choices=chosen.choices,
             weights=rows.weights,
             n_copies=None if copies is None else chunk.n_copies,
             weight_unit=unit,
@@ -199,34 +205,46 @@ class IMC(ViewClusterer):
         """Fit, then give `labels_`."""
         return self.fit(X, observed=observed, sample_weight=sample_weight).labels_
 
-    def _scaled(self, chunk: Chunk, weight_unit: int) -> tuple[MeasuredRows, Scaling]:
-        """All rows, in the scale learnt from them, and that scale."""
-        n_threads = self.n_threads or 1
-        names = checked_scale(self.scale, self.view_names_in_)
-        given = checked_weights(self.view_weights, self.view_names_in_)
-        weights = None if isinstance(given, str) else given
-        rows = MeasuredRows(chunk, weights=weights).measure(n_threads)
-        completion = learn_completion(rows, n_threads) if self.missing_entries == "local" else None
-        if completion is not None:
-            rows = MeasuredRows(completion.apply(chunk), weights=weights).measure(n_threads)
-        scaling = Scaling.learn(rows, names, weight_unit)
-        if not scaling.plain or rows.chunk.gaps:
-            scaled = scaling.apply(rows.chunk, n_threads=n_threads)
-            rows = MeasuredRows(scaled, weights=weights).measure(n_threads)
-        return rows, replace(scaling, completion=completion)
+    def _plan(self, n_rows: int, weight_unit: int) -> Plan:
+        """The settings, checked; what they leave open is chosen from all rows."""
+        names = self.view_names_in_
+        n_clusters = None if isinstance(self.n_clusters, str) else int(self.n_clusters)
+        init = checked_init(self.init, n_clusters, names, self._single_shape(n_rows))
+        scale = checked_scale(self.scale, names)
+        if not isinstance(init, str):  # as in OPIMC: what is given is for rows as they are
+            scale = tuple("unit" if name == "auto" else name for name in scale)
+        alpha, auto = checked_alpha(self.alpha, init)
+        rules = Rules(alpha, self.max_iter, self.tol, self.fill)
+        weights = checked_weights(self.view_weights, names)
+        plan = Plan(n_clusters, rules, init, scale=scale, weights=weights, auto_alpha=auto)
+        return plan.weighted(weight_unit)
 
-    def _ridge(self, rows: MeasuredRows, init: Any, weight_unit: int) -> Alpha:
+    def _scaled(self, chunk: Chunk, plan: Plan) -> tuple[MeasuredRows, Chosen]:
+        """All rows, in the scale chosen and learnt from them, and what was chosen."""
+        workspace = self._workspace()
+        given = None if isinstance(plan.weights, str) else plan.weights
+        rows = MeasuredRows(chunk, weights=given).measure(workspace.n_threads)
+        completion = None
+        if self.missing_entries == "local":
+            completion = learn_completion(rows, workspace.n_threads)
+            rows = MeasuredRows(completion.apply(chunk), weights=given).measure(workspace.n_threads)
+        chosen = choose(rows, plan, workspace)
+        scaling = chosen.scaling
+        if not scaling.plain or rows.chunk.gaps:
+            scaled = scaling.apply(rows.chunk, n_threads=workspace.n_threads)
+            rows = MeasuredRows(scaled, weights=given).measure(workspace.n_threads)
+        return rows, chosen._replace(scaling=replace(scaling, completion=completion))
+
+    def _ridge(self, rows: MeasuredRows, plan: Plan) -> Alpha:
         """The ridge as given, or estimated from one start: starts are compared under the same ridge."""
-        first, auto = checked_alpha(self.alpha, init)
-        if not auto:
-            return first * weight_unit
-        rules = Rules(first, self.max_iter, self.tol, self.fill)
-        plan = Plan(self.n_clusters, rules, "one seeding", auto_alpha=True).weighted(weight_unit)
+        if not plan.auto_alpha:
+            return plan.rules.alpha
         rng = as_generator(self.random_state)
+        plan = replace(plan, init="one seeding")
         return initialise_ridged(rows, plan, self._workspace(), rng, whole=True)[1]
 
-    def _best_start(self, rows: MeasuredRows, init: Any, alpha: Alpha) -> tuple[Outcome, Floats]:
-        rules = Rules(alpha, self.max_iter, self.tol, self.fill)
+    def _best_start(self, rows: MeasuredRows, plan: Plan) -> tuple[Outcome, Floats]:
+        init, alpha = plan.init, plan.rules.alpha
         workspace, rng = self._workspace(), as_generator(self.random_state)
         best: Outcome | None = None
         objectives = []
@@ -235,7 +253,7 @@ class IMC(ViewClusterer):
             if isinstance(init, str) and init != "random":
                 seeded = init == "k-means++" or number % 2 == 0
                 kind = "one seeding" if seeded else "random"
-            outcome = initialise_clusters(rows, Plan(self.n_clusters, rules, kind), workspace, rng)
+            outcome = initialise_clusters(rows, replace(plan, init=kind), workspace, rng)
             objectives.append(objective(outcome.centres, outcome.total, alpha, rows.squares.tolist()))
             if best is None or objectives[-1] < min(objectives[:-1]):
                 best = outcome

@@ -32,12 +32,15 @@ def warn_of_zero_rows(model: Model, before: Model | None = None) -> None:
             continue
         if before is not None and earlier.get(name, 0) > MANY * before.n_rows:
             continue
-        centred = scale in ("standard", "euclidean")
-        how = "with observed= where they are there" if centred else "with scale='standard'"
+        mask = "observed= that says where they are there"
+        standard = (
+            f"with {mask}" if scale == "standard" else f"with scale='standard' (and arrays with {mask})"
+        )
         warn(
             f"view {name!r}: {n_zero:,} of {model.n_rows:,} rows are all zero and count as missing, since a "
             f"row of zeros has no direction at scale {scale!r}. If they are missing, say so: NaN, null or "
-            f"observed=. If zeros are data (marks, counts), fit {how}: centred, they are rows like others."
+            f"observed=. If zeros are data (marks, counts), fit {standard} or with scale='euclidean': "
+            "centred, they are rows like others."
         )
 
 

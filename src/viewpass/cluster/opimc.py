@@ -47,7 +47,8 @@ class OPIMC(AnchoredClusterer):
     only two sums per view are kept. Missing views are rows of NaN, `None` for a whole view, or False in
     `observed`. So are rows of zeros, which have no direction
     (`n_all_zero_` counts them, and many are warned of); but where a dense view is centred (`scale`) and
-    `observed`, a table's nulls or ids say what is missing, a row of zeros is data.
+    `observed`, a table's nulls or ids say what is missing, a row of zeros is data, as it always is where
+    lengths are kept.
 
     Parameters
     ----------

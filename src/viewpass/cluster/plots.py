@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from viewpass.core.consensus.number_of_clusters import GAP, Curve
+from viewpass.core.consensus.number_of_clusters import Curve
 from viewpass.errors import missing_extra
 
 try:
@@ -13,10 +13,7 @@ try:
 except ImportError as absent:
     raise missing_extra("matplotlib", "report", "plot_cluster_curve") from absent
 
-TITLES = {
-    GAP: "gap behind the K-th eigenvalue\nof the anchor graph",
-    "merge price": "price of the merge below K clusters,\nover that of the merge before",
-}
+TITLE = "information of labels\nabout hidden views (nats)"
 LINE, CHOSEN = "#0077BB", "#CC3311"
 
 
@@ -25,6 +22,8 @@ def draw_curve(curve: Curve, n_clusters: int, ax: Any = None) -> Any:
     if ax is None:
         _, ax = pyplot.subplots(figsize=(6.4, 3.6), layout="constrained")
     ax.plot(curve.numbers, curve.values, "o-", color=LINE, markersize=4, linewidth=1.5)
+    low, high = curve.values - curve.errors, curve.values + curve.errors
+    ax.fill_between(curve.numbers, low, high, color=LINE, alpha=0.2, linewidth=0)
     ax.axvline(n_clusters, color=CHOSEN, linewidth=1.2, linestyle="--", zorder=0)
     text = f"K = {n_clusters}"
     if curve.n_clusters != n_clusters:
@@ -40,7 +39,7 @@ def draw_curve(curve: Curve, n_clusters: int, ax: Any = None) -> Any:
         color=CHOSEN,
     )
     ax.set_xlabel("number of clusters K")
-    ax.set_ylabel(TITLES[curve.kind])
+    ax.set_ylabel(TITLE)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.spines[["top", "right"]].set_visible(False)
     return ax

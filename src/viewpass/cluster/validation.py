@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from viewpass.core.auto.alpha import FIRST_ALPHA
 from viewpass.core.consensus.soft_assignment import MAX_ROWS
 from viewpass.core.initialise import ASSUMED_CLUSTERS
 from viewpass.core.plan import Plan, Rules
+from viewpass.core.start.alpha import FIRST_ALPHA
 from viewpass.core.state.view_weights import SMALLEST_WEIGHT, Weights, relative
 from viewpass.errors import DataError, SettingError
 from viewpass.kernels.grid import WEIGHT_UNIT, Array, Floats, Integers, Mask
@@ -205,9 +205,8 @@ def checked_consensus(settings: Any, init: Any) -> str:
     """How clusters are formed ("plain", "merge", "graph" or "auto"); refuses settings that conflict."""
     n_clusters, n_anchors, consensus = settings.n_clusters, settings.n_anchors, settings.consensus
     if n_anchors is None:
-        if consensus != "auto" or n_clusters == "auto":
-            what = "n_clusters='auto'" if n_clusters == "auto" else f"consensus={consensus!r}"
-            raise SettingError(f"{what} needs anchors, which n_anchors=None rules out.")
+        if consensus != "auto":
+            raise SettingError(f"consensus={consensus!r} needs anchors, which n_anchors=None rules out.")
         return "plain"
     if "auto" not in (n_anchors, n_clusters) and n_anchors < n_clusters:
         raise SettingError(

@@ -1,9 +1,7 @@
-"""The first chunk of a stream: chooses what its centres are (clusters or anchors) and makes them.
+"""The first chunk of a stream: makes its centres, of clusters or of anchors.
 
-Three results are possible (`consensus`): "plain", where each centre is a cluster; "merge", where centres are
-anchors to be merged by the objective; and "graph", where they are the nodes of an anchor graph. "auto"
-chooses plain or graph on the warm-up rows: the graph must be stable under the choice of anchors
-(consensus/stability.py), and the views must agree better on its clusters (auto/shape.py).
+Three results are possible (`Plan.consensus`): "plain", where each centre is a cluster; "merge", where centres
+are anchors to be merged by the objective; and "graph", where they are the nodes of an anchor graph.
 """
 
 from __future__ import annotations
@@ -14,15 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from viewpass.core.auto.alpha import alike, estimated_alpha
-from viewpass.core.auto.shape import views_prefer_graph
-from viewpass.core.consensus.cut import cut
-from viewpass.core.consensus.graph import gaps
-from viewpass.core.consensus.number_of_clusters import Curve
 from viewpass.core.consensus.soft_assignment import links_of, soft_assignment
-from viewpass.core.consensus.stability import STABLE, STABLE_ENOUGH, stability
 from viewpass.core.plan import ANCHORS_PER_CLUSTER, MAX_ANCHORS, ROWS_PER_ANCHOR, Plan
 from viewpass.core.start import candidates
+from viewpass.core.start.alpha import alike, estimated_alpha
 from viewpass.core.state.alpha import Alpha
 from viewpass.core.state.centres import Centres
 from viewpass.core.step.chunk_step import ChunkStep, Outcome, State
@@ -45,26 +38,18 @@ class Initialised(NamedTuple):
     consensus: str  # "plain", "merge" or "graph"
     links: Integers | None
     alpha: Alpha  # the ridge that the centres have
-    curve: Curve | None = None  # of a plain start whose number of clusters was estimated
 
 
 def initialise(
     rows: MeasuredRows, plan: Plan, workspace: Workspace, rng: np.random.Generator, *, whole: bool = False
 ) -> Initialised:
-    """Make the first centres, the best of `plan.n_init` starts; `whole` if there are no rows but these.
-
-    The first start decides between clusters and anchors, and how many; the lowest loss wins.
-    """
+    """Make the first centres, the best of `plan.n_init` starts; `whole` if there are no rows but these."""
     best = initialise_once(rows, plan, workspace, rng, whole=whole)
-    total = best.outcome.total
-    n_clusters = total.n_clusters if best.consensus == "plain" else plan.n_clusters
-    n_anchors = None if best.consensus == "plain" else total.n_clusters
-    same = replace(plan, consensus=best.consensus, n_clusters=n_clusters, n_anchors=n_anchors)
-    same = same.ridged(best.alpha)  # losses can be compared under the same ridge
+    same = plan.ridged(best.alpha)  # losses can be compared under the same ridge
     for _ in range(1, plan.n_init):
         other = initialise_once(rows, same, workspace, rng, whole=whole)
         if other.outcome.loss < best.outcome.loss:
-            best = other._replace(curve=best.curve)
+            best = other
     return best
 
 
@@ -73,38 +58,17 @@ def initialise_once(
 ) -> Initialised:
     """Make the first centres, of clusters or anchors."""
     rows.measure(workspace.n_threads)
-    n_anchors = anchors_for(plan, int(rows.counted.sum()), rows.n_columns)
-    if plan.consensus == "plain" or n_anchors == 0:
+    if plan.consensus == "plain":
         outcome, alpha = initialise_ridged(rows, plan, workspace, rng, whole=whole)
         return Initialised(outcome, "plain", None, alpha)
-    before = rng.bit_generator.state
+    n_anchors = anchors_for(plan, int(rows.counted.sum()), rows.n_columns)
     step = ChunkStep(plan.rules, workspace)
     outcome = candidates.anchors(rows, n_anchors, step, rng, whole=whole)
     outcome, alpha = ridged(rows, plan, outcome, workspace, whole=whole)
     if plan.consensus == "merge":
         return Initialised(outcome, "merge", None, alpha)
     links = links_of(soft_assignment(rows, outcome.centres, workspace), n_anchors, rows.chunk.copies)
-    if plan.consensus == "graph" or _graph_is_better(
-        rows, outcome.centres, plan.n_clusters or gaps(links).n_clusters, workspace
-    ):
-        return Initialised(outcome, "graph", links, alpha)
-    rng.bit_generator.state = before  # the same plain start as without anchors
-    curve = None
-    if plan.n_clusters is None:
-        curve = cut(outcome.total, None, alpha, None).curve
-        assert curve is not None
-        plan = replace(plan, n_clusters=curve.n_clusters)
-    outcome, alpha = initialise_ridged(rows, plan, workspace, rng, whole=whole)
-    return Initialised(outcome, "plain", None, alpha, curve)
-
-
-def _graph_is_better(rows: MeasuredRows, anchors: Centres, n_clusters: int, workspace: Workspace) -> bool:
-    """Whether the anchor graph is stable, and preferred by the views if several can be compared."""
-    stable = stability(rows, anchors, n_clusters, workspace)
-    if stable < STABLE_ENOUGH:
-        return False
-    preferred = views_prefer_graph(rows, n_clusters, workspace)
-    return stable >= STABLE if preferred is None else preferred
+    return Initialised(outcome, "graph", links, alpha)
 
 
 def anchors_for(plan: Plan, n_rows: int, n_columns: int) -> int:

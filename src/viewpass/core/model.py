@@ -18,6 +18,7 @@ from viewpass.core.consensus.number_of_clusters import Curve
 from viewpass.core.consensus.soft_assignment import soft_assignment
 from viewpass.core.reservoir import Reservoir
 from viewpass.core.state.centres import Centres
+from viewpass.core.state.choice import Choice
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.state.view_weights import Weights
 from viewpass.core.step.workspace import Workspace
@@ -45,9 +46,10 @@ class Model:
     n_iter: int = 0
     loss_curve: list[float] = field(default_factory=list)
     consensus: str = "plain"
-    n_clusters: int | None = None  # as requested; None: estimated
+    n_clusters: int = 1  # as requested, or estimated
     links: Integers | None = None  # the anchor graph G (consensus/soft_assignment.py)
-    counted: Curve | None = None  # of a plain model whose number of clusters was estimated
+    curve: Curve | None = None  # the score of each number of clusters, where it was looked at
+    choices: tuple[Choice, ...] = ()  # what was chosen from the first rows
     weights: Weights | None = None  # of the views, relative to the largest; None: all equal
     n_copies: int | None = None  # rows as often as they count, in units of 1 / weight_unit; None: n_rows
     weight_unit: int = 1  # what sums, counts and alpha are multiplied by
@@ -59,11 +61,6 @@ class Model:
         if self.consensus == "plain":
             return None
         return cut(self.total, self.links, self.alpha, self.n_clusters)
-
-    @property
-    def curve(self) -> Curve | None:
-        """The curve that the number of clusters was estimated from; None where it was given."""
-        return self.counted if self.cut is None else self.cut.curve
 
     @cached_property
     def clusters(self) -> Statistics:

@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from viewpass.core.auto.lengths import warn_of_lengths
-from viewpass.core.auto.scale import agreed_scaling
+from viewpass.core.auto.choose import choose
 from viewpass.core.consensus.soft_assignment import MAX_ROWS
-from viewpass.core.initialise import ASSUMED_CLUSTERS, initialise, initialise_unweighted
+from viewpass.core.initialise import initialise, initialise_unweighted
 from viewpass.core.model import Assigned, Model, StreamState, scaled
 from viewpass.core.plan import Plan, Rules
 from viewpass.core.reservoir import Reservoir
@@ -23,7 +22,7 @@ from viewpass.core.state.statistics import Statistics
 from viewpass.core.state.view_weights import Weights, learnt_weights
 from viewpass.core.step.chunk_step import ChunkStep, Outcome, State, Task
 from viewpass.core.step.workspace import Workspace
-from viewpass.errors import DataError
+from viewpass.errors import DataError, SettingError
 from viewpass.kernels.backend import FROM_CENTRES, FROM_COUNTED
 from viewpass.kernels.grid import Integers, Labels
 from viewpass.views.chunk import Chunk, Schema, join
@@ -137,7 +136,7 @@ class Stream:
         return other
 
     def recut(self, n_clusters: int | None) -> Stream:
-        """A copy whose centres are anchors of this many clusters."""
+        """A copy whose centres are anchors of this many clusters; None: as many as its curve says."""
         other = self.twin()
         model = self.model
         consensus = "merge" if model.consensus == "plain" else model.consensus
@@ -145,6 +144,13 @@ class Stream:
             other.plan = replace(self.plan, n_clusters=n_clusters)
             other._guess = None
             return other
+        if n_clusters is None:
+            if model.curve is None:
+                raise SettingError(
+                    "this model has no curve of scores to read the number of clusters off: give it, or fit "
+                    "with n_clusters='auto'."
+                )
+            n_clusters = model.curve.n_clusters
         other.plan = replace(self.plan, n_clusters=n_clusters, consensus=consensus)
         other._model = replace(other._model, n_clusters=n_clusters, consensus=consensus)
         return other
@@ -267,32 +273,24 @@ class Stream:
         return scaled(chunk, self._model, self.workspace)
 
     def _begin(self, rows: MeasuredRows, schema: Schema, *, whole: bool = False) -> Assigned:
-        """Choose the scale and the view weights from the first rows, then initialise the centres."""
+        """Choose what the plan leaves open from the first rows, then initialise the centres."""
         n_threads = self.workspace.n_threads
-        wanted = self.plan.scale or ("unit",) * rows.n_views
-        n_clusters = self.plan.n_clusters or ASSUMED_CLUSTERS
-        given = wanted, n_clusters, self.workspace, self.plan.weight_unit
         completion = None
         if self.plan.missing_entries == "local":
             completion = learn_completion(rows.measure(n_threads), n_threads)
             rows = self._rows(completion.apply(rows.chunk))
-        scaling = agreed_scaling(rows.measure(n_threads), *given)
+        plan, scaling, choices, curve = choose(rows.measure(n_threads), self.plan, self.workspace)
         if not scaling.plain:
             rows = self._rows(scaling.apply(rows.chunk, n_threads=n_threads))
-        if "auto" in wanted:
-            warn_of_lengths(rows.measure(n_threads), n_clusters, self.workspace)
-        plan = self.plan
         if isinstance(plan.init, list):
-            centres = scaled_centres(plan.init, scaling, schema, n_clusters)
-            plan = replace(plan, init=centres)
-        if self.plan.weights == "auto":
+            plan = replace(plan, init=scaled_centres(plan.init, scaling, schema, plan.n_clusters or 1))
+        if plan.weights == "auto":
             tried, alpha = initialise_unweighted(rows, plan, self.workspace, self.rng, whole=whole)
             learnt = learnt_weights(tried.total, alpha, rows.squares.tolist())
             rows = self._weighed(rows.chunk, learnt)
         first = initialise(rows, plan, self.workspace, self.rng, whole=whole)
-        outcome = first.outcome
+        outcome, n_clusters = first.outcome, plan.n_clusters
         outcome.total = outcome.total.widened(schema.widths)
-        asked = outcome.total.n_clusters if first.consensus == "plain" else self.plan.n_clusters
         blank = Model(
             schema,
             outcome.total,
@@ -300,9 +298,10 @@ class Stream:
             replace(scaling, completion=completion),
             tuple(each_view(first.alpha, rows.n_views).tolist()),
             consensus=first.consensus,
-            n_clusters=asked,
+            n_clusters=n_clusters or outcome.total.n_clusters,
             links=first.links,
-            counted=first.curve,
+            curve=curve,
+            choices=choices,
             weights=rows.weights,
             weight_unit=self.plan.weight_unit,
         )

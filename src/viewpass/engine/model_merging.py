@@ -16,8 +16,8 @@ from dataclasses import replace
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from viewpass.core.auto.alpha import estimated_alpha
 from viewpass.core.model import Model
+from viewpass.core.start.alpha import estimated_alpha
 from viewpass.core.state.alpha import Alpha, each_view
 from viewpass.core.state.centres import Centres, loss, update
 from viewpass.core.state.statistics import Statistics, added

@@ -113,7 +113,8 @@ def _check_one_kind(ids: Mapping[str, Array]) -> None:
         (kind, name), (other, another) = list(kinds.items())[:2]
         raise DataError(
             f"the ids of view {name!r} are {kind}, those of view {another!r} {other}: "
-            "none of them could match. Make them the same type."
+            "none of them could match. Make them the same type; a frame with items as columns must be "
+            "transposed (`.T`)."
         )
 
 

@@ -10,8 +10,8 @@
                for values of these kinds: transformed row by row first (views/kinds.py)
 
 A missing view stays missing. A row that equals the mean in every column has no direction after
-centring, and counts as missing in that view (but not where lengths are kept: its length is 0); so does a row
-of zeros, unless its columns are centred and it was stated which views are missing (`Chunk.stated`).
+centring, and counts as missing in that view; so does a row of zeros, unless its columns are centred and it
+was stated which views are missing (`Chunk.stated`). Where lengths are kept, both are data: a length may be 0.
 
 Sums are exact on a grid that takes rows of length 1 at most (kernels/grid.py). Where lengths are kept the
 kernels divide all views by a common power of two, at least ROOM times the longest row that the scale was
@@ -98,7 +98,7 @@ class Scaling:
             learnt, gaps = None, rows.chunk.gaps[v] if rows.chunk.gaps else None
             if name != "unit" and view is not None and present.any():
                 learnt = learn_scale(columns_of(view, present, weights, gaps), name)
-                zeros = rows.zeros(v) if _zeros_are_data(name, rows.chunk) else ()
+                zeros = _zeros_that_are_data(rows, v, name)
                 if learnt is not None and learnt.mean is not None and len(zeros):
                     present[zeros] = True
                     learnt = learn_scale(columns_of(view, present, weights, gaps), learnt.name)
@@ -210,10 +210,14 @@ class Scaling:
                     moments = scale.mean, scale.weights
                     present[v] = backend().standardise(view, wanted, *moments, out, n_threads)
                 zeros = chunk.zero_rows(v, np.flatnonzero(wanted & ~present[v]))
-                if _zeros_are_data(scale.name, chunk) and scale.zero is not None:
+                if scale.longest and scale.zero is not None:
+                    if all_zero is not None:  # hidden when chunks were joined, before the scale was known
+                        zeros = np.union1d(zeros, np.flatnonzero(all_zero[:, v]))
+                        all_zero = _marked(all_zero, zeros, v, all_zero.shape, False)
                     out[zeros], present[v][zeros] = scale.zero, True
-                    if scale.longest:
-                        squares[v][zeros] = ordered_sum(scale.zero * scale.zero)
+                    squares[v][zeros] = ordered_sum(scale.zero * scale.zero)
+                elif _zeros_are_data(scale.name, chunk) and scale.zero is not None:
+                    out[zeros], present[v][zeros] = scale.zero, True
                 elif len(zeros):
                     all_zero = _marked(all_zero, zeros, v, (chunk.n_rows, len(views)))
                 if gaps is not None:
@@ -255,9 +259,18 @@ def _with_lengths(scale: Scale, columns: Columns, view: Matrix, present: Mask) -
     return replace(scale, weights=np.full(len(columns.mean), factor), longest=largest)
 
 
-def _marked(mask: Mask | None, rows: Integers, v: int, shape: tuple[int, int]) -> Mask:
+def _zeros_that_are_data(rows: MeasuredRows, v: int, name: str) -> Integers:
+    """Rows of zeros that count, should the scale have a mean."""
+    zeros = rows.zeros(v)
+    if name == "euclidean":
+        hidden = rows.chunk.all_zero
+        return zeros if hidden is None else np.union1d(zeros, np.flatnonzero(hidden[:, v]))
+    return zeros if _zeros_are_data(name, rows.chunk) else zeros[:0]
+
+
+def _marked(mask: Mask | None, rows: Integers, v: int, shape: tuple[int, ...], mark: bool = True) -> Mask:
     marked = np.zeros(shape, dtype=bool) if mask is None else mask.copy()
-    marked[rows, v] = True
+    marked[rows, v] = mark
     return marked
 
 

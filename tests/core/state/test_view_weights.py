@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 import viewpass as vp
 from cases import workspace
+from viewpass.core.auto.comparison import Difference
 from viewpass.core.plan import Plan, Rules
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.state.view_weights import SMALLEST_SHARE, learnt_weights
@@ -205,13 +206,24 @@ def test_learnt_weights_are_those_of_the_formula():
     assert learnt_weights(Statistics(2, [3, 4]), 0.1) is None
 
 
-def test_auto_favours_the_views_that_clusters_explain():
-    model = fitted("auto")
-    clear, dim, noise = model.view_weights_.values()
-    assert clear == 1.0 > dim > noise > 0.1
-    offline = vp.IMC(K, view_weights="auto", n_init=3, random_state=0).fit(VIEWS, observed=OBSERVED)
-    clear, dim, noise = offline.view_weights_.values()
-    assert clear == 1.0 > dim > noise
+def test_auto_favours_the_views_that_clusters_explain(monkeypatch):
+    better = Difference(gain=0.2, error=0.1, score=0.5, other=0.3)
+    monkeypatch.setattr("viewpass.core.auto.choose.compared", lambda *_: better)
+    offline = vp.IMC(K, view_weights="auto", scale="unit", random_state=0).fit(VIEWS, observed=OBSERVED)
+    for model in (fitted("auto"), offline):
+        assert model.choices_[0].chosen == "learnt"
+        clear, dim, noise = model.view_weights_.values()
+        assert clear == 1.0 > dim > noise > 0.1
+
+
+def test_weights_are_equal_where_learnt_ones_tell_no_more():
+    model = fitted("auto")  # too few rows to show anything
+    assert model.view_weights_ == dict.fromkeys(model.view_names_in_, 1.0)
+    assert model.choices_[0].chosen == "equal"
+
+
+def test_the_objective_of_weighted_rows_is_that_of_the_best_start():
+    offline = vp.IMC(K, view_weights=[3, 2, 1], n_init=3, random_state=0).fit(VIEWS, observed=OBSERVED)
     assert offline.objective_ == pytest.approx(offline.objectives_.min(), rel=1e-6)
 
 

@@ -7,6 +7,7 @@ import json
 import dask
 import dask.array as da
 import numpy as np
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse
@@ -97,17 +98,13 @@ def test_sparse_blocks_and_a_mask(client):
 def test_a_dask_frame_with_columns_of_lists(client, files, local):
     import dask.dataframe as dd
 
-    frame = pq.read_table([file.path for file in files._reader._files]).to_pandas()
-    frame["v0"], frame["v1"] = frame["v0"].map(_plain), frame["v1"].map(_plain)
+    lists = {f"v{v}": [None if np.isnan(row[0]) else row for row in x] for v, x in enumerate(VIEWS)}
+    frame = pd.DataFrame({"item": local.row_ids_, **lists})
     with dask.config.set({"dataframe.convert-string": False}):
         items = dd.from_pandas(frame, npartitions=4)
         mine = vp.dask.fit(ours(compute_labels=False), items, id="item", client=client)
     assert_same(mine, local)
     np.testing.assert_array_equal(mine.row_ids_, local.row_ids_)
-
-
-def _plain(x):
-    return None if x is None else np.asarray(x)
 
 
 def test_labels_of_predict_in_parts(client, files, local, tmp_path):

@@ -84,12 +84,18 @@ def test_more_blocks_than_are_added_up_at_once(client):
     compared(client, made_rows(900), 4, 20, 20, 1, max_iter=2, warmup=0)
 
 
-@pytest.mark.parametrize("width", [1, 2, 3])
-def test_default_settings_give_the_local_result_for_any_number_of_workers(client, tmp_path, width):
+@pytest.fixture(scope="module")
+def by_default(tmp_path_factory):
+    """Files, and the model that default settings give of them here."""
     views = made_rows(26_000)
     views[1][:2500] = float("nan")
-    files = write_files(tmp_path / "files", views, cuts=[3100, 17_000])
-    theirs = vp.OPIMC(4, random_state=0).fit(files)
+    files = write_files(tmp_path_factory.mktemp("files"), views, cuts=[3100, 17_000])
+    return files, vp.OPIMC(4, random_state=0).fit(files)
+
+
+@pytest.mark.parametrize("width", [1, 2, 3])
+def test_default_settings_give_the_local_result_for_any_number_of_workers(client, by_default, width):
+    files, theirs = by_default
     mine = vp.dask.fit(vp.OPIMC(4, random_state=0), files, client=client, n_workers=width)
     assert_same(mine, theirs)
     np.testing.assert_array_equal(mine.labels_, theirs.labels_)

@@ -151,5 +151,5 @@ def test_the_interpreter_may_exit_in_the_middle_of_a_table(tmp_path, form):
         "DuckDB relation": f"(kept := __import__('duckdb').connect()).sql(\"select * from '{path}'\")",
     }[form]
     program = f"import viewpass as vp; read = vp.scan({opened}).chunks(7); print(next(read).n_rows)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=600)
     assert (done.returncode, done.stdout, done.stderr) == (0, "7\n", "")

@@ -1,1 +1,1 @@
-"""What is chosen from the warm-up: the scale of each view, round clusters or the anchor graph."""
+"""What is chosen from the warm-up, by one criterion: scale, graph, view weights, number of clusters."""

@@ -8,7 +8,6 @@ import numpy as np
 
 from viewpass.core.consensus import graph
 from viewpass.core.consensus.agglomeration import merges
-from viewpass.core.consensus.number_of_clusters import Curve, from_prices
 from viewpass.core.consensus.soft_assignment import SoftAssignment
 from viewpass.core.state.alpha import Alpha
 from viewpass.core.state.statistics import Statistics
@@ -22,7 +21,6 @@ class Cut:
     n_clusters: int
     anchors: Labels  # the cluster of each
     graph: graph.GraphCut | None
-    curve: Curve | None  # where the number of clusters was estimated
 
     def of_anchors(self, labels: Labels) -> Labels:
         """Clusters of rows, given their nearest anchors; -1 stays -1."""
@@ -45,23 +43,12 @@ class Cut:
         return out
 
 
-def cut(total: Statistics, links: Integers | None, alpha: Alpha, n_clusters: int | None) -> Cut:
-    """Group anchors into clusters: by their graph where there are links, otherwise by merging.
-
-    Without `n_clusters` the number is estimated from the eigenvalues or from the merge prices.
-    """
-    curve = None
+def cut(total: Statistics, links: Integers | None, alpha: Alpha, n_clusters: int) -> Cut:
+    """Group anchors into clusters: by their graph where there are links, otherwise by merging."""
     if links is not None:
-        if n_clusters is None:
-            curve = graph.gaps(links)
-            n_clusters = curve.n_clusters
         made = graph.cut(links, n_clusters)
-        return Cut(n_clusters, made.labels.astype(np.int32), made, curve)
-    order = merges(total, alpha)
-    if n_clusters is None:
-        curve = from_prices(order.prices[order.n_empty :])
-        n_clusters = curve.n_clusters
-    return Cut(n_clusters, order.labels(n_clusters).astype(np.int32), None, curve)
+        return Cut(n_clusters, made.labels.astype(np.int32), made)
+    return Cut(n_clusters, merges(total, alpha).labels(n_clusters).astype(np.int32), None)
 
 
 def grouped(total: Statistics, cut: Cut) -> Statistics:

@@ -9,11 +9,11 @@ same clusters on every processor.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from viewpass.core.consensus.number_of_clusters import MAX_CLUSTERS, Curve, from_gaps
 from viewpass.core.consensus.soft_assignment import SoftAssignment
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Floats, Integers, Labels
@@ -45,20 +45,22 @@ def spectrum(links: Integers, n_leading: int) -> tuple[Floats, Floats]:
     return found
 
 
-def gaps(links: Integers) -> Curve:
-    """The eigengap curve, which estimates the number of clusters."""
-    return from_gaps(spectrum(links, MAX_CLUSTERS + 1)[0], len(links))
-
-
 def cut(links: Integers, n_clusters: int, n_restarts: int = RESTARTS) -> GraphCut:
     """Group the anchors into clusters, numbered by their lowest anchor."""
-    _, vectors = spectrum(links, n_clusters)
+    return next(cuts(links, [n_clusters], n_restarts))
+
+
+def cuts(links: Integers, numbers: Sequence[int], n_restarts: int) -> Iterator[GraphCut]:
+    """Group the anchors into each of these numbers of clusters."""
+    _, leading = spectrum(links, max(numbers))
     degrees = np.maximum(links.sum(axis=1), 1).astype(np.float64)
-    points, weights = directions(vectors), degrees / degrees.max()
-    labels, centres = backend().small_kmeans(points, weights, n_clusters, n_restarts, seed=0)
-    order = _by_first(labels, n_clusters)
-    places = vectors * (1.0 / np.sqrt(degrees))[:, None]
-    return GraphCut(order[labels], places, centres[np.argsort(order)])
+    weights, lengths = degrees / degrees.max(), (1.0 / np.sqrt(degrees))[:, None]
+    for n_clusters in numbers:
+        vectors = np.ascontiguousarray(leading[:, :n_clusters])
+        given = directions(vectors), weights, n_clusters, n_restarts
+        labels, centres = backend().small_kmeans(*given, seed=0)
+        order = _by_first(labels, n_clusters)
+        yield GraphCut(order[labels], vectors * lengths, centres[np.argsort(order)])
 
 
 def _by_first(labels: Integers, n_clusters: int) -> Integers:

@@ -1,9 +1,10 @@
-"""Estimates the number of clusters, from the eigenvalues of the anchor graph or from merge prices.
+"""The curve that the number of clusters is read off, and how.
 
-    eigengap     K maximises lambda_K - lambda_(K+1)
-    merge price  K maximises price(K -> K - 1) / price(K + 1 -> K)
+The curve has, for each number of clusters, how much labels tell about hidden views (auto/hidden_views.py). As
+long as clusters are split that differ in every view, labels tell more; beyond, they do not. The number is
 
-Both scores jump where the next merge would join real clusters; the largest jump is the estimate.
+    the smallest whose score is within the error of the highest, if the curve has a peak,
+    the knee, where the gain per cluster drops most (at least threefold), if it keeps rising.
 """
 
 from __future__ import annotations
@@ -14,49 +15,54 @@ import numpy as np
 
 from viewpass.kernels.grid import Floats, Integers
 
-MAX_CLUSTERS = 100  # that are considered
-NEGLIGIBLE = 1e-3  # price, relative to the most expensive merge
-KINDS = GAP, PRICE = "eigengap", "merge price"
+KNEE = 3.0  # how many times larger the gain per cluster is before a knee than behind it
+SPAN = 3  # numbers on each side that the gains are taken over
+ALIKE = 0.5  # of the numbers tried: if more are within the error, the rows do not determine the number
+
+
+class Estimate(NamedTuple):
+    """A number of clusters, and whether the curve determines it."""
+
+    n_clusters: int
+    clear: bool
+    reason: str
 
 
 class Curve(NamedTuple):
-    """A score for each number of clusters; the highest is chosen."""
+    """A score for each number of clusters, and the error of its difference from the highest."""
 
-    kind: str  # one of KINDS
     numbers: Integers
     values: Floats
+    errors: Floats
 
     @property
     def n_clusters(self) -> int:
-        """The number with the highest score; the smallest of several."""
-        return int(self.numbers[self.values.argmax()])
+        """The number that is read off the curve."""
+        return self.estimate().n_clusters
 
+    def estimate(self) -> Estimate:
+        """Read the number of clusters off the curve, and say whether it is clear."""
+        numbers, values = self.numbers, self.values
+        near = np.flatnonzero(values >= values.max() - self.errors)
+        smallest = int(numbers[near[0]])
+        if len(near) > max(ALIKE * len(numbers), 1):
+            return Estimate(smallest, False, f"{smallest} to {numbers[near[-1]]} clusters score alike")
+        if near[-1] < len(numbers) - 1 or len(numbers) == 1:
+            return Estimate(smallest, True, "the smallest within the error of the highest score")
+        knee, ratio = self._knee()
+        if ratio >= KNEE:
+            return Estimate(knee, True, f"beyond it the score rises {min(ratio, 99.0):.0f} times more slowly")
+        return Estimate(knee or smallest, False, "the score keeps rising with the number of clusters")
 
-def from_gaps(eigenvalues: Floats, n_anchors: int | None = None) -> Curve:
-    """Eigengaps: K clusters leave a gap behind the K-th eigenvalue.
-
-    Of `n_anchors` eigenvalues the leading MAX_CLUSTERS + 1 are enough; without it all of them are given.
-    """
-    n_anchors = len(eigenvalues) if n_anchors is None else n_anchors
-    numbers = _numbers(n_anchors, n_anchors // 2)
-    padded = np.append(eigenvalues, 0.0)
-    return Curve(GAP, numbers, padded[numbers - 1] - padded[numbers])
-
-
-def from_prices(prices: Floats) -> Curve:
-    """Price ratios: the first merge of two real clusters costs far more than the merge before it.
-
-    Prices that are negligible or negative count as NEGLIGIBLE times the highest.
-    """
-    falling = np.maximum(prices[::-1], 0.0)  # falling[0] is the price of the last merge, 2 into 1
-    numbers = _numbers(len(falling) + 1, len(falling) - 1)
-    least = max(NEGLIGIBLE * falling.max(initial=0.0), np.finfo(float).tiny)
-    if len(falling) < 2:
-        return Curve(PRICE, numbers, np.ones(1))
-    return Curve(PRICE, numbers, falling[numbers - 2] / np.maximum(falling[numbers - 1], least))
-
-
-def _numbers(n_anchors: int, most: int) -> Integers:
-    """The numbers of clusters to consider: from 2 on if there are two anchors."""
-    least = min(2, n_anchors)
-    return np.arange(least, max(min(most, MAX_CLUSTERS), least) + 1)
+    def _knee(self) -> tuple[int, float]:
+        """The number with the sharpest bend, and the ratio of the gains per cluster before and behind it."""
+        numbers, values, best = self.numbers, self.values, (0, 0.0)
+        least = 1e-3 * max(float(values.max() - values.min()), np.finfo(float).tiny)
+        for i in range(1, len(numbers) - SPAN):
+            low, high = max(i - SPAN, 0), i + SPAN
+            before = (values[i] - values[low]) / (numbers[i] - numbers[low])
+            behind = (values[high] - values[i]) / (numbers[high] - numbers[i])
+            ratio = float(before / max(behind, least))
+            if ratio > best[1]:
+                best = int(numbers[i]), ratio
+        return best

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from viewpass.core.consensus.number_of_clusters import KINDS, MAX_CLUSTERS, Curve
+from viewpass.core.consensus.number_of_clusters import Curve
 from viewpass.core.consensus.soft_assignment import MAX_ROWS
 from viewpass.core.model import Model
 from viewpass.core.state.centres import Centres
+from viewpass.core.state.choice import Choice
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.state.view_weights import Weights
 from viewpass.errors import FileError
@@ -39,6 +40,8 @@ from viewpass.views.scaling import LEARNT, Scale, Scaling
 CONSENSUS = ("plain", "merge", "graph")
 MOST_LENGTH = 2.0**40  # of rows that keep theirs
 ROUNDED = 1.0 + 1e-6  # the square of a row that was shortened to length 1, at most
+MOST_CLUSTERS = 2**20  # on a curve of scores
+MOST_TEXT = 1000  # characters of a reason or name of a choice
 FAR = 1e30  # of centres, means and factors: their products stay finite, as float32, too
 ARRAYS = {  # K clusters (or anchors), d columns
     "sums": Rule(np.int64, "K d"),
@@ -52,8 +55,9 @@ ARRAYS = {  # K clusters (or anchors), d columns
     "gap_spread": Rule(np.float64, "d", np.nextafter(0.0, 1.0), FAR),
     "prototypes": Rule(np.float64, "p d", -MOST, MOST),
     "links": Rule(np.int64, "K K", 0),
-    "numbers": Rule(np.int64, "n", 1, MAX_CLUSTERS),
+    "numbers": Rule(np.int64, "n", 1, MOST_CLUSTERS),
     "values": Rule(np.float64, "n"),
+    "errors": Rule(np.float64, "n", 0),
     "loss_curve": Rule(np.float64, "*"),
 }
 
@@ -98,15 +102,17 @@ def pack_model(model: Model, arrays: dict[str, Array]) -> dict[str, Any]:
     _pack_completion(model.scaling, arrays)
     if model.links is not None:
         arrays["links"] = model.links
-    if model.counted is not None:
-        arrays["numbers"], arrays["values"] = model.counted.numbers, model.counted.values
+    if model.curve is not None:
+        for name in Curve._fields:
+            arrays[name] = getattr(model.curve, name)
     arrays["loss_curve"] = np.array(model.loss_curve, dtype=np.float64)
     return {
         "schema": pack_schema(model.schema, arrays),
         "n_clusters": model.total.n_clusters,
         "consensus": model.consensus,
         "asked": model.n_clusters,
-        "counted": None if model.counted is None else model.counted.kind,
+        "curve": model.curve is not None,
+        "choices": [_pack_choice(choice) for choice in model.choices],
         "alpha": model.alpha[0] if len(set(model.alpha)) == 1 else list(model.alpha),
         "centred": [values is not None for values in model.centres.values],
         "scales": list(model.scaling.names),
@@ -231,7 +237,12 @@ def unpack_model(stored: Fields, first_alpha: float) -> Model:
     alpha = _alpha(stored, len(schema.names))
     consensus = stored.text("consensus")
     stored.need(consensus in CONSENSUS, "consensus")
-    asked = None if stored.get("asked") is None else stored.number("asked", least=1, most=n_clusters)
+    if stored.get("asked") is None:
+        raise FileError(
+            "it was written by a development version of viewpass 0.1.0 that estimated the number of clusters "
+            "from the eigenvalues of the anchor graph, which this version does not do. Fit again."
+        )
+    asked = stored.number("asked", least=1, most=n_clusters)
     stored.need(asked == n_clusters if consensus == "plain" else True, "asked")
     links = (
         _links(stored, n_clusters, n_rows if n_copies is None else n_copies) if consensus == "graph" else None
@@ -242,7 +253,8 @@ def unpack_model(stored: Fields, first_alpha: float) -> Model:
         n_clusters=asked,
         links=links,
         weights=view_weights(stored, len(schema.names)),
-        counted=_curve(stored) if consensus == "plain" else None,
+        curve=_curve(stored),
+        choices=_choices(stored),
         n_copies=n_copies,
         weight_unit=unit,
         n_all_zero=unpack_zero_counts(stored, len(schema.names), n_rows),
@@ -271,14 +283,38 @@ def weight_unit(stored: Fields) -> int:
 
 
 def _curve(stored: Fields) -> Curve | None:
-    """Restore the curve that the number of clusters was chosen from."""
-    if stored.get("counted") is None:
+    """Restore the score of each number of clusters; older files have none."""
+    if not stored.values.get("curve"):
         return None
-    kind = stored.text("counted")
     numbers = stored.array_of("numbers", ARRAYS, n=None)
     values = stored.array_of("values", ARRAYS, n=len(numbers))
-    stored.need(len(numbers) > 0 and bool((np.diff(numbers) == 1).all()) and kind in KINDS, "counted")
-    return Curve(kind, numbers, values)
+    errors = stored.array_of("errors", ARRAYS, n=len(numbers))
+    stored.need(len(numbers) > 0 and bool((np.diff(numbers) > 0).all()), "curve")
+    return Curve(numbers, values, errors)
+
+
+def _pack_choice(choice: Choice) -> dict[str, Any]:
+    return {
+        "what": choice.what,
+        "chosen": choice.chosen,
+        "scores": list(map(list, choice.scores.items())),
+        "error": choice.error,
+        "reason": choice.reason,
+    }
+
+
+def _choices(stored: Fields) -> tuple[Choice, ...]:
+    """Restore what was chosen from the first rows; older files do not say."""
+    found = []
+    for each in stored.list("choices", dict) if "choices" in stored.values else ():
+        one = Fields(each, {})
+        texts = [one.text(name) for name in ("what", "chosen", "reason")]
+        pairs = one.list("scores", list)
+        sound = all(list(map(type, pair)) == [str, float] and math.isfinite(pair[1]) for pair in pairs)
+        stored.need(sound and max(map(len, texts)) <= MOST_TEXT, "choices")
+        what, chosen, reason = texts
+        found.append(Choice(what, chosen, dict(pairs), one.decimal("error"), reason))
+    return tuple(found)
 
 
 def view_weights(stored: Fields, n_views: int | None) -> Weights | None:

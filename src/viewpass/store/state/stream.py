@@ -156,7 +156,6 @@ def _plan(stored: Fields) -> Plan:
     if "consensus" in stored.values:  # version 1 has no anchors
         consensus, n_anchors = stored.text("consensus"), _number(stored, "n_anchors")
     stored.need(consensus in ("auto", *CONSENSUS), "consensus")
-    stored.need(n_clusters is not None or consensus != "plain", "n_clusters")
     init = from_plain(stored.get("init"), stored.arrays)
     stored.need(_sound_init(init, n_clusters), "init")
     rules = Rules(stored.decimal("alpha"), stored.number("max_iter", least=1, most=MOST_UPDATES), tol, fill)

@@ -1,0 +1,55 @@
+"""What estimators say of the settings that they have chosen from the first rows."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from viewpass.core.consensus.number_of_clusters import Curve
+from viewpass.core.model import Model
+from viewpass.core.state.choice import Choice
+from viewpass.errors import SettingError
+
+
+class ChosenSettings:
+    """The settings that a model has chosen, and why."""
+
+    @abstractmethod
+    def _fitted_model(self) -> Model: ...
+
+    @property
+    def choices_(self) -> list[Choice]:
+        """What was chosen from the first rows, with the scores of the candidates and the reason."""
+        return list(self._fitted_model().choices)
+
+    @property
+    def cluster_curve_(self) -> Curve | None:
+        """How much labels tell about hidden views, for each number of clusters; None if not looked at."""
+        return self._fitted_model().curve
+
+    def plot_cluster_curve(self, ax: Any = None) -> Any:
+        """Draw `cluster_curve_`, with its errors and the number of clusters that the model has.
+
+        There is a curve where the number of clusters was estimated, and where clusters consist of anchors.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; without, a new figure is made.
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        from viewpass.cluster.plots import draw_curve
+
+        check_is_fitted(self)
+        curve = self.cluster_curve_
+        if curve is None:
+            raise SettingError(
+                "this model has no curve: other numbers of clusters are looked at with n_clusters='auto' and "
+                "where clusters consist of anchors."
+            )
+        return draw_curve(curve, self._fitted_model().n_clusters, ax)

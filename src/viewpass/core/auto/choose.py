@@ -1,0 +1,246 @@
+"""Chooses from the first rows what was left open: scale, view weights, graph or not, number of clusters.
+
+All by the same criterion (hidden_views.py), in this order, the simplest candidate first:
+
+    scale         unit length; what suits the values; lengths kept
+    view_weights  all equal; learnt
+    consensus     a centre for each cluster; an anchor graph
+    n_clusters    2, 3, 4 ... (number.py)
+
+Clusters that stay the same whichever views rows are labelled by are well separated: then nothing more is to
+be gained, and nothing else is tried.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import scipy.sparse
+
+from viewpass.core.auto.comparison import Difference, Scorer, compared
+from viewpass.core.auto.fits import Anchored, Fitted, n_anchors_of, plain
+from viewpass.core.auto.hidden_views import Fold, Question, Score
+from viewpass.core.auto.number import curve_of
+from viewpass.core.consensus.number_of_clusters import Curve
+from viewpass.core.initialise import ASSUMED_CLUSTERS
+from viewpass.core.plan import Plan
+from viewpass.core.state.choice import Choice
+from viewpass.core.step.workspace import Workspace
+from viewpass.errors import warn
+from viewpass.views.columns import columns_of
+from viewpass.views.rows import MeasuredRows
+from viewpass.views.scaling import Scaling, automatic
+
+logger = logging.getLogger("viewpass")
+
+NUMBER_FOLDS = 3  # that the number of clusters is read off
+SEPARATED = "clusters are well separated"
+TOO_FEW = "too few rows or columns to compare"
+TELLS_MORE = "its labels tell more about hidden views"
+SIMPLEST = "the simplest, and no other tells more about hidden views"
+
+Names = tuple[str, ...]
+
+
+class Chosen(NamedTuple):
+    """A plan with nothing left open, the scaling, and how they were chosen."""
+
+    plan: Plan
+    scaling: Scaling
+    choices: tuple[Choice, ...] = ()
+    curve: Curve | None = None  # the score of each number of clusters, where there are anchors
+
+
+def choose(rows: MeasuredRows, plan: Plan, workspace: Workspace) -> Chosen:
+    """Choose what the plan leaves open; `rows` are measured and not scaled."""
+    own = Workspace(workspace.n_threads)
+    assumed = min(ASSUMED_CLUSTERS, max(int(rows.counted.sum()), 1))
+    question = Question(rows, replace(plan, n_clusters=plan.n_clusters or assumed), own)
+    chosen = _Choosing(question, plan).run()
+    workspace.n_compared += own.n_compared
+    for choice in chosen.choices:
+        logger.info("%s", choice)
+    return chosen
+
+
+@dataclass
+class _Choosing:
+    """The choices of one plan. Fits are kept, since several choices compare the same ones."""
+
+    question: Question
+    plan: Plan
+    choices: list[Choice] = field(default_factory=list)
+    _fits: dict[tuple[Names, str, int], Fitted] = field(default_factory=dict)
+    _anchors: dict[tuple[Names, int], Anchored] = field(default_factory=dict)
+
+    def run(self) -> Chosen:
+        """All choices, one after another."""
+        question, plan = self.question, self.plan
+        candidates = scales(question.rows, plan)
+        self.spaces = [question.names(names) for names in candidates.values()]
+        scale = self._scale(candidates)
+        names = question.names(scale)
+        if plan.weights == "auto" and self._weights(names) == "equal":
+            plan = replace(plan, weights=None)
+        curve = None
+        if plan.n_clusters is None:
+            plan, curve = self._number(names, plan)
+        else:
+            if plan.consensus == "auto":
+                plan = replace(plan, consensus=self._consensus(names))
+            if plan.consensus != "plain":
+                curve = self._curve(names, plan.consensus, 1)
+        scaling = (
+            Scaling.learn(question.rows, scale, plan.weight_unit)
+            if question.by_columns
+            else question.scaling(names)
+        )
+        return Chosen(plan, scaling, tuple(self.choices), curve)
+
+    # ---- each choice
+
+    def _scale(self, candidates: dict[str, Names]) -> Names:
+        question, taken = self.question, next(iter(candidates))
+        if len(candidates) == 1:
+            return candidates[taken]
+        if not question.can_be_asked:
+            if question.rows.n_columns == 1 and "euclidean" in candidates:
+                taken = "euclidean"  # at unit length only the sign of a number would be left
+            self._note("scale", taken, TOO_FEW)
+            return candidates[taken]
+        if self._separated(question.names(candidates[taken])):
+            self._note("scale", taken, SEPARATED)
+            return candidates[taken]
+        simplest, scores, error = taken, dict[str, float](), 0.0
+        for name in list(candidates)[1:]:
+            pair = (self._scorer(question.names(candidates[each])) for each in (name, taken))
+            found = compared(question, *pair)
+            scores.update({taken: found.other, name: found.score})
+            error = max(error, found.error)
+            taken = name if found.better else taken
+        reason = SIMPLEST if taken == simplest else TELLS_MORE
+        self.choices.append(Choice("scale", taken, scores, error, reason))
+        return candidates[taken]
+
+    def _weights(self, names: Names) -> str:
+        if not self.question.can_be_asked or self._separated(names):
+            reason = SEPARATED if self.question.can_be_asked else TOO_FEW
+            return self._note("view_weights", "equal", reason)
+        found = compared(self.question, self._scorer(names, "weighted"), self._scorer(names))
+        return self._decided("view_weights", ("equal", "learnt"), found)
+
+    def _consensus(self, names: Names) -> str:
+        question = self.question
+        if not question.can_be_asked or not n_anchors_of(question, self.plan.n_clusters):
+            return self._note("consensus", "plain", "too few rows for anchors")
+        if question.n_clusters != self.plan.n_clusters:
+            return self._note("consensus", "plain", "too many clusters for anchors")
+        if self._separated(names):
+            return self._note("consensus", "plain", SEPARATED)
+        found = compared(question, self._scorer(names, "graph"), self._scorer(names))
+        return self._decided("consensus", ("plain", "graph"), found)
+
+    def _number(self, names: Names, plan: Plan) -> tuple[Plan, Curve | None]:
+        """The number of clusters, and what forms them: each number by merging, then by the graph."""
+        question = self.question
+        shapes = {"auto": ("merge", "graph"), "plain": ("merge",)}.get(plan.consensus, (plan.consensus,))
+        curves = {shape: self._curve(names, shape, NUMBER_FOLDS) for shape in shapes}
+        shape, curve = shapes[0], curves[shapes[0]]
+        if curve is None:
+            number = min(2, max(len(question.usable), 1))
+            self._note("n_clusters", str(number), TOO_FEW)
+            self._warn_of_number(TOO_FEW, number)
+            consensus = "plain" if plan.consensus == "auto" else plan.consensus
+            return replace(plan, n_clusters=number, consensus=consensus), None
+        other = curves.get("graph")
+        if len(shapes) > 1 and other is not None:
+            merged, linked = (float(each.values.max()) for each in (curve, other))
+            found = Difference(
+                linked - merged, float(max(curve.errors.max(), other.errors.max())), linked, merged
+            )
+            if self._decided("consensus", ("plain", "graph"), found) == "graph":
+                shape, curve = "graph", other
+        number, clear, reason = curve.estimate()
+        if not clear:
+            self._warn_of_number(reason, number)
+        scores = {str(each): value for each, value in zip(curve.numbers, curve.values.tolist(), strict=True)}
+        self.choices.append(Choice("n_clusters", str(number), scores, float(curve.errors.max()), reason))
+        consensus = {"auto": "graph" if shape == "graph" else "plain"}.get(plan.consensus, plan.consensus)
+        return replace(plan, n_clusters=number, consensus=consensus), curve
+
+    def _warn_of_number(self, reason: str, number: int) -> None:
+        warn(
+            f"n_clusters='auto': {reason}. The {len(self.question.usable):,} rows looked at do not determine "
+            f"the number of clusters; {number} were taken. Look at `cluster_curve_`, and give the number."
+        )
+
+    def _note(self, what: str, chosen: str, reason: str) -> str:
+        self.choices.append(Choice(what, chosen, reason=reason))
+        return chosen
+
+    def _decided(self, what: str, names: tuple[str, str], found: Difference) -> str:
+        simple, other = names
+        taken, reason = (other, TELLS_MORE) if found.better else (simple, SIMPLEST)
+        scores = {simple: found.other, other: found.score}
+        self.choices.append(Choice(what, taken, scores, found.error, reason))
+        return taken
+
+    # ---- what they are chosen by
+
+    def _separated(self, names: Names) -> bool:
+        return self._fitted(self.question.fold(0), names, "plain").separated
+
+    def _scorer(self, names: Names, shape: str = "plain") -> Scorer:
+        def score(fold: Fold) -> Score:
+            return fold.score(self._fitted(fold, names, shape).labels, self.spaces)
+
+        return score
+
+    def _fitted(self, fold: Fold, names: Names, shape: str) -> Fitted:
+        key = names, shape, fold.number
+        if key not in self._fits:
+            if shape == "graph":
+                cuts = self._anchored(fold, names).cuts([self.question.n_clusters], shape)
+                self._fits[key] = Fitted(next(cuts))
+            else:
+                self._fits[key] = plain(fold, names, weigh=shape == "weighted")
+        return self._fits[key]
+
+    def _anchored(self, fold: Fold, names: Names) -> Anchored:
+        key = names, fold.number
+        if key not in self._anchors:
+            self._anchors[key] = Anchored(fold, names, self._n_anchors)
+        return self._anchors[key]
+
+    @property
+    def _n_anchors(self) -> int:
+        n_clusters = None if self.plan.n_clusters is None else self.question.n_clusters
+        return n_anchors_of(self.question, n_clusters)
+
+    def _curve(self, names: Names, shape: str, n_folds: int) -> Curve | None:
+        if not self.question.can_be_asked or not self._n_anchors:
+            return None
+        fits = [self._anchored(fold, names) for fold in self.question.folds(n_folds)]
+        return curve_of(self.question, fits, shape, self.spaces)
+
+
+def scales(rows: MeasuredRows, plan: Plan) -> dict[str, Names]:
+    """The scales to choose from, by name: for each view its scale, the simplest first."""
+    wanted = plan.scale or ("unit",) * rows.n_views
+    suited, lengths = list(wanted), list(wanted)
+    for v, (view, name) in enumerate(zip(rows.chunk.views, wanted, strict=True)):
+        if name == "auto":
+            seen = rows.present(v) & rows.counted
+            suited[v] = lengths[v] = "unit"
+            if view is not None and seen.any():
+                gaps = rows.chunk.gaps[v] if rows.chunk.gaps else None
+                suited[v] = automatic(columns_of(view, seen, gaps=gaps))
+                lengths[v] = suited[v] if scipy.sparse.issparse(view) else "euclidean"
+    found = {"unit": tuple("unit" if name == "auto" else name for name in wanted)}
+    for names in (suited, lengths):
+        if tuple(names) not in found.values():
+            own = {name for name, given in zip(names, wanted, strict=True) if given == "auto"}
+            found["+".join(sorted(own))] = tuple(names)
+    return found

@@ -1,0 +1,84 @@
+"""Comparison of candidates by the criterion (hidden_views.py), with its error.
+
+A candidate replaces a simpler one if its score is higher by more than the standard error of the difference,
+which is counted over rows and over divisions of the rows (folds), and if its labels tell anything at all.
+Folds are added until the difference is clear, or clearly small, or there have been enough.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from viewpass.core.auto.hidden_views import Fold, Question, Score
+from viewpass.kernels.reference.exact import ordered_sum
+
+# A difference of so many standard errors needs no further folds: the more, the fewer folds there have been,
+# since they say little about how fits differ.
+CLEAR, FEW_FOLDS = 2.5, 2.0
+SMALL = 0.02  # of the score: a difference that does not matter
+LARGE = 3000  # rows: from here on fewer folds do
+MOST_FOLDS, MOST_FOLDS_OF_MANY = 8, 4
+
+
+class Difference(NamedTuple):
+    """How much higher the score of one candidate is than that of another."""
+
+    gain: float
+    error: float
+    score: float  # of the candidate
+    other: float
+    n_folds: int = 1
+
+    @property
+    def better(self) -> bool:
+        """Whether the candidate is better by more than the error, and better than nothing."""
+        return self.gain > self.error and self.score > 0
+
+    @property
+    def clear(self) -> bool:
+        """Whether the difference is certain, or certain not to matter."""
+        reach = CLEAR * (1.0 + FEW_FOLDS / self.n_folds) * self.error
+        return abs(self.gain) > reach or self.gain + reach < SMALL * self.other
+
+
+Scorer = Callable[[Fold], Score]
+
+
+def compared(question: Question, candidate: Scorer, simpler: Scorer) -> Difference:
+    """The difference between two candidates, on as many folds as it takes."""
+    most = MOST_FOLDS if len(question.usable) < LARGE else MOST_FOLDS_OF_MANY
+    pairs: list[tuple[Score, Score]] = []
+    while True:
+        fold = question.fold(len(pairs))
+        pairs.append((candidate(fold), simpler(fold)))
+        found = difference(pairs)
+        if len(pairs) >= most or found.clear:
+            return found
+
+
+def difference(pairs: list[tuple[Score, Score]]) -> Difference:
+    """The mean difference of two candidates over folds, and its standard error.
+
+    The error is the larger of two estimates: from the spread of the rows within folds, and from the
+    spread of the folds, whose fits differ.
+    """
+    gains, variances = [], []
+    for mine, theirs in pairs:
+        n_tests = max(int(mine.n_tests.sum()), 1)
+        gain = mine.mean - theirs.mean
+        apart = mine.sums - theirs.sums - gain * mine.n_tests
+        gains.append(gain)
+        variances.append(float(ordered_sum(apart * apart)) / n_tests**2)
+    n_folds = len(pairs)
+    gain = float(ordered_sum(np.array(gains))) / n_folds
+    within = float(ordered_sum(np.array(variances))) / n_folds
+    apart = np.array(gains) - gain
+    between = float(ordered_sum(apart * apart)) / max(n_folds - 1, 1)
+    means = np.array([[score.mean for score in pair] for pair in pairs])
+    scores = ordered_sum(means.T) / n_folds
+    error = math.sqrt(max(within, between) / n_folds)
+    return Difference(gain, error, float(scores[0]), float(scores[1]), n_folds)

@@ -1,0 +1,253 @@
+"""The criterion behind every choice: how much the labels of rows tell about views that were hidden.
+
+Some of the rows are set aside, and a candidate is fitted to others. Then views of the rows set aside are
+hidden, they are labelled by the views they have left, and the labels are compared with what was hidden: to
+which of many small clusters of that view, found in it alone, does the row belong?
+
+    score = mean of log p(small cluster | label) - log p(small cluster)
+
+where p is counted over the other rows set aside (each row is left out of its own). It is the information, in
+nats, that a label carries about what it was not made from: nothing is gained by fitting noise, since neither
+the rows nor the hidden views took part in the fit, and clusters need not be round to score well. Several
+views are hidden together where there are many, so the cost is linear in their number; where few rows have
+two views, half of the columns are hidden instead.
+
+Every sum has a fixed order, so the choices are the same on every processor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse
+
+from viewpass.core.model import assign
+from viewpass.core.plan import Plan
+from viewpass.core.start import candidates
+from viewpass.core.step.chunk_step import ChunkStep
+from viewpass.core.step.workspace import Workspace
+from viewpass.kernels.grid import Floats, Integers, Labels, Matrix
+from viewpass.kernels.portable import log
+from viewpass.kernels.reference.exact import ordered_sum
+from viewpass.views.chunk import Chunk
+from viewpass.views.rows import MeasuredRows
+from viewpass.views.scaling import Scaling
+
+FIT_ROWS, FIT_VALUES = 2000, 2**23  # rows that candidates are fitted to, and their dense values, at most
+TEST_ROWS, TEST_SHARE = 1000, 4  # rows set aside, at most; one in so many
+MIN_TESTED = 10  # rows set aside that have views to hide and others to be labelled by
+MAX_CLUSTERS = 50  # asked about, where more are wanted
+ROWS_PER_CLUSTER = 4  # of the rows that are fitted to, at least
+MAX_GROUPS = 4  # of views that are hidden together
+# Small clusters of each view, to recognise hidden rows by: at most, per cluster wanted, and rows of each.
+SMALL_CLUSTERS, SMALL_PER_CLUSTER, ROWS_PER_SMALL = 100, 10, 8
+SMALL_VALUES = 2**20  # columns x small clusters of a view, unless that leaves too few
+PRIOR = 0.5  # of the distribution of all rows, in rows per small cluster
+
+Labeller = Callable[[MeasuredRows], Labels]
+
+
+class Score(NamedTuple):
+    """The scores of the rows set aside: per row their sum and their number."""
+
+    sums: Floats
+    n_tests: Integers
+
+    @property
+    def mean(self) -> float:
+        """The score of the candidate."""
+        return float(ordered_sum(self.sums)) / max(int(self.n_tests.sum()), 1)
+
+
+class Scaled(NamedTuple):
+    """The rows of a fold in one scale."""
+
+    fitted: MeasuredRows
+    tested: MeasuredRows
+
+
+class Fold:
+    """One division of the rows into some to fit and some to test."""
+
+    def __init__(self, question: Question, number: int) -> None:
+        order = np.random.default_rng(number).permutation(question.usable)
+        n_tested = min(len(order) // TEST_SHARE, TEST_ROWS)
+        self.question, self.number = question, number
+        self._tested = np.sort(order[:n_tested])
+        self._fitted = np.sort(order[n_tested:][: question.n_fitted])
+        self._scaled: dict[tuple[str, ...], Scaled] = {}
+        self._places: dict[tuple[tuple[str, ...], int], Labels] = {}
+
+    def scaled(self, names: tuple[str, ...]) -> Scaled:
+        """The rows in a scale of these names, one per view."""
+        if names not in self._scaled:
+            question = self.question
+            scaling, n_threads = question.scaling(names), question.workspace.n_threads
+            parts = [
+                question.measured(scaling.apply(question.chunk.take(which), n_threads=n_threads))
+                for which in (self._fitted, self._tested)
+            ]
+            self._scaled[names] = Scaled(*parts)
+        return self._scaled[names]
+
+    def labels(self, names: tuple[str, ...], labeller: Labeller) -> list[Labels]:
+        """Labels of the rows set aside by all views but each group of hidden ones; -1 where none is left."""
+        tested, found = self.scaled(names).tested, []
+        for group in self.question.groups:
+            hidden = [v in group for v in range(len(names))]
+            rows = self.question.measured(tested.chunk.without(hidden))
+            found.append(np.where(rows.n_seen > 0, labeller(rows), -1))
+        return found
+
+    def score(self, labels: Sequence[Labels], spaces: Sequence[tuple[str, ...]]) -> Score:
+        """What labels made without each group of views tell about these, in the scales `spaces`."""
+        terms = [
+            _information(labels[number], self._places_of(space, v))
+            for space in spaces
+            for number, group in enumerate(self.question.groups)
+            for v in group
+        ]
+        tested = ~np.isnan(terms)
+        return Score(ordered_sum(np.where(tested, terms, 0.0).T), tested.sum(axis=0))
+
+    def _places_of(self, names: tuple[str, ...], v: int) -> Labels:
+        """The small cluster of view v that each row set aside belongs to; -1 for rows without the view."""
+        key = names, v
+        if key not in self._places:
+            question, scaled = self.question, self.scaled(names)
+            others = [other != v for other in range(len(names))]
+            known, rows = (question.measured(part.chunk.without(others)) for part in scaled)
+            fitting = max(SMALL_VALUES // known.n_columns, 2 * question.n_clusters)
+            most = min(SMALL_CLUSTERS, SMALL_PER_CLUSTER * question.n_clusters, fitting)
+            n_small = min(most, int(known.counted.sum()) // ROWS_PER_SMALL)
+            found = np.full(rows.n_rows, -1, dtype=np.int32)
+            if n_small > 1:
+                step = ChunkStep(question.plan.rules, question.workspace)
+                rng = np.random.default_rng(self.number)
+                small = candidates.anchors(known, n_small, step, rng, whole=False)
+                found = np.where(rows.n_seen > 0, assign(rows, small.centres, question.workspace)[0], -1)
+            self._places[key] = found
+        return self._places[key]
+
+
+@dataclass
+class Question:
+    """The rows that candidates are compared on, and how: the same for all of them."""
+
+    rows: MeasuredRows  # not scaled
+    plan: Plan
+    workspace: Workspace
+
+    def __post_init__(self) -> None:
+        self._folds: list[Fold] = []
+        self._scalings: dict[tuple[str, ...], Scaling] = {}
+
+    @cached_property
+    def by_columns(self) -> bool:
+        """Whether columns are hidden instead of views, since few rows have two of these."""
+        counted = self.rows.counted
+        return bool(4 * (self.rows.n_seen[counted] > 1).sum() < counted.sum())
+
+    @cached_property
+    def chunk(self) -> Chunk:
+        """The rows, their views cut in two if columns are hidden."""
+        chunk = self.rows.chunk
+        if not self.by_columns:
+            return chunk
+        views = [_half(view, first) for view in chunk.views for first in (0, 1)]
+        names = [f"{name}/{half}" for name in chunk.names for half in (1, 2)]
+        observed = None if chunk.observed is None else np.repeat(chunk.observed, 2, axis=1)
+        given = tuple(views), tuple(names), chunk.n_rows, observed
+        gaps = tuple(_half(mask, first) for mask in chunk.gaps for first in (0, 1))
+        return Chunk(*given, copies=chunk.copies, stated=chunk.stated, gaps=gaps)
+
+    @cached_property
+    def groups(self) -> list[list[int]]:
+        """Views that are hidden together; every view is in one group."""
+        n_views = len(self.chunk.names)
+        n_groups = 2 if self.by_columns else min(n_views, MAX_GROUPS)
+        return [list(range(number, n_views, n_groups)) for number in range(n_groups)]
+
+    @cached_property
+    def usable(self) -> Integers:
+        """Rows that have a view and a sample weight."""
+        return np.flatnonzero(self.rows.counted)
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters of the candidates."""
+        most = min(MAX_CLUSTERS, max(self.n_fitted // ROWS_PER_CLUSTER, 1))
+        return min(self.plan.n_clusters or 1, most)
+
+    @property
+    def n_fitted(self) -> int:
+        """Number of rows that candidates are fitted to."""
+        n_values: int = sum(view.shape[1] for view in self.rows.chunk.views if isinstance(view, np.ndarray))
+        fitting = max(FIT_VALUES // max(n_values, 1), ROWS_PER_CLUSTER * (self.plan.n_clusters or 1))
+        return min(len(self.usable) - len(self.usable) // TEST_SHARE, FIT_ROWS, fitting)
+
+    @property
+    def can_be_asked(self) -> bool:
+        """Whether there are enough rows, and views or columns to hide."""
+        widths = [0 if view is None else view.shape[1] for view in self.chunk.views]
+        hidden = [sum(widths[v] for v in group) for group in self.groups]
+        enough = len(self.usable) // TEST_SHARE >= MIN_TESTED and len(hidden) > 1 and min(hidden) > 0
+        return enough and (self.plan.n_clusters or 2) > 1
+
+    def fold(self, number: int) -> Fold:
+        """The division of this number."""
+        while len(self._folds) <= number:
+            self._folds.append(Fold(self, len(self._folds)))
+        return self._folds[number]
+
+    def folds(self, n_folds: int) -> Iterator[Fold]:
+        """The first divisions."""
+        return (self.fold(number) for number in range(n_folds))
+
+    def names(self, scales: Sequence[str]) -> tuple[str, ...]:
+        """The names of the scales of `chunk`, given those of the views."""
+        return tuple(np.repeat(scales, 2).tolist() if self.by_columns else scales)
+
+    def scaling(self, names: tuple[str, ...]) -> Scaling:
+        """The scaling of all rows."""
+        if names not in self._scalings:
+            self._scalings[names] = Scaling.learn(self._unscaled, names, self.plan.weight_unit)
+        return self._scalings[names]
+
+    def measured(self, chunk: Chunk) -> MeasuredRows:
+        """The rows of a chunk, measured."""
+        return MeasuredRows(chunk, reference=self.plan.reference).measure(self.workspace.n_threads)
+
+    @cached_property
+    def _unscaled(self) -> MeasuredRows:
+        return self.measured(self.chunk) if self.by_columns else self.rows
+
+
+def _half(view: Matrix | None, first: int) -> Matrix | None:
+    """Every second column; None if there is none."""
+    if view is None or view.shape[1] <= first:
+        return None
+    half = view[:, first::2]
+    return scipy.sparse.csr_array(half) if scipy.sparse.issparse(half) else np.ascontiguousarray(half)
+
+
+def _information(labels: Labels, places: Labels) -> Floats:
+    """For each row log p(place | label) - log p(place), counted over the others; NaN without either."""
+    found = np.full(len(labels), np.nan)
+    both = (labels >= 0) & (places >= 0)
+    n_rows = int(both.sum())
+    if n_rows < MIN_TESTED:
+        return found
+    mine, place = (np.unique(each[both], return_inverse=True)[1] for each in (labels, places))
+    sizes, times = np.bincount(mine), np.bincount(place)
+    pairs = mine * len(times) + place
+    together = np.bincount(pairs)[pairs]
+    prior = PRIOR * len(times)
+    chance = (times[place] - 1 + PRIOR) / (n_rows - 1 + prior)
+    given = (together - 1 + prior * chance) / (sizes[mine] - 1 + prior)
+    found[both] = log(given) - log(chance)
+    return found
