@@ -6,6 +6,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import typer
 from viewpass.cli.arguments import open_data
 from viewpass.cluster.persistence import load
 from viewpass.cluster.runs.report import missing_rows
+from viewpass.core.state.choice import Choice
 from viewpass.errors import FileError, SettingError, printable
 from viewpass.sources.source import Source
 from viewpass.store.checkpoint import read_checkpoint
@@ -144,6 +146,7 @@ def of_model(path: Path) -> dict[str, Any]:
         "cluster_rows_by_view": {
             name: own.tolist() for name, own in zip(estimator.view_names_in_, estimator.counts_, strict=True)
         },
+        "choices": [asdict(choice) for choice in getattr(estimator, "choices_", ())],
         "loss": float(losses[-1]) if len(losses) else None,
         "settings": settings,
     }
@@ -242,6 +245,8 @@ def lines(found: dict[str, Any]) -> list[str]:
             out.append(f"  {_share(pattern['rows'], n_rows):>6}  {pattern['rows']:>12,}  {which}")
         if len(found["patterns"]) > SHOWN_PATTERNS:
             out.append(f"  and {len(found['patterns']) - SHOWN_PATTERNS} more patterns (--json shows all)")
+    for choice in found.get("choices", ()):
+        out.append(f"chosen: {Choice(**choice)}")
     if found["kind"] == "run":
         out.append(f"clusters: {len(found['clusters'])}, rows of each: {_few(found['clusters'])}")
         out.append(f"labels: {LABELS[found.get('which_labels', 'stream')]}")

@@ -53,8 +53,7 @@ class OPIMC(AnchoredClusterer):
     Parameters
     ----------
     n_clusters : int or "auto", default=8
-        "auto": estimated from the anchors, by the largest gap between the eigenvalues of their graph or
-        by the most expensive merge (`cluster_curve_`).
+        "auto": read off `cluster_curve_`, with a `DataWarning` where the first rows do not determine it.
     alpha : float or "auto", default="auto"
         Ridge on the centres. It pulls them towards the origin with the weight of `alpha` rows. "auto": one
         for each view (`alpha_`), estimated from how alike the rows of a cluster are in the warm-up; 0.1
@@ -95,16 +94,23 @@ class OPIMC(AnchoredClusterer):
     consensus : {"auto", "graph", "merge"}, default="auto"
         How anchors form clusters. "graph": rows near the same anchors link them, and the graph is cut by
         its leading eigenvectors; finds clusters of any shape. "merge": pairs are merged by what that costs
+<<<<<<< HEAD
         the objective. "auto": "graph" if the warm-up shows that its clusters do not depend on which
         anchors were drawn and that the views agree on them better than on round ones; otherwise no
         anchors, as always with `init="random"` and arrays.
     scale : {"auto", "unit", "standard", "idf", "euclidean", "counts", "composition", "binary"}, list or dict
+=======
+        the objective. "auto": "graph" if, in the warm-up, its labels tell more about hidden views than
+        those of centres (`choices_`); otherwise no anchors, as always with `init="random"` and arrays.
+    scale : {"auto", "unit", "standard", "idf", "euclidean"}, list or dict, default="auto"
+>>>>>>> 51c14c4e8d87874558e13dddc68ffe519ef110a2
         What is done to a view before its rows are scaled to unit length; a list or a dict (by view name)
         says it per view. "unit": nothing, as in the paper. "standard": every column minus its mean,
         divided by its standard deviation; sparse views keep their zeros and are only divided. "idf": every
         column times log((1 + n) / (1 + rows that have it)) + 1, zeros kept. "euclidean", for dense views:
         every column minus its mean, the view divided by the root mean square of its rows' lengths, which
         are kept: rows are not brought to unit length, and distances are Euclidean. Rows longer than at
+<<<<<<< HEAD
         least four times the longest of the warm-up are shortened to that (`n_shortened_`). "counts":
         log(1 + x s / t) with the total t of the row and the median total s, then "standard". "composition",
         for dense views: log x minus its mean over the row (centred log-ratio; zeros as half of the smallest
@@ -115,10 +121,18 @@ class OPIMC(AnchoredClusterer):
         than at unit length; "unit" otherwise, and with centres as `init`. It is learnt from the warm-up and
         stays; a view first seen later stays at "unit". A row equal to the mean in every column has no
         direction left and counts as missing in that view, but not with "euclidean".
+=======
+        least four times the longest of the warm-up are shortened to that (`n_shortened_`). "auto": "unit";
+        or what suits the values, "idf" for counts and marks (whole numbers, mostly 1, in a view that is
+        sparse or mostly zero) and "standard" for other dense views; or "euclidean"; whichever makes labels
+        tell most about hidden views in the warm-up (`choices_`). "unit" with centres as `init`. It is
+        learnt from the warm-up and stays; a view first seen later stays at "unit". A row equal to the mean
+        in every column has no direction left and counts as missing in that view, but not with "euclidean".
+>>>>>>> 51c14c4e8d87874558e13dddc68ffe519ef110a2
     view_weights : None, "auto", or list or dict of float, default=None
         Factors of the views' squared distances, one per view; 0 leaves a view out. Only their ratios
-        matter. "auto": the better the centres of a first start explain a view, the larger; learnt from the
-        warm-up.
+        matter. "auto": the better the centres of a first start explain a view, the larger, if labels then
+        tell more about hidden views; learnt from the warm-up.
     reservoir : int, default=0
         Rows kept as a uniform sample of all rows read, and reassigned after every chunk; their sums move
         with them, `stream_labels_` do not. Needs the memory of that many rows. Not used after the first
@@ -179,8 +193,11 @@ class OPIMC(AnchoredClusterer):
     anchor_labels_ : (n,) array of int32
         The anchor of each row, as the stream decided it; where there are anchors.
     anchor_centers_ : list of (n_anchors, columns) arrays, or None
+    choices_ : list of Choice
+        What was chosen from the warm-up: `what`, `chosen`, `scores` of the candidates, `error`, `reason`.
     cluster_curve_ : Curve or None
-        What `n_clusters="auto"` was read off: `numbers` and `values`.
+        How much labels tell about hidden views (`values`, in nats) for several `numbers` of clusters, and
+        the `errors` of the differences from the highest; where the number was estimated or there are anchors.
     alpha_ : dict of float
         The ridge of each view.
     scales_ : dict of str

@@ -1,9 +1,10 @@
-"""The report of a run (run.json): rows, views, clusters, loss, memory and versions."""
+"""The report of a run (run.json): rows, views, choices, clusters, loss, memory and versions."""
 
 from __future__ import annotations
 
 import platform
 import sys
+from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
 
@@ -16,7 +17,7 @@ LIBRARIES = ("numpy", "scipy", "scikit-learn", "safetensors", "pyarrow")
 
 
 def figures(model: Model, sizes: Integers) -> dict[str, Any]:
-    """Rows, gaps, clusters, loss, memory and versions."""
+    """Rows, gaps, choices, clusters, loss, memory and versions."""
     missing = dict(zip(model.schema.names, model.n_missing, strict=True))
     return {
         "rows": model.n_rows,
@@ -35,6 +36,7 @@ def figures(model: Model, sizes: Integers) -> dict[str, Any]:
                 strict=True,
             )
         },
+        "choices": [asdict(choice) for choice in model.choices],
         "clusters": sizes.tolist(),
         "loss_curve": model.loss_curve,
         "updates": model.n_iter,

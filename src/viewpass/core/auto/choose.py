@@ -83,10 +83,10 @@ class _Choosing:
         scale = self._scale(candidates)
         names = question.names(scale)
         if plan.weights == "auto" and self._weights(names) == "equal":
-            plan = replace(plan, weights=None)
+            plan = self.plan = replace(plan, weights=None)
         curve = None
         if plan.n_clusters is None:
-            plan, curve = self._number(names, plan)
+            plan, curve = self._number(names)
         else:
             if plan.consensus == "auto":
                 plan = replace(plan, consensus=self._consensus(names))
@@ -142,33 +142,27 @@ class _Choosing:
         found = compared(question, self._scorer(names, "graph"), self._scorer(names))
         return self._decided("consensus", ("plain", "graph"), found)
 
-    def _number(self, names: Names, plan: Plan) -> tuple[Plan, Curve | None]:
-        """The number of clusters, and what forms them: each number by merging, then by the graph."""
-        question = self.question
+    def _number(self, names: Names) -> tuple[Plan, Curve | None]:
+        """The number of clusters, by the curve with the highest score; then what forms them."""
+        question, plan = self.question, self.plan
         shapes = {"auto": ("merge", "graph"), "plain": ("merge",)}.get(plan.consensus, (plan.consensus,))
-        curves = {shape: self._curve(names, shape, NUMBER_FOLDS) for shape in shapes}
-        shape, curve = shapes[0], curves[shapes[0]]
-        if curve is None:
-            number = min(2, max(len(question.usable), 1))
+        curves = [self._curve(names, shape, NUMBER_FOLDS) for shape in shapes]
+        known = [curve for curve in curves if curve is not None]
+        if not known:
+            number, curve = min(2, max(len(question.usable), 1)), None
             self._note("n_clusters", str(number), TOO_FEW)
             self._warn_of_number(TOO_FEW, number)
-            consensus = "plain" if plan.consensus == "auto" else plan.consensus
-            return replace(plan, n_clusters=number, consensus=consensus), None
-        other = curves.get("graph")
-        if len(shapes) > 1 and other is not None:
-            merged, linked = (float(each.values.max()) for each in (curve, other))
-            found = Difference(
-                linked - merged, float(max(curve.errors.max(), other.errors.max())), linked, merged
-            )
-            if self._decided("consensus", ("plain", "graph"), found) == "graph":
-                shape, curve = "graph", other
-        number, clear, reason = curve.estimate()
-        if not clear:
-            self._warn_of_number(reason, number)
-        scores = {str(each): value for each, value in zip(curve.numbers, curve.values.tolist(), strict=True)}
-        self.choices.append(Choice("n_clusters", str(number), scores, float(curve.errors.max()), reason))
-        consensus = {"auto": "graph" if shape == "graph" else "plain"}.get(plan.consensus, plan.consensus)
-        return replace(plan, n_clusters=number, consensus=consensus), curve
+        else:
+            curve = max(known, key=lambda each: float(each.values.max()))
+            number, clear, reason = curve.estimate()
+            if not clear:
+                self._warn_of_number(reason, number)
+            scores = dict(zip(map(str, curve.numbers.tolist()), curve.values.tolist(), strict=True))
+            self.choices.append(Choice("n_clusters", str(number), scores, float(curve.errors.max()), reason))
+        question.plan, self.plan = (replace(each, n_clusters=number) for each in (question.plan, plan))
+        self._fits.clear()
+        consensus = self._consensus(names) if plan.consensus == "auto" else plan.consensus
+        return replace(self.plan, consensus=consensus), curve
 
     def _warn_of_number(self, reason: str, number: int) -> None:
         warn(

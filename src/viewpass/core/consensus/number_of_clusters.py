@@ -3,7 +3,7 @@
 The curve has, for each number of clusters, how much labels tell about hidden views (auto/hidden_views.py). As
 long as clusters are split that differ in every view, labels tell more; beyond, they do not. The number is
 
-    the smallest whose score is within the error of the highest, if the curve has a peak,
+    the smallest whose score is within two standard errors of the highest, if the curve has a peak,
     the knee, where the gain per cluster drops most (at least threefold), if it keeps rising.
 """
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from viewpass.kernels.grid import Floats, Integers
 
+WITHIN = 2.0  # standard errors of the highest score
 KNEE = 3.0  # how many times larger the gain per cluster is before a knee than behind it
 SPAN = 3  # numbers on each side that the gains are taken over
 ALIKE = 0.5  # of the numbers tried: if more are within the error, the rows do not determine the number
@@ -43,12 +44,12 @@ class Curve(NamedTuple):
     def estimate(self) -> Estimate:
         """Read the number of clusters off the curve, and say whether it is clear."""
         numbers, values = self.numbers, self.values
-        near = np.flatnonzero(values >= values.max() - self.errors)
+        near = np.flatnonzero(values >= values.max() - WITHIN * self.errors)
         smallest = int(numbers[near[0]])
         if len(near) > max(ALIKE * len(numbers), 1):
             return Estimate(smallest, False, f"{smallest} to {numbers[near[-1]]} clusters score alike")
         if near[-1] < len(numbers) - 1 or len(numbers) == 1:
-            return Estimate(smallest, True, "the smallest within the error of the highest score")
+            return Estimate(smallest, True, "the smallest within two errors of the highest score")
         knee, ratio = self._knee()
         if ratio >= KNEE:
             return Estimate(knee, True, f"beyond it the score rises {min(ratio, 99.0):.0f} times more slowly")
