@@ -94,41 +94,25 @@ class OPIMC(AnchoredClusterer):
     consensus : {"auto", "graph", "merge"}, default="auto"
         How anchors form clusters. "graph": rows near the same anchors link them, and the graph is cut by
         its leading eigenvectors; finds clusters of any shape. "merge": pairs are merged by what that costs
-<<<<<<< HEAD
-        the objective. "auto": "graph" if the warm-up shows that its clusters do not depend on which
-        anchors were drawn and that the views agree on them better than on round ones; otherwise no
-        anchors, as always with `init="random"` and arrays.
-    scale : {"auto", "unit", "standard", "idf", "euclidean", "counts", "composition", "binary"}, list or dict
-=======
         the objective. "auto": "graph" if, in the warm-up, its labels tell more about hidden views than
         those of centres (`choices_`); otherwise no anchors, as always with `init="random"` and arrays.
-    scale : {"auto", "unit", "standard", "idf", "euclidean"}, list or dict, default="auto"
->>>>>>> 51c14c4e8d87874558e13dddc68ffe519ef110a2
+    scale : {"auto", "unit", "standard", "idf", "euclidean", "counts", "composition", "binary"}, list or dict
         What is done to a view before its rows are scaled to unit length; a list or a dict (by view name)
         says it per view. "unit": nothing, as in the paper. "standard": every column minus its mean,
         divided by its standard deviation; sparse views keep their zeros and are only divided. "idf": every
         column times log((1 + n) / (1 + rows that have it)) + 1, zeros kept. "euclidean", for dense views:
         every column minus its mean, the view divided by the root mean square of its rows' lengths, which
         are kept: rows are not brought to unit length, and distances are Euclidean. Rows longer than at
-<<<<<<< HEAD
         least four times the longest of the warm-up are shortened to that (`n_shortened_`). "counts":
         log(1 + x s / t) with the total t of the row and the median total s, then "standard". "composition",
         for dense views: log x minus its mean over the row (centred log-ratio; zeros as half of the smallest
         share), columns centred. "binary", for dense views of 0 and 1: columns centred and weighted by their
-        rarity; a row without marks is data. "auto", the default: "idf" for counts and marks (whole numbers,
-        mostly 1, in a view that is sparse or mostly zero) and "standard" for other dense views, where the
-        views, each clustered by itself, then agree better with each other
-        than at unit length; "unit" otherwise, and with centres as `init`. It is learnt from the warm-up and
-        stays; a view first seen later stays at "unit". A row equal to the mean in every column has no
-        direction left and counts as missing in that view, but not with "euclidean".
-=======
-        least four times the longest of the warm-up are shortened to that (`n_shortened_`). "auto": "unit";
-        or what suits the values, "idf" for counts and marks (whole numbers, mostly 1, in a view that is
-        sparse or mostly zero) and "standard" for other dense views; or "euclidean"; whichever makes labels
-        tell most about hidden views in the warm-up (`choices_`). "unit" with centres as `init`. It is
-        learnt from the warm-up and stays; a view first seen later stays at "unit". A row equal to the mean
-        in every column has no direction left and counts as missing in that view, but not with "euclidean".
->>>>>>> 51c14c4e8d87874558e13dddc68ffe519ef110a2
+        rarity; a row without marks is data. "auto", the default: "unit"; or what suits the values, "idf" for
+        counts and marks (whole numbers, mostly 1, in a view that is sparse or mostly zero) and "standard" for
+        other dense views; or "euclidean"; whichever makes labels tell most about hidden views in the warm-up
+        (`choices_`). "unit" with centres as `init`. It is learnt from the warm-up and stays; a view first seen
+        later stays at "unit". A row equal to the mean in every column has no direction left and counts as
+        missing in that view, but not with "euclidean".
     view_weights : None, "auto", or list or dict of float, default=None
         Factors of the views' squared distances, one per view; 0 leaves a view out. Only their ratios
         matter. "auto": the better the centres of a first start explain a view, the larger, if labels then
