@@ -18,6 +18,7 @@ import pandas as pd
 
 FOLDER = Path("../shared/data/omics")
 ASSAYS = ("rna", "mirna", "copy_number", "mutations", "protein")
+SCALES = {**dict.fromkeys(ASSAYS, "standard"), "mutations": "idf"}
 NUMBERS = (2, 3, 4, 5)
 
 
@@ -30,10 +31,12 @@ def standardised(tables: dict[str, Any], ids: Any) -> list[Any]:
     return [((t - t.mean()) / t.std(ddof=0).replace(0, 1)).reindex(ids) for t in tables.values()]
 
 
-def ours(tables: dict[str, Any], n_clusters: int, seed: int = 0) -> Any:
+def ours(tables: dict[str, Any], n_clusters: int, seed: int = 0, scale: Any = None) -> Any:
+    """Clusters with the scales of the guide, or `scale`."""
     import viewpass as vp
 
-    model = vp.OPIMC(n_clusters, random_state=seed).fit(vp.frames(tables))
+    scale = scale or {name: SCALES[name] for name in tables}
+    model = vp.OPIMC(n_clusters, scale=scale, random_state=seed).fit(vp.frames(tables))
     return pd.Series(model.labels_, model.row_ids_)
 
 
@@ -132,6 +135,7 @@ def main() -> None:
     rows = {}
     for n in NUMBERS:
         rows[f"viewpass {n}"] = judged(ours(tables, n), patients)
+        rows[f"viewpass, default {n}"] = judged(ours(tables, n, scale="auto"), patients)
         for name in ("NEMO", "PIMVC"):
             rows[f"{name} {n}"] = judged(others[f"{name} {n}"], patients)
         rows[f"k-means, complete {n}"] = judged(k_means(tables, patients.index, n, complete=True), patients)
@@ -139,7 +143,10 @@ def main() -> None:
             k_means(tables, patients.index, n, complete=False), patients
         )
     print(pd.DataFrame(rows).T.to_string(), flush=True)
-    print(stability(tables, patients.index).to_string(index=False))
+    print(stability(tables, patients.index).to_string(index=False), flush=True)
+    labels = ours(tables, 3).reindex(patients.index)
+    for name in ("COC", "mRNA_K4", "pathologic_stage", "Histology"):
+        print(pd.crosstab(labels, patients[name]).to_string())
     if given.image:
         draw(tables, patients, given.image)
 

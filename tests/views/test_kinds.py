@@ -160,3 +160,12 @@ def test_totals_that_say_nothing_do_not_decide():
 
     x, group = counts(600)
     assert nmi(group, vp.IMC(3, scale="counts", random_state=0).fit([x]).labels_) > 0.9
+
+
+def test_marks_may_have_gaps():
+    x = marks().astype(np.float64)
+    x[np.random.default_rng(1).random(x.shape) < 0.2] = np.nan
+    for way in ("fill", "local"):
+        model = vp.IMC(2, scale="binary", random_state=0, missing_entries=way).fit([x])
+        assert (model.predict([x]) == model.labels_).all()
+        assert (model.labels_ >= 0).all()

@@ -110,9 +110,9 @@ class OPIMC(AnchoredClusterer):
         rarity; a row without marks is data. "auto", the default: "unit"; or what suits the values, "idf" for
         counts and marks (whole numbers, mostly 1, in a view that is sparse or mostly zero) and "standard" for
         other dense views; or "euclidean"; whichever makes labels tell most about hidden views in the warm-up
-        (`choices_`). "unit" with centres as `init`. It is learnt from the warm-up and stays; a view first seen
-        later stays at "unit". A row equal to the mean in every column has no direction left and counts as
-        missing in that view, but not with "euclidean".
+        (`choices_`). "unit" with centres as `init`. It is learnt from the warm-up and stays; a view first
+        seen later stays at "unit". A row equal to the mean in every column has no direction left and counts
+        as missing in that view, but not with "euclidean".
     view_weights : None, "auto", or list or dict of float, default=None
         Factors of the views' squared distances, one per view; 0 leaves a view out. Only their ratios
         matter. "auto": the better the centres of a first start explain a view, the larger, if labels then

@@ -4,8 +4,8 @@
                  warm-up (size factors); columns are then standardised, sparse views keep their zeros
     composition  x -> log x minus the mean of log x over the row (centred log-ratio), with zeros as half of
                  the smallest share of the warm-up; columns are then centred
-    binary       marks of 0 and 1: not changed; columns are centred and weighted by their rarity, so that a
-                 row without marks is data
+    binary       marks of 0 and 1 (or between, where gaps were filled): not changed; columns are centred and
+                 weighted by their rarity, so that a row without marks is data
 
 Rows that are missing, partly missing or not finite stay as they are. Logarithms and sums are those of
 kernels/portable.py and in a fixed order, so that every machine gets the same bits.
@@ -28,7 +28,7 @@ BLOCK = 1024  # dense rows transformed at a time
 _EXPECTED = {
     "counts": "counts are 0 or larger. If these values are logarithms or centred, choose 'standard'",
     "composition": "parts are 0 or larger. If these are log-ratios, choose 'standard'",
-    "binary": "marks are 0 or 1. For other values choose 'standard', for counts 'counts' or 'idf'",
+    "binary": "marks are 0 or 1, or between. For other values choose 'standard', for counts 'counts' or 'idf'",
 }
 
 
@@ -121,7 +121,7 @@ def _check_values(chunk: Chunk, v: int, name: str) -> None:
     assert view is not None
     values = view.data[: view.indptr[-1]] if sparse else view
     with np.errstate(invalid="ignore"):
-        wrong = (values != 0) & (values != 1) & ~np.isnan(values) if name == "binary" else values < 0
+        wrong = (values < 0) | (values > 1) if name == "binary" else values < 0
     if not wrong.any():
         return
     rows = (
