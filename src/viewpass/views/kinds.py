@@ -28,7 +28,7 @@ BLOCK = 1024  # dense rows transformed at a time
 _EXPECTED = {
     "counts": "counts are 0 or larger. If these values are logarithms or centred, choose 'standard'",
     "composition": "parts are 0 or larger. If these are log-ratios, choose 'standard'",
-    "binary": "marks are 0 or 1, or between. For other values choose 'standard', for counts 'counts' or 'idf'",
+    "binary": "marks are 0 or 1, or between. For others choose 'standard', for counts 'counts' or 'idf'",
 }
 
 
