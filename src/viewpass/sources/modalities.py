@@ -181,9 +181,13 @@ def _entry(entries: Any, key: str, where: str, setting: str) -> Any:
 
 def unique_ids(names: Any, where: str) -> Array:
     """Names of observations as an array; refuse duplicates."""
-    ids = np.array([str(name) for name in names], dtype=object)
+    texts = list(map(str, np.asarray(names).tolist()))
+    ids = np.empty(len(texts), dtype=object)
+    ids[:] = texts
+    if len(set(texts)) == len(texts):
+        return ids
     seen: dict[str, int] = {}
-    for row, id in enumerate(ids.tolist()):
+    for row, id in enumerate(texts):
         if (first := seen.setdefault(id, row)) != row:
             raise DataError(
                 f"{where}: the observation name {format_id(id)} appears in rows {first} and {row}. "
