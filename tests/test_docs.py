@@ -42,7 +42,9 @@ LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
 ESTIMATORS = [vp.OPIMC, vp.IMC, vp.OMVC, vp.ONMF, vp.MultiNMF, vp.MIC, vp.DAIMC]
 PLACEHOLDERS = {"MODEL": "run/model.viewpass", "DATA": "items.parquet", "RUN": "run"}
 # Objects of other libraries, and names that stand for something of the reader's.
-FOREIGN = re.compile(r"\badata\b|\bmdata\b|^to_df|^dataset\.|^ParquetFile|^scoring=|^year=|^model\.viewpass$")
+FOREIGN = re.compile(
+    r"\badata\b|\bmdata\b|^to_df|TableVectorizer|^dataset\.|^ParquetFile|^scoring=|^year=|^model\.viewpass$"
+)
 PATH = re.compile(r"(?:[\w.-]+/)*[\w-]+\.(?:py|pyi|cpp|hpp|supp|md|toml|txt)|(?:[\w.-]+/)+[\w-]*")
 OUTPUTS = ("out/", "run/", "viewpass-demo/", "staging/", "labels/", "build/", "items/", "../shared/")
 
@@ -113,9 +115,11 @@ def rename_column(path, old, new):
 
 
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.name)
-def test_examples_and_inline_code_run(page):
+def test_examples_and_inline_code_run(page, request, monkeypatch):
     namespace = {"__name__": "__main__"}
     text = page.read_text()
+    if 'os.environ["VIEWPASS_DATA"]' in text:
+        monkeypatch.setenv("VIEWPASS_DATA", str(request.getfixturevalue("data_folder").resolve()))
     try:
         for kind, line, code, expected in examples(text):
             if kind == "python":

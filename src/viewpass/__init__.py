@@ -21,11 +21,13 @@ _HOMES = {
     "BatchPredictor": "viewpass.cluster.tables",
     "Statistics": "viewpass.core.state.statistics",
     "frames": "viewpass.sources.frames",
+    "from_mudata": "viewpass.sources.mudata",
     "load": "viewpass.cluster.persistence",
     "load_bundle": "viewpass.sources.bundle",
     "scan": "viewpass.sources.scan",
     "merge": "viewpass.cluster.merging",
     "summary": "viewpass.cluster.summary",
+    "write_labels": "viewpass.cluster.annotations",
     "DataError": "viewpass.errors",
     "EngineError": "viewpass.errors",
     "FileError": "viewpass.errors",
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from viewpass.baselines.omvc import OMVC as OMVC
     from viewpass.baselines.onmf import ONMF as ONMF
     from viewpass.cluster import distributed as dask  # noqa: F401
+    from viewpass.cluster.annotations import write_labels as write_labels
     from viewpass.cluster.imc import IMC as IMC
     from viewpass.cluster.merging import merge as merge
     from viewpass.cluster.opimc import OPIMC as OPIMC
@@ -64,6 +67,7 @@ if TYPE_CHECKING:
     from viewpass.errors import ViewpassError as ViewpassError
     from viewpass.sources.bundle import load_bundle as load_bundle
     from viewpass.sources.frames import frames as frames
+    from viewpass.sources.mudata import from_mudata as from_mudata
     from viewpass.sources.scan import scan as scan
 
 

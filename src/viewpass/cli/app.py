@@ -200,10 +200,19 @@ def fit(
         option(
             "NAME",
             "Scaling before rows get unit length: unit (none), standard (zero mean and unit variance "
-            "per column), idf, or auto; or euclidean (zero mean; rows keep their lengths); "
+            "per column), idf, or auto; euclidean (zero mean; rows keep their lengths); counts, composition "
+            "or binary for values of these kinds; "
             "VIEW=NAME,VIEW=NAME to set it per view.",
         ),
     ] = "auto",
+    missing_entries: Annotated[
+        str,
+        option(
+            "NAME",
+            "A row with some values of a view: refuse it, or fill the others by the means of their columns "
+            "(fill) or the values of similar rows (local).",
+        ),
+    ] = "refuse",
     anchors: Annotated[
         str,
         option(
@@ -306,6 +315,7 @@ def fit(
     check_choice(f"--engine {engine}", engine, "local", "dask")
     check_choice(f"--init {init}", init, "auto", "k-means++", "random")
     check_choice(f"--adaptive-anchors {adaptive_anchors}", adaptive_anchors, "auto", "yes", "no")
+    check_choice(f"--missing-entries {missing_entries}", missing_entries, "refuse", "fill", "local")
     check_choice(f"--consensus {consensus}", consensus, "auto", "graph", "merge")
     if engine == "local" and (scheduler is not None or workers is not None):
         raise SettingError("--scheduler and --workers need --engine dask.")
@@ -320,6 +330,7 @@ def fit(
         max_iter=max_iter,
         init=init,
         scale=parsed_scale(scale),
+        missing_entries=missing_entries,
         n_anchors=parsed_number(anchors, "--anchors"),
         adaptive_anchors=adaptive_anchors if adaptive_anchors == "auto" else adaptive_anchors == "yes",
         consensus=consensus,

@@ -14,6 +14,7 @@ OPTIONS = {
     "chunk_size": "--chunk-size",
     "max_iter": "--max-iter",
     "view_weights": "--view-weights",
+    "missing_entries": "--missing-entries",
     "random_state": "--seed",
     "n_threads": "--threads",
     "n_workers": "--workers",

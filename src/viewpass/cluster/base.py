@@ -44,9 +44,11 @@ from viewpass.errors import DataError, NoLabelsError
 from viewpass.kernels.grid import Array, Floats, Labels
 from viewpass.kernels.threads import available_threads
 from viewpass.sources.frames import is_frame
+from viewpass.sources.gaps import GapSource
 from viewpass.sources.source import Source
 from viewpass.store.container.fields import Fields
 from viewpass.views.chunk import Chunk, Schema, join
+from viewpass.views.gaps import GapCounts
 
 logger = logging.getLogger("viewpass")
 
@@ -112,15 +114,17 @@ class ViewReader(
         else:
             source = views_source(given, observed, names)
             self._check_not_empty(source)
+        if getattr(self, "missing_entries", "refuse") != "refuse":
+            source = GapSource(source)
         if names is not None:
             with explaining(X, fitted):
-                source = source.arranged(names)
+                source = source.suited(self._fitted_schema()).arranged(names)
         if reset:
             check_memory(self.n_clusters, source)
             self.view_names_in_ = source.schema.names
             self._cut_by_views = one_array
             self._count_features(source.schema)
-            if source is not X:
+            if not (source is X or given is X):
                 warn_left_out(source, self.views)
         return source
 
@@ -222,6 +226,7 @@ class ViewClusterer(ChosenSettings, ViewReader):
     alpha: float | str
     scale: Any
     stream_labels_: Labels
+    n_gaps_: dict[str, GapCounts]
 
     @abstractmethod
     def _fitted_model(self) -> Model:
@@ -229,6 +234,11 @@ class ViewClusterer(ChosenSettings, ViewReader):
 
     def _fitted_schema(self) -> Schema:
         return self._fitted_model().schema
+
+    def _count_gaps(self, source: Source) -> None:
+        """Set `n_gaps_` after a fit that has read the source."""
+        if isinstance(source, GapSource):
+            self.n_gaps_ = source.counts
 
     def _workspace(self, source: Source | None = None) -> Workspace:
         spare = 0 if source is None or source.in_memory else 1  # for the thread that reads ahead
@@ -344,7 +354,7 @@ class ViewClusterer(ChosenSettings, ViewReader):
 
     @property
     def scales_(self) -> dict[str, str]:
-        """How each view is scaled: "unit", "standard", "idf" or "euclidean"."""
+        """How each view is scaled: "unit", "standard", "idf", "euclidean", or by its kind of values."""
         model = self._fitted_model()
         return dict(zip(model.schema.names, model.scaling.names, strict=True))
 

@@ -27,6 +27,7 @@ from viewpass.core.model import Model
 from viewpass.core.plan import Plan, Rules
 from viewpass.core.reasons.learning import learn as learn_reasons
 from viewpass.core.start.given import scaled_centres
+from viewpass.core.start.prototypes import learn_completion
 from viewpass.core.state.alpha import Alpha, each_view
 from viewpass.core.state.centres import objective
 from viewpass.core.state.view_weights import learnt_weights
@@ -37,6 +38,7 @@ from viewpass.kernels.grid import Array, Floats, Labels
 from viewpass.store.container.fields import Fields, Rule
 from viewpass.store.state.model import pack_model, unpack_model
 from viewpass.views.chunk import Chunk, Schema
+from viewpass.views.gaps import CHOICES
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.seeds import as_generator
 
@@ -67,8 +69,8 @@ class IMC(ExplainedClusterer):
         "random": the published soft random V; "auto": alternately both. Arrays as in `OPIMC`.
     scale, view_weights
         As in `OPIMC`, chosen and learnt from all rows.
-    fill, views, random_state, n_threads, verbose
-        As in `OPIMC`.
+    fill, views, missing_entries, random_state, n_threads, verbose
+        As in `OPIMC`; what fills missing values is learnt from all rows.
 
     Attributes
     ----------
@@ -77,8 +79,8 @@ class IMC(ExplainedClusterer):
     objectives_ : (n_init,) array
         The objective each start reached.
     cluster_centers_, alpha_, scales_, view_weights_, choices_, cluster_curve_, counts_, statistics_,
-    loss_curve_, objective_, n_iter_, n_all_zero_, n_shortened_, n_rows_without_views_, view_names_in_,
-    n_features_in_, row_ids_
+    loss_curve_, objective_, n_iter_, n_all_zero_, n_shortened_, n_gaps_, n_rows_without_views_,
+    view_names_in_, n_features_in_, row_ids_
         As in `OPIMC`.
 
     Examples
@@ -102,6 +104,7 @@ class IMC(ExplainedClusterer):
         "scale": "no_validation",  # type: ignore[dict-item]
         "view_weights": "no_validation",  # type: ignore[dict-item]
         "views": "no_validation",  # type: ignore[dict-item]
+        "missing_entries": [StrOptions(set(CHOICES))],
         "random_state": "no_validation",  # type: ignore[dict-item]
         "n_threads": [Interval(Integral, 1, None, closed="left"), None],
         "verbose": ["verbose"],
@@ -120,6 +123,7 @@ class IMC(ExplainedClusterer):
         scale: Any = "auto",
         view_weights: Any = None,
         views: Any = None,
+        missing_entries: str = "refuse",
         random_state: Any = None,
         n_threads: int | None = None,
         verbose: int = 0,
@@ -134,6 +138,7 @@ class IMC(ExplainedClusterer):
         self.scale = scale
         self.view_weights = view_weights
         self.views = views
+        self.missing_entries = missing_entries
         self.random_state = random_state
         self.n_threads = n_threads
         self.verbose = verbose
@@ -189,6 +194,7 @@ class IMC(ExplainedClusterer):
         )
         fresh._learnt.calibration = learn_reasons(rows, fresh._learnt, best.labels, fresh._workspace())
         fresh.labels_ = best.labels
+        fresh._count_gaps(source)
         fresh._count_features(chunk.schema)
         if chunk.row_ids is not None:
             fresh.row_ids_ = chunk.row_ids
@@ -221,11 +227,16 @@ class IMC(ExplainedClusterer):
         workspace = self._workspace()
         given = None if isinstance(plan.weights, str) else plan.weights
         rows = MeasuredRows(chunk, weights=given).measure(workspace.n_threads)
+        completion = None
+        if self.missing_entries == "local":
+            completion = learn_completion(rows, workspace.n_threads)
+            rows = MeasuredRows(completion.apply(chunk), weights=given).measure(workspace.n_threads)
         chosen = choose(rows, plan, workspace)
-        if chosen.scaling.plain:
-            return rows, chosen
-        scaled = chosen.scaling.apply(rows.chunk, n_threads=workspace.n_threads)
-        return MeasuredRows(scaled, weights=given).measure(workspace.n_threads), chosen
+        scaling = chosen.scaling
+        if not scaling.plain or rows.chunk.gaps:
+            scaled = scaling.apply(rows.chunk, n_threads=workspace.n_threads)
+            rows = MeasuredRows(scaled, weights=given).measure(workspace.n_threads)
+        return rows, chosen._replace(scaling=replace(scaling, completion=completion))
 
     def _ridge(self, rows: MeasuredRows, plan: Plan) -> Alpha:
         """The ridge as given, or estimated from one start: starts are compared under the same ridge."""

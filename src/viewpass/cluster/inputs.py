@@ -18,6 +18,8 @@ from viewpass.sources.blocks import columns_of, cut, listed, named_views, names_
 from viewpass.sources.bundle import Bundle
 from viewpass.sources.frames import holds_lists, is_frame, is_relation, is_series, list_columns
 from viewpass.sources.masks import as_mask
+from viewpass.sources.modalities import is_anndata, is_mudata
+from viewpass.sources.mudata import from_mudata
 from viewpass.sources.scan import scan
 from viewpass.sources.source import Source
 from viewpass.views.checks import as_view
@@ -34,6 +36,8 @@ def opened(X: Any, views: Any, names: tuple[str, ...] | None = None, columns: An
     """
     if scipy.sparse.issparse(X):
         return X.tocsr() if X.format == "dok" else X  # which is a dict, too
+    if is_mudata(X) or is_anndata(X):
+        return _of_modalities(X, views)
     if reads_once(X):
         return _scanned(X, views)
     refuse_misreadings(X)
@@ -77,6 +81,15 @@ def _scanned(X: Any, views: Any) -> Source:
             "every column of lists."
         )
     return scan(X, views)
+
+
+def _of_modalities(X: Any, views: Any) -> Source:
+    if views is not None:
+        raise SettingError(
+            f"views={views!r}: the views of a {type(X).__name__} are its modalities. Choose some of them "
+            "with vp.from_mudata(X, modalities=[...]), and leave views= out."
+        )
+    return from_mudata(X)
 
 
 def _frame(X: Any, views: Any, names: tuple[str, ...] | None, columns: Any) -> Any:
@@ -130,6 +143,8 @@ def index_of(X: Any) -> Any:
     """The index (or the ids) of the rows of several views; None where they have none."""
     if isinstance(X, Source):
         return X.row_ids
+    if is_mudata(X) or is_anndata(X):
+        return X.obs_names
     views = X.values() if isinstance(X, Mapping) else X if isinstance(X, list | tuple) else ()
     return next((x.index for x in views if is_frame(x) and hasattr(x, "index")), None)
 

@@ -12,7 +12,8 @@ import scipy.sparse
 from viewpass.errors import DataError, SettingError, callers
 from viewpass.sources.blocks import names_columns
 from viewpass.sources.bundle import Bundle
-from viewpass.sources.frames import PLAIN, holds_lists, is_frame, is_series
+from viewpass.sources.frames import holds_lists, is_frame, is_series
+from viewpass.sources.modalities import is_anndata, is_mudata
 from viewpass.sources.source import Source
 
 
@@ -36,8 +37,6 @@ def refuse_misreadings(X: Any) -> None:
         return
     if isinstance(X, np.ndarray):
         _refuse_array(X)
-    elif _is_omics(X):
-        raise DataError(_of_omics(X))
     elif is_series(X):
         raise DataError(
             f"X is a {type(X).__name__}, one column. If its rows are lists, give it a name, as in "
@@ -69,7 +68,7 @@ def _refuse_array(X: Any) -> None:
 def _refuse_collection(X: Any) -> None:
     parts = X.values() if isinstance(X, Mapping) else X
     for part in parts:
-        if _is_omics(part):
+        if is_anndata(part) or is_mudata(part):
             raise DataError(_of_omics(part, X))
     if isinstance(X, Mapping):
         return
@@ -118,25 +117,10 @@ def refuse_ignored(X: Any, views: Any) -> None:
         )
 
 
-def _is_omics(x: Any) -> bool:
-    """Whether x is a MuData or AnnData; imports nothing, and does not look inside."""
-    if isinstance(x, PLAIN):
-        return False
-    names = ((kind.__module__.partition(".")[0], kind.__name__) for kind in type(x).__mro__)
-    return any(name in (("mudata", "MuData"), ("anndata", "AnnData")) for name in names)
-
-
-def _of_omics(x: Any, within: Any = None) -> str:
-    """What to give instead of a MuData, an AnnData, or a list or dict of those."""
-    what = f"X is of type {type(x).__name__}"
-    if within is not None:
-        what = f"X is a {type(within).__name__} of {type(x).__name__}"
-        mods = "X.items()" if isinstance(within, Mapping) else "zip(['rna', ...], X)"
-    elif hasattr(type(x), "mod"):
-        mods = "X.mod.items()"
-    else:
-        return f"{what}. Give a frame, `X.to_df()`, or one per assay: vp.frames({{'rna': X.to_df(), ...}})."
+def _of_omics(x: Any, within: Any) -> str:
+    """What to give instead of a list or dict of AnnData or MuData."""
+    mods = "X" if isinstance(within, Mapping) else "{'rna': X[0], ...}"
     return (
-        f"{what}. Give frames: vp.frames({{name: a.to_df() for name, a in {mods}}}) matches their rows by "
-        "name, and absent ones are missing views."
+        f"X is a {type(within).__name__} of {type(x).__name__}. To match the rows of several AnnData by "
+        f"their names, give vp.frames({mods}); a MuData may be given as it is."
     )

@@ -23,6 +23,7 @@ from viewpass.sources.source import Cuts, Every, Source
 from viewpass.store.container.fields import Fields
 from viewpass.store.state.stream import pack_stream, unpack_stream
 from viewpass.views.chunk import Schema
+from viewpass.views.gaps import CHOICES
 from viewpass.views.seeds import as_generator
 
 # What the paper does not have, and the values that switch it off.
@@ -36,6 +37,7 @@ ADDITIONS: dict[str, Any] = {
     "view_weights": None,
     "reservoir": 0,
     "n_init": 1,
+    "missing_entries": "refuse",
 }
 
 
@@ -101,19 +103,23 @@ class OPIMC(AnchoredClusterer):
         its leading eigenvectors; finds clusters of any shape. "merge": pairs are merged by what that costs
         the objective. "auto": "graph" if, in the warm-up, its labels tell more about hidden views than
         those of centres (`choices_`); otherwise no anchors, as always with `init="random"` and arrays.
-    scale : {"auto", "unit", "standard", "idf", "euclidean"}, list or dict, default="auto"
+    scale : {"auto", "unit", "standard", "idf", "euclidean", "counts", "composition", "binary"}, list or dict
         What is done to a view before its rows are scaled to unit length; a list or a dict (by view name)
         says it per view. "unit": nothing, as in the paper. "standard": every column minus its mean,
         divided by its standard deviation; sparse views keep their zeros and are only divided. "idf": every
         column times log((1 + n) / (1 + rows that have it)) + 1, zeros kept. "euclidean", for dense views:
         every column minus its mean, the view divided by the root mean square of its rows' lengths, which
         are kept: rows are not brought to unit length, and distances are Euclidean. Rows longer than at
-        least four times the longest of the warm-up are shortened to that (`n_shortened_`). "auto": "unit";
-        or what suits the values, "idf" for counts and marks (whole numbers, mostly 1, in a view that is
-        sparse or mostly zero) and "standard" for other dense views; or "euclidean"; whichever makes labels
-        tell most about hidden views in the warm-up (`choices_`). "unit" with centres as `init`. It is
-        learnt from the warm-up and stays; a view first seen later stays at "unit". A row equal to the mean
-        in every column has no direction left and counts as missing in that view, but not with "euclidean".
+        least four times the longest of the warm-up are shortened to that (`n_shortened_`). "counts":
+        log(1 + x s / t) with the total t of the row and the median total s, then "standard". "composition",
+        for dense views: log x minus its mean over the row (centred log-ratio; zeros as half of the smallest
+        share), columns centred. "binary", for dense views of 0 and 1: columns centred and weighted by their
+        rarity; a row without marks is data. "auto", the default: "unit"; or what suits the values, "idf" for
+        counts and marks (whole numbers, mostly 1, in a view that is sparse or mostly zero) and "standard" for
+        other dense views; or "euclidean"; whichever makes labels tell most about hidden views in the warm-up
+        (`choices_`). "unit" with centres as `init`. It is learnt from the warm-up and stays; a view first
+        seen later stays at "unit". A row equal to the mean in every column has no direction left and counts
+        as missing in that view, but not with "euclidean".
     view_weights : None, "auto", or list or dict of float, default=None
         Factors of the views' squared distances, one per view; 0 leaves a view out. Only their ratios
         matter. "auto": the better the centres of a first start explain a view, the larger, if labels then
@@ -126,6 +132,12 @@ class OPIMC(AnchoredClusterer):
         How a single 2-D array is cut into views: widths (one may be -1 for the rest), or a number of
         near-equal blocks. For a frame, a table or files: the columns of each view, as `vp.scan` takes them
         (`{"image": "img_*", "text": ["t0", "t1"]}`); other columns are left out.
+    missing_entries : {"refuse", "fill", "local"}, default="refuse"
+        What becomes of a row that has only some of the values of a dense view. "refuse": an error. "fill":
+        the others take the means of their columns in the warm-up, which are 0 in the scale "standard".
+        "local": they take the means of similar rows, which are the nearest three of up to 200 small clusters
+        of the warm-up by the values that the row has in all of its dense views. Either way, a row with less
+        than a tenth of the values counts as lacking the view (`n_gaps_`).
     compute_labels : bool, default=True
         Also compute `labels_`, the labels under the final centres: files are read a second time.
     random_state : None, int, RandomState or Generator
@@ -161,6 +173,9 @@ class OPIMC(AnchoredClusterer):
         Rows that count as missing in each view because all their values there are zero.
     n_shortened_ : dict of str to int
         Rows that were longer in each view than the scale "euclidean" has room for.
+    n_gaps_ : dict of str to GapCounts
+        Where gaps are filled (`missing_entries`), of the rows of the last fit: `rows` that lack some values
+        of each view, `values` filled in them, and rows with `too_few`, which count as lacking the view.
     n_rows_without_views_ : int
     consensus_ : str
         How clusters were formed: "plain" (every centre is a cluster), "graph" or "merge".
@@ -177,7 +192,7 @@ class OPIMC(AnchoredClusterer):
     alpha_ : dict of float
         The ridge of each view.
     scales_ : dict of str
-        How each view is scaled: "unit", "standard", "idf" or "euclidean".
+        How each view is scaled, by the names of `scale`.
     view_weights_ : dict of float
         Factor of each view's squared distances; the largest is 1.
     statistics_ : Statistics
@@ -225,6 +240,7 @@ class OPIMC(AnchoredClusterer):
         "view_weights": "no_validation",  # type: ignore[dict-item]
         "reservoir": [Interval(Integral, 0, None, closed="left")],
         "views": "no_validation",  # type: ignore[dict-item]
+        "missing_entries": [StrOptions(set(CHOICES))],
         "compute_labels": ["boolean"],
         "random_state": "no_validation",  # type: ignore[dict-item]
         "n_threads": [Interval(Integral, 1, None, closed="left"), None],
@@ -251,6 +267,7 @@ class OPIMC(AnchoredClusterer):
         view_weights: Any = None,
         reservoir: int = 0,
         views: Any = None,
+        missing_entries: str = "refuse",
         compute_labels: bool = True,
         random_state: Any = None,
         n_threads: int | None = None,
@@ -273,6 +290,7 @@ class OPIMC(AnchoredClusterer):
         self.view_weights = view_weights
         self.reservoir = reservoir
         self.views = views
+        self.missing_entries = missing_entries
         self.compute_labels = compute_labels
         self.random_state = random_state
         self.n_threads = n_threads
@@ -361,6 +379,7 @@ class OPIMC(AnchoredClusterer):
         ids = sink.row_ids if source.row_ids is None else source.row_ids
         if ids is not None:
             fresh.row_ids_ = ids[: stream.n_rows]
+        fresh._count_gaps(source)
         warn_of_fit(stream.model, fresh._n_found())
         self._become(fresh)
         return self

@@ -35,6 +35,7 @@ LATER = {
     "view_weights": None,
     "reservoir": 0,
     "n_init": 1,
+    "missing_entries": "refuse",
 }
 
 

@@ -57,6 +57,7 @@ def plan_of(settings: Any, names: tuple[str, ...], single: tuple[int | None, int
         reservoir=int(settings.reservoir),
         adaptive=checked_adaptive(settings, init),
         n_init=int(settings.n_init),
+        missing_entries=settings.missing_entries,
         auto_alpha=auto_alpha,
     )
 

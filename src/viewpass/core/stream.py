@@ -18,6 +18,7 @@ from viewpass.core.plan import Plan, Rules
 from viewpass.core.reasons.learning import learn as learn_reasons
 from viewpass.core.reservoir import Reservoir
 from viewpass.core.start.given import scaled_centres
+from viewpass.core.start.prototypes import learn_completion
 from viewpass.core.state.alpha import each_view
 from viewpass.core.state.centres import Centres
 from viewpass.core.state.growth import ROWS_PER_ANCHOR, Anchors, Growth
@@ -305,6 +306,10 @@ class Stream:
     def _begin(self, rows: MeasuredRows, schema: Schema, *, whole: bool = False) -> Assigned:
         """Choose what the plan leaves open from the first rows, then initialise the centres."""
         n_threads = self.workspace.n_threads
+        completion = None
+        if self.plan.missing_entries == "local":
+            completion = learn_completion(rows.measure(n_threads), n_threads)
+            rows = self._rows(completion.apply(rows.chunk))
         plan, scaling, choices, curve = choose(rows.measure(n_threads), self.plan, self.workspace)
         if not scaling.plain:
             rows = self._rows(scaling.apply(rows.chunk, n_threads=n_threads))
@@ -321,7 +326,7 @@ class Stream:
             schema,
             outcome.total,
             outcome.centres,
-            scaling,
+            replace(scaling, completion=completion),
             tuple(each_view(first.alpha, rows.n_views).tolist()),
             consensus=first.consensus,
             n_clusters=n_clusters or outcome.total.n_clusters,

@@ -11,13 +11,12 @@ import narwhals.stable.v1 as nw
 import numpy as np
 
 from viewpass.errors import DataError
-from viewpass.kernels.grid import Array, Integers
+from viewpass.kernels.grid import Array, Integers, Matrix
+from viewpass.sources.encoding import Encoding
 from viewpass.sources.ids import match_ids, read_ids, warn_apart
+from viewpass.sources.modalities import PLAIN, Modality, Part, is_anndata
 from viewpass.sources.source import Cuts, Source, as_cuts, check_known, spans
 from viewpass.views.chunk import Chunk, Schema, unique_names
-
-# What is neither a frame nor a series, for sure: the general checks take longer, and lists may hold many.
-PLAIN = (np.ndarray, list, tuple, dict, str, float, int, type(None))
 
 
 class FrameSource(Source):
@@ -29,22 +28,53 @@ class FrameSource(Source):
     n_rows: int
     row_ids: Array
 
-    def __init__(self, frames: Any, id: str | None = None) -> None:
+    def __init__(self, frames: Any, id: str | None = None, *, encode: bool = False) -> None:
         if not isinstance(frames, Mapping) or not frames:
             raise DataError("vp.frames takes a dict of frames: {'image': df1, 'text': df2}.")
         ids: dict[str, Array] = {}
         self._frames: dict[str, Any] = {}
+        self._encodings: dict[str, Encoding] = {}
         for name, frame in zip(unique_names(frames), frames.values(), strict=True):
+            if is_anndata(frame):
+                self._frames[name] = own = Modality.of(frame, Part(), name)
+                ids[name] = own.ids
+                continue
             wrapped = _wrapped(frame, name)
             ids[name] = read_ids(wrapped, name, id)
-            self._frames[name] = _numbers(wrapped, name, id)
+            if encode:
+                self._frames[name] = own = wrapped[:, _features(wrapped, name, id)]
+                self._encodings[name] = Encoding.learn(own, name)
+            else:
+                self._frames[name] = _numbers(wrapped, name, id)
         _check_one_kind(self._frames)
         self.row_ids, self._places = match_ids(ids)
         warn_apart(ids, self._places)
         self.n_rows = len(self.row_ids)
         self.id_name = id
-        columns = tuple(tuple(frame.columns) for frame in self._frames.values())
+        self._describe()
+        self.sparse_widths = {
+            name: own.width
+            for name, own in self._frames.items()
+            if isinstance(own, Modality) and own.rows.sparse
+        }
+
+    def _describe(self) -> None:
+        encoded = {name: own.names for name, own in self._encodings.items()}
+        columns = tuple(encoded.get(name, tuple(frame.columns)) for name, frame in self._frames.items())
         self.schema = Schema(tuple(self._frames), tuple(map(len, columns)), columns)
+
+    def suited(self, schema: Schema) -> FrameSource:
+        """The same rows with the levels of encoded columns that a model was fitted with."""
+        if not self._encodings:
+            return self
+        made = copy(self)
+        known = dict(zip(schema.names, schema.columns or [None] * len(schema.names), strict=True))
+        made._encodings = {
+            name: own.suited(known.get(name) or (), self._frames[name], name)
+            for name, own in self._encodings.items()
+        }
+        made._describe()
+        return made
 
     def chunks(self, size: int | Cuts, start: int = 0) -> Iterator[Chunk]:
         """Read the items from `start` on, in chunks that end at multiples of `size`, or by `Cuts`."""
@@ -52,7 +82,10 @@ class FrameSource(Source):
         for first, stop in spans(self.n_rows, cuts, start):
             places = [self._places[name][first:stop] for name in self._frames]
             chunk = Chunk.of(
-                [_rows(frame, place) for frame, place in zip(self._frames.values(), places, strict=True)],
+                [
+                    _rows(frame, place, self._encodings.get(name))
+                    for (name, frame), place in zip(self._frames.items(), places, strict=True)
+                ],
                 names=self.schema.names,
                 observed=np.column_stack([place >= 0 for place in places]),
                 start=first,
@@ -88,15 +121,20 @@ class FrameSource(Source):
         }
 
 
-def frames(frames: Mapping[str, Any], id: str | None = None) -> FrameSource:
+def frames(frames: Mapping[str, Any], id: str | None = None, *, encode: bool = False) -> FrameSource:
     """Match the rows of several data frames by id; an id absent from a frame is a missing view.
 
     Parameters
     ----------
-    frames : dict of str to DataFrame
-        One frame per view, all of pandas or all of polars. Every column but the id is a feature.
+    frames : dict of str to DataFrame or AnnData
+        One frame per view, all of pandas or all of polars. Every column but the id is a feature. The rows of
+        an AnnData are those of its `X`, sparse or not; their ids are its observation names.
     id : str, optional
         The column that holds the id. By default the index of a pandas frame.
+    encode : bool, default=False
+        Turn text, categories and booleans into one column of 0 and 1 per level ("sex=f", "sex=m"), instead of
+        refusing them. `predict` takes the levels of the fit, and warns of others, which it ignores; a null is
+        a missing value (`missing_entries`). Dates and times are refused.
 
     Returns
     -------
@@ -116,7 +154,7 @@ def frames(frames: Mapping[str, Any], id: str | None = None) -> FrameSource:
     >>> vp.OPIMC(n_clusters=2, random_state=0).fit(items).labels_.shape
     (4,)
     """
-    return FrameSource(frames, id)
+    return FrameSource(frames, id, encode=encode)
 
 
 def is_frame(x: Any) -> bool:
@@ -198,15 +236,15 @@ def _wrapped(frame: Any, name: str) -> Any:
 
 
 def _numbers(frame: Any, name: str, id: Any) -> Any:
-    """Select all columns but the id, by position since names need not be text; they must hold numbers."""
-    places = [place for place, column in enumerate(frame.columns) if id is None or column != id]
-    if not places:
-        raise DataError(f"view {name!r} has no column besides the id.")
+    """Select all columns but the id; they must hold numbers."""
+    places = _features(frame, name, id)
     for column, dtype in frame[:, places].schema.items():
         if not (dtype.is_numeric() or dtype == nw.Boolean):
             held = frame[:, list(frame.columns).index(column)].to_native()
             kind = str(getattr(held, "dtype", dtype))
-            remedy = "Encode text and categories as numbers, or leave the column out."
+            remedy = (
+                "Encode text and categories as numbers (encode=True of vp.frames), or leave the column out."
+            )
             if kind.startswith("Sparse"):
                 remedy = "Give the frame as a sparse matrix: `x.sparse.to_coo().tocsr()`."
             raise DataError(
@@ -215,15 +253,26 @@ def _numbers(frame: Any, name: str, id: Any) -> Any:
     return frame[:, places]
 
 
+def _features(frame: Any, name: str, id: Any) -> list[int]:
+    """All columns but the id, by position since names need not be text."""
+    places = [place for place, column in enumerate(frame.columns) if id is None or column != id]
+    if not places:
+        raise DataError(f"view {name!r} has no column besides the id.")
+    return places
+
+
 def _check_one_kind(frames: Mapping[str, Any]) -> None:
-    kinds = {frame.implementation.name.lower(): name for name, frame in frames.items()}
+    plain = {name: frame for name, frame in frames.items() if not isinstance(frame, Modality)}
+    kinds = {frame.implementation.name.lower(): name for name, frame in plain.items()}
     if len(kinds) > 1:
         found = " and ".join(f"{kind} ({name!r})" for kind, name in kinds.items())
         raise DataError(f"frames of {found}: give all views as the same kind of frame.")
 
 
-def _rows(frame: Any, places: Integers) -> Array | None:
+def _rows(frame: Any, places: Integers, encoding: Encoding | None = None) -> Matrix | None:
     """Rows of a frame at these places; zero rows where the place is -1."""
+    if isinstance(frame, Modality):
+        return frame.rows.at(places)
     held = places >= 0
     if frame is None or not held.any():
         return None
@@ -233,7 +282,7 @@ def _rows(frame: Any, places: Integers) -> Array | None:
         part = frame[first : first + len(wanted)]
     else:
         part = frame[wanted]
-    numbers = _values(part)
+    numbers = _values(part) if encoding is None else encoding.values(part)
     rows = np.zeros((len(places), numbers.shape[1]), dtype=numbers.dtype)
     rows[held] = numbers
     return rows

@@ -10,6 +10,7 @@ import scipy.sparse
 
 from viewpass.errors import DataError
 from viewpass.sources.frames import is_frame
+from viewpass.views.chunk import format_id
 
 
 def as_mask(observed: Any, names: Sequence[str], index: Any = None) -> Any:
@@ -72,7 +73,9 @@ def _matched_rows(observed: Any, index: Any) -> Any:
     if own.is_unique and index.is_unique and len(own) == len(index) and own.isin(index).all():
         return observed.loc[index]
     unknown = own[~own.isin(index)]
-    which = f"{unknown[0]!r} is no row of them" if len(unknown) else f"{len(own)} rows for {len(index)}"
+    which = (
+        f"{format_id(unknown[0])} is no row of them" if len(unknown) else f"{len(own)} rows for {len(index)}"
+    )
     raise DataError(
         f"the index of observed does not fit that of the views: {which}. Give it the same index, or an array "
         "(`.to_numpy()`) to go by position."

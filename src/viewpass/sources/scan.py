@@ -10,6 +10,7 @@ from viewpass.errors import DataError, SettingError, missing_extra
 from viewpass.sources.arrow.files import find_files
 from viewpass.sources.frames import common_index, is_frame, is_relation, is_series
 from viewpass.sources.memory_maps import mapped, mapped_files
+from viewpass.sources.mudata import of_files
 from viewpass.sources.source import Source
 from viewpass.views.chunk import unique_names
 
@@ -26,7 +27,8 @@ def scan(
         folder (with all its subfolders; names such as `year=2026` give a column), a URL that fsspec
         can open (`"s3://..."`), or a list of those. Or an object that exports an Arrow stream: a
         PyArrow table or reader, a polars frame (lazy or not) or pandas frame, a DuckDB relation. Or
-        npz bundles and npy files (`{"image": "image.npy", "text": "text.npy"}`), which are
+        `.h5mu` and `.h5ad` files, whose modalities are views (`vp.from_mudata` to choose layers and
+        embeddings). Or npz bundles and npy files (`{"image": "image.npy", "text": "text.npy"}`), which are
         memory-mapped. Or a dict of columns of lists: `{"image": df["image"], ...}`.
     views : str, list or dict, optional
         The columns of each view, as {name: columns}; a list names each view by its column. Columns
@@ -111,6 +113,19 @@ def _check_arrow() -> None:
         raise missing_extra("pyarrow", "arrow", "vp.scan") from None
 
 
+def _modalities(views: Any, id: str | None) -> Any:
+    """The modalities that `views=` names; none are renamed, and rows have ids already."""
+    if id is not None:
+        raise SettingError(
+            f"id={id!r}: the rows of .h5mu and .h5ad files are known by their observation names."
+        )
+    if isinstance(views, Mapping):
+        if list(views) != list(views.values()):
+            raise SettingError(f"views={views!r}: give the modalities of the file by their names, as a list.")
+        return list(views)
+    return views
+
+
 def _files(paths: Any, views: Any, id: str | None, storage_options: Mapping[str, Any] | None) -> Source:
     files = find_files(paths, storage_options)
     first = files[0].format
@@ -123,6 +138,8 @@ def _files(paths: Any, views: Any, id: str | None, storage_options: Mapping[str,
             raise DataError(f"{file.name}: npy and npz files are memory-mapped and must be local files.")
     if first in ("npy", "npz"):
         return mapped_files([file.path for file in files], views, id)
+    if first in ("h5mu", "h5ad"):
+        return of_files(files, modalities=_modalities(views, id))
     _check_arrow()
     from viewpass.sources.arrow.chunks import ArrowSource
     from viewpass.sources.arrow.csv import Csv

@@ -109,6 +109,10 @@ class Source(metaclass=ABCMeta):
     def arranged(self, names: tuple[str, ...]) -> Source:
         """Return the same rows with the views in this order; views that the source lacks are absent."""
 
+    def suited(self, schema: Schema) -> Source:
+        """Return the same rows in the columns of a model, where the source makes columns itself."""
+        return self
+
     @abstractmethod
     def identity(self) -> dict[str, Any]:
         """Return what distinguishes this data from other data, in a form that JSON can hold."""

@@ -117,6 +117,9 @@ class Chunk:
     lengths: Lengths | None = None  # of scaled rows, where some views keep them; None: unit length in all
     shortened: Mask | None = None  # scaled rows that were longer than rows may be
     kept: Any = None  # columns of the table that are kept as they are, an Arrow table of all rows
+    # Per view: values missing inside rows, 0 in the view until the scale fills them (views/gaps.py); None:
+    # none are. (): they were not looked for, and are refused.
+    gaps: tuple[Mask | None, ...] = ()
 
     @classmethod
     def of(
@@ -172,7 +175,8 @@ class Chunk:
         observed = None if self.observed is None else self.observed[rows]
         copies = None if self.copies is None else self.copies[rows]
         views = _each(self.views, lambda view: view[rows])
-        taken = Chunk(views, self.names, len(rows), observed, copies=copies, stated=self.stated)
+        gaps = _each(self.gaps, lambda mask: mask[rows])
+        taken = Chunk(views, self.names, len(rows), observed, copies=copies, stated=self.stated, gaps=gaps)
         return taken if self.lengths is None else replace(taken, lengths=self.lengths)
 
     def cut(self, first: int, last: int) -> Chunk:
@@ -188,6 +192,7 @@ class Chunk:
             all_zero=None if self.all_zero is None else self.all_zero[first:last],
             shortened=None if self.shortened is None else self.shortened[first:last],
             kept=None if self.kept is None else self.kept.slice(first, last - first),
+            gaps=_each(self.gaps, lambda mask: mask[first:last]),
         )
 
     def zero_rows(self, v: int, among: Integers) -> Integers:
@@ -298,12 +303,29 @@ def join(chunks: Sequence[Chunk]) -> Chunk:
         stated=chunks[0].stated,
         all_zero=_joined_zeros(chunks),
         lengths=_joined_lengths(chunks),
+        gaps=_joined_gaps(chunks),
     )
 
 
 def _joined_lengths(chunks: Sequence[Chunk]) -> Lengths | None:
     found = [chunk.lengths for chunk in chunks if chunk.lengths is not None]
     return reduce(Lengths.joined, found) if found else None
+
+
+def _joined_gaps(chunks: Sequence[Chunk]) -> tuple[Mask | None, ...]:
+    if not any(chunk.gaps for chunk in chunks):
+        return ()
+    found: list[Mask | None] = []
+    for v in range(len(chunks[0].names)):
+        masks = [chunk.gaps[v] if chunk.gaps else None for chunk in chunks]
+        width = next((mask.shape[1] for mask in masks if mask is not None), None)
+        if width is None:
+            found.append(None)
+            continue
+        none = [np.zeros((chunk.n_rows, width), dtype=bool) for chunk in chunks]
+        pairs = zip(masks, none, strict=True)
+        found.append(np.concatenate([other if mask is None else mask for mask, other in pairs]))
+    return tuple(found)
 
 
 def _joined_zeros(chunks: Sequence[Chunk]) -> Mask | None:

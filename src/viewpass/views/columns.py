@@ -21,6 +21,7 @@ class Columns:
     """Computed over the present rows in float64, in the order of the rows, for any number of threads."""
 
     n_rows: float  # the sum of their weights, where they have any
+    n_values: Floats  # of each column: the same, without rows that lack the value
     mean: Floats
     spread: Floats  # standard deviation; 0 where a column is constant
     n_nonzero: Array
@@ -50,10 +51,10 @@ def euclidean(columns: Columns, x: Array, present: Mask) -> tuple[float, float]:
     return factor, 2.0 * longest
 
 
-def columns_of(x: Matrix, present: Mask, weights: Floats | None = None) -> Columns:
+def columns_of(x: Matrix, present: Mask, weights: Floats | None = None, gaps: Mask | None = None) -> Columns:
     """Compute the statistics of a view over its present rows, all of which must be finite.
 
-    `weights`: sample weights of the rows; None: all 1.
+    `weights`: sample weights of the rows; None: all 1. `gaps`: values that rows lack, which are 0 in x.
     """
     if weights is not None:
         present = present & (weights > 0)
@@ -62,6 +63,11 @@ def columns_of(x: Matrix, present: Mask, weights: Floats | None = None) -> Colum
     n_rows, width = _total(present, weights), x.shape[1]
     largest, n_nonzero = np.zeros(width), np.zeros(width)
     n_ones, whole = 0.0, True
+    n_values = np.full(width, n_rows)
+    if gaps is not None:
+        for missing, weight in _blocks(gaps, present, weights):
+            n_values -= _sum(missing, weight)
+    divisor = np.where(n_values > 0, n_values, 1.0)
     for block, weight in _blocks(x, present, weights):
         np.maximum(largest, np.abs(block).max(axis=0), out=largest)
         n_nonzero += _sum(block != 0, weight)
@@ -71,11 +77,13 @@ def columns_of(x: Matrix, present: Mask, weights: Floats | None = None) -> Colum
     mean, square = np.zeros(width), np.zeros(width)
     for block, weight in _blocks(x, present, weights):
         mean += _sum(block * factor, weight)
-    mean /= n_rows or 1
+    mean /= divisor
+    held = None if gaps is None else _blocks(~gaps, present, None)
     for block, weight in _blocks(x, present, weights):
-        square += _sum((block * factor - mean) ** 2, weight)
-    spread = _significant(np.sqrt(square / (n_rows or 1)), largest, factor)
-    return Columns(n_rows, mean / factor, spread, n_nonzero, n_ones, whole, sparse=False)
+        apart = (block * factor - mean) ** 2
+        square += _sum(apart if held is None else apart * next(held)[0], weight)
+    spread = _significant(np.sqrt(square / divisor), largest, factor)
+    return Columns(n_rows, n_values, mean / factor, spread, n_nonzero, n_ones, whole, sparse=False)
 
 
 def _total(present: Mask, weights: Floats | None) -> float:
@@ -116,7 +124,8 @@ def _of_sparse(x: Matrix, present: Mask, weights: Floats | None) -> Columns:
     spread = _significant(np.sqrt(square / (n_rows or 1)), largest, factor)
     n_nonzero = np.bincount(indices[data != 0], times[data != 0], width)
     n_ones = float(times[data == 1].sum())
-    return Columns(n_rows, mean / factor, spread, n_nonzero, n_ones, _whole(data), sparse=True)
+    n_values = np.full(width, n_rows)
+    return Columns(n_rows, n_values, mean / factor, spread, n_nonzero, n_ones, _whole(data), sparse=True)
 
 
 def _whole(values: Floats) -> bool:

@@ -267,8 +267,8 @@ class MeasuredRows:
         values = matrix[[row]].data if scipy.sparse.issparse(matrix) else matrix[row]
         if kind == PARTLY_NAN:
             return (
-                f"{where}: {np.isnan(values).sum()} of {width} values are NaN. A view must be "
-                "whole or absent; pass it as missing or impute it first."
+                f"{where}: {np.isnan(values).sum()} of {width} values are NaN. A view must be whole "
+                "or absent: fit with missing_entries='local', pass the view as missing, or impute it first."
             )
         return (
             f"{where}: {np.isinf(values).sum()} of {width} values are inf. "

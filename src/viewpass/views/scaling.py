@@ -6,6 +6,8 @@
     idf        multiply each column by log((1 + n) / (1 + rows with a non-zero value in it)) + 1
     euclidean  subtract the column mean, divide the view by the root mean square of its rows' lengths: rows
                keep their lengths, so distances are Euclidean; dense views only
+    counts, composition, binary
+               for values of these kinds: transformed row by row first (views/kinds.py)
 
 A missing view stays missing. A row that equals the mean in every column has no direction after
 centring, and counts as missing in that view; so does a row of zeros, unless its columns are centred and it
@@ -26,7 +28,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse
 
-from viewpass.errors import SettingError
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import SMALLEST_SCALED, Floats, Integers, Mask, Matrix
 from viewpass.kernels.pool import Pool
@@ -35,11 +36,14 @@ from viewpass.kernels.reference.exact import ordered_sum
 from viewpass.views.checks import check_columns
 from viewpass.views.chunk import Chunk, Lengths
 from viewpass.views.columns import Columns, columns_of, euclidean
+from viewpass.views.completion import Completion
+from viewpass.views.gaps import filled
+from viewpass.views.kinds import KINDS, check_form, learn_parameter, transformed
 from viewpass.views.rows import MeasuredRows
 
 logger = logging.getLogger("viewpass")
 
-LEARNT = ("standard", "idf", "euclidean")
+LEARNT = ("standard", "idf", "euclidean", *KINDS)
 ROOM = 4.0  # how much longer than the first rows others may be, at least, where lengths are kept
 NAMES = ("auto", "unit", *LEARNT)
 MOSTLY_ZERO = 0.5  # a dense view of whole numbers is taken for counts below this share of non-zeros
@@ -53,6 +57,8 @@ class Scale:
     weights: Floats
     mean: Floats | None = None
     longest: float = 0.0  # that a row may be where lengths are kept; 0: rows are brought to unit length
+    fill: Floats | None = None  # what values that rows lack take: the means of the columns
+    parameter: float = 0.0  # of a kind of values (views/kinds.py)
 
     @property
     def zero(self) -> Floats | None:
@@ -69,6 +75,7 @@ class Scaling:
     """Scaling of every view; None leaves the columns of a view as they are."""
 
     views: tuple[Scale | None, ...]
+    completion: Completion | None = None  # fills values that rows lack before the columns are scaled
 
     @classmethod
     def none(cls, n_views: int) -> Scaling:
@@ -83,22 +90,27 @@ class Scaling:
         """
         copies, views = rows.chunk.copies, list[Scale | None]()
         weights = None if copies is None else copies / weight_unit
-        for v, (view, name) in enumerate(zip(rows.chunk.views, names, strict=True)):
+        for v, name in enumerate(names):
             present = rows.present(v) & rows.counted
-            learnt = None
-            if name == "euclidean" and scipy.sparse.issparse(view):
-                raise SettingError(
-                    f"scale 'euclidean': view {rows.chunk.names[v]!r} is sparse, and centring would make it "
-                    "dense. Give it as a dense array, or choose 'unit', 'standard' or 'idf' for it."
-                )
+            check_form(rows.chunk.views[v], name, rows.chunk.names[v])
+            parameter = learn_parameter(rows.chunk, v, name, present)
+            view = transformed(rows.chunk, v, name, parameter)
+            learnt, gaps = None, rows.chunk.gaps[v] if rows.chunk.gaps else None
             if name != "unit" and view is not None and present.any():
-                learnt = learn_scale(columns_of(view, present, weights), name)
+                learnt = learn_scale(columns_of(view, present, weights, gaps), name)
                 zeros = _zeros_that_are_data(rows, v, name)
                 if learnt is not None and learnt.mean is not None and len(zeros):
                     present[zeros] = True
-                    learnt = learn_scale(columns_of(view, present, weights), learnt.name)
+                    learnt = learn_scale(columns_of(view, present, weights, gaps), learnt.name)
                 if learnt is not None and learnt.name == "euclidean":
-                    learnt = _with_lengths(learnt, columns_of(view, present, weights), view, present)
+                    columns = columns_of(view, present, weights, gaps)
+                    learnt = _with_lengths(learnt, columns, filled(view, gaps, columns.mean), present)
+                if learnt is not None and parameter:
+                    learnt = replace(learnt, parameter=parameter)
+            if rows.chunk.gaps and isinstance(view, np.ndarray) and present.any():
+                unscaled = Scale("unit", np.ones(view.shape[1]))
+                means = columns_of(view, present, weights, gaps).mean
+                learnt = replace(unscaled if learnt is None else learnt, fill=means)
             views.append(learnt)
             if name != "unit":
                 chosen = "unit" if learnt is None else learnt.name
@@ -112,7 +124,7 @@ class Scaling:
             return self
         longest = self.unit
         views = (s if s is None or not s.longest else replace(s, longest=longest) for s in self.views)
-        return Scaling(tuple(views))
+        return replace(self, views=tuple(views))
 
     @property
     def unit(self) -> float:
@@ -134,12 +146,19 @@ class Scaling:
     def same(self, other: Scaling) -> bool:
         """Return whether both scale every row in the same way."""
         pairs = zip(self.views, other.views, strict=True)
+        if self.completion is None:
+            completed_alike = other.completion is None
+        else:
+            completed_alike = self.completion.same(other.completion)
+        if not completed_alike:
+            return False
         return self.names == other.names and all(
             mine is None
             or theirs is None
             or (
                 (np.array_equal(mine.weights, theirs.weights) and _equal(mine.mean, theirs.mean))
-                and mine.longest == theirs.longest
+                and (mine.longest == theirs.longest and _equal(mine.fill, theirs.fill))
+                and mine.parameter == theirs.parameter
             )
             for mine, theirs in pairs
         )
@@ -154,7 +173,9 @@ class Scaling:
 
         Rows that are partly NaN or hold inf stay as they are, to be refused when they are measured.
         """
-        if self.plain:
+        if self.completion is not None:
+            chunk = self.completion.apply(chunk)
+        if self.plain and not chunk.gaps:
             return chunk
         pool = pool or Pool()
         views = list(chunk.views)
@@ -162,8 +183,18 @@ class Scaling:
         all_zero, lengths = chunk.all_zero, self.lengths
         squares: dict[int, Floats] = {}  # before rows are shortened
         for v, (view, scale) in enumerate(zip(chunk.views, self.views, strict=True)):
-            if view is None or scale is None:
+            if view is None:
                 continue
+            gaps = chunk.gaps[v] if chunk.gaps else None
+            if scale is None or (gaps is not None and scale.fill is None):
+                if gaps is not None:  # of a view that no row of the warm-up had: it has no means
+                    present[v] = chunk.wanted(v) & ~gaps.any(axis=1)
+                if scale is None:
+                    continue
+            view = transformed(chunk, v, scale.name, scale.parameter)
+            assert view is not None
+            if gaps is not None and scale.fill is not None:
+                view = filled(view, gaps, scale.fill)
             sparse = scipy.sparse.issparse(view)
             if sparse and scale.mean is not None:  # the view was dense when its mean was learnt
                 check_columns(view, f"view {chunk.names[v]!r}", chunk.start)
@@ -185,10 +216,12 @@ class Scaling:
                         all_zero = _marked(all_zero, zeros, v, all_zero.shape, False)
                     out[zeros], present[v][zeros] = scale.zero, True
                     squares[v][zeros] = ordered_sum(scale.zero * scale.zero)
-                elif chunk.stated and scale.zero is not None:
+                elif _zeros_are_data(scale.name, chunk) and scale.zero is not None:
                     out[zeros], present[v][zeros] = scale.zero, True
                 elif len(zeros):
                     all_zero = _marked(all_zero, zeros, v, (chunk.n_rows, len(views)))
+                if gaps is not None:
+                    out[gaps] = 0.0  # the mean is 0 in this scale, whatever its rounding
             elif sparse:
                 end = int(view.indptr[-1])
                 entries = view.data[:end], view.indices[:end]
@@ -197,8 +230,14 @@ class Scaling:
                 rows.data = out
             else:
                 backend().weigh_rows(view, scale.weights, out, n_threads)
-        scaled = replace(chunk, views=tuple(views), observed=_observed(chunk, present), all_zero=all_zero)
+        observed = _observed(chunk, present)
+        scaled = replace(chunk, views=tuple(views), observed=observed, all_zero=all_zero, gaps=())
         return scaled if lengths is None else _with_squares(scaled, lengths, squares)
+
+
+def _zeros_are_data(name: str, chunk: Chunk) -> bool:
+    """Whether rows of zeros are data where columns are centred."""
+    return name == "binary" or (chunk.stated and name != "composition")
 
 
 def _with_squares(chunk: Chunk, lengths: Lengths, squares: dict[int, Floats]) -> Chunk:
@@ -226,7 +265,7 @@ def _zeros_that_are_data(rows: MeasuredRows, v: int, name: str) -> Integers:
     if name == "euclidean":
         hidden = rows.chunk.all_zero
         return zeros if hidden is None else np.union1d(zeros, np.flatnonzero(hidden[:, v]))
-    return zeros if rows.chunk.stated else zeros[:0]
+    return zeros if _zeros_are_data(name, rows.chunk) else zeros[:0]
 
 
 def _marked(mask: Mask | None, rows: Integers, v: int, shape: tuple[int, ...], mark: bool = True) -> Mask:
@@ -251,20 +290,28 @@ def learn_scale(columns: Columns, name: str) -> Scale | None:
     """Learn the scale of one view; None leaves its columns as they are."""
     name = automatic(columns) if name == "auto" else name
     if name == "idf":
-        n_rows = np.float64(columns.n_rows)
         # Unit length removes a common factor; with the largest weight at 1 nothing overflows.
-        weights = log((1.0 + n_rows) / (1.0 + columns.n_nonzero)) + 1.0
+        weights = _rarity(columns)
         return Scale("idf", weights / weights.max())
     spread = columns.spread
     if name == "unit" or not spread.any():
         return None
     weights = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
+    if name == "composition":
+        return Scale(name, np.ones_like(spread), columns.mean)
+    if name == "binary":
+        rarity = _rarity(columns)
+        return Scale(name, rarity / rarity.max(), columns.mean)
     if name == "euclidean":  # its factor and longest length come from the rows
         return Scale(name, np.ones_like(spread), columns.mean)
     if columns.sparse:
         weights /= weights.max()
-        return Scale("standard", np.where(spread > 0, weights, 1.0))
-    return Scale("standard", np.where(spread > 0, weights, 1.0), columns.mean)
+        return Scale(name, np.where(spread > 0, weights, 1.0))
+    return Scale(name, np.where(spread > 0, weights, 1.0), columns.mean)
+
+
+def _rarity(columns: Columns) -> Floats:
+    return log((1.0 + columns.n_values) / (1.0 + columns.n_nonzero)) + 1.0
 
 
 def candidates(columns: Columns) -> tuple[str, ...]:

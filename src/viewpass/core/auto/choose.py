@@ -230,7 +230,8 @@ def scales(rows: MeasuredRows, plan: Plan) -> dict[str, Names]:
             seen = rows.present(v) & rows.counted
             suited[v] = lengths[v] = "unit"
             if view is not None and seen.any():
-                suited[v] = automatic(columns_of(view, seen))
+                gaps = rows.chunk.gaps[v] if rows.chunk.gaps else None
+                suited[v] = automatic(columns_of(view, seen, gaps=gaps))
                 lengths[v] = suited[v] if scipy.sparse.issparse(view) else "euclidean"
     found = {"unit": tuple("unit" if name == "auto" else name for name in wanted)}
     for names in (suited, lengths):

@@ -162,7 +162,8 @@ class Question:
         names = [f"{name}/{half}" for name in chunk.names for half in (1, 2)]
         observed = None if chunk.observed is None else np.repeat(chunk.observed, 2, axis=1)
         given = tuple(views), tuple(names), chunk.n_rows, observed
-        return Chunk(*given, copies=chunk.copies, stated=chunk.stated)
+        gaps = tuple(_half(mask, first) for mask in chunk.gaps for first in (0, 1))
+        return Chunk(*given, copies=chunk.copies, stated=chunk.stated, gaps=gaps)
 
     @cached_property
     def groups(self) -> list[list[int]]:

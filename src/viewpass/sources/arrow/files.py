@@ -20,6 +20,8 @@ ENDINGS = {
     "csv": (".csv", ".tsv"),
     "npy": (".npy",),
     "npz": (".npz",),
+    "h5mu": (".h5mu",),
+    "h5ad": (".h5ad",),
 }
 FORMATS = {ending: format for format, endings in ENDINGS.items() for ending in endings}
 PACKED = (".gz", ".bz2", ".zst")  # compressed CSV files

@@ -35,6 +35,7 @@ from viewpass.store.container.values import from_plain, to_plain
 from viewpass.store.state.calibration import pack_calibration, unpack_calibration
 from viewpass.store.state.growth import pack_growth, unpack_growth
 from viewpass.views.chunk import Schema
+from viewpass.views.completion import MOST, Completion, Prototypes
 from viewpass.views.rows import Kept, Lengthy
 from viewpass.views.scaling import LEARNT, Scale, Scaling
 
@@ -51,6 +52,10 @@ ARRAYS = {  # K clusters (or anchors), d columns
     "centres": Rule(np.float64, "K d", -FAR, FAR),
     "weights": Rule(np.float64, "d", np.nextafter(0.0, 1.0)),
     "mean": Rule(np.float64, "d"),
+    "fill": Rule(np.float64, "d"),
+    "gap_mean": Rule(np.float64, "d", -FAR, FAR),
+    "gap_spread": Rule(np.float64, "d", np.nextafter(0.0, 1.0), FAR),
+    "prototypes": Rule(np.float64, "p d", -MOST, MOST),
     "links": Rule(np.int64, "K K", 0),
     "numbers": Rule(np.int64, "n", 1, MOST_CLUSTERS),
     "values": Rule(np.float64, "n"),
@@ -94,6 +99,9 @@ def pack_model(model: Model, arrays: dict[str, Array]) -> dict[str, Any]:
             arrays[f"weights.{v}"] = scale.weights
         if scale is not None and scale.mean is not None:
             arrays[f"mean.{v}"] = scale.mean
+        if scale is not None and scale.fill is not None:
+            arrays[f"fill.{v}"] = scale.fill
+    _pack_completion(model.scaling, arrays)
     if model.links is not None:
         arrays["links"] = model.links
     if model.curve is not None:
@@ -120,12 +128,43 @@ def pack_model(model: Model, arrays: dict[str, Array]) -> dict[str, Any]:
         **_pack_lengths(model),
         **pack_calibration(model.calibration, arrays),
         **pack_growth(model.growth, arrays),
+        **_pack_parameters(model.scaling),
     }
 
 
 def pack_zero_counts(n_all_zero: tuple[int, ...]) -> dict[str, Any]:
     """Rows missing in each view because they are all zero; files without such rows do not mention them."""
     return {"n_all_zero": list(n_all_zero)} if any(n_all_zero) else {}
+
+
+def _pack_completion(scaling: Scaling, arrays: dict[str, Array]) -> None:
+    """What fills values that rows lack by those of similar rows, where a model has it."""
+    for v, own in enumerate(() if scaling.completion is None else scaling.completion.views):
+        if own is not None:
+            arrays[f"gap_mean.{v}"], arrays[f"gap_spread.{v}"] = own.mean, own.spread
+            arrays[f"prototypes.{v}"] = own.values
+
+
+def _completion(stored: Fields, schema: Schema) -> Completion | None:
+    """The same, restored."""
+    n_prototypes, found = None, list[Prototypes | None]()
+    for v, width in enumerate(schema.widths):
+        if f"prototypes.{v}" not in stored.arrays:
+            found.append(None)
+            continue
+        stored.need(width is not None, "widths")
+        values = stored.array_of(f"prototypes.{v}", ARRAYS, p=n_prototypes, d=width)
+        n_prototypes = len(values)
+        stored.need(n_prototypes > 0, "prototypes")
+        mean = stored.array_of(f"gap_mean.{v}", ARRAYS, d=width)
+        found.append(Prototypes(mean, stored.array_of(f"gap_spread.{v}", ARRAYS, d=width), values))
+    return None if n_prototypes is None else Completion(tuple(found))
+
+
+def _pack_parameters(scaling: Scaling) -> dict[str, Any]:
+    """What the kinds of values have learnt; files without such views do not mention it."""
+    found = [0.0 if scale is None else scale.parameter for scale in scaling.views]
+    return {"parameters": found} if any(found) else {}
 
 
 def _pack_lengths(model: Model) -> dict[str, Any]:
@@ -314,23 +353,35 @@ def _scaling(stored: Fields, schema: Schema) -> Scaling:
     names = stored.list("scales", str)
     stored.need(len(names) == len(schema.names), "scales")
     pairs = zip(names, schema.widths, strict=True)
-    return Scaling(tuple(_scale(stored, v, name, width) for v, (name, width) in enumerate(pairs)))
+    views = tuple(_scale(stored, v, name, width) for v, (name, width) in enumerate(pairs))
+    return Scaling(views, _completion(stored, schema))
 
 
 def _scale(stored: Fields, v: int, name: str, width: int | None) -> Scale | None:
-    centred = f"mean.{v}" in stored.arrays
+    centred, filled = (f"{array}.{v}" in stored.arrays for array in ("mean", "fill"))
+    fill = stored.array_of(f"fill.{v}", ARRAYS, d=width) if filled else None
     if name == "unit":
-        stored.need(not centred and f"weights.{v}" not in stored.arrays, "scales")
-        return None
+        stored.need(not centred and filled == (f"weights.{v}" in stored.arrays), "scales")
+        if fill is None:
+            return None
+        weights = stored.array_of(f"weights.{v}", ARRAYS, d=width)
+        stored.need(bool((weights == 1.0).all()), "scales")
+        return Scale(name, weights, fill=fill)
     stored.need(name in LEARNT and width is not None and not (centred and name == "idf"), "scales")
     weights = stored.array_of(f"weights.{v}", ARRAYS, d=width)
     if name == "euclidean":
         longest = stored.decimal("longest")
         stored.need(1.0 <= longest <= MOST_LENGTH and math.frexp(longest)[0] == 0.5, "longest")
         stored.need(centred and bool((weights == weights[0]).all()), "scales")
-        return Scale(name, weights, stored.array_of(f"mean.{v}", ARRAYS, d=width), longest)
+        return Scale(name, weights, stored.array_of(f"mean.{v}", ARRAYS, d=width), longest, fill)
     mean = stored.array_of(f"mean.{v}", ARRAYS, d=width) if centred else None
-    return Scale(name, weights, mean)
+    stored.need(centred or name not in ("composition", "binary"), "scales")
+    parameter = 0.0
+    if name in ("counts", "composition"):
+        found = stored.list("parameters", float, int)
+        stored.need(v < len(found) and 0.0 < found[v] < FAR, "parameters")
+        parameter = float(found[v])
+    return Scale(name, weights, mean, fill=fill, parameter=parameter)
 
 
 def _check_sums(steps: Array, counts: Array, n_rows: int, name: str) -> None:

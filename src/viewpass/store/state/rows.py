@@ -22,6 +22,7 @@ ARRAYS = {  # n rows, d columns, v views, m stored numbers; NaN is a missing vie
     "indptr": Rule(WHOLE, "n", 0),
     "observed": Rule(np.bool_, "n v"),
     "copies": Rule(np.int64, "n", 0, MOST_ROWS),
+    "gaps": Rule(np.bool_, "n d"),
 }
 
 
@@ -42,6 +43,9 @@ def pack_chunk(chunk: Chunk, name: str, arrays: dict[str, Array]) -> dict[str, A
         arrays[f"{name}.observed"] = chunk.observed
     if chunk.copies is not None:
         arrays[f"{name}.copies"] = chunk.copies
+    for v, gaps in enumerate(chunk.gaps):
+        if gaps is not None:
+            arrays[f"{name}.gaps.{v}"] = gaps
     return {
         "kinds": kinds,
         "widths": list(chunk.schema.widths),
@@ -50,6 +54,7 @@ def pack_chunk(chunk: Chunk, name: str, arrays: dict[str, Array]) -> dict[str, A
         "masked": chunk.observed is not None,
         **({} if chunk.copies is None else {"weighted": True}),
         **({"stated": True} if chunk.stated else {}),
+        **({"gaps": [gaps is not None for gaps in chunk.gaps]} if chunk.gaps else {}),
     }
 
 
@@ -73,6 +78,17 @@ def unpack_chunk(stored: Fields, name: str, schema: Schema | None) -> Chunk:
     if "weighted" in stored.values and stored.truth("weighted"):
         copies = stored.array(f"{name}.copies", ARRAYS["copies"], n=n_rows)
         chunk = replace(chunk, copies=copies)
+    if "gaps" in stored.values:
+        held = stored.list("gaps", bool)
+        stored.need(
+            len(held) == len(kinds) and all(kinds[v] == "dense" for v in np.flatnonzero(held)), "gaps"
+        )
+        rule, sizes = ARRAYS["gaps"], zip(held, widths, strict=True)
+        gaps = (
+            stored.array(f"{name}.gaps.{v}", rule, n=n_rows, d=width) if there else None
+            for v, (there, width) in enumerate(sizes)
+        )
+        chunk = replace(chunk, gaps=tuple(gaps))
     return chunk
 
 

@@ -30,6 +30,7 @@ from viewpass.store.state.model import (
 from viewpass.store.state.reservoir import pack_reservoir, unpack_reservoir
 from viewpass.store.state.rows import pack_chunk, unpack_chunk
 from viewpass.views.chunk import Chunk, Schema
+from viewpass.views.gaps import CHOICES
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import NAMES
 
@@ -62,6 +63,7 @@ def pack_stream(stream: Stream, arrays: dict[str, Array]) -> dict[str, Any]:
             **({} if plan.weight_unit == 1 else {"weight_unit": plan.weight_unit}),
             **({"auto_alpha": True} if plan.auto_alpha else {}),
             **({"adaptive": True} if plan.adaptive else {}),
+            **({} if plan.missing_entries == "refuse" else {"missing_entries": plan.missing_entries}),
         },
         "random": generator_state(stream.rng),
         "schema": None if at.schema is None else pack_schema(at.schema, arrays),
@@ -162,6 +164,8 @@ def _plan(stored: Fields) -> Plan:
     rules = Rules(stored.decimal("alpha"), stored.number("max_iter", least=1, most=MOST_UPDATES), tol, fill)
     scale = tuple(stored.list("scale", str) if "scale" in stored.values else [])  # version 1 has none
     stored.need(all(name in NAMES for name in scale), "scale")
+    missing_entries = stored.text("missing_entries") if "missing_entries" in stored.values else "refuse"
+    stored.need(missing_entries in CHOICES, "missing_entries")
     weights = "auto" if stored.values.get("view_weights") == "auto" else view_weights(stored, None)
     return Plan(
         *(n_clusters, rules, init, stored.number("warmup")),
@@ -172,6 +176,7 @@ def _plan(stored: Fields) -> Plan:
         reservoir=stored.number("reservoir") if "reservoir" in stored.values else 0,
         n_init=stored.number("n_init", least=1, most=MOST_STARTS) if "n_init" in stored.values else 1,
         weight_unit=weight_unit(stored),
+        missing_entries=missing_entries,
         auto_alpha="auto_alpha" in stored.values and stored.truth("auto_alpha"),
         adaptive="adaptive" in stored.values and stored.truth("adaptive"),
     )

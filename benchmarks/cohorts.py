@@ -1,0 +1,155 @@
+"""The tables and the picture of docs/guide-cohorts.md: two cohorts, beside other methods.
+
+python -m benchmarks.cohorts [--peers labels.csv] [--image docs/images/acc-survival.png]
+
+NEMO and PIMVC are of iMML; `--peers` takes their labels from a file (a column per "method clusters"), for one
+that is installed elsewhere, and `--write-peers` makes it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+FOLDER = Path("../shared/data/omics")
+ASSAYS = ("rna", "mirna", "copy_number", "mutations", "protein")
+SCALES = {**dict.fromkeys(ASSAYS, "standard"), "mutations": "idf"}
+NUMBERS = (2, 3, 4, 5)
+
+
+def acc() -> tuple[dict[str, Any], Any]:
+    tables = {name: pd.read_csv(FOLDER / f"acc_{name}.csv.gz", index_col="patient") for name in ASSAYS}
+    return tables, pd.read_csv(FOLDER / "acc_patients.csv", index_col="patient")
+
+
+def standardised(tables: dict[str, Any], ids: Any) -> list[Any]:
+    return [((t - t.mean()) / t.std(ddof=0).replace(0, 1)).reindex(ids) for t in tables.values()]
+
+
+def ours(tables: dict[str, Any], n_clusters: int, seed: int = 0, scale: Any = None) -> Any:
+    """Clusters with the scales of the guide, or `scale`."""
+    import viewpass as vp
+
+    scale = scale or {name: SCALES[name] for name in tables}
+    model = vp.OPIMC(n_clusters, scale=scale, random_state=seed).fit(vp.frames(tables))
+    return pd.Series(model.labels_, model.row_ids_)
+
+
+def peers(tables: dict[str, Any], ids: Any) -> Any:
+    """Labels of iMML's methods."""
+    from imml.cluster import NEMO, PIMVC
+
+    found = {}
+    for kind in (NEMO, PIMVC):
+        for n in NUMBERS:
+            labels = kind(n_clusters=n, random_state=0).fit_predict(standardised(tables, ids))
+            found[f"{kind.__name__} {n}"] = np.asarray(labels)
+    return pd.DataFrame(found, index=ids)
+
+
+def k_means(tables: dict[str, Any], ids: Any, n_clusters: int, complete: bool) -> Any:
+    from sklearn.cluster import KMeans
+
+    joined = pd.concat(standardised(tables, ids), axis=1)
+    joined = joined.dropna() if complete else joined.fillna(0.0)
+    found = KMeans(n_clusters, n_init=10, random_state=0).fit_predict(joined.to_numpy())
+    return pd.Series(found, joined.index)
+
+
+def judged(labels: Any, patients: Any) -> dict[str, Any]:
+    from lifelines.statistics import multivariate_logrank_test
+
+    from viewpass.evaluate import nmi
+
+    time = patients["days_to_death"].fillna(patients["days_to_last_followup"])
+    labels = labels[labels >= 0].reindex(patients.index)
+    known = labels.notna() & time.notna()
+    test = multivariate_logrank_test(time[known], labels[known], patients["vital_status"][known])
+    row = {
+        "labelled": int(labels.notna().sum()),
+        "sizes": sorted(labels.value_counts().tolist(), reverse=True),
+    }
+    for name in ("COC", "mRNA_K4", "pathologic_stage"):
+        both = labels.notna() & patients[name].notna()
+        classes = patients.loc[both, name].astype("category").cat.codes.to_numpy()
+        row[f"NMI {name}"] = round(nmi(classes, labels[both].astype(int).to_numpy()), 2)
+    return row | {"log-rank p": f"{test.p_value:.1g}"}
+
+
+def stability(tables: dict[str, Any], ids: Any, repeats: int = 10) -> Any:
+    """Mean ARI with the clusters of all patients and assays, without a tenth of them or an assay."""
+    from viewpass.evaluate import ari
+
+    rng, rows = np.random.default_rng(0), []
+    for n in NUMBERS:
+        whole = ours(tables, n)
+        kept = [ids[rng.random(len(ids)) < 0.9] for _ in range(repeats)]
+        parts = [ours({name: t[t.index.isin(some)] for name, t in tables.items()}, n) for some in kept]
+        fewer = [ours({name: t for name, t in tables.items() if name != out}, n) for out in ASSAYS]
+        seeds = [ours(tables, n, seed) for seed in range(1, 6)]
+        means = [np.mean([ari(whole[p.index], p) for p in group]) for group in (seeds, parts, fewer)]
+        rows.append([n, *np.round(means, 2)])
+    return pd.DataFrame(rows, columns=["clusters", "another seed", "without a tenth", "without an assay"])
+
+
+def draw(tables: dict[str, Any], patients: Any, path: Path) -> None:
+    """Survival of the three clusters."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from lifelines import KaplanMeierFitter
+    from matplotlib import pyplot as plt
+
+    time = patients["days_to_death"].fillna(patients["days_to_last_followup"]) / 365.25
+    labels = ours(tables, 3).reindex(patients.index)
+    figure, axes = plt.subplots(figsize=(6, 3.6), layout="constrained")
+    for k in sorted(set(labels)):
+        own = (labels == k) & time.notna()
+        fitted = KaplanMeierFitter().fit(
+            time[own], patients["vital_status"][own], label=f"cluster {k} ({own.sum()})"
+        )
+        fitted.plot_survival_function(ax=axes, ci_alpha=0.12, show_censors=True, censor_styles={"ms": 4})
+    axes.set(xlabel="years since diagnosis", ylabel="share of patients alive", ylim=(0, 1.02), xlim=(0, None))
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False)
+    figure.savefig(path, dpi=150)
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--peers", type=Path)
+    parser.add_argument("--write-peers", type=Path)
+    parser.add_argument("--image", type=Path)
+    given = parser.parse_args()
+    tables, patients = acc()
+    if given.write_peers:
+        peers(tables, patients.index).to_csv(given.write_peers)
+        return
+    others = pd.read_csv(given.peers, index_col=0) if given.peers else peers(tables, patients.index)
+    rows = {}
+    for n in NUMBERS:
+        rows[f"viewpass {n}"] = judged(ours(tables, n), patients)
+        rows[f"viewpass, default {n}"] = judged(ours(tables, n, scale="auto"), patients)
+        for name in ("NEMO", "PIMVC"):
+            rows[f"{name} {n}"] = judged(others[f"{name} {n}"], patients)
+        rows[f"k-means, complete {n}"] = judged(k_means(tables, patients.index, n, complete=True), patients)
+        rows[f"k-means, means filled in {n}"] = judged(
+            k_means(tables, patients.index, n, complete=False), patients
+        )
+    print(pd.DataFrame(rows).T.to_string(), flush=True)
+    print(stability(tables, patients.index).to_string(index=False), flush=True)
+    labels = ours(tables, 3).reindex(patients.index)
+    for name in ("COC", "mRNA_K4", "pathologic_stage", "Histology"):
+        print(pd.crosstab(labels, patients[name]).to_string())
+    if given.image:
+        draw(tables, patients, given.image)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""Values missing inside views: viewpass's own way beside scikit-learn's imputers, on real data.
+
+python -m benchmarks.gaps --out out/gaps [--seeds 3] [--slow 1]
+
+Of every view .3 of the rows are removed, and of the values that are left a share, at random or in blocks (a
+quarter of the columns of a view for some rows). Imputers work on each view alone, on the rows that have it;
+OPIMC then gets what they made, with the same settings. `--slow`: seeds for which IterativeImputer runs, which
+takes minutes each. Seconds are those of processors, so that they can be compared on a busy machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.experimental import enable_iterative_imputer  # noqa: F401
+from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
+
+import viewpass as vp
+from viewpass.evaluate import nmi
+from viewpass.evaluate.missing import remove_per_view
+
+DATA = Path("../shared/data")
+VIEWS = {"mfeat": ["fou", "fac", "kar", "pix", "zer"], "mnist_hog5000": None}
+SHARES = (0.1, 0.3, 0.5)
+MISSING_VIEWS = 0.3
+
+
+def load(name: str) -> tuple[list[Any], Any]:
+    bundle = vp.load_bundle(DATA / f"{name}.npz")
+    chosen = VIEWS[name] or list(bundle.views)
+    order = np.random.default_rng(0).permutation(bundle.n_rows)
+    return [np.asarray(bundle.views[view], dtype=np.float64)[order] for view in chosen], bundle.labels[order]
+
+
+def with_gaps(views: list[Any], share: float, pattern: str, seed: int) -> tuple[list[Any], Any]:
+    """Views with values removed, and the mask of views that rows have."""
+    rng = np.random.default_rng(seed)
+    observed = remove_per_view(len(views[0]), len(views), MISSING_VIEWS, random_state=seed)
+    made = []
+    for v, view in enumerate(views):
+        x = view.copy()
+        if pattern == "random":
+            x[rng.random(x.shape) < share] = np.nan
+        else:  # for each row one of four blocks of columns, with four times the probability
+            blocks = np.arange(x.shape[1]) * 4 // x.shape[1]
+            for block in range(4):
+                hit = rng.random(len(x)) < share
+                x[np.ix_(hit, blocks == block)] = np.nan
+        x[~observed[:, v]] = np.nan
+        made.append(x)
+    return made, observed
+
+
+def imputed(views: list[Any], imputer: Any) -> list[Any]:
+    made = []
+    for x in views:
+        held = ~np.isnan(x).all(axis=1)
+        out = np.full_like(x, np.nan)
+        out[held] = imputer.fit_transform(x[held])
+        made.append(out)
+    return made
+
+
+METHODS = {
+    "fill": None,
+    "local": None,
+    "SimpleImputer": SimpleImputer(keep_empty_features=True),
+    "KNNImputer": KNNImputer(keep_empty_features=True),
+    "IterativeImputer": IterativeImputer(keep_empty_features=True, random_state=0),
+}
+
+
+def run(views: list[Any], labels: Any, method: str, seed: int) -> dict[str, float]:
+    begin = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        settings: dict[str, Any] = {"random_state": seed}
+        if METHODS[method] is None:
+            settings["missing_entries"] = method
+        else:
+            views = imputed(views, METHODS[method])
+        prepared = time.process_time() - begin
+        found = vp.OPIMC(len(set(labels)), **settings).fit(views).labels_
+    seconds = time.process_time() - begin
+    held = found >= 0
+    return {"nmi": nmi(labels[held], found[held]), "seconds": seconds, "imputing": prepared}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--out", type=Path, default=Path("out/gaps"))
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--slow", type=int, default=1)
+    parser.add_argument("--only", default=",".join(METHODS))
+    parser.add_argument("--data", default=",".join(VIEWS))
+    parser.add_argument("--shares", type=float, nargs="*", default=SHARES)
+    parser.add_argument("--patterns", default="random,blocks")
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    with (given.out / "gaps.jsonl").open("a") as file:
+        for name in given.data.split(","):
+            views, labels = load(name)
+            for method in given.only.split(","):
+                for share in given.shares:
+                    for pattern in given.patterns.split(","):
+                        for seed in range(given.slow if method == "IterativeImputer" else given.seeds):
+                            damaged, _ = with_gaps(views, share, pattern, seed)
+                            found = run(damaged, labels, method, seed)
+                            row = {
+                                "data": name,
+                                "method": method,
+                                "share": share,
+                                "pattern": pattern,
+                                "seed": seed,
+                            }
+                            file.write(json.dumps(row | found) + "\n")
+                            file.flush()
+                            print(row | found, flush=True)
+
+
+if __name__ == "__main__":
+    main()

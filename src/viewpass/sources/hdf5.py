@@ -1,0 +1,152 @@
+"""Files of AnnData and MuData (`.h5ad`, `.h5mu`): opened for each reading, read row by row, never whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from viewpass.errors import DataError, missing_extra
+from viewpass.kernels.grid import Array, Matrix
+from viewpass.sources.modalities import Part, Rows
+from viewpass.views.checks import as_view
+
+
+@contextmanager
+def opened(path: str, mode: str = "r") -> Iterator[Any]:
+    """An HDF5 file; errors of the file are DataErrors that name it."""
+    try:
+        import anndata  # noqa: F401  (reads names, whichever way they are stored)
+        import h5py
+    except ImportError:
+        raise missing_extra("anndata", "omics", "reading .h5mu and .h5ad files") from None
+    try:
+        with h5py.File(path, mode) as file:
+            yield file
+    except FileNotFoundError:
+        raise DataError(f"{path}: there is no such file.") from None
+    except (OSError, KeyError, RuntimeError) as problem:
+        text = " ".join(str(problem).split()).strip("'\"")
+        raise DataError(f"{path} cannot be read as a file of AnnData or MuData: {text}.") from problem
+
+
+def read_element(group: Any) -> Any:
+    """An element of a file as anndata reads it."""
+    try:
+        from anndata.io import read_elem
+    except ImportError:  # before anndata 0.11
+        from anndata.experimental import read_elem
+    return read_elem(group)
+
+
+def write_element(group: Any, name: str, value: Any) -> None:
+    """Write an element as anndata writes it, in place of one of the same name."""
+    try:
+        from anndata.io import write_elem
+    except ImportError:  # before anndata 0.11
+        from anndata.experimental import write_elem
+    write_elem(group, name, value)
+
+
+def names_of(group: Any, axis: str) -> Any:
+    """The names of the observations ("obs") or variables ("var") of a file or modality."""
+    frame = group[axis]
+    if "_index" not in frame.attrs:
+        raise KeyError(f"{group.name}/{axis} has no index; write the file again with a newer anndata")
+    return read_element(frame[frame.attrs["_index"]])
+
+
+def modality_groups(file: Any) -> dict[str, Any]:
+    """The modalities of a MuData file, in their order; {} for a file of one AnnData."""
+    if "mod" not in file:
+        return {}
+    if int(file.attrs.get("axis", 0)) != 0:
+        raise DataError(f"{file.filename}: its modalities share variables (axis=1), not observations.")
+    groups = file["mod"]
+    order = [str(name) for name in groups.attrs.get("mod-order", list(groups))]
+    return {name: groups[name] for name in order if name in groups}
+
+
+def matrix_columns(group: Any, part: Part) -> tuple[str, ...] | None:
+    """Names of the columns of a matrix, where it has them."""
+    if part.use_rep is None:
+        return tuple(map(str, names_of(group, "var")))
+    element = _element(group, part)
+    order = element.attrs.get("column-order")
+    return None if order is None else tuple(map(str, order))
+
+
+def stored_rows(group: Any, part: Part, name: str) -> Rows:
+    """The rows of a matrix of a file, read as they are asked for."""
+    element = _element(group, part)
+    kind = str(element.attrs.get("encoding-type", "array"))
+    if kind == "csr_matrix":
+        return CsrRows(element, name)
+    if kind == "array" and hasattr(element, "shape"):
+        return Rows(element, name, stored=True)
+    if kind == "dataframe":  # as obsm may hold; no file has one that is large
+        return Rows(read_element(element).to_numpy(), name)
+    remedy = "Convert it (`adata.X = adata.X.tocsr()`) and write the file again."
+    if kind != "csc_matrix":
+        remedy = "Arrays and CSR matrices can be read."
+    raise DataError(
+        f"{group.file.filename}, modality {name!r}: {part.path} is stored as {kind}, which cannot be read "
+        f"row by row. {remedy}"
+    )
+
+
+def _element(group: Any, part: Part) -> Any:
+    if part.path not in group:
+        parent = part.path.rpartition("/")[0]
+        known = ", ".join(map(repr, group[parent])) if parent and parent in group else ""
+        hint = f"there is {known or 'none'}" if parent else "name a layer (layer=) or an embedding (use_rep=)"
+        raise DataError(
+            f"{group.file.filename}: {group.name.rstrip('/')}/{part.path} does not exist; {hint}."
+        )
+    return group[part.path]
+
+
+class _Description:
+    """Shape and number type of a sparse matrix in a file."""
+
+    ndim = 2
+
+    def __init__(self, group: Any) -> None:
+        self.shape, self.dtype = tuple(int(n) for n in group.attrs["shape"]), group["data"].dtype
+
+
+class CsrRows(Rows):
+    """Rows of a CSR matrix in a file; its row pointers are in memory."""
+
+    def __init__(self, group: Any, name: str) -> None:
+        super().__init__(_Description(group), name, stored=True)
+        self.sparse = True
+        self._data, self._indices = group["data"], group["indices"]
+        self._starts: Array = group["indptr"][:].astype(np.int64)
+        n_stored = self._data.shape[0]
+        sound = len(self._starts) == self.shape[0] + 1 and self._indices.shape == (n_stored,)
+        if (
+            not sound
+            or self._starts[0] != 0
+            or self._starts[-1] != n_stored
+            or (np.diff(self._starts) < 0).any()
+        ):
+            raise DataError(
+                f"{group.file.filename}, modality {name!r}: the row pointers of {group.name} are damaged."
+            )
+
+    @property
+    def row_bytes(self) -> float:
+        """Average size of a row."""
+        size = self._data.dtype.itemsize + self._indices.dtype.itemsize
+        return float(size * self._data.shape[0] / max(self.shape[0], 1))
+
+    def span(self, first: int, stop: int) -> Matrix:
+        """Consecutive rows."""
+        begin, end = int(self._starts[first]), int(self._starts[stop])
+        starts = self._starts[first : stop + 1] - begin
+        entries = self._data[begin:end], self._indices[begin:end], starts
+        return as_view(scipy.sparse.csr_array(entries, shape=(stop - first, self.shape[1])), self.name, first)

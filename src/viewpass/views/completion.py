@@ -1,0 +1,120 @@
+"""Values missing inside views, filled by those of similar rows (`missing_entries="local"`).
+
+Similar rows are summed up by prototypes: small clusters of the warm-up, whose values are means over the rows
+that have them (core/start/prototypes.py). A row is compared with the prototypes over the values it has, in
+all of its dense views, by the mean squared difference per value in each view (in units of the columns'
+spreads); a gap takes the mean of its NEAREST prototypes.
+
+For every machine, BLAS and split into chunks to choose the same prototypes, differences are computed without
+rounding: values and prototypes are multiples of QUANTUM no larger than MOST, so that all products and sums of
+a view are whole numbers below 2^53 in units of QUANTUM^2, in whatever order they are added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from viewpass.kernels.grid import Array, Floats, Mask
+from viewpass.views.chunk import Chunk
+from viewpass.views.gaps import hiding
+
+QUANTUM, MOST = 2.0**-8, 8.0  # in units of a column's spread
+NEAREST = 3
+PARTS = ("mean", "spread", "values")
+BLOCK = 2048  # rows compared at a time
+
+
+@dataclass(frozen=True)
+class Prototypes:
+    """Prototypes of one view: values in units of the spreads, around the means."""
+
+    mean: Floats
+    spread: Floats  # 1 for a column without any
+    values: Floats  # prototypes x columns, multiples of QUANTUM
+
+    def quantised(self, x: Array, held: Mask) -> Floats:
+        """Rows in whole numbers of QUANTUM; 0 where a value is missing."""
+        units = np.clip((x.astype(np.float64) - self.mean) / self.spread, -MOST, MOST)
+        rounded: Floats = np.rint(np.where(held, units, 0.0) / QUANTUM)
+        return rounded
+
+    def differences(self, x: Array, held: Mask) -> Floats:
+        """The mean squared difference of each row from each prototype, over the values that it has."""
+        rows, own, mask = self.quantised(x, held), self.values / QUANTUM, held.astype(np.float64)
+        total = (rows * rows).sum(axis=1)[:, None] - 2.0 * (rows @ own.T) + mask @ (own * own).T
+        found: Floats = total / np.maximum(mask.sum(axis=1), 1.0)[:, None]
+        return found
+
+    def filled(self, x: Array, gaps: Mask, nearest: Array) -> Array:
+        """Rows whose gaps take the mean of their nearest prototypes."""
+        values = self.values[nearest[:, 0]].copy()
+        for place in range(1, nearest.shape[1]):
+            values += self.values[nearest[:, place]]
+        means = self.mean + self.spread * (values / nearest.shape[1])
+        made: Array = np.where(gaps, means.astype(x.dtype), x)
+        return made
+
+
+@dataclass(frozen=True)
+class Completion:
+    """Prototypes of every view; None for one that has none: sparse, or not in the warm-up."""
+
+    views: tuple[Prototypes | None, ...]
+
+    def apply(self, chunk: Chunk) -> Chunk:
+        """The same rows without gaps; a row with gaps in a view without prototypes lacks that view."""
+        if not any(gaps is not None for gaps in chunk.gaps):
+            return replace(chunk, gaps=()) if chunk.gaps else chunk
+        gapped = np.zeros(chunk.n_rows, dtype=bool)
+        hidden: dict[int, Mask] = {}
+        for v, gaps in enumerate(chunk.gaps):
+            if gaps is not None and self.views[v] is not None:
+                gapped |= np.asarray(gaps.any(axis=1))
+            elif gaps is not None:
+                hidden[v] = np.asarray(gaps.any(axis=1))
+        views = list(chunk.views)
+        for v, gaps in enumerate(chunk.gaps):
+            if gaps is not None:
+                views[v] = np.array(views[v])
+        for start in range(0, chunk.n_rows, BLOCK):
+            rows = start + np.flatnonzero(gapped[start : start + BLOCK])
+            if len(rows):
+                self._fill(chunk, rows, views)
+        return hiding(replace(chunk, views=tuple(views), gaps=()), hidden)
+
+    def same(self, other: Completion | None) -> bool:
+        """Whether both fill every row in the same way."""
+        return other is not None and all(
+            mine is theirs
+            if mine is None or theirs is None
+            else all(np.array_equal(getattr(mine, name), getattr(theirs, name)) for name in PARTS)
+            for mine, theirs in zip(self.views, other.views, strict=True)
+        )
+
+    def _fill(self, chunk: Chunk, rows: Array, views: Sequence[Any]) -> None:
+        nearest = self.nearest(chunk, rows)
+        for v, (own, gaps) in enumerate(zip(self.views, chunk.gaps, strict=True)):
+            view = chunk.views[v]
+            if own is not None and gaps is not None and isinstance(view, np.ndarray):
+                views[v][rows] = own.filled(view[rows], gaps[rows], nearest)
+
+    def nearest(self, chunk: Chunk, rows: Array) -> Array:
+        """The nearest prototypes of some rows, over all values that they have."""
+        total: Floats | None = None
+        for v, own in enumerate(self.views):
+            view, gaps = chunk.views[v], chunk.gaps[v]
+            if own is None or not isinstance(view, np.ndarray):
+                continue
+            there = chunk.wanted(v)[rows] & ~np.isnan(view[rows]).any(axis=1)
+            held = np.repeat(there[:, None], view.shape[1], axis=1)
+            if gaps is not None:
+                held &= ~gaps[rows]
+            found = np.where(there[:, None], own.differences(view[rows], held), 0.0)
+            total = found if total is None else total + found
+        assert total is not None
+        order: Array = np.argsort(total, axis=1, kind="stable")[:, :NEAREST]
+        return order

@@ -1,0 +1,136 @@
+"""Kinds of values that are transformed row by row before their columns are scaled.
+
+    counts       x -> log(1 + x s / t), where t is the total of the row and s the median total of the
+                 warm-up (size factors); columns are then standardised, sparse views keep their zeros
+    composition  x -> log x minus the mean of log x over the row (centred log-ratio), with zeros as half of
+                 the smallest share of the warm-up; columns are then centred
+    binary       marks of 0 and 1 (or between, where gaps were filled): not changed; columns are centred and
+                 weighted by their rarity, so that a row without marks is data
+
+Rows that are missing, partly missing or not finite stay as they are. Logarithms and sums are those of
+kernels/portable.py and in a fixed order, so that every machine gets the same bits.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse
+
+from viewpass.errors import DataError, SettingError
+from viewpass.kernels.grid import Array, Floats, Mask, Matrix
+from viewpass.kernels.portable import log
+from viewpass.kernels.reference.exact import ordered_sum
+from viewpass.views.chunk import Chunk
+
+KINDS = ("counts", "composition", "binary")
+DENSE_ONLY = ("euclidean", "composition", "binary")
+BLOCK = 1024  # dense rows transformed at a time
+_EXPECTED = {
+    "counts": "counts are 0 or larger. If these values are logarithms or centred, choose 'standard'",
+    "composition": "parts are 0 or larger. If these are log-ratios, choose 'standard'",
+    "binary": "marks are 0 or 1, or between. For others choose 'standard', for counts 'counts' or 'idf'",
+}
+
+
+def check_form(view: Matrix | None, name: str, view_name: str) -> None:
+    """Refuse a sparse view in a scale that makes all of its values other than zero."""
+    if name in DENSE_ONLY and view is not None and scipy.sparse.issparse(view):
+        raise SettingError(
+            f"scale {name!r}: view {view_name!r} is sparse, and centring would make it dense. Give it as a "
+            "dense array, or choose 'unit', 'standard', 'idf' or 'counts' for it."
+        )
+
+
+def learn_parameter(chunk: Chunk, v: int, name: str, present: Mask) -> float:
+    """What a kind learns from the first rows: the median total, or what zeros are replaced by."""
+    view = chunk.views[v]
+    if name not in ("counts", "composition") or view is None:
+        return 0.0
+    _check_values(chunk, v, name)
+    totals = _totals(view)
+    whole = present & np.isfinite(totals) & (totals > 0)
+    if not whole.any():
+        return 1.0
+    if name == "counts":
+        return float(np.median(totals[whole]))
+    shares = np.asarray(view[whole], dtype=np.float64) / totals[whole][:, None]
+    return float(shares[shares > 0].min() / 2)
+
+
+def transformed(chunk: Chunk, v: int, name: str, parameter: float) -> Matrix | None:
+    """The rows of a view before its columns are scaled."""
+    view = chunk.views[v]
+    if view is None or name not in KINDS:
+        return view
+    _check_values(chunk, v, name)
+    if name == "binary":
+        return view
+    totals = _totals(view)
+    usable = np.isfinite(totals) & (totals > 0)
+    divisor = np.where(usable, totals, 1.0)
+    if scipy.sparse.issparse(view):
+        made = scipy.sparse.csr_array(view)  # shares the indices
+        n_stored = int(view.indptr[-1])
+        each = np.repeat(np.arange(view.shape[0]), np.diff(view.indptr))
+        values = view.data[:n_stored].astype(np.float64)
+        changed = np.where(usable[each], _log_counts(values, divisor[each], parameter), values)
+        made.data = changed.astype(view.dtype)
+        if len(made.indices) > n_stored:
+            made.indices = made.indices[:n_stored]
+        return made
+    out: Array = np.array(view)
+    gaps = chunk.gaps[v] if chunk.gaps else None
+    for start in range(0, len(view), BLOCK):
+        rows = start + np.flatnonzero(usable[start : start + BLOCK])
+        values, total = view[rows].astype(np.float64), divisor[rows][:, None]
+        if name == "counts":
+            out[rows] = _log_counts(values, total, parameter)
+        else:
+            shares = values / total
+            logs = log(np.where(shares > 0, shares, parameter))
+            n_values = np.full(len(rows), logs.shape[1])
+            if gaps is not None:
+                logs[gaps[rows]] = 0.0
+                n_values -= gaps[rows].sum(axis=1)
+            out[rows] = logs - (ordered_sum(logs) / n_values)[:, None]
+    return out
+
+
+def _log_counts(values: Floats, totals: Floats, median: float) -> Floats:
+    finite = np.isfinite(values)
+    return np.where(finite, log(1.0 + np.where(finite, values, 0.0) * (median / totals)), values)
+
+
+def _totals(view: Matrix) -> Floats:
+    """The sum of every row, in a fixed order; not finite where a value is missing."""
+    if not scipy.sparse.issparse(view):
+        with np.errstate(invalid="ignore", over="ignore"):
+            blocks = [
+                ordered_sum(view[start : start + BLOCK].astype(np.float64))
+                for start in range(0, len(view), BLOCK)
+            ]
+        return np.concatenate([np.empty(0), *blocks])
+    each = np.repeat(np.arange(view.shape[0]), np.diff(view.indptr))
+    return np.bincount(each, view.data[: len(each)].astype(np.float64), view.shape[0]).astype(np.float64)
+
+
+def _check_values(chunk: Chunk, v: int, name: str) -> None:
+    """Refuse values that are none of the kind, in rows that have the view."""
+    view = chunk.views[v]
+    sparse = scipy.sparse.issparse(view)
+    assert view is not None
+    values = view.data[: view.indptr[-1]] if sparse else view
+    with np.errstate(invalid="ignore"):
+        wrong = (values < 0) | (values > 1) if name == "binary" else values < 0
+    if not wrong.any():
+        return
+    rows = (
+        np.repeat(np.arange(view.shape[0]), np.diff(view.indptr))[wrong] if sparse else np.nonzero(wrong)[0]
+    )
+    hit = np.flatnonzero(chunk.wanted(v)[rows])
+    if len(hit):
+        row, value = int(rows[hit[0]]), values[wrong][hit[0]]
+        raise DataError(
+            f"view {chunk.names[v]!r}, {chunk.place(row)}: {value:g} under the scale {name!r}; "
+            f"{_EXPECTED[name]}."
+        )
