@@ -2,133 +2,17 @@
 
 from __future__ import annotations
 
-import logging
-import warnings
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import rich.console
 import typer
-from typer.core import TyperGroup
 
+from viewpass.cli.group import app
+from viewpass.cli.options import AsJson, Data, Id, Keep, ModelFile, Threads, Views, flag, option
 from viewpass.cli.stopping import signals
-from viewpass.errors import SettingError, ViewpassError, printable
+from viewpass.errors import SettingError
 from viewpass.version import __version__
-
-EXAMPLE = "Example:  viewpass fit items.parquet -k 10 --out run"
-CODES = (
-    "Exit codes: 0 success, 1 error (described in one line), 2 wrong usage, 130 stopped by Ctrl-C, "
-    "143 by SIGTERM."
-)
-
-
-# Newer versions of typer contain click, older ones depend on it.
-WrongUsage: type[Exception] = next(
-    kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException"
-)
-
-
-class Commands(TyperGroup):
-    """Reports errors in one line and exits with 1; wrong usage exits with 2, as usual."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> Any:
-        """Accept --debug anywhere on the line."""
-        if "--debug" in args:
-            args = ["--debug", *(word for word in args if word != "--debug")]
-        return super().parse_args(ctx, args)
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run the command."""
-        if ctx.params.get("debug"):
-            return super().invoke(ctx)
-        silent = logging.NullHandler()  # commands print what matters themselves
-        logger = logging.getLogger("viewpass")
-        logger.addHandler(silent)
-        usual, warnings.showwarning = warnings.showwarning, _show_warning
-        try:
-            return super().invoke(ctx)
-        except (BrokenPipeError, WrongUsage, typer.Exit):
-            raise
-        except (KeyboardInterrupt, typer.Abort):
-            typer.echo(f"viewpass: {signals.message}", err=True)
-            raise typer.Exit(signals.code) from None
-        except Exception as error:
-            typer.echo(f"viewpass: {described(error)}", err=True)
-            raise typer.Exit(1) from None
-        finally:
-            logger.removeHandler(silent)
-            warnings.showwarning = usual
-
-
-def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    from viewpass.cli.wording import in_options
-
-    text = in_options(" ".join(str(message).split()))
-    typer.echo(f"viewpass: warning: {printable(text)}", err=True)
-
-
-def described(error: Exception) -> str:
-    """An error in one line, in the words of the command line."""
-    from viewpass.cli.wording import in_options
-
-    message = printable(in_options(" ".join(str(error).split())))
-    known = isinstance(error, ViewpassError | OSError) or type(error).__name__ == "InvalidParameterError"
-    return message if known else f"{type(error).__name__}: {message} (--debug shows where)"
-
-
-app = typer.Typer(
-    cls=Commands,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    epilog=f"{EXAMPLE}\n\n{CODES}",
-)
-
-
-def option(metavar: str, help: str, *names: str, **more: Any) -> Any:
-    """An option with a value, as it appears in the help."""
-    return typer.Option(*names, metavar=metavar, help=help, **more)
-
-
-def flag(name: str, help: str) -> Any:
-    """An option without a value."""
-    return typer.Option(name, help=help)
-
-
-Data = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="DATA",
-        show_default=False,
-        help="Files (Parquet, Feather, CSV, npz), glob patterns, folders or URLs; or NAME=FILE.npy for each "
-        "view.",
-    ),
-]
-Views = Annotated[
-    list[str] | None,
-    option(
-        "NAME=COLUMNS",
-        "The columns of a view: COLUMN, PREFIX*, FIRST:LAST, A,B,C, or COLUMN/WIDTH for a sparse one. "
-        "Repeat for each view. By default every list column is a view.",
-        "--views",
-        show_default=False,
-    ),
-]
-Id = Annotated[str | None, option("COLUMN", "Column with row ids; by default rows are numbered.")]
-Keep = Annotated[
-    str | None,
-    option(
-        "COLUMNS",
-        "Columns of the data to write beside the labels, as in title,year.",
-        "--keep",
-        show_default=False,
-    ),
-]
-Threads = Annotated[
-    int | None,
-    option("N", "Number of threads; by default one per processor. Does not affect the result.", min=1),
-]
-AsJson = Annotated[bool, flag("--json", "Print JSON, one object per line.")]
-ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", show_default=False, help="A model file.")]
 
 
 def _show_version(wanted: bool) -> None:
@@ -420,94 +304,6 @@ def predict(
     run(model, source, out, chunk_size=chunk_size, n_threads=threads, as_json=as_json, wanted=wanted)
 
 
-RunPath = Annotated[
-    Path, typer.Argument(metavar="RUN", show_default=False, help="A run folder, or a label file.")
-]
-Force = Annotated[bool, flag("--force", "Overwrite FILE if it exists.")]
-
-
-@app.command(epilog="Example:  viewpass join run items.parquet --out labelled.parquet")
-def join(
-    run: RunPath,
-    data: Data,
-    out: Annotated[
-        Path,
-        option("FILE", "Table to write: .parquet, .csv, .jsonl, .arrow or .feather.", show_default=False),
-    ],
-    by_id: Annotated[
-        bool, flag("--by-id", "Match rows by their ids, not by their numbers; in any order, or some of them.")
-    ] = False,
-    force: Force = False,
-    as_json: AsJson = False,
-) -> None:
-    """Add the labels of a run to its table.
-
-    FILE has all columns of DATA and those of the labels. Rows are matched by their
-    number; if there are not as many, or their ids differ, nothing is written.
-    """
-    from viewpass.cli.arguments import open_data
-    from viewpass.cli.tables import run_join
-
-    run_join(run, open_data(data, [], None), out, by_id=by_id, force=force, as_json=as_json)
-
-
-@app.command(epilog="Example:  viewpass sample run --per-cluster 20 --doubtful --out to-label.csv")
-def sample(
-    run: RunPath,
-    out: Annotated[
-        Path, option("FILE", "File to write: .parquet, .csv, .jsonl, .arrow or .feather.", show_default=False)
-    ],
-    per_cluster: Annotated[int, option("N", "Rows of each cluster, at most.", min=1)] = 10,
-    doubtful: Annotated[
-        bool, flag("--doubtful", "Take the rows of the lowest confidence, not random ones.")
-    ] = False,
-    seed: Annotated[int, option("N", "Random seed.", min=0)] = 0,
-    force: Force = False,
-    as_json: AsJson = False,
-) -> None:
-    """Draw rows of each cluster: balanced ones, or the least sure.
-
-    FILE has the columns of the label file, for example to be labelled by hand or
-    to train on. Fit with --keep to have more columns in it.
-    """
-    from viewpass.cli.tables import run_sample
-
-    run_sample(run, out, per_cluster, doubtful=doubtful, seed=seed, force=force, as_json=as_json)
-
-
-@app.command(epilog="Example:  viewpass dedup run items.parquet --threshold 0.98 --out pairs.parquet")
-def dedup(
-    run: Annotated[Path, typer.Argument(metavar="RUN", show_default=False, help="A run folder.")],
-    data: Data,
-    threshold: Annotated[
-        float,
-        option(
-            "T",
-            "Least similarity of a pair: the mean cosine over the views that both rows have.",
-            show_default=False,
-        ),
-    ],
-    out: Annotated[
-        Path, option("FILE", "File to write: .parquet, .csv, .jsonl, .arrow or .feather.", show_default=False)
-    ],
-    views: Views = None,
-    threads: Threads = None,
-    force: Force = False,
-    as_json: AsJson = False,
-) -> None:
-    """Find near-duplicates: rows of a cluster that are almost the same.
-
-    FILE has the row numbers (and ids) of each pair, its cluster and its
-    similarity. DATA is what the run was fitted to; while it is compared, its rows
-    are staged beside FILE.
-    """
-    from viewpass.cli.arguments import open_data
-    from viewpass.cli.tables import run_dedup
-
-    source = open_data(data, views or [], None)
-    run_dedup(run, source, out, threshold=threshold, threads=threads, force=force, as_json=as_json)
-
-
 @app.command(epilog="Example:  viewpass inspect items.parquet  (or a model file, or a run folder)")
 def inspect(
     what: Annotated[
@@ -533,23 +329,6 @@ def inspect(
     from viewpass.cli.inspect import run
 
     run(what, views or [], id, most_rows=rows, all_clusters=all_clusters, as_json=as_json)
-
-
-@app.command(epilog="Example:  viewpass summary run --no-rows --out summary.json")
-def summary(
-    run: Annotated[Path, typer.Argument(metavar="RUN", show_default=False, help="A run folder.")],
-    out: Annotated[
-        Path | None, option("FILE", "File to write; by default standard output.", show_default=False)
-    ] = None,
-    no_rows: Annotated[
-        bool, flag("--no-rows", "Leave out ids and rows, for data that must not leave.")
-    ] = False,
-    force: Force = False,
-) -> None:
-    """Summarise a run as JSON: settings, views, clusters, patterns, some rows."""
-    from viewpass.cli.summary import run as run_summary
-
-    run_summary(run, out, rows=not no_rows, force=force)
 
 
 @app.command(epilog="Example:  viewpass update run/model.viewpass today.parquet --out today.viewpass")
@@ -646,3 +425,6 @@ def paper(
             console.print(f"[bold]{claim.answer}[/]: ", end="")
             console.print(f"{claim.statement} {claim.found}", markup=False)
     console.print(f"The page is {out / 'index.html'}.", markup=False)
+
+
+from viewpass.cli import results as results  # noqa: E402 (listed after the commands above)

@@ -1,0 +1,110 @@
+"""Commands for what a run has found: join, sample, dedup, summary."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from viewpass.cli.group import app
+from viewpass.cli.options import AsJson, Data, Force, RunPath, Threads, Views, flag, option
+
+
+@app.command(epilog="Example:  viewpass join run items.parquet --out labelled.parquet")
+def join(
+    run: RunPath,
+    data: Data,
+    out: Annotated[
+        Path,
+        option("FILE", "Table to write: .parquet, .csv, .jsonl, .arrow or .feather.", show_default=False),
+    ],
+    by_id: Annotated[
+        bool, flag("--by-id", "Match rows by their ids, not by their numbers; in any order, or some of them.")
+    ] = False,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Add the labels of a run to its table.
+
+    FILE has all columns of DATA and those of the labels. Rows are matched by their
+    number; if there are not as many, or their ids differ, nothing is written.
+    """
+    from viewpass.cli.arguments import open_data
+    from viewpass.cli.tables import run_join
+
+    run_join(run, open_data(data, [], None), out, by_id=by_id, force=force, as_json=as_json)
+
+
+@app.command(epilog="Example:  viewpass sample run --per-cluster 20 --doubtful --out to-label.csv")
+def sample(
+    run: RunPath,
+    out: Annotated[
+        Path, option("FILE", "File to write: .parquet, .csv, .jsonl, .arrow or .feather.", show_default=False)
+    ],
+    per_cluster: Annotated[int, option("N", "Rows of each cluster, at most.", min=1)] = 10,
+    doubtful: Annotated[
+        bool, flag("--doubtful", "Take the rows of the lowest confidence, not random ones.")
+    ] = False,
+    seed: Annotated[int, option("N", "Random seed.", min=0)] = 0,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Draw rows of each cluster: balanced ones, or the least sure.
+
+    FILE has the columns of the label file, for example to be labelled by hand or
+    to train on. Fit with --keep to have more columns in it.
+    """
+    from viewpass.cli.tables import run_sample
+
+    run_sample(run, out, per_cluster, doubtful=doubtful, seed=seed, force=force, as_json=as_json)
+
+
+@app.command(epilog="Example:  viewpass dedup run items.parquet --threshold 0.98 --out pairs.parquet")
+def dedup(
+    run: Annotated[Path, typer.Argument(metavar="RUN", show_default=False, help="A run folder.")],
+    data: Data,
+    threshold: Annotated[
+        float,
+        option(
+            "T",
+            "Least similarity of a pair: the mean cosine over the views that both rows have.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[
+        Path, option("FILE", "File to write: .parquet, .csv, .jsonl, .arrow or .feather.", show_default=False)
+    ],
+    views: Views = None,
+    threads: Threads = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Find near-duplicates: rows of a cluster that are almost the same.
+
+    FILE has the row numbers (and ids) of each pair, its cluster and its
+    similarity. DATA is what the run was fitted to; while it is compared, its rows
+    are staged beside FILE.
+    """
+    from viewpass.cli.arguments import open_data
+    from viewpass.cli.tables import run_dedup
+
+    source = open_data(data, views or [], None)
+    run_dedup(run, source, out, threshold=threshold, threads=threads, force=force, as_json=as_json)
+
+
+@app.command(epilog="Example:  viewpass summary run --no-rows --out summary.json")
+def summary(
+    run: Annotated[Path, typer.Argument(metavar="RUN", show_default=False, help="A run folder.")],
+    out: Annotated[
+        Path | None, option("FILE", "File to write; by default standard output.", show_default=False)
+    ] = None,
+    no_rows: Annotated[
+        bool, flag("--no-rows", "Leave out ids and rows, for data that must not leave.")
+    ] = False,
+    force: Force = False,
+) -> None:
+    """Summarise a run as JSON: settings, views, clusters, patterns, some rows."""
+    from viewpass.cli.summary import run as run_summary
+
+    run_summary(run, out, rows=not no_rows, force=force)
