@@ -49,14 +49,14 @@ class PriceTable {
     }
   }
 
-  MergeOrder run() {
+  MergeOrder run(size_t most) {
     std::vector<size_t> empty;
     for (size_t k = 0; k < n_; ++k)
       if (n_rows(k) == 0.0) empty.push_back(k);
     if (empty.size() == n_) empty.clear();
     MergeOrder order;
     order.n_empty = empty.size();
-    for (size_t step = 0; step + 1 < n_; ++step) {
+    for (size_t step = 0; step + 1 < n_ && step < most; ++step) {
       auto [a, b] = step < empty.size() ? Pair(empty[step], largest_but(empty[step])) : cheapest();
       const bool priced = step >= empty.size() && best_[a] < kInfinity;
       order.prices.push_back(priced ? best_[a] : 0.0);
@@ -173,8 +173,8 @@ void products(Grid<const double> a, Grid<const double> b, Grid<double> out) {
 }
 
 MergeOrder agglomerate(Grid<const int64_t> counts, const std::vector<Grid<double>>& products,
-                       Span<const double> alpha, bool to_mean) {
-  return PriceTable(counts, products, alpha, to_mean).run();
+                       Span<const double> alpha, bool to_mean, size_t most) {
+  return PriceTable(counts, products, alpha, to_mean).run(most);
 }
 
 }  // namespace viewpass

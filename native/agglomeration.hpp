@@ -20,10 +20,10 @@ struct MergeOrder {
   size_t n_empty = 0;          // of the first merges: those of clusters without rows
 };
 
-/// All merges down to one cluster, the cheapest first.  IN counts (views x clusters); INOUT products: R R' of
-/// each view (clusters x clusters), used up. `to_mean`: alpha pulls centres to the mean of all rows, not to
-/// the origin.
+/// The first `most` merges, or all down to one cluster, the cheapest first.  IN counts (views x clusters);
+/// INOUT products: R R' of each view (clusters x clusters), used up. `to_mean`: alpha pulls centres to the
+/// mean of all rows, not to the origin.
 MergeOrder agglomerate(Grid<const int64_t> counts, const std::vector<Grid<double>>& products,
-                       Span<const double> alpha, bool to_mean);
+                       Span<const double> alpha, bool to_mean, size_t most = SIZE_MAX);
 
 }  // namespace viewpass

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "exact.hpp"
+#include "row_distances.hpp"
 
 namespace viewpass {
 namespace {
@@ -13,18 +13,13 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr size_t kTaskRows = 512;
 constexpr size_t kNearGroups = 4;  // whose seeds a row is compared with
 
-/// The working memory of one thread.
-struct SeedScratch {
-  std::vector<double> seed, total, shared;  // a sparse seed, zero elsewhere; distances and weights of rows
-};
-
 /// One set of seeds: how far each row is from the nearest of them.
 class SeedSet {
  public:
-  SeedSet(const Rows& rows, const std::vector<std::vector<double>>& squares, Span<const double> weights,
-          size_t n_groups, Span<int32_t> labels)
+  SeedSet(const Rows& rows, const RowDistances& distances, Span<const double> weights, size_t n_groups,
+          Span<int32_t> labels)
       : rows_(rows),
-        squares_(squares),
+        distances_(distances),
         weights_(weights),
         n_groups_(n_groups),
         labels_(labels),
@@ -75,12 +70,8 @@ class SeedSet {
 
   /// Compares rows with seed number k, which is row `seed`; `each(n, work)` shares out n rows.
   template <class Each>
-  void compare(Span<const uint32_t> which, size_t k, size_t seed, SeedScratch& scratch, const Each& each) {
-    scratch.total.assign(which.size(), 0.0), scratch.shared.assign(which.size(), 0.0);
-    for (size_t v = 0; v < rows_.n_views(); ++v)
-      if (rows_.has(v, seed))
-        with_rows(rows_.views[v],
-                  [&](const auto& view) { add_distances(v, view, which, seed, scratch, each); });
+  void compare(Span<const uint32_t> which, size_t k, size_t seed, RowScratch& scratch, const Each& each) {
+    distances_.compare(which, seed, scratch, each);
     for (size_t r = 0; r < which.size(); ++r)
       if (scratch.shared[r] > 0.0) {
         const double far = scratch.total[r] / scratch.shared[r];
@@ -103,40 +94,8 @@ class SeedSet {
     return n_known ? known / double(n_known) : 1.0;
   }
 
-  /// Adds |x_i - x_seed|^2 of the rows that have a view, and the view's weight.  INOUT scratch.
-  template <class View, class Each>
-  void add_distances(size_t v, const View& view, Span<const uint32_t> which, size_t seed,
-                     SeedScratch& scratch, const Each& each) const {
-    const auto from = view[seed];
-    if (View::sparse && scratch.seed.size() < view.width) scratch.seed.resize(view.width, 0.0);
-    for (size_t p = 0; View::sparse && p < from.n; ++p) scratch.seed[from.column(p)] = double(from.values[p]);
-    const double scale = rows_.scale(v, seed), weight = rows_.weights[v];
-    const Span<const double> squares = squares_[v];
-    const bool kept = !squares.empty();
-    each(which.size(), [&](size_t begin, size_t end) {
-      for (size_t r = begin; r < end; ++r) {
-        const uint32_t i = which[r];
-        if (!rows_.has(v, i)) continue;
-        const auto row = view[i];
-        double dot;
-        if constexpr (View::sparse) {
-          double partial[kPartialSums] = {};
-          for (size_t p = 0; p < row.n; ++p)
-            partial[row.column(p) % kPartialSums] += double(row.values[p]) * scratch.seed[row.column(p)];
-          dot = fold(partial);
-        } else {
-          dot = kernels().of(row.values).dot(row.values, from.values, row.n);
-        }
-        const double both = kept ? squares[i] + squares[seed] : 2.0 * weight;
-        scratch.total[r] += std::max(both - 2.0 * (dot * rows_.scale(v, i) * scale), 0.0);
-        scratch.shared[r] += weight;
-      }
-    });
-    for (size_t p = 0; View::sparse && p < from.n; ++p) scratch.seed[from.column(p)] = 0.0;
-  }
-
   const Rows& rows_;
-  const std::vector<std::vector<double>>& squares_;  // |x|^2 per view, where rows keep their lengths
+  const RowDistances& distances_;
   Span<const double> weights_;
   size_t n_groups_;
   Span<int32_t> labels_;
@@ -166,12 +125,10 @@ void draw_seeds(const Rows& rows, Grid<const double> points, size_t n_groups, Gr
   for (size_t i = 0; i < n; ++i)
     for (size_t v = 0; v < rows.n_views(); ++v)
       if (rows.has(v, i)) weights[i] += rows.weights[v] * double(rows.n_copies(i));
-  std::vector<std::vector<double>> squares(rows.n_views());
-  for (size_t v = 0; v < rows.n_views(); ++v)
-    if (rows.keeps_lengths(v)) squares[v] = squares_of(rows, v);
+  const RowDistances distances(rows);
   std::vector<uint32_t> everyone(n);
   std::iota(everyone.begin(), everyone.end(), 0u);
-  std::vector<SeedScratch> scratch(team.size());
+  std::vector<RowScratch> scratch(team.size());
   const auto together = [&](size_t n_rows, const auto& work) {
     team.each_range(n_rows, kTaskRows, [&](size_t begin, size_t end, size_t) { work(begin, end); });
   };
@@ -180,7 +137,7 @@ void draw_seeds(const Rows& rows, Grid<const double> points, size_t n_groups, Gr
   std::vector<uint32_t> drawn(n_seeds);  // the row of each seed
   for (size_t set = 0; set < points.width(); ++set) {
     const bool grouped = n_groups < n_seeds;
-    SeedSet seeds(rows, squares, weights, grouped ? n_groups : 0, labels[set]);
+    SeedSet seeds(rows, distances, weights, grouped ? n_groups : 0, labels[set]);
     for (size_t k = 0; k < n_groups; ++k)
       seeds.compare(everyone, k, seeds.draw(everyone, points[k][set]), scratch[0], together);
     if (!grouped) continue;

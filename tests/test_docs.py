@@ -224,6 +224,7 @@ def check_setting(span):
     """`name=value` is accepted by an estimator or a function; `name=` is a parameter of one."""
     name, value = span.split("=", 1)
     functions = (vp.scan, vp.frames, vp.dask.fit, vp.dask.predict, vp.OPIMC.fit, vp.OPIMC.partial_fit)
+    functions += (vp.OPIMC.explain, vp.OPIMC.labels_frame, vp.OPIMC.summary, vp.BatchPredictor)
     takers = [each for each in ESTIMATORS if name in inspect.signature(each).parameters]
     known = takers or any(name in inspect.signature(each).parameters for each in functions)
     assert known, "no such parameter"

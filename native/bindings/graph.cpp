@@ -46,7 +46,7 @@ auto labels_of(Table<const int32_t> near, Table<const int64_t> weights, Table<co
 }
 
 nb::tuple agglomerate_of(Table<const int64_t> counts, Array<double, 3> products, Vector<const double> alpha,
-                         bool to_mean) {
+                         bool to_mean, size_t most) {
   const size_t n = counts.shape(1);
   expect(products.shape(0) == counts.shape(0) && products.shape(1) == n && products.shape(2) == n,
          "products must be views x clusters x clusters");
@@ -54,8 +54,8 @@ nb::tuple agglomerate_of(Table<const int64_t> counts, Array<double, 3> products,
   std::vector<Grid<double>> grids;
   grids.reserve(counts.shape(0));
   for (size_t v = 0; v < counts.shape(0); ++v) grids.emplace_back(products.data() + v * n * n, n, n);
-  MergeOrder order =
-      without_lock(1, [&](Team&) { return agglomerate(grid_of(counts), grids, span_of(alpha), to_mean); });
+  MergeOrder order = without_lock(
+      1, [&](Team&) { return agglomerate(grid_of(counts), grids, span_of(alpha), to_mean, most); });
   const size_t n_merges = order.prices.size();
   return nb::make_tuple(array_of(std::move(order.pairs), {n_merges, 2}), array_of(std::move(order.prices)),
                         order.n_empty);
@@ -74,7 +74,8 @@ void bind_graph(nb::module_& m) {
   m.def("spectrum", &spectrum, "links"_a, "n_leading"_a);
   m.def("small_kmeans", &kmeans, "places"_a, "weights"_a, "n_clusters"_a, "n_restarts"_a, "seed"_a);
   m.def("graph_labels", &labels_of, "near"_a, "weights"_a, "places"_a, "centres"_a);
-  m.def("agglomerate", &agglomerate_of, "counts"_a, "products"_a.noconvert(), "alpha"_a, "to_mean"_a);
+  m.def("agglomerate", &agglomerate_of, "counts"_a, "products"_a.noconvert(), "alpha"_a, "to_mean"_a,
+        "most"_a = SIZE_MAX);
   m.def("products", &products_of, "a"_a, "b"_a);
 }
 

@@ -18,6 +18,7 @@ _HOMES = {
     "MultiNMF": "viewpass.baselines.multinmf",
     "OMVC": "viewpass.baselines.omvc",
     "ONMF": "viewpass.baselines.onmf",
+    "BatchPredictor": "viewpass.cluster.tables",
     "Statistics": "viewpass.core.state.statistics",
     "frames": "viewpass.sources.frames",
     "from_mudata": "viewpass.sources.mudata",
@@ -26,11 +27,13 @@ _HOMES = {
     "scan": "viewpass.sources.scan",
     "merge": "viewpass.cluster.merging",
     "write_labels": "viewpass.cluster.annotations",
+    "summary": "viewpass.cluster.summary",
     "DataError": "viewpass.errors",
     "EngineError": "viewpass.errors",
     "FileError": "viewpass.errors",
     "MissingExtraError": "viewpass.errors",
     "NoLabelsError": "viewpass.errors",
+    "NotCalibratedError": "viewpass.errors",
     "SettingError": "viewpass.errors",
     "ViewpassError": "viewpass.errors",
 }
@@ -51,12 +54,15 @@ if TYPE_CHECKING:
     from viewpass.cluster.merging import merge as merge
     from viewpass.cluster.opimc import OPIMC as OPIMC
     from viewpass.cluster.persistence import load as load
+    from viewpass.cluster.summary import summary as summary
+    from viewpass.cluster.tables import BatchPredictor as BatchPredictor
     from viewpass.core.state.statistics import Statistics as Statistics
     from viewpass.errors import DataError as DataError
     from viewpass.errors import EngineError as EngineError
     from viewpass.errors import FileError as FileError
     from viewpass.errors import MissingExtraError as MissingExtraError
     from viewpass.errors import NoLabelsError as NoLabelsError
+    from viewpass.errors import NotCalibratedError as NotCalibratedError
     from viewpass.errors import SettingError as SettingError
     from viewpass.errors import ViewpassError as ViewpassError
     from viewpass.sources.bundle import load_bundle as load_bundle

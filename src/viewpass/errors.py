@@ -57,6 +57,10 @@ class NoLabelsError(ViewpassError, AttributeError):
     """A model does not have the labels asked for; the message says why, and what gives them."""
 
 
+class NotCalibratedError(ViewpassError, ValueError):
+    """A model does not hold what its probabilities would rest on; the message says why."""
+
+
 class FileError(ViewpassError):
     """A file written by viewpass is damaged, belongs to something else, or could not be written."""
 

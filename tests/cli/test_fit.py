@@ -33,8 +33,14 @@ def test_fit_writes_three_files_and_names_them(run):
 def test_fit_equals_the_fit_of_the_library(run, table):
     model = vp.OPIMC(5, chunk_size=1000, random_state=0).fit(vp.scan(str(table), id="item"))
     labels = pq.read_table(run[0] / "labels.parquet")
-    assert labels.column_names == ["id", "cluster", "distance", "margin", "views_seen"]
-    np.testing.assert_array_equal(labels["id"].to_numpy(), model.row_ids_)
+    own = ["cluster", "distance", "margin", "views_seen", "has_views", "confidence"]
+    assert labels.column_names == ["item", *own]
+    np.testing.assert_array_equal(labels["item"].to_numpy(), model.row_ids_)
+    sure = model.confidence(vp.scan(str(table), id="item"))
+    found = labels["confidence"].to_numpy(zero_copy_only=False)
+    np.testing.assert_array_equal(np.isnan(sure), np.isnan(found))
+    assert np.nanquantile(np.abs(found - sure), 0.99) < 1e-3  # distances in label files are of float32
+    assert vp.load(run[0] / "model.viewpass")._fitted_model().calibration.n_rows == 6000
     np.testing.assert_array_equal(labels["cluster"].to_numpy(), model.labels_)
     again = vp.load(run[0] / "model.viewpass")
     np.testing.assert_equal(again.cluster_centers_, model.cluster_centers_)
@@ -62,8 +68,9 @@ def test_the_report_has_settings_versions_and_figures(run, table):
     assert report["rows"] == 6000
     missing = {"missing": data["text"].null_count, "all_zero": 0}
     alpha = vp.load(run[0] / "model.viewpass").alpha_["text"]
-    expected = {"columns": 7, **missing, "scale": "unit", "alpha": alpha, "weight": 1.0}
+    expected = {"columns": 7, **missing, "scale": "euclidean", "alpha": alpha, "weight": 1.0}
     assert report["views"]["text"] == expected
+    assert [choice["what"] for choice in report["choices"]] == ["scale", "consensus"]
     labels = pq.read_table(run[0] / "labels.parquet")["cluster"].to_numpy()
     assert report["clusters"] == np.bincount(labels[labels >= 0], minlength=5).tolist()
     assert report["rows_without_any_view"] == (labels == -1).sum()
@@ -93,7 +100,7 @@ def test_ids_of_every_type_are_kept(commands, table, tmp_path, kind):
     argv = ["fit", tmp_path / "items.parquet", "-k", "3", "--id", "item", "--out", tmp_path / "run"]
     ended = commands.run(*argv, "--chunk-size", "700")
     assert ended.code == 0, ended.err
-    ids = pq.read_table(tmp_path / "run" / "labels.parquet")["id"]
+    ids = pq.read_table(tmp_path / "run" / "labels.parquet")["item"]
     assert ids.to_pylist() == data["item"].to_pylist()
 
 

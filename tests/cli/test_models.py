@@ -33,8 +33,7 @@ def test_predict_labels_new_rows(commands, run, table, tmp_path):
     exact[seen, own] = np.inf  # rows go where most of their anchors lead: a margin may be negative
     np.testing.assert_allclose(labels["distance"].to_numpy()[seen], mine, atol=1e-5)
     np.testing.assert_allclose(labels["margin"].to_numpy()[seen], exact[seen].min(axis=1) - mine, atol=1e-5)
-    assert model.consensus_ == "graph"
-    assert labels["id"].to_pylist() == pq.read_table(table)["item"].to_pylist()
+    assert labels["item"].to_pylist() == pq.read_table(table)["item"].to_pylist()
     first = out.read_bytes()
     refused(commands.run(*argv), str(out), "--force")
     assert commands.run(*argv, "--force", "--threads", "3").code == 0
@@ -263,3 +262,88 @@ def test_inspecting_a_parquet_file_with_damaged_names(commands, tmp_path):
     content = (tmp_path / "rows.parquet").read_bytes().replace(b"imagery", b"\x80magery")
     (tmp_path / "rows.parquet").write_bytes(content)
     refused(commands.run("inspect", tmp_path / "rows.parquet"), "cannot be read as Parquet")
+
+
+def test_predict_writes_reasons_and_kept_columns(run, table, commands, tmp_path):
+    out = tmp_path / "labels.parquet"
+    words = ("--id", "item", "--proba", "--explain", "--out", out)
+    ended = commands.run("predict", run[0] / "model.viewpass", table, *words)
+    assert ended.code == 0, ended.err
+    found = pq.read_table(out)
+    model = vp.load(run[0] / "model.viewpass")
+    rows = vp.scan(str(table), id="item")
+    why, chances = model.explain(rows), model.predict_proba(rows)
+    names = [f"probability_{k}" for k in range(chances.shape[1])]
+    written = np.column_stack([found[name].to_numpy(zero_copy_only=False) for name in names])
+    np.testing.assert_allclose(written, chances, atol=1e-6)
+    np.testing.assert_allclose(
+        found["part_text"].to_numpy(zero_copy_only=False)[why.views[:, 1] != 0],
+        why.views[why.views[:, 1] != 0, 1],
+        rtol=1e-5,
+        atol=1e-6,
+    )
+    np.testing.assert_array_equal(
+        found["stable"].to_numpy(zero_copy_only=False), model.stability(rows).stable
+    )
+    score = found["outlier_score"].to_numpy(zero_copy_only=False)
+    np.testing.assert_allclose(score, model.outlier_score(rows), rtol=1e-5, atol=1e-5)
+
+
+def test_kept_columns_stand_beside_the_labels(commands, table, tmp_path):
+    data = pq.read_table(table)
+    data = data.append_column("name", pa.array([f"n{i}" if i % 3 else None for i in range(len(data))]))
+    pq.write_table(data, tmp_path / "items.parquet")
+    words = ("--id", "item", "--keep", "name", "-k", "3", "--out", tmp_path / "run")
+    assert commands.run("fit", tmp_path / "items.parquet", *words).code == 0
+    found = pq.read_table(tmp_path / "run" / "labels.parquet")
+    assert found.column_names[:3] == ["item", "name", "cluster"]
+    assert found["name"].to_pylist() == data["name"].to_pylist()
+    for keep, said in (("gone", "no column 'gone' to keep"), ("item", "would have the name of another")):
+        words = ("--id", "item", "--keep", keep, "-k", "3", "--out", tmp_path / "other")
+        ended = commands.run("fit", tmp_path / "items.parquet", *words)
+        assert ended.code == 1
+        assert said in ended.err
+    assert not (tmp_path / "other").exists()
+
+
+def test_clusters_are_named_and_shown(commands, table, tmp_path):
+    data = pq.read_table(table)
+    kinds = pa.array([f"kind{i % 3}" for i in range(len(data))])
+    pq.write_table(data.append_column("kind", kinds), tmp_path / "items.parquet")
+    words = ("--id", "item", "--show", "kind", "--name-by", "kind", "-k", "3", "--out", tmp_path / "run")
+    ended = commands.run("fit", tmp_path / "items.parquet", *words)
+    assert ended.code == 0, ended.err
+    names = set(pq.read_table(tmp_path / "run" / "labels.parquet")["cluster_name"].to_pylist()) - {None}
+    assert len(names) == 3
+    shown = commands.run("inspect", tmp_path / "run", "--all").out
+    assert all(name in shown for name in names)
+    assert "a typical row" in ended.out
+    found = json.loads(commands.run("summary", tmp_path / "run", "--no-rows").out)
+    assert {cluster["name"] for cluster in found["clusters"]} == names
+    assert found["sample"] == []
+    assert found == vp.summary(tmp_path / "run", rows=False)
+
+
+def test_a_dry_run_writes_nothing(commands, table, tmp_path):
+    words = ("fit", table, "-k", "4", "--id", "item", "--out", tmp_path / "run", "--dry-run")
+    said = commands.run(*words)
+    assert said.code == 0, said.err
+    assert "6,000 rows" in said.out
+    found = json.loads(commands.run(*words, "--json").out)
+    assert found["n_clusters"] == 4
+    assert found["seconds"] > 0
+    assert not list(tmp_path.iterdir())
+
+
+def test_join_sample_and_dedup_are_commands(commands, run, table, tmp_path):
+    for words in (
+        ("join", run[0], table, "--out", tmp_path / "joined.parquet"),
+        ("sample", run[0], "--per-cluster", "4", "--out", tmp_path / "some.csv"),
+        ("dedup", run[0], table, "--threshold", "0.95", "--out", tmp_path / "pairs.jsonl"),
+    ):
+        ended = commands.run(*words)
+        assert ended.code == 0, ended.err
+        assert commands.run(*words).code == 1  # the file exists
+        assert commands.run(*words, "--force", "--json").code == 0
+    assert len(pq.read_table(tmp_path / "joined.parquet")) == 6000
+    assert len((tmp_path / "some.csv").read_text().splitlines()) == 21

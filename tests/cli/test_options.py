@@ -43,7 +43,7 @@ def test_one_array_file_per_view(commands, tmp_path):
 
 @pytest.mark.parametrize(
     ("given", "expected"),
-    [("auto", ("unit", "unit")), ("image=standard,text=unit", ("standard", "unit"))],
+    [("auto", ("euclidean", "euclidean")), ("image=standard,text=unit", ("standard", "unit"))],
 )
 def test_the_scale_can_be_chosen_and_is_shown(commands, table, tmp_path, given, expected):
     out, labels, more = tmp_path / "run", tmp_path / "labels.parquet", tmp_path / "more.viewpass"
@@ -94,7 +94,6 @@ def test_a_wrong_scale_is_reported_in_one_line(commands, table, tmp_path, given,
         (["-k", "9999"], "a smaller -k"),
         (["-k", "auto", "--init", "random"], "-k auto would have no effect: --init random"),
         (["-k", "5", "--anchors", "3"], "--anchors 3 cannot form -k 5 clusters"),
-        (["-k", "auto", "--anchors", "none"], "-k auto needs anchors, which --anchors none rules out"),
         (["-k", "5", "--consensus", "merge", "--anchors", "none"], "--consensus merge needs anchors"),
         (["-k", "5", "--view-weights", "image=0,text=0"], "--view-weights are all 0"),
         (["-k", "5", "--scale", "image=unit"], "--scale is given for 'image'"),
@@ -131,13 +130,14 @@ def test_weights_and_a_reservoir_survive_a_stop(commands, table, tmp_path, n_chu
     """Stopped in the first pass or the second, the files are those of the library's own fit."""
     out = tmp_path / "run"
     options = ["-k", "5", "--chunk-size", "1000", "--passes", "2", "--anchors", "none", "--out", out]
-    options += ["--view-weights", "auto", "--reservoir", "500", "--checkpoint-every", "3"]
+    options += ["--view-weights", "image=1,text=0.4", "--reservoir", "500", "--checkpoint-every", "3"]
     fault = {"step": "chunk", "when": "before", "number": n_chunks, "how": "SIGINT"}
     assert commands.run("fit", table, "--id", "item", *options, fault=fault).code == 130
     ended = commands.run("fit", table, "--id", "item", *options, "--resume")
     assert ended.code == 0, ended.err
     settings = {"chunk_size": 1000, "n_passes": 2, "n_anchors": None, "random_state": 0}
-    model = vp.OPIMC(5, view_weights="auto", reservoir=500, **settings).fit(vp.scan(str(table), id="item"))
+    weights = {"image": 1.0, "text": 0.4}
+    model = vp.OPIMC(5, view_weights=weights, reservoir=500, **settings).fit(vp.scan(str(table), id="item"))
     model.save(tmp_path / "by-library")
     assert (tmp_path / "by-library").read_bytes() == (out / "model.viewpass").read_bytes()
     labels = pq.read_table(out / "labels.parquet")["cluster"].to_numpy()

@@ -118,3 +118,20 @@ def test_scales_that_differ_do_not_add_up():
     parts = [site(part, scale="standard") for part in PARTS[:2]]
     with pytest.raises(vp.SettingError, match="another scale"):
         vp.merge(parts)
+
+
+def test_anchors_that_are_born_and_merge():
+    rng = np.random.default_rng(0)
+    group = np.sort(rng.integers(4, size=400))
+    views = [5 * np.eye(4, width)[group] + rng.standard_normal((400, width)) for width in (6, 5)]
+    settings = {"n_anchors": 20, "consensus": "graph", "scale": "unit", "warmup": 40, "chunk_size": 40}
+    halves = [
+        vp.OPIMC(4, adaptive_anchors=True, random_state=0, **settings).fit([x[part::2] for x in views])
+        for part in range(2)
+    ]
+    both = vp.merge(halves)
+    assert both.statistics_.n_present == (400, 400)
+    assert both.partial_fit([x[:40] for x in views]).n_samples_seen_ == 440
+    other = vp.OPIMC(4, adaptive_anchors=False, random_state=0, **settings).fit(views)
+    with pytest.raises(vp.SettingError, match="same adaptive_anchors"):
+        vp.merge([halves[0], other])

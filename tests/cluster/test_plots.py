@@ -40,10 +40,18 @@ def test_a_number_that_was_given_is_compared_with_the_curve():
 
     model = vp.OPIMC(6, consensus="graph", random_state=0).fit(clusters())
     given = Figure().add_subplot()
-    assert model.cluster_curve_ is None
     assert model.plot_cluster_curve(given) is given
     assert given.texts[0].get_text() == "K = 6 (the curve suggests 4)"
+    assert len(model.cut("auto").cluster_centers_[0]) == 4
+
+
+def test_without_a_curve_there_is_nothing_to_draw_or_to_cut_by():
+    model = vp.OPIMC(4, n_anchors=None, random_state=0).fit(clusters())
     assert model.cluster_curve_ is None
+    with pytest.raises(vp.SettingError, match="no curve"):
+        model.plot_cluster_curve()
+    with pytest.raises(vp.SettingError, match="give it, or fit"):
+        model.cut("auto")
 
 
 def test_without_matplotlib_the_extra_is_named():

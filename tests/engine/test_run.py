@@ -91,7 +91,8 @@ def test_views_of_different_kinds():
     dense, sparse = made("dense", np.float64), made("sparse", np.float64)
     mixed = [dense[0], sparse[1], dense[2].astype(np.float32).astype(np.float64)]
     alike = [dense[0], sparse[1].toarray(), mixed[2]]
-    assert_same(fitted(mixed, chunk_size=300), fitted(alike, chunk_size=300))
+    settings = {"chunk_size": 300, "scale": "unit"}  # what would suit them differs
+    assert_same(fitted(mixed, **settings), fitted(alike, **settings))
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])

@@ -18,11 +18,13 @@ KILLED = -signal.SIGKILL
 CODES = {"SIGINT": 130, "SIGTERM": 143}
 MERGE = ["--consensus", "merge", "--anchors", "30"]
 GRAPH = ["--consensus", "graph", "--anchors", "40", "--scale", "auto"]
+BIRTHS = ["--consensus", "graph", "--anchors", "40", "--adaptive-anchors", "yes"]
 RUNS = {
     "one pass": ["--chunk-size", "300", "--checkpoint-every", "4", *MERGE],
     "three passes": ["--chunk-size", "700", "--checkpoint-every", "3", "--passes", "3", *GRAPH],
     "few checkpoints": ["--chunk-size", "300", "--checkpoint-every", "40", "--anchors", "none"],
     "labels of the stream": ["--chunk-size", "300", "--checkpoint-every", "7", *MERGE, "--stream-labels"],
+    "births": ["--chunk-size", "400", "--checkpoint-every", "4", "--passes", "2", *BIRTHS, "--stream-labels"],
 }
 
 
@@ -230,7 +232,7 @@ def test_label_files_hold_and_name_the_labels(commands, table, tmp_path, which):
         assert json.loads(commands.run("inspect", described, "--json").out)["which_labels"] == which
         said = "under the final centres" if which == "final" else "as assigned when rows were read"
         assert said in commands.run("inspect", described).out
-    np.testing.assert_array_equal(labels["id"].to_numpy(), model.row_ids_)
+    np.testing.assert_array_equal(labels["item"].to_numpy(), model.row_ids_)
     again = vp.load(out / "model.viewpass")
     np.testing.assert_array_equal(again._learnt.model.links, model._learnt.model.links)
     np.testing.assert_array_equal(again.predict(source), model.labels_)

@@ -318,6 +318,26 @@ def test_agglomeration(seed, n_clusters, n_views, alpha, to_mean):
     mine = native.agglomerate(counts, products.copy(), each, to_mean)
     theirs = reference.agglomerate(counts, products.copy(), each, to_mean)
     assert [np.asarray(x).tobytes() for x in mine] == [np.asarray(x).tobytes() for x in theirs]
+    for module in (native, reference):
+        first = module.agglomerate(counts, products.copy(), each, to_mean, n_clusters // 2)
+        np.testing.assert_array_equal(first[0], mine[0][: n_clusters // 2])
+
+
+# ---- births
+
+
+@tried
+@given(SEEDS, st.sampled_from(THREADS))
+def test_births(seed, n_threads):
+    case = made(seed)
+    rng = np.random.default_rng(seed)
+    far = rng.choice([0.0, 0.5, 1.0, 1.9], size=case.n_rows) * rng.choice([1.0, 1e-3])
+    first, most = (int(n) for n in rng.integers(0, case.n_rows // 2 + 1, size=2))
+    found = []
+    for module, threads in ((native, n_threads), (reference, 1)):
+        rows, left = rows_of(module, case)[0], far.copy()
+        found.append([*module.open_anchors(rows, left, first, most, 2 * most, threads), left])
+    assert_same({"births": found[0]}, {"births": found[1]})
 
 
 def test_kinds_are_all_tried():

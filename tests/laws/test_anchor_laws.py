@@ -283,7 +283,6 @@ def test_settings_that_another_would_override_are_refused():
     for settings, message in [
         ({"n_anchors": 3, "n_clusters": 5}, "n_anchors=3 cannot form n_clusters=5"),
         ({"n_anchors": None, "consensus": "graph"}, "needs anchors, which n_anchors=None"),
-        ({"n_anchors": None, "n_clusters": "auto"}, "needs anchors, which n_anchors=None"),
         ({"init": "random", "consensus": "merge"}, "consensus='merge' would have no effect"),
         ({"init": "random", "n_anchors": 50}, "n_anchors=50 would have no effect"),
         ({"init": "random", "warmup": 5000}, "warmup=5000 would have no effect"),

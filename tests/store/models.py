@@ -102,6 +102,13 @@ MODELS = {
     ),
     "graph": lambda: anchored("graph", chunk_size=24).fit([IMAGE, TEXT], observed=GAPS),
     "merge": lambda: anchored("merge", chunk_size=24, n_passes=2).fit(with_gaps()),
+    "growing": lambda: anchored("graph", chunk_size=12, adaptive_anchors=True).fit(
+        [IMAGE, TEXT], observed=GAPS
+    ),
+    "growing, merge": lambda: anchored("merge", chunk_size=12, adaptive_anchors=True).fit(
+        [sp.csr_array(IMAGE), TEXT]
+    ),
+    "gathering, growing": lambda: gathering(n_anchors=12, consensus="graph", adaptive_anchors=True),
     "graph, cut again": lambda: anchored("graph").fit([IMAGE, TEXT]).cut(5),
     "plain, cut": lambda: started(n_clusters=6).fit([IMAGE, TEXT]).cut(3),
     "graph, its own number": lambda: anchored("graph", n_clusters="auto").fit([IMAGE, TEXT]),

@@ -114,6 +114,15 @@ Views = Annotated[
     ),
 ]
 Id = Annotated[str | None, option("COLUMN", "Column with row ids; by default rows are numbered.")]
+Keep = Annotated[
+    str | None,
+    option(
+        "COLUMNS",
+        "Columns of the data to write beside the labels, as in title,year.",
+        "--keep",
+        show_default=False,
+    ),
+]
 Threads = Annotated[
     int | None,
     option("N", "Number of threads; by default one per processor. Does not affect the result.", min=1),
@@ -210,6 +219,14 @@ def fit(
             "N", "Number of anchors (small clusters that are combined into the final ones), auto or none."
         ),
     ] = "auto",
+    adaptive_anchors: Annotated[
+        str,
+        option(
+            "WHICH",
+            "Whether far rows open new anchors and the nearest anchors are merged, so that the order of "
+            "rows matters little: yes, no or auto.",
+        ),
+    ] = "auto",
     consensus: Annotated[str, option("NAME", "How anchors form clusters: merge, graph or auto.")] = "auto",
     view_weights: Annotated[
         str, option("WEIGHTS", "View weights: none (equal), auto, or VIEW=WEIGHT,VIEW=WEIGHT for each view.")
@@ -226,6 +243,23 @@ def fit(
             "Write the labels as assigned when rows were read, not under the final centres; saves reading "
             "the data once more.",
         ),
+    ] = False,
+    keep: Keep = None,
+    show: Annotated[
+        str | None,
+        option("COLUMNS", "The same as --keep, for what tables show of rows.", "--show", show_default=False),
+    ] = None,
+    name_by: Annotated[
+        str | None,
+        option(
+            "COLUMNS",
+            "Columns of text, categories or numbers to name clusters by; they are kept, too.",
+            "--name-by",
+            show_default=False,
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, flag("--dry-run", "Read a sample and say what would happen; write nothing.")
     ] = False,
     resume: Annotated[
         bool, flag("--resume", "Continue the run in FOLDER, or start it if there is none.")
@@ -257,8 +291,8 @@ def fit(
     """Cluster a table of any size and write a run folder.
 
     FOLDER gets model.viewpass (for predict and update), labels.parquet (id,
-    cluster, distance, margin and views_seen of every row, under the final
-    centres) and run.json (settings and statistics).
+    kept columns, cluster, distance, margin, views_seen and confidence of every
+    row, under the final centres) and run.json (settings and statistics).
 
     Checkpoints are written during the run. After Ctrl-C, a crash or a power
     cut, the same command with --resume continues, and the files are identical
@@ -272,6 +306,7 @@ def fit(
         check_choice,
         open_data,
         parsed_alpha,
+        parsed_names,
         parsed_number,
         parsed_scale,
         parsed_weights,
@@ -280,6 +315,7 @@ def fit(
     check_choice(f"--engine {engine}", engine, "local", "dask")
     check_choice(f"--init {init}", init, "auto", "k-means++", "random")
     check_choice(f"--missing-entries {missing_entries}", missing_entries, "refuse", "fill", "local")
+    check_choice(f"--adaptive-anchors {adaptive_anchors}", adaptive_anchors, "auto", "yes", "no")
     check_choice(f"--consensus {consensus}", consensus, "auto", "graph", "merge")
     if engine == "local" and (scheduler is not None or workers is not None):
         raise SettingError("--scheduler and --workers need --engine dask.")
@@ -296,6 +332,7 @@ def fit(
         scale=parsed_scale(scale),
         missing_entries=missing_entries,
         n_anchors=parsed_number(anchors, "--anchors"),
+        adaptive_anchors=adaptive_anchors if adaptive_anchors == "auto" else adaptive_anchors == "yes",
         consensus=consensus,
         view_weights=parsed_weights(view_weights),
         reservoir=reservoir,
@@ -303,7 +340,18 @@ def fit(
         n_threads=threads,
     )
     source = open_data(data, views or [], id)
+    kept, named = (*parsed_names(show), *parsed_names(keep)), parsed_names(name_by)
+    kept = tuple(dict.fromkeys(kept))
+    if dry_run:
+        from viewpass.cli.dry_run import run as try_run
+
+        try_run(estimator, source, as_json=as_json)
+        return
     if engine == "dask":
+        if kept or named:
+            raise SettingError(
+                "--keep, --show and --name-by are not for --engine dask: add labels with viewpass join."
+            )
         from viewpass.cli.distributed import run as run_on_dask
 
         run_on_dask(
@@ -322,6 +370,8 @@ def fit(
         every=checkpoint_every,
         as_json=as_json,
         stream_labels=stream_labels,
+        keep=kept,
+        name_by=named,
     )
 
 
@@ -336,6 +386,16 @@ def predict(
     ] = Path("labels.parquet"),
     views: Views = None,
     id: Id = None,
+    keep: Keep = None,
+    proba: Annotated[bool, flag("--proba", "Write the probability of every cluster, too.")] = False,
+    explain: Annotated[
+        bool,
+        flag(
+            "--explain",
+            "Write the next cluster, the part of each view in the margin, an outlier score, and whether the "
+            "label stays without any one view, too.",
+        ),
+    ] = False,
     chunk_size: Annotated[
         int, option("ROWS", "Rows read at a time; does not affect the labels.", min=1)
     ] = 8192,
@@ -345,17 +405,107 @@ def predict(
 ) -> None:
     """Assign rows to the clusters of a model.
 
-    FILE has id, cluster, distance, margin and views_seen of every row, in the
-    format that its name ends in (without an ending: Parquet). It appears when all
-    rows are labelled. For the data the model was fitted to, these are the labels
-    that fit writes.
+    FILE has id, kept columns, cluster, distance, margin, views_seen and confidence
+    of every row, in the format that its name ends in (without an ending: Parquet).
+    It appears when all rows are labelled. For the data the model was fitted to,
+    these are the labels that fit writes.
     """
-    from viewpass.cli.arguments import open_data
+    from viewpass.cli.arguments import open_data, parsed_names
     from viewpass.cli.predict import check_out, run
+    from viewpass.cluster.runs.reason_columns import Wanted
 
     check_out(out, force=force)
     source = open_data(data, views or [], id)
-    run(model, source, out, chunk_size=chunk_size, n_threads=threads, as_json=as_json)
+    wanted = Wanted(parsed_names(keep), (), proba, explain)
+    run(model, source, out, chunk_size=chunk_size, n_threads=threads, as_json=as_json, wanted=wanted)
+
+
+RunPath = Annotated[
+    Path, typer.Argument(metavar="RUN", show_default=False, help="A run folder, or a label file.")
+]
+Force = Annotated[bool, flag("--force", "Overwrite FILE if it exists.")]
+
+
+@app.command(epilog="Example:  viewpass join run items.parquet --out labelled.parquet")
+def join(
+    run: RunPath,
+    data: Data,
+    out: Annotated[
+        Path,
+        option("FILE", "Table to write: .parquet, .csv, .jsonl, .arrow or .feather.", show_default=False),
+    ],
+    by_id: Annotated[
+        bool, flag("--by-id", "Match rows by their ids, not by their numbers; in any order, or some of them.")
+    ] = False,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Add the labels of a run to its table.
+
+    FILE has all columns of DATA and those of the labels. Rows are matched by their
+    number; if there are not as many, or their ids differ, nothing is written.
+    """
+    from viewpass.cli.arguments import open_data
+    from viewpass.cli.tables import run_join
+
+    run_join(run, open_data(data, [], None), out, by_id=by_id, force=force, as_json=as_json)
+
+
+@app.command(epilog="Example:  viewpass sample run --per-cluster 20 --doubtful --out to-label.csv")
+def sample(
+    run: RunPath,
+    out: Annotated[
+        Path, option("FILE", "File to write: .parquet, .csv, .jsonl, .arrow or .feather.", show_default=False)
+    ],
+    per_cluster: Annotated[int, option("N", "Rows of each cluster, at most.", min=1)] = 10,
+    doubtful: Annotated[
+        bool, flag("--doubtful", "Take the rows of the lowest confidence, not random ones.")
+    ] = False,
+    seed: Annotated[int, option("N", "Random seed.", min=0)] = 0,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Draw rows of each cluster: balanced ones, or the least sure.
+
+    FILE has the columns of the label file, for example to be labelled by hand or
+    to train on. Fit with --keep to have more columns in it.
+    """
+    from viewpass.cli.tables import run_sample
+
+    run_sample(run, out, per_cluster, doubtful=doubtful, seed=seed, force=force, as_json=as_json)
+
+
+@app.command(epilog="Example:  viewpass dedup run items.parquet --threshold 0.98 --out pairs.parquet")
+def dedup(
+    run: Annotated[Path, typer.Argument(metavar="RUN", show_default=False, help="A run folder.")],
+    data: Data,
+    threshold: Annotated[
+        float,
+        option(
+            "T",
+            "Least similarity of a pair: the mean cosine over the views that both rows have.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[
+        Path, option("FILE", "File to write: .parquet, .csv, .jsonl, .arrow or .feather.", show_default=False)
+    ],
+    views: Views = None,
+    threads: Threads = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Find near-duplicates: rows of a cluster that are almost the same.
+
+    FILE has the row numbers (and ids) of each pair, its cluster and its
+    similarity. DATA is what the run was fitted to; while it is compared, its rows
+    are staged beside FILE.
+    """
+    from viewpass.cli.arguments import open_data
+    from viewpass.cli.tables import run_dedup
+
+    source = open_data(data, views or [], None)
+    run_dedup(run, source, out, threshold=threshold, threads=threads, force=force, as_json=as_json)
 
 
 @app.command(epilog="Example:  viewpass inspect items.parquet  (or a model file, or a run folder)")
@@ -369,17 +519,37 @@ def inspect(
     views: Views = None,
     id: Id = None,
     rows: Annotated[int | None, option("N", "Read only the first N rows of data.", min=1)] = None,
+    all_clusters: Annotated[
+        bool, flag("--all", "Of a run: show all clusters, not only the largest.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Describe a data file, a model file, a label file or a run folder.
 
     For data: its views, their widths, how many rows lack each view, and which
-    views are missing together. For a model or a run: the same, the cluster sizes
-    and the settings.
+    views are missing together. For a model or a run: the same, the clusters and
+    the settings.
     """
     from viewpass.cli.inspect import run
 
-    run(what, views or [], id, most_rows=rows, as_json=as_json)
+    run(what, views or [], id, most_rows=rows, all_clusters=all_clusters, as_json=as_json)
+
+
+@app.command(epilog="Example:  viewpass summary run --no-rows --out summary.json")
+def summary(
+    run: Annotated[Path, typer.Argument(metavar="RUN", show_default=False, help="A run folder.")],
+    out: Annotated[
+        Path | None, option("FILE", "File to write; by default standard output.", show_default=False)
+    ] = None,
+    no_rows: Annotated[
+        bool, flag("--no-rows", "Leave out ids and rows, for data that must not leave.")
+    ] = False,
+    force: Force = False,
+) -> None:
+    """Summarise a run as JSON: settings, views, clusters, patterns, some rows."""
+    from viewpass.cli.summary import run as run_summary
+
+    run_summary(run, out, rows=not no_rows, force=force)
 
 
 @app.command(epilog="Example:  viewpass update run/model.viewpass today.parquet --out today.viewpass")

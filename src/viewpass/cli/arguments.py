@@ -63,6 +63,15 @@ def parsed_views(given: Sequence[str]) -> Any:
     return views
 
 
+def parsed_names(given: str | None) -> tuple[str, ...]:
+    """Names of columns, separated by commas.
+
+    >>> parsed_names("title, year"), parsed_names(None)
+    (('title', 'year'), ())
+    """
+    return tuple(name.strip() for name in (given or "").split(",") if name.strip())
+
+
 def check_choice(typed: str, given: str, *choices: str) -> None:
     """Refuse what is not one of the choices; `typed` is the option with it."""
     if given not in choices:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import typer
 
+from viewpass.cli.clusters import SHOWN, cluster_lines
 from viewpass.cli.inspect import LABELS, all_zero
-from viewpass.cli.progress import Display, display
+from viewpass.cli.progress import Display, Json, display
 from viewpass.cli.stopping import how_to_go_on, signals
 from viewpass.cluster.opimc import OPIMC
 from viewpass.cluster.runs.run import Run, RunOptions, StoppedError
+from viewpass.cluster.summary import summary
 from viewpass.engine.run import Progress
 from viewpass.errors import printable
 from viewpass.sources.source import Source
@@ -29,10 +31,12 @@ def run(
     every: int,
     as_json: bool,
     stream_labels: bool,
+    keep: Sequence[str] = (),
+    name_by: Sequence[str] = (),
 ) -> None:
     """Fit, or go on with a fit; leave model, labels and report."""
     folder = RunFolder(out)
-    fitting = Run(estimator, data, folder, stream_labels=stream_labels)
+    fitting = Run(estimator, data, folder, stream_labels=stream_labels, keep=keep, name_by=name_by)
     go(fitting, folder, resume=resume, every=every, as_json=as_json)
 
 
@@ -116,6 +120,9 @@ def _tell(report: dict[str, Any], folder: RunFolder, shown: Display) -> None:
     if report["rows_without_any_view"]:
         shown.say(f"  {report['rows_without_any_view']:,} rows have no view at all: their cluster is -1")
     shown.say(f"the labels are {LABELS[report['which_labels']]}.")
+    if not isinstance(shown, Json):
+        for line in cluster_lines(summary(folder.path), SHOWN):
+            shown.say(line)
     labels = folder.labels if folder.labels.exists() else folder.parts
     for what, path in (("model", folder.model), ("labels", labels), ("report", folder.report)):
         shown.say(f"{what + ':':<8}{path}")

@@ -14,8 +14,10 @@ import numpy as np
 import typer
 
 from viewpass.cli.arguments import open_data
+from viewpass.cli.clusters import SHOWN, cluster_lines
 from viewpass.cluster.persistence import load
 from viewpass.cluster.runs.report import missing_rows
+from viewpass.cluster.summary import summary
 from viewpass.core.state.choice import Choice
 from viewpass.errors import FileError, SettingError, printable
 from viewpass.sources.source import Source
@@ -97,7 +99,13 @@ def of_labels(path: Path) -> dict[str, Any]:
 
 
 def run(
-    what: Sequence[str], views: Sequence[str], id: str | None, *, most_rows: int | None, as_json: bool
+    what: Sequence[str],
+    views: Sequence[str],
+    id: str | None,
+    *,
+    most_rows: int | None,
+    all_clusters: bool,
+    as_json: bool,
 ) -> None:
     """Print the description, as text or as JSON."""
     path = Path(what[0])
@@ -110,7 +118,13 @@ def run(
         found = of_labels(path)
     else:
         found = of_data(open_data(what, views, id), most_rows)
-    typer.echo(json.dumps(found) if as_json else "\n".join(map(printable, lines(found))))
+    if as_json:
+        typer.echo(json.dumps(found))
+        return
+    text = lines(found)
+    if kind == "run" and found["finished"]:
+        text += cluster_lines(summary(path), None if all_clusters else SHOWN)
+    typer.echo("\n".join(map(printable, text)))
 
 
 def of_model(path: Path) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from viewpass.cli.progress import display
 from viewpass.cli.stopping import signals
 from viewpass.cluster.persistence import load
 from viewpass.cluster.runs.label_file import write_labels
+from viewpass.cluster.runs.reason_columns import Wanted
 from viewpass.errors import SettingError
 from viewpass.sources.source import Source
 from viewpass.store.labels.formats import label_format
@@ -32,6 +33,7 @@ def run(
     chunk_size: int,
     n_threads: int | None,
     as_json: bool,
+    wanted: Wanted,
 ) -> None:
     """Label every row; the file appears when all are labelled."""
     estimator = load(model).set_params(n_threads=n_threads)
@@ -42,6 +44,6 @@ def run(
             if stopping():
                 raise KeyboardInterrupt
 
-        n_rows, sizes = write_labels(estimator, data, out, chunk_size=chunk_size, watch=watch)
+        n_rows, sizes = write_labels(estimator, data, out, chunk_size, watch, wanted=wanted)
     shown.say(f"{n_rows:,} rows labelled: {out}")
     shown.end("finished", rows=n_rows, clusters=sizes.tolist(), labels=str(out))

@@ -9,6 +9,7 @@ from typing import Any
 OPTIONS = {
     "n_clusters": "-k",
     "n_anchors": "--anchors",
+    "adaptive_anchors": "--adaptive-anchors",
     "n_passes": "--passes",
     "chunk_size": "--chunk-size",
     "max_iter": "--max-iter",

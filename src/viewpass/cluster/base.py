@@ -35,6 +35,7 @@ from viewpass.cluster.misreadings import is_views, refuse_ignored
 from viewpass.cluster.persistence import save
 from viewpass.cluster.validation import check_memory
 from viewpass.core.model import Model, cluster_distances
+from viewpass.core.reasons.gathering import Gathered
 from viewpass.core.state.centres import Centres, objective
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.step.workspace import Workspace
@@ -113,7 +114,7 @@ class ViewReader(
         else:
             source = views_source(given, observed, names)
             self._check_not_empty(source)
-        if getattr(self, "missing_entries", "refuse") != "refuse":
+        if getattr(self, "missing_entries", "refuse") != "refuse" and not isinstance(source, GapSource):
             source = GapSource(source)
         if names is not None:
             with explaining(X, fitted):
@@ -274,10 +275,11 @@ class ViewClusterer(ChosenSettings, ViewReader):
         source = self._read(X, observed, reset=False)
         return self._labels_of(source)
 
-    def _labels_of(self, source: Source, n_rows: int = WHOLE) -> Labels:
-        """Labels of the source's first rows under the model."""
+    def _labels_of(self, source: Source, n_rows: int = WHOLE, sample: list[Gathered] | None = None) -> Labels:
+        """Labels of the source's first rows under the model; `sample` gets what sampled rows show."""
         parts, n_done = [np.empty(0, dtype=np.int32)], 0
-        for part in labels_of(self._fitted_model(), source, self._workspace(source), block=PREDICT_BLOCK):
+        given = self._fitted_model(), source, self._workspace(source)
+        for part in labels_of(*given, block=PREDICT_BLOCK, sample=sample):
             parts.append(part)
             n_done += len(part)
             if n_done >= n_rows:

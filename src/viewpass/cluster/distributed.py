@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 from viewpass.cluster.base import logging_progress
 from viewpass.cluster.notices import warn_of_fit
 from viewpass.cluster.opimc import OPIMC
+from viewpass.cluster.runs.reason_columns import confidence_columns, staged_columns, with_confidence
 from viewpass.cluster.runs.run import Run, RunOptions
+from viewpass.core.model import Model
+from viewpass.core.reasons.gathering import Gathered, needed, recalibrate
 from viewpass.core.stream import Stream
 from viewpass.engine.run import Callback, check_passes, run_to_end
 from viewpass.errors import SettingError, missing_extra
@@ -128,9 +132,11 @@ def fit(
         cuts = fresh._cuts()
         steps = DaskSteps(pool, rows, source.schema, stream, sink, cuts, width, model.n_passes)
         run_to_end(steps, sink, model.n_passes, n_rows=rows.n_rows, callback=callback)
-        fresh._take_centres_of_rows(sink.labels[: stream.n_rows])
+        fresh._take_centres_of_rows(stream.model.centres_of(sink.labels[: stream.n_rows]))
         if model.compute_labels:
-            fresh.labels_ = _labels(pool, rows, fresh, -(-cuts.largest // width))[: stream.n_rows]
+            sample = list[Gathered]() if needed(stream.model) else None
+            fresh.labels_ = _labels(pool, rows, fresh, -(-cuts.largest // width), sample)[: stream.n_rows]
+            recalibrate(stream.model, sample or (), fresh._workspace())
     fresh._count_features(stream.schema)
     ids = source.row_ids if sink.row_ids is None else sink.row_ids
     if ids is not None:
@@ -185,15 +191,34 @@ def predict(
             raise SettingError(f"out={str(out)!r}: the folder is not empty. Name another one.")
         home.mkdir(parents=True, exist_ok=True)
         learnt = model._fitted_model()
-        order = (str(home), learnt.clusters.n_clusters)
+        order = tasks.PartOrder(str(home), source.id_name, confidence_columns)
         blocks = label_blocks(pool, rows, learnt, chunk_size, tasks.write_clusters, order)
         write_manifest(home, [part for _, part in blocks], FINAL)
     return None
 
 
-def _labels(pool: WorkerPool, rows: WorkerRows, model: Any, size: int) -> Labels:
-    blocks = label_blocks(pool, rows, model._fitted_model(), size, tasks.label_block, None)
+def _labels(
+    pool: WorkerPool, rows: WorkerRows, model: Any, size: int, sample: list[Gathered] | None = None
+) -> Labels:
+    blocks = _sampled(pool, rows, model._fitted_model(), size, (tasks.label_block, None), sample)
     return np.concatenate([np.empty(0, dtype=np.int32), *(found for _, found in blocks)])
+
+
+def _sampled(
+    pool: WorkerPool,
+    rows: WorkerRows,
+    model: Model,
+    size: int,
+    order: tuple[Callable[..., Any], Any],
+    sample: list[Gathered] | None,
+) -> Iterator[tuple[int, Any]]:
+    """Run a task for every block; `sample` gets what sampled rows show."""
+    if sample is None:
+        yield from label_blocks(pool, rows, model, size, *order)
+        return
+    for start, (found, part) in label_blocks(pool, rows, model, size, tasks.with_sample, order):
+        sample.append(part)
+        yield start, found
 
 
 def _check_count(n_workers: Any) -> None:
@@ -289,11 +314,12 @@ class DaskRun(Run):
         return self._said(WorkerPartSink.resumed(self.folder, *sizes, labels, staged=self._staged))
 
     def _said(self, sink: Any) -> Any:
-        sink.with_distances = self.which == "stream"
+        sink.with_distances, sink.id_name = self.which == "stream", self._source.id_name
         return sink
 
     def _sink_sizes(self) -> tuple[int, int]:
-        return self.stream.plan.most_centres, self._estimator.n_passes
+        n_recorded = self.stream.model.n_recorded if self.stream.started else 0
+        return max(self.stream.plan.most_centres, n_recorded), self._estimator.n_passes
 
     @property
     def _staged(self) -> bool:
@@ -320,7 +346,7 @@ class DaskRun(Run):
             home.mkdir(exist_ok=True)
         if self.which == "final":
             return self._write_final(options)
-        clusters = model.labels_of(np.arange(model.total.n_clusters, dtype=np.int32))
+        clusters = model.labels_of(model.centres_of(np.arange(model.n_recorded, dtype=np.int32)))
         given = (str(home.absolute()), clusters, model.clusters.n_clusters)
         asked = [self.pool.submit(tasks.cluster_part, part, *given) for part in self._sink.ended()]
         self._sink.commit(self.pool.gather(asked))
@@ -328,17 +354,31 @@ class DaskRun(Run):
 
     def _write_final(self, options: RunOptions) -> Integers:
         """Let the workers read the rows once more and write their labels under the model."""
-        from viewpass.store.labels.parts import write_manifest
+        from viewpass.store.labels.parts import PartLabels, write_manifest
 
         assert self.pool is not None
-        model, watch = self.stream.model, self._labelling(options)
-        n_clusters = model.clusters.n_clusters
-        order, size = (str(self.folder.parts.absolute()), n_clusters), -(-self._cuts.largest // self.width)
+        model, watch, home = self.stream.model, self._labelling(options), self.folder.parts
+        n_clusters, size = model.clusters.n_clusters, -(-self._cuts.largest // self.width)
         parts, sizes = [], np.zeros(n_clusters, dtype=np.int64)
-        for _, part in label_blocks(self.pool, self.rows, model, size, tasks.write_clusters, order):
+        sample = list[Gathered]() if needed(model) else None
+        if sample is not None:  # how sure labels are is known when all rows have been read
+            home = self.folder.staging / "final"
+            with naming(home):
+                home.mkdir(exist_ok=True)
+        columns = confidence_columns if sample is None else staged_columns
+        order = tasks.PartOrder(str(home.absolute()), self._source.id_name, columns)
+        given = (tasks.write_clusters, order), sample
+        for _, part in _sampled(self.pool, self.rows, model, size, *given):
             parts.append(part)
             sizes += np.array(part.clusters)
             watch(part.start + part.n_rows, sizes)
+        if sample is not None:
+            recalibrate(model, sample, self._estimator._workspace())
+            change = partial(with_confidence, n_clusters=n_clusters, learnt=model.calibration)
+            labels = [PartLabels(str(home.absolute()), part) for part in parts]
+            into = str(self.folder.parts.absolute())
+            asked = [self.pool.submit(tasks.change_part, one, into, change) for one in labels]
+            parts = self.pool.gather(asked)
         write_manifest(self.folder.parts, parts, self.which, self.folder.growing)
         return sizes
 

@@ -10,7 +10,8 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from viewpass.cluster.base import ViewClusterer, logging_progress, whole
+from viewpass.cluster.base import logging_progress, whole
+from viewpass.cluster.explained import ExplainedClusterer
 from viewpass.cluster.notices import warn_of_fit
 from viewpass.cluster.validation import (
     check_whole,
@@ -24,6 +25,7 @@ from viewpass.core.auto.choose import Chosen, choose
 from viewpass.core.initialise import initialise_clusters, initialise_ridged
 from viewpass.core.model import Model
 from viewpass.core.plan import Plan, Rules
+from viewpass.core.reasons.learning import learn as learn_reasons
 from viewpass.core.start.given import scaled_centres
 from viewpass.core.start.prototypes import learn_completion
 from viewpass.core.state.alpha import Alpha, each_view
@@ -43,7 +45,7 @@ from viewpass.views.seeds import as_generator
 logger = logging.getLogger("viewpass")
 
 
-class IMC(ViewClusterer):
+class IMC(ExplainedClusterer):
     """Offline incomplete multi-view clustering: the best of several starts on all rows at once.
 
     The same objective and steps as `OPIMC` with the whole data as one chunk, so it needs the data
@@ -190,6 +192,7 @@ class IMC(ViewClusterer):
             weight_unit=unit,
             n_all_zero=tuple(rows.n_all_zero().tolist()),
         )
+        fresh._learnt.calibration = learn_reasons(rows, fresh._learnt, best.labels, fresh._workspace())
         fresh.labels_ = best.labels
         fresh._count_gaps(source)
         fresh._count_features(chunk.schema)

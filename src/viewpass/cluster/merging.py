@@ -104,6 +104,11 @@ def _check(model: Any, number: int, first: OPIMC) -> None:
             f"model {number} has {_described(learnt)}, the first has {_described(other)}. Fit them with the "
             "same n_anchors and consensus, or with n_anchors=None."
         )
+    if (learnt.growth is None) != (other.growth is None):
+        raise SettingError(
+            f"model {number} and the first do not both have anchors that are born and merge. Fit both with "
+            "the same adaptive_anchors."
+        )
     if learnt.weights != other.weights:
         raise SettingError(
             f"model {number} has other view_weights_ than the first: statistics under different weights do "

@@ -12,6 +12,7 @@ from viewpass.cluster.base import logging_progress
 from viewpass.cluster.notices import warn_of_fit, warn_of_shortened, warn_of_zero_rows
 from viewpass.cluster.validation import check_whole, plan_of, row_copies
 from viewpass.core.plan import Plan
+from viewpass.core.reasons.gathering import Gathered, needed, recalibrate
 from viewpass.core.stream import Stream
 from viewpass.engine.run import Callback, LocalSteps, check_passes, run_to_end, too_few
 from viewpass.engine.schedule import cuts_for
@@ -31,6 +32,7 @@ ADDITIONS: dict[str, Any] = {
     "warmup": 0,
     "scale": "unit",
     "n_anchors": None,
+    "adaptive_anchors": False,
     "consensus": "auto",
     "view_weights": None,
     "reservoir": 0,
@@ -91,6 +93,11 @@ class OPIMC(AnchoredClusterer):
         Small clusters kept through the pass, which form the clusters asked for afterwards. "auto": 20 per
         cluster, but at most one per five rows of the warm-up and 1000 in all. None: no anchors, every
         centre is a cluster.
+    adaptive_anchors : bool or "auto", default="auto"
+        Whether rows that are far from every anchor open new ones while the data is read, and the anchors
+        that cost the objective least are merged where there would be more than `n_anchors`. The order of
+        rows then matters little, and a small `warmup` is enough. Where `consensus_` is "plain" there are no
+        anchors. "auto": False.
     consensus : {"auto", "graph", "merge"}, default="auto"
         How anchors form clusters. "graph": rows near the same anchors link them, and the graph is cut by
         its leading eigenvectors; finds clusters of any shape. "merge": pairs are merged by what that costs
@@ -227,6 +234,7 @@ class OPIMC(AnchoredClusterer):
         "warmup": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
         "fill": [StrOptions({"mean", "zero-filled-mean"}), None],
         "n_anchors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
+        "adaptive_anchors": ["boolean", StrOptions({"auto"})],
         "consensus": [StrOptions({"auto", "merge", "graph"})],
         "scale": "no_validation",  # type: ignore[dict-item]
         "view_weights": "no_validation",  # type: ignore[dict-item]
@@ -253,6 +261,7 @@ class OPIMC(AnchoredClusterer):
         warmup: int | str = "auto",
         fill: str | None = "mean",
         n_anchors: int | str | None = "auto",
+        adaptive_anchors: bool | str = "auto",
         consensus: str = "auto",
         scale: Any = "auto",
         view_weights: Any = None,
@@ -275,6 +284,7 @@ class OPIMC(AnchoredClusterer):
         self.warmup = warmup
         self.fill = fill
         self.n_anchors = n_anchors
+        self.adaptive_anchors = adaptive_anchors
         self.consensus = consensus
         self.scale = scale
         self.view_weights = view_weights
@@ -360,9 +370,11 @@ class OPIMC(AnchoredClusterer):
         with logging_progress(self.verbose):
             steps = LocalSteps(stream, source, sink, self._cuts(), copies=copies)
             run_to_end(steps, sink, self.n_passes, n_rows=source.n_rows, callback=callback)
-            fresh._take_centres_of_rows(sink.labels(stream.n_rows))
+            fresh._take_centres_of_rows(stream.model.centres_of(sink.labels(stream.n_rows)))
             if self.compute_labels and source.rereadable:
-                fresh.labels_ = fresh._labels_of(source, stream.n_rows)
+                sample = list[Gathered]() if needed(stream.model) else None
+                fresh.labels_ = fresh._labels_of(source, stream.n_rows, sample)
+                recalibrate(stream.model, sample or (), fresh._workspace())
         fresh._count_features(stream.schema)
         ids = sink.row_ids if source.row_ids is None else source.row_ids
         if ids is not None:
@@ -414,7 +426,8 @@ class OPIMC(AnchoredClusterer):
             fresh.__dict__.pop(name, None)
         fresh._learnt, fresh._n_last = stream, steps.n_read
         if stream.started:
-            fresh._take_centres_of_rows(sink.labels(steps.n_read), by_chunk=True)
+            found = stream.model.centres_of(sink.labels(steps.n_read))
+            fresh._take_centres_of_rows(found, by_chunk=True)
             warn_of_zero_rows(stream.model, before)
             warn_of_shortened(stream.model, before)
         fresh._count_features(stream.schema)

@@ -30,6 +30,7 @@ MACHINE = ("n_threads",)  # settings that belong to a machine, not to a model
 LATER = {
     "scale": "unit",
     "n_anchors": None,
+    "adaptive_anchors": "auto",
     "consensus": "auto",
     "view_weights": None,
     "reservoir": 0,

@@ -28,6 +28,7 @@ MAX_WARMUP_ROWS, LEAST_ROWS_PER_CLUSTER = 250_000, 20
 # Numbers per column of a sparse view that a fit holds, as measured for 3 to 50 clusters: statistics of
 # the columns, and the sums and centres of the starts that compete.
 NUMBERS_PER_COLUMN, NUMBERS_PER_CENTRE = 100, 30
+AUTO_ADAPTIVE = False  # what adaptive_anchors="auto" means where there can be anchors
 ASSUMED_MEMORY = 2**34  # where the system does not say
 
 
@@ -54,6 +55,7 @@ def plan_of(settings: Any, names: tuple[str, ...], single: tuple[int | None, int
         consensus=checked_consensus(settings, init),
         weights=checked_weights(settings.view_weights, names),
         reservoir=int(settings.reservoir),
+        adaptive=checked_adaptive(settings, init),
         n_init=int(settings.n_init),
         missing_entries=settings.missing_entries,
         auto_alpha=auto_alpha,
@@ -163,6 +165,7 @@ def _check_start(settings: Any, init: Any) -> None:
         "warmup": settings.warmup not in ("auto", 0),
         "n_anchors": settings.n_anchors not in ("auto", None),
         "consensus": settings.consensus != "auto",
+        "adaptive_anchors": settings.adaptive_anchors not in ("auto", False),
         "n_clusters": settings.n_clusters == "auto",
         "n_init": settings.n_init != 1 and not isinstance(init, str),
     }
@@ -214,6 +217,23 @@ def checked_consensus(settings: Any, init: Any) -> str:
             "(about 20 per cluster), or 'auto'."
         )
     return str(consensus) if _from_warmup(init) else "plain"
+
+
+def checked_adaptive(settings: Any, init: Any) -> bool:
+    """Whether anchors are born and merge; refuses settings that conflict."""
+    if settings.adaptive_anchors == "auto":
+        possible = settings.n_anchors is not None and not settings.reservoir and _from_warmup(init)
+        return AUTO_ADAPTIVE and possible
+    if not settings.adaptive_anchors:
+        return False
+    if settings.n_anchors is None:
+        raise SettingError("adaptive_anchors=True needs anchors, which n_anchors=None rules out.")
+    if settings.reservoir:
+        raise SettingError(
+            "adaptive_anchors=True and reservoir cannot be used together: rows of the reservoir are not "
+            "assigned to anchors that are born later. Leave one of them out."
+        )
+    return True
 
 
 def checked_init(

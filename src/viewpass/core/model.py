@@ -17,8 +17,10 @@ from viewpass.core.consensus.cut import Cut, cut, grouped
 from viewpass.core.consensus.number_of_clusters import Curve
 from viewpass.core.consensus.soft_assignment import soft_assignment
 from viewpass.core.reservoir import Reservoir
+from viewpass.core.state.calibration import Calibration
 from viewpass.core.state.centres import Centres
 from viewpass.core.state.choice import Choice
+from viewpass.core.state.growth import Anchors, Growth
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.state.view_weights import Weights
 from viewpass.core.step.workspace import Workspace
@@ -54,6 +56,8 @@ class Model:
     n_copies: int | None = None  # rows as often as they count, in units of 1 / weight_unit; None: n_rows
     weight_unit: int = 1  # what sums, counts and alpha are multiplied by
     n_all_zero: tuple[int, ...] = ()  # rows missing in each view because they are all zero; (): none
+    calibration: Calibration | None = None  # what reasons rest on, learnt from the warm-up
+    growth: Growth | None = None  # of anchors that are born and merge
 
     @cached_property
     def cut(self) -> Cut | None:
@@ -61,6 +65,24 @@ class Model:
         if self.consensus == "plain":
             return None
         return cut(self.total, self.links, self.alpha, self.n_clusters)
+
+    @property
+    def anchors(self) -> Anchors | None:
+        """Anchors that are born and merge; None where centres stay as many as they are."""
+        if self.growth is None:
+            return None
+        return Anchors(self.total, self.centres, self.links, self.growth)
+
+    def grown(self, anchors: Anchors) -> Model:
+        """The same model with these anchors."""
+        return replace(
+            self, total=anchors.total, centres=anchors.centres, links=anchors.links, growth=anchors.growth
+        )
+
+    @property
+    def n_recorded(self) -> int:
+        """Numbers that rows are recorded under: of the centres, or of all anchors there have ever been."""
+        return self.total.n_clusters if self.growth is None else self.growth.lineage.n_names
 
     @cached_property
     def clusters(self) -> Statistics:
@@ -120,6 +142,10 @@ class Model:
         lengths = np.sqrt(self.view_weights) / self.scaling.unit
         return [None if u is None else u / (length or 1.0) for u, length in zip(values, lengths, strict=True)]
 
+    def centres_of(self, recorded: Labels) -> Labels:
+        """The centres that now hold the sums of rows, given what the rows were recorded under."""
+        return recorded if self.growth is None else self.growth.lineage.places(recorded)
+
     def labels_of(self, centres: Labels) -> Labels:
         """The clusters of rows, given their nearest centres: a row follows its anchor."""
         return centres if self.cut is None else self.cut.of_anchors(centres)
@@ -134,6 +160,12 @@ class Assigned:
     margins: Floats
     rows: MeasuredRows
     centres: Centres  # that the labels were assigned by
+    names: Labels | None = None  # what rows of each centre are recorded under; None: its number
+
+    @property
+    def recorded(self) -> Labels:
+        """What the rows are recorded under: valid however anchors merge later."""
+        return self.labels if self.names is None else np.append(self.names, np.int32(-1))[self.labels]
 
 
 @dataclass(frozen=True)

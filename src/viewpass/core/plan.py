@@ -55,6 +55,7 @@ class Plan:
     n_init: int = 1  # starts made from the warm-up, of which the best is kept
     weight_unit: int = 1  # rows are counted in units of 1 / weight_unit
     missing_entries: str = "refuse"  # values that rows lack (gaps.CHOICES)
+    adaptive: bool = False  # anchors are born and merge as rows are read
     auto_alpha: bool = False  # the ridge of each view is estimated, beginning with that of the rules
 
     def weighted(self, weight_unit: int) -> Plan:
@@ -71,5 +72,5 @@ class Plan:
     def most_centres(self) -> int:
         """Upper bound on the number of centres."""
         if self.consensus == "plain":
-            return self.n_clusters or 1
+            return self.n_clusters or MAX_ANCHORS
         return max(self.n_clusters or 1, self.n_anchors or MAX_ANCHORS, 2 * (self.n_clusters or 0))

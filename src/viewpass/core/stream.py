@@ -9,15 +9,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from viewpass.core.auto.choose import choose
-from viewpass.core.consensus.soft_assignment import MAX_ROWS
-from viewpass.core.initialise import initialise, initialise_unweighted
+from viewpass.core.consensus.anchor_merges import shrunk
+from viewpass.core.consensus.births import candidates, chosen, opened
+from viewpass.core.consensus.soft_assignment import MAX_ROWS, links_of, soft_assignment
+from viewpass.core.initialise import anchors_for, initialise, initialise_unweighted
 from viewpass.core.model import Assigned, Model, StreamState, scaled
 from viewpass.core.plan import Plan, Rules
+from viewpass.core.reasons.learning import learn as learn_reasons
 from viewpass.core.reservoir import Reservoir
 from viewpass.core.start.given import scaled_centres
 from viewpass.core.start.prototypes import learn_completion
 from viewpass.core.state.alpha import each_view
 from viewpass.core.state.centres import Centres
+from viewpass.core.state.growth import ROWS_PER_ANCHOR, Anchors, Growth
+from viewpass.core.state.lineage import Lineage
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.state.view_weights import Weights, learnt_weights
 from viewpass.core.step.chunk_step import ChunkStep, Outcome, State, Task
@@ -30,6 +35,7 @@ from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling
 
 MOST_COPIED = 4096  # rows scaled at once
+MANY_ROWS = 2**62
 
 
 @dataclass(frozen=True)
@@ -46,6 +52,7 @@ class ChunkResult:
     losses: Sequence[float]  # average loss after each chunk
     n_copies: int | None = None  # the new rows, each as often as it counts; None: n_rows
     n_all_zero: Integers | None = None  # new rows missing in each view because they are all zero
+    growth: Growth | None = None  # where anchors are born and merge; None: as before
 
 
 class Stream:
@@ -189,11 +196,33 @@ class Stream:
 
     def _learn_scaled(self, chunk: Chunk) -> Assigned:
         assert self._model is not None
+        if self._model.growth is not None:
+            return self._learn_growing(chunk)
         return self._read(self._rows(chunk), Task(links=self._linked(chunk)))
+
+    def _learn_growing(self, chunk: Chunk) -> Assigned:
+        """Let rows open anchors, then process them; links are those with the anchors as they are then."""
+        model = self._model
+        assert model is not None
+        assert model.anchors is not None
+        self._check_links(chunk)
+        rows = self._rows(chunk).measure(self.workspace.n_threads)
+        found = chosen([candidates(rows, self._n_rows, model.centres)])
+        given = model.anchors, found, self._n_rows + rows.n_rows, self.workspace
+        before = model.grown(opened(*given, weights=rows.weights, reference=self.plan.reference))
+        schema = before.schema.merged(chunk.schema)
+        state = State(before.total.widened(schema.widths), before.centres)
+        outcome = ChunkStep(self.rules, self.workspace).whole(rows, state, Task())
+        links = before.links
+        if links is not None:
+            soft = soft_assignment(rows, outcome.centres, self.workspace)
+            links = links + links_of(soft, outcome.total.n_clusters, chunk.copies)
+        return self._commit(replace(before, links=links), outcome, rows, schema)
 
     def _relearn_scaled(self, chunk: Chunk, labels: Labels) -> Assigned:
         rows = self._rows(chunk).measure(self.workspace.n_threads)
-        counted = self._reservoir.counted(chunk.start, labels)
+        assert self._model is not None
+        counted = self._reservoir.counted(chunk.start, self._model.centres_of(labels))
         return self._read(rows, Task(FROM_COUNTED, counted, links=self._linked(chunk, again=True)))
 
     def _read(self, rows: MeasuredRows, task: Task) -> Assigned:
@@ -242,6 +271,8 @@ class Stream:
         """Process the chunks before the first row to be repaired or refused; None if there are none."""
         if self._model is None or self._model.links is not None or self.plan.reservoir:
             return None
+        if self._model.growth is not None:
+            return None
         rows = self._rows(chunk)
         if labels is not None:
             rows.measure(self.workspace.n_threads)
@@ -288,7 +319,7 @@ class Stream:
             tried, alpha = initialise_unweighted(rows, plan, self.workspace, self.rng, whole=whole)
             learnt = learnt_weights(tried.total, alpha, rows.squares.tolist())
             rows = self._weighed(rows.chunk, learnt)
-        first = initialise(rows, plan, self.workspace, self.rng, whole=whole)
+        first = initialise(rows, _begun(plan, rows), self.workspace, self.rng, whole=whole)
         outcome, n_clusters = first.outcome, plan.n_clusters
         outcome.total = outcome.total.widened(schema.widths)
         blank = Model(
@@ -304,8 +335,10 @@ class Stream:
             choices=choices,
             weights=rows.weights,
             weight_unit=self.plan.weight_unit,
+            growth=_growth(plan, outcome, rows) if first.consensus != "plain" else None,
         )
-        return self._commit(blank, outcome, rows, schema)
+        calibration = learn_reasons(rows, blank, outcome.labels, self.workspace)
+        return self._commit(replace(blank, calibration=calibration), outcome, rows, schema)
 
     def commit(self, before: Model, result: ChunkResult) -> None:
         """Take over the result of chunks: the one place where the model changes."""
@@ -322,6 +355,7 @@ class Stream:
             n_iter=before.n_iter + result.n_iter,
             n_copies=self._n_copies,
             n_all_zero=self._n_all_zero,
+            growth=result.growth or before.growth,
         )
         self._model.loss_curve.extend(result.losses)
         self._schema = result.schema
@@ -363,16 +397,21 @@ class Stream:
             read += ends if copies is None else np.cumsum(copies)[ends - 1]
             n_copies = None if copies is None else int(copies[:n_done].sum())
         losses = (settled.losses * before.square_unit / read).tolist()
-        sums = settled.total, settled.centres, before.links
+        sums, growth = (settled.total, settled.centres, before.links), before.growth
+        if growth is not None and not again:
+            anchors = Anchors(*sums, growth)
+            anchors = shrunk(anchors, n_before + n_new, self.rules, reference=self.plan.reference)
+            sums, growth = (anchors.total, anchors.centres, anchors.links), anchors.growth
         counted = n_new, n_without_views, settled.n_iter
-        result = ChunkResult(schema, *sums, *counted, losses, n_copies, n_all_zero)
+        result = ChunkResult(schema, *sums, *counted, losses, n_copies, n_all_zero, growth)
         self.commit(before, result)
         if again:
             self._reservoir = reservoir.decided(rows.chunk.start, outcome.labels)
         elif self.plan.reservoir:
             given = rows, outcome.labels, n_before, self.plan.reservoir, self.rng
             self._reservoir = reservoir.drawn(*given)
-        return Assigned(rows.chunk.start, outcome.labels, outcome.margins, rows, outcome.centres)
+        names = None if before.growth is None else before.growth.lineage.names
+        return Assigned(rows.chunk.start, outcome.labels, outcome.margins, rows, outcome.centres, names)
 
     def _linked(self, chunk: Chunk, *, again: bool = False) -> Integers | None:
         """A copy of the links to add these rows to; every pass counts its own."""
@@ -380,12 +419,17 @@ class Stream:
         links = self._model.links
         if links is None:
             return None
-        if self.n_counted + chunk.n_copies > MAX_ROWS:
+        self._check_links(chunk)
+        return np.zeros_like(links) if again and chunk.start == 0 else links.copy()
+
+    def _check_links(self, chunk: Chunk) -> None:
+        """Refuse rows for whose links there is no room."""
+        assert self._model is not None
+        if self._model.links is not None and self.n_counted + chunk.n_copies > MAX_ROWS:
             raise DataError(
                 f"more than {MAX_ROWS:,} rows: the exact links of the anchors could overflow. "
                 "Use consensus='merge', or none."
             )
-        return np.zeros_like(links) if again and chunk.start == 0 else links.copy()
 
     def _without_views(self, rows: MeasuredRows, schema: Schema) -> Assigned:
         chunk = rows.chunk
@@ -418,3 +462,19 @@ class Stream:
                 n_all_zero=self._n_all_zero,
             )
         return guess
+
+
+def _begun(plan: Plan, rows: MeasuredRows) -> Plan:
+    """The plan of the first chunk: where anchors are born later, it makes no more than its rows carry."""
+    if not plan.adaptive or plan.n_anchors is None:
+        return plan
+    n_rows = int(rows.measure().counted.sum())
+    return replace(plan, n_anchors=min(plan.n_anchors, max(n_rows // ROWS_PER_ANCHOR, plan.n_clusters or 1)))
+
+
+def _growth(plan: Plan, outcome: Outcome, rows: MeasuredRows) -> Growth | None:
+    """What is remembered of anchors that are born and merge; None if they are not."""
+    if not plan.adaptive:
+        return None
+    most = anchors_for(plan, MANY_ROWS, rows.n_columns)
+    return Growth(max(most, outcome.total.n_clusters), Lineage.of(outcome.total.n_clusters))

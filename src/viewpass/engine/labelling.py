@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from viewpass.core.consensus.soft_assignment import soft_assignment
-from viewpass.core.model import Assigned, Model, decide, distances, prepare
+from viewpass.core.model import Assigned, Model, assign, distances, prepare
+from viewpass.core.reasons.separation import separations
+from viewpass.core.state.calibration import patterns_of
 from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.backend import backend
-from viewpass.kernels.grid import Array
+from viewpass.kernels.grid import Array, Floats, Integers
 from viewpass.store.labels.staging import records
 from viewpass.views.chunk import Chunk
 
@@ -16,7 +20,7 @@ from viewpass.views.chunk import Chunk
 def bare_rows(decided: Assigned, workspace: Workspace) -> Array:
     """The same as `label_rows` without distances and margins, for labels that only the next pass reads."""
     nothing = np.full(len(decided.labels), np.nan, dtype=np.float32)
-    return records(decided.labels, nothing, nothing, decided.rows.measure(workspace.n_threads).n_seen)
+    return records(decided.recorded, nothing, nothing, decided.rows.measure(workspace.n_threads).n_seen)
 
 
 def label_rows(decided: Assigned, workspace: Workspace) -> Array:
@@ -26,10 +30,18 @@ def label_rows(decided: Assigned, workspace: Workspace) -> Array:
         rows.handle, decided.centres.suited(rows), decided.labels, workspace.n_threads
     )
     unit = np.float32(rows.square_unit)
-    return records(decided.labels, distance * unit, margin * unit, rows.n_seen)
+    return records(decided.recorded, distance * unit, margin * unit, rows.n_seen)
 
 
-def cluster_rows(chunk: Chunk, model: Model, workspace: Workspace) -> Array:
+class Labelled(NamedTuple):
+    """Rows of a label file, and what the confidence of their labels follows from."""
+
+    records: Array
+    margins: Floats  # of core/reasons/separation.py
+    patterns: Integers  # which views rows have
+
+
+def cluster_rows(chunk: Chunk, model: Model, workspace: Workspace) -> Labelled:
     """Rows with their cluster under a model.
 
     Where anchors form clusters, the distance is that to the nearest anchor of the row's own cluster, and
@@ -37,19 +49,22 @@ def cluster_rows(chunk: Chunk, model: Model, workspace: Workspace) -> Array:
     anchor belongs to another cluster than most of its neighbours.
     """
     cut = model.cut
-    rows = prepare(chunk, model, workspace)
+    rows = prepare(chunk, model, workspace).measure(workspace.n_threads)
+    patterns = patterns_of(rows.inverse > 0)
     if cut is None:
-        rows.measure(workspace.n_threads)
         kernels, centres = backend(rows.reference), model.centres.suited(rows)
         labels, distance, margin = kernels.nearest_two(rows.handle, centres, workspace.n_threads)
         unit = np.float32(rows.square_unit)
-        return records(labels, distance * unit, margin * unit, rows.n_seen)
+        made = records(labels, distance * unit, margin * unit, rows.n_seen)
+        return Labelled(made, relative_margins(made), patterns)
     found = distances(rows, model.centres, workspace) * rows.square_unit
-    if model.links is not None:
-        labels = cut.of_soft_assignment(soft_assignment(rows, model.centres, workspace))
-    else:
-        labels = model.labels_of(decide(chunk, model, workspace).labels)
     nearest = cut.nearest(found)
+    if model.links is not None:
+        soft = soft_assignment(rows, model.centres, workspace)
+        labels = cut.of_soft_assignment(soft)
+        margins = separations(rows, model, workspace, soft).margins
+    else:
+        labels, margins = model.labels_of(assign(rows, model.centres, workspace)[0]), None
     everyone = np.arange(rows.n_rows)
     own = nearest[everyone, labels].astype(np.float32)
     nearest[everyone, labels] = np.inf
@@ -58,4 +73,14 @@ def cluster_rows(chunk: Chunk, model: Model, workspace: Workspace) -> Array:
     own[absent] = margin[absent] = np.nan
     if cut.n_clusters == 1:
         margin[:] = np.nan
-    return records(labels, np.maximum(own, 0), margin, rows.n_seen)
+    made = records(labels, np.maximum(own, 0), margin, rows.n_seen)
+    return Labelled(made, relative_margins(made) if margins is None else margins, patterns)
+
+
+def relative_margins(made: Array) -> Floats:
+    """Margins relative to the sum of the distances to both clusters."""
+    margin = made["margin"].astype(np.float64)
+    whole = 2.0 * made["distance"].astype(np.float64) + margin
+    usable = np.isfinite(whole) & (whole > 0)
+    found: Floats = np.divide(margin, whole, out=np.where(made["views_seen"] > 0, 1.0, 0.0), where=usable)
+    return found

@@ -20,6 +20,8 @@ from viewpass.core.model import Model
 from viewpass.core.start.alpha import estimated_alpha
 from viewpass.core.state.alpha import Alpha, each_view
 from viewpass.core.state.centres import Centres, loss, update
+from viewpass.core.state.growth import Growth
+from viewpass.core.state.lineage import Lineage
 from viewpass.core.state.statistics import Statistics, added
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Floats, Integers
@@ -104,7 +106,15 @@ def merged(models: Sequence[Model], fill: str | None, *, by_price: bool) -> Mode
         n_copies=n_counted if weighted else None,
         n_all_zero=_added_counts([model.n_all_zero for model in models]),
         links=links,
+        growth=_growth(first),
     )
+
+
+def _growth(first: Model) -> Growth | None:
+    """What is remembered of births and merges: the names begin anew, and no row waits."""
+    if first.growth is None:
+        return None
+    return Growth(first.growth.most, Lineage.of(first.total.n_clusters))
 
 
 def _added_counts(counts: Sequence[tuple[int, ...]]) -> tuple[int, ...]:

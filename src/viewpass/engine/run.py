@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 from viewpass.core.model import Assigned, Model, label
+from viewpass.core.reasons.gathering import Gathered, gathered
 from viewpass.core.step.workspace import Workspace
 from viewpass.core.stream import Stream
 from viewpass.errors import DataError
@@ -214,9 +215,13 @@ def rows_per_read(source: Source, chunk_size: int) -> int:
     return max(1, fitting // chunk_size) * chunk_size
 
 
-def labels_of(model: Model, source: Source, workspace: Workspace, *, block: int) -> Iterator[Labels]:
-    """Labels of the source's rows under a model, block by block."""
+def labels_of(
+    model: Model, source: Source, workspace: Workspace, *, block: int, sample: list[Gathered] | None = None
+) -> Iterator[Labels]:
+    """Labels of the source's rows under a model, block by block; `sample` gets what sampled rows show."""
     for chunk in source.chunks(rows_per_read(source, block)):
+        if sample is not None:
+            sample.append(gathered(chunk, model, workspace))
         yield label(chunk, model, workspace)
 
 

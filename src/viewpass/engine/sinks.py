@@ -32,7 +32,7 @@ class LabelArray:
         stop = assigned.start + len(assigned.labels)
         if stop > len(self._labels):  # in place, by a share of the length: memory is not doubled
             self._labels.resize(stop + stop // 8, refcheck=False)
-        self._labels[assigned.start : stop] = assigned.labels
+        self._labels[assigned.start : stop] = assigned.recorded
 
     def put_ids(self, ids: Array | None) -> None:
         """Keep ids."""
@@ -63,7 +63,7 @@ class LabelList(LabelArray):
 
     def put(self, assigned: Assigned, workspace: Workspace) -> None:
         """Keep labels."""
-        self._parts.append(assigned.labels)
+        self._parts.append(assigned.recorded)
 
     def labels(self, n_rows: int) -> Labels:
         """The labels decided last."""

@@ -50,6 +50,7 @@ class FrameSource(Source):
         self.row_ids, self._places = match_ids(ids)
         warn_apart(ids, self._places)
         self.n_rows = len(self.row_ids)
+        self.id_name = id
         self._describe()
         self.sparse_widths = {
             name: own.width

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from viewpass.errors import DataError
+from viewpass.errors import DataError, SettingError
 from viewpass.kernels.grid import Array
 from viewpass.views.chunk import Chunk, Schema
 
@@ -73,6 +73,8 @@ class Source(metaclass=ABCMeta):
     """Columns of a table that belong to no view and are not the id."""
     sparse_widths: Mapping[str, int] = MappingProxyType({})
     """Columns of each sparse view, of which its rows may store few; its centres store all of them."""
+    id_name: str | None = None
+    """The column that the ids are from, where there is one."""
     portable: bool = False
     """Whether the source can be pickled and read in another process or on another machine: files can."""
 
@@ -90,6 +92,14 @@ class Source(metaclass=ABCMeta):
         finally:
             if isinstance(chunks, Generator):
                 chunks.close()
+
+    def keeping(self, columns: Sequence[str]) -> Source:
+        """Return the same rows, whose chunks also have these columns as they are (`Chunk.kept`)."""
+        if not columns:
+            return self
+        raise SettingError(
+            f"column {columns[0]!r} cannot be kept: the data is no table. Give Parquet, Arrow or CSV files."
+        )
 
     def place(self, start: int, stop: int) -> str:
         """Describe consecutive rows for an error message."""

@@ -119,6 +119,7 @@ class Chunk:
     # Per view: values missing inside rows, 0 in the view until the scale fills them (views/gaps.py); None:
     # none are. (): they were not looked for, and are refused.
     gaps: tuple[Mask | None, ...] = ()
+    kept: Any = None  # columns of the table that are kept as they are, an Arrow table of all rows
 
     @classmethod
     def of(
@@ -191,6 +192,7 @@ class Chunk:
             all_zero=None if self.all_zero is None else self.all_zero[first:last],
             shortened=None if self.shortened is None else self.shortened[first:last],
             gaps=_each(self.gaps, lambda mask: mask[first:last]),
+            kept=None if self.kept is None else self.kept.slice(first, last - first),
         )
 
     def zero_rows(self, v: int, among: Integers) -> Integers:

@@ -30,6 +30,7 @@ from viewpass.kernels.grid import (
     Mask,
     Matrix,
 )
+from viewpass.kernels.reference.exact import unit_rows
 from viewpass.views.chunk import Chunk
 
 
@@ -72,12 +73,19 @@ class MeasuredRows:
         self.measured = False
 
     @classmethod
-    def known(cls, chunk: Chunk, inverse: Floats, *, reference: bool = False) -> MeasuredRows:
+    def known(
+        cls,
+        chunk: Chunk,
+        inverse: Floats,
+        *,
+        reference: bool = False,
+        weights: Sequence[float] | None = None,
+    ) -> MeasuredRows:
         """Wrap rows whose inverse norms are known.
 
         Measuring them again could give other bits if they were stored in another form.
         """
-        made = cls(chunk, reference=reference)
+        made = cls(chunk, reference=reference, weights=weights)
         made.inverse[:] = inverse
         made.measured = True
         return made
@@ -169,6 +177,30 @@ class MeasuredRows:
         others = [number != v for number in range(self.n_views)]
         inverse = np.where(np.array(others)[:, None], 0.0, self.inverse)
         return MeasuredRows.known(self._mended_chunk().without(others), inverse, reference=self.reference)
+
+    def sampled(self, which: Integers) -> MeasuredRows:
+        """Copy some of the measured rows."""
+        chunk, inverse = self.take(which)
+        return MeasuredRows.known(chunk, inverse, reference=self.reference, weights=self.weights)
+
+    def keeping(self, kept: Sequence[bool]) -> MeasuredRows:
+        """Return the same rows with some of their views alone."""
+        others = [not keep for keep in kept]
+        inverse = np.where(np.array(others)[:, None], 0.0, self.inverse)
+        chunk = self._mended_chunk().without(others)
+        return MeasuredRows.known(chunk, inverse, reference=self.reference, weights=self.weights)
+
+    def values(self, v: int) -> Floats:
+        """The rows of view `v` before they are brought to their length, dense; zero where it is missing."""
+        matrix = self._matrices[v]
+        assert matrix is not None
+        dense = matrix.toarray() if scipy.sparse.issparse(matrix) else np.asarray(matrix)
+        return np.where(self.present(v)[:, None], dense, 0.0).astype(np.float64)
+
+    def unit(self, v: int) -> Floats:
+        """The rows of view `v` as the kernels compare them: of their length and on the grid, dense."""
+        unit: Floats = np.multiply(unit_rows(self.values(v), self.inverse[v]), STEP, dtype=np.float64)
+        return unit
 
     @property
     def widths(self) -> list[int]:

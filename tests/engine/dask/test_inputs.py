@@ -62,12 +62,23 @@ def test_labels_in_parts_and_a_manifest(client, files, tmp_path, clusters):
     }
     rows = pq.read_table(home).sort_by("row")
     np.testing.assert_array_equal(rows["row"].to_numpy(), np.arange(1200))
-    np.testing.assert_array_equal(rows["id"].to_numpy(), local.row_ids_)
+    np.testing.assert_array_equal(rows["item"].to_numpy(), local.row_ids_)
     np.testing.assert_array_equal(rows["cluster"].to_numpy(), local.labels_)
     again = vp.load(tmp_path / "run" / "model.viewpass")
     np.testing.assert_array_equal(again.predict(files), local.labels_)
     with pytest.raises(vp.SettingError, match="holds a finished run"):
         vp.dask.fit(ours(), files, client=client, out=tmp_path / "run")
+
+
+def test_labels_of_the_stream_follow_anchors_that_merge(client, files, tmp_path):
+    settings = {"n_passes": 2, "consensus": "graph", "n_anchors": 30, "adaptive_anchors": True}
+    local = ours(**settings, warmup=100).set_params(chunk_size=100).fit(files)
+    assert local._learnt.model.n_recorded > len(local.anchors_)  # there were births and merges
+    mine = ours(**settings, warmup=100).set_params(chunk_size=100)
+    vp.dask.fit(mine, files, client=client, out=tmp_path / "run", stream_labels=True)
+    assert_same(mine, local, labels=False)
+    rows = pq.read_table(tmp_path / "run" / "labels").sort_by("row")
+    np.testing.assert_array_equal(rows["cluster"].to_numpy(), local.stream_labels_)
 
 
 def test_dask_arrays_however_they_are_cut(client, local):

@@ -72,8 +72,10 @@ def test_every_start(client, settings):
         {"consensus": "graph", "scale": "standard"},
         {"consensus": "merge", "n_anchors": 12},
         {"consensus": "graph", "scale": ["euclidean", "unit"]},
+        {"consensus": "graph", "scale": "standard", "adaptive_anchors": True, "n_anchors": 40},
+        {"consensus": "merge", "adaptive_anchors": True, "n_anchors": 20},
     ],
-    ids=lambda settings: f"{settings['consensus']}, {settings.get('scale')}",
+    ids=lambda settings: ", ".join(map(str, settings.values())),
 )
 @pytest.mark.parametrize("n_passes", [1, 2])
 def test_anchors_and_scale(client, settings, n_passes):

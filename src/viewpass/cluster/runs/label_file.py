@@ -2,50 +2,149 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from sklearn.utils.validation import check_is_fitted
 
+from viewpass.cluster.naming import names_of
+from viewpass.cluster.runs.reason_columns import (
+    Wanted,
+    reason_columns,
+    staged_columns,
+    with_confidence,
+    with_names,
+)
+from viewpass.core.reasons.gathering import Gathered, gathered, needed, recalibrate
 from viewpass.engine.labelling import cluster_rows
 from viewpass.engine.run import rows_per_read
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Integers
 from viewpass.sources.source import Source
-from viewpass.store.container.files import replacing
-from viewpass.store.labels.formats import FINAL
-from viewpass.store.labels.parquet import LabelFile, as_ids
+from viewpass.store.container.files import naming, replacing
+from viewpass.store.folder import RunFolder
+from viewpass.store.labels.formats import FINAL, table_writer
+from viewpass.store.labels.parquet import ID, LabelFile, as_ids, label_columns
 
 MOST_CHUNKS = 4  # labelled at a time: progress is shown, and a stop answered, this often
+
+CHUNK = 8192
+PLAIN = Wanted()
 
 Watch = Callable[[int, Integers], None]  # rows labelled, rows per cluster
 
 
 def write_labels(
-    model: Any, data: Source, path: Path, *, chunk_size: int, watch: Watch, growing: Path | None = None
+    model: Any,
+    data: Source,
+    path: Path,
+    chunk_size: int,
+    watch: Watch,
+    growing: Path | None = None,
+    wanted: Wanted = PLAIN,
 ) -> tuple[int, Integers]:
     """Write the labels of all rows under a model to a file, in the format of its name.
 
     Gives the number of rows, and of rows per cluster.
     """
+    return _written(model, data, path, chunk_size, watch, growing, wanted, None)
+
+
+def write_final_labels(
+    model: Any, data: Source, folder: RunFolder, chunk_size: int, watch: Watch, wanted: Wanted = PLAIN
+) -> Integers:
+    """Write the label file of a run, and let the model learn how sure labels are; gives rows per cluster.
+
+    Where that is learnt from the same rows, it is known only when all are labelled: the labels are then
+    staged with what their confidence follows from.
+    """
+    learnt = model._fitted_model()
+    given = model, data, folder.labels, chunk_size, watch
+    again = needed(learnt)
+    if not again and not wanted.name_by:
+        return write_labels(*given, folder.growing, wanted)[1]
+    staged, sample = folder.staging / "final.parquet", list[Gathered]()
+    given = model, data, staged, chunk_size, watch
+    sizes = _written(*given, folder.growing, wanted, sample)[1]
+    if again:
+        recalibrate(learnt, sample, model._workspace())
+    with naming(staged), pq.ParquetFile(staged) as file, replacing(folder.labels, folder.growing) as out:
+        writer, names = None, None
+        if wanted.name_by:
+            groups = (
+                file.read_row_group(group, columns=["cluster", *wanted.name_by])
+                for group in range(file.num_row_groups)
+            )
+            names = names_of(groups, wanted.name_by, len(sizes))
+        for group in range(file.num_row_groups):
+            table = with_confidence(file.read_row_group(group), len(sizes), learnt.calibration)
+            if names is not None:
+                table = with_names(table, names)
+            if writer is None:
+                writer = table_writer("Parquet", out, table.schema)
+            with naming(folder.labels):
+                writer.write_table(table)
+        if writer is not None:
+            writer.close()
+    staged.unlink()
+    return sizes
+
+
+def _written(
+    model: Any,
+    data: Source,
+    path: Path,
+    chunk_size: int,
+    watch: Watch,
+    growing: Path | None,
+    wanted: Wanted,
+    sample: list[Gathered] | None,
+) -> tuple[int, Integers]:
+    """Write labels; with a sample, which gets what sampled rows show, confidence is left for later."""
     check_is_fitted(model)
     source = model._read(data, None, reset=False)
     learnt, workspace = model._fitted_model(), model._workspace(source)
+    wanted.check(source.id_name, learnt)
+    source = source.keeping(wanted.kept)
     sizes = np.zeros(learnt.clusters.n_clusters, dtype=np.int64)
     id_type = None
-    with replacing(path, growing) as file, LabelFile(file, path, FINAL) as out:
+    with replacing(path, growing) as file, LabelFile(file, path, FINAL, source.id_name) as out:
         for chunk in source.chunks(_rows_at_once(source, chunk_size)):
-            rows = cluster_rows(chunk, learnt, workspace)
+            found = cluster_rows(chunk, learnt, workspace)
             ids = None if chunk.row_ids is None else as_ids(chunk.row_ids, id_type)
             id_type = None if ids is None else ids.type
-            out.add(rows, ids)
-            sizes += np.bincount(rows["cluster"][rows["cluster"] >= 0], minlength=len(sizes))
+            if sample is None:
+                more = reason_columns(chunk, found, learnt, workspace, wanted)
+            else:
+                sample.append(gathered(chunk, learnt, workspace))
+                more = staged_columns(found, learnt)
+            out.add(found.records, ids, chunk.kept, more)
+            clusters = found.records["cluster"]
+            sizes += np.bincount(clusters[clusters >= 0], minlength=len(sizes))
             watch(out.n_rows, sizes)
         if not out.n_rows:
             raise DataError("the data has no rows: there is nothing to label.")
     return out.n_rows, sizes
+
+
+def labelled_tables(model: Any, source: Source, wanted: Wanted = PLAIN) -> Iterator[Any]:
+    """The rows of a label file as Arrow tables, one per chunk; `source` fits the model."""
+    learnt, workspace = model._fitted_model(), model._workspace(source)
+    wanted.check(source.id_name, learnt)
+    for chunk in source.keeping(wanted.kept).chunks(CHUNK):
+        found = cluster_rows(chunk, learnt, workspace)
+        ids = np.arange(chunk.start, chunk.start + chunk.n_rows) if chunk.row_ids is None else chunk.row_ids
+        values, fields = label_columns(found.records)
+        parts = [chunk.kept, pa.table(values, schema=pa.schema(fields))]
+        parts.append(reason_columns(chunk, found, learnt, workspace, wanted))
+        columns = {source.id_name or ID: as_ids(ids)}
+        for part in parts:
+            columns |= {} if part is None else dict(zip(part.column_names, part.columns, strict=True))
+        yield pa.table(columns)
 
 
 def _rows_at_once(source: Source, chunk_size: int) -> int:

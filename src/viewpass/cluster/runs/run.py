@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -15,14 +15,15 @@ import numpy as np
 from viewpass.cluster.notices import warn_of_fit
 from viewpass.cluster.opimc import OPIMC
 from viewpass.cluster.persistence import completed, pack, unpack
-from viewpass.cluster.runs.label_file import write_labels
+from viewpass.cluster.runs.label_file import write_final_labels
+from viewpass.cluster.runs.reason_columns import Wanted
 from viewpass.cluster.runs.report import figures
 from viewpass.core.model import Assigned, Model
 from viewpass.core.step.workspace import Workspace
 from viewpass.core.stream import Stream
 from viewpass.engine.labelling import bare_rows, label_rows
 from viewpass.engine.run import START, LocalSteps, Position, Progress, Steps, check_passes, progress, run
-from viewpass.errors import FileError, ViewpassError
+from viewpass.errors import FileError, SettingError, ViewpassError
 from viewpass.kernels.grid import Array, Integers, Labels
 from viewpass.sources.source import Source
 from viewpass.store.checkpoint import check_same, read_checkpoint, write_checkpoint
@@ -164,12 +165,26 @@ class Run:
     """
 
     def __init__(
-        self, estimator: OPIMC, data: Source, folder: RunFolder, *, stream_labels: bool = False
+        self,
+        estimator: OPIMC,
+        data: Source,
+        folder: RunFolder,
+        *,
+        stream_labels: bool = False,
+        keep: Sequence[str] = (),
+        name_by: Sequence[str] = (),
     ) -> None:
         self.folder = folder
         self._estimator, self._source, _ = estimator._prepare(data, None)
         self.which = STREAM if stream_labels or not self._source.rereadable else FINAL
         check_passes(self._source, estimator.n_passes)
+        self._wanted = Wanted(tuple(keep), tuple(name_by))
+        self._wanted.check(self._source.id_name)
+        self._source.keeping(self._wanted.kept)
+        if self._wanted.kept and self.which == STREAM:
+            raise SettingError(
+                f"column {self._wanted.kept[0]!r} cannot be kept: rows are not read again for final labels."
+            )
         self.settings = pack(self._estimator, {})["settings"]
         self._identity = json.loads(json.dumps(self._source.identity()))
         self._cuts = self._estimator._cuts()
@@ -184,7 +199,7 @@ class Run:
 
     def _resumed_sink(self, stored: Fields) -> Any:
         stream = self.stream
-        n_centres = stream.model.total.n_clusters if stream.started else stream.plan.most_centres
+        n_centres = stream.model.n_recorded if stream.started else stream.plan.most_centres
         sink = FileSink.resumed(self.folder, n_centres, stored, final=self.which == FINAL)
         try:
             sink.check_rows(self._at, self.stream.n_rows)
@@ -325,12 +340,13 @@ class Run:
     def _write_labels(self, options: RunOptions) -> Integers:
         """Write the label file; gives the rows per cluster."""
         if self.which == FINAL:
-            given = self._estimator, self._source, self.folder.labels
+            given = self._estimator, self._source, self.folder
             watch = self._labelling(options)
-            return write_labels(*given, chunk_size=LABELLED_ROWS, watch=watch, growing=self.folder.growing)[1]
+            return write_final_labels(*given, LABELLED_ROWS, watch, self._wanted)
         labels, ids = self._sink.labels, self._sink.ids
         path, model = self.folder.labels, self.stream.model
-        with replacing(path, self.folder.growing) as file, LabelFile(file, path, STREAM) as out:
+        name = self._source.id_name
+        with replacing(path, self.folder.growing) as file, LabelFile(file, path, STREAM, name) as out:
             for block in labels.blocks() if ids is None else ():
                 out.add(_clustered(block, model))
             for part in () if ids is None else ids.parts():
@@ -351,7 +367,15 @@ class Run:
     def _sizes(self) -> Integers:
         """Rows per centre so far."""
         sizes: Integers = self._sink.sizes
-        return sizes[: self.stream.model.total.n_clusters] if self.stream.started else sizes[:0]
+        if not self.stream.started:
+            return sizes[:0]
+        model = self.stream.model
+        if model.growth is None:
+            return sizes[: model.total.n_clusters]
+        sizes = sizes[: model.n_recorded]
+        found = np.zeros(model.total.n_clusters, dtype=np.int64)
+        np.add.at(found, model.centres_of(np.arange(len(sizes), dtype=np.int32)), sizes)
+        return found
 
     def _cluster_sizes(self) -> Integers:
         """Rows per cluster."""
@@ -366,5 +390,5 @@ def _clustered(rows: Array, model: Model) -> Array:
     if model.cut is None:
         return rows
     rows = rows.copy()
-    rows["cluster"] = model.labels_of(rows["cluster"])
+    rows["cluster"] = model.labels_of(model.centres_of(rows["cluster"]))
     return rows

@@ -35,7 +35,7 @@ from viewpass.views.scaling import Scaling, automatic
 
 logger = logging.getLogger("viewpass")
 
-NUMBER_FOLDS = 3  # that the number of clusters is read off
+NUMBER_FOLDS = 6  # that the number of clusters is read off
 SEPARATED = "clusters are well separated"
 TOO_FEW = "too few rows or columns to compare"
 TELLS_MORE = "its labels tell more about hidden views"
@@ -70,7 +70,8 @@ class _Choosing:
     """The choices of one plan. Fits are kept, since several choices compare the same ones."""
 
     question: Question
-    plan: Plan
+    plan: Plan  # as far as it is decided
+    spaces: list[Names] = field(default_factory=list)  # scales that candidates are scored in
     choices: list[Choice] = field(default_factory=list)
     _fits: dict[tuple[Names, str, int], Fitted] = field(default_factory=dict)
     _anchors: dict[tuple[Names, int], Anchored] = field(default_factory=dict)

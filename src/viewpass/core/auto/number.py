@@ -39,5 +39,6 @@ def curve_of(
             own.append(fold.score(labels, spaces))
     values = np.array([np.cumsum([each.mean for each in own])[-1] / len(own) for own in scores])
     best = scores[int(values.argmax())]
-    errors = [difference(list(zip(own, best, strict=True))).error for own in scores]
-    return Curve(np.array(numbers), values, np.array(errors))
+    errors = np.array([difference(list(zip(own, best, strict=True))).error for own in scores])
+    typical = np.sort(errors)[len(errors) // 2]  # few folds may be alike by chance
+    return Curve(np.array(numbers), values, np.maximum(errors, typical))

@@ -19,9 +19,11 @@ from viewpass.core.state.statistics import Statistics
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Floats, Integers
 
+ALL = 2**63 - 1  # merges
+
 
 class Merges(NamedTuple):
-    """All merges in order: the second cluster of each pair becomes part of the first, at a price in J."""
+    """Merges in order: the second cluster of each pair becomes part of the first, at a price in J."""
 
     n_anchors: int
     pairs: Integers  # (n_anchors - 1, 2)
@@ -67,13 +69,13 @@ class Products(NamedTuple):
         self.sums[v] = backend().products(sums, sums)
 
 
-def merges(total: Statistics | Products, alpha: Alpha, *, to_mean: bool = False) -> Merges:
-    """All merges of the clusters down to one, the cheapest first.
+def merges(total: Statistics | Products, alpha: Alpha, *, to_mean: bool = False, most: int = ALL) -> Merges:
+    """The merges of the clusters down to one, or the first `most` of them; the cheapest first.
 
     INOUT total, if it is products. `to_mean`: alpha pulls centres towards the mean of all rows instead of
     the origin, which makes small clusters cheap to merge wherever that mean lies.
     """
     products = Products.of(total) if isinstance(total, Statistics) else total
     alphas = each_view(alpha, len(products.counts))
-    pairs, prices, n_empty = backend().agglomerate(products.counts, products.sums, alphas, to_mean)
+    pairs, prices, n_empty = backend().agglomerate(products.counts, products.sums, alphas, to_mean, most)
     return Merges(products.counts.shape[1], pairs, prices, n_empty)

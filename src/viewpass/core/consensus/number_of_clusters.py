@@ -3,7 +3,7 @@
 The curve has, for each number of clusters, how much labels tell about hidden views (auto/hidden_views.py). As
 long as clusters are split that differ in every view, labels tell more; beyond, they do not. The number is
 
-    the smallest whose score is within two standard errors of the highest, if the curve has a peak,
+    the smallest whose score is within two standard errors (or 2 %) of the highest, if the curve has a peak,
     the knee, where the gain per cluster drops most (at least threefold), if it keeps rising.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from viewpass.kernels.grid import Floats, Integers
 
-WITHIN = 2.0  # standard errors of the highest score
+WITHIN, SMALL = 2.0, 0.02  # standard errors of the highest score, or share of it: what counts as the same
 KNEE = 3.0  # how many times larger the gain per cluster is before a knee than behind it
 SPAN = 3  # numbers on each side that the gains are taken over
 ALIKE = 0.5  # of the numbers tried: if more are within the error, the rows do not determine the number
@@ -44,7 +44,8 @@ class Curve(NamedTuple):
     def estimate(self) -> Estimate:
         """Read the number of clusters off the curve, and say whether it is clear."""
         numbers, values = self.numbers, self.values
-        near = np.flatnonzero(values >= values.max() - WITHIN * self.errors)
+        highest = values.max()
+        near = np.flatnonzero(values >= highest - np.maximum(WITHIN * self.errors, SMALL * highest))
         smallest = int(numbers[near[0]])
         if len(near) > max(ALIKE * len(numbers), 1):
             return Estimate(smallest, False, f"{smallest} to {numbers[near[-1]]} clusters score alike")

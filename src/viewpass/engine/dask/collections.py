@@ -143,6 +143,7 @@ class DaskFrameSource(CollectionSource):
 
     def __init__(self, frame: Any, views: Any = None, id: str | None = None) -> None:
         self._frame, self._views, self._id = frame, views, id
+        self.id_name = id
         lengths = frame.map_partitions(len, meta=("rows", "int64")).compute()
         self._ends = np.cumsum([0, *lengths])
         self.n_rows = int(self._ends[-1])

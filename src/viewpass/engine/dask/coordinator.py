@@ -9,12 +9,16 @@ from typing import Protocol
 
 import numpy as np
 
+from viewpass.core.consensus.anchor_merges import shrunk
+from viewpass.core.consensus.births import Candidates, chosen, opened
 from viewpass.core.model import Model
 from viewpass.core.plan import Rules
 from viewpass.core.start.given import scaled_centres
 from viewpass.core.state.alpha import Alpha, each_view
 from viewpass.core.state.centres import Centres, loss, update
+from viewpass.core.state.growth import Anchors
 from viewpass.core.state.statistics import Statistics, added
+from viewpass.core.step.workspace import Workspace
 from viewpass.core.stream import ChunkResult
 from viewpass.engine.dask.shards import Stage, Tally
 from viewpass.kernels.grid import STEP, Array, Floats, Integers, Mask
@@ -24,6 +28,9 @@ from viewpass.views.scaling import Scaling
 
 class Shards(Protocol):
     """The shards of one chunk together; each result is the sum of theirs."""
+
+    def candidates(self, stage: Stage) -> list[Candidates]:
+        """Rows that may open an anchor, of each shard."""
 
     def assign(self, stage: Stage) -> Tally:
         """Assign new rows to the centres so far."""
@@ -58,6 +65,8 @@ def expected(model: Model) -> Schema:
 
 def first_stage(model: Model, name: str) -> Stage:
     """The centres that new rows of a round are first assigned by."""
+    if model.growth is not None:  # links are counted with the anchors that the rows open
+        return Stage(f"{name}.0", model.centres, lineage=model.growth.lineage)
     return Stage(f"{name}.0", model.centres, linked=model.links is not None)
 
 
@@ -69,6 +78,10 @@ def advance(
     `again`: in the second pass or later, from the labels of the pass before; `first`: the first round of
     its pass. Labels are assigned by the centres of the stage returned. `name` tells rounds apart.
     """
+    if model.anchors is not None and not again:
+        found = chosen(shards.candidates(first_stage(model, f"{name}.births")))
+        grown = opened(model.anchors, found, model.n_rows + found.n_rows, Workspace(1))
+        model = model.grown(grown)
     stage = first_stage(model, name)
     tally = shards.measured(model.total.n_clusters) if again else shards.assign(stage)
     schema = model.schema.merged(tally.schema)
@@ -85,12 +98,16 @@ def advance(
     losses = [] if none_seen else [value * model.square_unit / n_rows]
     links = model.links
     if links is not None:  # every pass counts its own
-        mine = shards.links(stage) if again else tally.links
+        mine = shards.links(stage) if again or model.growth is not None else tally.links
         assert mine is not None
         links = mine if again and first else links + mine
     n_all_zero = tally.n_all_zero if isinstance(tally.n_all_zero, np.ndarray) else None
     counts = n_new, n_without_views, n_iter, losses, None, n_all_zero
-    return ChunkResult(schema, total, stage.centres, links, *counts), stage
+    if model.growth is None or again:
+        return ChunkResult(schema, total, stage.centres, links, *counts), stage
+    anchors = shrunk(Anchors(total, stage.centres, links, model.growth), n_rows, rules)
+    result = ChunkResult(schema, anchors.total, anchors.centres, anchors.links, *counts)
+    return replace(result, growth=anchors.growth), stage
 
 
 def settle(coordinator: Coordinator, shards: Shards, stage: Stage, name: str, *, again: bool) -> Stage:
@@ -101,7 +118,7 @@ def settle(coordinator: Coordinator, shards: Shards, stage: Stage, name: str, *,
         if means is None and coordinator.wants_mean():
             means = means_of(shards.row_sums())
         coordinator.update(means or [None] * len(coordinator.centres.values))
-        stage = Stage(f"{name}.{coordinator.n_iter}", coordinator.centres)
+        stage = Stage(f"{name}.{coordinator.n_iter}", coordinator.centres, lineage=stage.lineage)
         if coordinator.take(shards.follow(before, stage)):
             return stage
         before = stage

@@ -164,7 +164,7 @@ class DaskSteps:
             asked += zip([first for first, _ in one.edges], futures, strict=True)
         if number == 0 and self._coming:  # the next assignment does not depend on the labels
             coming = self._coming[0]
-            if coming.start == rounds[-1].stop:
+            if coming.start == rounds[-1].stop and self._model().growth is None:
                 coming.assign_ahead(first_stage(self._model(), _name(0, coming.start)), schema)
         for (start, _), found in zip(asked, self.pool.gather([one for _, one in asked]), strict=True):
             self.sink.put(start, found)
@@ -229,7 +229,8 @@ class DaskSteps:
             self._scaled(each)
         for coming in self._coming:
             self._scaled(coming.open())
-        self._put_labels(used, Stage(tasks.STARTED, begun.model.centres), 0)
+        lineage = None if begun.model.growth is None else begun.model.growth.lineage
+        self._put_labels(used, Stage(tasks.STARTED, begun.model.centres, lineage=lineage), 0)
         return int(begun.model.n_rows)
 
 

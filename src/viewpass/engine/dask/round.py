@@ -10,6 +10,7 @@ from typing import Any
 
 from distributed import Future
 
+from viewpass.core.consensus.births import Candidates
 from viewpass.core.state.statistics import Statistics
 from viewpass.engine.dask import tasks
 from viewpass.engine.dask.rows import WorkerRows
@@ -111,6 +112,13 @@ class Round:
         if len(self._results) * sum(steps.nbytes for steps in report.tally.change.steps) > MOST_KEPT:
             self._results = []
         return report.tally
+
+    def candidates(self, stage: Stage) -> list[Candidates]:
+        """Rows of each block that may open an anchor."""
+        found: list[Candidates] = self._pool.gather(
+            self.submit(tasks.candidates, self.stage(stage), self.schema)
+        )
+        return found
 
     def assign_ahead(self, stage: Stage, schema: Schema) -> None:
         """Start assigning the rows before the result is needed."""

@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from viewpass.core.consensus.births import Candidates, candidates
 from viewpass.core.consensus.soft_assignment import links_of, soft_assignment
 from viewpass.core.state.centres import Centres
+from viewpass.core.state.lineage import Lineage
 from viewpass.core.state.statistics import Statistics, added
 from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.backend import backend
@@ -28,6 +30,16 @@ class Stage:
     name: str  # unique within a run
     centres: Centres
     linked: bool = False  # the centres are anchors: new rows also report their links
+    lineage: Lineage | None = None  # of anchors that are born and merge: what rows are recorded under
+
+    @property
+    def names(self) -> Labels | None:
+        """What rows of each centre are recorded under; None: its number."""
+        return None if self.lineage is None else self.lineage.names
+
+    def places(self, recorded: Labels) -> Labels:
+        """The centres of rows, given what they were recorded under."""
+        return recorded if self.lineage is None else self.lineage.places(recorded)
 
     def __sizeof__(self) -> int:
         """Bytes of the centres: Dask decides by them how to send this."""
@@ -105,6 +117,10 @@ class Shard:
         tally = self._tally(change, touched, self.rows.n_rows)
         return replace(tally, links=links, n_all_zero=self.rows.n_all_zero())
 
+    def candidates(self, stage: Stage, start: int) -> Candidates:
+        """Rows that may open an anchor; the first row is number `start` of the data."""
+        return candidates(self.rows.measure(self.workspace.n_threads), start, stage.centres)
+
     def links(self, stage: Stage) -> Integers:
         """Edge weights of the anchor graph from these rows."""
         rows = soft_assignment(self.rows, stage.centres, self.workspace)
@@ -120,7 +136,7 @@ class Shard:
             self._stage = after.name
         else:
             self.rows.measure(n_threads)
-            old = np.where(self.rows.n_seen > 0, before, -1).astype(np.int32)
+            old = np.where(self.rows.n_seen > 0, after.places(before), -1).astype(np.int32)
             self.labels(after)
         moved = np.flatnonzero(old != self._labels)
         change = self._no_rows(after.centres.n_clusters, after.centres)

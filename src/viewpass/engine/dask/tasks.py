@@ -18,15 +18,17 @@ from typing import Any, TypeVar
 import numpy as np
 from distributed import Future, get_worker, secede
 
+from viewpass.core.consensus.births import Candidates
 from viewpass.core.model import Assigned, Model, label
 from viewpass.core.plan import Plan
+from viewpass.core.reasons.gathering import Gathered, gathered
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.step.workspace import Workspace
 from viewpass.core.stream import Stream
 from viewpass.engine import schedule
 from viewpass.engine.dask.blocks import Block
 from viewpass.engine.dask.shards import Shard, Stage, Tally
-from viewpass.engine.labelling import bare_rows, cluster_rows, label_rows
+from viewpass.engine.labelling import Labelled, bare_rows, cluster_rows, label_rows
 from viewpass.errors import DataError, ViewpassError
 from viewpass.kernels.grid import Integers, Labels
 from viewpass.sources.source import Source
@@ -58,6 +60,15 @@ class Report:
 
     def __add__(self, other: Report) -> Report:
         return Report(self.tally + other.tally, self.worked + other.worked)
+
+
+@dataclass(frozen=True)
+class PartOrder:
+    """How the parts of a label file are to be written."""
+
+    folder: str
+    id_name: str | None
+    columns: Callable[[Labelled, Model], Any]  # about the labels, as an Arrow table
 
 
 @dataclass(frozen=True)
@@ -134,6 +145,13 @@ def view_bytes(block: Block) -> list[int]:
     return schedule.view_bytes(block.chunk())
 
 
+def candidates(block: Block, stage: Stage, schema: Schema) -> Candidates:
+    """Rows that may open an anchor."""
+    with locked(block) as shard:
+        schema.merged(shard.rows.chunk.schema)
+        return shard.candidates(stage, block.start)
+
+
 def assign(block: Block, stage: Stage, schema: Schema) -> Report:
     """Assign new rows to the centres so far."""
     return _report(block, lambda shard: shard.assign(stage), schema)
@@ -183,20 +201,25 @@ def collect(block: Block, _order: None, stage: Stage, schema: Schema) -> tuple[L
         return known, block.chunk().row_ids
     with locked(block) as shard:
         schema.merged(shard.rows.chunk.schema)
-        return shard.labels(stage), shard.rows.chunk.row_ids
+        return _assigned(block, shard, stage).recorded, shard.rows.chunk.row_ids
 
 
-def write_labels(block: Block, order: tuple[str, int, bool], stage: Stage, schema: Schema) -> Any:
+def write_labels(block: Block, order: tuple[str, int, bool, str | None], stage: Stage, schema: Schema) -> Any:
     """Write the rows of a label file, with distances if users read it; gives a record of the part."""
     from viewpass.store.labels.parts import write_part
 
-    folder, n_clusters, with_distances = order
+    folder, n_clusters, with_distances, id_name = order
     with locked(block) as shard:
         schema.merged(shard.rows.chunk.schema)
         rows = shard.rows
-        decided = Assigned(block.start, shard.labels(stage), np.empty(0), rows, stage.centres)
+        decided = _assigned(block, shard, stage)
         found = (label_rows if with_distances else bare_rows)(decided, shard.workspace)
-        return write_part(Path(folder), block.start, found, rows.chunk.row_ids, n_clusters)
+        return write_part(Path(folder), block.start, found, rows.chunk.row_ids, n_clusters, id_name=id_name)
+
+
+def _assigned(block: Block, shard: Shard, stage: Stage) -> Assigned:
+    given = shard.labels(stage), np.empty(0), shard.rows
+    return Assigned(block.start, *given, stage.centres, stage.names)
 
 
 def label_block(block: Block, _order: None, model: Model) -> Labels:
@@ -205,16 +228,30 @@ def label_block(block: Block, _order: None, model: Model) -> Labels:
         return label(shard.rows.chunk, model, shard.workspace)
 
 
-def write_clusters(block: Block, order: tuple[str, int], model: Model) -> Any:
+def write_clusters(block: Block, order: PartOrder, model: Model) -> Any:
     """Write the rows of a label file under a model; gives a record of the part."""
     from viewpass.store.labels.formats import FINAL
     from viewpass.store.labels.parts import write_part
 
-    folder, n_clusters = order
     with locked(block) as shard:
         chunk = shard.rows.chunk
         found = cluster_rows(chunk, model, shard.workspace)
-        return write_part(Path(folder), block.start, found, chunk.row_ids, n_clusters, FINAL)
+        more = order.columns(found, model)
+        rows = found.records, chunk.row_ids, model.clusters.n_clusters
+        return write_part(Path(order.folder), block.start, *rows, FINAL, order.id_name, more)
+
+
+def with_sample(block: Block, order: tuple[Callable[..., Any], Any], model: Model) -> tuple[Any, Gathered]:
+    """What another task gives for a block, and what its sampled rows show."""
+    task, own = order
+    found = task(block, own, model)
+    with locked(block) as shard:
+        return found, gathered(shard.rows.chunk, model, shard.workspace)
+
+
+def change_part(labels: Any, folder: str, change: Callable[[Any], Any]) -> Any:
+    """Write a part again with other columns beside its labels; gives a record of it."""
+    return labels.changed(Path(folder), change)
 
 
 def cluster_part(labels: Any, folder: str, clusters: Labels, n_clusters: int) -> Any:
@@ -236,7 +273,7 @@ def initialise(
         decided = stream.finish()
     if decided is not None:
         for block in rounds:
-            block.know(STARTED, decided.start, decided.labels)
+            block.know(STARTED, decided.start, decided.recorded)
     return WorkerStart(stream.schema, stream.state.model, stream.rng)
 
 

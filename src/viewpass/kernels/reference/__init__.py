@@ -5,6 +5,7 @@ here is a loop because the order of adding is part of the specification.
 """
 
 from viewpass.kernels.reference.agglomeration import agglomerate
+from viewpass.kernels.reference.births import open_anchors
 from viewpass.kernels.reference.centres import Centres, loss, update_centres
 from viewpass.kernels.reference.distances import all_distances, nearest_two, own_distances
 from viewpass.kernels.reference.eigen import spectrum
@@ -33,6 +34,7 @@ __all__ = [
     "loss",
     "nearest_two",
     "nnls",
+    "open_anchors",
     "own_distances",
     "products",
     "run_chunks",

@@ -9,17 +9,17 @@ from viewpass.kernels.reference.exact import ordered_sum
 
 
 def agglomerate(
-    counts: Integers, products: Floats, alpha: Floats, to_mean: bool
+    counts: Integers, products: Floats, alpha: Floats, to_mean: bool, most: int = 2**63 - 1
 ) -> tuple[Integers, Floats, int]:
-    """All merges down to one cluster: pairs, prices, and how many of the first are of empty clusters.
+    """The first `most` merges, or all down to one cluster: pairs, prices, and the number of empty clusters.
 
-    INOUT products: R R' of each view, used up. `alpha`: the ridge of each view.
+    Those are merged first. INOUT products: R R' of each view, used up. `alpha`: the ridge of each view.
     """
     table = _PriceTable(counts.astype(np.float64), products, alpha[:, None], to_mean)
     empty = np.flatnonzero(~counts.any(axis=0)).tolist()
     if len(empty) == counts.shape[1]:
         empty = []
-    n_merges = max(counts.shape[1] - 1, 0)
+    n_merges = min(max(counts.shape[1] - 1, 0), most)
     pairs, prices = np.zeros((n_merges, 2), dtype=np.int64), np.zeros(n_merges)
     for step in range(n_merges):
         if step < len(empty):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from viewpass.kernels.grid import STEP, Floats, Integers, Labels
-from viewpass.kernels.reference import exact
 from viewpass.kernels.reference.centres import Centres
+from viewpass.kernels.reference.row_distances import RowDistances
 from viewpass.kernels.reference.rows import Rows
 
 NOTHING = 2.0**-46  # of the largest pivot: rounding alone
@@ -119,8 +119,7 @@ class _SeedSet:
         self.weights = np.zeros(rows.n_rows)
         for v in range(rows.n_views):
             self.weights += np.where(self.present[v], rows.weights[v] * rows.copies, 0.0)
-        self.views = [None if rows.views[v] is None else rows.values(v) for v in range(rows.n_views)]
-        self.squares = [rows.squares(v) for v in range(rows.n_views)]
+        self.distances = RowDistances(rows)
 
     def _odds(self, which: Integers) -> Floats:
         """Odds of being drawn, added up in order; rows that share no view with a seed are averagely far."""
@@ -144,16 +143,7 @@ class _SeedSet:
 
     def compare(self, which: Integers, k: int, seed: int) -> None:
         """Compare rows with seed number k, which is row `seed`."""
-        rows, squares = self.rows, self.squares
-        total, shared = np.zeros(len(which)), np.zeros(len(which))
-        for v, x in enumerate(self.views):
-            if x is None or not self.present[v, seed]:
-                continue
-            dots = exact.ordered_sum(x[which] * x[seed]) * rows.inverse[v, which] * rows.inverse[v, seed]
-            far = np.maximum((squares[v][which] + squares[v][seed]) - 2.0 * dots, 0.0)
-            total += np.where(self.present[v, which], far, 0.0)
-            shared += np.where(self.present[v, which], rows.weights[v], 0.0)
-        mean = np.divide(total, shared, out=np.full_like(total, np.inf), where=shared > 0)
+        mean = self.distances.mean(which, seed)
         if k < len(self.far):
             self.far[k, which] = mean
         closer = mean < self.nearest[which]

@@ -77,6 +77,23 @@ def numbered(batches: Iterable[pa.RecordBatch], size: int) -> Iterator[tuple[int
         row += rows.num_rows
 
 
+def resized(batches: Iterable[pa.RecordBatch], size: int) -> Iterator[pa.Table]:
+    """Yield the rows of batches in tables of `size` rows, the last of which may have fewer."""
+    waiting: list[pa.RecordBatch] = []
+    n_rows = 0
+    for _, rows in numbered(batches, size):
+        while n_rows + rows.num_rows >= size:
+            waiting.append(rows.slice(0, size - n_rows))
+            rows = rows.slice(size - n_rows)
+            yield pa.Table.from_batches(waiting).unify_dictionaries()
+            waiting, n_rows = [], 0
+        if rows.num_rows:
+            waiting.append(rows)
+            n_rows += rows.num_rows
+    if waiting:
+        yield pa.Table.from_batches(waiting).unify_dictionaries()
+
+
 def after(batch: Batch, start: int) -> Iterator[Batch]:
     """Yield the batch without the rows before row `start`, if any are left."""
     late = start - batch.row

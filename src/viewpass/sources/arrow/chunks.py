@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from viewpass.errors import DataError
+from viewpass.errors import DataError, SettingError
 from viewpass.kernels.grid import Array, Mask, Matrix
 from viewpass.kernels.pool import Pool
-from viewpass.sources.arrow.batches import UNREADABLE, Batch, Reader, one_line
+from viewpass.sources.arrow.batches import UNREADABLE, Batch, Reader, one_line, resized
 from viewpass.sources.arrow.columns.layout import ViewColumns, find_views
 from viewpass.sources.arrow.columns.lists import read_lists, valid
 from viewpass.sources.arrow.columns.numbers import read_numbers
 from viewpass.sources.arrow.columns.sparse import read_sparse
+from viewpass.sources.blocks import listed
 from viewpass.sources.read_ahead import ahead
 from viewpass.sources.source import Cuts, Source, as_cuts, check_known
 from viewpass.views.chunk import Chunk, Schema
@@ -34,7 +35,8 @@ class ArrowSource(Source):
 
     def __init__(self, reader: Reader, views: Any = None, id: str | None = None) -> None:
         self._reader = reader
-        self._id = id
+        self._id = self.id_name = id
+        self._kept: tuple[str, ...] = ()
         try:
             found = find_views(reader.schema, views, id)
         except DataError as problem:
@@ -55,7 +57,29 @@ class ArrowSource(Source):
 
     def _columns(self) -> list[str]:
         used = [column for view in self._views if view is not None for column in view.columns]
-        return list(dict.fromkeys(used if self._id is None else [self._id, *used]))
+        return list(dict.fromkeys([*(() if self._id is None else (self._id,)), *used, *self._kept]))
+
+    @property
+    def column_names(self) -> list[str]:
+        """All columns of the table, those that are no views included."""
+        return list(self._reader.schema.names)
+
+    def tables(self, size: int) -> Iterator[pa.Table]:
+        """Read all columns as they are, in tables of `size` rows."""
+        batches = self._reader.batches(self.column_names, size, 0)
+        return resized((batch.rows for batch in batches), size)
+
+    def keeping(self, columns: Sequence[str]) -> ArrowSource:
+        """The same rows, whose chunks also have these columns."""
+        known = self._reader.schema.names
+        for column in columns:
+            if column not in known:
+                raise SettingError(f"there is no column {column!r} to keep; {listed(known)}.")
+            if known.count(column) > 1:
+                raise SettingError(f"column {column!r} cannot be kept: the table has several of this name.")
+        made = copy(self)
+        made._kept = tuple(dict.fromkeys(columns))
+        return made
 
     def chunks(self, size: int | Cuts, start: int = 0) -> Iterator[Chunk]:
         """Read the rows from `start` on, in chunks that end at multiples of `size`, or by `Cuts`."""
@@ -151,6 +175,7 @@ class ArrowSource(Source):
             self.schema.columns,
             tuple(dict.fromkeys((batch.first, batch.file) for batch in batches if batch.file)),
             stated=True,
+            kept=_kept(batches, self._kept),
         )
 
 
@@ -171,6 +196,20 @@ def _schema(names: Sequence[str], views: Sequence[ViewColumns | None]) -> Schema
         tuple(None if view is None else view.width for view in views),
         columns if any(columns) else (),
     )
+
+
+def _kept(batches: Sequence[Batch], columns: Sequence[str]) -> Any:
+    """The columns that are kept as they are, as an Arrow table; None if there are none."""
+    if not columns:
+        return None
+    try:
+        return pa.Table.from_batches(
+            [batch.rows.select(list(columns)) for batch in batches]
+        ).unify_dictionaries()
+    except UNREADABLE as problem:
+        raise DataError(
+            f"{batches[0].place(columns[0], 0)} on: kept columns cannot be read ({one_line(problem)})."
+        ) from problem
 
 
 def _ids(batches: Sequence[Batch], id: str) -> Array:

@@ -30,6 +30,7 @@ ENDINGS = {
 
 
 WHICH = b"viewpass.labels"  # the field of an Arrow schema that says which labels a file holds
+IDS = b"viewpass.ids"  # the field that names the column of ids; empty: rows have numbers
 FINAL, STREAM = "final", "stream"  # under the final centres; as decided while the rows were read
 
 
@@ -80,7 +81,7 @@ def layout(schema: Any) -> dict[str, Any]:
 
     Parquet would abandon a dictionary of distances or ids when it is full, after most of the work.
     """
-    few = [name for name in ("cluster", "views_seen") if name in schema.names]
+    few = [name for name in ("cluster", "views_seen", "has_views", "cluster_name") if name in schema.names]
     steps = [
         name for name in schema.names if name not in few and pa.types.is_integer(schema.field(name).type)
     ]

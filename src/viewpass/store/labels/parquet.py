@@ -18,11 +18,12 @@ from viewpass.store.labels.appended import Appended, Extent
 try:
     import pyarrow as pa
 
-    from viewpass.store.labels.formats import WHICH, TableWriter, label_format, table_writer
+    from viewpass.store.labels.formats import IDS, WHICH, TableWriter, label_format, table_writer
 except ImportError:
     raise missing_extra("pyarrow", "arrow", "writing labels") from None
 
 GROUP_ROWS = 2**17
+ID = "id"  # the name of ids, and of row numbers, where the data has none
 COLUMNS = [
     pa.field("cluster", pa.int32(), nullable=False),
     pa.field("distance", pa.float32()),
@@ -35,15 +36,19 @@ class LabelFile:
     """Writer of a file of labels, in the format of its name; the same rows give the same bytes.
 
     A thread writes rows while the next ones are collected. `which` labels they are ("final" or "stream")
-    is part of the schema, where the format has one.
+    is part of the schema, where the format has one. The columns are the id, those that are kept of the
+    data, those of every label file, and more about the labels.
     """
 
-    def __init__(self, file: BinaryIO, path: Path, which: str) -> None:
+    def __init__(self, file: BinaryIO, path: Path, which: str, id_name: str | None = None) -> None:
         self._file, self._path, self._format = file, path, label_format(path)
+        self._id_name = id_name or ID
         self._about = {WHICH: which.encode()}
         self._writer: TableWriter | None = None
         self._rows: list[Array] = []
         self._ids: list[Any] = []
+        self._kept: list[Any] = []
+        self._more: list[Any] = []
         self._waiting = 0
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="viewpass-writer")
         self._writing: Future[None] | None = None
@@ -63,14 +68,20 @@ class LabelFile:
                 with naming(self._path):
                     self._writer.close()
 
-    def add(self, rows: Array, ids: Any = None) -> None:
-        """Add rows, which must not change later; `ids` is an Arrow array, or None for row numbers."""
+    def add(self, rows: Array, ids: Any = None, kept: Any = None, more: Any = None) -> None:
+        """Add rows, which must not change later; `ids` is an Arrow array, or None for row numbers.
+
+        `kept` and `more` are Arrow tables of further columns, or None.
+        """
         at = 0
         while at < len(rows):
             n_more = min(GROUP_ROWS - self._waiting, len(rows) - at)
             self._rows.append(rows[at : at + n_more])
             if ids is not None:
                 self._ids.append(ids.slice(at, n_more))
+            for table, parts in ((kept, self._kept), (more, self._more)):
+                if table is not None:
+                    parts.append(table.slice(at, n_more))
             self._waiting += n_more
             self.n_rows += n_more
             at += n_more
@@ -82,22 +93,29 @@ class LabelFile:
         self._written()
         if self._waiting:
             first = self.n_rows - self._waiting
-            self._writing = self._thread.submit(self._write, self._rows, self._ids, first)
-            self._rows, self._ids, self._waiting = [], [], 0
+            parts = self._rows, self._ids, self._kept, self._more
+            self._writing = self._thread.submit(self._write, *parts, first)
+            self._rows, self._ids, self._kept, self._more, self._waiting = [], [], [], [], 0
 
     def _written(self) -> None:
         if self._writing is not None:
             writing, self._writing = self._writing, None
             writing.result()
 
-    def _write(self, parts: list[Array], ids: list[Any], first: int) -> None:
+    def _write(
+        self, parts: list[Array], ids: list[Any], kept: list[Any], more: list[Any], first: int
+    ) -> None:
         rows = np.concatenate(parts)
+        about = {**self._about, IDS: self._id_name.encode() if ids else b""}
         if not ids:
             ids = [pa.array(np.arange(first, first + len(rows), dtype=np.int64))]
         joined = pa.chunked_array(ids).combine_chunks()
         columns, fields = label_columns(rows)
-        schema = pa.schema([pa.field("id", joined.type, nullable=False), *fields], self._about)
-        table = pa.Table.from_arrays([joined, *columns], schema=schema)
+        before, after = (pa.concat_tables(tables) if tables else pa.table({}) for tables in (kept, more))
+        id_field = pa.field(self._id_name, joined.type, nullable=False)
+        schema = pa.schema([id_field, *before.schema, *fields, *after.schema], about)
+        arrays = [joined, *before.columns, *columns, *after.columns]
+        table = pa.Table.from_arrays(arrays, schema=schema)
         try:
             with naming(self._path):
                 if self._writer is None:
@@ -105,7 +123,8 @@ class LabelFile:
                 self._writer.write_table(table)
         except pa.ArrowException as problem:
             raise DataError(
-                f"{self._path}: ids of type {joined.type} cannot be written as {self._format} ({problem})."
+                f"{self._path}: ids of type {joined.type}{' and kept columns' if kept else ''} cannot be "
+                f"written as {self._format} ({problem})."
             ) from problem
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from io import BytesIO
 from pathlib import Path
@@ -29,8 +29,8 @@ try:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from viewpass.store.labels.formats import STREAM, WHICH, layout
-    from viewpass.store.labels.parquet import as_ids, label_columns
+    from viewpass.store.labels.formats import IDS, STREAM, WHICH, layout
+    from viewpass.store.labels.parquet import ID, as_ids, label_columns
 except ImportError:
     raise missing_extra("pyarrow", "arrow", "writing labels as Parquet") from None
 
@@ -98,19 +98,36 @@ class PartLabels:
         table = table.set_column(at, table.schema.field(at), pa.array(labels, pa.int32()))
         return _written(folder, self.part.start, table, labels, n_clusters)
 
+    def changed(self, folder: Path, change: Callable[[Any], Any]) -> Part:
+        """Write the part into another folder, with other columns beside its labels."""
+        table, labels = self._labelled()
+        return _written(folder, self.part.start, change(table), labels, len(self.part.clusters))
+
 
 def write_part(
-    folder: Path, start: int, rows: Array, ids: Array | None, n_clusters: int, which: str = STREAM
+    folder: Path,
+    start: int,
+    rows: Array,
+    ids: Array | None,
+    n_clusters: int,
+    which: str = STREAM,
+    id_name: str | None = None,
+    more: Any = None,
 ) -> Part:
-    """Write the labels of consecutive rows atomically; `which`: "final" or "stream"."""
+    """Write the labels of consecutive rows atomically; `which`: "final" or "stream".
+
+    `id_name`: the column of the ids; `more`: an Arrow table of further columns.
+    """
     numbers = pa.array(np.arange(start, start + len(rows), dtype=np.int64))
     columns, fields = [numbers], [pa.field("row", pa.int64(), nullable=False)]
     if ids is not None:
         columns.append(as_ids(ids))
-        fields.append(pa.field("id", columns[-1].type, nullable=False))
+        fields.append(pa.field(id_name or ID, columns[-1].type, nullable=False))
     values, known = label_columns(rows)
-    schema = pa.schema([*fields, *known], {WHICH: which.encode()})
-    table = pa.Table.from_arrays([*columns, *values], schema=schema)
+    after = pa.table({}) if more is None else more
+    about = {WHICH: which.encode(), IDS: b"" if ids is None else (id_name or ID).encode()}
+    schema = pa.schema([*fields, *known, *after.schema], about)
+    table = pa.Table.from_arrays([*columns, *values, *after.columns], schema=schema)
     return _written(folder, start, table, rows["cluster"], n_clusters)
 
 
@@ -134,6 +151,7 @@ class PartSink(PassFiles):
         self._folder, self._n_passes = folder, n_passes
         self._staged = staged  # labels may be anchors, or others are written at the end of the run
         self.with_distances = True
+        self.id_name: str | None = None
         self._last: dict[int, Part] = {}
 
     def home(self, number: int) -> Path:
@@ -153,15 +171,15 @@ class PartSink(PassFiles):
             self.home(number).mkdir(exist_ok=True)
         self._last = {} if number == 0 else {part.start: part for part in self._parts(number - 1)}
 
-    def order(self, number: int, start: int) -> tuple[str, int, bool]:
-        """What a worker needs to write a part: the folder, the number of clusters, whether users read it."""
-        return str(self.home(number).absolute()), len(self.sizes), self.with_distances
+    def order(self, number: int, start: int) -> tuple[str, int, bool, str | None]:
+        """What a worker needs to write a part: folder, clusters, whether users read it, name of the ids."""
+        return str(self.home(number).absolute()), len(self.sizes), self.with_distances, self.id_name
 
     def put(self, start: int, part: Part) -> None:
         """Record a part that was written."""
         assert self._now is not None
         self._now.append(json.dumps(asdict(part)).encode() + b"\n")
-        self.sizes += np.array(part.clusters)
+        self._add(np.array(part.clusters))
 
     def last(self, start: int, stop: int) -> PartLabels:
         """Return the labels of a block in the pass before, to be read by a worker."""
@@ -178,7 +196,7 @@ class PartSink(PassFiles):
             stored = Fields(json.loads(line), {})
             counts = stored.list("clusters", int)
             whole = {name: stored.number(name) for name in ("start", "n_rows", "size")}
-            stored.need(len(counts) == len(self.sizes), "clusters")
+            stored.need(len(counts) <= len(self.sizes), "clusters")
             stored.need(all(0 <= n <= whole["n_rows"] for n in counts), "clusters")
             return Part(**whole, clusters=tuple(counts), sha256=stored.text("sha256"))
         except (FileError, ValueError, RecursionError) as problem:
@@ -202,7 +220,7 @@ class PartSink(PassFiles):
     def _recount(self, number: int, upto: Extent) -> None:
         self._check(number)
         for part in self._parts(number):
-            self.sizes += np.array(part.clusters)
+            self._add(np.array(part.clusters))
 
     def _check(self, number: int) -> None:
         for part in self._parts(number):

@@ -26,6 +26,12 @@ class PassFiles(metaclass=ABCMeta):
         self.number = 0  # passes that have ended
         self.sizes: Integers = np.zeros(n_clusters, dtype=np.int64)  # rows per cluster, in the latest pass
 
+    def _add(self, counts: Integers) -> None:
+        """Add rows per cluster; anchors that are born add clusters."""
+        if len(counts) > len(self.sizes):
+            self.sizes = np.pad(self.sizes, (0, len(counts) - len(self.sizes)))
+        self.sizes[: len(counts)] += counts
+
     @abstractmethod
     def path(self, number: int) -> Path:
         """Return the file of a pass."""

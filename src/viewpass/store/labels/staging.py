@@ -94,7 +94,8 @@ class LabelSink(PassFiles):
             self.sizes += self._counts(block, number)
 
     def _count(self, rows: Array) -> None:
-        self.sizes += self._counts(rows, self.number)
+        clusters = rows["cluster"]
+        self._add(np.bincount(clusters[clusters >= 0]))
 
     def _counts(self, rows: Array, number: int) -> Integers:
         clusters = rows["cluster"]

@@ -32,6 +32,8 @@ from viewpass.kernels.grid import (
 )
 from viewpass.store.container.fields import Fields, Rule
 from viewpass.store.container.values import from_plain, to_plain
+from viewpass.store.state.calibration import pack_calibration, unpack_calibration
+from viewpass.store.state.growth import pack_growth, unpack_growth
 from viewpass.views.chunk import Schema
 from viewpass.views.completion import MOST, Completion, Prototypes
 from viewpass.views.rows import Kept, Lengthy
@@ -125,6 +127,8 @@ def pack_model(model: Model, arrays: dict[str, Array]) -> dict[str, Any]:
         **pack_zero_counts(model.n_all_zero),
         **_pack_lengths(model),
         **_pack_parameters(model.scaling),
+        **pack_calibration(model.calibration, arrays),
+        **pack_growth(model.growth, arrays),
     }
 
 
@@ -247,17 +251,23 @@ def unpack_model(stored: Fields, first_alpha: float) -> Model:
     links = (
         _links(stored, n_clusters, n_rows if n_copies is None else n_copies) if consensus == "graph" else None
     )
+    weights = view_weights(stored, len(schema.names))
+    growth = None
+    if consensus != "plain":
+        growth = unpack_growth(stored, n_clusters, schema, scaling, weights)
     return Model(
         *(schema, total, centres, scaling, alpha, *counted, curve.tolist()),
         consensus=consensus,
         n_clusters=asked,
         links=links,
-        weights=view_weights(stored, len(schema.names)),
+        weights=weights,
         curve=_curve(stored),
         choices=_choices(stored),
         n_copies=n_copies,
         weight_unit=unit,
         n_all_zero=unpack_zero_counts(stored, len(schema.names), n_rows),
+        calibration=unpack_calibration(stored, total.widths),
+        growth=growth,
     )
 
 
@@ -284,7 +294,7 @@ def weight_unit(stored: Fields) -> int:
 
 def _curve(stored: Fields) -> Curve | None:
     """Restore the score of each number of clusters; older files have none."""
-    if not stored.values.get("curve"):
+    if "curve" not in stored.values or not stored.truth("curve"):
         return None
     numbers = stored.array_of("numbers", ARRAYS, n=None)
     values = stored.array_of("values", ARRAYS, n=len(numbers))

@@ -63,6 +63,7 @@ def pack_stream(stream: Stream, arrays: dict[str, Array]) -> dict[str, Any]:
             **({} if plan.weight_unit == 1 else {"weight_unit": plan.weight_unit}),
             **({"auto_alpha": True} if plan.auto_alpha else {}),
             **({} if plan.missing_entries == "refuse" else {"missing_entries": plan.missing_entries}),
+            **({"adaptive": True} if plan.adaptive else {}),
         },
         "random": generator_state(stream.rng),
         "schema": None if at.schema is None else pack_schema(at.schema, arrays),
@@ -125,6 +126,8 @@ def unpack_stream(stored: Fields, workspace: Workspace) -> Stream:
         same = (model.n_copies, model.weight_unit) == (n_copies, plan.weight_unit)
         stored.need(same, "weight_unit")
         stored.need(plan.consensus in ("auto", model.consensus), "consensus")
+        growing = plan.adaptive and model.consensus != "plain"
+        stored.need((model.growth is not None) == growing, "growth")
         stored.need(plan.n_clusters in (None, model.n_clusters), "n_clusters")
     else:
         stored.need(n_rows == n_without_views, "n_rows")  # warm-up rows are counted when they are labelled
@@ -175,6 +178,7 @@ def _plan(stored: Fields) -> Plan:
         weight_unit=weight_unit(stored),
         missing_entries=missing_entries,
         auto_alpha="auto_alpha" in stored.values and stored.truth("auto_alpha"),
+        adaptive="adaptive" in stored.values and stored.truth("adaptive"),
     )
 
 

@@ -1,0 +1,156 @@
+"""Whether reasons hold on real sets: calibration, outliers, estimates of missing views.
+
+`python -m benchmarks.reasons` prints the figures of docs/reasons.md; the data is in VIEWPASS_DATA or
+../shared/data.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import viewpass as vp
+
+FOLDER = Path(os.environ.get("VIEWPASS_DATA", Path(__file__).parents[2] / "shared" / "data"))
+DIGIT = ("fou", "fac", "kar", "pix", "zer")
+DENSE = (
+    "mfeat",
+    "msrc_v1_6v",
+    "aloi10",
+    "landuse21",
+    "mnist_hog5000",
+    "wikipedia",
+    "mnist70k_3v",
+    "nutrimouse",
+)
+TATE = ("title_emb", "medium_emb", "subjects_emb", "size")
+MOST = 20_000  # rows that are compared
+
+
+def dense(name: str, views: tuple[str, ...] = ()) -> tuple[list[Any], Any]:
+    """The dense views of a set and its classes, in random order."""
+    stored = np.load(FOLDER / f"{name}.npz")
+    names = [f"view_{view}" for view in views] or [key for key in stored if key.startswith("view_")]
+    order = np.random.default_rng(0).permutation(len(stored["labels"]))
+    return [stored[key][order].astype(np.float64) for key in names], stored["labels"][order]
+
+
+def tate() -> list[Any]:
+    """The views of the Tate table, in its own order; rows of NaN where they are missing."""
+    import pyarrow.parquet as pq
+
+    views = []
+    for column in (pq.read_table(FOLDER / "tate.parquet", columns=list(TATE))[name] for name in TATE):
+        lists = column.to_pylist()
+        width = len(next(x for x in lists if x is not None))
+        views.append(np.array([[np.nan] * width if x is None else x for x in lists], dtype=np.float32))
+    return views
+
+
+def calibration(name: str, views: list[Any], n_clusters: int) -> Iterator[str]:
+    """Expected calibration error of "same label as by all views", and agreement of both halves."""
+    model = vp.OPIMC(n_clusters, random_state=0).fit(views)
+    rows = np.flatnonzero(~np.isnan(np.column_stack([x[:, 0] for x in views])).any(axis=1))
+    rows = np.sort(np.random.default_rng(0).choice(rows, min(len(rows), MOST), replace=False))
+    whole = [x[rows] for x in views]
+    labels = model.predict(whole)
+    for size in sorted({1, 2, len(views)}):
+        sure, same = [], []
+        for chosen in combinations(range(len(views)), size):
+            some = [x if v in chosen else None for v, x in enumerate(whole)]
+            sure.append(model.confidence(some))
+            same.append(model.predict(some) == labels)
+        low, high = halves(np.concatenate(sure), np.concatenate(same))
+        error = calibration_error(np.concatenate(sure), np.concatenate(same))
+        yield f"{name}, {size} of {len(views)} views: error {error:.3f}; halves agree {low:.3f}, {high:.3f}"
+
+
+def calibration_error(sure: Any, same: Any) -> float:
+    """The mean difference between confidence and agreement over ten bins."""
+    bins = np.minimum((sure * 10).astype(int), 9)
+    parts = (bins == b for b in np.unique(bins))
+    return float(sum(mine.mean() * abs(sure[mine].mean() - same[mine].mean()) for mine in parts))
+
+
+def halves(sure: Any, same: Any) -> tuple[float, float]:
+    """Agreement of the less and of the more confident half."""
+    order = np.argsort(sure, kind="stable")
+    middle = len(order) // 2
+    return float(same[order[:middle]].mean()), float(same[order[middle:]].mean())
+
+
+def outliers(seed: int) -> str:
+    """The area under the curve for noise in place of 5 % of Digit's rows, with all views and with one."""
+    views, _ = dense("mfeat", DIGIT)
+    rng = np.random.default_rng(seed)
+    noise = np.zeros(2000, dtype=bool)
+    noise[rng.choice(2000, 100, replace=False)] = True
+    for x in views:
+        x[noise] = x.mean(axis=0) + x.std(axis=0) * rng.standard_normal((100, x.shape[1]))
+    model = vp.OPIMC(10, random_state=seed).fit(views)
+    alone = [model.outlier_score([x if u == v else None for u, x in enumerate(views)]) for v in range(5)]
+    single = ", ".join(f"{area(score, noise):.3f}" for score in alone)
+    return f"Digit, seed {seed}: {area(model.outlier_score(views), noise):.3f}; one view: {single}"
+
+
+def area(score: Any, positive: Any) -> float:
+    """Under the curve of hits against false alarms."""
+    ranks = np.argsort(np.argsort(score)) + 1.0
+    n = int(positive.sum())
+    return float((ranks[positive].sum() - n * (n + 1) / 2) / (n * (len(score) - n)))
+
+
+def highest(views: list[Any], n_clusters: int) -> str:
+    """The share of rows by number of views among the 500 highest outlier scores, over that in the table."""
+    score = vp.OPIMC(n_clusters, random_state=0).fit(views).outlier_score(views)
+    n_views = sum(~np.isnan(x[:, 0]) for x in views)
+    top = np.argsort(-np.nan_to_num(score, nan=-np.inf), kind="stable")[:500]
+    ratios = [(n_views[top] == n).mean() / (n_views == n).mean() for n in range(1, len(views) + 1)]
+    return "Tate, shares among the 500 highest over those of the table: " + ", ".join(
+        f"{r:.2f}" for r in ratios
+    )
+
+
+def imputation(name: str) -> str:
+    """The squared error of removed views over that of the mean, view by view."""
+    views, classes = dense(name)
+    views = [x[:8000] for x in views]
+    n_rows, n_views = len(views[0]), len(views)
+    rng = np.random.default_rng(1)
+    hidden = rng.random((n_rows, n_views)) < 0.3
+    hidden[np.arange(n_rows), rng.integers(n_views, size=n_rows)] = False
+    given = [np.where(hidden[:, [v]], np.nan, x) for v, x in enumerate(views)]
+    found = vp.OPIMC(len(np.unique(classes)), random_state=0).fit(given).impute(given)
+    parts = []
+    for v, x in enumerate(views):
+        rows = hidden[:, v] & ~np.isnan(found.spread[:, v])
+        mean = x[~hidden[:, v]].mean(axis=0)
+        error, before = (
+            ((found.views[v][rows] - x[rows]) ** 2).mean(axis=1),
+            ((mean - x[rows]) ** 2).mean(axis=1),
+        )
+        parts.append(f"{error.mean() / before.mean():.2f}")
+    return f"{name}: {', '.join(parts)}"
+
+
+def main() -> None:
+    """Print all figures."""
+    warnings.simplefilter("ignore")
+    sets: dict[str, tuple[list[Any], int]] = {"Digit": (dense("mfeat", DIGIT)[0], 10)}
+    sets |= {"mnist70k_3v": (dense("mnist70k_3v")[0], 10), "Tate": (tate(), 15)}
+    for name, (views, n_clusters) in sets.items():
+        for line in calibration(name, views, n_clusters):
+            print(line, flush=True)
+    print(outliers(0), outliers(1), highest(*sets["Tate"]), sep="\n", flush=True)
+    for name in DENSE:
+        print(imputation(name), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+"""`viewpass fit --dry-run`: what a fit would do, from a sample of the rows."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import typer
+
+from viewpass.cli.inspect import all_zero
+from viewpass.cluster.opimc import OPIMC
+from viewpass.cluster.runs.report import peak_memory
+from viewpass.errors import DataError, printable
+from viewpass.sources.source import Source
+from viewpass.views.chunk import join
+
+TIMED = 3  # the sample is this many times the warm-up: what is beyond it shows the speed
+
+
+def run(estimator: OPIMC, data: Source, *, as_json: bool) -> None:
+    """Read the first rows, fit them, and say what was found and what to expect."""
+    found = tried(estimator, data)
+    typer.echo(json.dumps(found) if as_json else "\n".join(map(printable, lines(found))))
+
+
+def tried(estimator: OPIMC, data: Source) -> dict[str, Any]:
+    """What a fit of the first rows shows."""
+    fresh, source, _ = estimator._prepare(data, None)
+    warmup = max(fresh._learnt.plan.warmup, 2000)
+    began = time.perf_counter()
+    chunks, n_rows = [], 0
+    for chunk in source.chunks(min(warmup, 8192)):
+        chunks.append(chunk.copy())
+        n_rows += chunk.n_rows
+        if n_rows >= TIMED * warmup:
+            break
+    if not chunks:
+        raise DataError("the data has no rows (0 samples): at least one is needed.")
+    stream = fresh._learnt
+    rows = join(chunks)
+    first = rows if rows.n_rows <= warmup else rows.cut(0, warmup)
+    stream.learn(first)
+    if not stream.started:
+        stream.finish()
+    started = time.perf_counter() - began
+    if rows.n_rows > warmup:
+        stream.learn(rows.cut(warmup, rows.n_rows))
+    later = time.perf_counter() - began - started
+    model = stream.model
+    in_all = source.n_rows if source.n_rows is not None else None
+    speed = (rows.n_rows - warmup) / later if rows.n_rows > warmup and later > 0 else None
+    seconds = None
+    if in_all is not None:
+        seconds = started if speed is None else started + max(0, in_all - warmup) * 2.0 / speed
+    missing = dict(zip(model.schema.names, model.n_missing, strict=True))
+    return {
+        "kind": "dry run",
+        "rows_read": rows.n_rows,
+        "rows": in_all,
+        "views": {
+            name: {
+                "columns": width,
+                "missing": missing[name],
+                "all_zero": model.zero_rows[name],
+                "scale": scale,
+                "alpha": model.ridges[name],
+            }
+            for name, width, scale in zip(
+                model.schema.names, model.schema.widths, model.scaling.names, strict=True
+            )
+        },
+        "n_clusters": model.clusters.n_clusters,
+        "consensus": model.consensus,
+        "n_anchors": None if model.cut is None else model.total.n_clusters,
+        "choices": [str(choice) for choice in model.choices],
+        "left_out": list(source.left_out),
+        "seconds": None if seconds is None else round(seconds, 1),
+        "memory": peak_memory(),
+    }
+
+
+def lines(found: dict[str, Any]) -> list[str]:
+    """The same as text."""
+    n_read, in_all = found["rows_read"], found["rows"]
+    out = [f"read {n_read:,} rows{'' if in_all is None else f' of {in_all:,}'}; nothing is written"]
+    for name, view in found["views"].items():
+        columns = "not seen yet" if view["columns"] is None else f"{view['columns']:,} columns"
+        share = f"missing in {view['missing'] / n_read:.1%} of them{all_zero(view, n_read)}"
+        out.append(f"  view {name}: {columns}, {share}; scale {view['scale']}, ridge {view['alpha']:.3g}")
+    if found["left_out"]:
+        out.append(f"  no views: {', '.join(found['left_out'])}")
+    anchors = "" if found["n_anchors"] is None else f", {found['consensus']} of {found['n_anchors']} anchors"
+    out.append(f"clusters: {found['n_clusters']}{anchors}")
+    out += [f"  {choice}" for choice in found["choices"]]
+    if found["seconds"] is not None:
+        out.append(f"time to expect: {found['seconds']:.0f} s, reading the rows twice, as on this sample")
+    if found["memory"] is not None:
+        out.append(
+            f"memory to expect: {found['memory'] / 2**20:,.0f} MiB, about the same for any number of rows"
+        )
+    return out

@@ -1,0 +1,69 @@
+"""`viewpass join`, `sample` and `dedup`: what follows from the labels of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from viewpass.cli.predict import check_out
+from viewpass.cli.progress import display
+from viewpass.cli.stopping import signals
+from viewpass.cluster.persistence import load
+from viewpass.cluster.runs.duplicates import dedup
+from viewpass.cluster.runs.joining import join
+from viewpass.cluster.runs.run_labels import RunLabels
+from viewpass.cluster.runs.sampling import sample
+from viewpass.sources.source import Source
+from viewpass.store.container.files import naming, replacing
+from viewpass.store.folder import RunFolder
+from viewpass.store.labels.formats import label_format, table_writer
+
+
+def run_join(run: Path, data: Source, out: Path, *, by_id: bool, force: bool, as_json: bool) -> None:
+    """Write the data with its labels."""
+    check_out(out, force=force)
+    labels = RunLabels(run)
+    with display(as_json=as_json) as shown, signals.asked_to_stop() as stopping:
+
+        def watch(done: int) -> None:
+            shown.show(done, data.n_rows, "joining", None, np.zeros(0, int))
+            if stopping():
+                raise KeyboardInterrupt
+
+        n_rows = join(labels, data, out, by_id=by_id, watch=watch)
+    shown.say(f"{n_rows:,} rows with their labels: {out}")
+    shown.end("finished", rows=n_rows, out=str(out))
+
+
+def run_sample(
+    run: Path, out: Path, number: int, *, doubtful: bool, seed: int, force: bool, as_json: bool
+) -> None:
+    """Write some rows of each cluster."""
+    check_out(out, force=force)
+    drawn = sample(RunLabels(run), number, doubtful=doubtful, seed=seed)
+    with replacing(out) as file, naming(out):
+        writer = table_writer(label_format(out), file, drawn.schema)
+        writer.write_table(drawn)
+        writer.close()
+    with display(as_json=as_json) as shown:
+        shown.say(f"{len(drawn):,} rows: {out}")
+        shown.end("finished", rows=len(drawn), out=str(out))
+
+
+def run_dedup(
+    run: Path, data: Source, out: Path, *, threshold: float, threads: int | None, force: bool, as_json: bool
+) -> None:
+    """Write the pairs of rows that are nearly the same."""
+    check_out(out, force=force)
+    labels, model = RunLabels(run), load(RunFolder(run).model).set_params(n_threads=threads)
+    with display(as_json=as_json) as shown, signals.asked_to_stop() as stopping:
+
+        def watch(done: int, n_pairs: int) -> None:
+            shown.show(done, labels.n_rows, "comparing", None, np.zeros(0, int))
+            if stopping():
+                raise KeyboardInterrupt
+
+        n_pairs, n_rows = dedup(labels, model, data, out, threshold, watch)
+    shown.say(f"{n_pairs:,} pairs among {n_rows:,} rows: {out}")
+    shown.end("finished", pairs=n_pairs, rows=n_rows, out=str(out))

@@ -1,0 +1,393 @@
+"""The summary of a model and its rows: one typed dict that JSON can hold, which pages and tables draw.
+
+What is in it of the rows is gathered from label tables in one pass, in bounded memory: sizes, presence
+patterns, a uniform sample, and a few rows of each cluster. All of it follows from the labels alone, so it is
+the same for any number of threads or workers, and after any interruption.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypedDict
+
+import numpy as np
+
+from viewpass.core.consensus.number_of_clusters import Curve
+from viewpass.core.model import Model
+from viewpass.core.state.choice import Choice
+from viewpass.core.state.statistics import Statistics, squares_of
+from viewpass.kernels.grid import Array, Floats
+from viewpass.kernels.reference.exact import ordered_sum
+from viewpass.version import __version__
+
+VERSION = 1
+ROWS = 2**18  # of label files, at a time
+SAMPLE = 200  # rows
+EACH = 3  # typical and doubtful rows of a cluster
+NEAREST = 3
+SHOWN = 200  # characters of a value
+FAR = 1e300  # a key that is not known
+UNIT = 2**20  # confidence is added up in whole numbers of 1 / this
+
+
+class RowSummary(TypedDict):
+    """A row: its number, cluster and confidence, and its id and kept columns by name."""
+
+    row: int
+    cluster: int
+    confidence: float | None
+    shown: dict[str, Any]
+
+
+class ClusterSummary(TypedDict):
+    """A cluster; `typical` rows have the largest margins, `doubtful` ones the lowest confidence."""
+
+    cluster: int
+    name: str | None
+    rows: int
+    share: float
+    confidence: float | None
+    nearest: list[int]
+    typical: list[RowSummary]
+    doubtful: list[RowSummary]
+
+
+class ViewSummary(TypedDict):
+    """A view: mean squared distance to the centres (`loss`), share of what separates clusters (`say`)."""
+
+    columns: int | None
+    missing: int
+    all_zero: int
+    scale: str
+    alpha: float
+    weight: float
+    loss: float | None
+    say: float | None
+
+
+class PatternSummary(TypedDict):
+    """Rows that have the same views."""
+
+    views: str
+    rows: int
+    share: float
+    confidence: float | None
+
+
+class CurveSummary(TypedDict):
+    """The score of each number of clusters, and its error."""
+
+    numbers: list[int]
+    values: list[float | None]
+    errors: list[float | None]
+
+
+class ChoiceSummary(TypedDict):
+    """Something that was chosen from the first rows (`viewpass.core.state.choice.Choice`)."""
+
+    what: str
+    chosen: str
+    scores: dict[str, float | None]
+    error: float | None
+    reason: str
+
+
+class Summary(TypedDict):
+    """All of it; `sample` is a uniform sample of the rows."""
+
+    version: int
+    library: str
+    estimator: str
+    settings: dict[str, str]
+    rows: int
+    rows_without_any_view: int
+    n_clusters: int
+    consensus: str
+    n_anchors: int | None
+    choices: list[ChoiceSummary]
+    curve: CurveSummary | None
+    loss_curve: list[float]
+    views: dict[str, ViewSummary]
+    clusters: list[ClusterSummary]
+    patterns: list[PatternSummary]
+    sample: list[RowSummary]
+
+
+Ranked = tuple[int, float, int, Any]  # cluster, key, row number, and the row once it is kept
+
+
+class RowGatherer:
+    """What label tables show, table by table."""
+
+    def __init__(self, n_clusters: int, *, rows: bool = True) -> None:
+        self._sizes = np.zeros(n_clusters, dtype=np.int64)
+        self._sure = np.zeros(n_clusters, dtype=np.int64)
+        self._names: list[str | None] = [None] * n_clusters
+        self._patterns: dict[str, list[int]] = {}  # rows, sum of confidence
+        self._rows = rows
+        self._kept: dict[str, list[Ranked]] = {}
+        self._sample: list[tuple[float, Any]] = []
+        self.n_rows = self.n_without_views = 0
+
+    def add(self, table: Any) -> None:
+        """Gather the next rows."""
+        clusters = np.asarray(table["cluster"])
+        has = "confidence" in table.column_names
+        sure = np.asarray(table["confidence"], dtype=np.float64) if has else np.full(len(table), np.nan)
+        seen = clusters >= 0
+        steps = np.where(np.isnan(sure), 0, np.rint(np.nan_to_num(sure) * UNIT)).astype(np.int64)
+        self._sizes += np.bincount(clusters[seen], minlength=len(self._sizes))
+        np.add.at(self._sure, clusters[seen], steps[seen])
+        self.n_without_views += int((~seen).sum())
+        if "has_views" in table.column_names:
+            coded = table["has_views"].combine_chunks().dictionary_encode()
+            codes = np.asarray(coded.indices)
+            for code, name in enumerate(coded.dictionary.to_pylist()):
+                entry = self._patterns.setdefault(name, [0, 0])
+                entry[0] += int((codes == code).sum())
+                entry[1] += int(steps[codes == code].sum())
+        if "cluster_name" in table.column_names:
+            self._take_names(clusters, table["cluster_name"])
+        if self._rows:
+            self._take_rows(table, clusters, sure)
+        self.n_rows += len(table)
+
+    def _take_names(self, clusters: Array, names: Any) -> None:
+        found, first = np.unique(clusters, return_index=True)
+        for cluster, row in zip(found.tolist(), first.tolist(), strict=True):
+            if cluster >= 0:
+                self._names[cluster] = names[row].as_py()
+
+    def _take_rows(self, table: Any, clusters: Array, sure: Floats) -> None:
+        from viewpass.cluster.runs.sampling import shuffled
+
+        numbers = np.arange(self.n_rows, self.n_rows + len(table), dtype=np.int64)
+        made: dict[int, RowSummary] = {}
+
+        def row_of(number: int) -> RowSummary:
+            if number not in made:
+                made[number] = _row(table, number - self.n_rows, self.n_rows, clusters, sure)
+            return made[number]
+
+        keys = shuffled(numbers, 0)
+        order = np.flatnonzero(keys < (self._sample[-1][0] if len(self._sample) == SAMPLE else 2.0))
+        order = order[np.argsort(keys[order], kind="stable")[:SAMPLE]]
+        drawn = [*self._sample, *zip(keys[order].tolist(), numbers[order].tolist(), strict=True)]
+        drawn = sorted(drawn, key=lambda item: item[0])[:SAMPLE]
+        self._sample = [(key, row_of(row) if isinstance(row, int) else row) for key, row in drawn]
+        margin = np.asarray(table["margin"], dtype=np.float64)
+        for kind, key in (("typical", -margin), ("doubtful", sure)):
+            key = np.where(np.isnan(key), FAR, key)
+            nearer = np.flatnonzero((clusters >= 0) & (key < self._least(kind)[clusters]))
+            order = nearer[np.lexsort((numbers[nearer], key[nearer], clusters[nearer]))]
+            begins = np.searchsorted(clusters[order], clusters[order])
+            order = order[np.arange(len(order)) - begins < EACH]
+            found = zip(clusters[order].tolist(), key[order].tolist(), numbers[order].tolist(), strict=True)
+            kept = _first([*self._kept.get(kind, ()), *((*each, None) for each in found)])
+            self._kept[kind] = [(*item[:3], item[3] or row_of(item[2])) for item in kept]
+
+    def _least(self, kind: str) -> Floats:
+        """Keys that a row must be below, for each cluster, to be kept."""
+        least, numbers = np.full(len(self._sizes), np.inf), np.zeros(len(self._sizes), dtype=int)
+        for cluster, key, *_ in self._kept.get(kind, ()):
+            numbers[cluster] += 1
+            if numbers[cluster] == EACH:
+                least[cluster] = key
+        return least
+
+    def clusters(self, nearest: Sequence[Sequence[int]]) -> list[ClusterSummary]:
+        """The clusters."""
+        whole = max(int(self._sizes.sum()), 1)
+        return [
+            ClusterSummary(
+                cluster=k,
+                name=self._names[k],
+                rows=int(size),
+                share=float(size / whole),
+                confidence=_mean(int(self._sure[k]), int(size)),
+                nearest=list(nearest[k]),
+                typical=[row for cluster, _, _, row in self._kept.get("typical", ()) if cluster == k],
+                doubtful=[row for cluster, _, _, row in self._kept.get("doubtful", ()) if cluster == k],
+            )
+            for k, size in enumerate(self._sizes.tolist())
+        ]
+
+    def patterns(self) -> list[PatternSummary]:
+        """Presence patterns, the most frequent first."""
+        order = sorted(self._patterns.items(), key=lambda item: (-item[1][0], item[0]))
+        return [
+            PatternSummary(
+                views=name, rows=n, share=n / max(self.n_rows, 1), confidence=_mean(sure, n) if name else None
+            )
+            for name, (n, sure) in order
+        ]
+
+    def sample(self) -> list[RowSummary]:
+        """The uniform sample, in the order of the rows."""
+        return sorted((row for _, row in self._sample), key=lambda row: row["row"])
+
+
+def _first(kept: list[Ranked]) -> list[Ranked]:
+    """The lowest keys of each cluster."""
+    found, numbers = [], dict[int, int]()
+    for item in sorted(kept, key=lambda item: item[:3]):
+        numbers[item[0]] = numbers.get(item[0], 0) + 1
+        if numbers[item[0]] <= EACH:
+            found.append(item)
+    return found
+
+
+def _mean(total: int, number: int) -> float | None:
+    return total / UNIT / number if number else None
+
+
+def _row(table: Any, place: int, start: int, clusters: Array, sure: Floats) -> RowSummary:
+    from viewpass.cluster.runs.reason_columns import OWN
+
+    shown = [name for name in table.column_names if name not in OWN]
+    return RowSummary(
+        row=start + place,
+        cluster=int(clusters[place]),
+        confidence=None if np.isnan(sure[place]) else float(sure[place]),
+        shown={name: _plain(table[name][place].as_py()) for name in shown},
+    )
+
+
+def _plain(value: Any) -> Any:
+    """A value that JSON can hold, not too long."""
+    if value is None or isinstance(value, bool | int | float):
+        return None if isinstance(value, float) and not np.isfinite(value) else value
+    return str(value)[:SHOWN]
+
+
+def summarise(estimator: Any, tables: Iterable[Any] = (), *, rows: bool = True) -> Summary:
+    """The summary of a fitted estimator; sizes, patterns and rows are those of the label tables."""
+    model: Model = estimator._fitted_model()
+    gatherer = RowGatherer(model.clusters.n_clusters, rows=rows)
+    for table in tables:
+        gatherer.add(table)
+    curve = model.curve
+    settings = {key: repr(value) for key, value in estimator.get_params().items() if key != "n_threads"}
+    return Summary(
+        version=VERSION,
+        library=__version__,
+        estimator=type(estimator).__name__,
+        settings=settings,
+        rows=model.n_rows,
+        rows_without_any_view=model.n_without_views,
+        n_clusters=model.clusters.n_clusters,
+        consensus=model.consensus,
+        n_anchors=None if model.cut is None else model.total.n_clusters,
+        choices=[_choice(choice) for choice in model.choices],
+        curve=None if curve is None else _curve(curve),
+        loss_curve=[float(loss) for loss in model.loss_curve],
+        views=_views(model),
+        clusters=gatherer.clusters(nearest_clusters(model)),
+        patterns=gatherer.patterns(),
+        sample=gatherer.sample(),
+    )
+
+
+def _choice(choice: Choice) -> ChoiceSummary:
+    scores = {name: _plain(float(score)) for name, score in choice.scores.items()}
+    error, reason = _plain(float(choice.error)), choice.reason
+    return ChoiceSummary(what=choice.what, chosen=choice.chosen, scores=scores, error=error, reason=reason)
+
+
+def _curve(curve: Curve) -> CurveSummary:
+    values, errors = ([_plain(float(x)) for x in each] for each in (curve.values, curve.errors))
+    return CurveSummary(numbers=curve.numbers.tolist(), values=values, errors=errors)
+
+
+def _views(model: Model) -> dict[str, ViewSummary]:
+    losses, between = _losses(model)
+    whole = float(ordered_sum(np.array(between)))
+    names, zero = model.schema.names, model.zero_rows
+    return {
+        name: ViewSummary(
+            columns=width,
+            missing=missing,
+            all_zero=zero[name],
+            scale=scale,
+            alpha=model.ridges[name],
+            weight=weight,
+            loss=losses[v],
+            say=between[v] / whole if whole > 0 else None,
+        )
+        for v, (name, width, missing, scale, weight) in enumerate(
+            zip(
+                names,
+                model.schema.widths,
+                model.n_missing,
+                model.scaling.names,
+                model.view_weights,
+                strict=True,
+            )
+        )
+    }
+
+
+def _losses(model: Model) -> tuple[list[float | None], list[float]]:
+    """Per view: the mean squared distance of rows to the mean of their cluster, and of these to the mean."""
+    total: Statistics = model.clusters
+    within, between = list[float | None](), list[float]()
+    for v, square in enumerate(squares_of(total, model.row_squares)):
+        counts, sums = total.counts[v].astype(np.float64), total.sums(v)
+        number = float(counts.sum())
+        if number == 0:
+            within.append(None)
+            between.append(0.0)
+            continue
+        norms = ordered_sum(sums * sums)
+        explained = float(ordered_sum(np.divide(norms, counts, out=np.zeros_like(norms), where=counts > 0)))
+        overall = sums.sum(axis=0)
+        around = float(ordered_sum(overall * overall)) / number
+        within.append(max(square - explained, 0.0) / number * model.square_unit)
+        between.append(max(explained - around, 0.0) / number * model.square_unit)
+    return within, between
+
+
+def nearest_clusters(model: Model) -> list[list[int]]:
+    """The clusters nearest to each, by the mean over views of the distance between their means."""
+    total = model.clusters
+    distance = np.zeros((total.n_clusters, total.n_clusters))
+    shared = np.zeros_like(distance)
+    for v, counts in enumerate(total.counts):
+        there = np.flatnonzero(counts > 0)
+        if not len(there):
+            continue
+        means = total.sums(v)[there] / counts[there, None]
+        squares = ordered_sum(means * means)
+        for place, k in enumerate(there):
+            dots = ordered_sum(means * means[place])
+            distance[k, there] += squares + squares[place] - 2.0 * dots
+            shared[k, there] += 1
+    apart = np.divide(distance, shared, out=np.full_like(distance, np.inf), where=shared > 0)
+    np.fill_diagonal(apart, np.inf)
+    order = np.argsort(apart, axis=1, kind="stable")[:, :NEAREST]
+    return [[int(j) for j in row if np.isfinite(apart[k, j])] for k, row in enumerate(order)]
+
+
+def summary(run: Any, *, rows: bool = True) -> Summary:
+    """The summary of a finished run, from its model and its label file.
+
+    Parameters
+    ----------
+    run : path of a run folder
+    rows : bool, default=True
+        Whether it may hold rows (ids, kept columns); False for data that must not leave.
+
+    Returns
+    -------
+    Summary
+        A dict that JSON can hold; `viewpass.cluster.summary` documents its fields.
+    """
+    from pathlib import Path
+
+    from viewpass.cluster.persistence import load
+    from viewpass.cluster.runs.run_labels import RunLabels
+    from viewpass.store.folder import RunFolder
+
+    path = Path(run)
+    labels = RunLabels(path)
+    return summarise(load(RunFolder(path).model), labels.tables(ROWS), rows=rows)

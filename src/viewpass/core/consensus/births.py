@@ -1,0 +1,176 @@
+"""Births of anchors: rows that are far from every anchor open new ones, before their chunk is assigned.
+
+    far_i = D_i / w_i     distance of row i to its nearest anchor (Eq. 15), per view that it has
+    a row opens an anchor if another row is nearer to it than to every anchor
+
+Rows are tried in the order of `far`, the farthest first, so there is no threshold to be set: how far a row
+must be follows from the number of births that the chunk is allowed, which is the room left in the budget and
+a share of the budget that falls as 1 / rows read. A row with few views is far by chance, so that at least
+two are asked for where there are several. A row that is unlike all others waits, for a bounded time, until
+one like it comes: noise opens nothing.
+
+All distances are exact and ties go to the lower row, so the births are the same on every machine. Large
+chunks are sampled by a hash of row numbers, which does not depend on how they are split.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from viewpass.core.state.centres import Centres
+from viewpass.core.state.growth import Anchors, KeptRows, joined
+from viewpass.core.state.statistics import Statistics
+from viewpass.core.step.workspace import Workspace
+from viewpass.kernels.backend import backend
+from viewpass.kernels.grid import Floats, Integers, Labels
+from viewpass.views.rows import MeasuredRows
+
+SHARE = 4  # births per chunk, beyond the room: this times the chunk's share of the rows read, of the budget
+MOST_CANDIDATES = 1024  # rows per chunk that may open an anchor
+TRIED_PER_BIRTH = 2  # rows that are tried for each birth that is allowed
+MOST_WAITING = 128  # lone rows
+FEWEST_VIEWS = 2  # of a row that opens an anchor, where rows have several
+
+
+class Candidates(NamedTuple):
+    """Rows of a chunk that may open an anchor; those of parts of a chunk are joined by `chosen`."""
+
+    rows: KeptRows
+    numbers: Integers  # of the rows, in the data
+    n_rows: int  # that they were chosen from
+
+
+def candidates(rows: MeasuredRows, start: int, centres: Centres) -> Candidates:
+    """The rows that may open an anchor; the first of `rows` is number `start` of the data."""
+    n_views = sum(u is not None for u in centres.values)
+    enough = np.flatnonzero(rows.counted & (rows.n_seen >= min(FEWEST_VIEWS, n_views)))
+    numbers = start + enough
+    some = _sampled(numbers)
+    return Candidates(KeptRows.of(rows, enough[some]), numbers[some], rows.n_rows)
+
+
+def chosen(parts: list[Candidates]) -> Candidates:
+    """The candidates of a chunk, given those of its parts in order."""
+    n_rows = sum(part.n_rows for part in parts)
+    parts = [part for part in parts if part.rows.n_rows] or parts[:1]
+    numbers = np.concatenate([part.numbers for part in parts])
+    some = _sampled(numbers)
+    rows = joined([part.rows for part in parts])
+    return Candidates(rows if len(some) == len(numbers) else rows.take(some), numbers[some], n_rows)
+
+
+def _sampled(numbers: Integers) -> Integers:
+    """Places of at most MOST_CANDIDATES rows, in order: those whose number has the lowest hash."""
+    if len(numbers) <= MOST_CANDIDATES:
+        return np.arange(len(numbers))
+    mixed = numbers.astype(np.uint64)  # splitmix64, modulo 2^64
+    mixed = mixed * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed ^= mixed >> np.uint64(31)
+    return np.sort(np.argsort(mixed, kind="stable")[:MOST_CANDIDATES])
+
+
+def n_allowed(n_anchors: int, budget: int, n_chunk: int, n_rows: int) -> int:
+    """Births in a chunk of so many rows, at most, when `n_rows` have been read with it."""
+    return max(budget - n_anchors, 0) + -(-SHARE * budget * n_chunk // max(n_rows, 1))
+
+
+def opened(
+    anchors: Anchors,
+    found: Candidates,
+    n_rows: int,
+    workspace: Workspace,
+    *,
+    weights: tuple[float, ...] | None = None,
+    reference: bool = False,
+) -> Anchors:
+    """The anchors with new ones, which have no rows yet; with this chunk `n_rows` rows are read."""
+    n_anchors = anchors.total.n_clusters
+    most = n_allowed(n_anchors, anchors.growth.budget(n_rows, n_anchors), found.n_rows, n_rows)
+    if not found.rows.n_rows:
+        return anchors
+    waiting = anchors.growth.waiting
+    n_waiting = 0 if waiting is None else waiting.n_rows
+    kept = found.rows if waiting is None else joined([waiting, found.rows])
+    rows = _in_views(kept, anchors.centres).measured(weights, reference=reference)
+    near, far = _nearest(rows, anchors.centres, workspace)
+    limits = n_waiting, most, TRIED_PER_BIRTH * most
+    born, lone, joining = backend(reference).open_anchors(rows.handle, far, *limits, workspace.n_threads)
+    alone = np.append(np.arange(n_waiting), lone)
+    still = np.sort(alone[joining[alone] == 0])[-MOST_WAITING:]
+    growth = replace(
+        anchors.growth,
+        lineage=anchors.growth.lineage.born(len(born)),
+        waiting=kept.take(still) if len(still) else None,
+    )
+    if not len(born):
+        return replace(anchors, growth=growth)
+    return Anchors(
+        _widened(anchors.total, len(born)),
+        _with_rows(anchors.centres, rows, born, near[born]),
+        None if anchors.links is None else np.pad(anchors.links, (0, len(born))),
+        growth,
+    )
+
+
+def _in_views(kept: KeptRows, centres: Centres) -> KeptRows:
+    """The rows in the views that have centres."""
+    unknown = [u is None for u in centres.values]
+    if not any(unknown):
+        return kept
+    return KeptRows(kept.chunk.without(unknown), np.where(np.array(unknown)[:, None], 0.0, kept.inverse))
+
+
+def _nearest(rows: MeasuredRows, centres: Centres, workspace: Workspace) -> tuple[Labels, Floats]:
+    """The nearest anchor of each row, and its distance per view that the row has."""
+    labels, distance, _ = backend(rows.reference).nearest_two(
+        rows.handle, centres.suited(rows), workspace.n_threads
+    )
+    weight = np.zeros(rows.n_rows)
+    for v, square in enumerate(rows.squares):  # in this order
+        weight += np.where(rows.present(v), square, 0.0)
+    far = np.zeros(rows.n_rows)
+    np.divide(distance.astype(np.float64), weight, out=far, where=weight > 0)
+    return labels, far
+
+
+def row_values(rows: MeasuredRows, v: int, which: Integers) -> Floats:
+    """Some rows in a view, at their length; zero where they do not have it."""
+    view = rows.chunk.views[v]
+    assert view is not None
+    taken = view[which]
+    values = np.asarray(taken.toarray() if hasattr(taken, "toarray") else taken, dtype=np.float64)
+    inverse = rows.inverse[v, which][:, None]
+    scaled: Floats = np.where(inverse > 0, values, 0.0) * inverse
+    return scaled
+
+
+def _with_rows(centres: Centres, rows: MeasuredRows, born: Integers, near: Labels) -> Centres:
+    """Centres with these rows behind them; in a view that a row lacks it takes its nearest anchor's."""
+    values, known = list[Floats | None](), []
+    for v, u in enumerate(centres.values):
+        there = rows.inverse[v, born] > 0
+        if u is None:  # the update after the chunk makes the first centres of a view
+            values.append(None)
+            known.append(np.zeros(centres.n_clusters + len(born), dtype=bool))
+            continue
+        new = np.array(u[near])
+        if there.any():
+            new[there] = row_values(rows, v, born[there])
+        values.append(np.vstack([u, new]))
+        known.append(np.append(centres.known[v], there | centres.known[v][near]))
+    return Centres(values, known)
+
+
+def _widened(total: Statistics, n_new: int) -> Statistics:
+    """Statistics with clusters of no rows behind the others."""
+    wider = Statistics(total.n_clusters + n_new, total.widths)
+    for v, steps in enumerate(total.steps):
+        wider.steps[v][: total.n_clusters] = steps
+        wider.counts[v][: total.n_clusters] = total.counts[v]
+    wider.kept = total.kept
+    return wider

@@ -1,0 +1,108 @@
+"""What the warm-up showed about rows that lack views, frozen with the model: the data that reasons rest on.
+
+A presence pattern is a whole number whose bit v says that a row has view v. For each pattern that was looked
+at, in ascending order:
+
+    margins, agreement   a curve: of rows whose margin is like this, the share that keep their label when
+                         the other views are known
+    distances            quantiles of the distance to the nearest centre, at LEVELS
+    slopes, scores,      of views estimated from these: factor of the estimate, share of the squared error
+    spreads              of the mean that it saves (0: nothing is known), root mean square error per value
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from viewpass.kernels.grid import Floats, Integers, Mask
+
+BINS = 16  # of a curve of confidence
+KNOTS = 2 * BINS  # where they begin and end
+# Of typical distances; then comes the mean excess beyond the last.
+LEVELS = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.97, 0.99, 0.997)
+MOST_BITS = 60  # views from this one on share a bit
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """Curves of confidence, typical distances and estimates of missing views, by presence pattern."""
+
+    patterns: Integers  # (P,)
+    margins: Floats  # (P, KNOTS), ascending
+    agreement: Floats  # (P, KNOTS), ascending
+    distances: Floats  # (P, len(LEVELS) + 1)
+    slopes: Floats  # (P, n_views)
+    scores: Floats  # (P, n_views)
+    spreads: Floats  # (P, n_views)
+    means: tuple[Floats | None, ...]  # per view: the mean of these rows in the model's scale
+    n_rows: int = 0  # that had been read when it was learnt
+
+    @cached_property
+    def _places(self) -> dict[int, int]:
+        return {int(pattern): place for place, pattern in enumerate(self.patterns)}
+
+    def place(self, pattern: int) -> int:
+        """The entry that rows of a pattern go by; -1 if there is none.
+
+        That of the pattern, or of the largest part of it: a row with more views is no less sure.
+        """
+        if pattern in self._places:
+            return self._places[pattern]
+        parts = [known for known in self._places if known & pattern == known]
+        best = max(parts, key=lambda known: (known.bit_count(), -known), default=None)
+        return -1 if best is None else self._places[best]
+
+    def places(self, patterns: Integers) -> Integers:
+        """The same for the patterns of many rows."""
+        found, inverse = np.unique(patterns, return_inverse=True)
+        known = np.array([self.place(int(pattern)) for pattern in found], dtype=np.int64)
+        places: Integers = known[inverse.reshape(-1)] if len(found) else np.empty(0, dtype=np.int64)
+        return places
+
+
+def patterns_of(seen: Mask) -> Integers:
+    """The presence pattern of each row, given which views it has (views x rows).
+
+    >>> import numpy as np
+    >>> patterns_of(np.array([[True, False, False], [True, True, False]]))
+    array([3, 2, 0])
+    """
+    patterns = np.zeros(seen.shape[1], dtype=np.int64)
+    for v, present in enumerate(seen):
+        patterns |= present.astype(np.int64) << min(v, MOST_BITS)
+    return patterns
+
+
+def interpolated(knots: Floats, values: Floats, places: Integers, x: Floats) -> Floats:
+    """Values of curves at x, which goes by the curve of its place: linear between knots, level outside."""
+    found = np.zeros(len(x))
+    for place in np.unique(places).tolist():
+        mine = np.flatnonzero(places == place)
+        xs, ys, at = knots[place], values[place], x[mine]
+        right = np.clip(np.searchsorted(xs, at, side="right"), 1, len(xs) - 1)
+        x0, x1, y0 = xs[right - 1], xs[right], ys[right - 1]
+        share = np.divide(at - x0, x1 - x0, out=(at >= x1).astype(np.float64), where=x1 > x0)
+        found[mine] = y0 + np.clip(share, 0.0, 1.0) * (ys[right] - y0)
+    return found
+
+
+def rising(hits: Sequence[int], numbers: Sequence[int]) -> Floats:
+    """The shares hits / numbers of consecutive groups, pooled where they fall (isotonic regression).
+
+    Sums are whole numbers, so the result does not depend on any order.
+
+    >>> rising([1, 3, 2], [4, 4, 4])
+    array([0.25 , 0.625, 0.625])
+    """
+    blocks: list[tuple[int, int, int]] = []  # hits, number, groups
+    for hit, number in zip(hits, numbers, strict=True):
+        blocks.append((hit, number, 1))
+        while len(blocks) > 1 and blocks[-2][0] * blocks[-1][1] >= blocks[-1][0] * blocks[-2][1]:
+            last = blocks.pop()
+            before = blocks.pop()
+            blocks.append((before[0] + last[0], before[1] + last[1], before[2] + last[2]))
+    return np.concatenate([np.full(groups, hit / number) for hit, number, groups in blocks])

@@ -1,0 +1,73 @@
+"""What is remembered of anchors that are born and merge: their names, their budget, and lone rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from viewpass.core.state.centres import Centres
+from viewpass.core.state.lineage import Lineage
+from viewpass.core.state.statistics import Statistics
+from viewpass.kernels.grid import Floats, Integers
+from viewpass.views.chunk import Chunk, join
+from viewpass.views.rows import MeasuredRows
+
+ROWS_PER_ANCHOR = 5  # at least, of the rows read so far
+
+
+@dataclass(frozen=True)
+class KeptRows:
+    """Copies of some rows, scaled, with the factors that bring them to their length."""
+
+    chunk: Chunk
+    inverse: Floats
+
+    @classmethod
+    def of(cls, rows: MeasuredRows, which: Integers) -> KeptRows:
+        """Some of the measured rows."""
+        chunk, inverse = rows.take(which)
+        return cls(replace(chunk, copies=None), inverse)
+
+    @property
+    def n_rows(self) -> int:
+        """How many."""
+        return self.chunk.n_rows
+
+    def take(self, which: Integers) -> KeptRows:
+        """Some of them."""
+        return KeptRows(self.chunk.take(which), self.inverse[:, which])
+
+    def measured(self, weights: tuple[float, ...] | None, *, reference: bool) -> MeasuredRows:
+        """The rows as kernels read them."""
+        return MeasuredRows.known(self.chunk, self.inverse, reference=reference, weights=weights)
+
+
+def joined(parts: list[KeptRows]) -> KeptRows:
+    """All of these rows, in this order."""
+    if len(parts) == 1:
+        return parts[0]
+    return KeptRows(join([part.chunk for part in parts]), np.hstack([part.inverse for part in parts]))
+
+
+@dataclass(frozen=True)
+class Growth:
+    """Births and merges so far."""
+
+    most: int  # anchors, once enough rows were read
+    lineage: Lineage
+    waiting: KeptRows | None = None  # rows that are far from every anchor and unlike each other
+
+    def budget(self, n_rows: int, n_anchors: int) -> int:
+        """Anchors to be kept after so many rows, where there are so many now."""
+        return max(min(self.most, n_rows // ROWS_PER_ANCHOR), min(n_anchors, self.most))
+
+
+@dataclass(frozen=True)
+class Anchors:
+    """Anchors that are born and merge, with all that is summed up for them."""
+
+    total: Statistics
+    centres: Centres
+    links: Integers | None  # the anchor graph, where there is one
+    growth: Growth

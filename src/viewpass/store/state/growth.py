@@ -1,0 +1,64 @@
+"""Stores what is remembered of anchors that are born and merge; read by state/model.py."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from viewpass.core.consensus.births import MOST_WAITING
+from viewpass.core.state.growth import Growth, KeptRows
+from viewpass.core.state.lineage import Lineage
+from viewpass.core.state.view_weights import Weights
+from viewpass.kernels.grid import Array
+from viewpass.store.container.fields import Fields, Rule
+from viewpass.store.state.rows import pack_chunk, unpack_chunk
+from viewpass.views.chunk import Schema
+from viewpass.views.rows import MeasuredRows
+from viewpass.views.scaling import Scaling
+
+NAME = "waiting"
+ARRAYS = {
+    "names": Rule(np.int32, "K", 0),
+    "heirs": Rule(np.int32, "n", 0),
+    "inverse": Rule(np.float64, "v m", 0.0),
+}
+CLOSE = 1e-9  # relative difference of norms that were computed from another form of the same rows
+
+
+def pack_growth(growth: Growth | None, arrays: dict[str, Array]) -> dict[str, Any]:
+    """Convert it to JSON and arrays; files of models without it do not mention it."""
+    if growth is None:
+        return {}
+    arrays["anchor_names"], arrays["anchor_heirs"] = growth.lineage.names, growth.lineage.heirs
+    waiting = None
+    if growth.waiting is not None:
+        waiting = pack_chunk(growth.waiting.chunk, NAME, arrays)
+        arrays[f"{NAME}.inverse"] = growth.waiting.inverse
+    return {"growth": {"most": growth.most, "waiting": waiting}}
+
+
+def unpack_growth(
+    stored: Fields, n_anchors: int, schema: Schema, scaling: Scaling, weights: Weights | None
+) -> Growth | None:
+    """Restore it after checking every part; None if the file has none."""
+    if stored.values.get("growth") is None:
+        return None
+    part = stored.part("growth")
+    most = part.number("most", least=n_anchors)
+    names = stored.array("anchor_names", ARRAYS["names"], K=n_anchors)
+    heirs = stored.array("anchor_heirs", ARRAYS["heirs"], n=None)
+    stored.need(bool((np.diff(names) > 0).all() and names[-1] < len(heirs)), "anchor_names")
+    stored.need(bool(np.isin(heirs, names).all() and (heirs[names] == names).all()), "anchor_heirs")
+    lineage = Lineage(names, heirs)
+    if part.get("waiting") is None:
+        return Growth(most, lineage)
+    chunk = unpack_chunk(part.part("waiting"), NAME, schema)
+    part.need(chunk.n_rows <= MOST_WAITING, NAME)
+    given = ARRAYS["inverse"]
+    inverse = stored.array(f"{NAME}.inverse", given, v=len(chunk.names), m=chunk.n_rows)
+    chunk = replace(chunk, lengths=scaling.lengths)
+    measured = MeasuredRows(chunk, weights=weights).measure()
+    stored.need(np.allclose(inverse, measured.inverse, rtol=CLOSE, atol=0.0), f"{NAME}.inverse")
+    return Growth(most, lineage, KeptRows(chunk, inverse))

@@ -1,0 +1,84 @@
+"""Recipes of the guide in libraries that are large to install: they run where these are there."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import viewpass as vp
+from clusters import made_rows
+
+N = 300
+
+
+@pytest.fixture(scope="module")
+def items(tmp_path_factory):
+    """A table, the path of a model of it, and its labels."""
+    views = {
+        f"v{v}": [None if np.isnan(row[0]) else row.tolist() for row in x]
+        for v, x in enumerate(made_rows(N, widths=(6, 4)))
+    }
+    table = pa.table({"item": np.arange(N), **views})
+    model = vp.OPIMC(3, random_state=0).fit(vp.scan(table, id="item"))
+    path = tmp_path_factory.mktemp("model") / "model.viewpass"
+    model.save(path)
+    return table, path, model.labels_.tolist()
+
+
+@pytest.mark.long
+def test_datasets_map(items, tmp_path):
+    datasets = pytest.importorskip("datasets", reason="Hugging Face datasets is not installed")
+    table, path, labels = items
+    pq.write_table(table, tmp_path / "items.parquet")
+    dataset = datasets.Dataset.from_parquet(str(tmp_path / "items.parquet"), cache_dir=tmp_path / "cache")
+    made = dataset.with_format("arrow").map(
+        vp.BatchPredictor(path, keep=["item"]), batched=True, batch_size=64
+    )
+    assert made.with_format(None)["cluster"][:] == labels
+
+
+@pytest.mark.long
+def test_ray_map_batches(items):
+    ray = pytest.importorskip("ray", reason="Ray is not installed")
+    pytest.importorskip("ray.data", reason="ray.data is not installed")
+    table, path, labels = items
+    ray.init(num_cpus=1, include_dashboard=False, logging_level="ERROR")
+    try:
+        dataset = ray.data.from_arrow(table)
+        made = dataset.map_batches(vp.BatchPredictor(path, keep=["item"]), batch_format="pyarrow")
+        found = {row["item"]: row["cluster"] for row in made.take_all()}
+    finally:
+        ray.shutdown()
+    assert [found[item] for item in range(N)] == labels
+
+
+@pytest.mark.long
+def test_lance_add_columns(items, tmp_path):
+    lance = pytest.importorskip("lance", reason="Lance is not installed")
+    table, path, labels = items
+    dataset = lance.write_dataset(table, tmp_path / "items.lance")
+    label = vp.BatchPredictor(path, keep=[])
+    schema = label(table.slice(0, 0)).schema
+    dataset.add_columns(pa.RecordBatchReader.from_batches(schema, map(label, dataset.to_batches())))
+    assert lance.dataset(tmp_path / "items.lance").to_table()["cluster"].to_pylist() == labels
+
+
+@pytest.mark.long
+def test_spark_map_in_arrow(items, monkeypatch):
+    sql = pytest.importorskip("pyspark.sql", reason="Spark is not installed")
+    table, path, labels = items
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    spark = sql.SparkSession.builder.master("local[1]").getOrCreate()
+    try:
+        dataset = spark.createDataFrame(table.to_pandas())
+        schema = "item long, cluster int, distance float, margin float, views_seen short, has_views string"
+        label = vp.BatchPredictor(path, keep=["item"])
+        rows = dataset.mapInArrow(label.iterate, f"{schema}, confidence float").collect()
+    finally:
+        spark.stop()
+    found = {row["item"]: row["cluster"] for row in rows}
+    assert [found[item] for item in range(N)] == labels

@@ -1,0 +1,59 @@
+"""The summary: one dict that JSON can hold, the same however rows are read."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import viewpass as vp
+from clusters import made_rows
+
+VIEWS = dict(zip(("image", "text"), made_rows(900, seed=4), strict=True))
+
+
+@pytest.fixture(scope="module", params=[{"n_anchors": None}, {"n_anchors": 24, "consensus": "graph"}])
+def model(request):
+    return vp.OPIMC(4, random_state=0, **request.param).fit(VIEWS)
+
+
+def test_json_holds_it_and_sizes_are_those_of_the_labels(model):
+    found = model.summary(VIEWS)
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    sizes = np.bincount(model.labels_[model.labels_ >= 0], minlength=4)
+    assert [cluster["rows"] for cluster in found["clusters"]] == sizes.tolist()
+    assert sum(pattern["rows"] for pattern in found["patterns"]) == 900
+    assert found["version"] == 1
+    assert abs(sum(view["say"] for view in found["views"].values()) - 1) < 1e-9
+    sure = model.labels_frame(VIEWS)["confidence"].to_numpy()
+    for k, cluster in enumerate(found["clusters"]):
+        assert cluster["confidence"] == pytest.approx(np.nanmean(sure[model.labels_ == k]), abs=1e-5)
+        assert k not in cluster["nearest"]
+        assert len(cluster["nearest"]) == 3
+        doubtful = [row["confidence"] for row in cluster["doubtful"]]
+        assert doubtful == pytest.approx(np.sort(sure[model.labels_ == k])[:3].tolist(), abs=1e-6)
+        assert all(model.labels_[row["row"]] == k for row in cluster["typical"])
+
+
+def test_the_sample_is_of_rows_in_order(model):
+    rows = [row["row"] for row in model.summary(VIEWS)["sample"]]
+    assert rows == sorted(set(rows))
+    assert len(rows) == 200
+    assert 300 < np.mean(rows) < 600
+
+
+def test_without_rows_nothing_of_them_is_in_it(model):
+    found = model.summary(VIEWS, rows=False)
+    assert found["sample"] == []
+    assert not any(cluster["typical"] or cluster["doubtful"] for cluster in found["clusters"])
+    assert sum(cluster["rows"] for cluster in found["clusters"]) > 0
+    assert sum(cluster["rows"] for cluster in model.summary()["clusters"]) == 0
+
+
+def test_threads_and_blocks_make_no_difference(model, monkeypatch):
+    whole = model.summary(VIEWS)
+    monkeypatch.setattr("viewpass.cluster.runs.label_file.CHUNK", 77)
+    model.set_params(n_threads=2)
+    assert model.summary(VIEWS) == whole
+    model.set_params(n_threads=None)
