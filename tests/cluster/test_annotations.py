@@ -133,3 +133,13 @@ def test_what_cannot_be_labelled_is_refused(tmp_path):
         vp.write_labels(mdata, model, "a/b")
     with pytest.raises(vp.SettingError, match="OPIMC or IMC"):
         vp.write_labels(mdata, vp.DAIMC(2).fit([abs(mdata["rna"].X), abs(mdata["rna"].X)]))
+
+
+def test_confidence_is_that_of_the_model_with_gaps_too():
+    mdata = cohort(n_groups=3, n=300)
+    mdata["rna"].X[np.random.default_rng(1).random(mdata["rna"].X.shape) < 0.2] = np.nan
+    model = vp.OPIMC(3, scale="standard", missing_entries="local", random_state=0).fit(mdata)
+    vp.write_labels(mdata, model, "found")
+    assert mdata.obs["found"].astype(int).tolist() == model.labels_.tolist()
+    if "found_confidence" in mdata.obs:
+        np.testing.assert_array_equal(mdata.obs["found_confidence"], model.confidence(mdata))
