@@ -314,8 +314,8 @@ def fit(
 
     check_choice(f"--engine {engine}", engine, "local", "dask")
     check_choice(f"--init {init}", init, "auto", "k-means++", "random")
-    check_choice(f"--missing-entries {missing_entries}", missing_entries, "refuse", "fill", "local")
     check_choice(f"--adaptive-anchors {adaptive_anchors}", adaptive_anchors, "auto", "yes", "no")
+    check_choice(f"--missing-entries {missing_entries}", missing_entries, "refuse", "fill", "local")
     check_choice(f"--consensus {consensus}", consensus, "auto", "graph", "merge")
     if engine == "local" and (scheduler is not None or workers is not None):
         raise SettingError("--scheduler and --workers need --engine dask.")

@@ -54,8 +54,8 @@ class Plan:
     reservoir: int = 0  # rows kept and reassigned after every chunk
     n_init: int = 1  # starts made from the warm-up, of which the best is kept
     weight_unit: int = 1  # rows are counted in units of 1 / weight_unit
-    missing_entries: str = "refuse"  # values that rows lack (gaps.CHOICES)
     adaptive: bool = False  # anchors are born and merge as rows are read
+    missing_entries: str = "refuse"  # values that rows lack (gaps.CHOICES)
     auto_alpha: bool = False  # the ridge of each view is estimated, beginning with that of the rules
 
     def weighted(self, weight_unit: int) -> Plan:

@@ -116,10 +116,10 @@ class Chunk:
     all_zero: Mask | None = None  # rows of zeros that count as missing, where scaling or joining found them
     lengths: Lengths | None = None  # of scaled rows, where some views keep them; None: unit length in all
     shortened: Mask | None = None  # scaled rows that were longer than rows may be
+    kept: Any = None  # columns of the table that are kept as they are, an Arrow table of all rows
     # Per view: values missing inside rows, 0 in the view until the scale fills them (views/gaps.py); None:
     # none are. (): they were not looked for, and are refused.
     gaps: tuple[Mask | None, ...] = ()
-    kept: Any = None  # columns of the table that are kept as they are, an Arrow table of all rows
 
     @classmethod
     def of(
@@ -191,8 +191,8 @@ class Chunk:
             copies=None if self.copies is None else self.copies[first:last],
             all_zero=None if self.all_zero is None else self.all_zero[first:last],
             shortened=None if self.shortened is None else self.shortened[first:last],
-            gaps=_each(self.gaps, lambda mask: mask[first:last]),
             kept=None if self.kept is None else self.kept.slice(first, last - first),
+            gaps=_each(self.gaps, lambda mask: mask[first:last]),
         )
 
     def zero_rows(self, v: int, among: Integers) -> Integers:

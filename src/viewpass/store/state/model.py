@@ -126,9 +126,9 @@ def pack_model(model: Model, arrays: dict[str, Array]) -> dict[str, Any]:
         **({} if model.weight_unit == 1 else {"weight_unit": model.weight_unit}),
         **pack_zero_counts(model.n_all_zero),
         **_pack_lengths(model),
-        **_pack_parameters(model.scaling),
         **pack_calibration(model.calibration, arrays),
         **pack_growth(model.growth, arrays),
+        **_pack_parameters(model.scaling),
     }
 
 
