@@ -13,7 +13,7 @@ import pytest
 
 import viewpass as vp
 
-OWN = ("obs/found", "obs/found_n_views", "obsm/found_distances", "uns/found")
+OWN = ("obs/found", "obsm/found_distances", "uns/found")
 
 
 def cohort(n_groups=11, n=110):
@@ -88,8 +88,10 @@ def test_nothing_else_in_a_file_changes(kind, tmp_path):
     vp.write_labels(path, model, "found")
     vp.write_labels(path, model, "found")  # replaces what was there
     assert contents(path) == before
-    own, after = ["found", "found_n_views"], read(path).obs
-    assert after.columns.tolist()[-2:] == own
+    after = read(path).obs
+    own = [name for name in after if name.startswith("found")]
+    assert own[:2] == ["found", "found_n_views"]
+    assert own[2:] in ([], ["found_confidence"])
     pd.testing.assert_frame_equal(after.drop(columns=own), obs)
 
 
@@ -131,3 +133,13 @@ def test_what_cannot_be_labelled_is_refused(tmp_path):
         vp.write_labels(mdata, model, "a/b")
     with pytest.raises(vp.SettingError, match="OPIMC or IMC"):
         vp.write_labels(mdata, vp.DAIMC(2).fit([abs(mdata["rna"].X), abs(mdata["rna"].X)]))
+
+
+def test_confidence_is_that_of_the_model_with_gaps_too():
+    mdata = cohort(n_groups=3, n=300)
+    mdata["rna"].X[np.random.default_rng(1).random(mdata["rna"].X.shape) < 0.2] = np.nan
+    model = vp.OPIMC(3, scale="standard", missing_entries="local", random_state=0).fit(mdata)
+    vp.write_labels(mdata, model, "found")
+    assert mdata.obs["found"].astype(int).tolist() == model.labels_.tolist()
+    if "found_confidence" in mdata.obs:
+        np.testing.assert_array_equal(mdata.obs["found_confidence"], model.confidence(mdata))

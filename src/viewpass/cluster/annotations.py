@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from viewpass.cluster.base import PREDICT_BLOCK, ViewClusterer
 from viewpass.core.model import cluster_distances, label, prepare
-from viewpass.errors import SettingError, missing_extra
+from viewpass.errors import NotCalibratedError, SettingError, missing_extra
 from viewpass.kernels.grid import Array, Floats, Integers, Labels
 from viewpass.sources.hdf5 import modality_groups, opened, write_element
 from viewpass.sources.modalities import is_anndata, is_mudata
@@ -106,7 +106,10 @@ def _judged(model: ViewClusterer, source: Source) -> Judged:
         labels.append(label(chunk, learnt, workspace))
         n_views.append(prepare(chunk, learnt, workspace).measure(workspace.n_threads).n_seen)
         distances.append(cluster_distances(chunk, learnt, workspace).astype(np.float32))
-    confidence = np.asarray(model.confidence(source)) if hasattr(model, "confidence") else None
+    try:
+        confidence = model.confidence(source) if hasattr(model, "confidence") else None
+    except NotCalibratedError:
+        confidence = None
     assert source.row_ids is not None
     found = np.concatenate(labels), np.concatenate(n_views), np.concatenate(distances)
     return Judged(source.row_ids, *found, confidence)

@@ -114,7 +114,7 @@ class ViewReader(
         else:
             source = views_source(given, observed, names)
             self._check_not_empty(source)
-        if getattr(self, "missing_entries", "refuse") != "refuse":
+        if getattr(self, "missing_entries", "refuse") != "refuse" and not isinstance(source, GapSource):
             source = GapSource(source)
         if names is not None:
             with explaining(X, fitted):
