@@ -119,6 +119,8 @@ def test_the_error_falls_with_rows_and_folds():
     assert difference([pair(100) for _ in range(8)]).error < few.error
 
 
-def test_a_candidate_that_tells_nothing_is_never_better():
-    assert not Difference(0.5, 0.1, -0.1, -0.6).better
-    assert Difference(0.5, 0.1, 0.1, -0.4).better
+def test_where_labels_tell_little_a_difference_must_be_clear():
+    assert Difference(0.2, 0.1, 0.3, 0.1).better
+    assert not Difference(0.2, 0.1, -0.1, -0.3).better
+    assert Difference(0.5, 0.1, -0.1, -0.6).better
+    assert not Difference(0.05, 0.1, 0.3, 0.25).better

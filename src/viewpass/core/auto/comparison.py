@@ -1,8 +1,8 @@
 """Comparison of candidates by the criterion (hidden_views.py), with its error.
 
 A candidate replaces a simpler one if its score is higher by more than the standard error of the difference,
-which is counted over rows and over divisions of the rows (folds), and if its labels tell anything at all.
-Folds are added until the difference is clear, or clearly small, or there have been enough.
+which is counted over rows and over divisions of the rows (folds). Where scores are not above zero, as among
+few rows or unrelated views, it must be higher by CLEAR errors. Folds are added until the difference is clear, or clearly small, or there have been enough.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class Difference(NamedTuple):
 
     @property
     def better(self) -> bool:
-        """Whether the candidate is better by more than the error, and better than nothing."""
-        return self.gain > self.error and self.score > 0
+        """Whether the candidate is better by more than the error, clearly so where labels tell little."""
+        return self.gain > (self.error if self.score > 0 else CLEAR * self.error)
 
     @property
     def clear(self) -> bool:
