@@ -5,9 +5,11 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+import viewpass as vp
 from cases import cases, workspace
 from viewpass.core.model import assign
 from viewpass.core.plan import Plan, Rules
@@ -84,3 +86,20 @@ def test_predict_in_blocks_of_any_size(case, cuts):
     np.testing.assert_array_equal(np.concatenate(parts), whole)
     reference = assign(case.measured(reference=True), centres, workspace())[0]
     np.testing.assert_array_equal(whole, reference)
+
+
+@pytest.mark.parametrize("scale", ["standard", "euclidean"])
+def test_the_memory_layout_of_arrays_does_not_matter(scale):
+    rng = np.random.default_rng(0)
+    views = [np.exp(rng.standard_normal((700, width))) for width in (9, 6)]
+    models = [
+        vp.OPIMC(3, scale=scale, random_state=0).fit(given)
+        for given in (
+            views,
+            [np.asfortranarray(x) for x in views],
+            [x[:, ::-1].copy()[:, ::-1] for x in views],
+        )
+    ]
+    for other in models[1:]:
+        assert other.statistics_ == models[0].statistics_
+        assert other.alpha_ == models[0].alpha_
