@@ -19,7 +19,8 @@ import viewpass as vp
 from clusters import made_rows, write_files
 
 # Enough clusters for the threads of a fit to share the work of a chunk.
-SETTINGS = {"n_clusters": 24, "chunk_size": 1000, "random_state": 0, "n_passes": 2, "n_anchors": None}
+SETTINGS = {"n_clusters": 24, "chunk_size": 1000, "random_state": 0, "n_passes": 2}
+SETTINGS |= {"n_anchors": None, "scale": "unit"}
 TRIES, PATIENCE = 15, 300  # seconds: a call that takes longer hangs, even on a busy machine
 METHODS = [
     pytest.param(method, marks=[] if method == "fork" else pytest.mark.long)
