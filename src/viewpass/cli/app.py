@@ -8,7 +8,7 @@ from typing import Annotated
 import rich.console
 import typer
 
-from viewpass.cli.group import app
+from viewpass.cli.group import app as app
 from viewpass.cli.options import AsJson, Data, Id, Keep, ModelFile, Threads, Views, flag, option
 from viewpass.cli.stopping import signals
 from viewpass.errors import SettingError

@@ -79,3 +79,13 @@ def test_one_row_is_enough_to_learn_from():
     model = vp.OPIMC(1, random_state=0).fit([np.array([[1.0, 2.0]]), np.array([[3.0]])])
     assert model.outlier_score([np.array([[1.0, 2.0]]), None]).shape == (1,)
     assert model.impute([np.array([[1.0, 2.0]]), None]).views[1].tolist() == [[3.0]]
+
+
+def test_rows_that_all_have_patterns_of_their_own_among_many_views_are_calibrated():
+    rng = np.random.default_rng(0)
+    group = rng.integers(3, size=300)
+    views = [2 * np.eye(3)[group] + rng.standard_normal((300, 3)) for _ in range(70)]
+    observed = rng.random((300, 70)) < 0.7
+    model = vp.OPIMC(3, scale="unit", n_anchors=None, random_state=0).fit(views, observed=observed)
+    confidence = model.confidence(views, observed=observed)
+    assert ((confidence > 1 / 3) & (confidence <= 1)).all()

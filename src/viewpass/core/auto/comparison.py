@@ -2,7 +2,8 @@
 
 A candidate replaces a simpler one if its score is higher by more than the standard error of the difference,
 which is counted over rows and over divisions of the rows (folds). Where scores are not above zero, as among
-few rows or unrelated views, it must be higher by CLEAR errors. Folds are added until the difference is clear, or clearly small, or there have been enough.
+few rows or unrelated views, it must be higher by CLEAR errors. Folds are added until the difference is
+clear, or clearly small, or there have been enough.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ from viewpass.views.rows import MeasuredRows
 
 ROWS = 2000  # of the warm-up, at most
 ROW_PASSES = 2**14  # patterns x rows, at most
-MOST_PATTERNS = 64
+MOST_PATTERNS, LEAST_PATTERNS, PATTERN_VIEWS = 64, 8, 1024  # fewer where there are many views
 LEAST_ROWS = 30  # with the most views, or rows with fewer count as well
 DOUBT = 0.025  # of rows with all views, on average
 TILT = 0.01  # from the first group to the last: equal shares still rank rows
@@ -44,6 +44,7 @@ TAIL_ROWS = 4  # that the common tail of distances counts as
 HIDDEN_VALUES = 2**14  # rows x columns of a hidden view, at most, unless that is fewer than
 HIDDEN_ROWS = 100
 MEAN_VALUES = 2**19  # rows x columns added up at a time
+UNKNOWN = -2  # label of a row that was not looked at
 LEAST_SCORE = 0.01  # a view that is met no better than this is not known
 
 
@@ -81,8 +82,12 @@ def learn(
     most = max(LEAST_ROWS, ROW_PASSES // len(patterns))
     judged = {pattern: _judged(sample, own, pattern, model, workspace, most) for pattern in patterns}
     found = _own_labels(judged, own)
+    if (found == UNKNOWN).all():  # so many views that no pattern of a row is looked at
+        found = separations(sample, model, workspace, mixture(sample, model, workspace)).labels
     curves = {pattern: _curve(pattern, judged, own, found) for pattern in patterns}
     usable = [pattern for pattern in patterns if curves[pattern] is not None]
+    if not usable:
+        return None
     known = np.array(usable, dtype=np.int64)
     pairs = [curves[pattern] for pattern in usable]
     tails = _typical([judged[pattern] for pattern in usable], own, known, measured)
@@ -99,12 +104,13 @@ def _patterns(own: Integers, sample: MeasuredRows) -> list[int]:
     names, numbers = np.unique(own, return_counts=True)
     frequent = [int(name) for name in names[np.argsort(-numbers, kind="stable")]]
     bits = {1 << min(v, MOST_BITS) for v in range(sample.n_views) if sample.present(v).any()}
-    found = dict.fromkeys([*sorted(bits), *frequent][: MOST_PATTERNS // 2])
+    most = max(LEAST_PATTERNS, min(MOST_PATTERNS, PATTERN_VIEWS // sample.n_views))
+    found = dict.fromkeys([*sorted(bits), *frequent][: most // 2])
     level = list(frequent)
-    while level and len(found) < MOST_PATTERNS:
+    while level and len(found) < most:
         smaller = [name & ~bit for name in level for bit in sorted(bits) if name & bit and name != bit]
         level = list(dict.fromkeys(smaller))
-        for name in level[: MOST_PATTERNS - len(found)]:
+        for name in level[: most - len(found)]:
             found[name] = None
     return sorted(found)
 
@@ -130,8 +136,8 @@ def _spread(rows: Integers, most: int) -> Integers:
 
 
 def _own_labels(judged: dict[int, Judged], own: Integers) -> Labels:
-    """The labels of rows by all the views they have; -2 where these were not looked at."""
-    labels = np.full(len(own), -2, dtype=np.int32)
+    """The labels of rows by all the views they have; UNKNOWN where these were not looked at."""
+    labels = np.full(len(own), UNKNOWN, dtype=np.int32)
     for pattern, rows in judged.items():
         mine = own[rows.which] == pattern
         labels[rows.which[mine]] = rows.labels[mine]
@@ -143,7 +149,7 @@ def _curve(
 ) -> tuple[Floats, Floats] | None:
     """Margins and shares of kept labels of a pattern; None where no row shows them."""
     rows = judged[pattern]
-    more = (own[rows.which] != pattern) & (labels[rows.which] > -2)
+    more = (own[rows.which] != pattern) & (labels[rows.which] != UNKNOWN)
     if more.any():
         # Rows with the most views count, if they are enough: they come closest to all views.
         sizes = np.array([int(name).bit_count() for name in own[rows.which]])
