@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 
@@ -97,3 +98,54 @@ def site(tmp_path_factory):
 def test_the_site_builds_without_a_warning_and_without_a_broken_link(site):
     assert check.problems(site) == []
     assert all((site / "api" / f"{name}.html").exists() for name in api.public())
+
+
+# What Chromium needs where there is no screen and no network, and where the user may be root.
+FLAGS = [
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update"),
+]
+SERIOUS = ("serious", "critical")
+LOOKED_AT = ("index", "guide-tate", "method", "api/OPIMC", "measured/quality")
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Headless Chromium, of the system."""
+    sync = pytest.importorskip("playwright.sync_api", reason="needs the extra browser")
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("Chromium is not installed (Debian: apt install chromium)")
+    with sync.sync_playwright() as player:
+        started = player.chromium.launch(executable_path=chromium, args=FLAGS)
+        yield started
+        started.close()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
+@pytest.mark.parametrize("name", LOOKED_AT)
+def test_a_page_in_a_browser(site, browser, name, theme, width):
+    """From a folder: nothing is asked of the network; no error, no serious fault by axe-core."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs the extra browser")
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=theme)
+    asked, errors = [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto((site / f"{name}.html").as_uri())
+    found = axe.Axe().run(page).response["violations"]
+    wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+    page.close()
+    assert not [url for url in asked if not url.startswith(("file:", "data:"))]
+    assert not errors
+    assert not [(fault["id"], fault["nodes"][0]["html"]) for fault in found if fault["impact"] in SERIOUS]
+    assert wide <= 0
+
+
+@pytest.mark.long
+def test_the_search_works_from_a_folder(site, browser):
+    page = browser.new_page()
+    page.goto((site / "search.html").as_uri() + "?q=warmup")
+    page.wait_for_selector("#search-results ul.search li", timeout=20_000)
+    page.close()
