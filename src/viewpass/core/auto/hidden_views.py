@@ -9,8 +9,8 @@ which of many small clusters of that view, found in it alone, does the row belon
 where p is counted over the other rows set aside (each row is left out of its own). It is the information, in
 nats, that a label carries about what it was not made from: nothing is gained by fitting noise, since neither
 the rows nor the hidden views took part in the fit, and clusters need not be round to score well. Several
-views are hidden together where there are many, so the cost is linear in their number; where few rows have
-two views, half of the columns are hidden instead.
+views are hidden together where there are many, and some of them compared with, so the cost is linear in their
+number; where few rows have two views, half of the columns are hidden instead.
 
 Every sum has a fixed order, so the choices are the same on every processor.
 """
@@ -47,6 +47,7 @@ MIN_TESTED = 10  # rows set aside that have views to hide and others to be label
 MAX_CLUSTERS = 50  # asked about, where more are wanted
 ROWS_PER_CLUSTER = 4  # of the rows that are fitted to, at least
 MAX_GROUPS = 4  # of views that are hidden together
+MAX_ASKED = 4  # views of a group that labels are compared with
 # Small clusters of each view, to recognise hidden rows by: at most, per cluster wanted, and rows of each.
 SMALL_CLUSTERS, SMALL_PER_CLUSTER, ROWS_PER_SMALL = 100, 10, 8
 SMALL_VALUES = 2**20  # columns x small clusters of a view, unless that leaves too few
@@ -103,7 +104,7 @@ class Fold:
         """What labels made without each group of views tell about these, in the scales `spaces`."""
         terms = np.concatenate(
             [
-                information(mine, self.question.places(spaces, tuple(group))[self._tested])
+                information(mine, self.question.places(spaces, group)[self._tested])
                 for mine, group in zip(labels, self.question.groups, strict=True)
             ],
             axis=1,
@@ -215,8 +216,10 @@ class Question:
             )
         return self._scaled[names]
 
-    def places(self, spaces: Sequence[tuple[str, ...]], views: tuple[int, ...]) -> Labels:
-        """The small cluster of each of the views, in each space, that each row of the pool belongs to."""
+    def places(self, spaces: Sequence[tuple[str, ...]], group: Sequence[int]) -> Labels:
+        """The small clusters of views of a group, in each space, that the rows of the pool belong to."""
+        asked = [group[place * len(group) // MAX_ASKED] for place in range(MAX_ASKED)]
+        views = dict.fromkeys(asked if len(group) > MAX_ASKED else group)
         return np.stack([self._places_of(space, v) for space in spaces for v in views], axis=1)
 
     def _places_of(self, names: tuple[str, ...], v: int) -> Labels:

@@ -7,7 +7,7 @@ chance, which is about 1 / sqrt(FOLDED) of the lengths for one row and little ov
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from viewpass.core.consensus.soft_assignment import SoftAssignment
 from viewpass.core.model import Model
 from viewpass.core.reasons.imputation import mean_unit
 from viewpass.kernels.grid import GRID, STEP, UNIT, Floats, Integers, Labels
-from viewpass.kernels.reference.exact import ordered_sum
+from viewpass.kernels.reference.exact import ordered_sum, unit_rows
 from viewpass.views.rows import MeasuredRows
 
 WIDE, FOLDED = 512, 256  # columns: from so many on a view is folded into so many
@@ -90,18 +90,28 @@ def spread_out(rows: Integers, most: int) -> Integers:
 
 def mean_row(sample: MeasuredRows, v: int) -> Floats | None:
     """The mean row of a view, in the scale of the model; None if no row has it."""
-    present = np.flatnonzero(sample.present(v))
-    if not len(present):
+    n_present = int(sample.present(v).sum())
+    if not n_present:
         return None
     matrix: Any = sample.matrix(v)
-    total = np.zeros(sample.widths[v])
+    total = np.zeros(matrix.shape[1])
     if scipy.sparse.issparse(matrix):
-        some = matrix[present]
+        some = matrix[sample.present(v)]
         np.add.at(total, some.indices, some.data)
     else:
-        for row in present:
-            total += matrix[row]
-    return total / len(present)
+        for values, _ in _blocks(sample, v):
+            total += ordered_sum(values.T)
+    return total / n_present
+
+
+def _blocks(sample: MeasuredRows, v: int) -> Iterator[tuple[Floats, Floats]]:
+    """The rows of a view, some at a time: dense, zero where it is missing; and their inverse norms."""
+    matrix: Any = sample.matrix(v)
+    size = max(1, BLOCK_VALUES // matrix.shape[1])
+    for start in range(0, sample.n_rows, size):
+        block, inverse = matrix[start : start + size], sample.inverse[v][start : start + size]
+        dense = block.toarray() if scipy.sparse.issparse(block) else block
+        yield np.where((inverse > 0)[:, None], dense, 0.0).astype(np.float64), inverse
 
 
 def _folding(n_columns: int) -> Fold:
@@ -130,12 +140,9 @@ def _rows(sample: MeasuredRows, v: int, fold: Fold) -> tuple[Floats, Floats]:
     """The rows of a view, folded: as they are, and as the kernels compare them."""
     matrix: Any = sample.matrix(v)
     if not scipy.sparse.issparse(matrix) or matrix.shape[1] < WIDE:
-        size, values, unit = max(1, BLOCK_VALUES // matrix.shape[1]), list[Floats](), list[Floats]()
-        for start in range(0, sample.n_rows, size):
-            block = sample.sampled(np.arange(start, min(start + size, sample.n_rows)))
-            values.append(fold(block.values(v)))
-            unit.append(fold(block.unit(v)))
-        return np.concatenate(values), np.concatenate(unit)
+        pairs = [(fold(values), fold(_unit(values, inverse))) for values, inverse in _blocks(sample, v)]
+        values, unit = (np.concatenate(each) for each in zip(*pairs, strict=True))
+        return values, unit
     order, signs = _order(matrix.shape[1])
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order)) % FOLDED
@@ -150,3 +157,9 @@ def _rows(sample: MeasuredRows, v: int, fold: Fold) -> tuple[Floats, Floats]:
         return found.reshape(sample.n_rows, FOLDED)
 
     return folded(data), folded(np.rint(data * inverse * GRID) * STEP)
+
+
+def _unit(values: Floats, inverse: Floats) -> Floats:
+    """Rows as the kernels compare them: of their length and on the grid."""
+    unit: Floats = np.multiply(unit_rows(values, inverse), STEP, dtype=np.float64)
+    return unit
