@@ -11,7 +11,7 @@ from clusters import made_rows, write_files
 from viewpass.cluster.runs.run import Run, RunOptions, StoppedError
 from viewpass.store.folder import RunFolder
 
-SETTINGS = {"warmup": 300, "chunk_size": 300, "random_state": 0}
+SETTINGS = {"scale": "unit", "warmup": 300, "chunk_size": 300, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,14 @@ def run_here(files, out, settings, *, stopped=False):
     return out
 
 
-@pytest.mark.parametrize("clusters", [{"n_anchors": None}, {"consensus": "graph", "n_anchors": 24}], ids=str)
+CLUSTERS = [
+    {"n_anchors": None},
+    {"consensus": "graph", "n_anchors": 24},
+    {"consensus": "merge", "n_anchors": 24, "adaptive_anchors": True, "n_passes": 2},
+]
+
+
+@pytest.mark.parametrize("clusters", CLUSTERS, ids=str)
 def test_local_dask_and_resumed_runs_agree(client, files, tmp_path, clusters):
     settings = SETTINGS | clusters
     here = run_here(files, tmp_path / "here", settings)
@@ -52,6 +59,7 @@ def test_local_dask_and_resumed_runs_agree(client, files, tmp_path, clusters):
         assert mine[name].to_pylist() == theirs[name].to_pylist(), name
     assert vp.summary(here) == vp.summary(again) == vp.summary(there)
     in_memory = vp.dask.fit(vp.OPIMC(4, **settings), files, client=client, n_workers=2)
+    assert in_memory.summary() == vp.OPIMC(4, **settings).fit(files).summary()
     np.testing.assert_array_equal(
         in_memory.confidence(files), vp.OPIMC(4, **settings).fit(files).confidence(files)
     )

@@ -15,7 +15,7 @@ from viewpass.core.reasons.confidence import confidence_at, probabilities
 from viewpass.core.reasons.contributions import contributions
 from viewpass.core.reasons.outliers import outlier_scores
 from viewpass.core.reasons.stability import stability
-from viewpass.core.state.calibration import MOST_BITS, Calibration
+from viewpass.core.state.calibration import Calibration, pattern_text
 from viewpass.core.step.workspace import Workspace
 from viewpass.engine.labelling import Labelled
 from viewpass.errors import NotCalibratedError, SettingError
@@ -85,10 +85,7 @@ def _views(found: Labelled, model: Model) -> Any:
     """The views that rows have, as in "image + text"."""
     patterns, inverse = np.unique(found.patterns, return_inverse=True)
     names = model.schema.names
-    texts = [
-        " + ".join(name for v, name in enumerate(names) if pattern >> min(v, MOST_BITS) & 1)
-        for pattern in patterns.tolist()
-    ]
+    texts = [pattern_text(pattern, names) for pattern in patterns.tolist()]
     return pa.array(texts, pa.string()).take(pa.array(inverse.reshape(-1)))
 
 

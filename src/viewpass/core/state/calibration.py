@@ -77,6 +77,15 @@ def patterns_of(seen: Mask) -> Integers:
     return patterns
 
 
+def pattern_text(pattern: int, names: Sequence[str]) -> str:
+    """The views of a presence pattern.
+
+    >>> pattern_text(5, ["image", "text", "size"])
+    'image + size'
+    """
+    return " + ".join(name for v, name in enumerate(names) if pattern >> min(v, MOST_BITS) & 1)
+
+
 def interpolated(knots: Floats, values: Floats, places: Integers, x: Floats) -> Floats:
     """Values of curves at x, which goes by the curve of its place: linear between knots, level outside."""
     found = np.zeros(len(x))
