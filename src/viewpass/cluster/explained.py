@@ -234,7 +234,8 @@ class ExplainedClusterer(ViewClusterer):
             Columns of a table (`vp.scan`) to have beside the labels.
         names : list of str
             Columns of the table (text, categories, numbers) to name clusters by; they are kept, and
-            `cluster_name` is added.
+            `cluster_name` is added. Or views whose columns have names (frames, MuData): clusters are named by
+            the features that differ most from the mean of all rows.
         proba : bool, default=False
             Also `probability_0`, `probability_1` and so on.
         explain : bool, default=False

@@ -8,6 +8,7 @@ computed in a fixed order, and labels by the kernels that `predict` uses: the sa
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -96,7 +97,10 @@ def learn(
     means = tuple(_mean(sample, v) for v in range(sample.n_views))
     margins = np.array([pair[0] for pair in pairs if pair is not None])
     agreement = np.array([pair[1] for pair in pairs if pair is not None])
-    return Calibration(known, margins, agreement, tails, slopes, scores, spreads, means, rows.n_rows)
+    named = model.schema.columns or (None,) * sample.n_views
+    deviations = tuple(None if own is None else _deviation(sample, v) for v, own in enumerate(named))
+    learnt = known, margins, agreement, tails, slopes, scores, spreads, means, rows.n_rows
+    return Calibration(*learnt, deviations if any(d is not None for d in deviations) else ())
 
 
 def _patterns(own: Integers, sample: MeasuredRows) -> list[int]:
@@ -255,11 +259,31 @@ def _mean(sample: MeasuredRows, v: int) -> Floats | None:
     if not len(present):
         return None
     total = np.zeros(sample.widths[v])
-    step = max(1, MEAN_VALUES // max(1, len(total)))
-    for start in range(0, len(present), step):
-        for row in sample.sampled(present[start : start + step]).values(v):
+    for rows in _parts(sample, v, present):
+        for row in rows.values(v):
             total += row
     return total / len(present)
+
+
+def _deviation(sample: MeasuredRows, v: int) -> Floats | None:
+    """The standard deviation of each column of a view, of rows as they are compared."""
+    present = np.flatnonzero(sample.present(v))
+    if not len(present):
+        return None
+    total, square = np.zeros(sample.widths[v]), np.zeros(sample.widths[v])
+    for rows in _parts(sample, v, present):
+        for row in rows.unit(v):
+            total += row
+            square += row * row
+    mean = total / len(present)
+    return np.sqrt(np.maximum(square / len(present) - mean * mean, 0.0))
+
+
+def _parts(sample: MeasuredRows, v: int, which: Integers) -> Iterator[MeasuredRows]:
+    """Some rows, as many at a time as may be dense in a view."""
+    step = max(1, MEAN_VALUES // max(1, sample.widths[v]))
+    for start in range(0, len(which), step):
+        yield sample.sampled(which[start : start + step])
 
 
 def _hidden(

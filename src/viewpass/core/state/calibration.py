@@ -40,6 +40,7 @@ class Calibration:
     spreads: Floats  # (P, n_views)
     means: tuple[Floats | None, ...]  # per view: the mean of these rows in the model's scale
     n_rows: int = 0  # that had been read when it was learnt
+    deviations: tuple[Floats | None, ...] = ()  # per view whose columns have names: of these, as unit rows
 
     @cached_property
     def _places(self) -> dict[int, int]:

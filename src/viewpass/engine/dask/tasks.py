@@ -251,7 +251,8 @@ def write_clusters(block: Block, order: PartOrder, model: Model) -> Any:
         found = cluster_rows(chunk, model, shard.workspace)
         more = order.columns(found, model)
         rows = found.records, chunk.row_ids, model.clusters.n_clusters
-        return write_part(Path(order.folder), block.start, *rows, FINAL, order.id_name, more)
+        given = FINAL, order.id_name, chunk.kept
+        return write_part(Path(order.folder), block.start, *rows, *given, more)
 
 
 def with_sample(block: Block, order: tuple[Callable[..., Any], Any], model: Model) -> tuple[Any, Gathered]:
