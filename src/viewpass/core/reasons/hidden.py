@@ -104,6 +104,20 @@ def mean_row(sample: MeasuredRows, v: int) -> Floats | None:
     return total / n_present
 
 
+def deviation(sample: MeasuredRows, v: int) -> Floats | None:
+    """The standard deviation of each column of a view, of rows as they are compared; None if no row has it."""
+    n_present = int(sample.present(v).sum())
+    if not n_present:
+        return None
+    total, square = np.zeros(sample.widths[v]), np.zeros(sample.widths[v])
+    for values, inverse in _blocks(sample, v):
+        unit = _unit(values, inverse)
+        total += ordered_sum(unit.T)
+        square += ordered_sum((unit * unit).T)
+    mean = total / n_present
+    return np.sqrt(np.maximum(square / n_present - mean * mean, 0.0))
+
+
 def _blocks(sample: MeasuredRows, v: int) -> Iterator[tuple[Floats, Floats]]:
     """The rows of a view, some at a time: dense, zero where it is missing; and their inverse norms."""
     matrix: Any = sample.matrix(v)

@@ -14,7 +14,7 @@ import numpy as np
 
 from viewpass.core.consensus.soft_assignment import SoftAssignment
 from viewpass.core.model import Model
-from viewpass.core.reasons.hidden import HiddenView, mean_row, spread_out
+from viewpass.core.reasons.hidden import HiddenView, deviation, mean_row, spread_out
 from viewpass.core.reasons.imputation import mixture
 from viewpass.core.reasons.outliers import nearest_distances
 from viewpass.core.reasons.separation import separations
@@ -92,7 +92,10 @@ def learn(
     means = tuple(mean_row(sample, v) for v in range(sample.n_views))
     margins = np.array([pair[0] for pair in pairs if pair is not None])
     agreement = np.array([pair[1] for pair in pairs if pair is not None])
-    return Calibration(known, margins, agreement, tails, slopes, scores, spreads, means, rows.n_rows)
+    named = model.schema.columns or (None,) * sample.n_views
+    deviations = tuple(None if own is None else deviation(sample, v) for v, own in enumerate(named))
+    learnt = known, margins, agreement, tails, slopes, scores, spreads, means, rows.n_rows
+    return Calibration(*learnt, deviations if any(d is not None for d in deviations) else ())
 
 
 def _patterns(own: Integers, sample: MeasuredRows) -> list[int]:
