@@ -19,9 +19,9 @@ EXACT_VALUES = 2**20  # pairs x columns at a time
 SPARSE_PAIRS = 2**13
 
 
-def _inverse(squares: Floats) -> Floats:
+def _inverse(squares: Array) -> Floats:
     """Inverse lengths; 0 for rows of length 0, which are like no other."""
-    found: Floats = np.divide(1.0, np.sqrt(squares), out=np.zeros_like(squares), where=squares > 0)
+    found: Floats = np.divide(1.0, np.sqrt(squares), out=np.zeros(len(squares)), where=squares > 0)
     return found
 
 
