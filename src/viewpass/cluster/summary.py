@@ -58,6 +58,7 @@ class ViewSummary(TypedDict):
     columns: int | None
     missing: int
     all_zero: int
+    gaps: dict[str, int] | None  # values missing inside rows, where there are any
     scale: str
     alpha: float
     weight: float
@@ -308,6 +309,7 @@ def _views(model: Model) -> dict[str, ViewSummary]:
             columns=width,
             missing=missing,
             all_zero=zero[name],
+            gaps=model.gap_counts[name]._asdict() if any(model.gap_counts[name]) else None,
             scale=scale,
             alpha=model.ridges[name],
             weight=weight,

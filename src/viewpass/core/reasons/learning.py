@@ -254,12 +254,15 @@ def _mean(sample: MeasuredRows, v: int) -> Floats | None:
     present = np.flatnonzero(sample.present(v))
     if not len(present):
         return None
-    total = np.zeros(sample.widths[v])
-    step = max(1, MEAN_VALUES // max(1, len(total)))
+    width = sample.values_wide(v)
+    total, held = np.zeros(width), np.zeros(width)
+    step = max(1, MEAN_VALUES // max(1, width))
     for start in range(0, len(present), step):
-        for row in sample.sampled(present[start : start + step]).values(v):
+        some = sample.sampled(present[start : start + step])
+        held += some.held(v).sum(axis=0)
+        for row in some.values(v):
             total += row
-    return total / len(present)
+    return total / np.maximum(held, 1)
 
 
 def _hidden(
@@ -267,7 +270,7 @@ def _hidden(
 ) -> tuple[Floats, Floats, Floats]:
     """How well each other view is met by the mixture of centres: slope, score, spread."""
     slopes, scores, spreads = (np.zeros(sample.n_views) for _ in range(3))
-    for v, centres in enumerate(model.centres.values):
+    for v, centres in enumerate(model.centres.means):
         if pattern >> min(v, MOST_BITS) & 1 or centres is None:
             continue
         most = max(HIDDEN_ROWS, HIDDEN_VALUES // centres.shape[1])
@@ -279,11 +282,12 @@ def _hidden(
         mixed = SoftAssignment(judged.mixed.near[has], judged.mixed.weights[has])
         guess = mixed.of(centres) - _own_part(mixed, rows.unit(v), assigned[which], centres, model, v)
         guess -= mean_unit(model, v)
-        apart = rows.values(v)
+        apart, held = rows.values(v), rows.held(v)
         mean = np.zeros(apart.shape[1])
         for row in apart:
             mean += row
-        apart = apart - mean / len(apart)
+        apart = (apart - mean / np.maximum(held.sum(axis=0), 1)) * held
+        guess = guess * held
         along, square, whole = (
             float(np.cumsum(ordered_sum(terms))[-1])
             for terms in (apart * guess, guess * guess, apart * apart)
@@ -292,7 +296,7 @@ def _hidden(
             scores[v] = along * along / (square * whole)
             slopes[v] = along / square if scores[v] >= LEAST_SCORE else 0.0
         left = whole - (slopes[v] * along if slopes[v] else 0.0)
-        spreads[v] = np.sqrt(max(left, 0.0) / apart.size)
+        spreads[v] = np.sqrt(max(left, 0.0) / max(int(held.sum()), 1))
     return slopes, scores, spreads
 
 

@@ -151,7 +151,9 @@ class DaskSteps:
 
     def _begin_with(self, model: Model) -> None:
         self.stream.state = StreamState(
-            model.schema, model, (), 0, model.n_rows, model.n_without_views, n_all_zero=model.n_all_zero
+            *(model.schema, model, (), 0, model.n_rows, model.n_without_views),
+            n_all_zero=model.n_all_zero,
+            n_gaps=model.n_gaps,
         )
 
     def _put_labels(self, rounds: Sequence[Round], stage: Stage, number: int) -> None:
