@@ -200,26 +200,31 @@ class MeasuredRows:
         chunk = self._mended_chunk().without(others)
         return MeasuredRows.known(chunk, inverse, reference=self.reference, weights=self.weights)
 
+    def matrix(self, v: int) -> Matrix | None:
+        """View `v` as the kernels read it: mended where necessary."""
+        return self._matrices[v]
+
     def values(self, v: int) -> Floats:
         """The rows of view `v` before they are brought to their length, dense; zero where it is missing.
 
         So are values that rows lack, where rows hold marks.
         """
-        return self._without_marks(self._dense(v), v)
+        return self.without_marks(self._dense(v), v)
 
     def unit(self, v: int) -> Floats:
         """The rows of view `v` as the kernels compare them: of their length and on the grid, dense."""
-        return self._without_marks(self.compared(v), v)
+        return self.without_marks(self.compared(v), v)
 
     def compared(self, v: int) -> Floats:
         """The same with their marks, where they hold any, and multiplied by their weight."""
         unit: Floats = np.multiply(unit_rows(self._dense(v), self.inverse[v]), STEP, dtype=np.float64)
         return unit
 
-    def held(self, v: int) -> Mask:
-        """Which values of view `v` the rows that have it have, where they hold marks; else all."""
-        present = np.repeat(self.present(v)[:, None], self.values_wide(v), axis=1)
-        return present & (self._dense(v)[:, present.shape[1] :] > 0) if self.marked(v) else present
+    def n_held(self, v: int) -> Any:
+        """How many rows have each value of view `v`, at least 1; a number where rows hold no marks."""
+        if not self.marked(v):
+            return max(int(self.present(v).sum()), 1)
+        return np.maximum((self._dense(v)[:, self.values_wide(v) :] > 0).sum(axis=0), 1)
 
     def values_wide(self, v: int) -> int:
         """Number of values of a row in view `v`."""
@@ -231,7 +236,8 @@ class MeasuredRows:
         dense = matrix.toarray() if scipy.sparse.issparse(matrix) else np.asarray(matrix)
         return np.where(self.present(v)[:, None], dense, 0.0).astype(np.float64)
 
-    def _without_marks(self, rows: Floats, v: int) -> Floats:
+    def without_marks(self, rows: Floats, v: int) -> Floats:
+        """Rows of view `v`, or some of them, as they are without marks and the weight of their values."""
         if not self.marked(v):
             return rows
         values, marks = np.split(rows, 2, axis=1)
