@@ -57,7 +57,7 @@ def plan_of(settings: Any, names: tuple[str, ...], single: tuple[int | None, int
         reservoir=int(settings.reservoir),
         adaptive=checked_adaptive(settings, init),
         n_init=int(settings.n_init),
-        missing_entries=settings.missing_entries,
+        missing_entries=checked_gaps(settings),
         auto_alpha=auto_alpha,
     )
 
@@ -234,6 +234,19 @@ def checked_adaptive(settings: Any, init: Any) -> bool:
             "assigned to anchors that are born later. Leave one of them out."
         )
     return True
+
+
+def checked_gaps(settings: Any) -> str:
+    """How values missing inside views are treated; refuses settings that conflict."""
+    chosen = str(settings.missing_entries)
+    adaptive = settings.adaptive_anchors not in ("auto", False)
+    if chosen == "entrywise" and (settings.reservoir or adaptive):
+        other = "adaptive_anchors=True" if adaptive else "reservoir"
+        raise SettingError(
+            f"missing_entries='entrywise' and {other} cannot be used together: they compare rows with one "
+            "another, which need not have any value in common. Choose missing_entries='local'."
+        )
+    return chosen
 
 
 def checked_init(

@@ -104,12 +104,13 @@ def advance(
         assert mine is not None
         links = mine if again and first else links + mine
     n_all_zero = tally.n_all_zero if isinstance(tally.n_all_zero, np.ndarray) else None
+    n_gaps = tally.n_gaps if isinstance(tally.n_gaps, np.ndarray) else None
     counts = n_new, n_without_views, n_iter, losses, None, n_all_zero
     if model.growth is None or again:
-        return ChunkResult(schema, total, stage.centres, links, *counts), stage
+        return ChunkResult(schema, total, stage.centres, links, *counts, n_gaps=n_gaps), stage
     anchors = shrunk(Anchors(total, stage.centres, links, model.growth), n_rows, rules)
     result = ChunkResult(schema, anchors.total, anchors.centres, anchors.links, *counts)
-    return replace(result, growth=anchors.growth), stage
+    return replace(result, growth=anchors.growth, n_gaps=n_gaps), stage
 
 
 def settle(coordinator: Coordinator, shards: Shards, stage: Stage, name: str, *, again: bool) -> Stage:
