@@ -27,9 +27,18 @@ struct SoftScratch {
   std::vector<std::pair<double, uint32_t>> order;
 };
 
-/// One row, given its float32 distances and what they may be off by.  OUT soft.
-void soft_assign_row(const Rows& rows, size_t i, const Centres& anchors, const float* line, double slack,
-                     SoftRows& soft, SoftScratch& scratch);
+/// The anchors that a row is compared with, and its float32 distances from them.
+struct Met {
+  Span<const float> distances;
+  Span<const uint32_t> anchors;  // empty: all, in order
+
+  uint32_t anchor(size_t place) const { return anchors.empty() ? uint32_t(place) : anchors[place]; }
+};
+
+/// One row, given its distances from more anchors than a mixture has, and what they may be off by. Gives the
+/// distance of the nearest, without |x|^2.  OUT soft.
+double soft_assign_row(const Rows& rows, size_t i, const Centres& anchors, Met met, double slack,
+                       SoftRows& soft, SoftScratch& scratch);
 
 /// All rows.  OUT soft.
 void soft_assign(const Rows& rows, const Centres& anchors, SoftRows& soft, Team& team);

@@ -23,6 +23,13 @@ def random_links(seed, n_anchors, n_rows, n_near, n_parts):
     return links
 
 
+def entries(links):
+    """Where the entries of each row that are not zero begin, their columns, and their values."""
+    rows, columns = np.nonzero(links)
+    starts = np.searchsorted(rows, np.arange(len(links) + 1))
+    return starts.astype(np.int64), columns.astype(np.int64), np.ascontiguousarray(links[rows, columns])
+
+
 @st.composite
 def graphs(draw, most_anchors=90):
     """Links; parts may be apart, alike or empty."""

@@ -61,7 +61,7 @@ def reordered(model: Model, order: Integers) -> Model:
     for v, steps in enumerate(model.total.steps):
         total.steps[v][:], total.counts[v][:] = steps[order], model.total.counts[v][order]
     centres = model.centres.take(order)
-    links = None if model.links is None else model.links[np.ix_(order, order)]
+    links = None if model.links is None else model.links[order][:, order].sorted_indices()
     return replace(model, total=total, centres=centres, links=links)
 
 

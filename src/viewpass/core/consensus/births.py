@@ -20,12 +20,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from viewpass.core.consensus.groups import groups_of
+from viewpass.core.consensus.soft_assignment import searched
 from viewpass.core.state.centres import Centres
 from viewpass.core.state.growth import Anchors, KeptRows, joined
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.backend import backend
-from viewpass.kernels.grid import Floats, Integers, Labels
+from viewpass.kernels.grid import Array, Floats, Integers, Labels, Links
 from viewpass.views.rows import MeasuredRows
 
 SHARE = 4  # births per chunk, beyond the room: this times the chunk's share of the rows read, of the budget
@@ -97,9 +99,11 @@ def opened(
     n_waiting = 0 if waiting is None else waiting.n_rows
     kept = found.rows if waiting is None else joined([waiting, found.rows])
     rows = _in_views(kept, anchors.centres).measured(weights, reference=reference)
-    near, far = _nearest(rows, anchors.centres, workspace)
+    near, far, met = _nearest(rows, anchors.centres, workspace)
     limits = n_waiting, most, TRIED_PER_BIRTH * most
-    born, lone, joining = backend(reference).open_anchors(rows.handle, far, *limits, workspace.n_threads)
+    born, lone, joining = backend(reference).open_anchors(
+        rows.handle, far, *limits, *met, workspace.n_threads
+    )
     alone = np.append(np.arange(n_waiting), lone)
     still = np.sort(alone[joining[alone] == 0])[-MOST_WAITING:]
     growth = replace(
@@ -112,7 +116,7 @@ def opened(
     return Anchors(
         _widened(anchors.total, len(born)),
         _with_rows(anchors.centres, rows, born, near[born]),
-        None if anchors.links is None else np.pad(anchors.links, (0, len(born))),
+        None if anchors.links is None else _room(anchors.links, len(born)),
         growth,
     )
 
@@ -125,17 +129,36 @@ def _in_views(kept: KeptRows, centres: Centres) -> KeptRows:
     return KeptRows(kept.chunk.without(unknown), np.where(np.array(unknown)[:, None], 0.0, kept.inverse))
 
 
-def _nearest(rows: MeasuredRows, centres: Centres, workspace: Workspace) -> tuple[Labels, Floats]:
-    """The nearest anchor of each row, and its distance per view that the row has."""
-    labels, distance, _ = backend(rows.reference).nearest_two(
-        rows.handle, centres.suited(rows), workspace.n_threads
-    )
+def _nearest(
+    rows: MeasuredRows, centres: Centres, workspace: Workspace
+) -> tuple[Labels, Floats, tuple[Array | None, Labels | None]]:
+    """The nearest anchor of each row, its distance per view that the row has, and the groups the row meets.
+
+    Where anchors are met by groups, so are rows: which groups each meets, and that of its nearest anchor.
+    """
+    kernels, n_threads = backend(rows.reference), workspace.n_threads
+    groups = groups_of(centres, rows, workspace)
+    met: tuple[Array | None, Labels | None] = None, None
+    if groups is None:
+        labels, distance, _ = kernels.nearest_two(rows.handle, centres.suited(rows), n_threads)
+    else:
+        soft, distance = searched(rows, centres, groups, workspace)
+        labels = soft.near[:, 0]
+        given = groups.centres.suited(rows), groups.labels, groups.fewest
+        met = kernels.meet_groups(rows.handle, *given, n_threads), groups.labels[labels]
     weight = np.zeros(rows.n_rows)
     for v, square in enumerate(rows.squares):  # in this order
         weight += np.where(rows.present(v), square, 0.0)
     far = np.zeros(rows.n_rows)
     np.divide(distance.astype(np.float64), weight, out=far, where=weight > 0)
-    return labels, far
+    return labels, far, met
+
+
+def _room(links: Links, n_new: int) -> Links:
+    """Links with anchors that have none behind the others."""
+    wider = links.copy()
+    wider.resize((links.shape[0] + n_new,) * 2)
+    return wider
 
 
 def row_values(rows: MeasuredRows, v: int, which: Integers) -> Floats:

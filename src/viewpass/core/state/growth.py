@@ -9,7 +9,7 @@ import numpy as np
 from viewpass.core.state.centres import Centres
 from viewpass.core.state.lineage import Lineage
 from viewpass.core.state.statistics import Statistics
-from viewpass.kernels.grid import Floats, Integers
+from viewpass.kernels.grid import Floats, Integers, Links
 from viewpass.views.chunk import Chunk, join
 from viewpass.views.rows import MeasuredRows
 
@@ -69,5 +69,5 @@ class Anchors:
 
     total: Statistics
     centres: Centres
-    links: Integers | None  # the anchor graph, where there is one
+    links: Links | None  # the anchor graph, where there is one
     growth: Growth
