@@ -8,14 +8,14 @@
 namespace viewpass {
 
 void SoftRows::resize(size_t n_rows, size_t n_anchors) {
-  n_near = std::max<size_t>(1, std::min(kNeighbours, n_anchors - 1));
+  n_near = neighbours(n_anchors);
   near.assign(n_rows * n_near, 0);
   weights.assign(n_rows * n_near, 0);
 }
 
 namespace {
 
-/// The n-th least of the distances, n at most kNeighbours + 1.
+/// The n-th least of the distances, n small.
 float nth_least(Span<const float> line, size_t n, std::vector<float>& least) {
   least.assign(n, std::numeric_limits<float>::infinity());
   for (size_t k = 0; k < line.size(); ++k)

@@ -4,11 +4,14 @@
 // exact sum.
 #pragma once
 
+#include <algorithm>
+
 #include "distances.hpp"
 
 namespace viewpass {
 
-constexpr size_t kNeighbours = 4;
+constexpr size_t kNeighbours = 4, kManyNeighbours = 5;  // anchors per row: of few anchors, and of many
+constexpr size_t kFewestGrouped = 512;                  // that are many, and met by groups
 constexpr double kUnit = 32768.0;
 
 /// Anchors and weights of rows; all weights of a row without any view are zero.
@@ -19,6 +22,12 @@ struct SoftRows {
 
   void resize(size_t n_rows, size_t n_anchors);
 };
+
+/// Anchors that a row is a mixture of.
+inline size_t neighbours(size_t n_anchors) {
+  const size_t most = n_anchors < kFewestGrouped ? kNeighbours : kManyNeighbours;
+  return std::max<size_t>(1, std::min(most, n_anchors - 1));
+}
 
 struct SoftScratch {
   std::vector<uint32_t> near;

@@ -144,7 +144,7 @@ nb::tuple search_anchors_of(const PyRows& rows, const PyCentres& anchors, const 
   expect_fit(rows, *anchors, true);
   expect(group_of.shape(0) == anchors->n_clusters, "a group per anchor is needed");
   const AnchorGroups groups = groups_of(rows, group_centres, group_of, fewest);
-  expect(fewest > std::min(kNeighbours, anchors->n_clusters - 1) && fewest > 1, "too few anchors to be met");
+  expect(fewest > neighbours(anchors->n_clusters), "too few anchors to be met");
   SoftRows soft;
   std::vector<float> distance(rows.n_rows);
   without_lock(n_threads, [&](Team& team) { search_anchors(rows, *anchors, groups, soft, distance, team); });

@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import viewpass as vp
+from graphs import bits
 from viewpass.engine.run import LocalSteps, run_to_end
 from viewpass.engine.sinks import LabelArray
 from viewpass.evaluate import nmi
@@ -38,17 +39,6 @@ def growing(**settings):
     given = {"n_clusters": 6, "n_anchors": 30, "consensus": "graph", "scale": "unit", "random_state": 0}
     given |= {"adaptive_anchors": True, "warmup": 60, "chunk_size": 60, "n_threads": 1}
     return vp.OPIMC(**(given | settings))
-
-
-def bits(model):
-    """All that a model has learnt, as bytes."""
-    held = model._learnt.model
-    growth = held.growth
-    parts = [held.total.flat, held.total.flat_counts, np.array(held.loss_curve), *held.centres.values]
-    parts += [growth.lineage.names, growth.lineage.heirs]
-    parts += [] if held.links is None else [held.links.toarray()]
-    parts += [] if growth.waiting is None else [growth.waiting.inverse]
-    return b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
 
 
 @pytest.mark.parametrize("consensus", ["graph", "merge"])

@@ -13,9 +13,9 @@ from viewpass.core.consensus.anchor_merges import shrunk
 from viewpass.core.consensus.births import candidates, chosen, opened
 from viewpass.core.consensus.searched_step import is_searched, searched_step
 from viewpass.core.consensus.soft_assignment import MAX_ROWS, links_of, soft_assignment, sparse_links
-from viewpass.core.initialise import anchors_for, initialise, initialise_unweighted
+from viewpass.core.initialise import ANCHOR_VALUES, anchors_for, initialise, initialise_unweighted
 from viewpass.core.model import Assigned, Model, StreamState, scaled
-from viewpass.core.plan import Plan, Rules
+from viewpass.core.plan import MOST_GROWN, Plan, Rules
 from viewpass.core.reasons.learning import learn as learn_reasons
 from viewpass.core.reservoir import Reservoir
 from viewpass.core.start.given import scaled_centres
@@ -349,20 +349,21 @@ class Stream:
         first = initialise(rows, _begun(plan, rows), self.workspace, self.rng, whole=whole)
         outcome, n_clusters = first.outcome, plan.n_clusters
         outcome.total = outcome.total.widened(schema.widths)
+        growth = _growth(replace(plan, consensus=first.consensus), outcome, rows)
         blank = Model(
             schema,
             outcome.total,
             outcome.centres,
             replace(scaling, completion=completion),
             tuple(each_view(first.alpha, rows.n_views).tolist()),
-            consensus=first.consensus,
+            consensus="merge" if growth is not None and first.links is None else first.consensus,
             n_clusters=n_clusters or outcome.total.n_clusters,
             links=first.links,
             curve=curve,
             choices=choices,
             weights=rows.weights,
             weight_unit=self.plan.weight_unit,
-            growth=_growth(plan, outcome, rows) if first.consensus != "plain" else None,
+            growth=growth,
         )
         calibration = learn_reasons(rows, blank, outcome.labels, self.workspace)
         return self._commit(replace(blank, calibration=calibration), outcome, rows, schema)
@@ -492,7 +493,13 @@ def _begun(plan: Plan, rows: MeasuredRows) -> Plan:
 
 def _growth(plan: Plan, outcome: Outcome, rows: MeasuredRows) -> Growth | None:
     """What is remembered of anchors that are born and merge; None if they are not."""
+    n_now = outcome.total.n_clusters
+    if plan.consensus == "plain":
+        return Growth(n_now + plan.n_spares, Lineage.of(n_now)) if plan.spares else None
     if not plan.adaptive:
         return None
-    most = anchors_for(plan, MANY_ROWS, rows.n_columns)
-    return Growth(max(most, outcome.total.n_clusters), Lineage.of(outcome.total.n_clusters))
+    few = anchors_for(plan, MANY_ROWS, rows.n_columns)
+    if plan.n_anchors is not None:
+        return Growth(max(few, n_now), Lineage.of(n_now))
+    most = min(MOST_GROWN, max(ANCHOR_VALUES // rows.n_columns, few))
+    return Growth(max(most, n_now), Lineage.of(n_now), few=few)

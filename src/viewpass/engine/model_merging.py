@@ -114,7 +114,7 @@ def _growth(first: Model) -> Growth | None:
     """What is remembered of births and merges: the names begin anew, and no row waits."""
     if first.growth is None:
         return None
-    return Growth(first.growth.most, Lineage.of(first.total.n_clusters))
+    return Growth(first.growth.most, Lineage.of(first.total.n_clusters), few=first.growth.few)
 
 
 def _added_counts(counts: Sequence[tuple[int, ...]]) -> tuple[int, ...]:

@@ -36,9 +36,17 @@ NEIGHBOURS = 4
 UNIT = 2**15
 
 # So many anchors are met by groups (native/anchor_search.hpp), of which there are the root of their number:
-# as many anchors as so many groups of average size hold, at least.
+# as many anchors as so many groups of average size hold, at least. A row is a mixture of more of them.
 FEWEST_GROUPED = 512
 GROUPS_MET = 8
+MANY_NEIGHBOURS = 5
+
+
+def neighbours(n_anchors: int) -> int:
+    """Anchors that a row is a mixture of."""
+    most = NEIGHBOURS if n_anchors < FEWEST_GROUPED else MANY_NEIGHBOURS
+    return max(1, min(most, n_anchors - 1))
+
 
 # Sample weights that are not whole numbers are rounded to multiples of 1 / WEIGHT_UNIT.
 WEIGHT_UNIT = 2**10

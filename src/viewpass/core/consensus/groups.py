@@ -20,7 +20,7 @@ from viewpass.core.plan import Rules
 from viewpass.core.state.centres import Centres
 from viewpass.core.step.chunk_step import ChunkStep, State
 from viewpass.core.step.workspace import Workspace
-from viewpass.kernels.grid import FEWEST_GROUPED, GROUPS_MET, NEIGHBOURS, Labels
+from viewpass.kernels.grid import FEWEST_GROUPED, GROUPS_MET, MANY_NEIGHBOURS, Labels
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 
@@ -38,7 +38,7 @@ class Groups:
     def fewest(self) -> int:
         """Anchors that a row meets, at least."""
         n_anchors = len(self.labels)
-        return min(max(-(-GROUPS_MET * n_anchors // self.centres.n_clusters), NEIGHBOURS + 1), n_anchors)
+        return min(max(-(-GROUPS_MET * n_anchors // self.centres.n_clusters), MANY_NEIGHBOURS + 1), n_anchors)
 
     @property
     def share(self) -> float:

@@ -21,7 +21,7 @@ from viewpass.core.state.centres import Centres
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.backend import backend
-from viewpass.kernels.grid import STEP, Floats, Integers
+from viewpass.kernels.grid import NEIGHBOURS, STEP, Floats, Integers
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 
@@ -63,4 +63,4 @@ def _near(
         chunk = replace(chunk, lengths=rows.chunk.lengths.at_most())
     places = MeasuredRows(chunk, reference=rows.reference, weights=rows.weights)
     soft = soft_assignment(places, Centres.of(means), workspace, every=True)
-    return soft.near.astype(np.int64)
+    return np.ascontiguousarray(soft.near[:, :NEIGHBOURS], dtype=np.int64)

@@ -13,7 +13,8 @@ from viewpass.kernels.grid import Floats, Integers, Links
 from viewpass.views.chunk import Chunk, join
 from viewpass.views.rows import MeasuredRows
 
-ROWS_PER_ANCHOR = 5  # at least, of the rows read so far
+ROWS_PER_ANCHOR = 5  # at least, of the rows read so far,
+ROWS_PER_NEW_ANCHOR = 10  # and where the number of anchors follows the rows
 
 
 @dataclass(frozen=True)
@@ -57,10 +58,12 @@ class Growth:
     most: int  # anchors, once enough rows were read
     lineage: Lineage
     waiting: KeptRows | None = None  # rows that are far from every anchor and unlike each other
+    few: int | None = None  # beyond which their number follows the rows; None: it is `most`
 
     def budget(self, n_rows: int, n_anchors: int) -> int:
         """Anchors to be kept after so many rows, where there are so many now."""
-        return max(min(self.most, n_rows // ROWS_PER_ANCHOR), min(n_anchors, self.most))
+        wanted = self.most if self.few is None else max(self.few, n_rows // ROWS_PER_NEW_ANCHOR)
+        return max(min(self.most, wanted, n_rows // ROWS_PER_ANCHOR), min(n_anchors, self.most))
 
 
 @dataclass(frozen=True)

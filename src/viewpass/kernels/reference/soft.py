@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from viewpass.kernels.grid import NEIGHBOURS, UNIT, Array, Floats, Integers, Labels
+from viewpass.kernels.grid import UNIT, Array, Floats, Integers, Labels, neighbours
 from viewpass.kernels.reference.distances import distances
 
 
 def soft_assign(rows: Any, anchors: Any, n_threads: int) -> tuple[Array, Integers]:
     """Each row's nearest anchors and their weights, in 1 / UNIT; all weights are 0 without any view."""
     n_anchors = anchors.n_clusters
-    n_near = max(1, min(NEIGHBOURS, n_anchors - 1))
+    n_near = neighbours(n_anchors)
     near = np.zeros((rows.n_rows, n_near), dtype=np.int32)
     weights = np.zeros((rows.n_rows, n_near), dtype=np.int64)
     near[:] = np.minimum(np.arange(n_near), n_anchors - 1)
@@ -53,7 +53,7 @@ def search_anchors(
     rows: Any, anchors: Any, group_centres: Any, group_of: Labels, fewest: int, n_threads: int
 ) -> tuple[Array, Integers, Array]:
     """The mixture of every row of the anchors it meets, and the squared distance of the nearest."""
-    n_near = max(1, min(NEIGHBOURS, anchors.n_clusters - 1))
+    n_near = neighbours(anchors.n_clusters)
     near = np.zeros((rows.n_rows, n_near), dtype=np.int32)
     near[:] = np.arange(n_near)
     weights = np.zeros((rows.n_rows, n_near), dtype=np.int64)

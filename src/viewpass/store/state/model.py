@@ -22,8 +22,8 @@ from viewpass.errors import FileError
 from viewpass.kernels.grid import (
     FEWEST_GROUPED,
     GRID,
+    MANY_NEIGHBOURS,
     MOST_ROWS,
-    NEIGHBOURS,
     SQUARE_STEP,
     UNIT,
     WEIGHT_UNIT,
@@ -351,7 +351,7 @@ def _links(stored: Fields, n_anchors: int, n_rows: int) -> Links:
         links = sparse_links(stored.array_of("links", ARRAYS, K=n_anchors), n_anchors)
     else:
         counts = stored.array_of("link_counts", ARRAYS, K=n_anchors)
-        columns = stored.array_of("link_columns", ARRAYS)
+        columns = stored.array_of("link_columns", ARRAYS, n=None)
         values = stored.array_of("link_values", ARRAYS, n=len(columns))
         inside = bool((counts <= n_anchors).all() and (columns < n_anchors).all())
         stored.need(inside and int(counts.sum()) == len(columns), "link_counts")
@@ -359,7 +359,7 @@ def _links(stored: Fields, n_anchors: int, n_rows: int) -> Links:
         places = owners * n_anchors + columns
         stored.need(bool((np.diff(places) > 0).all()), "link_columns")
         links = sparse_links((values, (owners, columns)), n_anchors)
-    most = (UNIT + NEIGHBOURS) ** 2 * float(n_rows)  # the weights in z are rounded
+    most = (UNIT + MANY_NEIGHBOURS) ** 2 * float(n_rows)  # the weights in z are rounded
     symmetric = n_rows <= MAX_ROWS and (links != links.T).nnz == 0
     stored.need(symmetric and float(links.sum(dtype=np.float64)) <= most, "links")
     return links
