@@ -137,7 +137,8 @@ def fit(
         str | None,
         option(
             "COLUMNS",
-            "Columns of text, categories or numbers to name clusters by; they are kept, too.",
+            "Columns of text, categories or numbers to name clusters by, which are kept, too; or views whose "
+            "columns have names (MuData), to name them by the features that differ most.",
             "--name-by",
             show_default=False,
         ),
@@ -232,10 +233,6 @@ def fit(
         try_run(estimator, source, as_json=as_json)
         return
     if engine == "dask":
-        if kept or named:
-            raise SettingError(
-                "--keep, --show and --name-by are not for --engine dask: add labels with viewpass join."
-            )
         from viewpass.cli.distributed import run as run_on_dask
 
         run_on_dask(
@@ -244,6 +241,8 @@ def fit(
             every=checkpoint_every,
             as_json=as_json,
             stream_labels=stream_labels,
+            keep=kept,
+            name_by=named,
             scheduler=scheduler,
             n_workers=workers,
         )

@@ -29,6 +29,7 @@ from viewpass.core.reasons.learning import learn as learn_reasons
 from viewpass.core.start.given import scaled_centres
 from viewpass.core.start.prototypes import learn_completion
 from viewpass.core.state.alpha import Alpha, each_view
+from viewpass.core.state.census import Census
 from viewpass.core.state.centres import objective
 from viewpass.core.state.view_weights import learnt_weights
 from viewpass.core.step.chunk_step import Outcome
@@ -191,6 +192,7 @@ class IMC(ExplainedClusterer):
             n_copies=None if copies is None else chunk.n_copies,
             weight_unit=unit,
             n_all_zero=tuple(rows.n_all_zero().tolist()),
+            census=Census.none(best.total.n_clusters).added(best.labels, 0, rows.inverse > 0),
         )
         fresh._learnt.calibration = learn_reasons(rows, fresh._learnt, best.labels, fresh._workspace())
         fresh.labels_ = best.labels

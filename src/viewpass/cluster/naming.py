@@ -22,7 +22,9 @@ import pyarrow.compute as pc
 
 from viewpass.errors import SettingError
 from viewpass.kernels.portable import log
+from viewpass.sources.arrow.batches import resized
 
+ROWS = 2**16  # counted at a time, however tables are cut: the names do not depend on it
 TERMS = 3  # in a name
 MOST_TERMS = 200_000  # counted at a time; the rarest are dropped
 WORD = re.compile(r"[^\W\d_][\w'-]+")
@@ -97,13 +99,15 @@ class Namer:
                 counts.clear()
                 counts.update(dict(kept))
 
-    def names(self) -> list[str]:
-        """A name for each cluster, all different."""
+    def names(self, features: Sequence[Sequence[str]] = ()) -> list[str]:
+        """A name for each cluster, all different; terms of features come first."""
         total: Counter[str] = Counter()
         for counts in self._counts:
             total.update(counts)
         mean = max(1.0, float(self._sizes.sum()) / max(len(self._sizes), 1))
         ranked = [self._ranked(k, total, mean) for k in range(len(self._sizes))]
+        if features:
+            ranked = [[*first, *rest] for first, rest in zip(features, ranked, strict=True)]
         return _distinct(ranked)
 
     def _ranked(self, cluster: int, total: Counter[str], mean: float) -> list[str]:
@@ -130,12 +134,15 @@ class Namer:
         return [term for _, term in sorted(found)]
 
 
-def names_of(tables: Iterable[Any], columns: Sequence[str], n_clusters: int) -> list[str]:
-    """Names for clusters from columns of label tables."""
+def names_of(
+    tables: Iterable[Any], columns: Sequence[str], n_clusters: int, features: Sequence[Sequence[str]] = ()
+) -> list[str]:
+    """Names for clusters from columns of label tables, after terms of their features."""
     namer = Namer(columns, n_clusters)
-    for table in tables:
+    batches = (batch for table in tables for batch in table.to_batches())
+    for table in resized(batches, ROWS) if columns else ():
         namer.add(table)
-    return namer.names()
+    return namer.names(features)
 
 
 def _kind(column: Any, name: str) -> str:

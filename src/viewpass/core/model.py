@@ -18,6 +18,7 @@ from viewpass.core.consensus.number_of_clusters import Curve
 from viewpass.core.consensus.soft_assignment import soft_assignment
 from viewpass.core.reservoir import Reservoir
 from viewpass.core.state.calibration import Calibration
+from viewpass.core.state.census import Census
 from viewpass.core.state.centres import Centres
 from viewpass.core.state.choice import Choice
 from viewpass.core.state.growth import Anchors, Growth
@@ -58,6 +59,7 @@ class Model:
     n_all_zero: tuple[int, ...] = ()  # rows missing in each view because they are all zero; (): none
     calibration: Calibration | None = None  # what reasons rest on, learnt from the warm-up
     growth: Growth | None = None  # of anchors that are born and merge
+    census: Census | None = None  # rows of each centre along the stream; None: of an earlier version
 
     @cached_property
     def cut(self) -> Cut | None:

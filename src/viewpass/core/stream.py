@@ -21,8 +21,9 @@ from viewpass.core.reservoir import Reservoir
 from viewpass.core.start.given import scaled_centres
 from viewpass.core.start.prototypes import learn_completion
 from viewpass.core.state.alpha import each_view
+from viewpass.core.state.census import Census, span
 from viewpass.core.state.centres import Centres
-from viewpass.core.state.growth import ROWS_PER_ANCHOR, Anchors, Growth
+from viewpass.core.state.growth import ROWS_PER_ANCHOR, Anchors, Growth, followed
 from viewpass.core.state.lineage import Lineage
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.state.view_weights import Weights, learnt_weights
@@ -54,6 +55,7 @@ class ChunkResult:
     n_copies: int | None = None  # the new rows, each as often as it counts; None: n_rows
     n_all_zero: Integers | None = None  # new rows missing in each view because they are all zero
     growth: Growth | None = None  # where anchors are born and merge; None: as before
+    census: Census | None = None  # with these rows; None: as before
 
 
 class Stream:
@@ -364,6 +366,7 @@ class Stream:
             weights=rows.weights,
             weight_unit=self.plan.weight_unit,
             growth=growth,
+            census=Census.none(outcome.total.n_clusters, self._n_rows),
         )
         calibration = learn_reasons(rows, blank, outcome.labels, self.workspace)
         return self._commit(replace(blank, calibration=calibration), outcome, rows, schema)
@@ -384,6 +387,7 @@ class Stream:
             n_copies=self._n_copies,
             n_all_zero=self._n_all_zero,
             growth=result.growth or before.growth,
+            census=result.census or before.census,
         )
         self._model.loss_curve.extend(result.losses)
         self._schema = result.schema
@@ -431,7 +435,14 @@ class Stream:
             anchors = shrunk(anchors, n_before + n_new, self.rules, reference=self.plan.reference)
             sums, growth = (anchors.total, anchors.centres, anchors.links), anchors.growth
         counted = n_new, n_without_views, settled.n_iter
-        result = ChunkResult(schema, *sums, *counted, losses, n_copies, n_all_zero, growth)
+        census = None
+        if before.census is not None:
+            start, seen = (rows.chunk.start, None) if again else (n_before, rows.inverse[:, :n_done] > 0)
+            mine = span(outcome.labels, start, before.total.n_clusters, seen)
+            census = before.census.emptied() if again and start == 0 else before.census
+            lineages = (None if each is None else each.lineage for each in (before.growth, growth))
+            census = followed(census, [mine], *lineages)
+        result = ChunkResult(schema, *sums, *counted, losses, n_copies, n_all_zero, growth, census)
         self.commit(before, result)
         if again:
             self._reservoir = reservoir.decided(rows.chunk.start, outcome.labels)

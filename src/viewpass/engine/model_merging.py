@@ -62,7 +62,8 @@ def reordered(model: Model, order: Integers) -> Model:
         total.steps[v][:], total.counts[v][:] = steps[order], model.total.counts[v][order]
     centres = model.centres.take(order)
     links = None if model.links is None else model.links[order][:, order].sorted_indices()
-    return replace(model, total=total, centres=centres, links=links)
+    census = None if model.census is None else replace(model.census, counts=model.census.counts[:, order])
+    return replace(model, total=total, centres=centres, links=links, census=census)
 
 
 def merged(models: Sequence[Model], fill: str | None, *, by_price: bool) -> Model:
@@ -73,7 +74,7 @@ def merged(models: Sequence[Model], fill: str | None, *, by_price: bool) -> Mode
     """
     first, *rest = models
     schema, total = first.schema, first.total
-    last, links = first.centres, first.links
+    last, links, census = first.centres, first.links, first.census
     for model in rest:
         first.known_schema.merged(model.known_schema)
         schema = schema.merged(model.schema)
@@ -82,6 +83,7 @@ def merged(models: Sequence[Model], fill: str | None, *, by_price: bool) -> Mode
         total = added(total, model.total)
         last = _known_first(last, model.centres)
         links = None if links is None or model.links is None else links + model.links
+        census = None if census is None or model.census is None else census.joined(model.census)
     total.check_room()
     alpha = first.alpha
     if any(model.alpha != alpha for model in rest):
@@ -107,6 +109,7 @@ def merged(models: Sequence[Model], fill: str | None, *, by_price: bool) -> Mode
         n_all_zero=_added_counts([model.n_all_zero for model in models]),
         links=links,
         growth=_growth(first),
+        census=census,
     )
 
 

@@ -190,6 +190,10 @@ class MeasuredRows:
         chunk = self._mended_chunk().without(others)
         return MeasuredRows.known(chunk, inverse, reference=self.reference, weights=self.weights)
 
+    def matrix(self, v: int) -> Matrix | None:
+        """View `v` as the kernels read it: mended where necessary."""
+        return self._matrices[v]
+
     def values(self, v: int) -> Floats:
         """The rows of view `v` before they are brought to their length, dense; zero where it is missing."""
         matrix = self._matrices[v]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from viewpass.core.state.census import Census, Span
 from viewpass.core.state.centres import Centres
 from viewpass.core.state.lineage import Lineage
 from viewpass.core.state.statistics import Statistics
@@ -74,3 +76,12 @@ class Anchors:
     centres: Centres
     links: Links | None  # the anchor graph, where there is one
     growth: Growth
+
+
+def followed(census: Census, more: Sequence[Span], before: Lineage | None, after: Lineage | None) -> Census:
+    """The census with the rows of a chunk, which may have opened anchors; then anchors may have merged."""
+    for span in more:
+        census = census.widened(span.counts.shape[1]).with_span(span)
+    if before is None or after is None or before is after:
+        return census
+    return census.grouped(after.places(before.names), len(after.names))

@@ -16,6 +16,7 @@ from viewpass.core.model import Model
 from viewpass.core.plan import Rules
 from viewpass.core.start.given import scaled_centres
 from viewpass.core.state.alpha import Alpha, each_view
+from viewpass.core.state.census import Census
 from viewpass.core.state.centres import Centres, loss, update, wants_mean
 from viewpass.core.state.growth import Anchors
 from viewpass.core.state.statistics import Statistics, added
@@ -55,7 +56,8 @@ def blank(schema: Schema, init: Sequence[Array], n_clusters: int, alpha: Alpha) 
     centres = Centres.of(scaled_centres(init, scaling, schema, n_clusters))
     total = Statistics(n_clusters, [u.shape[1] for u in init])
     alphas = tuple(each_view(alpha, len(schema.names)).tolist())
-    return Model(schema, total, centres, scaling, alphas, n_clusters=n_clusters)
+    census = Census.none(n_clusters)
+    return Model(schema, total, centres, scaling, alphas, n_clusters=n_clusters, census=census)
 
 
 def expected(model: Model) -> Schema:

@@ -34,6 +34,7 @@ from viewpass.kernels.grid import (
 from viewpass.store.container.fields import Fields, Rule
 from viewpass.store.container.values import from_plain, to_plain
 from viewpass.store.state.calibration import pack_calibration, unpack_calibration
+from viewpass.store.state.census import pack_census, unpack_census
 from viewpass.store.state.growth import pack_growth, unpack_growth
 from viewpass.views.chunk import Schema
 from viewpass.views.completion import MOST, Completion, Prototypes
@@ -136,6 +137,7 @@ def pack_model(model: Model, arrays: dict[str, Array]) -> dict[str, Any]:
         **_pack_lengths(model),
         **pack_calibration(model.calibration, arrays),
         **pack_growth(model.growth, arrays),
+        **pack_census(model.census, arrays),
         **_pack_parameters(model.scaling),
     }
 
@@ -276,6 +278,7 @@ def unpack_model(stored: Fields, first_alpha: float) -> Model:
         n_all_zero=unpack_zero_counts(stored, len(schema.names), n_rows),
         calibration=unpack_calibration(stored, total.widths),
         growth=growth,
+        census=unpack_census(stored, n_clusters, n_rows),
     )
 
 
