@@ -75,12 +75,19 @@ def test_every_start(client, settings):
         {"consensus": "graph", "scale": ["euclidean", "unit"]},
         {"consensus": "graph", "scale": "standard", "adaptive_anchors": True, "n_anchors": 40},
         {"consensus": "merge", "adaptive_anchors": True, "n_anchors": 20},
+        {"adaptive_anchors": True, "n_anchors": None, "scale": "unit"},
     ],
     ids=lambda settings: ", ".join(map(str, settings.values())),
 )
 @pytest.mark.parametrize("n_passes", [1, 2])
 def test_anchors_and_scale(client, settings, n_passes):
     compared(client, made_rows(1000), 4, 60, 3, n_passes, max_iter=3, warmup=300, **settings)
+
+
+@pytest.mark.parametrize(("n_passes", "adaptive"), [(1, True), (2, True), (2, False)])
+def test_anchors_that_are_met_by_groups(client, n_passes, adaptive):
+    settings = {"consensus": "graph", "n_anchors": 520, "scale": "unit", "adaptive_anchors": adaptive}
+    compared(client, made_rows(3200), 4, 200, 3, n_passes, warmup=2700, **settings)
 
 
 def test_more_blocks_than_are_added_up_at_once(client):
