@@ -109,12 +109,13 @@ distclean: clean ## remove .venv and the output of demo and bench as well
 # .venv/.dev    the developer's tools as well
 # .venv/.bench  the peers that `make bench` measures
 # .venv/.docs   Sphinx, and what the example report needs
-# .venv/.native the compiled module is as new as native/
+# .venv/.native the compiled module is as new as native/, and the list of modules as new as src/
 # A stamp is written only after success and dates from the start of its install, so that an edit
 # of pyproject.toml or native/ meanwhile is not missed.
 
 CPP = $(shell find native -name '*.cpp' -o -name '*.hpp')
-NATIVE = native/CMakeLists.txt $(CPP)
+# An editable install lists the package's modules: a folder changes when one is added, moved or removed.
+NATIVE = native/CMakeLists.txt $(CPP) $(shell find src -type d ! -name __pycache__)
 TIDIED = $(filter-out native/fuzz/% native/driver/%,$(filter %.cpp,$(CPP))) # what the module is made of
 
 PIP_INSTALL = .venv/bin/python -m pip install -qq --disable-pip-version-check
