@@ -223,9 +223,13 @@ def everything(module, given: Made, n_threads=1):
         found[f"all distances {relative}"] = [module.all_distances(rows, suited, relative, n_threads)]
 
     near, weights = module.soft_assign(rows, suited, n_threads)
-    links = np.zeros((given.n_clusters,) * 2, dtype=np.int64)
-    module.add_links(near, weights, links, given.copies)
-    found["soft"] = [near, weights, links]
+    found["soft"] = [near, weights]
+    n_groups = max(1, given.n_clusters // 3)
+    grouped = rng.integers(n_groups, size=given.n_clusters).astype(np.int32)
+    middles = centres.take(rng.permutation(given.n_clusters)[:n_groups]).suited(rows)
+    for fewest in {min(given.n_clusters, 5), given.n_clusters} - {1}:
+        met = middles, grouped, fewest, n_threads
+        found[f"met {fewest}"] = [module.meet_groups(rows, *met), *module.search_anchors(rows, suited, *met)]
 
     sums, counts = nothing(given)
     module.accumulate(rows, None, odd, 1, sums, counts, n_threads)

@@ -41,7 +41,7 @@ def options(
 def demo(
     out: Annotated[Path, option("FOLDER", "Folder for the labels and the picture.")] = Path("viewpass-demo"),
     seed: Annotated[int, option("N", "Random seed: row order, removed views, initial centres.", min=0)] = 0,
-    repeats: Annotated[int, typer.Option(min=1, hidden=True)] = 5,
+    repeats: Annotated[int | None, typer.Option(min=1, hidden=True)] = None,
 ) -> None:
     """Cluster real handwritten digits, with 30% of each view removed.
 

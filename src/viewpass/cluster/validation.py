@@ -56,6 +56,7 @@ def plan_of(settings: Any, names: tuple[str, ...], single: tuple[int | None, int
         weights=checked_weights(settings.view_weights, names),
         reservoir=int(settings.reservoir),
         adaptive=checked_adaptive(settings, init),
+        spares=settings.adaptive_anchors not in ("auto", False),
         n_init=int(settings.n_init),
         missing_entries=checked_gaps(settings),
         auto_alpha=auto_alpha,
@@ -226,8 +227,6 @@ def checked_adaptive(settings: Any, init: Any) -> bool:
         return AUTO_ADAPTIVE and possible
     if not settings.adaptive_anchors:
         return False
-    if settings.n_anchors is None:
-        raise SettingError("adaptive_anchors=True needs anchors, which n_anchors=None rules out.")
     if settings.reservoir:
         raise SettingError(
             "adaptive_anchors=True and reservoir cannot be used together: rows of the reservoir are not "

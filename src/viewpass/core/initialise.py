@@ -21,7 +21,7 @@ from viewpass.core.state.centres import Centres
 from viewpass.core.step.chunk_step import ChunkStep, Outcome, State
 from viewpass.core.step.workspace import Workspace
 from viewpass.errors import SettingError
-from viewpass.kernels.grid import Integers
+from viewpass.kernels.grid import Links
 from viewpass.views.rows import MeasuredRows
 
 MIN_ANCHORS_PER_CLUSTER = 4  # with fewer a graph is meaningless
@@ -36,7 +36,7 @@ class Initialised(NamedTuple):
 
     outcome: Outcome
     consensus: str  # "plain", "merge" or "graph"
-    links: Integers | None
+    links: Links | None
     alpha: Alpha  # the ridge that the centres have
 
 

@@ -26,7 +26,7 @@ from viewpass.core.state.statistics import Statistics
 from viewpass.core.state.view_weights import Weights
 from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.backend import backend
-from viewpass.kernels.grid import Floats, Integers, Labels
+from viewpass.kernels.grid import Floats, Labels, Links
 from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.gaps import GapCounts
 from viewpass.views.rows import MeasuredRows, without_unknown
@@ -51,7 +51,7 @@ class Model:
     loss_curve: list[float] = field(default_factory=list)
     consensus: str = "plain"
     n_clusters: int = 1  # as requested, or estimated
-    links: Integers | None = None  # the anchor graph G (consensus/soft_assignment.py)
+    links: Links | None = None  # the anchor graph G (consensus/soft_assignment.py)
     curve: Curve | None = None  # the score of each number of clusters, where it was looked at
     choices: tuple[Choice, ...] = ()  # what was chosen from the first rows
     weights: Weights | None = None  # of the views, relative to the largest; None: all equal

@@ -11,10 +11,11 @@ import numpy as np
 from viewpass.core.auto.choose import choose
 from viewpass.core.consensus.anchor_merges import shrunk
 from viewpass.core.consensus.births import candidates, chosen, opened
-from viewpass.core.consensus.soft_assignment import MAX_ROWS, links_of, soft_assignment
-from viewpass.core.initialise import anchors_for, continued, initialise, initialise_unweighted
+from viewpass.core.consensus.searched_step import is_searched, searched_step
+from viewpass.core.consensus.soft_assignment import MAX_ROWS, links_of, soft_assignment, sparse_links
+from viewpass.core.initialise import ANCHOR_VALUES, anchors_for, continued, initialise, initialise_unweighted
 from viewpass.core.model import Assigned, Model, StreamState, scaled
-from viewpass.core.plan import Plan, Rules
+from viewpass.core.plan import MOST_GROWN, Plan, Rules
 from viewpass.core.reasons.learning import learn as learn_reasons
 from viewpass.core.reservoir import Reservoir
 from viewpass.core.start.given import scaled_centres
@@ -30,7 +31,7 @@ from viewpass.core.step.chunk_step import ChunkStep, Outcome, State, Task
 from viewpass.core.step.workspace import Workspace
 from viewpass.errors import DataError, SettingError
 from viewpass.kernels.backend import FROM_CENTRES, FROM_COUNTED
-from viewpass.kernels.grid import Integers, Labels
+from viewpass.kernels.grid import Integers, Labels, Links
 from viewpass.views.chunk import Chunk, Schema, join
 from viewpass.views.gaps import GapCounts, gap_counts
 from viewpass.views.rows import MeasuredRows
@@ -47,7 +48,7 @@ class ChunkResult:
     schema: Schema
     total: Statistics  # with these rows
     centres: Centres
-    links: Integers | None  # edge weights of the anchor graph, with these rows
+    links: Links | None  # edge weights of the anchor graph, with these rows
     n_rows: int  # new rows; 0 in the second pass and later
     n_without_views: int  # among them
     n_iter: int
@@ -205,7 +206,7 @@ class Stream:
         assert self._model is not None
         if self._model.growth is not None:
             return self._learn_growing(chunk)
-        return self._read(self._rows(chunk), Task(links=self._linked(chunk)))
+        return self._read(self._rows(chunk), Task())
 
     def _learn_growing(self, chunk: Chunk) -> Assigned:
         """Let rows open anchors, then process them; links are those with the anchors as they are then."""
@@ -219,6 +220,8 @@ class Stream:
         before = model.grown(opened(*given, weights=rows.weights, reference=self.plan.reference))
         schema = before.schema.merged(chunk.schema)
         state = State(before.total.widened(schema.widths), before.centres)
+        if is_searched(before.links, before.centres):
+            return self._searched(before, rows, schema)
         outcome = ChunkStep(self.rules, self.workspace).whole(rows, state, Task())
         links = before.links
         if links is not None:
@@ -226,20 +229,44 @@ class Stream:
             links = links + links_of(soft, outcome.total.n_clusters, chunk.copies)
         return self._commit(replace(before, links=links), outcome, rows, schema)
 
+    def _searched(
+        self, before: Model, rows: MeasuredRows, schema: Schema, counted: Labels | None = None
+    ) -> Assigned:
+        """Process rows that meet many anchors by groups: new ones, or those counted under these labels."""
+        self._check_links(rows.chunk)
+        rows.measure(self.workspace.n_threads)
+        state = State(before.total.widened(schema.widths), before.centres)
+        outcome, soft = searched_step(rows, state, self.rules, self.workspace, counted)
+        links = links_of(soft, outcome.total.n_clusters, rows.chunk.copies)
+        if counted is None or rows.chunk.start > 0:  # every pass counts its own
+            links = before.links + links
+        again = counted is not None
+        decided = self._commit(replace(before, links=links), outcome, rows, schema, again=again)
+        return replace(decided, centres=before.centres)
+
     def _relearn_scaled(self, chunk: Chunk, labels: Labels) -> Assigned:
         rows = self._rows(chunk).measure(self.workspace.n_threads)
         assert self._model is not None
         counted = self._reservoir.counted(chunk.start, self._model.centres_of(labels))
-        return self._read(rows, Task(FROM_COUNTED, counted, links=self._linked(chunk, again=True)))
+        return self._read(rows, Task(FROM_COUNTED, counted))
 
     def _read(self, rows: MeasuredRows, task: Task) -> Assigned:
         """Process scaled rows; nothing changes if they are refused."""
-        assert self._model is not None
-        schema = self._model.schema.merged(rows.chunk.schema)
-        state = State(self._model.total.widened(schema.widths), self._model.centres)
-        before = replace(self._model, links=task.links)
+        model = self._model
+        assert model is not None
+        schema = model.schema.merged(rows.chunk.schema)
+        if is_searched(model.links, model.centres):
+            return self._searched(model, rows, schema, task.labels)
+        again, links = task.begin == FROM_COUNTED, model.links
+        if links is not None:
+            self._check_links(rows.chunk)
+            task = replace(task, links=np.zeros(links.shape, dtype=np.int64))
+        state = State(model.total.widened(schema.widths), model.centres)
         outcome = ChunkStep(self.rules, self.workspace).whole(rows, state, task)
-        return self._commit(before, outcome, rows, schema, again=task.begin == FROM_COUNTED)
+        if links is not None:
+            mine = sparse_links(task.links, links.shape[0])
+            links = mine if again and rows.chunk.start == 0 else links + mine  # every pass counts its own
+        return self._commit(replace(model, links=links), outcome, rows, schema, again=again)
 
     def learn_several(
         self, chunk: Chunk, size: int, labels: Labels | None = None
@@ -336,20 +363,21 @@ class Stream:
             first = continued(first, rows, plan, self.workspace)
         outcome, n_clusters = first.outcome, plan.n_clusters
         outcome.total = outcome.total.widened(schema.widths)
+        growth = _growth(replace(plan, consensus=first.consensus), outcome, rows)
         blank = Model(
             schema,
             outcome.total,
             outcome.centres,
             replace(scaling, completion=completion),
             tuple(each_view(first.alpha, rows.n_views).tolist()),
-            consensus=first.consensus,
+            consensus="merge" if growth is not None and first.links is None else first.consensus,
             n_clusters=n_clusters or outcome.total.n_clusters,
             links=first.links,
             curve=curve,
             choices=choices,
             weights=rows.weights,
             weight_unit=self.plan.weight_unit,
-            growth=_growth(plan, outcome, rows) if first.consensus != "plain" else None,
+            growth=growth,
             census=Census.none(outcome.total.n_clusters, self._n_rows),
         )
         calibration = learn_reasons(rows, blank, outcome.labels, self.workspace)
@@ -447,15 +475,6 @@ class Stream:
         names = None if before.growth is None else before.growth.lineage.names
         return Assigned(rows.chunk.start, outcome.labels, outcome.margins, rows, outcome.centres, names)
 
-    def _linked(self, chunk: Chunk, *, again: bool = False) -> Integers | None:
-        """A copy of the links to add these rows to; every pass counts its own."""
-        assert self._model is not None
-        links = self._model.links
-        if links is None:
-            return None
-        self._check_links(chunk)
-        return np.zeros_like(links) if again and chunk.start == 0 else links.copy()
-
     def _check_links(self, chunk: Chunk) -> None:
         """Refuse rows for whose links there is no room."""
         assert self._model is not None
@@ -510,7 +529,13 @@ def _begun(plan: Plan, rows: MeasuredRows) -> Plan:
 
 def _growth(plan: Plan, outcome: Outcome, rows: MeasuredRows) -> Growth | None:
     """What is remembered of anchors that are born and merge; None if they are not."""
+    n_now = outcome.total.n_clusters
+    if plan.consensus == "plain":
+        return Growth(n_now + plan.n_spares, Lineage.of(n_now)) if plan.spares else None
     if not plan.adaptive:
         return None
-    most = anchors_for(plan, MANY_ROWS, rows.n_columns)
-    return Growth(max(most, outcome.total.n_clusters), Lineage.of(outcome.total.n_clusters))
+    few = anchors_for(plan, MANY_ROWS, rows.n_columns)
+    if plan.n_anchors is not None:
+        return Growth(max(few, n_now), Lineage.of(n_now))
+    most = min(MOST_GROWN, max(ANCHOR_VALUES // rows.n_columns, few))
+    return Growth(max(most, n_now), Lineage.of(n_now), few=few)

@@ -62,7 +62,7 @@ def reordered(model: Model, order: Integers) -> Model:
     for v, steps in enumerate(model.total.steps):
         total.steps[v][:], total.counts[v][:] = steps[order], model.total.counts[v][order]
     centres = model.centres.take(order)
-    links = None if model.links is None else model.links[np.ix_(order, order)]
+    links = None if model.links is None else model.links[order][:, order].sorted_indices()
     census = None if model.census is None else replace(model.census, counts=model.census.counts[:, order])
     return replace(model, total=total, centres=centres, links=links, census=census)
 
@@ -121,7 +121,7 @@ def _growth(first: Model) -> Growth | None:
     """What is remembered of births and merges: the names begin anew, and no row waits."""
     if first.growth is None:
         return None
-    return Growth(first.growth.most, Lineage.of(first.total.n_clusters))
+    return Growth(first.growth.most, Lineage.of(first.total.n_clusters), few=first.growth.few)
 
 
 def _added_counts(counts: Sequence[tuple[int, ...]]) -> tuple[int, ...]:

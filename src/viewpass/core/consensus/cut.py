@@ -11,7 +11,7 @@ from viewpass.core.consensus.agglomeration import merges
 from viewpass.core.consensus.soft_assignment import SoftAssignment
 from viewpass.core.state.alpha import Alpha
 from viewpass.core.state.statistics import Statistics
-from viewpass.kernels.grid import Floats, Integers, Labels
+from viewpass.kernels.grid import Floats, Labels, Links
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Cut:
         return out
 
 
-def cut(total: Statistics, links: Integers | None, alpha: Alpha, n_clusters: int) -> Cut:
+def cut(total: Statistics, links: Links | None, alpha: Alpha, n_clusters: int) -> Cut:
     """Group anchors into clusters: by their graph where there are links, otherwise by merging."""
     if links is not None:
         made = graph.cut(links, n_clusters)

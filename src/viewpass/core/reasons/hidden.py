@@ -106,7 +106,7 @@ def mean_row(sample: MeasuredRows, v: int) -> Floats | None:
 
 
 def deviation(sample: MeasuredRows, v: int) -> Floats | None:
-    """The standard deviation of each column of a view, of rows as they are compared; None if none has it."""
+    """The standard deviation of each column of a view, as rows are compared; None if no row has it."""
     n_present = int(sample.present(v).sum())
     if not n_present:
         return None

@@ -10,7 +10,7 @@ or is filled with the mean of the view.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,7 @@ class Centres:
         self.known = tuple(known)
         self.marks = tuple(marks) or (0.0,) * len(self.values)  # where W is per value (views/entries.py)
         self._handles: dict[bool, Any] = {}  # by whether it belongs to the reference
+        self._derived: dict[str, Any] = {}
 
     @classmethod
     def made(cls, handle: Any, n_views: int, *, reference: bool = False) -> Centres:
@@ -71,6 +72,12 @@ class Centres:
         self._handles[rows.reference] = suited
         return suited
 
+    def derived(self, name: str, make: Callable[[], Any]) -> Any:
+        """What follows from the centres alone, made once."""
+        if name not in self._derived:
+            self._derived[name] = make()
+        return self._derived[name]
+
     def squares(self, v: int) -> Floats:
         """|u_k|^2 of the centres of view v."""
         means = self.means[v]
@@ -100,7 +107,7 @@ class Centres:
         return tuple(u[:, : u.shape[1] // 2] if u is not None and mark else u for u, mark in pairs)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_handles": {}}
+        return {**self.__dict__, "_handles": {}, "_derived": {}}
 
 
 def update(
@@ -123,6 +130,17 @@ def update(
     given = total.steps, total.flat_counts, seen, changed, alphas, fill, means
     made = backend(reference).update_centres(last.handle(reference=reference), *given)
     return Centres.made(made, len(seen), reference=reference)
+
+
+def wants_mean(total: Statistics, centres: Centres, seen: Mask, changed: Mask) -> bool:
+    """Whether an update with `fill` needs the mean of a view: for a cluster that never had a centre there."""
+    for v in np.flatnonzero(seen):
+        empty = total.counts[v] == 0
+        if centres.values[v] is None and empty.any():
+            return True
+        if centres.values[v] is not None and (changed & empty & ~centres.known[v]).any():
+            return True
+    return False
 
 
 def loss(centres: Centres, total: Statistics, alpha: Alpha, moved: Mask | None = None) -> float:

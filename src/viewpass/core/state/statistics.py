@@ -126,7 +126,7 @@ class Statistics:
         return centres
 
     def objective(self, alpha: Alpha, weights: Sequence[float] | None = None) -> float:
-        """J with the best centres for these labels: sum of S_v - |R_k|^2 / (T_k + alpha).
+        """J with the best centres for these labels: sum of `S_v - |R_k|^2 / (T_k + alpha)`.
 
         `alpha`: a number, or one for each view. `weights`: the squared lengths that the rows were brought to
         (`MeasuredRows.squares`); None: 1.

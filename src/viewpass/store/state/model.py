@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from viewpass.core.consensus.number_of_clusters import Curve
-from viewpass.core.consensus.soft_assignment import MAX_ROWS
+from viewpass.core.consensus.soft_assignment import MAX_ROWS, sparse_links
 from viewpass.core.model import Model
 from viewpass.core.state.centres import Centres
 from viewpass.core.state.choice import Choice
@@ -20,15 +20,16 @@ from viewpass.core.state.statistics import Statistics
 from viewpass.core.state.view_weights import Weights
 from viewpass.errors import FileError
 from viewpass.kernels.grid import (
+    FEWEST_GROUPED,
     GRID,
+    MANY_NEIGHBOURS,
     MOST_ROWS,
-    NEIGHBOURS,
     SQUARE_STEP,
     UNIT,
     WEIGHT_UNIT,
     Array,
     Floats,
-    Integers,
+    Links,
 )
 from viewpass.store.container.fields import Fields, Rule
 from viewpass.store.container.values import from_plain, to_plain
@@ -58,7 +59,10 @@ ARRAYS = {  # K clusters (or anchors), d columns
     "gap_mean": Rule(np.float64, "d", -FAR, FAR),
     "gap_spread": Rule(np.float64, "d", np.nextafter(0.0, 1.0), FAR),
     "prototypes": Rule(np.float64, "p d", -MOST, MOST),
-    "links": Rule(np.int64, "K K", 0),
+    "links": Rule(np.int64, "K K", 0),  # of few anchors
+    "link_counts": Rule(np.int64, "K", 0),
+    "link_columns": Rule(np.int64, "n", 0),
+    "link_values": Rule(np.int64, "n", 1),
     "numbers": Rule(np.int64, "n", 1, MOST_CLUSTERS),
     "values": Rule(np.float64, "n"),
     "errors": Rule(np.float64, "n", 0),
@@ -104,8 +108,12 @@ def pack_model(model: Model, arrays: dict[str, Array]) -> dict[str, Any]:
         if scale is not None and scale.fill is not None:
             arrays[f"fill.{v}"] = scale.fill
     _pack_completion(model.scaling, arrays)
-    if model.links is not None:
-        arrays["links"] = model.links
+    if model.links is not None and model.links.shape[0] < FEWEST_GROUPED:
+        arrays["links"] = model.links.toarray()
+    elif model.links is not None:
+        arrays["link_counts"] = np.diff(model.links.indptr).astype(np.int64)
+        arrays["link_columns"] = model.links.indices.astype(np.int64)
+        arrays["link_values"] = model.links.data
     if model.curve is not None:
         for name in Curve._fields:
             arrays[name] = getattr(model.curve, name)
@@ -371,12 +379,23 @@ def view_weights(stored: Fields, n_views: int | None) -> Weights | None:
     return weights
 
 
-def _links(stored: Fields, n_anchors: int, n_rows: int) -> Integers:
+def _links(stored: Fields, n_anchors: int, n_rows: int) -> Links:
     """Restore the anchor graph: a sum of z z', of no more rows than were read."""
-    links = stored.array_of("links", ARRAYS, K=n_anchors)
-    most = (UNIT + NEIGHBOURS) ** 2 * float(n_rows)  # the weights in z are rounded
-    sound = n_rows <= MAX_ROWS and bool((links == links.T).all())
-    stored.need(sound and float(links.sum(dtype=np.float64)) <= most, "links")
+    if "links" in stored.arrays:
+        links = sparse_links(stored.array_of("links", ARRAYS, K=n_anchors), n_anchors)
+    else:
+        counts = stored.array_of("link_counts", ARRAYS, K=n_anchors)
+        columns = stored.array_of("link_columns", ARRAYS, n=None)
+        values = stored.array_of("link_values", ARRAYS, n=len(columns))
+        inside = bool((counts <= n_anchors).all() and (columns < n_anchors).all())
+        stored.need(inside and int(counts.sum()) == len(columns), "link_counts")
+        owners = np.repeat(np.arange(n_anchors), counts)
+        places = owners * n_anchors + columns
+        stored.need(bool((np.diff(places) > 0).all()), "link_columns")
+        links = sparse_links((values, (owners, columns)), n_anchors)
+    most = (UNIT + MANY_NEIGHBOURS) ** 2 * float(n_rows)  # the weights in z are rounded
+    symmetric = n_rows <= MAX_ROWS and (links != links.T).nnz == 0
+    stored.need(symmetric and float(links.sum(dtype=np.float64)) <= most, "links")
     return links
 
 

@@ -65,6 +65,7 @@ def pack_stream(stream: Stream, arrays: dict[str, Array]) -> dict[str, Any]:
             **({} if plan.weight_unit == 1 else {"weight_unit": plan.weight_unit}),
             **({"auto_alpha": True} if plan.auto_alpha else {}),
             **({"adaptive": True} if plan.adaptive else {}),
+            **({"spares": True} if plan.spares else {}),
             **({} if plan.missing_entries == "refuse" else {"missing_entries": plan.missing_entries}),
         },
         "random": generator_state(stream.rng),
@@ -127,8 +128,9 @@ def unpack_stream(stored: Fields, workspace: Workspace) -> Stream:
         stored.need(fits and not gathered, "model")
         same = (model.n_copies, model.weight_unit) == (n_copies, plan.weight_unit)
         stored.need(same, "weight_unit")
-        stored.need(plan.consensus in ("auto", model.consensus), "consensus")
-        growing = plan.adaptive and model.consensus != "plain"
+        spare = plan.spares and model.consensus == "merge"
+        stored.need(plan.consensus in ("auto", model.consensus) or spare, "consensus")
+        growing = plan.spares or (plan.adaptive and model.consensus != "plain")
         stored.need((model.growth is not None) == growing, "growth")
         stored.need(plan.n_clusters in (None, model.n_clusters), "n_clusters")
     else:
@@ -182,6 +184,7 @@ def _plan(stored: Fields) -> Plan:
         missing_entries=missing_entries,
         auto_alpha="auto_alpha" in stored.values and stored.truth("auto_alpha"),
         adaptive="adaptive" in stored.values and stored.truth("adaptive"),
+        spares="spares" in stored.values and stored.truth("spares"),
     )
 
 
