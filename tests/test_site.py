@@ -106,7 +106,7 @@ FLAGS = [
     *("--disable-background-networking", "--disable-component-update"),
 ]
 SERIOUS = ("serious", "critical")
-LOOKED_AT = ("index", "guide-tate", "method", "api/OPIMC", "measured/quality")
+LOOKED_AT = ("index", "guide-tate", "method", "api/OPIMC", "measured/defaults")
 
 
 @pytest.fixture(scope="session")

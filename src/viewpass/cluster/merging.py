@@ -105,7 +105,7 @@ def _check(model: Any, number: int, first: OPIMC) -> None:
     if (learnt.consensus, learnt.total.n_clusters) != (other.consensus, other.total.n_clusters):
         raise SettingError(
             f"model {number} has {_described(learnt)}, the first has {_described(other)}. Fit them with the "
-            "same n_anchors and consensus, or with n_anchors=None."
+            "same n_anchors and consensus and adaptive_anchors=False, or with n_anchors=None."
         )
     if (learnt.growth is None) != (other.growth is None):
         raise SettingError(

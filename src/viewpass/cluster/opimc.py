@@ -91,13 +91,15 @@ class OPIMC(AnchoredClusterer):
         None: zero, the paper's OPIMC-NF.
     n_anchors : int, "auto" or None, default="auto"
         Small clusters kept through the pass, which form the clusters asked for afterwards. "auto": 20 per
-        cluster, but at most one per five rows of the warm-up and 1000 in all. None: no anchors, every
-        centre is a cluster.
+        cluster, but at most one per five rows of the warm-up and 1000 in all; with `adaptive_anchors` their
+        number then follows the rows read, one per 25 and 1600 at most. None: no anchors, every centre is a
+        cluster. Of 512 anchors and more a row meets those of its nearest groups alone.
     adaptive_anchors : bool or "auto", default="auto"
         Whether rows that are far from every anchor open new ones while the data is read, and the anchors
         that cost the objective least are merged where there would be more than `n_anchors`. The order of
-        rows then matters little, and a small `warmup` is enough. Where `consensus_` is "plain" there are no
-        anchors. "auto": False.
+        rows then matters little, and a small `warmup` is enough. True also where there are no anchors: a few
+        spare clusters are born and merged the same way, and merged into `n_clusters` at the end (`consensus_`
+        is then "merge"). "auto": with anchors, unless there is a `reservoir`.
     consensus : {"auto", "graph", "merge"}, default="auto"
         How anchors form clusters. "graph": rows near the same anchors link them, and the graph is cut by
         its leading eigenvectors; finds clusters of any shape. "merge": pairs are merged by what that costs

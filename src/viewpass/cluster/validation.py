@@ -28,7 +28,7 @@ MAX_WARMUP_ROWS, LEAST_ROWS_PER_CLUSTER = 250_000, 20
 # Numbers per column of a sparse view that a fit holds, as measured for 3 to 50 clusters: statistics of
 # the columns, and the sums and centres of the starts that compete.
 NUMBERS_PER_COLUMN, NUMBERS_PER_CENTRE = 100, 30
-AUTO_ADAPTIVE = False  # what adaptive_anchors="auto" means where there can be anchors
+AUTO_ADAPTIVE = True  # what adaptive_anchors="auto" means where there can be anchors
 ASSUMED_MEMORY = 2**34  # where the system does not say
 
 

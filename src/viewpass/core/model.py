@@ -32,6 +32,8 @@ from viewpass.views.gaps import GapCounts
 from viewpass.views.rows import MeasuredRows, without_unknown
 from viewpass.views.scaling import Scaling
 
+ANCHORS_AT_ONCE = 512  # whose distances to the rows of a block are in memory
+
 
 @dataclass
 class Model:
@@ -253,10 +255,22 @@ def distances(rows: MeasuredRows, centres: Centres, workspace: Workspace) -> Flo
 def cluster_distances(chunk: Chunk, model: Model, workspace: Workspace) -> Floats:
     """Distances of every row to every cluster, over the observed views; NaN for a row without any."""
     rows = prepare(chunk, model, workspace)
-    found = distances(rows, model.centres, workspace) * rows.square_unit
-    if model.cut is not None:
-        found = model.cut.nearest(found)
-        found[rows.n_seen == 0] = np.nan
+    if model.cut is None:
+        return distances(rows, model.centres, workspace) * rows.square_unit
+    found = nearest_anchors(rows, model, workspace)
+    found[rows.n_seen == 0] = np.nan
+    return found
+
+
+def nearest_anchors(rows: MeasuredRows, model: Model, workspace: Workspace) -> Floats:
+    """Distances of every row to the nearest anchor of every cluster; some anchors at a time."""
+    assert model.cut is not None
+    n_anchors, found = model.centres.n_clusters, np.full((rows.n_rows, model.cut.n_clusters), np.inf)
+    for start in range(0, n_anchors, ANCHORS_AT_ONCE):
+        some = np.arange(start, min(start + ANCHORS_AT_ONCE, n_anchors))
+        centres = model.centres if len(some) == n_anchors else model.centres.take(some)
+        mine = model.cut.nearest(distances(rows, centres, workspace) * rows.square_unit, some)
+        np.minimum(found, mine, out=found)
     return found
 
 

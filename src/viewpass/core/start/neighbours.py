@@ -31,8 +31,17 @@ def merged_labels(
 ) -> Integers:
     """The cluster of each small cluster when `n_clusters` are left, numbered by their lowest small one.
 
-    `rows`: those that the statistics are of. Where no candidates are left, the smallest cluster joins the
-    one for which that costs least.
+    `rows`: those that the statistics are of.
+    """
+    return near_merges(total, total.n_clusters - n_clusters, ridge, rows, workspace).labels(n_clusters)
+
+
+def near_merges(
+    total: Statistics, most: int, ridge: Alpha, rows: MeasuredRows, workspace: Workspace
+) -> Merges:
+    """The first merges, and their prices.
+
+    Where no candidates are left, the smallest cluster joins the one for which that costs least.
     """
     ridges = each_view(ridge, len(total.counts))
     means, sums = list[Floats](), list[Floats]()  # g, and R - T g
@@ -45,9 +54,9 @@ def merged_labels(
     ]
     near = _near(centres, total, rows, workspace)
     starts = np.arange(len(near) + 1) * near.shape[1]
-    given = total.flat_counts, sums, ridges, starts, near.ravel(), False, total.n_clusters - n_clusters
+    given = total.flat_counts, sums, ridges, starts, near.ravel(), False, most
     pairs, prices = backend(rows.reference).merge_near(*given)
-    return Merges(total.n_clusters, pairs, prices, 0).labels(n_clusters)
+    return Merges(total.n_clusters, pairs, prices, 0)
 
 
 def _near(

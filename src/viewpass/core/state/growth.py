@@ -16,7 +16,7 @@ from viewpass.views.chunk import Chunk, join
 from viewpass.views.rows import MeasuredRows
 
 ROWS_PER_ANCHOR = 5  # at least, of the rows read so far,
-ROWS_PER_NEW_ANCHOR = 10  # and where the number of anchors follows the rows
+ROWS_PER_NEW_ANCHOR = 25  # and where the number of anchors follows the rows
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,10 @@ class Growth:
 
     def budget(self, n_rows: int, n_anchors: int) -> int:
         """Anchors to be kept after so many rows, where there are so many now."""
-        wanted = self.most if self.few is None else max(self.few, n_rows // ROWS_PER_NEW_ANCHOR)
-        return max(min(self.most, wanted, n_rows // ROWS_PER_ANCHOR), min(n_anchors, self.most))
+        most = self.most
+        if self.few is not None:
+            most = min(most, max(self.few, n_rows // ROWS_PER_NEW_ANCHOR))
+        return max(min(most, n_rows // ROWS_PER_ANCHOR), min(n_anchors, most))
 
 
 @dataclass(frozen=True)

@@ -107,8 +107,7 @@ def advance(
     losses = [] if none_seen else [value * model.square_unit / n_rows]
     links = model.links
     if links is not None:  # every pass counts its own
-        mine = tally.links if stage.linked and not again else shards.links(stage)
-        assert mine is not None
+        mine = shards.links(stage) if again or tally.links is None else tally.links
         links = mine if again and first else links + mine
     n_all_zero = tally.n_all_zero if isinstance(tally.n_all_zero, np.ndarray) else None
     n_gaps = tally.n_gaps if isinstance(tally.n_gaps, np.ndarray) else None
