@@ -224,6 +224,7 @@ def checked_adaptive(settings: Any, init: Any) -> bool:
     """Whether anchors are born and merge; refuses settings that conflict."""
     if settings.adaptive_anchors == "auto":
         possible = settings.n_anchors is not None and not settings.reservoir and _from_warmup(init)
+        possible = possible and settings.missing_entries != "entrywise"
         return AUTO_ADAPTIVE and possible
     if not settings.adaptive_anchors:
         return False
