@@ -31,7 +31,6 @@ from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.rows import MeasuredRows, without_unknown
 from viewpass.views.scaling import Scaling
 
-
 ANCHORS_AT_ONCE = 512  # whose distances to the rows of a block are in memory
 
 
@@ -233,7 +232,7 @@ def cluster_distances(chunk: Chunk, model: Model, workspace: Workspace) -> Float
 
 
 def nearest_anchors(rows: MeasuredRows, model: Model, workspace: Workspace) -> Floats:
-    """Distances of every row to the nearest anchor of every cluster; some anchors at a time, to save memory."""
+    """Distances of every row to the nearest anchor of every cluster, some anchors at a time."""
     assert model.cut is not None
     n_anchors, found = model.centres.n_clusters, np.full((rows.n_rows, model.cut.n_clusters), np.inf)
     for start in range(0, n_anchors, ANCHORS_AT_ONCE):

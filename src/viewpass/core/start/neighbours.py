@@ -35,19 +35,22 @@ def merged_labels(
     one for which that costs least.
     """
     ridges = each_view(ridge, len(total.counts))
-    means, sums = list[Floats](), list[Floats]()  # g, and R - T g
-    for v, counts in enumerate(total.counts):
-        means.append(total.steps[v].sum(axis=0) * STEP / max(float(counts.sum()), 1.0))
-        sums.append(total.sums(v) - counts[:, None] * means[v])
-    centres = [
-        mean + of_view / (counts[:, None] + ridge) if counts.any() else None
-        for mean, of_view, counts, ridge in zip(means, sums, total.counts, ridges, strict=True)
-    ]
+    sums, centres = centred(total, ridges)
     near = _near(centres, total, rows, workspace)
     starts = np.arange(len(near) + 1) * near.shape[1]
     given = total.flat_counts, sums, ridges, starts, near.ravel(), False, total.n_clusters - n_clusters
     pairs, prices = backend(rows.reference).merge_near(*given)
     return Merges(total.n_clusters, pairs, prices, 0).labels(n_clusters)
+
+
+def centred(total: Statistics, ridges: Floats) -> tuple[list[Floats], list[Floats | None]]:
+    """R - T g of each view, and centres pulled towards the mean g; None for a view that no row has."""
+    sums, centres = list[Floats](), list[Floats | None]()
+    for v, counts in enumerate(total.counts):
+        mean = total.steps[v].sum(axis=0) * STEP / max(float(counts.sum()), 1.0)
+        sums.append(total.sums(v) - counts[:, None] * mean)
+        centres.append(mean + sums[v] / (counts[:, None] + ridges[v]) if counts.any() else None)
+    return sums, centres
 
 
 def _near(
