@@ -78,7 +78,7 @@ PyCentres update_centres(const PyCentres& centres, const Sums& sums, const Count
     if (!seen.data()[v]) continue;
     if (!made->views[v].ready) {
       ViewCentres u(total.n_clusters, width, made->views[v].sparse());
-      u.known = made->views[v].known;
+      u.known = made->views[v].known, u.mark = made->views[v].mark;
       made->views[v] = std::move(u);
     }
     for (size_t k = 0; k < total.n_clusters; ++k)

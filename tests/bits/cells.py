@@ -16,7 +16,7 @@ import scipy.sparse as sp
 import viewpass as vp
 from bits.rows import REAL, Rows, rows, views_of
 
-THREADS = (1, 2, 5)
+THREADS = (1, 5)
 PLAIN = {"scale": "unit", "n_anchors": None}
 FIXED = {"adaptive_anchors": False}
 PUBLISHED = {**PLAIN, "init": "random"}

@@ -37,6 +37,12 @@ def test_phrases_categories_and_lists_are_terms():
     assert [name.split(", ")[0] for name in named(phrases)] == list(kinds)
 
 
+def test_a_term_that_another_says_is_left_out():
+    kinds = ("boat, sailing", "sky", "river")
+    phrases = [f"{kinds[k]}; {kinds[k].split(',')[0]}; no. {i}" for i, k in enumerate(CLUSTERS)]
+    assert named(phrases) == ["boat, sailing", "sky", "river"]
+
+
 def test_numbers_are_high_or_low():
     rng = np.random.default_rng(0)
     assert named(CLUSTERS * 10.0 + rng.normal(size=900)) == ["low what", "no name", "high what"]

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.skipif(native is None, reason="the module is not compil
 
 SEEDS = st.integers(0, 2**32 - 1)
 THREADS = (1, 2, 5)
-tried = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+tried = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def assert_same(mine, theirs):

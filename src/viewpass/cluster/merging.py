@@ -77,7 +77,10 @@ def merge(models: Sequence[OPIMC], match: str = "auto") -> OPIMC:
     stream.rng = rng
     counts = 0, learnt.n_rows, learnt.n_without_views
     stream.state = StreamState(
-        *(learnt.schema, learnt, (), *counts), n_copies=learnt.n_copies, n_all_zero=learnt.n_all_zero
+        *(learnt.schema, learnt, (), *counts),
+        n_copies=learnt.n_copies,
+        n_all_zero=learnt.n_all_zero,
+        n_gaps=learnt.n_gaps,
     )
     made._learnt = stream
     return made

@@ -26,6 +26,7 @@ from viewpass.sources.arrow.batches import resized
 
 ROWS = 2**16  # counted at a time, however tables are cut: the names do not depend on it
 TERMS = 3  # in a name
+MOST_RANKED = 200  # terms of a cluster that may be in its name
 MOST_TERMS = 200_000  # counted at a time; the rarest are dropped
 WORD = re.compile(r"[^\W\d_][\w'-]+")
 CATEGORIES = 200  # distinct values of a column of categories, at most, in the first table
@@ -113,12 +114,12 @@ class Namer:
     def _ranked(self, cluster: int, total: Counter[str], mean: float) -> list[str]:
         size = max(int(self._sizes[cluster]), 1)
         found = [
-            (-count / size * float(log(1.0 + mean / total[term])), term)
+            (-count / size * float(log(1.0 + mean / total[term])), -len(term), term)
             for term, count in self._counts[cluster].items()
             if count / size >= LEAST_SHARE or count == size
         ]
-        terms = [term for _, term in sorted(found)]
-        return [*self._differences(cluster), *terms]
+        terms = [term for _, _, term in sorted(found)]
+        return [*self._differences(cluster), *_new(terms)]
 
     def _differences(self, cluster: int) -> list[str]:
         found = []
@@ -170,6 +171,17 @@ def _terms(value: Any, kind: str) -> set[str]:
     if SEPARATORS.search(value):
         return {part[:LONGEST].lower() for part in SEPARATORS.split(value.strip()) if part}
     return {word[:LONGEST] for word in WORD.findall(value.lower()) if len(word) > 2 and word not in STOP}
+
+
+def _new(terms: Sequence[str]) -> list[str]:
+    """The terms without those that repeat one before, as "boat" after "boat, sailing"."""
+    found, said = list[str](), list[set[str]]()
+    for term in terms[:MOST_RANKED]:
+        words = set(WORD.findall(term)) or {term}
+        if not any(words <= before or before <= words for before in said):
+            found.append(term)
+            said.append(words)
+    return found
 
 
 def _distinct(ranked: Sequence[Sequence[str]]) -> list[str]:

@@ -134,12 +134,14 @@ class OPIMC(AnchoredClusterer):
         How a single 2-D array is cut into views: widths (one may be -1 for the rest), or a number of
         near-equal blocks. For a frame, a table or files: the columns of each view, as `vp.scan` takes them
         (`{"image": "img_*", "text": ["t0", "t1"]}`); other columns are left out.
-    missing_entries : {"refuse", "fill", "local"}, default="refuse"
+    missing_entries : {"refuse", "fill", "local", "entrywise"}, default="refuse"
         What becomes of a row that has only some of the values of a dense view. "refuse": an error. "fill":
         the others take the means of their columns in the warm-up, which are 0 in the scale "standard".
         "local": they take the means of similar rows, which are the nearest three of up to 200 small clusters
-        of the warm-up by the values that the row has in all of its dense views. Either way, a row with less
-        than a tenth of the values counts as lacking the view (`n_gaps_`).
+        of the warm-up by the values that the row has in all of its dense views. "entrywise": nothing is
+        filled; rows are compared with centres over the values they have, scaled to the whole view, and every
+        column of a centre is the mean of the rows that have it. In all three, a row with less than a tenth of
+        the values counts as lacking the view (`n_gaps_`).
     compute_labels : bool, default=True
         Also compute `labels_`, the labels under the final centres: files are read a second time.
     random_state : None, int, RandomState or Generator
@@ -381,7 +383,6 @@ class OPIMC(AnchoredClusterer):
         ids = sink.row_ids if source.row_ids is None else source.row_ids
         if ids is not None:
             fresh.row_ids_ = ids[: stream.n_rows]
-        fresh._count_gaps(source)
         warn_of_fit(stream.model, fresh._n_found())
         self._become(fresh)
         return self

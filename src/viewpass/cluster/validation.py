@@ -58,7 +58,7 @@ def plan_of(settings: Any, names: tuple[str, ...], single: tuple[int | None, int
         adaptive=checked_adaptive(settings, init),
         spares=settings.adaptive_anchors not in ("auto", False),
         n_init=int(settings.n_init),
-        missing_entries=settings.missing_entries,
+        missing_entries=checked_gaps(settings),
         auto_alpha=auto_alpha,
     )
 
@@ -224,6 +224,7 @@ def checked_adaptive(settings: Any, init: Any) -> bool:
     """Whether anchors are born and merge; refuses settings that conflict."""
     if settings.adaptive_anchors == "auto":
         possible = settings.n_anchors is not None and not settings.reservoir and _from_warmup(init)
+        possible = possible and settings.missing_entries != "entrywise"
         return AUTO_ADAPTIVE and possible
     if not settings.adaptive_anchors:
         return False
@@ -233,6 +234,19 @@ def checked_adaptive(settings: Any, init: Any) -> bool:
             "assigned to anchors that are born later. Leave one of them out."
         )
     return True
+
+
+def checked_gaps(settings: Any) -> str:
+    """How values missing inside views are treated; refuses settings that conflict."""
+    chosen = str(settings.missing_entries)
+    adaptive = settings.adaptive_anchors not in ("auto", False)
+    if chosen == "entrywise" and (settings.reservoir or adaptive):
+        other = "adaptive_anchors=True" if adaptive else "reservoir"
+        raise SettingError(
+            f"missing_entries='entrywise' and {other} cannot be used together: they compare rows with one "
+            "another, which need not have any value in common. Choose missing_entries='local'."
+        )
+    return chosen
 
 
 def checked_init(

@@ -53,6 +53,18 @@ def initialise(
     return best
 
 
+def continued(first: Initialised, rows: MeasuredRows, plan: Plan, workspace: Workspace) -> Initialised:
+    """The first chunk again, from its labels, in another form of its rows."""
+    before, links = first.outcome, first.links
+    step = ChunkStep(replace(plan.rules, alpha=first.alpha), workspace)
+    outcome = step.from_labels(rows, before.labels, before.total.n_clusters)
+    outcome.n_iter += before.n_iter
+    if links is not None:
+        soft = soft_assignment(rows, outcome.centres, workspace)
+        links = links_of(soft, before.total.n_clusters, rows.chunk.copies)
+    return first._replace(outcome=outcome, links=links)
+
+
 def initialise_once(
     rows: MeasuredRows, plan: Plan, workspace: Workspace, rng: np.random.Generator, *, whole: bool = False
 ) -> Initialised:

@@ -13,7 +13,7 @@ from viewpass.core.consensus.anchor_merges import shrunk
 from viewpass.core.consensus.births import candidates, chosen, opened
 from viewpass.core.consensus.searched_step import is_searched, searched_step
 from viewpass.core.consensus.soft_assignment import MAX_ROWS, links_of, soft_assignment, sparse_links
-from viewpass.core.initialise import ANCHOR_VALUES, anchors_for, initialise, initialise_unweighted
+from viewpass.core.initialise import ANCHOR_VALUES, anchors_for, continued, initialise, initialise_unweighted
 from viewpass.core.model import Assigned, Model, StreamState, scaled
 from viewpass.core.plan import MOST_GROWN, Plan, Rules
 from viewpass.core.reasons.learning import learn as learn_reasons
@@ -33,6 +33,7 @@ from viewpass.errors import DataError, SettingError
 from viewpass.kernels.backend import FROM_CENTRES, FROM_COUNTED
 from viewpass.kernels.grid import Integers, Labels, Links
 from viewpass.views.chunk import Chunk, Schema, join
+from viewpass.views.gaps import GapCounts, gap_counts
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling
 
@@ -55,6 +56,7 @@ class ChunkResult:
     n_copies: int | None = None  # the new rows, each as often as it counts; None: n_rows
     n_all_zero: Integers | None = None  # new rows missing in each view because they are all zero
     growth: Growth | None = None  # where anchors are born and merge; None: as before
+    n_gaps: Integers | None = None  # of the new rows (views x GapCounts)
     census: Census | None = None  # with these rows; None: as before
 
 
@@ -78,21 +80,24 @@ class Stream:
         self._n_without_views = 0
         self._n_copies: int | None = None
         self._n_all_zero: tuple[int, ...] = ()
+        self._n_gaps: tuple[GapCounts, ...] = ()
         self._reservoir = Reservoir()
 
     @property
     def state(self) -> StreamState:
         """All that the stream remembers; set it to continue in another stream."""
         counts = self._n_gathered, self._n_rows, self._n_without_views
-        rest = self._reservoir, self._n_copies, self._n_all_zero
-        return StreamState(self._schema, self._model, tuple(self._gathered), *counts, *rest)
+        known = self._schema, self._model, tuple(self._gathered)
+        odd = self._n_all_zero, self._n_gaps
+        return StreamState(*known, *counts, self._reservoir, self._n_copies, *odd)
 
     @state.setter
     def state(self, at: StreamState) -> None:
         self._schema, self._model, self._guess = at.schema, at.model, None
         self._gathered, self._n_gathered = list(at.gathered), at.n_gathered
         self._n_rows, self._n_without_views = at.n_rows, at.n_without_views
-        self._reservoir, self._n_copies, self._n_all_zero = at.reservoir, at.n_copies, at.n_all_zero
+        self._reservoir, self._n_copies = at.reservoir, at.n_copies
+        self._n_all_zero, self._n_gaps = at.n_all_zero, at.n_gaps
 
     @property
     def started(self) -> bool:
@@ -334,12 +339,15 @@ class Stream:
 
     def _begin(self, rows: MeasuredRows, schema: Schema, *, whole: bool = False) -> Assigned:
         """Choose what the plan leaves open from the first rows, then initialise the centres."""
-        n_threads = self.workspace.n_threads
-        completion = None
-        if self.plan.missing_entries == "local":
+        n_threads, given = self.workspace.n_threads, rows.chunk
+        completion, entrywise = None, self.plan.missing_entries == "entrywise"
+        if entrywise or self.plan.missing_entries == "local":
             completion = learn_completion(rows.measure(n_threads), n_threads)
             rows = self._rows(completion.apply(rows.chunk))
         plan, scaling, choices, curve = choose(rows.measure(n_threads), self.plan, self.workspace)
+        if entrywise:  # only the start is made of filled rows
+            known = self._rows(given).measure(n_threads)
+            scaling, completion = Scaling.learn(known, scaling.names, plan.weight_unit), None
         if not scaling.plain:
             rows = self._rows(scaling.apply(rows.chunk, n_threads=n_threads))
         if isinstance(plan.init, list):
@@ -349,6 +357,10 @@ class Stream:
             learnt = learnt_weights(tried.total, alpha, rows.squares.tolist())
             rows = self._weighed(rows.chunk, learnt)
         first = initialise(rows, _begun(plan, rows), self.workspace, self.rng, whole=whole)
+        if entrywise:
+            scaling = scaling.with_marks()
+            rows = self._weighed(scaling.apply(given, n_threads=n_threads), rows.weights)
+            first = continued(first, rows, plan, self.workspace)
         outcome, n_clusters = first.outcome, plan.n_clusters
         outcome.total = outcome.total.widened(schema.widths)
         growth = _growth(replace(plan, consensus=first.consensus), outcome, rows)
@@ -374,7 +386,8 @@ class Stream:
     def commit(self, before: Model, result: ChunkResult) -> None:
         """Take over the result of chunks: the one place where the model changes."""
         result.total.check_room()
-        self._count(result.n_rows, result.n_copies, result.n_without_views, result.n_all_zero)
+        odd = result.n_all_zero, result.n_gaps
+        self._count(result.n_rows, result.n_copies, result.n_without_views, *odd)
         self._model = replace(
             before,
             schema=result.schema,
@@ -386,6 +399,7 @@ class Stream:
             n_iter=before.n_iter + result.n_iter,
             n_copies=self._n_copies,
             n_all_zero=self._n_all_zero,
+            n_gaps=self._n_gaps,
             growth=result.growth or before.growth,
             census=result.census or before.census,
         )
@@ -394,7 +408,12 @@ class Stream:
         self._gathered, self._n_gathered, self._guess = [], 0, None
 
     def _count(
-        self, n_rows: int, n_copies: int | None, n_without_views: int, n_all_zero: Integers | None
+        self,
+        n_rows: int,
+        n_copies: int | None,
+        n_without_views: int,
+        n_all_zero: Integers | None,
+        n_gaps: Integers | None,
     ) -> None:
         if n_copies is not None or self._n_copies is not None:
             self._n_copies = self.n_counted + (n_rows if n_copies is None else n_copies)
@@ -402,6 +421,9 @@ class Stream:
         self._n_without_views += n_without_views
         if n_all_zero is not None and n_all_zero.any():
             self._n_all_zero = tuple((np.array(self._n_all_zero or 0) + n_all_zero).tolist())
+        if n_gaps is not None and n_gaps.any():
+            total = n_gaps + np.array(self._n_gaps or np.zeros_like(n_gaps))
+            self._n_gaps = tuple(GapCounts(*own) for own in total.tolist())
 
     def _commit(
         self,
@@ -416,7 +438,7 @@ class Stream:
         """Let the reservoir follow, then commit chunks of `size` rows (None: one chunk)."""
         settled, reservoir, n_before = outcome, self._reservoir, self._n_rows
         n_done, n_new, n_without_views = len(outcome.labels), 0, 0
-        copies, n_copies, n_all_zero = rows.chunk.copies, None, None
+        copies, n_copies, n_all_zero, n_gaps = rows.chunk.copies, None, None, None
         read = np.full(len(outcome.losses), self.n_counted)
         if not again:
             settled, reservoir = reservoir.follow(
@@ -424,7 +446,7 @@ class Stream:
             )
             n_new = n_done
             n_without_views = int((~(rows.inverse[:, :n_done] > 0).any(axis=0)).sum())
-            n_all_zero = rows.n_all_zero(n_done)
+            n_all_zero, n_gaps = rows.n_all_zero(n_done), gap_counts(rows.chunk, n_done)
             ends = np.minimum((size or n_done) * np.arange(1, len(read) + 1), n_done)
             read += ends if copies is None else np.cumsum(copies)[ends - 1]
             n_copies = None if copies is None else int(copies[:n_done].sum())
@@ -442,7 +464,8 @@ class Stream:
             census = before.census.emptied() if again and start == 0 else before.census
             lineages = (None if each is None else each.lineage for each in (before.growth, growth))
             census = followed(census, [mine], *lineages)
-        result = ChunkResult(schema, *sums, *counted, losses, n_copies, n_all_zero, growth, census)
+        odd = n_all_zero, growth, n_gaps
+        result = ChunkResult(schema, *sums, *counted, losses, n_copies, *odd, census)
         self.commit(before, result)
         if again:
             self._reservoir = reservoir.decided(rows.chunk.start, outcome.labels)
@@ -465,7 +488,8 @@ class Stream:
         chunk = rows.chunk
         self._schema = schema
         n_copies = None if chunk.copies is None else chunk.n_copies
-        self._count(chunk.n_rows, n_copies, chunk.n_rows, rows.n_all_zero())
+        odd = rows.n_all_zero(), gap_counts(chunk, chunk.n_rows)
+        self._count(chunk.n_rows, n_copies, chunk.n_rows, *odd)
         n_clusters = self.plan.n_clusters or 1
         no_labels, no_margins = np.full(chunk.n_rows, -1, dtype=np.int32), np.full(chunk.n_rows, np.inf)
         return Assigned(chunk.start, no_labels, no_margins, rows, Centres.none(n_clusters, rows.n_views))
@@ -490,6 +514,7 @@ class Stream:
                 n_copies=self._n_copies,
                 weight_unit=self.plan.weight_unit,
                 n_all_zero=self._n_all_zero,
+                n_gaps=self._n_gaps,
             )
         return guess
 

@@ -175,6 +175,10 @@ def test_duplicates_of_sparse_views_are_those_of_all_pairs(tmp_path, monkeypatch
     expected = np.argwhere(np.triu((cluster[:, None] == cluster) & (cosine >= 0.9), 1))
     mine = np.column_stack([found["row_1"].to_numpy(), found["row_2"].to_numpy()])
     assert n_pairs == len(expected) > 30
+    both = np.array([(~np.isnan(x[:, 0])).astype(int) for x in unit])
+    assert (
+        found["views_shared"].to_pylist() == (both[:, mine[:, 0]] & both[:, mine[:, 1]]).sum(axis=0).tolist()
+    )
     np.testing.assert_array_equal(mine[np.lexsort(mine.T[::-1])], expected)
     np.testing.assert_allclose(found["similarity"].to_numpy(), cosine[tuple(mine.T)], atol=1e-6)
 

@@ -9,13 +9,12 @@ import viewpass as vp
 from viewpass.core.plan import Rules
 from viewpass.core.start import candidates
 from viewpass.core.start.candidates import TABLE_SMALL, compete
-from viewpass.core.start.neighbours import _near, centred, merged_labels
+from viewpass.core.start.neighbours import _near, merged_labels, near_merges
 from viewpass.core.start.ridge import ridged_objective
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.step.chunk_step import ChunkStep
 from viewpass.core.step.workspace import Workspace
 from viewpass.evaluate import nmi
-from viewpass.kernels.backend import backend
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling
@@ -44,13 +43,10 @@ def test_a_price_is_what_merging_adds_to_the_ridged_objective():
     views, observed, _ = made(4, 120, 1.0, 0)
     observed |= ~observed.any(axis=1, keepdims=True)
     labels = np.random.default_rng(1).integers(8, size=120)
-    _, total = of(labels, views, observed, 8)
-    ridges = np.full(2, 2.5)
-    starts = np.array([0, 0, 0, 0, 1, 1, 1, 1, 1])  # the fourth has a candidate: the seventh
-    given = total.flat_counts, centred(total, ridges)[0], ridges, starts, np.array([6]), False, 1
-    (pair,), (price,) = backend().merge_near(*given)
-    assert pair.tolist() == [3, 6]
-    _, merged = of(np.where(labels == 6, 3, labels), views, observed, 8)
+    rows, total = of(labels, views, observed, 8)
+    first = near_merges(total, 1, 2.5, rows, Workspace(1))
+    (kept, gone), price = first.pairs[0], first.prices[0]
+    _, merged = of(np.where(labels == gone, kept, labels), views, observed, 8)
     assert price == pytest.approx(ridged_objective(merged, 2.5) - ridged_objective(total, 2.5), abs=1e-9)
 
 
@@ -107,5 +103,5 @@ def test_lengths_decide_who_is_near_where_they_are_kept():
     rows = MeasuredRows(Scaling.learn(plain, ["euclidean"]).apply(plain.chunk)).measure()
     total = Statistics(60, rows.widths)
     total.move(rows, np.arange(60, dtype=np.int32), 1)
-    near = _near(centred(total, np.full(1, 1e-9))[1], total, rows, Workspace(1))
+    near = _near(total.centres(1e-9), total, rows, Workspace(1))
     assert np.abs(near - np.arange(60)[:, None]).max() <= near.shape[1]

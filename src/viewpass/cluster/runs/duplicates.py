@@ -69,14 +69,16 @@ def dedup(
         for cluster, pairs, similarity in _pairs(grouped, threshold):
             numbers = grouped.rows[pairs]
             doubled[numbers.reshape(-1)] = True
-            table = _table(numbers, similarity, cluster, ids, labels.id_name)
+            shared = (grouped.observed[pairs[:, 0]] & grouped.observed[pairs[:, 1]]).sum(axis=1)
+            table = _table(numbers, similarity, shared, cluster, ids, labels.id_name)
             writer = writer or table_writer(format, file, table.schema)
             with naming(path):
                 writer.write_table(table)
             n_pairs += len(pairs)
             watch(int(grouped.starts[cluster + 1]), n_pairs)
         if writer is None:
-            nothing = _table(np.empty((0, 2), np.int64), np.empty(0), 0, ids, labels.id_name)
+            none = np.empty((0, 2), np.int64), np.empty(0), np.empty(0)
+            nothing = _table(*none, 0, ids, labels.id_name)
             writer = table_writer(format, file, nothing.schema)
             writer.write_table(nothing)
         writer.close()
@@ -96,7 +98,7 @@ def _grouped(source: Source, model: Model, workspace: Workspace, clusters: Label
     order = order[clusters[order] >= 0]
     place = np.full(len(clusters), -1, dtype=np.int64)
     place[order] = np.arange(len(order))
-    widths = model.centres.widths(model.schema.widths)
+    widths = model.widths
     views = list[UnitView | None]([None] * len(widths))
     observed = np.zeros((len(order), len(widths)), dtype=bool)
     n_rows = 0
@@ -167,11 +169,14 @@ def _exact(views: Sequence[UnitView], one: Block, other: Block, pairs: Integers)
     return found
 
 
-def _table(rows: Integers, similarity: Floats, cluster: int, ids: Any, name: str | None) -> Any:
+def _table(
+    rows: Integers, similarity: Floats, shared: Array, cluster: int, ids: Any, name: str | None
+) -> Any:
     both = [pa.array(rows[:, side]) for side in (0, 1)]
     columns = {f"row_{side + 1}": numbers for side, numbers in enumerate(both)}
     if ids is not None:
         columns |= {f"{name}_{side + 1}": ids.take(numbers) for side, numbers in enumerate(both)}
     columns["cluster"] = pa.array(np.full(len(rows), cluster, dtype=np.int32))
     columns["similarity"] = pa.array(similarity.astype(np.float32))
+    columns["views_shared"] = pa.array(shared.astype(np.int16))
     return pa.table(columns)

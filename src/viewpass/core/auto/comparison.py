@@ -23,7 +23,8 @@ from viewpass.kernels.reference.exact import ordered_sum
 CLEAR, FEW_FOLDS = 2.5, 2.0
 SMALL = 0.02  # of the score: a difference that does not matter
 BEHIND = 1.0  # errors that a candidate may be behind, and still come to be ahead
-MOST_FOLDS = 4  # so that every row is tested once
+FOLDS, MOST_FOLDS = 4, 8  # every row is tested once; of few rows twice, where a candidate is ahead
+FEW_ROWS = 3000
 
 
 class Difference(NamedTuple):
@@ -38,14 +39,20 @@ class Difference(NamedTuple):
     @property
     def better(self) -> bool:
         """Whether the candidate is better by more than the error, clearly so where labels tell little."""
-        return self.gain > (self.error if self.score > 0 else CLEAR * self.error)
+        return self.gain > self._needed * self.error
 
     @property
     def clear(self) -> bool:
-        """Whether the difference is certain, or certain not to matter."""
+        """Whether the difference is certain, or certain not to matter, or the candidate will not be taken."""
         error = (1.0 + FEW_FOLDS / self.n_folds) * self.error
         small = self.gain + CLEAR * error < SMALL * self.other
-        return self.gain > CLEAR * error or self.gain < -BEHIND * error or small
+        behind = self.gain < (self._needed - 1.0) * self.error - BEHIND * error
+        return self.gain > CLEAR * error or behind or small
+
+    @property
+    def _needed(self) -> float:
+        """Errors that the candidate must be ahead to be taken."""
+        return 1.0 if self.score > 0 else CLEAR
 
 
 Scorer = Callable[[Fold], Score]
@@ -58,7 +65,8 @@ def compared(question: Question, candidate: Scorer, simpler: Scorer) -> Differen
         fold = question.fold(len(pairs))
         pairs.append((candidate(fold), simpler(fold)))
         found = difference(pairs)
-        if len(pairs) >= MOST_FOLDS or found.clear:
+        more = found.gain > 0 and len(question.usable) < FEW_ROWS
+        if found.clear or len(pairs) >= (MOST_FOLDS if more else FOLDS):
             return found
 
 

@@ -41,7 +41,7 @@ class HiddenView:
     """One view of a sample of measured rows, whose centres are `assigned`."""
 
     def __init__(self, sample: MeasuredRows, v: int, model: Model, assigned: Labels) -> None:
-        centres = model.centres.values[v]
+        centres = model.centres.means[v]
         assert centres is not None
         self.present = sample.present(v)
         self.n_columns = centres.shape[1]
@@ -94,38 +94,42 @@ def mean_row(sample: MeasuredRows, v: int) -> Floats | None:
     if not n_present:
         return None
     matrix: Any = sample.matrix(v)
-    total = np.zeros(matrix.shape[1])
+    total = np.zeros(sample.values_wide(v))
     if scipy.sparse.issparse(matrix):
         some = matrix[sample.present(v)]
         np.add.at(total, some.indices, some.data)
-    else:
-        for values, _ in _blocks(sample, v):
-            total += ordered_sum(values.T)
-    return total / n_present
+        return total / n_present
+    for values, _ in _blocks(sample, v):
+        total += ordered_sum(values.T)
+    mean: Floats = total / sample.n_held(v)
+    return mean
 
 
 def deviation(sample: MeasuredRows, v: int) -> Floats | None:
-    """The standard deviation of each column of a view, of rows as they are compared; None if no row has it."""
+    """The standard deviation of each column of a view, as rows are compared; None if no row has it."""
     n_present = int(sample.present(v).sum())
     if not n_present:
         return None
-    total, square = np.zeros(sample.widths[v]), np.zeros(sample.widths[v])
-    for values, inverse in _blocks(sample, v):
-        unit = _unit(values, inverse)
+    total, square = np.zeros((2, sample.values_wide(v)))
+    for _, unit in _blocks(sample, v):
         total += ordered_sum(unit.T)
         square += ordered_sum((unit * unit).T)
-    mean = total / n_present
-    return np.sqrt(np.maximum(square / n_present - mean * mean, 0.0))
+    number = sample.n_held(v)
+    mean = total / number
+    spread: Floats = np.sqrt(np.maximum(square / number - mean * mean, 0.0))
+    return spread
 
 
 def _blocks(sample: MeasuredRows, v: int) -> Iterator[tuple[Floats, Floats]]:
-    """The rows of a view, some at a time: dense, zero where it is missing; and their inverse norms."""
+    """The rows of a view, some at a time: as they are, and as the kernels compare them; 0 where missing."""
     matrix: Any = sample.matrix(v)
     size = max(1, BLOCK_VALUES // matrix.shape[1])
     for start in range(0, sample.n_rows, size):
         block, inverse = matrix[start : start + size], sample.inverse[v][start : start + size]
         dense = block.toarray() if scipy.sparse.issparse(block) else block
-        yield np.where((inverse > 0)[:, None], dense, 0.0).astype(np.float64), inverse
+        values = np.where((inverse > 0)[:, None], dense, 0.0).astype(np.float64)
+        unit: Floats = np.multiply(unit_rows(values, inverse), STEP, dtype=np.float64)
+        yield sample.without_marks(values, v), sample.without_marks(unit, v)
 
 
 def _folding(n_columns: int) -> Fold:
@@ -154,7 +158,7 @@ def _rows(sample: MeasuredRows, v: int, fold: Fold) -> tuple[Floats, Floats]:
     """The rows of a view, folded: as they are, and as the kernels compare them."""
     matrix: Any = sample.matrix(v)
     if not scipy.sparse.issparse(matrix) or matrix.shape[1] < WIDE:
-        pairs = [(fold(values), fold(_unit(values, inverse))) for values, inverse in _blocks(sample, v)]
+        pairs = [(fold(values), fold(unit)) for values, unit in _blocks(sample, v)]
         values, unit = (np.concatenate(each) for each in zip(*pairs, strict=True))
         return values, unit
     order, signs = _order(matrix.shape[1])
@@ -171,9 +175,3 @@ def _rows(sample: MeasuredRows, v: int, fold: Fold) -> tuple[Floats, Floats]:
         return found.reshape(sample.n_rows, FOLDED)
 
     return folded(data), folded(np.rint(data * inverse * GRID) * STEP)
-
-
-def _unit(values: Floats, inverse: Floats) -> Floats:
-    """Rows as the kernels compare them: of their length and on the grid."""
-    unit: Floats = np.multiply(unit_rows(values, inverse), STEP, dtype=np.float64)
-    return unit

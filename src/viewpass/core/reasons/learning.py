@@ -248,7 +248,7 @@ def _met(
 ) -> Floats:
     """Slope, score and spread of each view that each pattern lacks: (3, patterns, views)."""
     found = np.zeros((3, len(patterns), sample.n_views))
-    for v, centres in enumerate(model.centres.values):
+    for v, centres in enumerate(model.centres.means):
         lacking = np.flatnonzero(patterns >> min(v, MOST_BITS) & 1 == 0)
         if centres is None or sample.matrix(v) is None or not len(lacking):
             continue

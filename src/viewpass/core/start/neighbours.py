@@ -31,26 +31,32 @@ def merged_labels(
 ) -> Integers:
     """The cluster of each small cluster when `n_clusters` are left, numbered by their lowest small one.
 
-    `rows`: those that the statistics are of. Where no candidates are left, the smallest cluster joins the
-    one for which that costs least.
+    `rows`: those that the statistics are of.
+    """
+    return near_merges(total, total.n_clusters - n_clusters, ridge, rows, workspace).labels(n_clusters)
+
+
+def near_merges(
+    total: Statistics, most: int, ridge: Alpha, rows: MeasuredRows, workspace: Workspace
+) -> Merges:
+    """The first merges, and their prices.
+
+    Where no candidates are left, the smallest cluster joins the one for which that costs least.
     """
     ridges = each_view(ridge, len(total.counts))
-    sums, centres = centred(total, ridges)
+    means, sums = list[Floats](), list[Floats]()  # g, and R - T g
+    for v, counts in enumerate(total.counts):
+        means.append(total.steps[v].sum(axis=0) * STEP / max(float(counts.sum()), 1.0))
+        sums.append(total.sums(v) - counts[:, None] * means[v])
+    centres = [
+        mean + of_view / (counts[:, None] + ridge) if counts.any() else None
+        for mean, of_view, counts, ridge in zip(means, sums, total.counts, ridges, strict=True)
+    ]
     near = _near(centres, total, rows, workspace)
     starts = np.arange(len(near) + 1) * near.shape[1]
-    given = total.flat_counts, sums, ridges, starts, near.ravel(), False, total.n_clusters - n_clusters
+    given = total.flat_counts, sums, ridges, starts, near.ravel(), False, most
     pairs, prices = backend(rows.reference).merge_near(*given)
-    return Merges(total.n_clusters, pairs, prices, 0).labels(n_clusters)
-
-
-def centred(total: Statistics, ridges: Floats) -> tuple[list[Floats], list[Floats | None]]:
-    """R - T g of each view, and centres pulled towards the mean g; None for a view that no row has."""
-    sums, centres = list[Floats](), list[Floats | None]()
-    for v, counts in enumerate(total.counts):
-        mean = total.steps[v].sum(axis=0) * STEP / max(float(counts.sum()), 1.0)
-        sums.append(total.sums(v) - counts[:, None] * mean)
-        centres.append(mean + sums[v] / (counts[:, None] + ridges[v]) if counts.any() else None)
-    return sums, centres
+    return Merges(total.n_clusters, pairs, prices, 0)
 
 
 def _near(

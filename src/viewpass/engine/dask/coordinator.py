@@ -107,16 +107,16 @@ def advance(
     losses = [] if none_seen else [value * model.square_unit / n_rows]
     links = model.links
     if links is not None:  # every pass counts its own
-        mine = tally.links if stage.linked and not again else shards.links(stage)
-        assert mine is not None
+        mine = shards.links(stage) if again or tally.links is None else tally.links
         links = mine if again and first else links + mine
     n_all_zero = tally.n_all_zero if isinstance(tally.n_all_zero, np.ndarray) else None
+    n_gaps = tally.n_gaps if isinstance(tally.n_gaps, np.ndarray) else None
     counts = n_new, n_without_views, n_iter, losses, None, n_all_zero
     if model.growth is None or again:
-        return ChunkResult(schema, total, centres, links, *counts), stage
+        return ChunkResult(schema, total, centres, links, *counts, n_gaps=n_gaps), stage
     anchors = shrunk(Anchors(total, centres, links, model.growth), n_rows, rules)
     result = ChunkResult(schema, anchors.total, anchors.centres, anchors.links, *counts)
-    return replace(result, growth=anchors.growth), stage
+    return replace(result, growth=anchors.growth, n_gaps=n_gaps), stage
 
 
 def settle(coordinator: Coordinator, shards: Shards, stage: Stage, name: str, *, again: bool) -> Stage:

@@ -20,6 +20,7 @@ from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Integers, Labels, Links, Mask
 from viewpass.views.chunk import Schema
+from viewpass.views.gaps import gap_counts
 from viewpass.views.rows import MeasuredRows
 
 
@@ -60,6 +61,7 @@ class Tally:
     n_moved: int
     links: Links | None = None  # of the anchor graph
     n_all_zero: Integers | int = 0  # rows missing in each view because they are all zero
+    n_gaps: Integers | int = 0  # values missing inside rows of each view (views x GapCounts)
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(
@@ -72,6 +74,7 @@ class Tally:
             self.n_moved + other.n_moved,
             None if self.links is None or other.links is None else self.links + other.links,
             self.n_all_zero + other.n_all_zero,
+            self.n_gaps + other.n_gaps,
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -117,7 +120,8 @@ class Shard:
         touched = np.asarray((change.flat_counts > 0).any(axis=0))
         links = self.links(stage) if stage.linked else None
         tally = self._tally(change, touched, self.rows.n_rows)
-        return replace(tally, links=links, n_all_zero=self.rows.n_all_zero())
+        n_gaps = gap_counts(self.rows.chunk, self.rows.n_rows)
+        return replace(tally, links=links, n_all_zero=self.rows.n_all_zero(), n_gaps=n_gaps)
 
     def candidates(self, stage: Stage, start: int) -> Candidates:
         """Rows that may open an anchor; the first row is number `start` of the data."""
@@ -173,9 +177,8 @@ class Shard:
         return total
 
     def _no_rows(self, n_clusters: int, centres: Centres | None = None) -> Statistics:
-        widths = self.rows.chunk.schema.widths
-        known = [width or 0 for width in widths] if centres is None else centres.widths(widths)
-        return Statistics(n_clusters, known)
+        widths = self.rows.widths
+        return Statistics(n_clusters, widths if centres is None else centres.widths(widths))
 
     def _tally(self, change: Statistics, touched: Mask, n_moved: int) -> Tally:
         rows = self.rows

@@ -38,6 +38,7 @@ from viewpass.store.state.census import pack_census, unpack_census
 from viewpass.store.state.growth import pack_growth, unpack_growth
 from viewpass.views.chunk import Schema
 from viewpass.views.completion import MOST, Completion, Prototypes
+from viewpass.views.gaps import GapCounts
 from viewpass.views.rows import Kept, Lengthy
 from viewpass.views.scaling import LEARNT, Scale, Scaling
 
@@ -134,6 +135,7 @@ def pack_model(model: Model, arrays: dict[str, Array]) -> dict[str, Any]:
         **({} if model.n_copies is None else {"n_copies": model.n_copies}),
         **({} if model.weight_unit == 1 else {"weight_unit": model.weight_unit}),
         **pack_zero_counts(model.n_all_zero),
+        **pack_gaps(model.n_gaps),
         **_pack_lengths(model),
         **pack_calibration(model.calibration, arrays),
         **pack_growth(model.growth, arrays),
@@ -182,7 +184,9 @@ def _pack_lengths(model: Model) -> dict[str, Any]:
     if model.scaling.lengths is None:
         return {}
     kept = [None if own is None else list(own) for own in model.total.kept]
-    return {"longest": model.scaling.unit, "kept": kept}
+    marked = [scale is not None and scale.marked for scale in model.scaling.views]
+    longest = {"longest": model.scaling.longest} if model.scaling.longest else {}
+    return {**longest, "kept": kept, **({"marked": marked} if any(marked) else {})}
 
 
 def _unpack_kept(stored: Fields, scaling: Scaling, total: Statistics, n_rows: int) -> Kept:
@@ -213,6 +217,25 @@ def unpack_zero_counts(stored: Fields, n_views: int, n_rows: int) -> tuple[int, 
     return tuple(counts)
 
 
+def pack_gaps(n_gaps: tuple[GapCounts, ...]) -> dict[str, Any]:
+    """Counts of values missing inside rows; files without such rows, and older ones, do not have them."""
+    return {"n_gaps": [list(own) for own in n_gaps]} if any(map(any, n_gaps)) else {}
+
+
+def unpack_gaps(stored: Fields, schema: Schema | None, n_rows: int) -> tuple[GapCounts, ...]:
+    """The same, restored."""
+    if "n_gaps" not in stored.values or schema is None:
+        return ()
+    counts = stored.list("n_gaps", list)
+    stored.need(len(counts) == len(schema.names), "n_gaps")
+    for own, width in zip(counts, schema.widths, strict=True):
+        stored.need(len(own) == 3 and all(type(n) is int and n >= 0 for n in own), "n_gaps")
+        rows, values, too_few = own
+        sound = rows + too_few <= n_rows and rows <= values <= rows * (width or 0)
+        stored.need(sound, "n_gaps")
+    return tuple(GapCounts(*own) for own in counts)
+
+
 def unpack_model(stored: Fields, first_alpha: float) -> Model:
     """Restore a model after checking every part; files of version 1 have their ridge elsewhere."""
     schema = unpack_schema(stored.part("schema"))
@@ -225,7 +248,12 @@ def unpack_model(stored: Fields, first_alpha: float) -> Model:
     sums = []
     views: list[Floats | None] = []
     known = []
+    scaling = _scaling(stored, schema)
+    lengths = scaling.lengths
+    marks = lengths.marks if lengths is not None else ()
     for v, (name, width) in enumerate(zip(schema.names, schema.widths, strict=True)):
+        if width is not None and marks and marks[v]:
+            width *= 2
         any_width = None if centred[v] else 0  # `init` may give centres of a view that no row has had
         steps = stored.array_of(f"sums.{v}", ARRAYS, K=n_clusters, d=width or any_width)
         counts = stored.array_of(f"counts.{v}", ARRAYS, K=n_clusters)
@@ -241,12 +269,12 @@ def unpack_model(stored: Fields, first_alpha: float) -> Model:
     total = Statistics(n_clusters, [steps.shape[1] for steps, _ in sums])
     for v, (steps, counts) in enumerate(sums):
         total.steps[v][:], total.counts[v][:] = steps, counts
-    centres, n_iter = Centres(views, known), stored.number("n_iter")
-    scaling = _scaling(stored, schema)
+    n_iter = stored.number("n_iter")
     total.kept = _unpack_kept(stored, scaling, total, n_rows)
     counted = n_rows, n_without_views, n_iter
     if "consensus" not in stored.values:  # version 1: every centre is a cluster
         given = scaling, (first_alpha,) * len(schema.names)
+        centres = Centres(views, known)
         return Model(schema, total, centres, *given, *counted, curve.tolist(), n_clusters=n_clusters)
     alpha = _alpha(stored, len(schema.names))
     consensus = stored.text("consensus")
@@ -262,6 +290,8 @@ def unpack_model(stored: Fields, first_alpha: float) -> Model:
         _links(stored, n_clusters, n_rows if n_copies is None else n_copies) if consensus == "graph" else None
     )
     weights = view_weights(stored, len(schema.names))
+    sizes = () if lengths is None else lengths.mark_sizes(weights or (1.0,) * len(views))
+    centres = Centres(views, known, sizes)
     growth = None
     if consensus != "plain":
         growth = unpack_growth(stored, n_clusters, schema, scaling, weights)
@@ -276,7 +306,8 @@ def unpack_model(stored: Fields, first_alpha: float) -> Model:
         n_copies=n_copies,
         weight_unit=unit,
         n_all_zero=unpack_zero_counts(stored, len(schema.names), n_rows),
-        calibration=unpack_calibration(stored, total.widths),
+        n_gaps=unpack_gaps(stored, schema, n_rows),
+        calibration=unpack_calibration(stored, total.whole(centres.marks).widths),
         growth=growth,
         census=unpack_census(stored, n_clusters, n_rows),
     )
@@ -376,6 +407,11 @@ def _scaling(stored: Fields, schema: Schema) -> Scaling:
     stored.need(len(names) == len(schema.names), "scales")
     pairs = zip(names, schema.widths, strict=True)
     views = tuple(_scale(stored, v, name, width) for v, (name, width) in enumerate(pairs))
+    if "marked" in stored.values:
+        marked = stored.list("marked", bool)
+        able = [scale is not None and scale.fill is not None for scale in views]
+        stored.need(marked == able and any(able), "marked")
+        return Scaling(views, _completion(stored, schema)).with_marks()
     return Scaling(views, _completion(stored, schema))
 
 

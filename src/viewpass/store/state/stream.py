@@ -17,10 +17,12 @@ from viewpass.store.container.generators import generator_from, generator_state
 from viewpass.store.container.values import from_plain, to_plain
 from viewpass.store.state.model import (
     CONSENSUS,
+    pack_gaps,
     pack_model,
     pack_schema,
     pack_zero_counts,
     stored_copies,
+    unpack_gaps,
     unpack_model,
     unpack_schema,
     unpack_zero_counts,
@@ -74,7 +76,7 @@ def pack_stream(stream: Stream, arrays: dict[str, Array]) -> dict[str, Any]:
         "n_unseen": at.n_without_views,
         "reservoir": pack_reservoir(at.reservoir, arrays),
         **({} if at.n_copies is None else {"n_copies": at.n_copies}),
-        **({} if at.model else pack_zero_counts(at.n_all_zero)),
+        **({} if at.model else pack_zero_counts(at.n_all_zero) | pack_gaps(at.n_gaps)),
     }
 
 
@@ -140,7 +142,8 @@ def unpack_stream(stored: Fields, workspace: Workspace) -> Stream:
     counts = n_gathered, n_rows, n_without_views
     n_all_zero = unpack_zero_counts(stored, len(schema.names) if schema else 0, n_rows)
     n_all_zero = model.n_all_zero if model else n_all_zero
-    stream.state = StreamState(schema, model, gathered, *counts, reservoir, n_copies, n_all_zero)
+    n_gaps = model.n_gaps if model else unpack_gaps(stored, schema, n_rows)
+    stream.state = StreamState(schema, model, gathered, *counts, reservoir, n_copies, n_all_zero, n_gaps)
     return stream
 
 
