@@ -39,7 +39,7 @@ def run_here(files, out, settings, *, stopped=False):
 
 CLUSTERS = [
     {"n_anchors": None},
-    {"consensus": "graph", "n_anchors": 24},
+    {"consensus": "graph", "n_anchors": 24, "adaptive_anchors": False},
     {"consensus": "merge", "n_anchors": 24, "adaptive_anchors": True, "n_passes": 2},
 ]
 

@@ -98,7 +98,7 @@ def _grouped(source: Source, model: Model, workspace: Workspace, clusters: Label
     order = order[clusters[order] >= 0]
     place = np.full(len(clusters), -1, dtype=np.int64)
     place[order] = np.arange(len(order))
-    widths = model.centres.widths(model.schema.widths)
+    widths = model.widths
     views = list[UnitView | None]([None] * len(widths))
     observed = np.zeros((len(order), len(widths)), dtype=bool)
     n_rows = 0

@@ -92,7 +92,7 @@ class SparseView:
         lengths = np.diff(view.indptr).astype(np.int64)
         row = np.repeat(np.arange(len(which)), lengths)
         unit = unit_rows(view.data[:, None], inverse[v][row])[:, 0] * STEP
-        square = np.bincount(row, weights=unit * unit, minlength=len(which))  # added in order
+        square = np.bincount(row, weights=unit * unit, minlength=len(which)).astype(np.float64)  # in order
         for path, values in zip(self._paths, (unit * _inverse(square)[row], view.indices), strict=True):
             with path.open("ab") as file:
                 file.write(values.astype(np.float32 if path is self._paths[0] else np.int64).tobytes())

@@ -33,6 +33,7 @@ class ViewSummary(TypedDict):
     columns: int | None
     missing: int
     all_zero: int
+    gaps: dict[str, int] | None  # values missing inside rows, where there are any
     scale: str
     alpha: float
     weight: float

@@ -97,6 +97,7 @@ def _views(model: Model) -> dict[str, ViewSummary]:
             columns=width,
             missing=missing,
             all_zero=zero[name],
+            gaps=model.gap_counts[name]._asdict() if any(model.gap_counts[name]) else None,
             scale=scale,
             alpha=model.ridges[name],
             weight=weight,

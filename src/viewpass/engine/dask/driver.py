@@ -158,7 +158,9 @@ class DaskSteps:
 
     def _begin_with(self, model: Model) -> None:
         self.stream.state = StreamState(
-            model.schema, model, (), 0, model.n_rows, model.n_without_views, n_all_zero=model.n_all_zero
+            *(model.schema, model, (), 0, model.n_rows, model.n_without_views),
+            n_all_zero=model.n_all_zero,
+            n_gaps=model.n_gaps,
         )
 
     def _put_labels(

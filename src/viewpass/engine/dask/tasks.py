@@ -31,7 +31,7 @@ from viewpass.engine.dask.blocks import Block
 from viewpass.engine.dask.shards import Shard, Stage, Tally
 from viewpass.engine.labelling import Labelled, bare_rows, cluster_rows, label_rows
 from viewpass.errors import DataError, ViewpassError
-from viewpass.kernels.grid import Integers, Labels
+from viewpass.kernels.grid import Labels, Links
 from viewpass.sources.source import Source
 from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.scaling import Scaling
@@ -170,7 +170,7 @@ def follow(block: Block, before: Any, after: Stage) -> Report:
     return _report(block, lambda shard: shard.follow(before, after))
 
 
-def links(block: Block, stage: Stage) -> Integers:
+def links(block: Block, stage: Stage) -> Links:
     """Edge weights of the anchor graph from the rows."""
     with locked(block) as shard:
         return shard.links(stage)
