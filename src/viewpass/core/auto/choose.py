@@ -119,7 +119,9 @@ class _Choosing:
         for name in list(candidates)[1:]:
             pair = (self._scorer(question.names(candidates[each])) for each in (name, taken))
             found = compared(question, *pair)
-            scores.update({taken: found.other, name: found.score})
+            if found.better or taken not in scores:  # of the winner and the one before: from one comparison
+                scores[taken] = found.other
+            scores[name] = found.score
             error = max(error, found.error)
             taken = name if found.better else taken
         reason = SIMPLEST if taken == simplest else TELLS_MORE
