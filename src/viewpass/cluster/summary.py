@@ -7,24 +7,29 @@ the same for any number of threads or workers, and after any interruption.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, TypedDict
 
 import numpy as np
 
+from viewpass.cluster.apart import Apart, apart
+from viewpass.cluster.runs.sampled_rows import RowReasons, RowSampler, read_reasons
+from viewpass.cluster.runs.shuffling import SAMPLE, shuffled
 from viewpass.core.consensus.number_of_clusters import Curve
 from viewpass.core.model import Model
 from viewpass.core.state.choice import Choice
 from viewpass.core.state.statistics import Statistics, squares_of
-from viewpass.kernels.grid import Array, Floats
+from viewpass.kernels.grid import Array, Floats, Integers
 from viewpass.kernels.reference.exact import ordered_sum
 from viewpass.version import __version__
 
 VERSION = 1
 ROWS = 2**18  # of label files, at a time
-SAMPLE = 200  # rows
 EACH = 3  # typical and doubtful rows of a cluster
 NEAREST = 3
+PATTERNS = 64  # whose clusters are counted
+EACH_PATTERNS = 3  # of a cluster
 SHOWN = 200  # characters of a value
 FAR = 1e300  # a key that is not known
 UNIT = 2**20  # confidence is added up in whole numbers of 1 / this
@@ -39,8 +44,17 @@ class RowSummary(TypedDict):
     shown: dict[str, Any]
 
 
+class SampledRow(RowSummary, total=False):
+    """A row of the sample, with what it showed when it was read for its label (absent in earlier runs)."""
+
+    reasons: RowReasons
+
+
 class ClusterSummary(TypedDict):
-    """A cluster; `typical` rows have the largest margins, `doubtful` ones the lowest confidence."""
+    """A cluster; `typical` rows have the largest margins, `doubtful` ones the lowest confidence.
+
+    `patterns` are its most frequent presence patterns, with their rows; `apart` is what sets it apart.
+    """
 
     cluster: int
     name: str | None
@@ -48,6 +62,8 @@ class ClusterSummary(TypedDict):
     share: float
     confidence: float | None
     nearest: list[int]
+    apart: Apart
+    patterns: dict[str, int]
     typical: list[RowSummary]
     doubtful: list[RowSummary]
 
@@ -110,7 +126,7 @@ class Summary(TypedDict):
     views: dict[str, ViewSummary]
     clusters: list[ClusterSummary]
     patterns: list[PatternSummary]
-    sample: list[RowSummary]
+    sample: list[SampledRow]
 
 
 Ranked = tuple[int, float, int, Any]  # cluster, key, row number, and the row once it is kept
@@ -124,9 +140,10 @@ class RowGatherer:
         self._sure = np.zeros(n_clusters, dtype=np.int64)
         self._names: list[str | None] = [None] * n_clusters
         self._patterns: dict[str, list[int]] = {}  # rows, sum of confidence
+        self._clusters_of: dict[str, Integers] = {}  # patterns: rows of each cluster
         self._rows = rows
         self._kept: dict[str, list[Ranked]] = {}
-        self._sample: list[tuple[float, Any]] = []
+        self._sample: list[tuple[float, Any]] = []  # keys, and rows
         self.n_rows = self.n_without_views = 0
 
     def add(self, table: Any) -> None:
@@ -146,6 +163,9 @@ class RowGatherer:
                 entry = self._patterns.setdefault(name, [0, 0])
                 entry[0] += int((codes == code).sum())
                 entry[1] += int(steps[codes == code].sum())
+                if name in self._clusters_of or len(self._clusters_of) < PATTERNS:
+                    mine = np.bincount(clusters[seen & (codes == code)], minlength=len(self._sizes))
+                    self._clusters_of[name] = self._clusters_of.get(name, 0) + mine
         if "cluster_name" in table.column_names:
             self._take_names(clusters, table["cluster_name"])
         if self._rows:
@@ -159,8 +179,6 @@ class RowGatherer:
                 self._names[cluster] = names[row].as_py()
 
     def _take_rows(self, table: Any, clusters: Array, sure: Floats) -> None:
-        from viewpass.cluster.runs.sampling import shuffled
-
         numbers = np.arange(self.n_rows, self.n_rows + len(table), dtype=np.int64)
         made: dict[int, RowSummary] = {}
 
@@ -195,8 +213,18 @@ class RowGatherer:
                 least[cluster] = key
         return least
 
-    def clusters(self, nearest: Sequence[Sequence[int]]) -> list[ClusterSummary]:
+    def _patterns_of(self, cluster: int) -> dict[str, int]:
+        found = [(name, int(sizes[cluster])) for name, sizes in self._clusters_of.items()]
+        found = sorted((item for item in found if item[1]), key=lambda item: (-item[1], item[0]))
+        return dict(found[:EACH_PATTERNS])
+
+    def clusters(self, nearest: Sequence[Sequence[int]], apart: Sequence[Apart]) -> list[ClusterSummary]:
         """The clusters."""
+        kept: dict[str, list[list[RowSummary]]] = {}
+        for kind in ("typical", "doubtful"):
+            kept[kind] = [[] for _ in self._sizes]
+            for cluster, _, _, row in self._kept.get(kind, ()):
+                kept[kind][cluster].append(row)
         whole = max(int(self._sizes.sum()), 1)
         return [
             ClusterSummary(
@@ -206,8 +234,10 @@ class RowGatherer:
                 share=float(size / whole),
                 confidence=_mean(int(self._sure[k]), int(size)),
                 nearest=list(nearest[k]),
-                typical=[row for cluster, _, _, row in self._kept.get("typical", ()) if cluster == k],
-                doubtful=[row for cluster, _, _, row in self._kept.get("doubtful", ()) if cluster == k],
+                apart=apart[k],
+                patterns=self._patterns_of(k),
+                typical=kept["typical"][k],
+                doubtful=kept["doubtful"][k],
             )
             for k, size in enumerate(self._sizes.tolist())
         ]
@@ -222,9 +252,15 @@ class RowGatherer:
             for name, (n, sure) in order
         ]
 
-    def sample(self) -> list[RowSummary]:
-        """The uniform sample, in the order of the rows."""
-        return sorted((row for _, row in self._sample), key=lambda row: row["row"])
+    def sample(self, reasons: Mapping[int, RowReasons]) -> list[SampledRow]:
+        """The uniform sample, in the order of the rows, with what they showed."""
+        rows: list[SampledRow] = sorted(
+            (row.copy() for _, row in self._sample), key=lambda row: int(row["row"])
+        )
+        for row in rows:
+            if row["row"] in reasons:
+                row["reasons"] = reasons[row["row"]]
+        return rows
 
 
 def _first(kept: list[Ranked]) -> list[Ranked]:
@@ -260,12 +296,23 @@ def _plain(value: Any) -> Any:
     return str(value)[:SHOWN]
 
 
-def summarise(estimator: Any, tables: Iterable[Any] = (), *, rows: bool = True) -> Summary:
-    """The summary of a fitted estimator; sizes, patterns and rows are those of the label tables."""
+def summarise(
+    estimator: Any,
+    tables: Iterable[Any] = (),
+    *,
+    rows: bool = True,
+    reasons: RowSampler | Mapping[int, RowReasons] = MappingProxyType({}),
+) -> Summary:
+    """The summary of a fitted estimator; sizes, patterns and rows are those of the label tables.
+
+    `reasons` are what sampled rows show, or the sampler that takes them from the rows of the tables.
+    """
     model: Model = estimator._fitted_model()
     gatherer = RowGatherer(model.clusters.n_clusters, rows=rows)
     for table in tables:
         gatherer.add(table)
+    if isinstance(reasons, RowSampler):
+        reasons = reasons.reasons(estimator._workspace()) if rows else {}
     curve = model.curve
     settings = {key: repr(value) for key, value in estimator.get_params().items() if key != "n_threads"}
     return Summary(
@@ -281,10 +328,10 @@ def summarise(estimator: Any, tables: Iterable[Any] = (), *, rows: bool = True) 
         choices=[_choice(choice) for choice in model.choices],
         curve=None if curve is None else _curve(curve),
         loss_curve=[float(loss) for loss in model.loss_curve],
-        views=_views(model),
-        clusters=gatherer.clusters(nearest_clusters(model)),
+        views=view_summaries(model),
+        clusters=gatherer.clusters(nearest_clusters(model), apart(model)),
         patterns=gatherer.patterns(),
-        sample=gatherer.sample(),
+        sample=gatherer.sample(reasons),
     )
 
 
@@ -299,7 +346,8 @@ def _curve(curve: Curve) -> CurveSummary:
     return CurveSummary(numbers=curve.numbers.tolist(), values=values, errors=errors)
 
 
-def _views(model: Model) -> dict[str, ViewSummary]:
+def view_summaries(model: Model) -> dict[str, ViewSummary]:
+    """Each view: gaps, scale, loss, share of what separates clusters."""
     losses, between = _losses(model)
     whole = float(ordered_sum(np.array(between)))
     names, zero = model.schema.names, model.zero_rows
@@ -389,5 +437,7 @@ def summary(run: Any, *, rows: bool = True) -> Summary:
     from viewpass.store.folder import RunFolder
 
     path = Path(run)
-    labels = RunLabels(path)
-    return summarise(load(RunFolder(path).model), labels.tables(ROWS), rows=rows)
+    labels, folder = RunLabels(path), RunFolder(path)
+    model = load(folder.model)
+    reasons = read_reasons(folder.sample, model._fitted_model()) if rows else {}
+    return summarise(model, labels.tables(ROWS), rows=rows, reasons=reasons)
