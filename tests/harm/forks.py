@@ -34,7 +34,7 @@ def warm_up():
     import pyarrow.csv
     import pyarrow.dataset
     import pyarrow.ipc
-    import pyarrow.parquet
+    import pyarrow.parquet  # noqa: F401
     import sklearn.manifold  # noqa: F401
 
     import viewpass.cli

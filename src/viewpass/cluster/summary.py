@@ -28,6 +28,8 @@ VERSION = 1
 ROWS = 2**18  # of label files, at a time
 EACH = 3  # typical and doubtful rows of a cluster
 NEAREST = 3
+SPARE = 5  # further candidates for the nearest
+BLOCK = 256  # clusters compared with all at a time
 PATTERNS = 64  # whose clusters are counted
 EACH_PATTERNS = 3  # of a cluster
 SHOWN = 200  # characters of a value
@@ -396,24 +398,53 @@ def _losses(model: Model) -> tuple[list[float | None], list[float]]:
 
 
 def nearest_clusters(model: Model) -> list[list[int]]:
-    """The clusters nearest to each, by the mean over views of the distance between their means."""
+    """The clusters nearest to each, by the mean over views of the distance between their means.
+
+    Fast products find a few candidates; which of them are nearest is decided in an exact order.
+    """
     total = model.clusters
-    distance = np.zeros((total.n_clusters, total.n_clusters))
+    number = total.n_clusters
+    means = [total.sums(v) / np.maximum(counts, 1)[:, None] for v, counts in enumerate(total.counts)]
+    short = [mean.astype(np.float32) for mean in means]
+    there = [counts > 0 for counts in total.counts]
+    nearest: list[list[int]] = []
+    for start in range(0, number, BLOCK):
+        some = np.arange(start, min(start + BLOCK, number))
+        rough = _between(short, there, some)
+        rough[np.arange(len(some)), some] = np.inf
+        few = min(NEAREST + SPARE, number - 1)
+        close = np.sort(np.argpartition(rough, few - 1, axis=1)[:, :few], axis=1) if few else rough[:, :0]
+        apart = np.where(np.take_along_axis(rough, close.astype(np.int64), axis=1) < np.inf, 0.0, np.inf)
+        shared = np.zeros_like(apart)
+        for mean, own in zip(means, there, strict=True):
+            both = own[some][:, None] & own[close.astype(np.int64)]
+            for place in range(close.shape[1]):
+                differences = mean[some] - mean[close[:, place].astype(np.int64)]
+                apart[:, place] += np.where(both[:, place], ordered_sum(differences * differences), 0.0)
+            shared += both
+        apart = np.divide(apart, shared, out=np.full_like(apart, np.inf), where=shared > 0)
+        order = np.argsort(apart, axis=1, kind="stable")[:, :NEAREST]
+        for row, kept in enumerate(order):
+            nearest.append([int(close[row, place]) for place in kept if np.isfinite(apart[row, place])])
+    return nearest
+
+
+def _between(means: Sequence[Array], there: Sequence[Array], some: Integers) -> Array:
+    """Mean squared distances between the means of some clusters and all, over the views both have."""
+    distance = np.zeros((len(some), len(there[0])), dtype=np.float32)
     shared = np.zeros_like(distance)
-    for v, counts in enumerate(total.counts):
-        there = np.flatnonzero(counts > 0)
-        if not len(there):
-            continue
-        means = total.sums(v)[there] / counts[there, None]
-        squares = ordered_sum(means * means)
-        for place, k in enumerate(there):
-            dots = ordered_sum(means * means[place])
-            distance[k, there] += squares + squares[place] - 2.0 * dots
-            shared[k, there] += 1
-    apart = np.divide(distance, shared, out=np.full_like(distance, np.inf), where=shared > 0)
-    np.fill_diagonal(apart, np.inf)
-    order = np.argsort(apart, axis=1, kind="stable")[:, :NEAREST]
-    return [[int(j) for j in row if np.isfinite(apart[k, j])] for k, row in enumerate(order)]
+    for mean, own in zip(means, there, strict=True):
+        squares = (mean * mean).sum(axis=1)
+        apart = mean[some] @ mean.T
+        apart *= -2.0
+        apart += squares[some, None]
+        apart += squares[None, :]
+        if not own.all():
+            apart[~own[some]] = 0.0
+            apart[:, ~own] = 0.0
+        distance += apart
+        shared += np.outer(own[some], own)
+    return np.divide(distance, shared, out=np.full_like(distance, np.inf), where=shared > 0)
 
 
 def summary(run: Any, *, rows: bool = True) -> Summary:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from viewpass.report.findings import filled, view_shares
-from viewpass.report.wording import VIEW, cluster_name, percent
+from viewpass.report.wording import VIEW, cluster_name, percent, short
 
 SHOWN = 6  # views and clusters
 BARS = 60
@@ -29,7 +29,7 @@ def card_lines(found: Mapping[str, Any], settings: str) -> list[str]:
     ]
     more = f"; {len(views) - SHOWN} more" if len(views) > SHOWN else ""
     return [
-        f"{settings} fitted to {rows}",
+        f"{short(settings, 120)} fitted to {rows}",
         f"{found['n_clusters']:,} clusters{range_of}{of}",
         f"separated by {'; '.join(views[:SHOWN])}{more}",
     ]

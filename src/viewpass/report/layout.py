@@ -30,8 +30,11 @@ def nearness(distances: Floats, n_near: int = NEAR) -> tuple[Integers, Floats]:
     Weights fall exponentially with the squared distance, at the rate that gives a row PERPLEXITY neighbours.
     """
     n_near = min(n_near, distances.shape[1])
-    near = np.argsort(distances, axis=1, kind="stable")[:, :n_near]
+    near = np.argpartition(distances, n_near - 1, axis=1)[:, :n_near]
+    near.sort(axis=1)
     apart = np.take_along_axis(distances, near, axis=1)
+    order = np.argsort(apart, axis=1, kind="stable")
+    near, apart = np.take_along_axis(near, order, axis=1), np.take_along_axis(apart, order, axis=1)
     apart = apart - apart[:, :1]
     width = np.maximum(apart.mean(axis=1, keepdims=True), 1e-12)
     apart = apart / width
@@ -94,10 +97,16 @@ def _distances(some: Centres, others: Centres) -> Floats:
     for u, w, known, also in zip(some.values, others.values, some.known, others.known, strict=True):
         if u is None or w is None:
             continue
-        both = np.outer(known, also)
-        squares = (u * u).sum(axis=1)[:, None] + (w * w).sum(axis=1)[None, :]
-        total += np.where(both, np.maximum(squares - 2.0 * (u @ w.T), 0.0), 0.0)
-        shared += both
+        apart = u @ w.T
+        apart *= -2.0
+        apart += (u * u).sum(axis=1)[:, None]
+        apart += (w * w).sum(axis=1)[None, :]
+        np.maximum(apart, 0.0, out=apart)
+        if not (known.all() and also.all()):
+            apart[~known] = 0.0
+            apart[:, ~also] = 0.0
+        total += apart
+        shared += np.outer(known, also)
     found = np.divide(total, shared, out=np.full_like(total, np.nan), where=shared > 0)
     far = np.nanmax(found) if np.isfinite(found).any() else 1.0
     return np.where(np.isnan(found), far, found)
