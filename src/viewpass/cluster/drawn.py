@@ -149,7 +149,7 @@ class DrawnClusterer(ExplainedClusterer):
         """Rows of each cluster by `labels_`; without them, those that have its most frequent view."""
         model = self._fitted_model()
         number = model.clusters.n_clusters
-        labels = self.__dict__.get("labels_", self.__dict__.get("stream_labels_"))
+        labels = self.__dict__.get("labels_")
         if labels is None or len(labels) != model.n_rows or labels.max(initial=-1) >= number:
             sizes: Integers = model.clusters.flat_counts.max(axis=0) // model.weight_unit
             return sizes

@@ -33,6 +33,8 @@ BLOCK = 256  # clusters compared with all at a time
 PATTERNS = 64  # whose clusters are counted
 EACH_PATTERNS = 3  # of a cluster
 SHOWN = 200  # characters of a value
+PICTURE = 2**16  # characters of a picture as a data URI, of typical and doubtful rows
+PICTURED = 200  # clusters, at most, for rows to have pictures
 FAR = 1e300  # a key that is not known
 UNIT = 2**20  # confidence is added up in whole numbers of 1 / this
 
@@ -186,7 +188,10 @@ class RowGatherer:
 
         def row_of(number: int) -> RowSummary:
             if number not in made:
-                made[number] = _row(table, number - self.n_rows, self.n_rows, clusters, sure)
+                row = _row(table, number - self.n_rows, self.n_rows, clusters, sure)
+                if len(self._sizes) > PICTURED:
+                    row["shown"] = {name: _cut(value) for name, value in row["shown"].items()}
+                made[number] = row
             return made[number]
 
         keys = shuffled(numbers, 0)
@@ -260,6 +265,7 @@ class RowGatherer:
             (row.copy() for _, row in self._sample), key=lambda row: int(row["row"])
         )
         for row in rows:
+            row["shown"] = {name: _cut(value) for name, value in row["shown"].items()}
             if row["row"] in reasons:
                 row["reasons"] = reasons[row["row"]]
         return rows
@@ -295,7 +301,13 @@ def _plain(value: Any) -> Any:
     """A value that JSON can hold, not too long."""
     if value is None or isinstance(value, bool | int | float):
         return None if isinstance(value, float) and not np.isfinite(value) else value
-    return str(value)[:SHOWN]
+    text = str(value)
+    is_picture = text.startswith("data:image/") and len(text) <= PICTURE
+    return text if is_picture else _cut(text)
+
+
+def _cut(value: Any) -> Any:
+    return value[:SHOWN] if isinstance(value, str) else value
 
 
 def summarise(

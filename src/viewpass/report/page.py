@@ -118,6 +118,8 @@ def _content(found: findings.Summary, places: Places, length: int) -> dict[str, 
     names = {each["cluster"]: wording.cluster_name(each) for each in found["clusters"]}
     spots = cluster_spots(places, len(found["clusters"]))
     colours = cluster_colours(clusters, spots)
+    pictures = Pictures()
+    cards = _cards(clusters[:CARDS], pictures)
     curve = found["curve"]
     losses = found["loss_curve"]
     return {
@@ -130,9 +132,9 @@ def _content(found: findings.Summary, places: Places, length: int) -> dict[str, 
         "view_names": list(found["views"]),
         "disagreements": findings.disagreements(found),
         "advice": findings.advice(found),
-        "unusual": [_row(row, length=100) for row in findings.unusual_rows(found)],
-        "doubtful": [_row(row, length=100) for row in findings.doubtful_rows(found)],
-        "cards": _cards(clusters[:CARDS], found),
+        "unusual": [_row(row, pictures, 100) for row in findings.unusual_rows(found)],
+        "doubtful": [_row(row, pictures, 100) for row in findings.doubtful_rows(found)],
+        "cards": cards,
         "n_rest": max(len(clusters) - CARDS, 0),
         "names": names,
         "colours": colours,
@@ -151,16 +153,14 @@ def _content(found: findings.Summary, places: Places, length: int) -> dict[str, 
     }
 
 
-def _row(
-    row: Mapping[str, Any], pictures: Pictures | None = None, length: int = wording.VALUE
-) -> dict[str, Any]:
+def _row(row: Mapping[str, Any], pictures: Pictures, length: int = wording.VALUE) -> dict[str, Any]:
     """A row as it is shown: pictures, title, other values by column, and its id, the first of them."""
     images, values = [], []
     for column, value in row["shown"].items():
-        picture = None if pictures is None else pictures.of(value)
+        picture = pictures.of(value)
         if picture is not None:
             images.append(picture)
-        elif value is not None:
+        elif value is not None and not str(value).startswith("data:image/"):
             values.append((wording.short(column, 30), wording.short(value, length)))
     own = values.pop(0)[1] if len(values) > 1 else None
     reasons = row.get("reasons")
@@ -176,8 +176,7 @@ def _row(
     }
 
 
-def _cards(clusters: Sequence[Mapping[str, Any]], found: findings.Summary) -> list[dict[str, Any]]:
-    pictures = Pictures()
+def _cards(clusters: Sequence[Mapping[str, Any]], pictures: Pictures) -> list[dict[str, Any]]:
     cards = []
     for each in clusters:
         typical = [_row(row, pictures) for row in each["typical"]]
