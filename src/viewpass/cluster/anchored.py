@@ -84,7 +84,7 @@ class AnchoredClusterer(DrawnClusterer):
         model = self._fitted_model()
         if model.cut is None:
             return None
-        values = model.unweighed(model.centres.values)
+        values = model.unweighed(model.centres.means)
         centres = [np.empty((0, 0)) if u is None else u for u in values]
         return centres[0] if self._single_array else centres
 

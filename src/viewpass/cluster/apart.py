@@ -6,16 +6,16 @@ from typing import TypedDict
 
 import numpy as np
 
+from viewpass.cluster.features import LEAST_DIFFERENCE, differences
 from viewpass.core.model import Model
-from viewpass.kernels.grid import Floats
+from viewpass.errors import NotCalibratedError
 
 FEW = 16  # columns: a view of no more is described by its columns, whether they have names or not
 COLUMNS = 3  # of a cluster, the most different ones
-LEAST = 0.5  # standard deviations of the means of clusters
 
 
 class ColumnDifference(TypedDict):
-    """A column, and how far the cluster's mean is from that of all rows, in deviations of such means."""
+    """A column, and how far the cluster's mean is from that of all rows, in standard deviations of these."""
 
     view: str
     column: str
@@ -34,23 +34,16 @@ def apart(model: Model) -> list[Apart]:
     total, names = model.clusters, model.schema.names
     squares = np.full((total.n_clusters, len(names)), np.nan)
     columns: list[list[ColumnDifference]] = [[] for _ in range(total.n_clusters)]
-    for v, name in enumerate(names):
+    for v in range(len(names)):
         counts = total.counts[v].astype(np.float64)
         there = counts > 0
         if not there.any():
             continue
         sums = total.sums(v)[there]
-        means = sums / counts[there, None]
-        differences = means - (sums.sum(axis=0) / counts.sum())[None, :]
-        squares[there, v] = (differences * differences).sum(axis=1)
-        own = model.schema.columns[v] if model.schema.columns else None
-        if own is None and means.shape[1] <= FEW and means.shape[1] > 1:
-            own = tuple(f"column {number}" for number in range(means.shape[1]))
-        if own is not None and len(own) == means.shape[1]:
-            weights = counts[there, None] / counts.sum()
-            found = _columns(name, own, differences, np.sqrt((weights * differences**2).sum(axis=0)))
-            for cluster, some in zip(np.flatnonzero(there).tolist(), found, strict=True):
-                columns[cluster] += some
+        from_all = sums / counts[there, None] - (sums.sum(axis=0) / counts.sum())[None, :]
+        squares[there, v] = (from_all * from_all).sum(axis=1)
+        for cluster, some in enumerate(_columns(model, v)):
+            columns[cluster] += some
     whole = np.nansum(squares, axis=1, keepdims=True)
     shares = np.divide(squares, whole, out=np.full_like(squares, np.nan), where=whole > 0)
     return [
@@ -65,17 +58,25 @@ def apart(model: Model) -> list[Apart]:
     ]
 
 
-def _columns(
-    view: str, names: tuple[object, ...], differences: Floats, spread: Floats
-) -> list[list[ColumnDifference]]:
-    """The most different columns of each cluster in a view."""
-    relative = np.divide(differences, spread, out=np.zeros_like(differences), where=spread > 0)
+def _columns(model: Model, v: int) -> list[list[ColumnDifference]]:
+    """The most different columns of each cluster in a view whose columns mean something."""
+    names = model.schema.columns[v] if model.schema.columns else None
+    width = model.schema.widths[v] or 0
+    if names is None and 1 < width <= FEW:
+        names = tuple(f"column {number}" for number in range(width))
+    if names is None or len(names) != width:
+        return []
+    try:
+        relative = differences(model, v)
+    except NotCalibratedError:
+        return []
     order = np.argsort(-np.abs(relative), axis=1, kind="stable")[:, :COLUMNS]
+    view = model.schema.names[v]
     return [
         [
             ColumnDifference(view=view, column=str(names[j]), difference=round(float(relative[k, j]), 2))
             for j in row.tolist()
-            if abs(relative[k, j]) >= LEAST
+            if abs(relative[k, j]) >= LEAST_DIFFERENCE
         ]
         for k, row in enumerate(order)
     ]

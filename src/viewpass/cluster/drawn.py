@@ -11,7 +11,9 @@ import numpy as np
 
 from viewpass.cluster.explained import ExplainedClusterer
 from viewpass.cluster.runs.sampled_rows import RowSampler
-from viewpass.cluster.summary import Summary, summarise, view_summaries
+from viewpass.cluster.summary import Summary, summarise
+from viewpass.cluster.summary.gatherer import RowGatherer
+from viewpass.cluster.summary.overview import take_labels, view_summaries
 from viewpass.core.model import Model
 from viewpass.kernels.grid import Integers
 from viewpass.report.card import card_html, card_lines
@@ -146,14 +148,13 @@ class DrawnClusterer(ExplainedClusterer):
         return True
 
     def _sizes(self) -> Integers:
-        """Rows of each cluster by `labels_`; without them, those that have its most frequent view."""
+        """Rows of each cluster; where they were not counted, those that have its most frequent view."""
         model = self._fitted_model()
-        number = model.clusters.n_clusters
-        labels = self.__dict__.get("labels_")
-        if labels is None or len(labels) != model.n_rows or labels.max(initial=-1) >= number:
-            sizes: Integers = model.clusters.flat_counts.max(axis=0) // model.weight_unit
-            return sizes
-        return np.bincount(labels[labels >= 0], minlength=number)
+        gatherer = RowGatherer(model.clusters.n_clusters, rows=False)
+        if take_labels(self, model, gatherer) is not None:
+            return gatherer.census.sizes
+        sizes: Integers = model.clusters.flat_counts.max(axis=0) // model.weight_unit
+        return sizes
 
     def _outline(self) -> dict[str, Any]:
         """The parts of a summary that follow from the model at once."""
@@ -183,31 +184,30 @@ class DrawnClusterer(ExplainedClusterer):
         *,
         rows: bool = True,
     ) -> Summary:
-        """The summary of X, or of the model with the sizes that it knows."""
-        if X is not None:
-            sampler = RowSampler(self._fitted_model())
-            tables = self._tables(X, observed, keep, names, sampler)
-            return summarise(self, tables, rows=rows, reasons=sampler)
-        found = summarise(self)
-        for cluster, known in zip(found["clusters"], self._outline()["clusters"], strict=True):
-            cluster["rows"], cluster["share"] = known["rows"], known["share"]
-        return found
+        """The summary of X, or of the model alone."""
+        if X is None:
+            return summarise(self)
+        sampler = RowSampler(self._fitted_model())
+        tables = self._tables(X, observed, keep, names, sampler)
+        return summarise(self, tables, rows=rows, which="final", reasons=sampler)
 
     def _tables(
         self, X: Any, observed: Any, keep: Sequence[str], names: Sequence[str], sampler: RowSampler
     ) -> Iterator[Any]:
         """Rows with their labels, and with names of clusters where those are asked for."""
-        from viewpass.cluster.naming import names_of
+        from viewpass.cluster.features import with_features
         from viewpass.cluster.runs.label_file import labelled_tables
         from viewpass.cluster.runs.reason_columns import Wanted, with_names
 
-        source = self._read(X, observed, reset=False)
-        tables = labelled_tables(self, source, Wanted(tuple(keep), tuple(names)), sampler)
-        if not names:
+        source, model = self._read(X, observed, reset=False), self._fitted_model()
+        columns, features = with_features(names, model.schema)
+        wanted = Wanted(tuple(keep), columns, features=features)
+        tables = labelled_tables(self, source, wanted, sampler)
+        if not wanted.named:
             yield from tables
             return
         held = list(tables)
-        found = names_of(held, names, self._n_features_out)
+        found = wanted.names(model, held)
         for table in held:
             yield with_names(table, found)
 

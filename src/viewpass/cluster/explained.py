@@ -155,7 +155,7 @@ class ExplainedClusterer(ViewClusterer):
                 X, observed, lambda rows, work: contributions(rows, model, work, features=features)
             )
         )
-        widths = model.centres.widths(model.schema.widths)
+        widths = model.widths
         columns = None
         if features:
             parts = [[part.features[v] for part in made if part.features] for v in range(len(widths))]
@@ -203,7 +203,7 @@ class ExplainedClusterer(ViewClusterer):
         model, parts = self._fitted_model(), list[tuple[list[Matrix], Estimates]]()
         for chunk, rows, work in self._prepared(X, observed):
             found = estimates(rows, model, learnt, work)
-            widths = model.centres.widths(model.schema.widths)
+            widths = model.widths
             parts.append(([_filled(chunk, v, found, widths[v]) for v in range(rows.n_views)], found))
         n_views = len(model.schema.names)
         return Imputed(
@@ -235,7 +235,8 @@ class ExplainedClusterer(ViewClusterer):
             Columns of a table (`vp.scan`) to have beside the labels.
         names : list of str
             Columns of the table (text, categories, numbers) to name clusters by; they are kept, and
-            `cluster_name` is added.
+            `cluster_name` is added. Or views whose columns have names (frames, MuData): clusters are named by
+            the features that differ most from the mean of all rows.
         proba : bool, default=False
             Also `probability_0`, `probability_1` and so on.
         explain : bool, default=False
@@ -255,7 +256,9 @@ class ExplainedClusterer(ViewClusterer):
     def summary(self, X: Any = None, observed: Any = None, *, rows: bool = True) -> Summary:
         """What was found, as one dict that JSON can hold: settings, views, clusters, patterns, some rows.
 
-        Sizes, presence patterns and rows are those of X; without X they are left out.
+        Sizes, growth, presence patterns and rows are those of X. Without X there are no rows; sizes and
+        growth are those of `labels_` where they were computed, and otherwise of the labels of the pass, which
+        were counted for each anchor while the rows were read. `labels` says which.
 
         Parameters
         ----------
@@ -266,7 +269,7 @@ class ExplainedClusterer(ViewClusterer):
         Returns
         -------
         Summary
-            `viewpass.cluster.summary` documents its fields.
+            `viewpass.cluster.summary.fields` documents its fields.
         """
         self._checked()
         if X is None:
@@ -275,7 +278,7 @@ class ExplainedClusterer(ViewClusterer):
 
         sampler = RowSampler(self._fitted_model())
         tables = labelled_tables(self, self._read(X, observed, reset=False), sampler=sampler)
-        return summarise(self, tables, rows=rows, reasons=sampler)
+        return summarise(self, tables, rows=rows, which="final", reasons=sampler)
 
     # ---- what these share
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 WIDTH, HEIGHT = 560, 200
@@ -92,7 +92,8 @@ def sparkline(values: Sequence[float], width: int = 120, height: int = 24) -> st
     )
 
 
-def growth_of(cluster: Any) -> str:
+def growth_of(found: Mapping[str, Any], cluster: int) -> str:
     """The growth of a cluster along the stream, where the summary has it."""
-    values = cluster.get("growth")
-    return sparkline(values) if isinstance(values, list) and len(values) > 1 else ""
+    growth = found.get("growth") or []
+    values = growth[cluster] if cluster < len(growth) else []
+    return sparkline(values) if len(values) > 1 else ""

@@ -12,13 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from sklearn.utils.validation import check_is_fitted
 
-from viewpass.cluster.naming import names_of
 from viewpass.cluster.runs.reason_columns import (
     Wanted,
+    completed,
     reason_columns,
     staged_columns,
-    with_confidence,
-    with_names,
 )
 from viewpass.cluster.runs.sampled_rows import RowSampler, write_reasons
 from viewpass.core.reasons.gathering import Gathered, gathered, needed, recalibrate
@@ -76,7 +74,7 @@ def write_final_labels(
     learnt = model._fitted_model()
     given = model, data, folder.labels, chunk_size, watch
     again, sampler = needed(learnt), RowSampler(learnt)
-    if not again and not wanted.name_by:
+    if not again and not wanted.named:
         sizes = _written(*given, folder.growing, wanted, Taken(sampler))[1]
         write_reasons(sampler.reasons(model._workspace()), folder.sample, folder.growing)
         return sizes
@@ -88,16 +86,12 @@ def write_final_labels(
     write_reasons(sampler.reasons(model._workspace()), folder.sample, folder.growing)
     with naming(staged), pq.ParquetFile(staged) as file, replacing(folder.labels, folder.growing) as out:
         writer, names = None, None
-        if wanted.name_by:
-            groups = (
-                file.read_row_group(group, columns=["cluster", *wanted.name_by])
-                for group in range(file.num_row_groups)
-            )
-            names = names_of(groups, wanted.name_by, len(sizes))
+        if wanted.named:
+            columns = ["cluster", *wanted.name_by]
+            groups = (file.read_row_group(group, columns=columns) for group in range(file.num_row_groups))
+            names = wanted.names(learnt, groups)
         for group in range(file.num_row_groups):
-            table = with_confidence(file.read_row_group(group), len(sizes), learnt.calibration)
-            if names is not None:
-                table = with_names(table, names)
+            table = completed(file.read_row_group(group), len(sizes), learnt.calibration, names)
             if writer is None:
                 writer = table_writer("Parquet", out, table.schema)
             with naming(folder.labels):

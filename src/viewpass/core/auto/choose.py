@@ -2,7 +2,7 @@
 
 All by the same criterion (hidden_views.py), in this order, the simplest candidate first:
 
-    scale         unit length; what suits the values; lengths kept
+    scale         unit length; what suits the values; the kind they look like; lengths kept
     view_weights  all equal; learnt
     consensus     a centre for each cluster; an anchor graph
     n_clusters    2, 3, 4 ... (number.py)
@@ -30,6 +30,7 @@ from viewpass.core.state.choice import Choice
 from viewpass.core.step.workspace import Workspace
 from viewpass.errors import warn
 from viewpass.views.columns import columns_of
+from viewpass.views.kinds import possible_kind
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling, automatic
 
@@ -224,17 +225,19 @@ class _Choosing:
 def scales(rows: MeasuredRows, plan: Plan) -> dict[str, Names]:
     """The scales to choose from, by name: for each view its scale, the simplest first."""
     wanted = plan.scale or ("unit",) * rows.n_views
-    suited, lengths = list(wanted), list(wanted)
+    suited, kinds, lengths = list(wanted), list(wanted), list(wanted)
     for v, (view, name) in enumerate(zip(rows.chunk.views, wanted, strict=True)):
         if name == "auto":
             seen = rows.present(v) & rows.counted
-            suited[v] = lengths[v] = "unit"
+            suited[v] = kinds[v] = lengths[v] = "unit"
             if view is not None and seen.any():
                 gaps = rows.chunk.gaps[v] if rows.chunk.gaps else None
-                suited[v] = automatic(columns_of(view, seen, gaps=gaps))
+                columns = columns_of(view, seen, gaps=gaps)
+                suited[v] = automatic(columns)
+                kinds[v] = possible_kind(view, seen, columns) or suited[v]
                 lengths[v] = suited[v] if scipy.sparse.issparse(view) else "euclidean"
     found = {"unit": tuple("unit" if name == "auto" else name for name in wanted)}
-    for names in (suited, lengths):
+    for names in (suited, kinds, lengths):
         if tuple(names) not in found.values():
             own = {name for name, given in zip(names, wanted, strict=True) if given == "auto"}
             found["+".join(sorted(own))] = tuple(names)

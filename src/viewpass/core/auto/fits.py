@@ -33,7 +33,7 @@ class Fitted(NamedTuple):
     """A candidate fitted to the rows of a fold."""
 
     labels: list[Labels]  # of the rows set aside, with each group of views hidden
-    separated: bool = False  # whether it hardly matters which views rows are labelled by
+    separated: bool = False  # whether it hardly matters which views rows are labelled by; of the first fold
 
 
 def plain(fold: Fold, names: tuple[str, ...], *, weigh: bool = False) -> Fitted:
@@ -51,8 +51,9 @@ def plain(fold: Fold, names: tuple[str, ...], *, weigh: bool = False) -> Fitted:
     def labeller(rows: MeasuredRows) -> Labels:
         return assign(_weighted(rows, weights), centres, workspace)[0]
 
-    labels = fold.labels(names, labeller)
-    return Fitted(labels, _separated(scaled.tested, question.groups, labels, labeller(scaled.tested)))
+    tested = scaled.tested
+    labels = fold.labels(tested, labeller)
+    return Fitted(labels, fold.number == 0 and _separated(tested, question.groups, labels, labeller(tested)))
 
 
 class Anchored:
@@ -73,7 +74,7 @@ class Anchored:
             self._soft.append(soft_assignment(rows, outcome.centres, workspace))
             return self._soft[-1].near[:, 0].astype(np.int32)
 
-        self._nearest = fold.labels(names, nearest)
+        self._nearest = fold.labels(scaled.tested, nearest)
 
     def cuts(self, numbers: Sequence[int], shape: str) -> Iterator[list[Labels]]:
         """Labels with views hidden, for several numbers of clusters, by "graph" or "merge"."""

@@ -45,7 +45,7 @@ def contributions(
     there = other >= 0
     runners_up = np.full(rows.n_rows, -1, dtype=np.int32)
     runners_up[there] = model.labels_of(other[there].astype(np.int32))
-    widths = model.centres.widths(model.schema.widths)
+    widths = model.widths
     views = np.zeros((rows.n_rows, rows.n_views))
     columns = [np.zeros((rows.n_rows if features else 0, width)) for width in widths]
     for v, centres in enumerate(model.centres.values):
@@ -55,7 +55,11 @@ def contributions(
             some = present[start : start + step]
             assert centres is not None
             a, b = centres[chosen[some]], centres[other[some]]
-            parts = (b - a) * (b + a - 2.0 * rows.sampled(some).unit(v)) * rows.square_unit
+            own = rows.sampled(some)
+            if rows.marked(v):  # values and what marks are compared with: -2 z.(b - a)
+                parts = np.add(*np.split(-2.0 * own.compared(v) * (b - a), 2, axis=1)) * rows.square_unit
+            else:
+                parts = (b - a) * (b + a - 2.0 * own.unit(v)) * rows.square_unit
             views[some, v] = ordered_sum(parts)
             if features:
                 columns[v][some] = parts

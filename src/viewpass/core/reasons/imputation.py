@@ -42,8 +42,12 @@ def mixture(rows: MeasuredRows, model: Model, workspace: Workspace) -> SoftAssig
 
 def mean_unit(model: Model, v: int) -> Floats:
     """The mean of all unit rows of a view."""
-    counts = int(model.total.counts[v].sum())
-    mean: Floats = model.total.steps[v].sum(axis=0) * (STEP / max(counts, 1))
+    total, mark = model.total.steps[v].sum(axis=0), model.centres.marks[v]
+    if mark:
+        values, held = np.split(total * STEP, 2)
+        means: Floats = np.divide(values, held / mark, out=np.zeros_like(values), where=held > 0)
+        return means
+    mean: Floats = total * (STEP / max(int(model.total.counts[v].sum()), 1))
     return mean
 
 
@@ -54,8 +58,8 @@ def estimates(rows: MeasuredRows, model: Model, learnt: Calibration, workspace: 
     spread = np.full((rows.n_rows, rows.n_views), np.nan)
     known = np.zeros((rows.n_rows, rows.n_views), dtype=bool)
     numbers, values = list[Integers](), list[Floats]()
-    widths = model.centres.widths(model.schema.widths)
-    for v, (centres, mean) in enumerate(zip(model.centres.values, learnt.means, strict=True)):
+    widths = model.widths
+    for v, (centres, mean) in enumerate(zip(model.centres.means, learnt.means, strict=True)):
         lacking = np.flatnonzero(~rows.present(v) & (rows.n_seen > 0) & (places >= 0))
         if centres is None or mean is None:
             lacking = lacking[:0]
