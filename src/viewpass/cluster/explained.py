@@ -154,7 +154,7 @@ class ExplainedClusterer(ViewClusterer):
                 X, observed, lambda rows, work: contributions(rows, model, work, features=features)
             )
         )
-        widths = model.centres.widths(model.schema.widths)
+        widths = model.widths
         columns = None
         if features:
             parts = [[part.features[v] for part in made if part.features] for v in range(len(widths))]
@@ -202,7 +202,7 @@ class ExplainedClusterer(ViewClusterer):
         model, parts = self._fitted_model(), list[tuple[list[Matrix], Estimates]]()
         for chunk, rows, work in self._prepared(X, observed):
             found = estimates(rows, model, learnt, work)
-            widths = model.centres.widths(model.schema.widths)
+            widths = model.widths
             parts.append(([_filled(chunk, v, found, widths[v]) for v in range(rows.n_views)], found))
         n_views = len(model.schema.names)
         return Imputed(

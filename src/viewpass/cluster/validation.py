@@ -59,6 +59,7 @@ def plan_of(settings: Any, names: tuple[str, ...], single: tuple[int | None, int
         n_init=int(settings.n_init),
         missing_entries=settings.missing_entries,
         auto_alpha=auto_alpha,
+        projection=checked_projection(settings, init),
     )
 
 
@@ -67,6 +68,17 @@ def checked_alpha(alpha: Any, init: Any) -> tuple[float, bool]:
     if isinstance(alpha, str):
         return FIRST_ALPHA, _from_warmup(init)
     return float(alpha), False
+
+
+def checked_projection(settings: Any, init: Any) -> int | str | None:
+    """The columns that dense views are mapped to: a number, "auto" or None."""
+    given = getattr(settings, "projection", None)
+    if given is None or not _from_warmup(init):
+        return None
+    if given == "auto":
+        return "auto"
+    check_whole(given, "projection")
+    return int(given)
 
 
 def row_copies(sample_weight: Any, source: Source, unit: int | None) -> tuple[Integers | None, int]:
@@ -166,6 +178,7 @@ def _check_start(settings: Any, init: Any) -> None:
         "n_anchors": settings.n_anchors not in ("auto", None),
         "consensus": settings.consensus != "auto",
         "adaptive_anchors": settings.adaptive_anchors not in ("auto", False),
+        "projection": getattr(settings, "projection", None) not in ("auto", None),
         "n_clusters": settings.n_clusters == "auto",
         "n_init": settings.n_init != 1 and not isinstance(init, str),
     }

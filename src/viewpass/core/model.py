@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from viewpass.core.consensus.cut import Cut, cut, grouped
+from viewpass.core.consensus.cut import Cut, cut
 from viewpass.core.consensus.number_of_clusters import Curve
 from viewpass.core.consensus.soft_assignment import soft_assignment
 from viewpass.core.reservoir import Reservoir
@@ -87,7 +87,8 @@ class Model:
     @cached_property
     def clusters(self) -> Statistics:
         """Sums and counts of the clusters."""
-        return self.total if self.cut is None else grouped(self.total, self.cut)
+        cut = self.cut
+        return self.total if cut is None else self.total.grouped(cut.anchors, cut.n_clusters)
 
     @property
     def n_missing(self) -> list[int]:
@@ -111,8 +112,17 @@ class Model:
     @property
     def known_schema(self) -> Schema:
         """The schema with the widths that given centres have in views that no row has shown yet."""
-        widths = self.centres.widths(self.schema.widths)
-        return replace(self.schema, widths=tuple(width or None for width in widths))
+        pairs = zip(self.schema.widths, self.centres.widths(self.schema.widths), strict=True)
+        return replace(self.schema, widths=tuple(width or other or None for width, other in pairs))
+
+    @property
+    def widths(self) -> list[int]:
+        """Columns of each view of the data; 0 where that is not known."""
+        return [width or 0 for width in self.known_schema.widths]
+
+    def widened(self, schema: Schema) -> Statistics:
+        """The statistics with room for the views of this schema."""
+        return self.total.widened(self.scaling.widths(schema.widths))
 
     @property
     def ridges(self) -> dict[str, float]:

@@ -56,6 +56,7 @@ class Plan:
     weight_unit: int = 1  # rows are counted in units of 1 / weight_unit
     adaptive: bool = False  # anchors are born and merge as rows are read
     missing_entries: str = "refuse"  # values that rows lack (gaps.CHOICES)
+    projection: int | str | None = None  # columns that dense views are mapped to; "auto": chosen; None: none
     auto_alpha: bool = False  # the ridge of each view is estimated, beginning with that of the rules
 
     def weighted(self, weight_unit: int) -> Plan:

@@ -15,6 +15,7 @@ from viewpass.core.consensus.soft_assignment import MAX_ROWS, links_of, soft_ass
 from viewpass.core.initialise import anchors_for, initialise, initialise_unweighted
 from viewpass.core.model import Assigned, Model, StreamState, scaled
 from viewpass.core.plan import Plan, Rules
+from viewpass.core.projection import learnt_projection
 from viewpass.core.reasons.learning import learn as learn_reasons
 from viewpass.core.reservoir import Reservoir
 from viewpass.core.start.given import scaled_centres
@@ -211,7 +212,7 @@ class Stream:
         given = model.anchors, found, self._n_rows + rows.n_rows, self.workspace
         before = model.grown(opened(*given, weights=rows.weights, reference=self.plan.reference))
         schema = before.schema.merged(chunk.schema)
-        state = State(before.total.widened(schema.widths), before.centres)
+        state = State(before.widened(schema), before.centres)
         outcome = ChunkStep(self.rules, self.workspace).whole(rows, state, Task())
         links = before.links
         if links is not None:
@@ -229,7 +230,7 @@ class Stream:
         """Process scaled rows; nothing changes if they are refused."""
         assert self._model is not None
         schema = self._model.schema.merged(rows.chunk.schema)
-        state = State(self._model.total.widened(schema.widths), self._model.centres)
+        state = State(self._model.widened(schema), self._model.centres)
         before = replace(self._model, links=task.links)
         outcome = ChunkStep(self.rules, self.workspace).whole(rows, state, task)
         return self._commit(before, outcome, rows, schema, again=task.begin == FROM_COUNTED)
@@ -278,7 +279,7 @@ class Stream:
             rows.measure(self.workspace.n_threads)
         task = Task(FROM_CENTRES if labels is None else FROM_COUNTED, labels, size=size)
         schema = self._model.schema.merged(chunk.schema)
-        state = State(self._model.total.widened(schema.widths), self._model.centres)
+        state = State(self._model.widened(schema), self._model.centres)
         outcome = ChunkStep(self.rules, self.workspace).run(rows, state, task)
         if len(outcome.labels) == 0:
             return None
@@ -311,8 +312,7 @@ class Stream:
             completion = learn_completion(rows.measure(n_threads), n_threads)
             rows = self._rows(completion.apply(rows.chunk))
         plan, scaling, choices, curve = choose(rows.measure(n_threads), self.plan, self.workspace)
-        if not scaling.plain:
-            rows = self._rows(scaling.apply(rows.chunk, n_threads=n_threads))
+        scaling, rows = self._in_scale(rows, plan, scaling)
         if isinstance(plan.init, list):
             plan = replace(plan, init=scaled_centres(plan.init, scaling, schema, plan.n_clusters or 1))
         if plan.weights == "auto":
@@ -321,7 +321,10 @@ class Stream:
             rows = self._weighed(rows.chunk, learnt)
         first = initialise(rows, _begun(plan, rows), self.workspace, self.rng, whole=whole)
         outcome, n_clusters = first.outcome, plan.n_clusters
-        outcome.total = outcome.total.widened(schema.widths)
+        outcome.total = outcome.total.widened(scaling.widths(schema.widths))
+        if rows.unmapped is not None:
+            outcome.total.unmapped = Statistics(outcome.total.n_clusters, rows.unmapped.widths)
+            outcome.total.unmapped.move(rows.unmapped, outcome.labels, 1, n_threads)
         blank = Model(
             schema,
             outcome.total,
@@ -339,6 +342,19 @@ class Stream:
         )
         calibration = learn_reasons(rows, blank, outcome.labels, self.workspace)
         return self._commit(replace(blank, calibration=calibration), outcome, rows, schema)
+
+    def _in_scale(self, rows: MeasuredRows, plan: Plan, scaling: Scaling) -> tuple[Scaling, MeasuredRows]:
+        """The first rows scaled, and mapped by a map learnt from them if the plan has one."""
+        n_threads = self.workspace.n_threads
+        if isinstance(plan.projection, int):
+            unit = scaling.mapped(None)
+            scaled = unit.apply(rows.chunk, n_threads=n_threads)
+            projection = learnt_projection(self._rows(scaled), plan, self.workspace, self.rng)
+            if projection is not None:
+                return unit.mapped(projection), self._rows(projection.apply(scaled, n_threads=n_threads))
+        if scaling.plain:
+            return scaling, rows
+        return scaling, self._rows(scaling.apply(rows.chunk, n_threads=n_threads))
 
     def commit(self, before: Model, result: ChunkResult) -> None:
         """Take over the result of chunks: the one place where the model changes."""

@@ -96,7 +96,7 @@ def _grouped(source: Source, model: Model, workspace: Workspace, clusters: Label
     order = order[clusters[order] >= 0]
     place = np.full(len(clusters), -1, dtype=np.int64)
     place[order] = np.arange(len(order))
-    widths = model.centres.widths(model.schema.widths)
+    widths = model.widths
     shapes = [(max(len(order), 1), max(width, 1)) for width in widths]
     views = [
         np.memmap(folder / f"view{v}", dtype=np.float32, mode="w+", shape=shape)
@@ -109,13 +109,13 @@ def _grouped(source: Source, model: Model, workspace: Workspace, clusters: Label
             break
         rows = prepare(chunk, model, workspace).measure(workspace.n_threads)
         mine = place[chunk.start : chunk.start + chunk.n_rows]
-        for v, view in enumerate(rows.chunk.views):
+        for v, view in enumerate(rows.chunk.own_views):
             if scipy.sparse.issparse(view):
                 raise SettingError(f"view {chunk.names[v]!r} is sparse: dedup compares dense views only.")
             present = rows.present(v) & (mine >= 0)
             if view is None or not present.any():
                 continue
-            unit = rows.unit(v)[present]
+            unit = rows.in_columns(v).unit(v)[present]
             unit /= np.sqrt(ordered_sum(unit * unit))[:, None]
             views[v][mine[present]] = unit
             observed[mine[present], v] = True

@@ -15,7 +15,6 @@ from viewpass.core.consensus.agglomeration import merges
 from viewpass.core.plan import Rules
 from viewpass.core.state.centres import Centres, update
 from viewpass.core.state.growth import Anchors
-from viewpass.core.state.statistics import Statistics
 from viewpass.kernels.grid import Integers
 
 
@@ -57,21 +56,17 @@ def _empty_pairs(anchors: Anchors) -> Integers:
 
 def _merged(anchors: Anchors, pairs: Integers) -> tuple[Anchors, Integers]:
     """The anchors with pairs added up, with the centres they had, and which of them are left."""
-    total = anchors.total.copy()
+    left = np.setdiff1d(np.arange(anchors.total.n_clusters), pairs[:, 1])
+    heirs = np.arange(anchors.total.n_clusters)
+    for kept, gone in pairs[::-1]:  # what an anchor merges into may merge later
+        heirs[gone] = heirs[kept]
+    fewer = anchors.total.grouped(np.searchsorted(left, heirs), len(left))
     links = None if anchors.links is None else anchors.links.copy()
-    for kept, gone in pairs:
-        for steps, counts in zip(total.steps, total.counts, strict=True):
-            steps[kept] += steps[gone]
-            counts[kept] += counts[gone]
-        if links is not None:
+    if links is not None:
+        for kept, gone in pairs:
             links[kept] += links[gone]
             links[:, kept] += links[:, gone]
-    left = np.setdiff1d(np.arange(total.n_clusters), pairs[:, 1])
-    fewer = Statistics(len(left), total.widths)
-    fewer.kept = total.kept
-    for v, steps in enumerate(total.steps):
-        fewer.steps[v][:], fewer.counts[v][:] = steps[left], total.counts[v][left]
-    links = None if links is None else links[np.ix_(left, left)]
+        links = links[np.ix_(left, left)]
     return replace(anchors, total=fewer, centres=_taken(anchors.centres, left), links=links), left
 
 

@@ -26,6 +26,7 @@ from viewpass.core.state.calibration import (
     patterns_of,
     rising,
 )
+from viewpass.core.state.centres import in_columns
 from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.grid import UNIT, Floats, Integers, Labels
 from viewpass.kernels.portable import log
@@ -91,7 +92,8 @@ def learn(
     known = np.array(usable, dtype=np.int64)
     pairs = [curves[pattern] for pattern in usable]
     tails = _typical([judged[pattern] for pattern in usable], own, known, measured)
-    hidden = [_hidden(judged[pattern], pattern, own, sample, assigned, model) for pattern in usable]
+    centres = in_columns(model.centres, model.total)
+    hidden = [_hidden(judged[pattern], pattern, sample, assigned, model, centres) for pattern in usable]
     slopes, scores, spreads = (np.array([each[part] for each in hidden]) for part in range(3))
     means = tuple(_mean(sample, v) for v in range(sample.n_views))
     margins = np.array([pair[0] for pair in pairs if pair is not None])
@@ -251,6 +253,7 @@ def _typical(
 
 def _mean(sample: MeasuredRows, v: int) -> Floats | None:
     """The mean row of a view, in the scale of the model."""
+    sample = sample.in_columns(v)
     present = np.flatnonzero(sample.present(v))
     if not len(present):
         return None
@@ -263,11 +266,16 @@ def _mean(sample: MeasuredRows, v: int) -> Floats | None:
 
 
 def _hidden(
-    judged: Judged, pattern: int, own: Integers, sample: MeasuredRows, assigned: Labels, model: Model
+    judged: Judged,
+    pattern: int,
+    sample: MeasuredRows,
+    assigned: Labels,
+    model: Model,
+    values_of: list[Floats | None],
 ) -> tuple[Floats, Floats, Floats]:
-    """How well each other view is met by the mixture of centres: slope, score, spread."""
+    """How well each other view is met by the mixture of centres `values_of` it: slope, score, spread."""
     slopes, scores, spreads = (np.zeros(sample.n_views) for _ in range(3))
-    for v, centres in enumerate(model.centres.values):
+    for v, centres in enumerate(values_of):
         if pattern >> min(v, MOST_BITS) & 1 or centres is None:
             continue
         most = max(HIDDEN_ROWS, HIDDEN_VALUES // centres.shape[1])
@@ -275,7 +283,7 @@ def _hidden(
         if len(has) < 2:
             continue
         which = judged.which[has]
-        rows = sample.sampled(which)
+        rows = sample.sampled(which).in_columns(v)
         mixed = SoftAssignment(judged.mixed.near[has], judged.mixed.weights[has])
         guess = mixed.of(centres) - _own_part(mixed, rows.unit(v), assigned[which], centres, model, v)
         guess -= mean_unit(model, v)
@@ -303,7 +311,8 @@ def _own_part(
 
     A centre without one of its rows x is u - (x - u) / (T - 1 + alpha).
     """
-    counts = model.total.counts[v] + model.alpha[v] - model.weight_unit
+    ridge = model.alpha[v] if model.total.in_columns(v) is model.total else 0.0
+    counts = model.total.counts[v] + ridge - model.weight_unit
     part = np.zeros_like(rows)
     for near, weights in zip(mixed.near.T, mixed.weights.T, strict=True):
         mine = np.flatnonzero((near == assigned) & (counts[near] > 0))

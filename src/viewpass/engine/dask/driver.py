@@ -12,7 +12,7 @@ from distributed import Future
 from viewpass.core.model import Model, StreamState
 from viewpass.core.stream import Stream
 from viewpass.engine.dask import tasks
-from viewpass.engine.dask.coordinator import advance, blank, expected, first_stage
+from viewpass.engine.dask.coordinator import advance, blank, first_stage
 from viewpass.engine.dask.round import Round
 from viewpass.engine.dask.rows import WorkerRows
 from viewpass.engine.dask.shards import Stage
@@ -132,7 +132,7 @@ class DaskSteps:
         """Process one round while the next is being read; gives the row after it."""
         model = self._model()
         here = self._open(row)
-        here.schema, here.watch = expected(model), self.watch
+        here.schema, here.watch = model.known_schema, self.watch
         if number > 0:
             here.labels = [self.sink.last(*edge) for edge in here.edges]
         following = here.stop if here.stop < self.rows.n_rows else 0
@@ -157,7 +157,7 @@ class DaskSteps:
     def _put_labels(self, rounds: Sequence[Round], stage: Stage, number: int) -> None:
         """Bring the labels of the blocks to the sink."""
         asked: list[tuple[int, Future[Any]]] = []
-        schema = expected(self._model())
+        schema = self._model().known_schema
         for one in rounds:
             orders = [self.sink.order(number, first) for first, _ in one.edges]
             futures = one.submit(self.sink.task, one.stage(stage), schema, each=orders)
