@@ -98,11 +98,10 @@ def _view_map(sums: Floats, counts: Integers, classes: Integers, n_columns: int)
     noise = max(1.0 - float(ordered_sum(shares * ordered_sum(means * means))), 0.0) / len(mean)
     roots = np.sqrt(shares)[:, None]
     apart = np.ascontiguousarray((means - mean) * roots)
-    values, vectors = _leading(backend().products(apart, apart), MOST_COMPONENTS)
+    values, axes = _components(apart)
     if len(values) < LEAST_COLUMNS:
         return None
-    axes = backend().products(vectors / np.sqrt(values)[:, None], _turned(apart))  # components x columns
-    places = vectors.T * np.sqrt(values)  # anchors x components, each times the root of its share
+    places = backend().products(apart, axes)
     between = _class_means(places, roots[:, 0], classes)
     scatter = np.diag(values + NOISE * noise) - backend().products(_turned(between), _turned(between))
     spreads, turns = _leading(scatter, len(scatter))
@@ -115,6 +114,14 @@ def _view_map(sums: Floats, counts: Integers, classes: Integers, n_columns: int)
     )
     size = np.sqrt(ordered_sum(ordered_sum(directions * directions)))
     return ViewMap(directions / size, mean)
+
+
+def _components(apart: Floats) -> tuple[Floats, Floats]:
+    """Principal components of centred rows: variances and directions, by the smaller of the two products."""
+    if apart.shape[1] <= len(apart):
+        return _leading(backend().products(_turned(apart), _turned(apart)), MOST_COMPONENTS)
+    values, vectors = _leading(backend().products(apart, apart), MOST_COMPONENTS)
+    return values, backend().products(vectors / np.sqrt(values)[:, None], _turned(apart))
 
 
 def _leading(matrix: Floats, most: int) -> tuple[Floats, Floats]:

@@ -74,6 +74,9 @@ def test_every_start(client, settings):
         {"consensus": "graph", "scale": ["euclidean", "unit"]},
         {"consensus": "graph", "scale": "standard", "adaptive_anchors": True, "n_anchors": 40},
         {"consensus": "merge", "adaptive_anchors": True, "n_anchors": 20},
+        {"consensus": "graph", "scale": "standard", "projection": 5},
+        {"consensus": "graph", "scale": "unit", "adaptive_anchors": True, "n_anchors": 40, "projection": 5},
+        {"n_anchors": None, "scale": "euclidean", "projection": 6},
     ],
     ids=lambda settings: ", ".join(map(str, settings.values())),
 )

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse
 
-from viewpass.core.auto.comparison import Difference, Scorer, compared
+from viewpass.core.auto.comparison import MOST_FOLDS, Difference, Scorer, compared
 from viewpass.core.auto.fits import Anchored, Fitted, n_anchors_of, plain
 from viewpass.core.auto.hidden_views import Fold, Question, Score
 from viewpass.core.auto.number import curve_of
@@ -175,9 +175,8 @@ class _Choosing:
             cuts = self._anchored(fold, names).cuts([question.n_clusters], plan.consensus)
             return fold.score(next(cuts), self.spaces)
 
-        taken = self._decided(
-            "projection", ("none", f"{n_columns} columns"), compared(question, mapped, unmapped)
-        )
+        found = compared(question, mapped, unmapped, MOST_FOLDS)  # fits in mapped views cost little
+        taken = self._decided("projection", ("none", f"{n_columns} columns"), found)
         return None if taken == "none" else n_columns
 
     def _number(self, names: Names) -> tuple[Plan, Curve | None]:

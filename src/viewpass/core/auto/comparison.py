@@ -49,9 +49,9 @@ class Difference(NamedTuple):
 Scorer = Callable[[Fold], Score]
 
 
-def compared(question: Question, candidate: Scorer, simpler: Scorer) -> Difference:
-    """The difference between two candidates, on as many folds as it takes."""
-    most = MOST_FOLDS if len(question.usable) < LARGE else MOST_FOLDS_OF_MANY
+def compared(question: Question, candidate: Scorer, simpler: Scorer, most: int | None = None) -> Difference:
+    """The difference between two candidates, on as many folds as it takes, but no more than `most`."""
+    most = most or (MOST_FOLDS if len(question.usable) < LARGE else MOST_FOLDS_OF_MANY)
     pairs: list[tuple[Score, Score]] = []
     while True:
         fold = question.fold(len(pairs))
