@@ -12,7 +12,7 @@ MINUTES ?= 5
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-long test-kill test-oldest test-newest fuzz fuzz-short sanitize sanitize-short same-bits bench bench-full \
-    bench-quality paper lint format clean distclean compiled FORCE
+    bench-quality paper docs lint format clean distclean compiled FORCE
 .NOTPARALLEL: # two pips at once in one .venv would harm each other
 
 help: ## list the targets
@@ -69,6 +69,9 @@ bench-quality: .venv/.bench compiled ## clusters against classes on the real set
 paper: .venv/.demo compiled ## measure the paper's tables and figures again; output in out/paper/ (ARGS=--quick: minutes)
 	.venv/bin/viewpass paper --out out/paper $(ARGS)
 
+docs: .venv/.docs compiled ## build the site, with every warning an error and every link checked; output in out/site/
+	.venv/bin/python -m docs.site --out out/site $(ARGS)
+
 lint: .venv/.dev compiled ## check style, types, the direction of imports, and the C++
 	@failed=; \
 	check() { echo "$$*"; "$$@" || failed="$$failed, $${1##*/}$${2:+ $$2}"; }; \
@@ -97,7 +100,7 @@ clean: ## remove caches and build output, keep .venv
 	    -type d \( -name __pycache__ -o -name '*.egg-info' \) -prune -exec rm -rf {} +
 
 distclean: clean ## remove .venv and the output of demo and bench as well
-	rm -rf .venv viewpass-demo out/bench out/bench-full out/quality
+	rm -rf .venv viewpass-demo out/bench out/bench-full out/quality out/site
 
 # ---- the environment --------------------------------------------------------------------------
 # .venv/.made   a sound environment; holds the folder it was made in
@@ -105,12 +108,14 @@ distclean: clean ## remove .venv and the output of demo and bench as well
 # .venv/.demo   viewpass and what the demo needs are installed
 # .venv/.dev    the developer's tools as well
 # .venv/.bench  the peers that `make bench` measures
-# .venv/.native the compiled module is as new as native/
+# .venv/.docs   Sphinx, and what the example report needs
+# .venv/.native the compiled module is as new as native/, and the list of modules as new as src/
 # A stamp is written only after success and dates from the start of its install, so that an edit
 # of pyproject.toml or native/ meanwhile is not missed.
 
 CPP = $(shell find native -name '*.cpp' -o -name '*.hpp')
-NATIVE = native/CMakeLists.txt $(CPP)
+# An editable install lists the package's modules: a folder changes when one is added, moved or removed.
+NATIVE = native/CMakeLists.txt $(CPP) $(shell find src -type d ! -name __pycache__)
 TIDIED = $(filter-out native/fuzz/% native/driver/%,$(filter %.cpp,$(CPP))) # what the module is made of
 
 PIP_INSTALL = .venv/bin/python -m pip install -qq --disable-pip-version-check
@@ -146,6 +151,13 @@ BUILD_TOOLS = from scikit_build_core.build import get_requires_for_build_editabl
 	@echo "Installing viewpass and the peers of its benchmarks into .venv (a minute or so) ..."
 	@: > $@.new
 	@$(INSTALL_VIEWPASS) -e '.[bench]'
+	@mv $@.new $@
+	@touch -r $@ .venv/.native
+
+.venv/.docs: .venv/.build pyproject.toml
+	@echo "Installing viewpass and what builds its site into .venv (a minute or so) ..."
+	@: > $@.new
+	@$(INSTALL_VIEWPASS) -e '.[docs]'
 	@mv $@.new $@
 	@touch -r $@ .venv/.native
 

@@ -70,9 +70,12 @@ def imputed(views: list[Any], imputer: Any) -> list[Any]:
 METHODS = {
     "fill": None,
     "local": None,
+    "entrywise": None,
     "SimpleImputer": SimpleImputer(keep_empty_features=True),
     "KNNImputer": KNNImputer(keep_empty_features=True),
-    "IterativeImputer": IterativeImputer(keep_empty_features=True, random_state=0),
+    "IterativeImputer": IterativeImputer(  # with all columns, or more rounds, it takes minutes per cell
+        keep_empty_features=True, random_state=0, n_nearest_features=10, max_iter=3, tol=1e-2
+    ),
 }
 
 

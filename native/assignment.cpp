@@ -295,6 +295,7 @@ void Shard::follow(const Centres& centres, Team& team) {
     ViewCentres& mine = centres_.views[v];
     if (!theirs.ready) continue;
     if (!mine.ready) mine = ViewCentres(centres.n_clusters, theirs.width, is_sparse(rows_.views[v]));
+    mine.mark = theirs.mark;
     for (size_t k = 0; k < centres.n_clusters; ++k) {
       const double before = mine.squares[k];
       const double shift = mine.replace(k, theirs.centre(k));

@@ -17,6 +17,7 @@ ViewCentres::ViewCentres(size_t n, size_t columns, bool sparse)
     : width(columns),
       n_clusters(n),
       squares(n, 0.0),
+      norms(n, 0.0),
       traces(n, 0.0),
       known(n, 0),
       sparse_(sparse),
@@ -33,7 +34,7 @@ void ViewCentres::allocate() {
 
 double ViewCentres::longest() const {
   double square = 0.0;
-  for (double s : squares) square = std::max(square, s);
+  for (double s : norms) square = std::max(square, s);
   return std::sqrt(square);
 }
 
@@ -46,13 +47,34 @@ double ViewCentres::renew(size_t k, Span<const int64_t> sums, int64_t count, dou
   if (count == 0) {
     traces[k] = 0.0;
     if (keeps(k, fill)) return 0.0;
-    return replace(k, fill == Fill::zero ? std::vector<double>(width, 0.0) : mean);
+    const std::vector<double> zero(width, 0.0);
+    if (fill == Fill::zero) return replace(k, zero);
+    return replace(k, mark > 0.0 ? entrywise(mean, 0.0, zero) : mean);
+  }
+  if (mark > 0.0) {
+    std::vector<double> total(width);
+    for (size_t j = 0; j < width; ++j) total[j] = double(sums[j]) * kStep;
+    const double shift = replace(k, entrywise(total, alpha, centre(k)));
+    traces[k] = trace_of(k, sums);
+    return shift;
   }
   double* centre = values_.data() + k * width;
   const Renewed made = kernels().renew_centre(sums.data(), kStep / (double(count) + alpha), width, centre);
   derive(k, made.square);
   traces[k] = (double(count) + alpha) * squares[k];  // u.R = u.u (T + alpha)
   return made.shift;
+}
+
+std::vector<double> ViewCentres::entrywise(Span<const double> sums, double alpha,
+                                           Span<const double> last) const {
+  const size_t n = width / 2;
+  std::vector<double> made(width);
+  for (size_t j = 0; j < n; ++j) {
+    const double count = sums[n + j] / mark, u = count > 0.0 ? sums[j] / (count + alpha) : last[j];
+    made[j] = u;
+    made[n + j] = -(u * u) * (0.5 / mark);
+  }
+  return made;
 }
 
 double ViewCentres::replace(size_t k, Span<const double> by) {
@@ -65,8 +87,9 @@ double ViewCentres::replace(size_t k, Span<const double> by) {
 
 /// Sets what is derived from a centre's values.
 void ViewCentres::derive(size_t k, double square) {
-  squares[k] = square;
-  base[k] = float(square);
+  norms[k] = square;
+  squares[k] = mark > 0.0 ? 0.0 : square;
+  base[k] = float(squares[k]);
   if (!sparse_) kernels().f64.narrow(values_.data() + k * width, 1.0, width, narrow_.data() + k * width);
 }
 
@@ -101,12 +124,12 @@ void ViewCentres::set_sparse(bool sparse) {
   if (sparse == sparse_ && !layout_.empty()) return;
   sparse_ = sparse;
   allocate();
-  for (size_t k = 0; k < n_clusters; ++k) derive(k, squares[k]);
+  for (size_t k = 0; k < n_clusters; ++k) derive(k, norms[k]);
   lay_out();
 }
 
 void ViewCentres::pick(const ViewCentres& all, Span<const uint32_t> clusters) {
-  width = all.width, n_clusters = clusters.size(), ready = all.ready, sparse_ = all.sparse_;
+  width = all.width, n_clusters = clusters.size(), ready = all.ready, mark = all.mark, sparse_ = all.sparse_;
   squares.resize(n_clusters);
   base.assign(round_up(n_clusters, kVector), std::numeric_limits<float>::infinity());
   for (size_t c = 0; c < n_clusters; ++c)
@@ -129,7 +152,7 @@ void ViewCentres::pick(const ViewCentres& all, Span<const uint32_t> clusters) {
 
 ViewCentres ViewCentres::take(Span<const uint32_t> clusters) const {
   ViewCentres some(clusters.size(), width, sparse_);
-  some.ready = ready;
+  some.ready = ready, some.mark = mark;
   for (size_t c = 0; c < clusters.size(); ++c) {
     some.replace(c, centre(clusters[c]));
     some.known[c] = known[clusters[c]];
@@ -157,6 +180,7 @@ void Centres::suit(const Rows& rows) {
     if (views[v].width == 0 && !views[v].ready && width) {
       std::vector<char> known = views[v].known;
       views[v] = ViewCentres(n_clusters, width, is_sparse(rows.views[v]));
+      views[v].mark = rows.mark(v);
       views[v].known = known;
     } else if (width) {
       views[v].set_sparse(is_sparse(rows.views[v]));

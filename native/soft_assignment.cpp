@@ -8,17 +8,17 @@
 namespace viewpass {
 
 void SoftRows::resize(size_t n_rows, size_t n_anchors) {
-  n_near = std::max<size_t>(1, std::min(kNeighbours, n_anchors - 1));
+  n_near = neighbours(n_anchors);
   near.assign(n_rows * n_near, 0);
   weights.assign(n_rows * n_near, 0);
 }
 
 namespace {
 
-/// The n-th least of the distances, n at most kNeighbours + 1.
-float nth_least(const float* line, size_t n_clusters, size_t n, std::vector<float>& least) {
+/// The n-th least of the distances, n small.
+float nth_least(Span<const float> line, size_t n, std::vector<float>& least) {
   least.assign(n, std::numeric_limits<float>::infinity());
-  for (size_t k = 0; k < n_clusters; ++k)
+  for (size_t k = 0; k < line.size(); ++k)
     if (line[k] < least[n - 1]) {
       size_t place = n - 1;
       for (; place > 0 && line[k] < least[place - 1]; --place) least[place] = least[place - 1];
@@ -29,25 +29,25 @@ float nth_least(const float* line, size_t n_clusters, size_t n, std::vector<floa
 
 }  // namespace
 
-void soft_assign_row(const Rows& rows, size_t i, const Centres& anchors, const float* line, double slack,
-                     SoftRows& soft, SoftScratch& scratch) {
+double soft_assign_row(const Rows& rows, size_t i, const Centres& anchors, Met met, double slack,
+                       SoftRows& soft, SoftScratch& scratch) {
   const size_t n_near = soft.n_near;
   int32_t* near = soft.near.data() + i * n_near;
   int64_t* weights = soft.weights.data() + i * n_near;
   if (!rows.has_any(i)) {
     for (size_t j = 0; j < n_near; ++j)
       near[j] = int32_t(std::min(j, anchors.n_clusters - 1)), weights[j] = 0;
-    return;
+    return 0.0;
   }
   if (anchors.n_clusters == 1) {
     near[0] = 0, weights[0] = int64_t(kUnit);
-    return;
+    return double(met.distances[0]);
   }
   // Anchors beyond the (r + 1)-th by more than the error cannot be among the r + 1 nearest.
-  const double reach = double(nth_least(line, anchors.n_clusters, n_near + 1, scratch.least)) + 2.0 * slack;
+  const double reach = double(nth_least(met.distances, n_near + 1, scratch.least)) + 2.0 * slack;
   scratch.near.clear();
-  for (size_t k = 0; k < anchors.n_clusters; ++k)
-    if (!(double(line[k]) > reach)) scratch.near.push_back(uint32_t(k));
+  for (size_t k = 0; k < met.distances.size(); ++k)
+    if (!(double(met.distances[k]) > reach)) scratch.near.push_back(met.anchor(k));
   exact_distances(rows, i, anchors, scratch.near, scratch.found);
   auto& order = scratch.order;  // the nearest first, ties to the lowest index
   order.clear();
@@ -61,6 +61,7 @@ void soft_assign_row(const Rows& rows, size_t i, const Centres& anchors, const f
     near[j] = int32_t(order[j].second);
     weights[j] = int64_t(std::nearbyint(share * kUnit));
   }
+  return order[0].first;
 }
 
 void soft_assign(const Rows& rows, const Centres& anchors, SoftRows& soft, Team& team) {
@@ -75,8 +76,8 @@ void soft_assign(const Rows& rows, const Centres& anchors, SoftRows& soft, Team&
     pass[worker].make_lines(which.size(), anchors.n_padded());
     distance_pass(rows, which, anchors, line_of, pass[worker]);
     for (size_t i = begin; i < end; ++i)
-      soft_assign_row(rows, i, anchors, line_of[i - begin], errors.of_pass(rows, i, anchors), soft,
-                      scratch[worker]);
+      soft_assign_row(rows, i, anchors, {{line_of[i - begin], anchors.n_clusters}, {}},
+                      errors.of_pass(rows, i, anchors), soft, scratch[worker]);
   });
 }
 

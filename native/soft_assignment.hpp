@@ -4,11 +4,14 @@
 // exact sum.
 #pragma once
 
+#include <algorithm>
+
 #include "distances.hpp"
 
 namespace viewpass {
 
-constexpr size_t kNeighbours = 4;
+constexpr size_t kNeighbours = 4, kManyNeighbours = 5;  // anchors per row: of few anchors, and of many
+constexpr size_t kFewestGrouped = 512;                  // that are many, and met by groups
 constexpr double kUnit = 32768.0;
 
 /// Anchors and weights of rows; all weights of a row without any view are zero.
@@ -20,6 +23,12 @@ struct SoftRows {
   void resize(size_t n_rows, size_t n_anchors);
 };
 
+/// Anchors that a row is a mixture of.
+inline size_t neighbours(size_t n_anchors) {
+  const size_t most = n_anchors < kFewestGrouped ? kNeighbours : kManyNeighbours;
+  return std::max<size_t>(1, std::min(most, n_anchors - 1));
+}
+
 struct SoftScratch {
   std::vector<uint32_t> near;
   std::vector<double> found;
@@ -27,9 +36,18 @@ struct SoftScratch {
   std::vector<std::pair<double, uint32_t>> order;
 };
 
-/// One row, given its float32 distances and what they may be off by.  OUT soft.
-void soft_assign_row(const Rows& rows, size_t i, const Centres& anchors, const float* line, double slack,
-                     SoftRows& soft, SoftScratch& scratch);
+/// The anchors that a row is compared with, and its float32 distances from them.
+struct Met {
+  Span<const float> distances;
+  Span<const uint32_t> anchors;  // empty: all, in order
+
+  uint32_t anchor(size_t place) const { return anchors.empty() ? uint32_t(place) : anchors[place]; }
+};
+
+/// One row, given its distances from more anchors than a mixture has, and what they may be off by. Gives the
+/// distance of the nearest, without |x|^2.  OUT soft.
+double soft_assign_row(const Rows& rows, size_t i, const Centres& anchors, Met met, double slack,
+                       SoftRows& soft, SoftScratch& scratch);
 
 /// All rows.  OUT soft.
 void soft_assign(const Rows& rows, const Centres& anchors, SoftRows& soft, Team& team);

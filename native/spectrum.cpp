@@ -27,22 +27,20 @@ struct SparseMatrix {
   std::vector<size_t> starts, columns;
   std::vector<double> values;
 
-  explicit SparseMatrix(Grid<const int64_t> links) {
-    const size_t n = links.n_rows();
+  explicit SparseMatrix(const Links& links) {
+    const size_t n = links.size();
+    starts.assign(links.starts.begin(), links.starts.end());
+    columns.assign(links.columns.begin(), links.columns.end());
     std::vector<double> scale(n);
     for (size_t i = 0; i < n; ++i) {
-      const int64_t degree = std::accumulate(links[i].begin(), links[i].end(), int64_t{0});
+      const auto row = links.values.part(starts[i], starts[i + 1] - starts[i]);
+      const int64_t degree = std::accumulate(row.begin(), row.end(), int64_t{0});
       scale[i] = 1.0 / std::sqrt(degree > 0 ? double(degree) : 1.0);
     }
-    starts.push_back(0);
-    for (size_t i = 0; i < n; ++i) {
-      for (size_t j = 0; j < n; ++j) {
-        if (links[i][j] == 0) continue;
-        columns.push_back(j);
-        values.push_back(double(links[i][j]) * (scale[i] * scale[j]));
-      }
-      starts.push_back(columns.size());
-    }
+    values.resize(columns.size());
+    for (size_t i = 0; i < n; ++i)
+      for (size_t at = starts[i]; at < starts[i + 1]; ++at)
+        values[at] = double(links.values[at]) * (scale[i] * scale[columns[at]]);
   }
   size_t size() const { return starts.size() - 1; }
   Matrix whole() const {
@@ -315,7 +313,7 @@ class Iteration {
 
 }  // namespace
 
-Spectrum leading_eigenpairs(Grid<const int64_t> links, size_t n_leading) {
+Spectrum leading_eigenpairs(const Links& links, size_t n_leading) {
   const SparseMatrix a(links);
   const size_t wanted = n_leading + kGuard + n_leading / 10;
   const size_t n_block = round_up(wanted, kTile);

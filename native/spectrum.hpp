@@ -27,7 +27,15 @@ struct Eigenpairs {
 /// diagonal count as 0).
 Eigenpairs all_eigenpairs(Matrix a);
 
-/// IN links (symmetric, none negative); n_leading is at most their number of rows.
-Spectrum leading_eigenpairs(Grid<const int64_t> links, size_t n_leading);
+/// A symmetric matrix of whole numbers, none negative, by its entries that are not zero, row by row, in the
+/// order of their columns.
+struct Links {
+  Span<const int64_t> starts, columns, values;
+
+  size_t size() const { return starts.size() - 1; }
+};
+
+/// n_leading is at most the number of anchors.
+Spectrum leading_eigenpairs(const Links& links, size_t n_leading);
 
 }  // namespace viewpass

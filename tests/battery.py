@@ -25,6 +25,7 @@ class Made:
     seed: int
     copies: np.ndarray | None = None  # how often each row counts
     reaches: tuple[float, ...] = ()  # of views whose rows keep their lengths; 0 for others
+    marks: tuple[float, ...] = ()  # the size of the marks that follow the values of rows; 0 for others
 
     @property
     def rng(self) -> np.random.Generator:
@@ -46,8 +47,12 @@ def made(seed, n_rows=None, n_clusters=None, kinds=None, widths=None, styles=STY
         rng.choice([1.0, 0.3, 1e-4], size=len(kinds)).tolist() if rng.random() < 0.5 else [1.0] * len(kinds)
     )
     copies = rng.integers(0, 5, size=n_rows) if rng.random() < 0.4 else None
-    reaches = with_lengths(np.random.default_rng([seed, 1]), views, weights) if kept else ()
-    return Made(views, observed, weights, widths, n_rows, n_clusters, seed, copies, reaches)
+    reaches = list(with_lengths(np.random.default_rng([seed, 1]), views, weights)) if kept else []
+    marks = with_marks(np.random.default_rng([seed, 2]), views, weights, reaches) if kept else ()
+    widths = [
+        w if x is None or isinstance(x, tuple) else x.shape[1] for w, x in zip(widths, views, strict=True)
+    ]
+    return Made(views, observed, weights, widths, n_rows, n_clusters, seed, copies, tuple(reaches), marks)
 
 
 def with_lengths(rng, views, weights):
@@ -65,6 +70,25 @@ def with_lengths(rng, views, weights):
         reaches[v] = min(longest * np.sqrt(weights[v]) * (1 + 1e-6) + np.sqrt(x.shape[1]) * 2.0**-33, 1.0)
         views[v] = x
     return tuple(reaches)
+
+
+def with_marks(rng, views, weights, reaches):
+    """Gives rows of some views that keep their lengths marks of their values, and takes others from them."""
+    marks = [0.0] * len(views)
+    for v, x in enumerate(views):
+        if not reaches[v] or rng.random() > 0.5:
+            continue
+        held = rng.random(x.shape) < rng.choice([0.5, 1.0])
+        held[:, 0] = True
+        times = x.shape[1] / held.sum(axis=1, keepdims=True)
+        both = np.hstack([np.where(held, x, 0.0) * times, held * times * 0.25])
+        both[np.isnan(x).all(axis=1)] = np.nan
+        longest = 2.0 ** np.ceil(
+            np.log2(np.nanmax(np.linalg.norm(np.nan_to_num(both), axis=1), initial=1e-9))
+        )
+        views[v] = (both / longest).astype(x.dtype)
+        marks[v], reaches[v] = 0.25 / longest * np.sqrt(weights[v]), 1.0
+    return tuple(marks)
 
 
 def view(rng, kind, n_rows, width, style):
@@ -108,7 +132,7 @@ def rows_of(module, given: Made, n_threads=1, *, measured=True):
     n_views = len(given.views)
     inverse = np.full((n_views, given.n_rows), 7.0 if measured else 0.0)
     kinds = np.full((n_views, given.n_rows), 9 if measured else 0, dtype=np.uint8)
-    lengths = given.copies, list(given.reaches)
+    lengths = given.copies, list(given.reaches), list(given.marks)
     rows = module.Rows(given.views, given.observed, given.weights, inverse, kinds, False, *lengths)
     return rows, inverse, kinds, rows.measure(n_threads) if measured else None
 
@@ -125,7 +149,7 @@ def centres_of(module, given: Made, rng):
         none = rng.random() < 0.15
         known[v] = False if none else rng.random(given.n_clusters) < 0.8
         values.append(None if none else u)
-    return module.Centres(values, known)
+    return module.Centres(values, known, given.marks)
 
 
 def shown(centres, n_views):
@@ -199,9 +223,13 @@ def everything(module, given: Made, n_threads=1):
         found[f"all distances {relative}"] = [module.all_distances(rows, suited, relative, n_threads)]
 
     near, weights = module.soft_assign(rows, suited, n_threads)
-    links = np.zeros((given.n_clusters,) * 2, dtype=np.int64)
-    module.add_links(near, weights, links, given.copies)
-    found["soft"] = [near, weights, links]
+    found["soft"] = [near, weights]
+    n_groups = max(1, given.n_clusters // 3)
+    grouped = rng.integers(n_groups, size=given.n_clusters).astype(np.int32)
+    middles = centres.take(rng.permutation(given.n_clusters)[:n_groups]).suited(rows)
+    for fewest in {min(given.n_clusters, 5), given.n_clusters} - {1}:
+        met = middles, grouped, fewest, n_threads
+        found[f"met {fewest}"] = [module.meet_groups(rows, *met), *module.search_anchors(rows, suited, *met)]
 
     sums, counts = nothing(given)
     module.accumulate(rows, None, odd, 1, sums, counts, n_threads)

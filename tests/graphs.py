@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from viewpass.core.consensus.soft_assignment import SoftAssignment
-from viewpass.kernels.grid import NEIGHBOURS, UNIT
+from viewpass.kernels.grid import UNIT, neighbours
 
 
 def random_links(seed, n_anchors, n_rows, n_near, n_parts):
@@ -21,6 +21,13 @@ def random_links(seed, n_anchors, n_rows, n_near, n_parts):
         for b in range(n_near):
             np.add.at(links, (near[:, a], near[:, b]), weights[:, a] * weights[:, b])
     return links
+
+
+def entries(links):
+    """Where the entries of each row that are not zero begin, their columns, and their values."""
+    rows, columns = np.nonzero(links)
+    starts = np.searchsorted(rows, np.arange(len(links) + 1))
+    return starts.astype(np.int64), columns.astype(np.int64), np.ascontiguousarray(links[rows, columns])
 
 
 @st.composite
@@ -45,7 +52,7 @@ def scaled(links):
 def mixture(distance, n_seen):
     """w_j = (d_{r+1} - d_j) / (r d_{r+1} - d_1 - ... - d_r), from distances written down."""
     n_anchors = distance.shape[1]
-    n_near = max(1, min(NEIGHBOURS, n_anchors - 1))
+    n_near = neighbours(n_anchors)
     order = np.argsort(distance, axis=1, kind="stable")[:, : n_near + 1]
     if n_anchors == 1:
         return SoftAssignment(order.astype(np.int32), np.where(n_seen[:, None] > 0, UNIT, 0))
@@ -55,3 +62,14 @@ def mixture(distance, n_seen):
     shares = np.divide(gaps, whole, out=np.full_like(gaps, 1 / n_near), where=whole > 0)
     weights = np.where(n_seen[:, None] > 0, np.rint(shares * UNIT), 0).astype(np.int64)
     return SoftAssignment(np.ascontiguousarray(order[:, :-1], dtype=np.int32), weights)
+
+
+def bits(model):
+    """All that a model has learnt, as bytes."""
+    held = model._learnt.model
+    growth = held.growth
+    parts = [held.total.flat, held.total.flat_counts, np.array(held.loss_curve), *held.centres.values]
+    parts += [growth.lineage.names, growth.lineage.heirs]
+    parts += [] if held.links is None else [held.links.toarray()]
+    parts += [] if growth.waiting is None else [growth.waiting.inverse]
+    return b"".join(np.ascontiguousarray(part).tobytes() for part in parts)

@@ -20,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 TOOLS = ("pytest", "pytest-xdist", "hypothesis", "psutil", "pandas-stubs")  # of tests: always the newest
-EXTRAS = "arrow,cli,dask,report"
+EXTRAS = "arrow,cli,dask,omics,report"
 PYTHONS = [f"python3.{minor}" for minor in range(19, 10, -1)]
 
 

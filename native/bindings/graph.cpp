@@ -1,5 +1,6 @@
 // The anchor graph and agglomeration as Python calls them.
 #include "../agglomeration.hpp"
+#include "../near_merges.hpp"
 #include "../small_kmeans.hpp"
 #include "../spectrum.hpp"
 #include "arrays.hpp"
@@ -7,12 +8,23 @@
 namespace viewpass {
 namespace {
 
-nb::tuple spectrum(Table<const int64_t> links, size_t n_leading) {
-  const size_t n_anchors = links.shape(0);
-  expect(links.shape(1) == n_anchors, "links must be square");
+/// Where parts of an array of n values begin, and its end.
+void expect_ranges(Span<const int64_t> starts, size_t n) {
+  expect(starts[0] == 0 && size_t(starts[starts.size() - 1]) == n, "starts must be of all values");
+  for (size_t k = 0; k + 1 < starts.size(); ++k) expect(starts[k] <= starts[k + 1], "starts must not fall");
+}
+
+nb::tuple spectrum(Vector<const int64_t> starts, Vector<const int64_t> columns, Vector<const int64_t> values,
+                   size_t n_leading) {
+  expect(starts.shape(0) >= 2 && columns.shape(0) == values.shape(0), "links must be a sparse matrix");
+  const Links links{span_of(starts), span_of(columns), span_of(values)};
+  const size_t n_anchors = links.size();
+  expect_ranges(links.starts, columns.shape(0));
+  for (int64_t column : links.columns)
+    expect(column >= 0 && size_t(column) < n_anchors, "links must be square");
   expect(n_leading >= 1 && n_leading <= n_anchors, "n_leading must be from 1 to the number of anchors");
   std::vector<double> vectors(n_anchors * n_leading);
-  Spectrum found = without_lock(1, [&](Team&) { return leading_eigenpairs(grid_of(links), n_leading); });
+  Spectrum found = without_lock(1, [&](Team&) { return leading_eigenpairs(links, n_leading); });
   for (size_t k = 0; k < n_leading; ++k)
     for (size_t i = 0; i < n_anchors; ++i) vectors[i * n_leading + k] = found.vectors[k * n_anchors + i];
   return nb::make_tuple(array_of(std::move(found.values)),
@@ -72,6 +84,24 @@ nb::tuple eigenpairs(Table<const double> a) {
   return nb::make_tuple(array_of(std::move(found.values)), array_of(std::move(vectors), {n, n}));
 }
 
+nb::tuple merge_near_of(Table<const int64_t> counts, std::vector<Table<double>> sums,
+                        Vector<const double> ridges, Vector<const int64_t> starts,
+                        Vector<const int64_t> others, bool share_views, size_t most) {
+  const size_t n = counts.shape(1);
+  expect(sums.size() == counts.shape(0) && ridges.shape(0) == sums.size(), "sums and a ridge per view");
+  NearClusters clusters{grid_of(counts), {}, span_of(ridges), span_of(starts), span_of(others), share_views};
+  for (const Table<double>& of_view : sums) {
+    expect(of_view.shape(0) == n, "sums must be clusters x columns");
+    clusters.sums.push_back(grid_of(of_view));
+  }
+  expect(starts.shape(0) == n + 1, "candidates of each cluster are needed");
+  expect_ranges(clusters.starts, others.shape(0));
+  for (int64_t k : clusters.others) expect(k >= 0 && size_t(k) < n, "a candidate that does not exist");
+  MergeOrder order = without_lock(1, [&](Team&) { return merge_near(clusters, most); });
+  const size_t n_merges = order.prices.size();
+  return nb::make_tuple(array_of(std::move(order.pairs), {n_merges, 2}), array_of(std::move(order.prices)));
+}
+
 auto products_of(Table<const double> a, Table<const double> b) {
   expect(a.shape(1) == b.shape(1), "a and b must have the same width");
   std::vector<double> out(a.shape(0) * b.shape(0));
@@ -82,12 +112,14 @@ auto products_of(Table<const double> a, Table<const double> b) {
 }  // namespace
 
 void bind_graph(nb::module_& m) {
-  m.def("spectrum", &spectrum, "links"_a, "n_leading"_a);
+  m.def("spectrum", &spectrum, "starts"_a, "columns"_a, "values"_a, "n_leading"_a);
   m.def("small_kmeans", &kmeans, "places"_a, "weights"_a, "n_clusters"_a, "n_restarts"_a, "seed"_a);
   m.def("graph_labels", &labels_of, "near"_a, "weights"_a, "places"_a, "centres"_a);
   m.def("agglomerate", &agglomerate_of, "counts"_a, "products"_a.noconvert(), "alpha"_a, "to_mean"_a,
         "most"_a = SIZE_MAX);
   m.def("eigenpairs", &eigenpairs, "a"_a);
+  m.def("merge_near", &merge_near_of, "counts"_a, "sums"_a.noconvert(), "ridges"_a, "starts"_a, "others"_a,
+        "share_views"_a, "most"_a);
   m.def("products", &products_of, "a"_a, "b"_a);
 }
 

@@ -1,4 +1,5 @@
 // The chunk step and its parts as Python calls them.
+#include "../anchor_search.hpp"
 #include "../chunk_step.hpp"
 #include "objects.hpp"
 
@@ -77,7 +78,7 @@ PyCentres update_centres(const PyCentres& centres, const Sums& sums, const Count
     if (!seen.data()[v]) continue;
     if (!made->views[v].ready) {
       ViewCentres u(total.n_clusters, width, made->views[v].sparse());
-      u.known = made->views[v].known;
+      u.known = made->views[v].known, u.mark = made->views[v].mark;
       made->views[v] = std::move(u);
     }
     for (size_t k = 0; k < total.n_clusters; ++k)
@@ -118,15 +119,38 @@ nb::tuple soft_assign_rows(const PyRows& rows, const PyCentres& anchors, size_t 
                         array_of(std::move(soft.weights), {rows.n_rows, soft.n_near}));
 }
 
-void add_links_of(Table<const int32_t> near, Table<const int64_t> weights, Table<int64_t> links,
-                  std::optional<Vector<const int64_t>> copies) {
-  expect(has_shape(weights, near.shape(0), near.shape(1)), "a weight per near anchor is needed");
-  expect(links.shape(0) == links.shape(1), "links must be square");
-  expect(!copies || copies->shape(0) == near.shape(0), "copies must have as many rows");
-  const Span<const int32_t> all(near.data(), near.size());
-  for (int32_t k : all) expect(k >= 0 && size_t(k) < links.shape(0), "near: an anchor that does not exist");
-  add_links(all, {weights.data(), weights.size()}, near.shape(1), grid_of(links),
-            copies ? span_of(*copies) : Span<const int64_t>());
+/// Groups of anchors, checked.
+AnchorGroups groups_of(const PyRows& rows, const PyCentres& centres, const Vector<const int32_t>& group_of,
+                       size_t fewest) {
+  expect_fit(rows, *centres, true);
+  for (int32_t g : span_of(group_of))
+    expect(g >= 0 && size_t(g) < centres->n_clusters, "an anchor in a group that does not exist");
+  expect(fewest <= group_of.shape(0), "more anchors to be met than there are");
+  return {*centres, span_of(group_of), fewest};
+}
+
+auto meet_groups_of(const PyRows& rows, const PyCentres& group_centres, Vector<const int32_t> group_of,
+                    size_t fewest, size_t n_threads) {
+  const AnchorGroups groups = groups_of(rows, group_centres, group_of, fewest);
+  const size_t n_groups = groups.members.size();
+  std::vector<uint8_t> met(rows.n_rows * n_groups);
+  without_lock(n_threads,
+               [&](Team& team) { meet_groups(rows, groups, {met.data(), rows.n_rows, n_groups}, team); });
+  return array_of(std::move(met), {rows.n_rows, n_groups});
+}
+
+nb::tuple search_anchors_of(const PyRows& rows, const PyCentres& anchors, const PyCentres& group_centres,
+                            Vector<const int32_t> group_of, size_t fewest, size_t n_threads) {
+  expect_fit(rows, *anchors, true);
+  expect(group_of.shape(0) == anchors->n_clusters, "a group per anchor is needed");
+  const AnchorGroups groups = groups_of(rows, group_centres, group_of, fewest);
+  expect(fewest > neighbours(anchors->n_clusters), "too few anchors to be met");
+  SoftRows soft;
+  std::vector<float> distance(rows.n_rows);
+  without_lock(n_threads, [&](Team& team) { search_anchors(rows, *anchors, groups, soft, distance, team); });
+  return nb::make_tuple(array_of(std::move(soft.near), {rows.n_rows, soft.n_near}),
+                        array_of(std::move(soft.weights), {rows.n_rows, soft.n_near}),
+                        array_of(std::move(distance)));
 }
 
 auto all_distances_of(const PyRows& rows, const PyCentres& centres, bool relative, size_t n_threads) {
@@ -201,8 +225,9 @@ void bind_steps(nb::module_& m) {
         "alpha"_a, "fill"_a, "means"_a);
   m.def("loss", &loss_of, "centres"_a, "sums"_a, "counts"_a, "alpha"_a, "moved"_a.none());
   m.def("soft_assign", &soft_assign_rows, "rows"_a, "anchors"_a, "n_threads"_a);
-  m.def("add_links", &add_links_of, "near"_a, "weights"_a, "links"_a.noconvert(),
-        "copies"_a.none() = nb::none());
+  m.def("meet_groups", &meet_groups_of, "rows"_a, "group_centres"_a, "group_of"_a, "fewest"_a, "n_threads"_a);
+  m.def("search_anchors", &search_anchors_of, "rows"_a, "anchors"_a, "group_centres"_a, "group_of"_a,
+        "fewest"_a, "n_threads"_a);
   m.def("all_distances", &all_distances_of, "rows"_a, "centres"_a, "relative"_a, "n_threads"_a);
   m.def("own_distances", &own_distances_of, "rows"_a, "centres"_a, "labels"_a, "n_threads"_a);
   m.def("nearest_two", &nearest_two_of, "rows"_a, "centres"_a, "n_threads"_a);

@@ -139,7 +139,14 @@ void graph(const Rows& rows, const Centres& anchors, Team& team) {
   std::vector<int64_t> links(kClusters * kClusters, 0);
   add_links(soft.near, soft.weights, soft.n_near, {links.data(), kClusters, kClusters});
   report("links", links);
-  const Spectrum spectrum = leading_eigenpairs({links.data(), kClusters, kClusters}, kGroups);
+  std::vector<int64_t> starts(1, 0), columns, values;  // of the links that are not zero
+  for (std::size_t a = 0; a < kClusters; ++a) {
+    for (std::size_t b = 0; b < kClusters; ++b)
+      if (const int64_t link = links[a * kClusters + b])
+        columns.push_back(int64_t(b)), values.push_back(link);
+    starts.push_back(int64_t(columns.size()));
+  }
+  const Spectrum spectrum = leading_eigenpairs({starts, columns, values}, kGroups);
   report("spectrum", spectrum.values, spectrum.vectors);
   std::vector<double> places(kClusters * kGroups), weights(kClusters, 0.0);
   for (std::size_t a = 0; a < kClusters; ++a) {

@@ -16,8 +16,9 @@ import scipy.sparse as sp
 import viewpass as vp
 from bits.rows import REAL, Rows, rows, views_of
 
-THREADS = (1, 2, 5)
+THREADS = (1, 5)
 PLAIN = {"scale": "unit", "n_anchors": None}
+FIXED = {"adaptive_anchors": False}
 PUBLISHED = {**PLAIN, "init": "random"}
 ANCHORED = ("graph", "merge")
 
@@ -63,14 +64,14 @@ STARTS: dict[str, dict[str, dict[str, Any]]] = {
     },
     "started": {
         "k-means++": {**PLAIN, "init": "k-means++"},
-        "default": {},
+        "default": {**FIXED},
         "one-update": {**PUBLISHED, "max_iter": 1},
-        "graph": {"scale": "unit", "consensus": "graph", "n_anchors": anchors_for},
-        "merge": {"scale": "unit", "consensus": "merge", "n_anchors": anchors_for},
+        "graph": {"scale": "unit", "consensus": "graph", "n_anchors": anchors_for, **FIXED},
+        "merge": {"scale": "unit", "consensus": "merge", "n_anchors": anchors_for, **FIXED},
         "standard": {"scale": "standard", "n_anchors": None, "init": "auto"},
         "idf": {"scale": "idf", "n_anchors": None, "init": "auto"},
         "own-weights": {**PLAIN, "view_weights": "auto"},
-        "own-number": {"scale": "unit", "n_clusters": "auto", "consensus": "graph"},
+        "own-number": {"scale": "unit", "n_clusters": "auto", "consensus": "graph", **FIXED},
         "graph-reservoir": {
             "scale": "standard",
             "consensus": "graph",

@@ -198,7 +198,7 @@ def test_standard_is_no_worse_than_unit_on_digits(data_folder):
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("name", ["webkb", "3sources", "hw2sources"])
+@pytest.mark.parametrize("name", ["webkb", "hw2sources"])
 def test_auto_leaves_words_and_digits_at_unit_length(data_folder, name):
     bundle = vp.load_bundle(data_folder / f"{name}.npz")
     settings = {**PLAIN, "max_iter": 2, "compute_labels": False, "scale": "auto"}

@@ -13,9 +13,12 @@ from clusters import made_rows
 VIEWS = dict(zip(("image", "text"), made_rows(900, seed=4), strict=True))
 
 
-@pytest.fixture(scope="module", params=[{"n_anchors": None}, {"n_anchors": 24, "consensus": "graph"}])
+SETTINGS = [{"n_anchors": None}, {"n_anchors": 24, "consensus": "graph"}]
+
+
+@pytest.fixture(scope="module", params=SETTINGS)
 def model(request):
-    return vp.OPIMC(4, random_state=0, **request.param).fit(VIEWS)
+    return vp.OPIMC(4, random_state=0, scale="unit", **request.param).fit(VIEWS)
 
 
 def test_json_holds_it_and_sizes_are_those_of_the_labels(model):
@@ -24,7 +27,7 @@ def test_json_holds_it_and_sizes_are_those_of_the_labels(model):
     sizes = np.bincount(model.labels_[model.labels_ >= 0], minlength=4)
     assert [cluster["rows"] for cluster in found["clusters"]] == sizes.tolist()
     assert sum(pattern["rows"] for pattern in found["patterns"]) == 900
-    assert found["version"] == 1
+    assert found["version"] == 2
     assert abs(sum(view["say"] for view in found["views"].values()) - 1) < 1e-9
     sure = model.labels_frame(VIEWS)["confidence"].to_numpy()
     for k, cluster in enumerate(found["clusters"]):
@@ -48,7 +51,56 @@ def test_without_rows_nothing_of_them_is_in_it(model):
     assert found["sample"] == []
     assert not any(cluster["typical"] or cluster["doubtful"] for cluster in found["clusters"])
     assert sum(cluster["rows"] for cluster in found["clusters"]) > 0
-    assert sum(cluster["rows"] for cluster in model.summary()["clusters"]) == 0
+    assert found["labels"] == "final"
+
+
+def test_without_data_sizes_growth_and_patterns_are_those_of_the_fit(model, tmp_path):
+    found, whole = model.summary(), model.summary(VIEWS)
+    for key in ("labels", "growth", "growth_rows"):
+        assert found[key] == whole[key]
+    assert [(one["views"], one["rows"]) for one in found["patterns"]] == [
+        (one["views"], one["rows"]) for one in whole["patterns"]
+    ]
+    assert [one["rows"] for one in found["clusters"]] == [one["rows"] for one in whole["clusters"]]
+    model.save(tmp_path / "model.viewpass")
+    loaded = vp.load(tmp_path / "model.viewpass").summary()  # without labels: what the pass counted
+    assert loaded["labels"] == "stream"
+    assert [sum(one) for one in loaded["growth"]] == np.bincount(
+        model.stream_labels_[model.stream_labels_ >= 0], minlength=4
+    ).tolist()
+    assert loaded["patterns"] == found["patterns"]
+
+
+def test_growth_is_the_rows_of_each_cluster_along_the_data(model):
+    found = model.summary(VIEWS)
+    width = found["growth_rows"]
+    assert width == 16
+    for k, counts in enumerate(found["growth"]):
+        mine = np.flatnonzero(model.labels_ == k)
+        assert counts == np.bincount(mine // width, minlength=-(-900 // width)).tolist()
+
+
+@pytest.mark.parametrize("more", [*SETTINGS, {"n_anchors": 24, "adaptive_anchors": True}, {"n_passes": 2}])
+def test_what_the_pass_counts_is_the_same_in_any_parts(more, tmp_path):
+    settings = {"random_state": 0, "scale": "unit", "warmup": 300, "chunk_size": 100, **more}
+    whole = vp.OPIMC(4, compute_labels=False, n_threads=2, **settings).fit(VIEWS)
+    found = whole.summary()
+    assert found["labels"] == "stream"
+    sizes = np.bincount(whole.stream_labels_[whole.stream_labels_ >= 0], minlength=4)
+    assert [cluster["rows"] for cluster in found["clusters"]] == sizes.tolist()
+    if "n_passes" not in more:
+        parts = vp.OPIMC(4, **settings)
+        for start in range(0, 900, 100):
+            parts.partial_fit({name: x[start : start + 100] for name, x in VIEWS.items()})
+            if start == 500:
+                parts.save(tmp_path / "half.viewpass")
+                parts = vp.load(tmp_path / "half.viewpass")
+        again = parts.summary()
+        assert {**again, "settings": {}} == {**found, "settings": {}}
+    if more.get("n_anchors"):
+        fewer = whole.cut(3)
+        sizes = np.bincount(fewer.stream_labels_[fewer.stream_labels_ >= 0], minlength=3)
+        assert [sum(one) for one in fewer.summary()["growth"]] == sizes.tolist()
 
 
 def test_threads_and_blocks_make_no_difference(model, monkeypatch):

@@ -23,7 +23,7 @@ def soft(n_rows, n_clusters, rng):
     return memberships / memberships.sum(axis=1, keepdims=True)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     cases(ties=False, min_rows=10),
     st.integers(3, 40),

@@ -407,7 +407,7 @@ def test_loading_imports_and_executes_nothing(files, tmp_path):
 @pytest.mark.parametrize("kind", ["started", "gathering"])
 def test_loading_takes_less_than_twice_the_file(tmp_path, kind):
     rng = np.random.default_rng(0)
-    views = [rng.standard_normal((3000, 800)), rng.standard_normal((3000, 300)).astype(np.float32)]
+    views = [rng.standard_normal((1200, 800)), rng.standard_normal((1200, 300)).astype(np.float32)]
     model = small(n_clusters=300, warmup=0 if kind == "started" else 4000, max_iter=1).partial_fit(views)
     path = tmp_path / "model"
     model.save(path)

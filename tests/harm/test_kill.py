@@ -234,7 +234,7 @@ def test_label_files_hold_and_name_the_labels(commands, table, tmp_path, which):
         assert said in commands.run("inspect", described).out
     np.testing.assert_array_equal(labels["item"].to_numpy(), model.row_ids_)
     again = vp.load(out / "model.viewpass")
-    np.testing.assert_array_equal(again._learnt.model.links, model._learnt.model.links)
+    assert (again._learnt.model.links != model._learnt.model.links).nnz == 0
     np.testing.assert_array_equal(again.predict(source), model.labels_)
     np.testing.assert_equal(again.cluster_centers_, model.cluster_centers_)
 

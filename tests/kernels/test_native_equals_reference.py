@@ -30,7 +30,7 @@ pytestmark = pytest.mark.skipif(native is None, reason="the module is not compil
 
 SEEDS = st.integers(0, 2**32 - 1)
 THREADS = (1, 2, 5)
-tried = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+tried = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def assert_same(mine, theirs):
@@ -323,6 +323,25 @@ def test_agglomeration(seed, n_clusters, n_views, alpha, to_mean):
         np.testing.assert_array_equal(first[0], mine[0][: n_clusters // 2])
 
 
+@tried
+@given(SEEDS, st.integers(1, 40), st.integers(1, 4), st.sampled_from([0.0, 0.1, 10.0]), st.booleans())
+def test_merges_of_candidates(seed, n_clusters, n_views, ridge, share_views):
+    """Clusters without rows, views or candidates, and ties."""
+    rng = np.random.default_rng(seed)
+    counts = rng.integers(0, 6, size=(n_views, n_clusters)) * (rng.random((n_views, n_clusters)) < 0.7)
+    sums = [rng.integers(-3, 4, size=(n_clusters, 5)) * (row > 0)[:, None] * 0.1 for row in counts]
+    n_near = rng.integers(0, 4, size=n_clusters)
+    starts, others = np.append(0, np.cumsum(n_near)), rng.integers(n_clusters, size=n_near.sum())
+    rest = ridge * (1.0 + np.arange(n_views)), starts, others, share_views
+    found = [
+        module.merge_near(counts, [x.copy() for x in sums], *rest, most)
+        for module, most in ((native, n_clusters), (reference, n_clusters), (native, n_clusters // 2))
+    ]
+    assert [x.tobytes() for x in found[0]] == [x.tobytes() for x in found[1]]
+    np.testing.assert_array_equal(found[2][0], found[0][0][: n_clusters // 2])
+    assert len(found[0][0]) == n_clusters - 1
+
+
 # ---- births
 
 
@@ -333,10 +352,17 @@ def test_births(seed, n_threads):
     rng = np.random.default_rng(seed)
     far = rng.choice([0.0, 0.5, 1.0, 1.9], size=case.n_rows) * rng.choice([1.0, 1e-3])
     first, most = (int(n) for n in rng.integers(0, case.n_rows // 2 + 1, size=2))
+    groups = None, None
+    if rng.random() < 0.5:  # rows are compared if they meet
+        own = rng.integers(4, size=case.n_rows).astype(np.int32)
+        groups = (
+            (np.arange(4) == own[:, None]).astype(np.uint8) | rng.integers(2, size=(1, 4)).astype(np.uint8),
+            own,
+        )
     found = []
     for module, threads in ((native, n_threads), (reference, 1)):
         rows, left = rows_of(module, case)[0], far.copy()
-        found.append([*module.open_anchors(rows, left, first, most, 2 * most, threads), left])
+        found.append([*module.open_anchors(rows, left, first, most, 2 * most, *groups, threads), left])
     assert_same({"births": found[0]}, {"births": found[1]})
 
 

@@ -8,7 +8,7 @@ import scipy.linalg
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphs import graphs, random_links, scaled
+from graphs import entries, graphs, random_links, scaled
 from viewpass.kernels.native import native
 from viewpass.kernels.reference import eigen as spectrum_reference
 
@@ -22,7 +22,9 @@ ENGINES = [spectrum_reference] if native is None else [native, spectrum_referenc
 def test_the_compiled_bits_are_the_specified_ones(links, data):
     n_leading = data.draw(st.integers(1, len(links)))
     for mine, theirs in zip(
-        native.spectrum(links, n_leading), spectrum_reference.spectrum(links, n_leading), strict=True
+        native.spectrum(*entries(links), n_leading),
+        spectrum_reference.spectrum(*entries(links), n_leading),
+        strict=True,
     ):
         assert mine.shape == theirs.shape
         assert mine.tobytes() == theirs.tobytes()
@@ -34,7 +36,9 @@ def test_the_compiled_bits_are_the_specified_ones(links, data):
 def test_so_they_are_for_many_anchors(n_anchors, n_leading, n_parts):
     links = random_links(n_anchors, n_anchors, 5 * n_anchors, 4, min(n_parts, n_anchors))
     for mine, theirs in zip(
-        native.spectrum(links, n_leading), spectrum_reference.spectrum(links, n_leading), strict=True
+        native.spectrum(*entries(links), n_leading),
+        spectrum_reference.spectrum(*entries(links), n_leading),
+        strict=True,
     ):
         assert mine.tobytes() == theirs.tobytes()
 
@@ -43,7 +47,7 @@ def test_so_they_are_for_many_anchors(n_anchors, n_leading, n_parts):
 @given(graphs(most_anchors=150), st.data())
 def test_eigenpairs_by_their_laws(links, data):
     n_leading = data.draw(st.integers(1, min(len(links), 12)))
-    values, vectors = ENGINES[0].spectrum(links, n_leading)
+    values, vectors = ENGINES[0].spectrum(*entries(links), n_leading)
     assert (np.diff(values) <= 1e-14).all()  # falling
     assert values.min() > -1e-12
     assert values.max() < 1 + 1e-12
@@ -64,14 +68,14 @@ def test_the_subspace_is_lapacks(engine, n_anchors, n_leading):
     gap = values[-n_leading] - values[-n_leading - 1]
     assert gap > 1e-5
     theirs = vectors[:, -n_leading:]
-    mine = engine.spectrum(links, n_leading)[1]
+    mine = engine.spectrum(*entries(links), n_leading)[1]
     assert np.linalg.norm(mine - theirs @ (theirs.T @ mine)) < 1e-8 / gap
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_more_parts_than_vectors_asked_for(engine):
     links = random_links(0, 400, 4000, 4, 80)
-    values, vectors = engine.spectrum(links, 20)
+    values, vectors = engine.spectrum(*entries(links), 20)
     np.testing.assert_allclose(values, 1.0, atol=1e-12)
     assert np.linalg.norm(scaled(links) @ vectors - vectors, axis=0).max() < 1e-8
 
@@ -83,16 +87,19 @@ def test_negative_eigenvalues_are_not_the_largest(engine):
     links = np.zeros((n, n), dtype=np.int64)
     links[np.arange(n - 1), np.arange(1, n)] = 7
     links += links.T
-    values, _ = engine.spectrum(links, 4)
+    values, _ = engine.spectrum(*entries(links), 4)
     np.testing.assert_allclose(values, scipy.linalg.eigvalsh(scaled(links))[::-1][:4], atol=1e-9)
 
 
 @compiled
 def test_what_cannot_be_answered_is_refused():
-    links = np.ones((3, 3), dtype=np.int64)
-    for wrong, n_leading in ((links, 0), (links, 4), (links[:2], 1)):
-        with pytest.raises(ValueError, match="must be"):
-            native.spectrum(wrong, n_leading)
+    starts, columns, values = entries(np.ones((3, 3), dtype=np.int64))
+    whole = starts, columns, values
+    wrong = [(*whole, 0), (*whole, 4), (starts[:3], columns, values, 1), (starts, columns + 1, values, 1)]
+    wrong += [(starts[::-1].copy(), columns, values, 1), (starts, columns, values[1:], 1)]
+    for asked in wrong:
+        with pytest.raises(ValueError, match="must"):
+            native.spectrum(*asked)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 17, 65, 130])

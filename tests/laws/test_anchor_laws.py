@@ -58,7 +58,7 @@ def bits(model):
     if model.anchors_ is not None:
         parts += [model.anchors_, *model.anchor_centers_]
     if held.links is not None:
-        parts.append(held.links)
+        parts.append(held.links.toarray())
     return b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
 
 
@@ -260,7 +260,8 @@ def test_rows_without_any_view_change_nothing():
             mine = np.intersect1d(rows, kept)
             bare.partial_fit([x[mine] for x in views], observed=observed[mine])
         assert bare._learnt.model.total == padded._learnt.model.total
-        np.testing.assert_array_equal(bare._learnt.model.links, padded._learnt.model.links)
+        if bare._learnt.model.links is not None:
+            assert (bare._learnt.model.links != padded._learnt.model.links).nnz == 0
         np.testing.assert_array_equal(bare.anchors_, padded.anchors_)
 
 

@@ -41,7 +41,7 @@ def options(
 def demo(
     out: Annotated[Path, option("FOLDER", "Folder for the labels and the picture.")] = Path("viewpass-demo"),
     seed: Annotated[int, option("N", "Random seed: row order, removed views, initial centres.", min=0)] = 0,
-    repeats: Annotated[int, typer.Option(min=1, hidden=True)] = 5,
+    repeats: Annotated[int | None, typer.Option(min=1, hidden=True)] = None,
 ) -> None:
     """Cluster real handwritten digits, with 30% of each view removed.
 
@@ -93,8 +93,8 @@ def fit(
         str,
         option(
             "NAME",
-            "A row with some values of a view: refuse it, or fill the others by the means of their columns "
-            "(fill) or the values of similar rows (local).",
+            "A row with some values of a view: refuse it, fill the others by the means of their columns "
+            "(fill) or the values of similar rows (local), or compare it by the values it has (entrywise).",
         ),
     ] = "refuse",
     anchors: Annotated[
@@ -145,7 +145,8 @@ def fit(
         str | None,
         option(
             "COLUMNS",
-            "Columns of text, categories or numbers to name clusters by; they are kept, too.",
+            "Columns of text, categories or numbers to name clusters by, which are kept, too; or views whose "
+            "columns have names (MuData), to name them by the features that differ most.",
             "--name-by",
             show_default=False,
         ),
@@ -203,11 +204,12 @@ def fit(
         parsed_scale,
         parsed_weights,
     )
+    from viewpass.views.gaps import CHOICES
 
     check_choice(f"--engine {engine}", engine, "local", "dask")
     check_choice(f"--init {init}", init, "auto", "k-means++", "random")
     check_choice(f"--adaptive-anchors {adaptive_anchors}", adaptive_anchors, "auto", "yes", "no")
-    check_choice(f"--missing-entries {missing_entries}", missing_entries, "refuse", "fill", "local")
+    check_choice(f"--missing-entries {missing_entries}", missing_entries, *CHOICES)
     check_choice(f"--consensus {consensus}", consensus, "auto", "graph", "merge")
     if engine == "local" and (scheduler is not None or workers is not None):
         raise SettingError("--scheduler and --workers need --engine dask.")
@@ -241,10 +243,6 @@ def fit(
         try_run(estimator, source, as_json=as_json)
         return
     if engine == "dask":
-        if kept or named:
-            raise SettingError(
-                "--keep, --show and --name-by are not for --engine dask: add labels with viewpass join."
-            )
         from viewpass.cli.distributed import run as run_on_dask
 
         run_on_dask(
@@ -253,6 +251,8 @@ def fit(
             every=checkpoint_every,
             as_json=as_json,
             stream_labels=stream_labels,
+            keep=kept,
+            name_by=named,
             scheduler=scheduler,
             n_workers=workers,
         )

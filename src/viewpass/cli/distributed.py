@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -31,13 +31,16 @@ def run(
     every: int,
     as_json: bool,
     stream_labels: bool,
+    keep: Sequence[str],
+    name_by: Sequence[str],
     scheduler: str | None,
     n_workers: int | None,
 ) -> None:
     """Fit on a cluster, or go on with a fit there."""
     _silence()
     folder = RunFolder(out)
-    fitting = DaskRun(estimator, data, folder, stream_labels=stream_labels)
+    options = {"stream_labels": stream_labels, "keep": keep, "name_by": name_by}
+    fitting = DaskRun(estimator, data, folder, **options)
 
     @contextmanager
     def helped(shown: Display, _: Run) -> Iterator[Callable[[Progress], None]]:

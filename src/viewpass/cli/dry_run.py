@@ -8,9 +8,9 @@ from typing import Any
 
 import typer
 
-from viewpass.cli.inspect import all_zero
+from viewpass.cli.inspect import all_zero, in_gaps
 from viewpass.cluster.opimc import OPIMC
-from viewpass.cluster.runs.report import peak_memory
+from viewpass.cluster.runs.report import gaps_of, peak_memory
 from viewpass.errors import DataError, printable
 from viewpass.sources.source import Source
 from viewpass.views.chunk import join
@@ -63,6 +63,7 @@ def tried(estimator: OPIMC, data: Source) -> dict[str, Any]:
                 "columns": width,
                 "missing": missing[name],
                 "all_zero": model.zero_rows[name],
+                **gaps_of(model, name),
                 "scale": scale,
                 "alpha": model.ridges[name],
             }
@@ -86,7 +87,7 @@ def lines(found: dict[str, Any]) -> list[str]:
     out = [f"read {n_read:,} rows{'' if in_all is None else f' of {in_all:,}'}; nothing is written"]
     for name, view in found["views"].items():
         columns = "not seen yet" if view["columns"] is None else f"{view['columns']:,} columns"
-        share = f"missing in {view['missing'] / n_read:.1%} of them{all_zero(view, n_read)}"
+        share = f"missing in {view['missing'] / n_read:.1%} of them{all_zero(view, n_read)}{in_gaps(view)}"
         out.append(f"  view {name}: {columns}, {share}; scale {view['scale']}, ridge {view['alpha']:.3g}")
     if found["left_out"]:
         out.append(f"  no views: {', '.join(found['left_out'])}")

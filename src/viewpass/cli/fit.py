@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 from viewpass.cli.clusters import SHOWN, cluster_lines
-from viewpass.cli.inspect import LABELS, all_zero
+from viewpass.cli.inspect import LABELS, all_zero, in_gaps
 from viewpass.cli.progress import Display, Json, display
 from viewpass.cli.stopping import how_to_go_on, signals
 from viewpass.cluster.opimc import OPIMC
@@ -115,7 +115,7 @@ def _tell(report: dict[str, Any], folder: RunFolder, shown: Display) -> None:
     seconds, rows = report["seconds"], report["rows"]
     shown.say(f"{rows:,} rows in {len(report['clusters'])} clusters, in {seconds:.1f} s.")
     for name, view in report["views"].items():
-        share = f"{view['missing'] / max(rows, 1):.1%} of rows{all_zero(view, rows)}"
+        share = f"{view['missing'] / max(rows, 1):.1%} of rows{all_zero(view, rows)}{in_gaps(view)}"
         shown.say(f"  view {printable(name)}: {view['columns']} columns, missing in {share}")
     if report["rows_without_any_view"]:
         shown.say(f"  {report['rows_without_any_view']:,} rows have no view at all: their cluster is -1")

@@ -16,7 +16,7 @@ import typer
 from viewpass.cli.arguments import open_data
 from viewpass.cli.clusters import SHOWN, cluster_lines
 from viewpass.cluster.persistence import load
-from viewpass.cluster.runs.report import missing_rows
+from viewpass.cluster.runs.report import gaps_of, missing_rows
 from viewpass.cluster.summary import summary
 from viewpass.core.state.choice import Choice
 from viewpass.errors import FileError, SettingError, printable
@@ -137,6 +137,7 @@ def of_model(path: Path) -> dict[str, Any]:
             "columns": width or None,
             "missing": missing,
             "all_zero": estimator.n_all_zero_[name],
+            **gaps_of(estimator._fitted_model(), name),
             "scale": estimator.scales_[name],
             "alpha": estimator.alpha_[name],
             "weight": estimator.view_weights_[name],
@@ -245,7 +246,9 @@ def lines(found: dict[str, Any]) -> list[str]:
     width = max(len(printable(name)) for name in found["views"])
     for name, view in found["views"].items():
         columns = "not seen yet" if view["columns"] is None else f"{view['columns']:,} columns"
-        missing = f"missing in {_share(view['missing'], n_rows)} of rows{all_zero(view, n_rows)}"
+        missing = (
+            f"missing in {_share(view['missing'], n_rows)} of rows{all_zero(view, n_rows)}{in_gaps(view)}"
+        )
         scale = f", scale {view['scale']}" if "scale" in view else ""
         ridge = f", ridge {view['alpha']:.3g}" if "alpha" in view else ""
         weight = f", weight {view['weight']:.3g}" if view.get("weight", 1.0) != 1.0 else ""
@@ -278,6 +281,15 @@ def lines(found: dict[str, Any]) -> list[str]:
 def all_zero(view: dict[str, Any], n_rows: int) -> str:
     """How many rows lack a view because they are all zero in it; nothing if none does."""
     return f" ({_share(view['all_zero'], n_rows)} all zero)" if view.get("all_zero") else ""
+
+
+def in_gaps(view: dict[str, Any]) -> str:
+    """How many values are missing inside rows of a view; nothing if none is."""
+    gaps = view.get("gaps")
+    if not gaps:
+        return ""
+    few = f"; {gaps['too_few']:,} rows lack it with too few values" if gaps["too_few"] else ""
+    return f", {gaps['values']:,} values missing inside {gaps['rows']:,} rows{few}"
 
 
 def _few(counts: list[int]) -> str:

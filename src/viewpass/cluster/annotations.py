@@ -30,7 +30,7 @@ def write_labels(
     """Label the observations of a MuData or AnnData, and write the labels into it.
 
     Everything is computed before anything is written, and only these entries are written (earlier ones of
-    the same names are replaced):
+    the same names are replaced)::
 
         obs[key_added]                  the cluster: categories "0", "1", ... in natural order; none for an
                                         observation without any view

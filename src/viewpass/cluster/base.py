@@ -36,7 +36,7 @@ from viewpass.cluster.persistence import save
 from viewpass.cluster.validation import check_memory
 from viewpass.core.model import Model, cluster_distances
 from viewpass.core.reasons.gathering import Gathered
-from viewpass.core.state.centres import Centres, in_columns, objective
+from viewpass.core.state.centres import in_columns, objective
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.step.workspace import Workspace
 from viewpass.engine.run import check_passes, labels_of
@@ -226,7 +226,6 @@ class ViewClusterer(ChosenSettings, ViewReader):
     alpha: float | str
     scale: Any
     stream_labels_: Labels
-    n_gaps_: dict[str, GapCounts]
 
     @abstractmethod
     def _fitted_model(self) -> Model:
@@ -234,11 +233,6 @@ class ViewClusterer(ChosenSettings, ViewReader):
 
     def _fitted_schema(self) -> Schema:
         return self._fitted_model().schema
-
-    def _count_gaps(self, source: Source) -> None:
-        """Set `n_gaps_` after a fit that has read the source."""
-        if isinstance(source, GapSource):
-            self.n_gaps_ = source.counts
 
     def _workspace(self, source: Source | None = None) -> Workspace:
         spare = 0 if source is None or source.in_memory else 1  # for the thread that reads ahead
@@ -326,17 +320,13 @@ class ViewClusterer(ChosenSettings, ViewReader):
         array itself for a model fitted on a single 2-D array.
         """
         model = self._fitted_model()
-        means = model.unweighed(in_columns(self._centres_of_clusters(), model.clusters))
+        means = model.unweighed(in_columns(model.cluster_centres, model.grouped))
         shape = [(model.clusters.n_clusters, width or 0) for width in model.schema.widths]
         centres = [
             np.full(shape[v], np.nan) if model.centres.values[v] is None or values is None else values
             for v, values in enumerate(means)
         ]
         return centres[0] if self._single_array else centres
-
-    def _centres_of_clusters(self) -> Centres:
-        model = self._fitted_model()
-        return model.centres if model.cut is None else Centres.of(model.clusters.centres(model.alpha))
 
     @property
     def _single_array(self) -> bool:
@@ -400,10 +390,10 @@ class ViewClusterer(ChosenSettings, ViewReader):
         With anchors: of the clusters they form, with the best centres.
         """
         model = self._fitted_model()
-        if model.cut is not None:
+        if model.cut is not None and not any(model.centres.marks):
             found = model.clusters.objective(model.alpha, model.row_squares)
         else:
-            found = objective(model.centres, model.total, model.alpha, model.row_squares)
+            found = objective(model.cluster_centres, model.grouped, model.alpha, model.row_squares)
         return found * model.square_unit / model.weight_unit
 
     @property
@@ -413,7 +403,7 @@ class ViewClusterer(ChosenSettings, ViewReader):
         Known from the sums, so it is that of `stream_labels_`; without the ridge that `objective_` has.
         """
         model = self._fitted_model()
-        total = objective(self._centres_of_clusters(), model.clusters, 0.0, model.row_squares)
+        total = objective(model.cluster_centres, model.grouped, 0.0, model.row_squares)
         return total * model.square_unit / model.weight_unit
 
     @property
@@ -435,6 +425,11 @@ class ViewClusterer(ChosenSettings, ViewReader):
     def n_all_zero_(self) -> dict[str, int]:
         """Rows that count as missing in each view because all their values there are zero."""
         return self._fitted_model().zero_rows
+
+    @property
+    def n_gaps_(self) -> dict[str, GapCounts]:
+        """Values missing inside rows of each view (`missing_entries`), and rows that had too few."""
+        return self._fitted_model().gap_counts
 
     @property
     def n_shortened_(self) -> dict[str, int]:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from viewpass.cluster.base import logging_progress
 from viewpass.cluster.notices import warn_of_fit
 from viewpass.cluster.opimc import OPIMC
-from viewpass.cluster.runs.reason_columns import confidence_columns, staged_columns, with_confidence
+from viewpass.cluster.runs.reason_columns import completed, confidence_columns, staged_columns
 from viewpass.cluster.runs.run import Run, RunOptions
 from viewpass.core.model import Model
 from viewpass.core.reasons.gathering import Gathered, needed, recalibrate
@@ -59,6 +59,8 @@ def fit(
     checkpoint_every: int = 10,
     callback: Callback | None = None,
     stream_labels: bool = False,
+    keep: Sequence[str] = (),
+    name_by: Sequence[str] = (),
 ) -> OPIMC:
     """Fit a model on the workers of a Dask cluster.
 
@@ -95,6 +97,10 @@ def fit(
         With `out`: write the labels as the stream decided them (`stream_labels_`), not the final ones
         (`labels_`), for which the rows are read once more.
 
+    keep, name_by : list of str, optional
+        With `out`: columns of the table to have beside the labels, and columns (or views whose columns have
+        names) to name clusters by.
+
     Returns
     -------
     OPIMC
@@ -118,10 +124,13 @@ def fit(
             raise SettingError(
                 "callback= does not work with out=: stop such a run with Ctrl-C and resume it."
             )
-        run = DaskRun(model, source, RunFolder(Path(out)), stream_labels=stream_labels)
+        options = {"stream_labels": stream_labels, "keep": keep, "name_by": name_by}
+        run = DaskRun(model, source, RunFolder(Path(out)), **options)
         return _fit_into(run, model, client, n_workers, resume, checkpoint_every)
     if stream_labels:
         raise SettingError("stream_labels= needs out=: without a folder, both kinds are attributes.")
+    if keep or name_by:
+        raise SettingError("keep= and name_by= need out=: without a folder, use labels_frame.")
     fresh, source, _ = model._prepare(source, observed)
     check_passes(source, model.n_passes)
     stream, rows = fresh._learnt, rows_of(source)
@@ -286,10 +295,8 @@ class DaskRun(Run):
     pool: WorkerPool | None = None
     width = 0
 
-    def __init__(
-        self, estimator: OPIMC, data: Source, folder: RunFolder, *, stream_labels: bool = False
-    ) -> None:
-        super().__init__(estimator, data, folder, stream_labels=stream_labels)
+    def __init__(self, estimator: OPIMC, data: Source, folder: RunFolder, **options: Any) -> None:
+        super().__init__(estimator, data, folder, **options)
         _check_plan(self.stream)
         self.rows = rows_of(self._source)
         self.rates = Rates()
@@ -360,22 +367,28 @@ class DaskRun(Run):
         model, watch, home = self.stream.model, self._labelling(options), self.folder.parts
         n_clusters, size = model.clusters.n_clusters, -(-self._cuts.largest // self.width)
         parts, sizes = [], np.zeros(n_clusters, dtype=np.int64)
-        sample = list[Gathered]() if needed(model) else None
-        if sample is not None:  # how sure labels are is known when all rows have been read
+        wanted, sample = self._wanted, list[Gathered]() if needed(model) else None
+        staged = sample is not None or wanted.named
+        if staged:  # how sure labels are, and names, are known when all rows have been read
             home = self.folder.staging / "final"
             with naming(home):
                 home.mkdir(exist_ok=True)
-        columns = confidence_columns if sample is None else staged_columns
+        columns = staged_columns if staged else confidence_columns
         order = tasks.PartOrder(str(home.absolute()), self._source.id_name, columns)
         given = (tasks.write_clusters, order), sample
-        for _, part in _sampled(self.pool, self.rows, model, size, *given):
+        wanted.check(self._source.id_name, model)
+        rows = rows_of(self._source.keeping(wanted.kept)) if wanted.kept else self.rows
+        for _, part in _sampled(self.pool, rows, model, size, *given):
             parts.append(part)
             sizes += np.array(part.clusters)
             watch(part.start + part.n_rows, sizes)
-        if sample is not None:
-            recalibrate(model, sample, self._estimator._workspace())
-            change = partial(with_confidence, n_clusters=n_clusters, learnt=model.calibration)
+        if staged:
+            recalibrate(model, sample or (), self._estimator._workspace())
             labels = [PartLabels(str(home.absolute()), part) for part in parts]
+            names = None
+            if wanted.named:
+                names = wanted.names(model, (one.columns(["cluster", *wanted.name_by]) for one in labels))
+            change = partial(completed, n_clusters=n_clusters, learnt=model.calibration, names=names)
             into = str(self.folder.parts.absolute())
             asked = [self.pool.submit(tasks.change_part, one, into, change) for one in labels]
             parts = self.pool.gather(asked)

@@ -234,7 +234,8 @@ class ExplainedClusterer(ViewClusterer):
             Columns of a table (`vp.scan`) to have beside the labels.
         names : list of str
             Columns of the table (text, categories, numbers) to name clusters by; they are kept, and
-            `cluster_name` is added.
+            `cluster_name` is added. Or views whose columns have names (frames, MuData): clusters are named by
+            the features that differ most from the mean of all rows.
         proba : bool, default=False
             Also `probability_0`, `probability_1` and so on.
         explain : bool, default=False
@@ -254,7 +255,9 @@ class ExplainedClusterer(ViewClusterer):
     def summary(self, X: Any = None, observed: Any = None, *, rows: bool = True) -> Summary:
         """What was found, as one dict that JSON can hold: settings, views, clusters, patterns, some rows.
 
-        Sizes, presence patterns and rows are those of X; without X they are left out.
+        Sizes, growth, presence patterns and rows are those of X. Without X there are no rows; sizes and
+        growth are those of `labels_` where they were computed, and otherwise of the labels of the pass, which
+        were counted for each anchor while the rows were read. `labels` says which.
 
         Parameters
         ----------
@@ -265,14 +268,15 @@ class ExplainedClusterer(ViewClusterer):
         Returns
         -------
         Summary
-            `viewpass.cluster.summary` documents its fields.
+            `viewpass.cluster.summary.fields` documents its fields.
         """
         self._checked()
         if X is None:
             return summarise(self, rows=rows)
         from viewpass.cluster.runs.label_file import labelled_tables
 
-        return summarise(self, labelled_tables(self, self._read(X, observed, reset=False)), rows=rows)
+        tables = labelled_tables(self, self._read(X, observed, reset=False))
+        return summarise(self, tables, rows=rows, which="final")
 
     # ---- what these share
 

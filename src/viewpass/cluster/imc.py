@@ -22,13 +22,14 @@ from viewpass.cluster.validation import (
     row_copies,
 )
 from viewpass.core.auto.choose import Chosen, choose
-from viewpass.core.initialise import initialise_clusters, initialise_ridged
+from viewpass.core.initialise import Initialised, continued, initialise_clusters, initialise_ridged
 from viewpass.core.model import Model
 from viewpass.core.plan import Plan, Rules
 from viewpass.core.reasons.learning import learn as learn_reasons
 from viewpass.core.start.given import scaled_centres
 from viewpass.core.start.prototypes import learn_completion
 from viewpass.core.state.alpha import Alpha, each_view
+from viewpass.core.state.census import Census
 from viewpass.core.state.centres import objective
 from viewpass.core.state.view_weights import learnt_weights
 from viewpass.core.step.chunk_step import Outcome
@@ -38,8 +39,9 @@ from viewpass.kernels.grid import Array, Floats, Labels
 from viewpass.store.container.fields import Fields, Rule
 from viewpass.store.state.model import pack_model, unpack_model
 from viewpass.views.chunk import Chunk, Schema
-from viewpass.views.gaps import CHOICES
+from viewpass.views.gaps import CHOICES, GapCounts, gap_counts
 from viewpass.views.rows import MeasuredRows
+from viewpass.views.scaling import Scaling
 from viewpass.views.seeds import as_generator
 
 logger = logging.getLogger("viewpass")
@@ -172,6 +174,11 @@ class IMC(ExplainedClusterer):
                 weights = learnt_weights(best.total, alpha, rows.squares.tolist())
                 rows = MeasuredRows(rows.chunk, weights=weights)
                 best, objectives = fresh._best_start(rows, plan.ridged(alpha))
+            if self.missing_entries == "entrywise":  # only the start is made of filled rows
+                scaling = scaling.with_marks()
+                rows = MeasuredRows(scaling.apply(chunk), weights=rows.weights)
+                begun = Initialised(best, "plain", None, alpha)
+                best = continued(begun, rows, plan, fresh._workspace()).outcome
         best.total.check_room()
         fresh.objectives_ = objectives * scaling.unit**2 / unit
         fresh._learnt = Model(
@@ -191,10 +198,11 @@ class IMC(ExplainedClusterer):
             n_copies=None if copies is None else chunk.n_copies,
             weight_unit=unit,
             n_all_zero=tuple(rows.n_all_zero().tolist()),
+            n_gaps=tuple(GapCounts(*own) for own in gap_counts(chunk, chunk.n_rows).tolist()),
+            census=Census.none(best.total.n_clusters).added(best.labels, 0, rows.inverse > 0),
         )
         fresh._learnt.calibration = learn_reasons(rows, fresh._learnt, best.labels, fresh._workspace())
         fresh.labels_ = best.labels
-        fresh._count_gaps(source)
         fresh._count_features(chunk.schema)
         if chunk.row_ids is not None:
             fresh.row_ids_ = chunk.row_ids
@@ -227,12 +235,14 @@ class IMC(ExplainedClusterer):
         workspace = self._workspace()
         given = None if isinstance(plan.weights, str) else plan.weights
         rows = MeasuredRows(chunk, weights=given).measure(workspace.n_threads)
-        completion = None
-        if self.missing_entries == "local":
+        completion, known = None, rows
+        if self.missing_entries in ("local", "entrywise"):
             completion = learn_completion(rows, workspace.n_threads)
             rows = MeasuredRows(completion.apply(chunk), weights=given).measure(workspace.n_threads)
         chosen = choose(rows, plan, workspace)
         scaling = chosen.scaling
+        if self.missing_entries == "entrywise":
+            scaling, completion = Scaling.learn(known, scaling.names, plan.weight_unit), None
         if not scaling.plain or rows.chunk.gaps:
             scaled = scaling.apply(rows.chunk, n_threads=workspace.n_threads)
             rows = MeasuredRows(scaled, weights=given).measure(workspace.n_threads)

@@ -77,7 +77,10 @@ def merge(models: Sequence[OPIMC], match: str = "auto") -> OPIMC:
     stream.rng = rng
     counts = 0, learnt.n_rows, learnt.n_without_views
     stream.state = StreamState(
-        *(learnt.schema, learnt, (), *counts), n_copies=learnt.n_copies, n_all_zero=learnt.n_all_zero
+        *(learnt.schema, learnt, (), *counts),
+        n_copies=learnt.n_copies,
+        n_all_zero=learnt.n_all_zero,
+        n_gaps=learnt.n_gaps,
     )
     made._learnt = stream
     return made
@@ -102,7 +105,7 @@ def _check(model: Any, number: int, first: OPIMC) -> None:
     if (learnt.consensus, learnt.total.n_clusters) != (other.consensus, other.total.n_clusters):
         raise SettingError(
             f"model {number} has {_described(learnt)}, the first has {_described(other)}. Fit them with the "
-            "same n_anchors and consensus, or with n_anchors=None."
+            "same n_anchors and consensus and adaptive_anchors=False, or with n_anchors=None."
         )
     if (learnt.growth is None) != (other.growth is None):
         raise SettingError(

@@ -22,8 +22,11 @@ import pyarrow.compute as pc
 
 from viewpass.errors import SettingError
 from viewpass.kernels.portable import log
+from viewpass.sources.arrow.batches import resized
 
+ROWS = 2**16  # counted at a time, however tables are cut: the names do not depend on it
 TERMS = 3  # in a name
+MOST_RANKED = 200  # terms of a cluster that may be in its name
 MOST_TERMS = 200_000  # counted at a time; the rarest are dropped
 WORD = re.compile(r"[^\W\d_][\w'-]+")
 CATEGORIES = 200  # distinct values of a column of categories, at most, in the first table
@@ -97,24 +100,26 @@ class Namer:
                 counts.clear()
                 counts.update(dict(kept))
 
-    def names(self) -> list[str]:
-        """A name for each cluster, all different."""
+    def names(self, features: Sequence[Sequence[str]] = ()) -> list[str]:
+        """A name for each cluster, all different; terms of features come first."""
         total: Counter[str] = Counter()
         for counts in self._counts:
             total.update(counts)
         mean = max(1.0, float(self._sizes.sum()) / max(len(self._sizes), 1))
         ranked = [self._ranked(k, total, mean) for k in range(len(self._sizes))]
+        if features:
+            ranked = [[*first, *rest] for first, rest in zip(features, ranked, strict=True)]
         return _distinct(ranked)
 
     def _ranked(self, cluster: int, total: Counter[str], mean: float) -> list[str]:
         size = max(int(self._sizes[cluster]), 1)
         found = [
-            (-count / size * float(log(1.0 + mean / total[term])), term)
+            (-count / size * float(log(1.0 + mean / total[term])), -len(term), term)
             for term, count in self._counts[cluster].items()
             if count / size >= LEAST_SHARE or count == size
         ]
-        terms = [term for _, term in sorted(found)]
-        return [*self._differences(cluster), *terms]
+        terms = [term for _, _, term in sorted(found)]
+        return [*self._differences(cluster), *_new(terms)]
 
     def _differences(self, cluster: int) -> list[str]:
         found = []
@@ -130,12 +135,15 @@ class Namer:
         return [term for _, term in sorted(found)]
 
 
-def names_of(tables: Iterable[Any], columns: Sequence[str], n_clusters: int) -> list[str]:
-    """Names for clusters from columns of label tables."""
+def names_of(
+    tables: Iterable[Any], columns: Sequence[str], n_clusters: int, features: Sequence[Sequence[str]] = ()
+) -> list[str]:
+    """Names for clusters from columns of label tables, after terms of their features."""
     namer = Namer(columns, n_clusters)
-    for table in tables:
+    batches = (batch for table in tables for batch in table.to_batches())
+    for table in resized(batches, ROWS) if columns else ():
         namer.add(table)
-    return namer.names()
+    return namer.names(features)
 
 
 def _kind(column: Any, name: str) -> str:
@@ -163,6 +171,17 @@ def _terms(value: Any, kind: str) -> set[str]:
     if SEPARATORS.search(value):
         return {part[:LONGEST].lower() for part in SEPARATORS.split(value.strip()) if part}
     return {word[:LONGEST] for word in WORD.findall(value.lower()) if len(word) > 2 and word not in STOP}
+
+
+def _new(terms: Sequence[str]) -> list[str]:
+    """The terms without those that repeat one before, as "boat" after "boat, sailing"."""
+    found, said = list[str](), list[set[str]]()
+    for term in terms[:MOST_RANKED]:
+        words = set(WORD.findall(term)) or {term}
+        if not any(words <= before or before <= words for before in said):
+            found.append(term)
+            said.append(words)
+    return found
 
 
 def _distinct(ranked: Sequence[Sequence[str]]) -> list[str]:

@@ -49,8 +49,8 @@ def warn_of_shortened(model: Model, before: Model | None = None) -> None:
     for name, n_rows in model.n_shortened.items():
         if n_rows and not (before is not None and before.n_shortened[name]):
             warn(
-                f"view {name!r}: {n_rows:,} rows are longer than {model.scaling.unit:g} times the root mean "
-                "square (after centring), far beyond the rows that the scale was learnt from, and were "
+                f"view {name!r}: {n_rows:,} rows are longer than {model.scaling.longest:g} times the root "
+                "mean square (after centring), far beyond the rows that the scale was learnt from, and were "
                 "shortened to that. If they are real, let the first rows be a sample of all, or use more of "
                 "them (warmup=)."
             )

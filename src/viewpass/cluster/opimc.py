@@ -93,13 +93,15 @@ class OPIMC(AnchoredClusterer):
         None: zero, the paper's OPIMC-NF.
     n_anchors : int, "auto" or None, default="auto"
         Small clusters kept through the pass, which form the clusters asked for afterwards. "auto": 20 per
-        cluster, but at most one per five rows of the warm-up and 1000 in all. None: no anchors, every
-        centre is a cluster.
+        cluster, but at most one per five rows of the warm-up and 1000 in all; with `adaptive_anchors` their
+        number then follows the rows read, one per 25 and 1600 at most. None: no anchors, every centre is a
+        cluster. Of 512 anchors and more a row meets those of its nearest groups alone.
     adaptive_anchors : bool or "auto", default="auto"
         Whether rows that are far from every anchor open new ones while the data is read, and the anchors
         that cost the objective least are merged where there would be more than `n_anchors`. The order of
-        rows then matters little, and a small `warmup` is enough. Where `consensus_` is "plain" there are no
-        anchors. "auto": False.
+        rows then matters little, and a small `warmup` is enough. True also where there are no anchors: a few
+        spare clusters are born and merged the same way, and merged into `n_clusters` at the end (`consensus_`
+        is then "merge"). "auto": with anchors, unless there is a `reservoir`.
     consensus : {"auto", "graph", "merge"}, default="auto"
         How anchors form clusters. "graph": rows near the same anchors link them, and the graph is cut by
         its leading eigenvectors; finds clusters of any shape. "merge": pairs are merged by what that costs
@@ -142,12 +144,14 @@ class OPIMC(AnchoredClusterer):
         How a single 2-D array is cut into views: widths (one may be -1 for the rest), or a number of
         near-equal blocks. For a frame, a table or files: the columns of each view, as `vp.scan` takes them
         (`{"image": "img_*", "text": ["t0", "t1"]}`); other columns are left out.
-    missing_entries : {"refuse", "fill", "local"}, default="refuse"
+    missing_entries : {"refuse", "fill", "local", "entrywise"}, default="refuse"
         What becomes of a row that has only some of the values of a dense view. "refuse": an error. "fill":
         the others take the means of their columns in the warm-up, which are 0 in the scale "standard".
         "local": they take the means of similar rows, which are the nearest three of up to 200 small clusters
-        of the warm-up by the values that the row has in all of its dense views. Either way, a row with less
-        than a tenth of the values counts as lacking the view (`n_gaps_`).
+        of the warm-up by the values that the row has in all of its dense views. "entrywise": nothing is
+        filled; rows are compared with centres over the values they have, scaled to the whole view, and every
+        column of a centre is the mean of the rows that have it. In all three, a row with less than a tenth of
+        the values counts as lacking the view (`n_gaps_`).
     compute_labels : bool, default=True
         Also compute `labels_`, the labels under the final centres: files are read a second time.
     random_state : None, int, RandomState or Generator
@@ -398,7 +402,6 @@ class OPIMC(AnchoredClusterer):
         ids = sink.row_ids if source.row_ids is None else source.row_ids
         if ids is not None:
             fresh.row_ids_ = ids[: stream.n_rows]
-        fresh._count_gaps(source)
         warn_of_fit(stream.model, fresh._n_found())
         self._become(fresh)
         return self

@@ -27,17 +27,18 @@ def labels_frame(
     if kind not in ("pandas", "polars", "arrow"):
         raise SettingError(f"kind={kind!r}: choose 'pandas', 'polars' or 'arrow'.")
     pa = _arrow()
-    from viewpass.cluster.naming import names_of
+    from viewpass.cluster.features import with_features
     from viewpass.cluster.runs.label_file import labelled_tables
     from viewpass.cluster.runs.reason_columns import Wanted, with_names
 
-    wanted = Wanted(tuple(keep), tuple(names), proba, explain)
+    columns, features = with_features(names, model._fitted_model().schema)
+    wanted = Wanted(tuple(keep), columns, proba, explain, features)
     tables = list(labelled_tables(model, source, wanted))
     if not tables:
         raise DataError("the data has no rows: there is nothing to label.")
     table = pa.concat_tables(tables)
     if names:
-        table = with_names(table, names_of([table], names, model._n_features_out))
+        table = with_names(table, wanted.names(model._fitted_model(), [table]))
     if kind == "arrow":
         return table
     if kind == "pandas":

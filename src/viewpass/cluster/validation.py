@@ -28,7 +28,7 @@ MAX_WARMUP_ROWS, LEAST_ROWS_PER_CLUSTER = 250_000, 20
 # Numbers per column of a sparse view that a fit holds, as measured for 3 to 50 clusters: statistics of
 # the columns, and the sums and centres of the starts that compete.
 NUMBERS_PER_COLUMN, NUMBERS_PER_CENTRE = 100, 30
-AUTO_ADAPTIVE = False  # what adaptive_anchors="auto" means where there can be anchors
+AUTO_ADAPTIVE = True  # what adaptive_anchors="auto" means where there can be anchors
 ASSUMED_MEMORY = 2**34  # where the system does not say
 
 
@@ -56,8 +56,9 @@ def plan_of(settings: Any, names: tuple[str, ...], single: tuple[int | None, int
         weights=checked_weights(settings.view_weights, names),
         reservoir=int(settings.reservoir),
         adaptive=checked_adaptive(settings, init),
+        spares=settings.adaptive_anchors not in ("auto", False),
         n_init=int(settings.n_init),
-        missing_entries=settings.missing_entries,
+        missing_entries=checked_gaps(settings),
         auto_alpha=auto_alpha,
         projection=checked_projection(settings, init),
     )
@@ -73,11 +74,17 @@ def checked_alpha(alpha: Any, init: Any) -> tuple[float, bool]:
 def checked_projection(settings: Any, init: Any) -> int | str | None:
     """The columns that dense views are mapped to: a number, "auto" or None."""
     given = getattr(settings, "projection", None)
+    entrywise = settings.missing_entries == "entrywise"
     if given is None or not _from_warmup(init):
         return None
     if given == "auto":
-        return "auto"
+        return None if entrywise else "auto"
     check_whole(given, "projection")
+    if entrywise:
+        raise SettingError(
+            f"projection={given} and missing_entries='entrywise' cannot be used together: a map needs all "
+            "values of a row. Leave one of them out, or fill the values ('local')."
+        )
     return int(given)
 
 
@@ -236,17 +243,29 @@ def checked_adaptive(settings: Any, init: Any) -> bool:
     """Whether anchors are born and merge; refuses settings that conflict."""
     if settings.adaptive_anchors == "auto":
         possible = settings.n_anchors is not None and not settings.reservoir and _from_warmup(init)
+        possible = possible and settings.missing_entries != "entrywise"
         return AUTO_ADAPTIVE and possible
     if not settings.adaptive_anchors:
         return False
-    if settings.n_anchors is None:
-        raise SettingError("adaptive_anchors=True needs anchors, which n_anchors=None rules out.")
     if settings.reservoir:
         raise SettingError(
             "adaptive_anchors=True and reservoir cannot be used together: rows of the reservoir are not "
             "assigned to anchors that are born later. Leave one of them out."
         )
     return True
+
+
+def checked_gaps(settings: Any) -> str:
+    """How values missing inside views are treated; refuses settings that conflict."""
+    chosen = str(settings.missing_entries)
+    adaptive = settings.adaptive_anchors not in ("auto", False)
+    if chosen == "entrywise" and (settings.reservoir or adaptive):
+        other = "adaptive_anchors=True" if adaptive else "reservoir"
+        raise SettingError(
+            f"missing_entries='entrywise' and {other} cannot be used together: they compare rows with one "
+            "another, which need not have any value in common. Choose missing_entries='local'."
+        )
+    return chosen
 
 
 def checked_init(

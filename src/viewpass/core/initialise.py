@@ -21,7 +21,7 @@ from viewpass.core.state.centres import Centres
 from viewpass.core.step.chunk_step import ChunkStep, Outcome, State
 from viewpass.core.step.workspace import Workspace
 from viewpass.errors import SettingError
-from viewpass.kernels.grid import Integers
+from viewpass.kernels.grid import Links
 from viewpass.views.rows import MeasuredRows
 
 MIN_ANCHORS_PER_CLUSTER = 4  # with fewer a graph is meaningless
@@ -36,7 +36,7 @@ class Initialised(NamedTuple):
 
     outcome: Outcome
     consensus: str  # "plain", "merge" or "graph"
-    links: Integers | None
+    links: Links | None
     alpha: Alpha  # the ridge that the centres have
 
 
@@ -51,6 +51,18 @@ def initialise(
         if other.outcome.loss < best.outcome.loss:
             best = other
     return best
+
+
+def continued(first: Initialised, rows: MeasuredRows, plan: Plan, workspace: Workspace) -> Initialised:
+    """The first chunk again, from its labels, in another form of its rows."""
+    before, links = first.outcome, first.links
+    step = ChunkStep(replace(plan.rules, alpha=first.alpha), workspace)
+    outcome = step.from_labels(rows, before.labels, before.total.n_clusters)
+    outcome.n_iter += before.n_iter
+    if links is not None:
+        soft = soft_assignment(rows, outcome.centres, workspace)
+        links = links_of(soft, before.total.n_clusters, rows.chunk.copies)
+    return first._replace(outcome=outcome, links=links)
 
 
 def initialise_once(

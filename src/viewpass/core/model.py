@@ -18,17 +18,21 @@ from viewpass.core.consensus.number_of_clusters import Curve
 from viewpass.core.consensus.soft_assignment import soft_assignment
 from viewpass.core.reservoir import Reservoir
 from viewpass.core.state.calibration import Calibration
-from viewpass.core.state.centres import Centres
+from viewpass.core.state.census import Census
+from viewpass.core.state.centres import Centres, update
 from viewpass.core.state.choice import Choice
 from viewpass.core.state.growth import Anchors, Growth
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.state.view_weights import Weights
 from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.backend import backend
-from viewpass.kernels.grid import Floats, Integers, Labels
+from viewpass.kernels.grid import Floats, Labels, Links
 from viewpass.views.chunk import Chunk, Schema
+from viewpass.views.gaps import GapCounts
 from viewpass.views.rows import MeasuredRows, without_unknown
 from viewpass.views.scaling import Scaling
+
+ANCHORS_AT_ONCE = 512  # whose distances to the rows of a block are in memory
 
 
 @dataclass
@@ -49,22 +53,24 @@ class Model:
     loss_curve: list[float] = field(default_factory=list)
     consensus: str = "plain"
     n_clusters: int = 1  # as requested, or estimated
-    links: Integers | None = None  # the anchor graph G (consensus/soft_assignment.py)
+    links: Links | None = None  # the anchor graph G (consensus/soft_assignment.py)
     curve: Curve | None = None  # the score of each number of clusters, where it was looked at
     choices: tuple[Choice, ...] = ()  # what was chosen from the first rows
     weights: Weights | None = None  # of the views, relative to the largest; None: all equal
     n_copies: int | None = None  # rows as often as they count, in units of 1 / weight_unit; None: n_rows
     weight_unit: int = 1  # what sums, counts and alpha are multiplied by
     n_all_zero: tuple[int, ...] = ()  # rows missing in each view because they are all zero; (): none
+    n_gaps: tuple[GapCounts, ...] = ()  # values missing inside the rows of each view; (): none
     calibration: Calibration | None = None  # what reasons rest on, learnt from the warm-up
     growth: Growth | None = None  # of anchors that are born and merge
+    census: Census | None = None  # rows of each centre along the stream; None: of an earlier version
 
     @cached_property
     def cut(self) -> Cut | None:
         """The grouping of anchors into clusters; None where every centre is a cluster."""
         if self.consensus == "plain":
             return None
-        return cut(self.total, self.links, self.alpha, self.n_clusters)
+        return cut(self.total.whole(self.centres.marks), self.links, self.alpha, self.n_clusters)
 
     @property
     def anchors(self) -> Anchors | None:
@@ -85,10 +91,27 @@ class Model:
         return self.total.n_clusters if self.growth is None else self.growth.lineage.n_names
 
     @cached_property
-    def clusters(self) -> Statistics:
-        """Sums and counts of the clusters."""
+    def grouped(self) -> Statistics:
+        """Sums and counts of the clusters, as rows are compared."""
         cut = self.cut
         return self.total if cut is None else self.total.grouped(cut.anchors, cut.n_clusters)
+
+    @cached_property
+    def clusters(self) -> Statistics:
+        """Sums and counts of the clusters; a value that a row lacks counts as the mean of its cluster."""
+        return self.grouped.whole(self.centres.marks)
+
+    @cached_property
+    def cluster_centres(self) -> Centres:
+        """The centres of the clusters: the best for their sums, where anchors form them."""
+        if self.cut is None:
+            return self.centres
+        if not any(self.centres.marks):
+            return Centres.of(self.clusters.centres(self.alpha))
+        seen = np.array([u is not None for u in self.centres.values])
+        blank = Centres.none(self.grouped.n_clusters, len(seen), self.centres.marks)
+        everyone, means = np.ones(blank.n_clusters, dtype=bool), [None] * len(seen)
+        return update(self.grouped, seen, blank, everyone, self.alpha, fill=False, means=means)
 
     @property
     def n_missing(self) -> list[int]:
@@ -103,6 +126,12 @@ class Model:
         return dict(zip(names, self.n_all_zero or (0,) * len(names), strict=True))
 
     @property
+    def gap_counts(self) -> dict[str, GapCounts]:
+        """Values missing inside the rows of each view."""
+        names = self.schema.names
+        return dict(zip(names, self.n_gaps or (GapCounts(),) * len(names), strict=True))
+
+    @property
     def n_shortened(self) -> dict[str, int]:
         """Rows that were longer in each view than rows may be, where it keeps their lengths."""
         names = self.schema.names
@@ -112,12 +141,12 @@ class Model:
     @property
     def known_schema(self) -> Schema:
         """The schema with the widths that given centres have in views that no row has shown yet."""
-        pairs = zip(self.schema.widths, self.centres.widths(self.schema.widths), strict=True)
-        return replace(self.schema, widths=tuple(width or other or None for width, other in pairs))
+        known, widths = self.schema.widths, self.centres.widths(self.schema.widths)
+        return replace(self.schema, widths=tuple(a or b or None for a, b in zip(known, widths, strict=True)))
 
     @property
     def widths(self) -> list[int]:
-        """Columns of each view of the data; 0 where that is not known."""
+        """Columns of each view; 0 where they are not known."""
         return [width or 0 for width in self.known_schema.widths]
 
     def widened(self, schema: Schema) -> Statistics:
@@ -191,6 +220,7 @@ class StreamState:
     reservoir: Reservoir = field(default_factory=Reservoir)
     n_copies: int | None = None  # as in Model
     n_all_zero: tuple[int, ...] = ()  # as in Model
+    n_gaps: tuple[GapCounts, ...] = ()  # as in Model
 
 
 def assign(rows: MeasuredRows, centres: Centres, workspace: Workspace) -> tuple[Labels, Floats]:
@@ -230,10 +260,22 @@ def distances(rows: MeasuredRows, centres: Centres, workspace: Workspace) -> Flo
 def cluster_distances(chunk: Chunk, model: Model, workspace: Workspace) -> Floats:
     """Distances of every row to every cluster, over the observed views; NaN for a row without any."""
     rows = prepare(chunk, model, workspace)
-    found = distances(rows, model.centres, workspace) * rows.square_unit
-    if model.cut is not None:
-        found = model.cut.nearest(found)
-        found[rows.n_seen == 0] = np.nan
+    if model.cut is None:
+        return distances(rows, model.centres, workspace) * rows.square_unit
+    found = nearest_anchors(rows, model, workspace)
+    found[rows.n_seen == 0] = np.nan
+    return found
+
+
+def nearest_anchors(rows: MeasuredRows, model: Model, workspace: Workspace) -> Floats:
+    """Distances of every row to the nearest anchor of every cluster; some anchors at a time."""
+    assert model.cut is not None
+    n_anchors, found = model.centres.n_clusters, np.full((rows.n_rows, model.cut.n_clusters), np.inf)
+    for start in range(0, n_anchors, ANCHORS_AT_ONCE):
+        some = np.arange(start, min(start + ANCHORS_AT_ONCE, n_anchors))
+        centres = model.centres if len(some) == n_anchors else model.centres.take(some)
+        mine = model.cut.nearest(distances(rows, centres, workspace) * rows.square_unit, some)
+        np.minimum(found, mine, out=found)
     return found
 
 

@@ -9,8 +9,10 @@ from viewpass.core.state.alpha import Alpha, each_view
 from viewpass.core.state.view_weights import Weights
 from viewpass.kernels.backend import backend
 
-MAX_ANCHORS = 1000  # unless n_anchors is given
+MAX_ANCHORS = 1000  # unless n_anchors is given,
+MOST_GROWN = 1600  # or their number follows the rows
 ANCHORS_PER_CLUSTER = 20
+FEWEST_SPARES, CLUSTERS_PER_SPARE = 2, 8
 ROWS_PER_ANCHOR = 5  # at least, of the rows that anchors are made from
 
 
@@ -55,6 +57,7 @@ class Plan:
     n_init: int = 1  # starts made from the warm-up, of which the best is kept
     weight_unit: int = 1  # rows are counted in units of 1 / weight_unit
     adaptive: bool = False  # anchors are born and merge as rows are read
+    spares: bool = False  # so are clusters, where there are no anchors: a few more than asked for
     missing_entries: str = "refuse"  # values that rows lack (gaps.CHOICES)
     projection: int | str | None = None  # columns that dense views are mapped to; "auto": chosen; None: none
     auto_alpha: bool = False  # the ridge of each view is estimated, beginning with that of the rules
@@ -68,6 +71,12 @@ class Plan:
     def ridged(self, alpha: Alpha) -> Plan:
         """The same plan with this ridge."""
         return replace(self, rules=replace(self.rules, alpha=alpha), auto_alpha=False)
+
+    @property
+    def n_spares(self) -> int:
+        """Centres beyond the clusters asked for, where clusters are born and merge."""
+        n_clusters = self.n_clusters or 1
+        return max(FEWEST_SPARES, n_clusters // CLUSTERS_PER_SPARE)
 
     @property
     def most_centres(self) -> int:

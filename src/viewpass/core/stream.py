@@ -11,18 +11,20 @@ import numpy as np
 from viewpass.core.auto.choose import choose
 from viewpass.core.consensus.anchor_merges import shrunk
 from viewpass.core.consensus.births import candidates, chosen, opened
-from viewpass.core.consensus.soft_assignment import MAX_ROWS, links_of, soft_assignment
-from viewpass.core.initialise import anchors_for, initialise, initialise_unweighted
+from viewpass.core.consensus.searched_step import is_searched, searched_step
+from viewpass.core.consensus.soft_assignment import MAX_ROWS, links_of, soft_assignment, sparse_links
+from viewpass.core.initialise import ANCHOR_VALUES, anchors_for, continued, initialise, initialise_unweighted
 from viewpass.core.model import Assigned, Model, StreamState, scaled
-from viewpass.core.plan import Plan, Rules
+from viewpass.core.plan import MOST_GROWN, Plan, Rules
 from viewpass.core.projection import learnt_projection
 from viewpass.core.reasons.learning import learn as learn_reasons
 from viewpass.core.reservoir import Reservoir
 from viewpass.core.start.given import scaled_centres
 from viewpass.core.start.prototypes import learn_completion
 from viewpass.core.state.alpha import each_view
+from viewpass.core.state.census import Census, span
 from viewpass.core.state.centres import Centres
-from viewpass.core.state.growth import ROWS_PER_ANCHOR, Anchors, Growth
+from viewpass.core.state.growth import ROWS_PER_ANCHOR, Anchors, Growth, followed
 from viewpass.core.state.lineage import Lineage
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.state.view_weights import Weights, learnt_weights
@@ -30,8 +32,9 @@ from viewpass.core.step.chunk_step import ChunkStep, Outcome, State, Task
 from viewpass.core.step.workspace import Workspace
 from viewpass.errors import DataError, SettingError
 from viewpass.kernels.backend import FROM_CENTRES, FROM_COUNTED
-from viewpass.kernels.grid import Integers, Labels
+from viewpass.kernels.grid import Integers, Labels, Links
 from viewpass.views.chunk import Chunk, Schema, join
+from viewpass.views.gaps import GapCounts, gap_counts
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling
 
@@ -46,7 +49,7 @@ class ChunkResult:
     schema: Schema
     total: Statistics  # with these rows
     centres: Centres
-    links: Integers | None  # edge weights of the anchor graph, with these rows
+    links: Links | None  # edge weights of the anchor graph, with these rows
     n_rows: int  # new rows; 0 in the second pass and later
     n_without_views: int  # among them
     n_iter: int
@@ -54,6 +57,8 @@ class ChunkResult:
     n_copies: int | None = None  # the new rows, each as often as it counts; None: n_rows
     n_all_zero: Integers | None = None  # new rows missing in each view because they are all zero
     growth: Growth | None = None  # where anchors are born and merge; None: as before
+    n_gaps: Integers | None = None  # of the new rows (views x GapCounts)
+    census: Census | None = None  # with these rows; None: as before
 
 
 class Stream:
@@ -76,21 +81,24 @@ class Stream:
         self._n_without_views = 0
         self._n_copies: int | None = None
         self._n_all_zero: tuple[int, ...] = ()
+        self._n_gaps: tuple[GapCounts, ...] = ()
         self._reservoir = Reservoir()
 
     @property
     def state(self) -> StreamState:
         """All that the stream remembers; set it to continue in another stream."""
         counts = self._n_gathered, self._n_rows, self._n_without_views
-        rest = self._reservoir, self._n_copies, self._n_all_zero
-        return StreamState(self._schema, self._model, tuple(self._gathered), *counts, *rest)
+        known = self._schema, self._model, tuple(self._gathered)
+        odd = self._n_all_zero, self._n_gaps
+        return StreamState(*known, *counts, self._reservoir, self._n_copies, *odd)
 
     @state.setter
     def state(self, at: StreamState) -> None:
         self._schema, self._model, self._guess = at.schema, at.model, None
         self._gathered, self._n_gathered = list(at.gathered), at.n_gathered
         self._n_rows, self._n_without_views = at.n_rows, at.n_without_views
-        self._reservoir, self._n_copies, self._n_all_zero = at.reservoir, at.n_copies, at.n_all_zero
+        self._reservoir, self._n_copies = at.reservoir, at.n_copies
+        self._n_all_zero, self._n_gaps = at.n_all_zero, at.n_gaps
 
     @property
     def started(self) -> bool:
@@ -199,7 +207,7 @@ class Stream:
         assert self._model is not None
         if self._model.growth is not None:
             return self._learn_growing(chunk)
-        return self._read(self._rows(chunk), Task(links=self._linked(chunk)))
+        return self._read(self._rows(chunk), Task())
 
     def _learn_growing(self, chunk: Chunk) -> Assigned:
         """Let rows open anchors, then process them; links are those with the anchors as they are then."""
@@ -213,6 +221,8 @@ class Stream:
         before = model.grown(opened(*given, weights=rows.weights, reference=self.plan.reference))
         schema = before.schema.merged(chunk.schema)
         state = State(before.widened(schema), before.centres)
+        if is_searched(before.links, before.centres):
+            return self._searched(before, rows, schema)
         outcome = ChunkStep(self.rules, self.workspace).whole(rows, state, Task())
         links = before.links
         if links is not None:
@@ -220,20 +230,44 @@ class Stream:
             links = links + links_of(soft, outcome.total.n_clusters, chunk.copies)
         return self._commit(replace(before, links=links), outcome, rows, schema)
 
+    def _searched(
+        self, before: Model, rows: MeasuredRows, schema: Schema, counted: Labels | None = None
+    ) -> Assigned:
+        """Process rows that meet many anchors by groups: new ones, or those counted under these labels."""
+        self._check_links(rows.chunk)
+        rows.measure(self.workspace.n_threads)
+        state = State(before.widened(schema), before.centres)
+        outcome, soft = searched_step(rows, state, self.rules, self.workspace, counted)
+        links = links_of(soft, outcome.total.n_clusters, rows.chunk.copies)
+        if counted is None or rows.chunk.start > 0:  # every pass counts its own
+            links = before.links + links
+        again = counted is not None
+        decided = self._commit(replace(before, links=links), outcome, rows, schema, again=again)
+        return replace(decided, centres=before.centres)
+
     def _relearn_scaled(self, chunk: Chunk, labels: Labels) -> Assigned:
         rows = self._rows(chunk).measure(self.workspace.n_threads)
         assert self._model is not None
         counted = self._reservoir.counted(chunk.start, self._model.centres_of(labels))
-        return self._read(rows, Task(FROM_COUNTED, counted, links=self._linked(chunk, again=True)))
+        return self._read(rows, Task(FROM_COUNTED, counted))
 
     def _read(self, rows: MeasuredRows, task: Task) -> Assigned:
         """Process scaled rows; nothing changes if they are refused."""
-        assert self._model is not None
-        schema = self._model.schema.merged(rows.chunk.schema)
-        state = State(self._model.widened(schema), self._model.centres)
-        before = replace(self._model, links=task.links)
+        model = self._model
+        assert model is not None
+        schema = model.schema.merged(rows.chunk.schema)
+        if is_searched(model.links, model.centres):
+            return self._searched(model, rows, schema, task.labels)
+        again, links = task.begin == FROM_COUNTED, model.links
+        if links is not None:
+            self._check_links(rows.chunk)
+            task = replace(task, links=np.zeros(links.shape, dtype=np.int64))
+        state = State(model.widened(schema), model.centres)
         outcome = ChunkStep(self.rules, self.workspace).whole(rows, state, task)
-        return self._commit(before, outcome, rows, schema, again=task.begin == FROM_COUNTED)
+        if links is not None:
+            mine = sparse_links(task.links, links.shape[0])
+            links = mine if again and rows.chunk.start == 0 else links + mine  # every pass counts its own
+        return self._commit(replace(model, links=links), outcome, rows, schema, again=again)
 
     def learn_several(
         self, chunk: Chunk, size: int, labels: Labels | None = None
@@ -306,12 +340,15 @@ class Stream:
 
     def _begin(self, rows: MeasuredRows, schema: Schema, *, whole: bool = False) -> Assigned:
         """Choose what the plan leaves open from the first rows, then initialise the centres."""
-        n_threads = self.workspace.n_threads
-        completion = None
-        if self.plan.missing_entries == "local":
+        n_threads, given = self.workspace.n_threads, rows.chunk
+        completion, entrywise = None, self.plan.missing_entries == "entrywise"
+        if entrywise or self.plan.missing_entries == "local":
             completion = learn_completion(rows.measure(n_threads), n_threads)
             rows = self._rows(completion.apply(rows.chunk))
         plan, scaling, choices, curve = choose(rows.measure(n_threads), self.plan, self.workspace)
+        if entrywise:  # only the start is made of filled rows
+            known = self._rows(given).measure(n_threads)
+            scaling, completion = Scaling.learn(known, scaling.names, plan.weight_unit), None
         scaling, rows = self._in_scale(rows, plan, scaling)
         if isinstance(plan.init, list):
             plan = replace(plan, init=scaled_centres(plan.init, scaling, schema, plan.n_clusters or 1))
@@ -320,25 +357,31 @@ class Stream:
             learnt = learnt_weights(tried.total, alpha, rows.squares.tolist())
             rows = self._weighed(rows.chunk, learnt)
         first = initialise(rows, _begun(plan, rows), self.workspace, self.rng, whole=whole)
+        if entrywise:
+            scaling = scaling.with_marks()
+            rows = self._weighed(scaling.apply(given, n_threads=n_threads), rows.weights)
+            first = continued(first, rows, plan, self.workspace)
         outcome, n_clusters = first.outcome, plan.n_clusters
         outcome.total = outcome.total.widened(scaling.widths(schema.widths))
         if rows.unmapped is not None:
             outcome.total.unmapped = Statistics(outcome.total.n_clusters, rows.unmapped.widths)
             outcome.total.unmapped.move(rows.unmapped, outcome.labels, 1, n_threads)
+        growth = _growth(replace(plan, consensus=first.consensus), outcome, rows)
         blank = Model(
             schema,
             outcome.total,
             outcome.centres,
             replace(scaling, completion=completion),
             tuple(each_view(first.alpha, rows.n_views).tolist()),
-            consensus=first.consensus,
+            consensus="merge" if growth is not None and first.links is None else first.consensus,
             n_clusters=n_clusters or outcome.total.n_clusters,
             links=first.links,
             curve=curve,
             choices=choices,
             weights=rows.weights,
             weight_unit=self.plan.weight_unit,
-            growth=_growth(plan, outcome, rows) if first.consensus != "plain" else None,
+            growth=growth,
+            census=Census.none(outcome.total.n_clusters, self._n_rows),
         )
         calibration = learn_reasons(rows, blank, outcome.labels, self.workspace)
         return self._commit(replace(blank, calibration=calibration), outcome, rows, schema)
@@ -359,7 +402,8 @@ class Stream:
     def commit(self, before: Model, result: ChunkResult) -> None:
         """Take over the result of chunks: the one place where the model changes."""
         result.total.check_room()
-        self._count(result.n_rows, result.n_copies, result.n_without_views, result.n_all_zero)
+        odd = result.n_all_zero, result.n_gaps
+        self._count(result.n_rows, result.n_copies, result.n_without_views, *odd)
         self._model = replace(
             before,
             schema=result.schema,
@@ -371,14 +415,21 @@ class Stream:
             n_iter=before.n_iter + result.n_iter,
             n_copies=self._n_copies,
             n_all_zero=self._n_all_zero,
+            n_gaps=self._n_gaps,
             growth=result.growth or before.growth,
+            census=result.census or before.census,
         )
         self._model.loss_curve.extend(result.losses)
         self._schema = result.schema
         self._gathered, self._n_gathered, self._guess = [], 0, None
 
     def _count(
-        self, n_rows: int, n_copies: int | None, n_without_views: int, n_all_zero: Integers | None
+        self,
+        n_rows: int,
+        n_copies: int | None,
+        n_without_views: int,
+        n_all_zero: Integers | None,
+        n_gaps: Integers | None,
     ) -> None:
         if n_copies is not None or self._n_copies is not None:
             self._n_copies = self.n_counted + (n_rows if n_copies is None else n_copies)
@@ -386,6 +437,9 @@ class Stream:
         self._n_without_views += n_without_views
         if n_all_zero is not None and n_all_zero.any():
             self._n_all_zero = tuple((np.array(self._n_all_zero or 0) + n_all_zero).tolist())
+        if n_gaps is not None and n_gaps.any():
+            total = n_gaps + np.array(self._n_gaps or np.zeros_like(n_gaps))
+            self._n_gaps = tuple(GapCounts(*own) for own in total.tolist())
 
     def _commit(
         self,
@@ -400,7 +454,7 @@ class Stream:
         """Let the reservoir follow, then commit chunks of `size` rows (None: one chunk)."""
         settled, reservoir, n_before = outcome, self._reservoir, self._n_rows
         n_done, n_new, n_without_views = len(outcome.labels), 0, 0
-        copies, n_copies, n_all_zero = rows.chunk.copies, None, None
+        copies, n_copies, n_all_zero, n_gaps = rows.chunk.copies, None, None, None
         read = np.full(len(outcome.losses), self.n_counted)
         if not again:
             settled, reservoir = reservoir.follow(
@@ -408,7 +462,7 @@ class Stream:
             )
             n_new = n_done
             n_without_views = int((~(rows.inverse[:, :n_done] > 0).any(axis=0)).sum())
-            n_all_zero = rows.n_all_zero(n_done)
+            n_all_zero, n_gaps = rows.n_all_zero(n_done), gap_counts(rows.chunk, n_done)
             ends = np.minimum((size or n_done) * np.arange(1, len(read) + 1), n_done)
             read += ends if copies is None else np.cumsum(copies)[ends - 1]
             n_copies = None if copies is None else int(copies[:n_done].sum())
@@ -419,7 +473,15 @@ class Stream:
             anchors = shrunk(anchors, n_before + n_new, self.rules, reference=self.plan.reference)
             sums, growth = (anchors.total, anchors.centres, anchors.links), anchors.growth
         counted = n_new, n_without_views, settled.n_iter
-        result = ChunkResult(schema, *sums, *counted, losses, n_copies, n_all_zero, growth)
+        census = None
+        if before.census is not None:
+            start, seen = (rows.chunk.start, None) if again else (n_before, rows.inverse[:, :n_done] > 0)
+            mine = span(outcome.labels, start, before.total.n_clusters, seen)
+            census = before.census.emptied() if again and start == 0 else before.census
+            lineages = (None if each is None else each.lineage for each in (before.growth, growth))
+            census = followed(census, [mine], *lineages)
+        odd = n_all_zero, growth, n_gaps
+        result = ChunkResult(schema, *sums, *counted, losses, n_copies, *odd, census)
         self.commit(before, result)
         if again:
             self._reservoir = reservoir.decided(rows.chunk.start, outcome.labels)
@@ -428,15 +490,6 @@ class Stream:
             self._reservoir = reservoir.drawn(*given)
         names = None if before.growth is None else before.growth.lineage.names
         return Assigned(rows.chunk.start, outcome.labels, outcome.margins, rows, outcome.centres, names)
-
-    def _linked(self, chunk: Chunk, *, again: bool = False) -> Integers | None:
-        """A copy of the links to add these rows to; every pass counts its own."""
-        assert self._model is not None
-        links = self._model.links
-        if links is None:
-            return None
-        self._check_links(chunk)
-        return np.zeros_like(links) if again and chunk.start == 0 else links.copy()
 
     def _check_links(self, chunk: Chunk) -> None:
         """Refuse rows for whose links there is no room."""
@@ -451,7 +504,8 @@ class Stream:
         chunk = rows.chunk
         self._schema = schema
         n_copies = None if chunk.copies is None else chunk.n_copies
-        self._count(chunk.n_rows, n_copies, chunk.n_rows, rows.n_all_zero())
+        odd = rows.n_all_zero(), gap_counts(chunk, chunk.n_rows)
+        self._count(chunk.n_rows, n_copies, chunk.n_rows, *odd)
         n_clusters = self.plan.n_clusters or 1
         no_labels, no_margins = np.full(chunk.n_rows, -1, dtype=np.int32), np.full(chunk.n_rows, np.inf)
         return Assigned(chunk.start, no_labels, no_margins, rows, Centres.none(n_clusters, rows.n_views))
@@ -476,6 +530,7 @@ class Stream:
                 n_copies=self._n_copies,
                 weight_unit=self.plan.weight_unit,
                 n_all_zero=self._n_all_zero,
+                n_gaps=self._n_gaps,
             )
         return guess
 
@@ -490,7 +545,13 @@ def _begun(plan: Plan, rows: MeasuredRows) -> Plan:
 
 def _growth(plan: Plan, outcome: Outcome, rows: MeasuredRows) -> Growth | None:
     """What is remembered of anchors that are born and merge; None if they are not."""
+    n_now = outcome.total.n_clusters
+    if plan.consensus == "plain":
+        return Growth(n_now + plan.n_spares, Lineage.of(n_now)) if plan.spares else None
     if not plan.adaptive:
         return None
-    most = anchors_for(plan, MANY_ROWS, rows.n_columns)
-    return Growth(max(most, outcome.total.n_clusters), Lineage.of(outcome.total.n_clusters))
+    few = anchors_for(plan, MANY_ROWS, rows.n_columns)
+    if plan.n_anchors is not None:
+        return Growth(max(few, n_now), Lineage.of(n_now))
+    most = min(MOST_GROWN, max(ANCHOR_VALUES // rows.n_columns, few))
+    return Growth(max(most, n_now), Lineage.of(n_now), few=few)

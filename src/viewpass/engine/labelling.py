@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from viewpass.core.consensus.soft_assignment import soft_assignment
-from viewpass.core.model import Assigned, Model, assign, distances, prepare
+from viewpass.core.model import Assigned, Model, assign, nearest_anchors, prepare
 from viewpass.core.reasons.separation import separations
 from viewpass.core.state.calibration import patterns_of
 from viewpass.core.step.workspace import Workspace
@@ -57,8 +57,7 @@ def cluster_rows(chunk: Chunk, model: Model, workspace: Workspace) -> Labelled:
         unit = np.float32(rows.square_unit)
         made = records(labels, distance * unit, margin * unit, rows.n_seen)
         return Labelled(made, relative_margins(made), patterns)
-    found = distances(rows, model.centres, workspace) * rows.square_unit
-    nearest = cut.nearest(found)
+    nearest = nearest_anchors(rows, model, workspace)
     if model.links is not None:
         soft = soft_assignment(rows, model.centres, workspace)
         labels = cut.of_soft_assignment(soft)

@@ -26,6 +26,7 @@ from viewpass.core.state.statistics import Statistics, added
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Floats, Integers
 from viewpass.kernels.reference.exact import ordered_sum
+from viewpass.views.gaps import GapCounts
 
 
 def prices(one: Statistics, other: Statistics, alpha: Alpha) -> Floats:
@@ -58,8 +59,9 @@ def reordered(model: Model, order: Integers) -> Model:
     """The same model with its clusters in another order."""
     total = model.total.grouped(np.argsort(order), len(order))
     centres = model.centres.take(order)
-    links = None if model.links is None else model.links[np.ix_(order, order)]
-    return replace(model, total=total, centres=centres, links=links)
+    links = None if model.links is None else model.links[order][:, order].sorted_indices()
+    census = None if model.census is None else replace(model.census, counts=model.census.counts[:, order])
+    return replace(model, total=total, centres=centres, links=links, census=census)
 
 
 def merged(models: Sequence[Model], fill: str | None, *, by_price: bool) -> Model:
@@ -70,19 +72,22 @@ def merged(models: Sequence[Model], fill: str | None, *, by_price: bool) -> Mode
     """
     first, *rest = models
     schema, total = first.schema, first.total
-    last, links = first.centres, first.links
+    last, links, census = first.centres, first.links, first.census
     for model in rest:
         first.known_schema.merged(model.known_schema)
         schema = schema.merged(model.schema)
         if by_price:
-            model = reordered(model, matched(total, model.total, first.alpha))
+            marks = first.centres.marks
+            pair = total.whole(marks), model.total.whole(marks)
+            model = reordered(model, matched(*pair, first.alpha))
         total = added(total, model.total)
         last = _known_first(last, model.centres)
         links = None if links is None or model.links is None else links + model.links
+        census = None if census is None or model.census is None else census.joined(model.census)
     total.check_room()
     alpha = first.alpha
     if any(model.alpha != alpha for model in rest):
-        alpha = estimated_alpha(total, first.row_squares, first.weight_unit)
+        alpha = estimated_alpha(total.whole(last.marks), first.row_squares, first.weight_unit)
     everyone = np.ones(total.n_clusters, dtype=bool)
     seen = np.array([bool(counts.any()) for counts in total.counts])
     zeros = [np.zeros(width) for width in total.widths]
@@ -102,8 +107,10 @@ def merged(models: Sequence[Model], fill: str | None, *, by_price: bool) -> Mode
         loss_curve=[loss(centres, total, alpha) * first.square_unit / max(n_counted, 1)],
         n_copies=n_counted if weighted else None,
         n_all_zero=_added_counts([model.n_all_zero for model in models]),
+        n_gaps=_added_gaps([model.n_gaps for model in models]),
         links=links,
         growth=_growth(first),
+        census=census,
     )
 
 
@@ -111,11 +118,16 @@ def _growth(first: Model) -> Growth | None:
     """What is remembered of births and merges: the names begin anew, and no row waits."""
     if first.growth is None:
         return None
-    return Growth(first.growth.most, Lineage.of(first.total.n_clusters))
+    return Growth(first.growth.most, Lineage.of(first.total.n_clusters), few=first.growth.few)
 
 
 def _added_counts(counts: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     return tuple(map(sum, zip(*filter(None, counts), strict=True)))
+
+
+def _added_gaps(counts: Sequence[tuple[GapCounts, ...]]) -> tuple[GapCounts, ...]:
+    views = zip(*filter(None, counts), strict=True)
+    return tuple(GapCounts(*map(sum, zip(*each, strict=True))) for each in views)
 
 
 def _known_first(one: Centres, other: Centres) -> Centres:
@@ -125,4 +137,5 @@ def _known_first(one: Centres, other: Centres) -> Centres:
             values.append(theirs if mine is None else mine)
         else:
             values.append(np.where(known[:, None], mine, theirs))
-    return Centres(values, [mine | theirs for mine, theirs in zip(one.known, other.known, strict=True)])
+    either = [mine | theirs for mine, theirs in zip(one.known, other.known, strict=True)]
+    return Centres(values, either, one.marks)

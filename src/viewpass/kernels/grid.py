@@ -20,6 +20,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Labels = NDArray[np.int32]
 Mask = NDArray[np.bool_]
+Links: TypeAlias = Any  # of anchors: a symmetric CSR array of int64, entries sorted, none of them zero
 
 GRID = 2.0**33
 STEP = 2.0**-33
@@ -33,6 +34,19 @@ PARTIAL_SUMS = 64
 # Soft assignment: a row is a mixture of a few anchors, with weights that are multiples of 1 / UNIT.
 NEIGHBOURS = 4
 UNIT = 2**15
+
+# So many anchors are met by groups (native/anchor_search.hpp), of which there are the root of their number:
+# as many anchors as so many groups of average size hold, at least. A row is a mixture of more of them.
+FEWEST_GROUPED = 512
+GROUPS_MET = 8
+MANY_NEIGHBOURS = 5
+
+
+def neighbours(n_anchors: int) -> int:
+    """Anchors that a row is a mixture of."""
+    most = NEIGHBOURS if n_anchors < FEWEST_GROUPED else MANY_NEIGHBOURS
+    return max(1, min(most, n_anchors - 1))
+
 
 # Sample weights that are not whole numbers are rounded to multiples of 1 / WEIGHT_UNIT.
 WEIGHT_UNIT = 2**10

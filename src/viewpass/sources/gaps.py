@@ -7,7 +7,7 @@ from typing import Any
 
 from viewpass.sources.source import Cuts, Source, as_cuts
 from viewpass.views.chunk import Chunk, Schema
-from viewpass.views.gaps import GapCounts, with_gaps
+from viewpass.views.gaps import with_gaps
 
 
 class GapSource(Source):
@@ -22,30 +22,15 @@ class GapSource(Source):
             source.left_out,
             source.sparse_widths,
         )
-        self._counted = 0
-        self._counts = [GapCounts() for _ in self.schema.names]
-
-    @property
-    def counts(self) -> dict[str, GapCounts]:
-        """Missing values of each view, in the rows read so far; rows read again count once."""
-        return dict(zip(self.schema.names, self._counts, strict=True))
 
     def chunks(self, size: int | Cuts, start: int = 0) -> Iterator[Chunk]:
         """Read the rows from `start` on, in chunks that end at multiples of `size`, or by `Cuts`."""
         for chunk in self._source.chunks(_Marking(as_cuts(size)), start):
-            yield self._marked(chunk)
-
-    def _marked(self, chunk: Chunk) -> Chunk:
-        marked, counts = with_gaps(chunk)
-        if chunk.start == self._counted:
-            self._counted += chunk.n_rows
-            for total, own in zip(self._counts, counts, strict=True):
-                total.add(own)
-        return marked
+            yield with_gaps(chunk)
 
     def span(self, start: int, size: int) -> Chunk:
         """Read one chunk."""
-        return with_gaps(self._source.span(start, size))[0]
+        return with_gaps(self._source.span(start, size))
 
     def place(self, start: int, stop: int) -> str:
         """Describe rows as the source does."""
@@ -83,4 +68,4 @@ class _Marking(Cuts):
     def look(self, chunk: Chunk) -> None:
         """Pass a chunk on."""
         if self._cuts.row_bytes is None:
-            self._cuts.look(with_gaps(chunk)[0])
+            self._cuts.look(with_gaps(chunk))

@@ -59,6 +59,20 @@ def names_of(group: Any, axis: str) -> Any:
     return read_element(frame[frame.attrs["_index"]])
 
 
+def encoded_names(group: Any, axis: str) -> Array:
+    """The same as they are stored: bytes, which need not be decoded to be compared."""
+    frame = group[axis]
+    stored = frame.get(frame.attrs.get("_index", ""))
+    if stored is not None and hasattr(stored, "dtype") and stored.dtype.metadata is not None:
+        found: Array = stored[:]
+        if found.ndim == 1 and all(isinstance(name, bytes) for name in found[:1]):
+            return found
+    names = list(map(str, np.asarray(names_of(group, axis)).tolist()))
+    made = np.empty(len(names), dtype=object)
+    made[:] = [name.encode("utf-8", "surrogatepass") for name in names]
+    return made
+
+
 def modality_groups(file: Any) -> dict[str, Any]:
     """The modalities of a MuData file, in their order; {} for a file of one AnnData."""
     if "mod" not in file:

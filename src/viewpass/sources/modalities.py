@@ -180,8 +180,10 @@ def _entry(entries: Any, key: str, where: str, setting: str) -> Any:
 
 
 def unique_ids(names: Any, where: str) -> Array:
-    """Names of observations as an array; refuse duplicates."""
-    texts = list(map(str, np.asarray(names).tolist()))
+    """Names of observations, which may be encoded, as an array of text; refuse duplicates."""
+    given = np.asarray(names).tolist()
+    encoded = bool(given) and isinstance(given[0], bytes)
+    texts = [name.decode("utf-8", "surrogatepass") for name in given] if encoded else list(map(str, given))
     ids = np.empty(len(texts), dtype=object)
     ids[:] = texts
     if len(set(texts)) == len(texts):

@@ -15,7 +15,7 @@ import numpy as np
 from viewpass.errors import DataError, SettingError
 from viewpass.kernels.grid import Array, Integers
 from viewpass.sources.arrow.files import File, find_files
-from viewpass.sources.hdf5 import matrix_columns, modality_groups, names_of, opened, stored_rows
+from viewpass.sources.hdf5 import encoded_names, matrix_columns, modality_groups, opened, stored_rows
 from viewpass.sources.modalities import (
     Modality,
     Part,
@@ -251,14 +251,17 @@ def _of_file(file: File, layer: Any, use_rep: Any, chosen: Sequence[str] | None)
     with opened(file.path) as stored:
         groups = modality_groups(stored)
         parts = _parts(list(groups or {ALONE: None}), layer, use_rep, chosen)
-        made = Observations(unique_ids(names_of(stored, "obs"), file.name), parts=parts, file=file)
+        names = encoded_names(stored, "obs")
+        made = Observations(unique_ids(names, file.name), parts=parts, file=file)
         for name, part in parts.items():
             group, where = groups.get(name, stored), f"{file.name}, modality {name!r}"
             rows = stored_rows(group, part, name)
             places = np.arange(len(made.ids))
             if groups:
-                own = unique_ids(names_of(group, "obs"), where)
-                places = places_of(stored["obsmap"][name][:], made.ids, own, where)
+                own = encoded_names(group, "obs")
+                if len(set(own.tolist())) < len(own):
+                    unique_ids(own, where)  # says which
+                places = places_of(stored["obsmap"][name][:], names, own, where)
             made.add(name, rows, matrix_columns(group, part), places)
     return made
 

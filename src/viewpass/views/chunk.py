@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -82,6 +83,17 @@ class Lengths:
     kept: tuple[bool, ...]  # per view
     longest: float  # that a row of any view may be
     reach: tuple[float, ...]  # per view: no row of this chunk is longer; 0 where lengths are not kept
+    # Per view: the size of the marks that follow the values of its rows (views/entries.py); 0: none do.
+    marks: tuple[float, ...] = ()
+
+    def mark_sizes(self, weights: Sequence[float]) -> list[float]:
+        """The marks as the kernels take them: of rows divided by `longest` and weighted by view."""
+        pairs = zip(self.marks or (0.0,) * len(self.kept), weights, strict=True)
+        return [mark * math.sqrt(weight / self.longest**2) for mark, weight in pairs]
+
+    def marked(self, v: int) -> bool:
+        """Whether rows of a view hold marks of their values."""
+        return bool(self.marks) and self.marks[v] > 0
 
     def joined(self, other: Lengths) -> Lengths:
         """Those of rows of both."""
@@ -93,7 +105,7 @@ class Lengths:
 
     def only(self, v: int) -> Lengths:
         """Those of one view alone."""
-        return Lengths((self.kept[v],), self.longest, (self.reach[v],))
+        return Lengths((self.kept[v],), self.longest, (self.reach[v],), self.marks[v : v + 1])
 
 
 @dataclass(frozen=True)
@@ -121,6 +133,8 @@ class Chunk:
     # none are. (): they were not looked for, and are refused.
     gaps: tuple[Mask | None, ...] = ()
     unmapped: Chunk | None = None  # the rows in their own columns, in views that were mapped (projection.py)
+    # Rows x views: how many values each row lacks, negative where so many that it lacks the view; None: none.
+    lacking: Array | None = None
 
     @classmethod
     def of(
@@ -150,7 +164,11 @@ class Chunk:
     @property
     def schema(self) -> Schema:
         """Names and widths, as far as this chunk shows them: those of the data, before views are mapped."""
-        return Schema(self.names, _each(self.own_views, lambda view: view.shape[1]), self.columns)
+        widths = _each(self.own_views, lambda view: view.shape[1])
+        if self.lengths is not None and self.lengths.marks:
+            pairs = enumerate(widths)
+            widths = tuple(width // 2 if width and self.lengths.marked(v) else width for v, width in pairs)
+        return Schema(self.names, widths, self.columns)
 
     @property
     def own_views(self) -> tuple[Matrix | None, ...]:
@@ -205,6 +223,7 @@ class Chunk:
             kept=None if self.kept is None else self.kept.slice(first, last - first),
             gaps=_each(self.gaps, lambda mask: mask[first:last]),
             unmapped=None if self.unmapped is None else self.unmapped.cut(first, last),
+            lacking=None if self.lacking is None else self.lacking[first:last],
         )
 
     def zero_rows(self, v: int, among: Integers) -> Integers:
@@ -320,12 +339,21 @@ def join(chunks: Sequence[Chunk]) -> Chunk:
         lengths=_joined_lengths(chunks),
         gaps=_joined_gaps(chunks),
         unmapped=None if not unmapped else join(unmapped),
+        lacking=_joined_lacking(chunks),
     )
 
 
 def _joined_lengths(chunks: Sequence[Chunk]) -> Lengths | None:
     found = [chunk.lengths for chunk in chunks if chunk.lengths is not None]
     return reduce(Lengths.joined, found) if found else None
+
+
+def _joined_lacking(chunks: Sequence[Chunk]) -> Array | None:
+    if all(chunk.lacking is None for chunk in chunks):
+        return None
+    none = (np.zeros((chunk.n_rows, len(chunk.names)), dtype=np.int32) for chunk in chunks)
+    pairs = zip(chunks, none, strict=True)
+    return np.concatenate([other if chunk.lacking is None else chunk.lacking for chunk, other in pairs])
 
 
 def _joined_gaps(chunks: Sequence[Chunk]) -> tuple[Mask | None, ...]:

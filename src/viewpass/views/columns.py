@@ -28,11 +28,18 @@ class Columns:
     n_ones: float
     whole: bool  # all values are whole numbers and none is negative
     sparse: bool
+    largest: float  # of all magnitudes
 
     @property
     def density(self) -> float:
         """Share of values that are not zero."""
         return float(self.n_nonzero.sum()) / max(self.n_rows * len(self.mean), 1)
+
+    @property
+    def typical(self) -> float:
+        """The mean of the values that are not zero; of whole numbers."""
+        total = float((self.mean * self.n_values).sum())
+        return total / max(float(self.n_nonzero.sum()), 1.0)
 
     @property
     def counts(self) -> bool:
@@ -83,7 +90,8 @@ def columns_of(x: Matrix, present: Mask, weights: Floats | None = None, gaps: Ma
         apart = (block * factor - mean) ** 2
         square += _sum(apart if held is None else apart * next(held)[0], weight)
     spread = _significant(np.sqrt(square / divisor), largest, factor)
-    return Columns(n_rows, n_values, mean / factor, spread, n_nonzero, n_ones, whole, sparse=False)
+    most = float(largest.max(initial=0.0))
+    return Columns(n_rows, n_values, mean / factor, spread, n_nonzero, n_ones, whole, False, most)
 
 
 def _total(present: Mask, weights: Floats | None) -> float:
@@ -125,7 +133,8 @@ def _of_sparse(x: Matrix, present: Mask, weights: Floats | None) -> Columns:
     n_nonzero = np.bincount(indices[data != 0], times[data != 0], width)
     n_ones = float(times[data == 1].sum())
     n_values = np.full(width, n_rows)
-    return Columns(n_rows, n_values, mean / factor, spread, n_nonzero, n_ones, _whole(data), sparse=True)
+    most = float(largest.max(initial=0.0))
+    return Columns(n_rows, n_values, mean / factor, spread, n_nonzero, n_ones, _whole(data), True, most)
 
 
 def _whole(values: Floats) -> bool:

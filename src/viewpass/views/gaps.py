@@ -7,35 +7,37 @@ values of similar rows ("local", views/completion.py). A row with fewer counts a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
-from viewpass.kernels.grid import Floats, Mask, Matrix
+from viewpass.kernels.grid import Floats, Integers, Mask, Matrix
 from viewpass.views.chunk import Chunk
 
 LEAST_SHARE = 0.1  # of a view's values; a row with fewer counts as lacking the view
-CHOICES = ("refuse", "fill", "local")
+CHOICES = ("refuse", "fill", "local", "entrywise")
 
 
-@dataclass
-class GapCounts:
+class GapCounts(NamedTuple):
     """How many values of a view are missing inside rows."""
 
     rows: int = 0  # that have gaps
     values: int = 0  # missing in them
     too_few: int = 0  # rows that count as lacking the view, with too few of its values
 
-    def add(self, other: GapCounts) -> None:
-        """Add those of other rows."""
-        self.rows, self.values = self.rows + other.rows, self.values + other.values
-        self.too_few += other.too_few
+
+def gap_counts(chunk: Chunk, n_rows: int) -> Integers:
+    """The `GapCounts` of each view (views x 3), in the first rows of a chunk."""
+    lacking = np.zeros((0, len(chunk.names))) if chunk.lacking is None else chunk.lacking[:n_rows]
+    counts = (lacking > 0).sum(axis=0), np.maximum(lacking, 0).sum(axis=0), (lacking < 0).sum(axis=0)
+    return np.column_stack(counts).astype(np.int64)
 
 
-def with_gaps(chunk: Chunk) -> tuple[Chunk, list[GapCounts]]:
-    """The same rows with values that are missing marked (`Chunk.gaps`) and set to 0; counts per view."""
+def with_gaps(chunk: Chunk) -> Chunk:
+    """The same rows with values that are missing marked (`Chunk.gaps`), set to 0 and counted."""
     views, gaps = list(chunk.views), list[Mask | None]()
-    counts, hidden = [GapCounts() for _ in views], dict[int, Mask]()
+    lacking, hidden = np.zeros((chunk.n_rows, len(views)), dtype=np.int32), dict[int, Mask]()
     for v, view in enumerate(chunk.views):
         missing = np.isnan(view) if isinstance(view, np.ndarray) else np.zeros((0, 0), dtype=bool)
         if not missing.any():
@@ -49,12 +51,12 @@ def with_gaps(chunk: Chunk) -> tuple[Chunk, list[GapCounts]]:
         if few.any():
             hidden[v] = few
         mask = missing & kept[:, None]
-        counts[v] = GapCounts(int(kept.sum()), int(mask.sum()), int(few.sum()))
+        lacking[:, v] = np.where(kept, width - n_held, 0) - np.where(few, width - n_held, 0)
         gaps.append(mask if kept.any() else None)
         if kept.any():
             views[v] = np.where(mask, view.dtype.type(0), view)
-    marked = replace(chunk, views=tuple(views), gaps=tuple(gaps))
-    return hiding(marked, hidden), counts
+    counted = lacking if lacking.any() else None
+    return hiding(replace(chunk, views=tuple(views), gaps=tuple(gaps), lacking=counted), hidden)
 
 
 def hiding(chunk: Chunk, rows: dict[int, Mask]) -> Chunk:

@@ -21,10 +21,13 @@ from viewpass.kernels.grid import Array, Floats, Mask, Matrix
 from viewpass.kernels.portable import log
 from viewpass.kernels.reference.exact import ordered_sum
 from viewpass.views.chunk import Chunk
+from viewpass.views.columns import Columns
 
 KINDS = ("counts", "composition", "binary")
 DENSE_ONLY = ("euclidean", "composition", "binary")
 BLOCK = 1024  # dense rows transformed at a time
+MANY_TIMES = 8.0  # whole numbers are counts if some are so many times their mean; grey levels are not
+SAME_TOTAL = 1e-5  # totals of parts of a whole differ by no more, relative to the first
 _EXPECTED = {
     "counts": "counts are 0 or larger. If these values are logarithms or centred, choose 'standard'",
     "composition": "parts are 0 or larger. If these are log-ratios, choose 'standard'",
@@ -39,6 +42,19 @@ def check_form(view: Matrix | None, name: str, view_name: str) -> None:
             f"scale {name!r}: view {view_name!r} is sparse, and centring would make it dense. Give it as a "
             "dense array, or choose 'unit', 'standard', 'idf' or 'counts' for it."
         )
+
+
+def possible_kind(view: Matrix, present: Mask, columns: Columns) -> str | None:
+    """The kind that the values of a view look like; None if they look like none."""
+    if columns.whole and columns.largest == 1.0:
+        return None if columns.sparse else "binary"
+    if columns.whole:
+        return "counts" if columns.largest >= MANY_TIMES * columns.typical else None
+    if columns.sparse or view.shape[1] < 3:
+        return None
+    totals = _totals(view[np.flatnonzero(present)])
+    alike = bool((np.abs(totals - totals[0]) <= SAME_TOTAL * totals[0]).all()) and totals[0] > 0
+    return "composition" if alike and view[present].min() >= 0 else None
 
 
 def learn_parameter(chunk: Chunk, v: int, name: str, present: Mask) -> float:

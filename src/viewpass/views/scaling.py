@@ -38,6 +38,7 @@ from viewpass.views.checks import check_columns
 from viewpass.views.chunk import Chunk, Lengths
 from viewpass.views.columns import Columns, columns_of, euclidean
 from viewpass.views.completion import Completion
+from viewpass.views.entries import LONGEST_UNIT, TIMES_LONGER, mark_size, marked
 from viewpass.views.gaps import filled
 from viewpass.views.kinds import KINDS, check_form, learn_parameter, transformed
 from viewpass.views.projection import Projection
@@ -61,6 +62,14 @@ class Scale:
     longest: float = 0.0  # that a row may be where lengths are kept; 0: rows are brought to unit length
     fill: Floats | None = None  # what values that rows lack take: the means of the columns
     parameter: float = 0.0  # of a kind of values (views/kinds.py)
+    marked: bool = False  # rows get marks of the values they have (views/entries.py)
+
+    @property
+    def reach(self) -> float:
+        """How long rows may be with their marks; 0: they are brought to unit length."""
+        if not self.marked:
+            return self.longest
+        return self.longest * TIMES_LONGER or LONGEST_UNIT
 
     @property
     def zero(self) -> Floats | None:
@@ -125,7 +134,7 @@ class Scaling:
         """The same with one longest length for all views that keep lengths."""
         if self.lengths is None:
             return self
-        longest = self.unit
+        longest = self.longest
         views = (s if s is None or not s.longest else replace(s, longest=longest) for s in self.views)
         return replace(self, views=tuple(views))
 
@@ -134,17 +143,31 @@ class Scaling:
         views = (None if scale is None else replace(scale, longest=0.0) for scale in self.views)
         return replace(self, views=tuple(views), projection=projection)
 
+    def with_marks(self) -> Scaling:
+        """The same for rows that get marks, in every view whose columns have means."""
+        views = (s if s is None or s.fill is None else replace(s, marked=True) for s in self.views)
+        return replace(self, views=tuple(views))
+
+    @property
+    def longest(self) -> float:
+        """The longest that a row may be, where some views keep their lengths; 0 where none does."""
+        return max((scale.longest for scale in self.views if scale is not None), default=0.0)
+
     @property
     def unit(self) -> float:
-        """What the kernels divide rows by: the longest that a row may be; 1 where no view keeps lengths."""
-        return max((scale.longest for scale in self.views if scale is not None), default=0.0) or 1.0
+        """What the kernels divide rows by: the longest that they get; 1 where all are of unit length."""
+        return max((scale.reach for scale in self.views if scale is not None), default=0.0) or 1.0
 
     @property
     def lengths(self) -> Lengths | None:
         """Which views keep their lengths; None if none does."""
-        kept = tuple(scale is not None and scale.longest > 0 for scale in self.views)
+        kept = tuple(scale is not None and scale.reach > 0 for scale in self.views)
         reach = tuple(self.unit if keeps else 0.0 for keeps in kept)
-        return Lengths(kept, self.unit, reach) if any(kept) else None
+        marks = tuple(
+            0.0 if scale is None or not scale.marked else mark_size(len(scale.weights))
+            for scale in self.views
+        )
+        return Lengths(kept, self.unit, reach, marks if any(marks) else ()) if any(kept) else None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -169,8 +192,9 @@ class Scaling:
             or theirs is None
             or (
                 (np.array_equal(mine.weights, theirs.weights) and _equal(mine.mean, theirs.mean))
-                and (mine.longest == theirs.longest and _equal(mine.fill, theirs.fill))
-                and mine.parameter == theirs.parameter
+                and (mine.longest == theirs.longest)
+                and (mine.marked or _equal(mine.fill, theirs.fill))
+                and (mine.parameter, mine.marked) == (theirs.parameter, theirs.marked)
             )
             for mine, theirs in pairs
         )
@@ -198,6 +222,7 @@ class Scaling:
         present: dict[int, Mask] = {}
         all_zero, lengths = chunk.all_zero, self.lengths
         squares: dict[int, Floats] = {}  # before rows are shortened
+        reach: dict[int, float] = {}  # of rows with marks
         for v, (view, scale) in enumerate(zip(chunk.views, self.views, strict=True)):
             if view is None:
                 continue
@@ -212,7 +237,7 @@ class Scaling:
             if gaps is not None and scale.fill is not None:
                 view = filled(view, gaps, scale.fill)
             sparse = scipy.sparse.issparse(view)
-            if sparse and scale.mean is not None:  # the view was dense when its mean was learnt
+            if sparse and (scale.mean is not None or scale.marked):  # it was dense when this was learnt
                 check_columns(view, f"view {chunk.names[v]!r}", chunk.start)
                 view, sparse = view.toarray(), False
             values = view.data if sparse else view
@@ -246,11 +271,17 @@ class Scaling:
                 rows.data = out
             else:
                 backend().weigh_rows(view, scale.weights, out, n_threads)
+            if scale.marked:
+                views[v], there, reach[v] = marked(out, gaps, kept=scale.longest > 0)
+                zeros = chunk.zero_rows(v, np.flatnonzero(chunk.wanted(v) & ~there))
+                if len(zeros):
+                    all_zero = _marked(all_zero, zeros, v, (chunk.n_rows, len(views)))
+                present[v] = present.get(v, chunk.wanted(v)) & there
         observed = _observed(chunk, present)
         scaled = replace(chunk, views=tuple(views), observed=observed, all_zero=all_zero, gaps=())
         if self.projection is not None:
             return self.projection.apply(scaled, n_threads=n_threads)
-        return scaled if lengths is None else _with_squares(scaled, lengths, squares)
+        return scaled if lengths is None else _with_squares(scaled, lengths, self.longest, squares, reach)
 
 
 def _zeros_are_data(name: str, chunk: Chunk) -> bool:
@@ -258,15 +289,18 @@ def _zeros_are_data(name: str, chunk: Chunk) -> bool:
     return name == "binary" or (chunk.stated and name != "composition")
 
 
-def _with_squares(chunk: Chunk, lengths: Lengths, squares: dict[int, Floats]) -> Chunk:
-    """The scaled rows with the lengths they have, given their squares before they were shortened."""
+def _with_squares(
+    chunk: Chunk, lengths: Lengths, most: float, squares: dict[int, Floats], with_marks: dict[int, float]
+) -> Chunk:
+    """The scaled rows with their lengths, given their squares before they were shortened to `most`."""
     longest = {v: float(np.sqrt(found.max(initial=0.0))) for v, found in squares.items()}
-    reach = tuple(min(longest.get(v, 0.0), lengths.longest) for v in range(len(lengths.kept)))
+    found = {v: min(length, most) for v, length in longest.items()} | with_marks
+    reach = tuple(found.get(v, 0.0) for v in range(len(lengths.kept)))
     shortened = None
-    if any(length > lengths.longest for length in longest.values()):
+    if any(length > most for length in longest.values()):
         shortened = np.zeros((chunk.n_rows, len(lengths.kept)), dtype=bool)
-        for v, found in squares.items():
-            shortened[:, v] = found > lengths.longest**2
+        for v, own in squares.items():
+            shortened[:, v] = own > most**2
     return replace(chunk, lengths=replace(lengths, reach=reach), shortened=shortened)
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sys
+import warnings
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -82,3 +86,56 @@ def test_spark_map_in_arrow(items, monkeypatch):
         spark.stop()
     found = {row["item"]: row["cluster"] for row in rows}
     assert [found[item] for item in range(N)] == labels
+
+
+WORDS = ("river trees water", "portrait woman chair", "colour square line", "boat sail harbour")
+
+
+class Embedder:
+    """Counts of words."""
+
+    def encode(self, texts, show_progress_bar=None, **how):
+        words = " ".join(WORDS).split()
+        return np.array([[text.count(word) for word in words] for text in texts]) + 1e-3
+
+
+@pytest.mark.long
+def test_toponymy_names_anchors_and_cuts(monkeypatch):
+    """The recipe of the guide, with a language model that answers by the words of the prompt."""
+    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # nothing is downloaded
+    rng = np.random.default_rng(0)
+    topic = rng.integers(4, size=400)
+    texts = [" ".join(rng.permutation([*WORDS[t].split(), f"no{i % 9}"])) for i, t in enumerate(topic)]
+    embedded = Embedder().encode(texts) + 0.05 * rng.normal(size=(400, 12))
+    image = np.eye(4)[topic] + 0.1 * rng.normal(size=(400, 4))
+    settings = {"n_anchors": 16, "consensus": "merge", "scale": "unit", "random_state": 0}
+    model = vp.OPIMC(4, **settings).fit({"text": embedded, "image": image})
+    with warnings.catch_warnings(action="ignore"):
+        pytest.importorskip("toponymy", reason="Toponymy is not installed")
+        from toponymy.llm_wrappers import LLMWrapper
+
+        class Stub(LLMWrapper):
+            n_asked = 0
+
+            def _call_llm(self, prompt, temperature, max_tokens):
+                text = str(prompt)
+                best = max(WORDS, key=lambda words: sum(text.count(word) for word in words.split()))
+                self.n_asked += 1
+                return json.dumps({"topic_name": f"{best} {self.n_asked}", "topic_specificity": 0.5})
+
+            _call_llm_with_system_prompt = _call_llm
+
+        given = {"language_model": Stub(), "embedder": Embedder(), "texts": texts, "embedded": embedded}
+        names = {"model": model, **given}
+        exec(recipe("toponymy"), names)
+    found = names["names"]
+    assert len(found) == 4
+    right = [found[label].startswith(WORDS[t]) for label, t in zip(model.stream_labels_, topic, strict=True)]
+    assert np.mean(right) > 0.9
+
+
+def recipe(word):
+    """The block of the guide that imports a library."""
+    guide = (Path(__file__).parents[3] / "docs" / "guide-tables.md").read_text()
+    (block,) = re.findall(rf"```py\n([^`]*from {word} import[^`]*)```", guide)
+    return block

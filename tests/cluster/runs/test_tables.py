@@ -142,6 +142,47 @@ def test_duplicates_are_those_of_all_pairs(run, table, tmp_path):
         assert found["item_1"].to_pylist() == (2 * mine[:, 0] + 5).tolist()
 
 
+def test_duplicates_of_sparse_views_are_those_of_all_pairs(tmp_path, monkeypatch):
+    """A sparse view beside a dense one; blocks are smaller than clusters."""
+    monkeypatch.setattr("viewpass.cluster.runs.duplicates.BLOCK", 40)
+    monkeypatch.setattr("viewpass.cluster.runs.duplicates.ROWS", 64)
+    rng = np.random.default_rng(3)
+    words = rng.poisson(0.15, size=(150, 30)) * rng.random((150, 30))
+    words = np.concatenate([words, words * rng.uniform(0.9, 1.1, size=words.shape)])
+    words[rng.random(300) < 0.2] = 0.0
+    dense = np.concatenate([rng.normal(size=(150, 5))] * 2) + 0.1 * rng.normal(size=(300, 5))
+    column = [
+        {"indices": np.flatnonzero(row).tolist(), "values": row[row > 0].tolist()} if row.any() else None
+        for row in words
+    ]
+    kind = pa.struct({"indices": pa.list_(pa.int32()), "values": pa.list_(pa.float64())})
+    table = pa.table({"words": pa.array(column, kind), "dense": pa.array(dense.tolist())})
+    pq.write_table(table, tmp_path / "items.parquet")
+    items = vp.scan(tmp_path / "items.parquet", views={"words": ("words", 30), "dense": "dense"})
+    folder = RunFolder(tmp_path / "run")
+    folder.open(resume=False)
+    settings = {"random_state": 0, "scale": "unit", "n_anchors": None}
+    Run(vp.OPIMC(2, **settings), items, folder).go(RunOptions())
+    folder.close()
+    out = tmp_path / "pairs.parquet"
+    n_pairs, _ = dedup(RunLabels(folder.path), vp.load(folder.model), items, out, 0.9)
+    found = pq.read_table(out)
+    lengths = [np.sqrt((x**2).sum(axis=1, keepdims=True)) for x in (words, dense)]
+    unit = [x / np.where(n > 0, n, np.nan) for x, n in zip((words, dense), lengths, strict=True)]
+    with warnings.catch_warnings(action="ignore"):  # pairs that share no view
+        cosine = np.nanmean([x @ x.T for x in unit], axis=0)
+    cluster = pq.read_table(folder.labels)["cluster"].to_numpy()
+    expected = np.argwhere(np.triu((cluster[:, None] == cluster) & (cosine >= 0.9), 1))
+    mine = np.column_stack([found["row_1"].to_numpy(), found["row_2"].to_numpy()])
+    assert n_pairs == len(expected) > 30
+    both = np.array([(~np.isnan(x[:, 0])).astype(int) for x in unit])
+    assert (
+        found["views_shared"].to_pylist() == (both[:, mine[:, 0]] & both[:, mine[:, 1]]).sum(axis=0).tolist()
+    )
+    np.testing.assert_array_equal(mine[np.lexsort(mine.T[::-1])], expected)
+    np.testing.assert_allclose(found["similarity"].to_numpy(), cosine[tuple(mine.T)], atol=1e-6)
+
+
 def test_dedup_refuses_other_data(run, table, tmp_path):
     model, labels = vp.load(run / "run" / "model.viewpass"), RunLabels(run / "run")
     with pytest.raises(vp.DataError, match="those of 700 rows"):

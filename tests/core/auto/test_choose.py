@@ -114,6 +114,12 @@ def test_the_scales_to_choose_from_suit_the_values():
     assert [name for name, _ in offered(dense)] == ["unit", "standard", "euclidean"]
     assert [name for name, _ in offered(dense, counts)] == ["unit", "idf+standard", "euclidean+idf"]
     assert offered(dense, names=["standard"]) == [("unit", ("standard",))]
+    depth = rng.poisson(rng.gamma(0.2, 9.0, size=(60, 30))).astype(float)
+    grey = rng.integers(0, 17, size=(60, 30)).astype(float)
+    parts = rng.dirichlet(np.ones(5), size=60)
+    kinds = [list(dict(offered(view)))[2:-1] for view in (depth, counts.toarray(), parts, grey, dense)]
+    assert kinds == [["counts"], ["binary"], ["composition"], [], []]
+    assert [name for name, _ in offered(sp.csr_array(depth))] == ["unit", "counts"]
 
 
 def test_choices_do_not_depend_on_threads_or_the_seed():

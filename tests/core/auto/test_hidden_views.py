@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from cases import workspace
 from viewpass.core.auto import hidden_views
 from viewpass.core.auto.comparison import Difference, difference
-from viewpass.core.auto.hidden_views import MIN_TESTED, Question, Score, _information
+from viewpass.core.auto.hidden_views import MIN_TESTED, Question, Score, information
 from viewpass.core.plan import Plan, Rules
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
@@ -26,6 +26,20 @@ def clusters(n_rows=600, n_views=3, size=4.0, seed=0):
     group = rng.integers(4, size=n_rows)
     views = [size * np.eye(4, 9)[group] + rng.standard_normal((n_rows, 9)) for _ in range(n_views)]
     return views, group
+
+
+def _information(labels, places):
+    """One test alone."""
+    return information(labels, places[:, None])[:, 0]
+
+
+def test_tests_are_counted_apart():
+    rng = np.random.default_rng(0)
+    labels, places = rng.integers(-1, 5, size=300), rng.integers(-1, 7, size=(300, 3))
+    places[:295, 2] = -1  # too few rows
+    together = information(labels, places)
+    for test in range(3):
+        np.testing.assert_array_equal(together[:, test], _information(labels, places[:, test]))
 
 
 def test_labels_equal_to_what_was_hidden_tell_all_of_it():
@@ -60,11 +74,14 @@ def test_the_names_of_labels_and_places_do_not_matter():
 def test_no_row_is_both_fitted_and_tested():
     views, _ = clusters()
     question = asked(views)
-    for number in range(4):
+    for number in range(8):
         fold = question.fold(number)
         assert not set(fold._fitted) & set(fold._tested)
         assert set(fold._fitted) | set(fold._tested) == set(range(600))
-    assert not np.array_equal(question.fold(0)._tested, question.fold(1)._tested)
+    for turn in (0, 4):  # every row is tested once in turn
+        tested = np.concatenate([question.fold(number)._tested for number in range(turn, turn + 4)])
+        assert sorted(tested) == list(range(600))
+    assert not np.array_equal(question.fold(0)._tested, question.fold(4)._tested)
 
 
 def test_every_view_is_hidden_once_and_in_few_groups():

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from viewpass.core.consensus import anchor_merges
 from viewpass.core.consensus.anchor_merges import shrunk
+from viewpass.core.consensus.soft_assignment import sparse_links
 from viewpass.core.plan import Rules
 from viewpass.core.state.centres import Centres
 from viewpass.core.state.growth import Anchors, Growth
@@ -27,7 +31,8 @@ def made(rng, n_anchors, most, *, empty=0.2):
     half = rng.integers(0, 5, size=(n_anchors, n_anchors))
     centres = Centres.of([rng.standard_normal((n_anchors, width)) for width in (4, 3)])
     growth = Growth(most, Lineage.of(n_anchors))
-    return Anchors(total, centres, half + half.T, growth), views, labels, observed
+    links = sparse_links(half + half.T, n_anchors)
+    return Anchors(total, centres, links, growth), views, labels, observed
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.integers(1, 12))
@@ -41,8 +46,9 @@ def test_sums_and_links_are_those_of_the_anchors_that_were_merged(seed, n_anchor
     again = Statistics(n_left, [4, 3]).add(views, places[labels], observed)
     assert again == after.total
     links = np.zeros((n_left, n_left), dtype=np.int64)
-    np.add.at(links, (places[:, None], places[None, :]), before.links)
-    np.testing.assert_array_equal(links, after.links)
+    np.add.at(links, (places[:, None], places[None, :]), before.links.toarray())
+    np.testing.assert_array_equal(links, after.links.toarray())
+    assert after.links.has_canonical_format
     assert after.centres.n_clusters == len(after.growth.lineage.names) == n_left
 
 
@@ -61,7 +67,24 @@ def test_an_anchor_without_rows_joins_the_one_it_has_most_links_with():
     total = Statistics(4, [3]).add(views, np.array([0, 1, 2]))
     links = np.diag([5, 5, 5, 0]) + 3 * (np.eye(4)[[3, 2, 1, 0]] * [[0], [1], [1], [0]])
     links[3, 1] = links[1, 3] = 2
-    before = Anchors(total, Centres.of([np.eye(4, 3)]), links.astype(np.int64), Growth(4, Lineage.of(4)))
+    before = Anchors(total, Centres.of([np.eye(4, 3)]), sparse_links(links, 4), Growth(4, Lineage.of(4)))
     after = shrunk(before, 1000, RULES)
     assert after.growth.lineage.places(np.arange(4)).tolist() == [0, 1, 2, 1]
     assert after.links.sum() == links.sum()
+
+
+def test_of_many_anchors_those_with_most_links_merge(monkeypatch):
+    """Here the nearest two have none: they do not merge as long as others can."""
+    monkeypatch.setattr(anchor_merges, "FEWEST_GROUPED", 4)
+    views = [np.array([[1.0, 0, 0], [0.99, 0.1, 0], [0, 1, 0], [0, 0, 1]])]
+    total = Statistics(4, [3]).add(views, np.arange(4))
+    links = np.diag([5, 5, 5, 5])
+    links[2, 3] = links[3, 2] = 1
+    before = Anchors(total, Centres.of(views), sparse_links(links, 4), Growth(3, Lineage.of(4)))
+    places = [
+        shrunk(replace(before, growth=Growth(most, Lineage.of(4))), 1000, RULES).growth.lineage.places(
+            np.arange(4)
+        )
+        for most in (3, 2)
+    ]
+    assert [found.tolist() for found in places] == [[0, 1, 2, 2], [0, 0, 1, 1]]

@@ -87,7 +87,7 @@ def test_births_are_the_room_and_a_share_that_falls(n_rows, most):
 
 
 def test_large_chunks_are_sampled_alike_however_they_are_split(monkeypatch):
-    monkeypatch.setattr(births, "MOST_CANDIDATES", 20)
+    monkeypatch.setattr(births, "FEW_CANDIDATES", 20)
     rows = np.random.default_rng(0).standard_normal((200, 8))
     whole = MeasuredRows(Chunk.of([rows, rows])).measure()
     centres = anchors().centres

@@ -8,7 +8,7 @@ import pytest
 from graphs import mixture
 from viewpass.core.consensus import graph
 from viewpass.core.consensus.cut import cut
-from viewpass.core.consensus.soft_assignment import links_of
+from viewpass.core.consensus.soft_assignment import links_of, sparse_links
 from viewpass.kernels import reference
 from viewpass.kernels.grid import UNIT
 
@@ -35,7 +35,7 @@ def squares(points, places):
 def test_blocks_are_recovered(sizes, across):
     links, group = blocks(sizes, np.random.default_rng(0), across)
     mixed = np.random.default_rng(1).permutation(len(group))
-    found = graph.cut(links[np.ix_(mixed, mixed)], len(sizes))
+    found = graph.cut(sparse_links(links[np.ix_(mixed, mixed)], len(group)), len(sizes))
     assert same_partition(found.labels, group[mixed])
     firsts = [int(np.flatnonzero(found.labels == k)[0]) for k in range(len(sizes))]
     assert firsts == sorted(firsts)  # numbered by their lowest anchor
@@ -49,7 +49,8 @@ def test_the_order_of_anchors_does_not_matter(seed):
     places = points[rng.choice(900, 120, replace=False)]
     links = links_of(mixture(squares(points, places), np.ones(900, dtype=np.int64)), 120)
     mixed = rng.permutation(120)
-    found, again = graph.cut(links, 6), graph.cut(links[np.ix_(mixed, mixed)], 6)
+    other = sparse_links(links.toarray()[np.ix_(mixed, mixed)], 120)
+    found, again = graph.cut(links, 6), graph.cut(other, 6)
     assert same_partition(found.labels[mixed], again.labels)
 
 
@@ -69,7 +70,7 @@ def test_without_a_compiled_core_the_bits_are_the_same(monkeypatch, n_clusters):
 
 
 def test_several_cuts_at_once_have_the_clusters_of_each_alone():
-    links, _ = blocks((9, 8, 7, 6), np.random.default_rng(3), across=1)
+    links = sparse_links(blocks((9, 8, 7, 6), np.random.default_rng(3), across=1)[0], 30)
     for n_clusters, found in zip((2, 4, 6), graph.cuts(links, [2, 4, 6], 20), strict=True):
         assert same_partition(found.labels, graph.cut(links, n_clusters).labels)
 
@@ -78,10 +79,10 @@ def test_anchors_without_links_do_no_harm():
     links, group = blocks((6, 6, 6), np.random.default_rng(0))
     lonely = np.zeros((20, 20), dtype=np.int64)
     lonely[:18, :18] = links
-    found = graph.cut(lonely, 3)
+    found = graph.cut(sparse_links(lonely, 20), 3)
     assert same_partition(found.labels[:18], group)
     assert np.isfinite(found.places).all()
-    assert len(graph.cut(np.zeros((7, 7), dtype=np.int64), 3).labels) == 7
+    assert len(graph.cut(sparse_links(np.zeros((7, 7), dtype=np.int64), 7), 3).labels) == 7
 
 
 @pytest.mark.parametrize("n_anchors", [1, 2, 5, 30])

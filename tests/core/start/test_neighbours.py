@@ -9,7 +9,7 @@ import viewpass as vp
 from viewpass.core.plan import Rules
 from viewpass.core.start import candidates
 from viewpass.core.start.candidates import TABLE_SMALL, compete
-from viewpass.core.start.neighbours import _Clusters, _near, merged_labels
+from viewpass.core.start.neighbours import _near, merged_labels, near_merges
 from viewpass.core.start.ridge import ridged_objective
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.step.chunk_step import ChunkStep
@@ -43,9 +43,10 @@ def test_a_price_is_what_merging_adds_to_the_ridged_objective():
     views, observed, _ = made(4, 120, 1.0, 0)
     observed |= ~observed.any(axis=1, keepdims=True)
     labels = np.random.default_rng(1).integers(8, size=120)
-    _, total = of(labels, views, observed, 8)
-    price = _Clusters(total, 2.5).prices(3, np.array([6]))[0]
-    _, merged = of(np.where(labels == 6, 3, labels), views, observed, 8)
+    rows, total = of(labels, views, observed, 8)
+    first = near_merges(total, 1, 2.5, rows, Workspace(1))
+    (kept, gone), price = first.pairs[0], first.prices[0]
+    _, merged = of(np.where(labels == gone, kept, labels), views, observed, 8)
     assert price == pytest.approx(ridged_objective(merged, 2.5) - ridged_objective(total, 2.5), abs=1e-9)
 
 
@@ -102,5 +103,5 @@ def test_lengths_decide_who_is_near_where_they_are_kept():
     rows = MeasuredRows(Scaling.learn(plain, ["euclidean"]).apply(plain.chunk)).measure()
     total = Statistics(60, rows.widths)
     total.move(rows, np.arange(60, dtype=np.int32), 1)
-    near = _near(_Clusters(total, 1e-9), rows, Workspace(1))
+    near = _near(total.centres(1e-9), total, rows, Workspace(1))
     assert np.abs(near - np.arange(60)[:, None]).max() <= near.shape[1]

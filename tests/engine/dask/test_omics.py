@@ -21,7 +21,7 @@ def views(n=600):
     return {"values": values, "counts": counts}
 
 
-@pytest.mark.parametrize("way", ["fill", "local"])
+@pytest.mark.parametrize("way", ["fill", "local", "entrywise"])
 def test_gaps_and_kinds(client, way):
     given = views()
     settings = {"scale": {"values": "standard", "counts": "counts"}, "missing_entries": way}
@@ -30,6 +30,8 @@ def test_gaps_and_kinds(client, way):
     model = vp.dask.fit(vp.OPIMC(3, **settings), given, client=client)
     assert model.statistics_ == expected.statistics_
     assert (model.labels_ == expected.labels_).all()
+    assert model.n_gaps_ == expected.n_gaps_
+    assert model.n_gaps_["values"].values > 0
 
 
 def test_files_are_read_by_the_workers(client, tmp_path):

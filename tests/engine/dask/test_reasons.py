@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -11,7 +12,7 @@ from clusters import made_rows, write_files
 from viewpass.cluster.runs.run import Run, RunOptions, StoppedError
 from viewpass.store.folder import RunFolder
 
-SETTINGS = {"warmup": 300, "chunk_size": 300, "random_state": 0}
+SETTINGS = {"scale": "unit", "warmup": 300, "chunk_size": 300, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +37,14 @@ def run_here(files, out, settings, *, stopped=False):
     return out
 
 
-@pytest.mark.parametrize("clusters", [{"n_anchors": None}, {"consensus": "graph", "n_anchors": 24}], ids=str)
+CLUSTERS = [
+    {"n_anchors": None},
+    {"consensus": "graph", "n_anchors": 24, "adaptive_anchors": False},
+    {"consensus": "merge", "n_anchors": 24, "adaptive_anchors": True, "n_passes": 2},
+]
+
+
+@pytest.mark.parametrize("clusters", CLUSTERS, ids=str)
 def test_local_dask_and_resumed_runs_agree(client, files, tmp_path, clusters):
     settings = SETTINGS | clusters
     here = run_here(files, tmp_path / "here", settings)
@@ -52,6 +60,40 @@ def test_local_dask_and_resumed_runs_agree(client, files, tmp_path, clusters):
         assert mine[name].to_pylist() == theirs[name].to_pylist(), name
     assert vp.summary(here) == vp.summary(again) == vp.summary(there)
     in_memory = vp.dask.fit(vp.OPIMC(4, **settings), files, client=client, n_workers=2)
+    assert in_memory.summary() == vp.OPIMC(4, **settings).fit(files).summary()
     np.testing.assert_array_equal(
         in_memory.confidence(files), vp.OPIMC(4, **settings).fit(files).confidence(files)
     )
+
+
+def test_kept_columns_and_names_are_those_of_one_machine(client, tmp_path):
+    rows = made_rows(900)
+    topics = np.nan_to_num(rows[0]).argmax(axis=1)
+    table = pa.table(
+        {
+            "item": np.arange(900),
+            "topic": [f"topic {t}; item {i}" for i, t in enumerate(topics)],
+            "size": topics * 1.5 + np.arange(900) % 7,
+            **{
+                f"v{v}": [None if np.isnan(row[0]) else row.tolist() for row in x] for v, x in enumerate(rows)
+            },
+        }
+    )
+    pq.write_table(table, tmp_path / "items.parquet", row_group_size=250)
+    files = vp.scan(tmp_path / "items.parquet", views=["v0", "v1"], id="item")
+    settings = SETTINGS | {"n_anchors": None}
+    options = {"keep": ["size"], "name_by": ["topic", "size"]}
+    folder = RunFolder(tmp_path / "here")
+    folder.open(resume=False)
+    Run(vp.OPIMC(4, **settings), files, folder, **options).go(RunOptions(1))
+    folder.close()
+    there = tmp_path / "there"
+    vp.dask.fit(vp.OPIMC(4, **settings), files, client=client, n_workers=2, out=there, **options)
+    mine, theirs = pq.read_table(folder.labels), pq.read_table(there / "labels").sort_by("row")
+    assert theirs.column_names == ["row", *mine.column_names]
+    for name in mine.column_names:
+        assert mine[name].to_pylist() == theirs[name].to_pylist(), name
+    assert len(set(mine["cluster_name"].to_pylist()) - {None}) == 4
+    assert vp.summary(folder.path) == vp.summary(there)
+    with pytest.raises(vp.SettingError, match="need out="):
+        vp.dask.fit(vp.OPIMC(4), files, client=client, keep=["size"])

@@ -12,7 +12,7 @@ from clusters import assert_same, made_rows, write_files
 
 REAL = {"mfeat": (10, 40), "debian_l10n": (12, 2700), "mnist70k_3v": (10, 3500)}  # clusters, rows of s
 QUICK = [("mfeat", 1, 1), ("mfeat", 2, 3), ("debian_l10n", 4, 1), ("mnist70k_3v", 2, 1)]
-QUICK_ROWS, QUICK_ROUNDS = 3000, 3
+QUICK_ROWS, QUICK_ROUNDS = 2000, 2
 ALL = [(name, width, n_passes) for name in REAL for width in (1, 2, 4) for n_passes in (1, 3)]
 
 
@@ -32,7 +32,8 @@ def test_real_data(client, data_folder, name, width, n_passes):
     observed = None if bundle.observed is None else bundle.observed[first]
     rows = replace(bundle, views={view: x[first] for view, x in bundle.views.items()}, observed=observed)
     size = -(-first.stop // (QUICK_ROUNDS * width))
-    compared(client, rows, REAL[name][0], size, width, n_passes, max_iter=3, warmup=0)
+    settings = {} if name == "mfeat" and width == 2 else {"scale": "unit", "n_anchors": None}
+    compared(client, rows, REAL[name][0], size, width, n_passes, max_iter=3, warmup=0, **settings)
 
 
 @pytest.mark.data
@@ -77,12 +78,19 @@ def test_every_start(client, settings):
         {"consensus": "graph", "scale": "standard", "projection": 5},
         {"consensus": "graph", "scale": "unit", "adaptive_anchors": True, "n_anchors": 40, "projection": 5},
         {"n_anchors": None, "scale": "euclidean", "projection": 6},
+        {"adaptive_anchors": True, "n_anchors": None, "scale": "unit"},
     ],
     ids=lambda settings: ", ".join(map(str, settings.values())),
 )
 @pytest.mark.parametrize("n_passes", [1, 2])
 def test_anchors_and_scale(client, settings, n_passes):
     compared(client, made_rows(1000), 4, 60, 3, n_passes, max_iter=3, warmup=300, **settings)
+
+
+@pytest.mark.parametrize(("n_passes", "adaptive"), [(1, True), (2, True), (2, False)])
+def test_anchors_that_are_met_by_groups(client, n_passes, adaptive):
+    settings = {"consensus": "graph", "n_anchors": 520, "scale": "unit", "adaptive_anchors": adaptive}
+    compared(client, made_rows(3200), 4, 200, 3, n_passes, warmup=2700, **settings)
 
 
 def test_more_blocks_than_are_added_up_at_once(client):

@@ -18,11 +18,11 @@ import pyarrow as pa
 import scipy.sparse
 
 from viewpass.cluster.runs.run_labels import RunLabels
+from viewpass.cluster.runs.unit_views import DenseView, SparseView, UnitView
 from viewpass.core.model import Model, prepare
 from viewpass.core.step.workspace import Workspace
 from viewpass.errors import DataError, SettingError
 from viewpass.kernels.grid import Array, Floats, Integers, Labels
-from viewpass.kernels.reference.exact import ordered_sum
 from viewpass.sources.source import Source
 from viewpass.store.container.files import naming, replacing
 from viewpass.store.labels.formats import label_format, table_writer
@@ -36,7 +36,7 @@ ROUGH = 2.0**-22  # a bound on the error of float32 products of unit rows, per c
 class Grouped:
     """Unit rows in the order of their clusters, and what belongs to them."""
 
-    views: Sequence[Array]  # (rows, columns) of float32, on disk; zeros where a view is missing
+    views: Sequence[UnitView]  # that some row has; zeros where a row lacks one
     observed: Array  # (rows, views)
     rows: Integers  # their numbers in the data
     starts: Integers  # of the clusters
@@ -69,14 +69,16 @@ def dedup(
         for cluster, pairs, similarity in _pairs(grouped, threshold):
             numbers = grouped.rows[pairs]
             doubled[numbers.reshape(-1)] = True
-            table = _table(numbers, similarity, cluster, ids, labels.id_name)
+            shared = (grouped.observed[pairs[:, 0]] & grouped.observed[pairs[:, 1]]).sum(axis=1)
+            table = _table(numbers, similarity, shared, cluster, ids, labels.id_name)
             writer = writer or table_writer(format, file, table.schema)
             with naming(path):
                 writer.write_table(table)
             n_pairs += len(pairs)
             watch(int(grouped.starts[cluster + 1]), n_pairs)
         if writer is None:
-            nothing = _table(np.empty((0, 2), np.int64), np.empty(0), 0, ids, labels.id_name)
+            none = np.empty((0, 2), np.int64), np.empty(0), np.empty(0)
+            nothing = _table(*none, 0, ids, labels.id_name)
             writer = table_writer(format, file, nothing.schema)
             writer.write_table(nothing)
         writer.close()
@@ -91,17 +93,13 @@ def _clusters_and_ids(labels: RunLabels) -> tuple[Labels, Any]:
 
 
 def _grouped(source: Source, model: Model, workspace: Workspace, clusters: Labels, folder: Path) -> Grouped:
-    """Stage the unit rows on disk in the order of their clusters."""
+    """Stage the unit rows on disk, to be read in the order of their clusters."""
     order = np.argsort(clusters, kind="stable")
     order = order[clusters[order] >= 0]
     place = np.full(len(clusters), -1, dtype=np.int64)
     place[order] = np.arange(len(order))
     widths = model.widths
-    shapes = [(max(len(order), 1), max(width, 1)) for width in widths]
-    views = [
-        np.memmap(folder / f"view{v}", dtype=np.float32, mode="w+", shape=shape)
-        for v, shape in enumerate(shapes)
-    ]
+    views = list[UnitView | None]([None] * len(widths))
     observed = np.zeros((len(order), len(widths)), dtype=bool)
     n_rows = 0
     for chunk in source.chunks(ROWS):
@@ -110,15 +108,15 @@ def _grouped(source: Source, model: Model, workspace: Workspace, clusters: Label
         rows = prepare(chunk, model, workspace).measure(workspace.n_threads)
         mine = place[chunk.start : chunk.start + chunk.n_rows]
         for v, view in enumerate(rows.chunk.own_views):
-            if scipy.sparse.issparse(view):
-                raise SettingError(f"view {chunk.names[v]!r} is sparse: dedup compares dense views only.")
-            present = rows.present(v) & (mine >= 0)
-            if view is None or not present.any():
+            which = np.flatnonzero(rows.present(v) & (mine >= 0))
+            if view is None or not len(which):
                 continue
-            unit = rows.in_columns(v).unit(v)[present]
-            unit /= np.sqrt(ordered_sum(unit * unit))[:, None]
-            views[v][mine[present]] = unit
-            observed[mine[present], v] = True
+            staged = views[v]
+            if staged is None:
+                kind = SparseView if scipy.sparse.issparse(view) else DenseView
+                staged = views[v] = kind(folder / f"view{v}", len(order), widths[v])
+            staged.put(rows.in_columns(v), v, which, mine[which])
+            observed[mine[which], v] = True
         n_rows += chunk.n_rows
     if n_rows != len(clusters) or (source.n_rows or n_rows) != len(clusters):
         raise DataError(
@@ -126,56 +124,59 @@ def _grouped(source: Source, model: Model, workspace: Workspace, clusters: Label
             "the data that was labelled."
         )
     starts = np.searchsorted(clusters[order], np.arange(model.clusters.n_clusters + 1))
-    return Grouped(views, observed, order, starts)
+    there = [v for v, view in enumerate(views) if view is not None]
+    return Grouped([view for view in views if view is not None], observed[:, there], order, starts)
 
 
 def _pairs(grouped: Grouped, threshold: float) -> Iterator[tuple[int, Integers, Floats]]:
     """Pairs of places that are similar enough, and how similar, cluster by cluster."""
-    least = threshold - ROUGH * (8 + max(view.shape[1] for view in grouped.views))
+    least = threshold - ROUGH * (8 + max((view.n_terms for view in grouped.views), default=0))
     for cluster, (first, last) in enumerate(zip(grouped.starts[:-1], grouped.starts[1:], strict=True)):
         for a in range(int(first), int(last), BLOCK):
             one = _block(grouped, a, min(a + BLOCK, int(last)))
             for b in range(a, int(last), BLOCK):
                 other = one if b == a else _block(grouped, b, min(b + BLOCK, int(last)))
-                rough, shared = _rough(one, other)
+                rough, shared = _rough(grouped.views, one, other)
                 near = np.argwhere(rough >= least * shared)
                 near = near[(shared[near[:, 0], near[:, 1]] > 0) & (near[:, 0] + a < near[:, 1] + b)]
-                similarity = _exact(one, other, near)
+                similarity = _exact(grouped.views, one, other, near)
                 enough = similarity >= threshold
                 if enough.any():
                     yield cluster, near[enough] + (a, b), similarity[enough]
 
 
-def _block(grouped: Grouped, first: int, last: int) -> tuple[list[Array], Array]:
-    return [np.asarray(view[first:last]) for view in grouped.views], grouped.observed[first:last]
+Block = tuple[list[Any], Array]  # the rows of each view, and which views they have
 
 
-def _rough(one: tuple[list[Array], Array], other: tuple[list[Array], Array]) -> tuple[Array, Array]:
+def _block(grouped: Grouped, first: int, last: int) -> Block:
+    return [view.block(first, last) for view in grouped.views], grouped.observed[first:last]
+
+
+def _rough(views: Sequence[UnitView], one: Block, other: Block) -> tuple[Array, Array]:
     """Sums of cosines of all pairs in float32, and the number of views that both rows have."""
     total = np.zeros((len(one[1]), len(other[1])), dtype=np.float32)
-    for mine, theirs in zip(one[0], other[0], strict=True):
-        total += mine @ theirs.T
+    for view, mine, theirs in zip(views, one[0], other[0], strict=True):
+        total += view.product(mine, theirs)
     return total, one[1].astype(np.float32) @ other[1].T.astype(np.float32)
 
 
-def _exact(one: tuple[list[Array], Array], other: tuple[list[Array], Array], pairs: Integers) -> Floats:
+def _exact(views: Sequence[UnitView], one: Block, other: Block, pairs: Integers) -> Floats:
     """The similarity of some pairs, added up in a fixed order."""
     total, shared = np.zeros(len(pairs)), (one[1][pairs[:, 0]] & other[1][pairs[:, 1]]).sum(axis=1)
-    for mine, theirs in zip(one[0], other[0], strict=True):
-        step = max(1, 2**20 // mine.shape[1])
-        for start in range(0, len(pairs), step):
-            some = pairs[start : start + step]
-            terms = mine[some[:, 0]].astype(np.float64) * theirs[some[:, 1]]
-            total[start : start + step] += ordered_sum(terms)
+    for view, mine, theirs in zip(views, one[0], other[0], strict=True):
+        total += view.exact(mine, theirs, pairs)
     found: Floats = total / np.maximum(shared, 1)
     return found
 
 
-def _table(rows: Integers, similarity: Floats, cluster: int, ids: Any, name: str | None) -> Any:
+def _table(
+    rows: Integers, similarity: Floats, shared: Array, cluster: int, ids: Any, name: str | None
+) -> Any:
     both = [pa.array(rows[:, side]) for side in (0, 1)]
     columns = {f"row_{side + 1}": numbers for side, numbers in enumerate(both)}
     if ids is not None:
         columns |= {f"{name}_{side + 1}": ids.take(numbers) for side, numbers in enumerate(both)}
     columns["cluster"] = pa.array(np.full(len(rows), cluster, dtype=np.int32))
     columns["similarity"] = pa.array(similarity.astype(np.float32))
+    columns["views_shared"] = pa.array(shared.astype(np.int16))
     return pa.table(columns)

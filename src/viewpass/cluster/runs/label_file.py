@@ -11,13 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from sklearn.utils.validation import check_is_fitted
 
-from viewpass.cluster.naming import names_of
 from viewpass.cluster.runs.reason_columns import (
     Wanted,
+    completed,
     reason_columns,
     staged_columns,
-    with_confidence,
-    with_names,
 )
 from viewpass.core.reasons.gathering import Gathered, gathered, needed, recalibrate
 from viewpass.engine.labelling import cluster_rows
@@ -65,7 +63,7 @@ def write_final_labels(
     learnt = model._fitted_model()
     given = model, data, folder.labels, chunk_size, watch
     again = needed(learnt)
-    if not again and not wanted.name_by:
+    if not again and not wanted.named:
         return write_labels(*given, folder.growing, wanted)[1]
     staged, sample = folder.staging / "final.parquet", list[Gathered]()
     given = model, data, staged, chunk_size, watch
@@ -74,16 +72,12 @@ def write_final_labels(
         recalibrate(learnt, sample, model._workspace())
     with naming(staged), pq.ParquetFile(staged) as file, replacing(folder.labels, folder.growing) as out:
         writer, names = None, None
-        if wanted.name_by:
-            groups = (
-                file.read_row_group(group, columns=["cluster", *wanted.name_by])
-                for group in range(file.num_row_groups)
-            )
-            names = names_of(groups, wanted.name_by, len(sizes))
+        if wanted.named:
+            columns = ["cluster", *wanted.name_by]
+            groups = (file.read_row_group(group, columns=columns) for group in range(file.num_row_groups))
+            names = wanted.names(learnt, groups)
         for group in range(file.num_row_groups):
-            table = with_confidence(file.read_row_group(group), len(sizes), learnt.calibration)
-            if names is not None:
-                table = with_names(table, names)
+            table = completed(file.read_row_group(group), len(sizes), learnt.calibration, names)
             if writer is None:
                 writer = table_writer("Parquet", out, table.schema)
             with naming(folder.labels):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,12 +10,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from viewpass.cluster.features import feature_terms
+from viewpass.cluster.naming import names_of
 from viewpass.core.model import Model, prepare
 from viewpass.core.reasons.confidence import confidence_at, probabilities
 from viewpass.core.reasons.contributions import contributions
 from viewpass.core.reasons.outliers import outlier_scores
 from viewpass.core.reasons.stability import stability
-from viewpass.core.state.calibration import MOST_BITS, Calibration
+from viewpass.core.state.calibration import Calibration, pattern_text
 from viewpass.core.step.workspace import Workspace
 from viewpass.engine.labelling import Labelled
 from viewpass.errors import NotCalibratedError, SettingError
@@ -37,6 +39,17 @@ class Wanted:
     name_by: tuple[str, ...] = ()  # of the data, that clusters are named by
     proba: bool = False  # probabilities of all clusters
     explain: bool = False  # runner-up, parts of views, outlier score, stability
+    features: tuple[str, ...] = ()  # views by whose columns clusters are named
+
+    @property
+    def named(self) -> bool:
+        """Whether clusters get names."""
+        return bool(self.name_by or self.features)
+
+    def names(self, model: Model, tables: Iterable[Any]) -> list[str]:
+        """The names of the clusters; `tables` have the cluster of each row and what it is named by."""
+        features = feature_terms(model, self.features) if self.features else ()
+        return names_of(tables, self.name_by, model.clusters.n_clusters, features)
 
     @property
     def kept(self) -> tuple[str, ...]:
@@ -85,10 +98,7 @@ def _views(found: Labelled, model: Model) -> Any:
     """The views that rows have, as in "image + text"."""
     patterns, inverse = np.unique(found.patterns, return_inverse=True)
     names = model.schema.names
-    texts = [
-        " + ".join(name for v, name in enumerate(names) if pattern >> min(v, MOST_BITS) & 1)
-        for pattern in patterns.tolist()
-    ]
+    texts = [pattern_text(pattern, names) for pattern in patterns.tolist()]
     return pa.array(texts, pa.string()).take(pa.array(inverse.reshape(-1)))
 
 
@@ -115,6 +125,12 @@ def with_confidence(table: Any, n_clusters: int, learnt: Calibration | None) -> 
     return table.append_column(
         pa.field(CONFIDENCE, pa.float32()), _floats(confidence_at(patterns, margins, n_clusters, learnt))
     )
+
+
+def completed(table: Any, n_clusters: int, learnt: Calibration | None, names: Sequence[str] | None) -> Any:
+    """A staged table with confidence and, if there are any, names."""
+    table = with_confidence(table, n_clusters, learnt)
+    return table if names is None else with_names(table, names)
 
 
 def reason_columns(chunk: Chunk, found: Labelled, model: Model, workspace: Workspace, wanted: Wanted) -> Any:

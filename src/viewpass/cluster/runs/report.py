@@ -27,6 +27,7 @@ def figures(model: Model, sizes: Integers) -> dict[str, Any]:
                 "columns": width,
                 "missing": missing[name],
                 "all_zero": model.zero_rows[name],
+                **gaps_of(model, name),
                 "scale": scale,
                 "alpha": model.ridges[name],
                 "weight": weight,
@@ -47,6 +48,12 @@ def figures(model: Model, sizes: Integers) -> dict[str, Any]:
             **{name: version(name) for name in LIBRARIES},
         },
     }
+
+
+def gaps_of(model: Model, name: str) -> dict[str, dict[str, int]]:
+    """Values missing inside rows of a view, by what is counted; nothing if there are none."""
+    counts = model.gap_counts[name]
+    return {"gaps": counts._asdict()} if any(counts) else {}
 
 
 def missing_rows(estimator: ViewClusterer) -> list[int]:

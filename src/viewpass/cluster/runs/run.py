@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from viewpass.cluster.features import with_features
 from viewpass.cluster.notices import warn_of_fit
 from viewpass.cluster.opimc import OPIMC
 from viewpass.cluster.persistence import completed, pack, unpack
@@ -178,12 +179,14 @@ class Run:
         self._estimator, self._source, _ = estimator._prepare(data, None)
         self.which = STREAM if stream_labels or not self._source.rereadable else FINAL
         check_passes(self._source, estimator.n_passes)
-        self._wanted = Wanted(tuple(keep), tuple(name_by))
+        columns, features = with_features(name_by, self._source.schema)
+        self._wanted = Wanted(tuple(keep), columns, features=features)
         self._wanted.check(self._source.id_name)
         self._source.keeping(self._wanted.kept)
-        if self._wanted.kept and self.which == STREAM:
+        if (self._wanted.kept or features) and self.which == STREAM:
+            first = [*self._wanted.kept, *features][0]
             raise SettingError(
-                f"column {self._wanted.kept[0]!r} cannot be kept: rows are not read again for final labels."
+                f"{first!r} cannot be kept or name clusters: rows are not read again for final labels."
             )
         self.settings = pack(self._estimator, {})["settings"]
         self._identity = json.loads(json.dumps(self._source.identity()))

@@ -2,7 +2,7 @@
 
 All by the same criterion (hidden_views.py), in this order, the simplest candidate first:
 
-    scale         unit length; what suits the values; lengths kept
+    scale         unit length; what suits the values; the kind they look like; lengths kept
     view_weights  all equal; learnt
     consensus     a centre for each cluster; an anchor graph
     projection    the views' own columns; a learnt map to fewer, where there are anchors
@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse
 
-from viewpass.core.auto.comparison import MOST_FOLDS, Difference, Scorer, compared
+from viewpass.core.auto.comparison import Difference, Scorer, compared
 from viewpass.core.auto.fits import Anchored, Fitted, n_anchors_of, plain
 from viewpass.core.auto.hidden_views import Fold, Question, Score
 from viewpass.core.auto.number import curve_of
@@ -33,6 +33,7 @@ from viewpass.core.state.choice import Choice
 from viewpass.core.step.workspace import Workspace
 from viewpass.errors import warn
 from viewpass.views.columns import columns_of
+from viewpass.views.kinds import possible_kind
 from viewpass.views.projection import Projection
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling, automatic
@@ -175,7 +176,7 @@ class _Choosing:
             cuts = self._anchored(fold, names).cuts([question.n_clusters], plan.consensus)
             return fold.score(next(cuts), self.spaces)
 
-        found = compared(question, mapped, unmapped, MOST_FOLDS)  # fits in mapped views cost little
+        found = compared(question, mapped, unmapped)
         taken = self._decided("projection", ("none", f"{n_columns} columns"), found)
         return None if taken == "none" else n_columns
 
@@ -260,17 +261,19 @@ class _Choosing:
 def scales(rows: MeasuredRows, plan: Plan) -> dict[str, Names]:
     """The scales to choose from, by name: for each view its scale, the simplest first."""
     wanted = plan.scale or ("unit",) * rows.n_views
-    suited, lengths = list(wanted), list(wanted)
+    suited, kinds, lengths = list(wanted), list(wanted), list(wanted)
     for v, (view, name) in enumerate(zip(rows.chunk.views, wanted, strict=True)):
         if name == "auto":
             seen = rows.present(v) & rows.counted
-            suited[v] = lengths[v] = "unit"
+            suited[v] = kinds[v] = lengths[v] = "unit"
             if view is not None and seen.any():
                 gaps = rows.chunk.gaps[v] if rows.chunk.gaps else None
-                suited[v] = automatic(columns_of(view, seen, gaps=gaps))
+                columns = columns_of(view, seen, gaps=gaps)
+                suited[v] = automatic(columns)
+                kinds[v] = possible_kind(view, seen, columns) or suited[v]
                 lengths[v] = suited[v] if scipy.sparse.issparse(view) else "euclidean"
     found = {"unit": tuple("unit" if name == "auto" else name for name in wanted)}
-    for names in (suited, lengths):
+    for names in (suited, kinds, lengths):
         if tuple(names) not in found.values():
             own = {name for name, given in zip(names, wanted, strict=True) if given == "auto"}
             found["+".join(sorted(own))] = tuple(names)

@@ -16,7 +16,13 @@ from viewpass.core.consensus import graph
 from viewpass.core.consensus.agglomeration import merges
 from viewpass.core.consensus.mutual_information import adjusted_mutual_information
 from viewpass.core.consensus.soft_assignment import SoftAssignment, links_of, soft_assignment
-from viewpass.core.initialise import anchors_for, initialise_ridged, ridged
+from viewpass.core.initialise import (
+    ASSUMED_CLUSTERS,
+    MIN_ANCHORS_PER_CLUSTER,
+    anchors_for,
+    initialise_ridged,
+    ridged,
+)
 from viewpass.core.model import assign
 from viewpass.core.plan import Plan
 from viewpass.core.start import candidates
@@ -26,6 +32,7 @@ from viewpass.kernels.grid import Labels
 from viewpass.views.projection import Projection
 from viewpass.views.rows import MeasuredRows
 
+ANCHOR_VALUES = 2**22  # columns x anchors that are tried, unless that leaves too few anchors
 RESTARTS = 5  # of the k-means that cuts a graph
 SEPARATED = 0.95  # agreement of labels by some views with those by all: clusters are well separated
 
@@ -34,7 +41,7 @@ class Fitted(NamedTuple):
     """A candidate fitted to the rows of a fold."""
 
     labels: list[Labels]  # of the rows set aside, with each group of views hidden
-    separated: bool = False  # whether it hardly matters which views rows are labelled by
+    separated: bool = False  # whether it hardly matters which views rows are labelled by; of the first fold
 
 
 def plain(fold: Fold, names: tuple[str, ...], *, weigh: bool = False) -> Fitted:
@@ -52,8 +59,9 @@ def plain(fold: Fold, names: tuple[str, ...], *, weigh: bool = False) -> Fitted:
     def labeller(rows: MeasuredRows) -> Labels:
         return assign(_weighted(rows, weights), centres, workspace)[0]
 
-    labels = fold.labels(names, labeller)
-    return Fitted(labels, _separated(scaled.tested, question.groups, labels, labeller(scaled.tested)))
+    tested = scaled.tested
+    labels = fold.labels(tested, labeller)
+    return Fitted(labels, fold.number == 0 and _separated(tested, question.groups, labels, labeller(tested)))
 
 
 class Anchored:
@@ -62,7 +70,8 @@ class Anchored:
     def __init__(
         self, fold: Fold, names: tuple[str, ...], n_anchors: int, projection: Projection | None = None
     ) -> None:
-        question, fitted = fold.question, _mapped(fold.scaled(names).fitted, projection)
+        question, scaled = fold.question, fold.scaled(names)
+        fitted, tested = (_mapped(rows, projection) for rows in scaled)
         plan, workspace, rng = _plan(fold, None), question.workspace, np.random.default_rng(fold.number)
         step = ChunkStep(plan.rules, workspace)
         outcome = candidates.anchors(fitted, n_anchors, step, rng, whole=False)
@@ -73,10 +82,10 @@ class Anchored:
         self._soft: list[SoftAssignment] = []
 
         def nearest(rows: MeasuredRows) -> Labels:
-            self._soft.append(soft_assignment(_mapped(rows, projection), outcome.centres, workspace))
+            self._soft.append(soft_assignment(rows, outcome.centres, workspace))
             return self._soft[-1].near[:, 0].astype(np.int32)
 
-        self._nearest = fold.labels(names, nearest)
+        self._nearest = fold.labels(tested, nearest)
 
     def cuts(self, numbers: Sequence[int], shape: str) -> Iterator[list[Labels]]:
         """Labels with views hidden, for several numbers of clusters, by "graph" or "merge"."""
@@ -93,9 +102,10 @@ class Anchored:
 
 def n_anchors_of(question: Question, n_clusters: int | None) -> int:
     """Number of anchors to try; 0 if the rows are too few for a graph."""
-    n_rows = question.n_fitted
+    n_rows, n_columns = question.n_fitted, question.rows.n_columns
     plan = replace(question.plan, n_clusters=n_clusters, consensus="auto")
-    return min(anchors_for(plan, n_rows, question.rows.n_columns), n_rows // 2)
+    fitting = max(ANCHOR_VALUES // n_columns, MIN_ANCHORS_PER_CLUSTER * (n_clusters or ASSUMED_CLUSTERS))
+    return min(anchors_for(plan, n_rows, n_columns), n_rows // 2, fitting)
 
 
 def _plan(fold: Fold, n_clusters: int | None) -> Plan:

@@ -9,8 +9,8 @@ which of many small clusters of that view, found in it alone, does the row belon
 where p is counted over the other rows set aside (each row is left out of its own). It is the information, in
 nats, that a label carries about what it was not made from: nothing is gained by fitting noise, since neither
 the rows nor the hidden views took part in the fit, and clusters need not be round to score well. Several
-views are hidden together where there are many, so the cost is linear in their number; where few rows have
-two views, half of the columns are hidden instead.
+views are hidden together where there are many, and some of them compared with, so the cost is linear in their
+number; where few rows have two views, half of the columns are hidden instead.
 
 Every sum has a fixed order, so the choices are the same on every processor.
 """
@@ -39,10 +39,15 @@ from viewpass.views.scaling import Scaling
 
 FIT_ROWS, FIT_VALUES = 2000, 2**23  # rows that candidates are fitted to, and their dense values, at most
 TEST_ROWS, TEST_SHARE = 1000, 4  # rows set aside, at most; one in so many
+POOL_SHARE, POOL_ROWS = (
+    2,
+    2000,
+)  # rows that folds are made of: so many times those fitted to, at least so many
 MIN_TESTED = 10  # rows set aside that have views to hide and others to be labelled by
 MAX_CLUSTERS = 50  # asked about, where more are wanted
 ROWS_PER_CLUSTER = 4  # of the rows that are fitted to, at least
 MAX_GROUPS = 4  # of views that are hidden together
+MAX_ASKED = 4  # views of a group that labels are compared with
 # Small clusters of each view, to recognise hidden rows by: at most, per cluster wanted, and rows of each.
 SMALL_CLUSTERS, SMALL_PER_CLUSTER, ROWS_PER_SMALL = 100, 10, 8
 SMALL_VALUES = 2**20  # columns x small clusters of a view, unless that leaves too few
@@ -71,67 +76,41 @@ class Scaled(NamedTuple):
 
 
 class Fold:
-    """One division of the rows into some to fit and some to test."""
+    """One division of the rows into some to fit and some to test; TEST_SHARE folds test different rows."""
 
     def __init__(self, question: Question, number: int) -> None:
-        order = np.random.default_rng(number).permutation(question.usable)
-        n_tested = min(len(order) // TEST_SHARE, TEST_ROWS)
         self.question, self.number = question, number
-        self._tested = np.sort(order[:n_tested])
-        self._fitted = np.sort(order[n_tested:][: question.n_fitted])
-        self._scaled: dict[tuple[str, ...], Scaled] = {}
-        self._places: dict[tuple[tuple[str, ...], int], Labels] = {}
+        n_rows, (turn, place) = len(question.pool), divmod(number, TEST_SHARE)
+        order = np.random.default_rng(turn).permutation(n_rows)
+        n_tested = min(n_rows // TEST_SHARE, TEST_ROWS)
+        tested = np.arange(place * n_tested, (place + 1) * n_tested)
+        self._tested = np.sort(order[tested])
+        self._fitted = np.sort(np.delete(order, tested)[: question.n_fitted])
 
     def scaled(self, names: tuple[str, ...]) -> Scaled:
         """The rows in a scale of these names, one per view."""
-        if names not in self._scaled:
-            question = self.question
-            scaling, n_threads = question.scaling(names), question.workspace.n_threads
-            parts = [
-                question.measured(scaling.apply(question.chunk.take(which), n_threads=n_threads))
-                for which in (self._fitted, self._tested)
-            ]
-            self._scaled[names] = Scaled(*parts)
-        return self._scaled[names]
+        rows = self.question.scaled(names)
+        return Scaled(rows.sampled(self._fitted), rows.sampled(self._tested))
 
-    def labels(self, names: tuple[str, ...], labeller: Labeller) -> list[Labels]:
+    def labels(self, tested: MeasuredRows, labeller: Labeller) -> list[Labels]:
         """Labels of the rows set aside by all views but each group of hidden ones; -1 where none is left."""
-        tested, found = self.scaled(names).tested, []
+        found = []
         for group in self.question.groups:
-            hidden = [v in group for v in range(len(names))]
-            rows = self.question.measured(tested.chunk.without(hidden))
+            rows = tested.keeping([v not in group for v in range(tested.n_views)])
             found.append(np.where(rows.n_seen > 0, labeller(rows), -1))
         return found
 
     def score(self, labels: Sequence[Labels], spaces: Sequence[tuple[str, ...]]) -> Score:
         """What labels made without each group of views tell about these, in the scales `spaces`."""
-        terms = [
-            _information(labels[number], self._places_of(space, v))
-            for space in spaces
-            for number, group in enumerate(self.question.groups)
-            for v in group
-        ]
+        terms = np.concatenate(
+            [
+                information(mine, self.question.places(spaces, group)[self._tested])
+                for mine, group in zip(labels, self.question.groups, strict=True)
+            ],
+            axis=1,
+        )
         tested = ~np.isnan(terms)
-        return Score(ordered_sum(np.where(tested, terms, 0.0).T), tested.sum(axis=0))
-
-    def _places_of(self, names: tuple[str, ...], v: int) -> Labels:
-        """The small cluster of view v that each row set aside belongs to; -1 for rows without the view."""
-        key = names, v
-        if key not in self._places:
-            question, scaled = self.question, self.scaled(names)
-            others = [other != v for other in range(len(names))]
-            known, rows = (question.measured(part.chunk.without(others)) for part in scaled)
-            fitting = max(SMALL_VALUES // known.n_columns, 2 * question.n_clusters)
-            most = min(SMALL_CLUSTERS, SMALL_PER_CLUSTER * question.n_clusters, fitting)
-            n_small = min(most, int(known.counted.sum()) // ROWS_PER_SMALL)
-            found = np.full(rows.n_rows, -1, dtype=np.int32)
-            if n_small > 1:
-                step = ChunkStep(question.plan.rules, question.workspace)
-                rng = np.random.default_rng(self.number)
-                small = candidates.anchors(known, n_small, step, rng, whole=False)
-                found = np.where(rows.n_seen > 0, assign(rows, small.centres, question.workspace)[0], -1)
-            self._places[key] = found
-        return self._places[key]
+        return Score(ordered_sum(np.where(tested, terms, 0.0)), tested.sum(axis=1))
 
 
 @dataclass
@@ -145,6 +124,8 @@ class Question:
     def __post_init__(self) -> None:
         self._folds: list[Fold] = []
         self._scalings: dict[tuple[str, ...], Scaling] = {}
+        self._scaled: dict[tuple[str, ...], MeasuredRows] = {}
+        self._places: dict[tuple[tuple[str, ...], int], Labels] = {}
 
     @cached_property
     def by_columns(self) -> bool:
@@ -176,6 +157,14 @@ class Question:
     def usable(self) -> Integers:
         """Rows that have a view and a sample weight."""
         return np.flatnonzero(self.rows.counted)
+
+    @cached_property
+    def pool(self) -> Integers:
+        """Rows that folds are made of."""
+        size = min(len(self.usable), max(POOL_SHARE * self.n_fitted, POOL_ROWS))
+        if size == len(self.usable):
+            return self.usable
+        return np.sort(np.random.default_rng(0).choice(self.usable, size, replace=False))
 
     @property
     def n_clusters(self) -> int:
@@ -218,13 +207,46 @@ class Question:
             self._scalings[names] = Scaling.learn(self._unscaled, names, self.plan.weight_unit)
         return self._scalings[names]
 
-    def measured(self, chunk: Chunk) -> MeasuredRows:
-        """The rows of a chunk, measured."""
+    def scaled(self, names: tuple[str, ...]) -> MeasuredRows:
+        """The rows of the pool in a scale of these names, one per view."""
+        if names not in self._scaled:
+            scaling, n_threads = self.scaling(names), self.workspace.n_threads
+            self._scaled[names] = self._measured(
+                scaling.apply(self.chunk.take(self.pool), n_threads=n_threads)
+            )
+        return self._scaled[names]
+
+    def places(self, spaces: Sequence[tuple[str, ...]], group: Sequence[int]) -> Labels:
+        """The small clusters of views of a group, in each space, that the rows of the pool belong to."""
+        asked = [group[place * len(group) // MAX_ASKED] for place in range(MAX_ASKED)]
+        views = dict.fromkeys(asked if len(group) > MAX_ASKED else group)
+        return np.stack([self._places_of(space, v) for space in spaces for v in views], axis=1)
+
+    def _places_of(self, names: tuple[str, ...], v: int) -> Labels:
+        """The small clusters of one view; -1 for rows without the view."""
+        key = names, v
+        if key not in self._places:
+            rows = self.scaled(names).only(v)
+            has = np.flatnonzero(rows.counted)
+            some = np.random.default_rng(0).permutation(has)[: self.n_fitted * len(has) // len(self.pool)]
+            known = rows.sampled(np.sort(some))
+            fitting = max(SMALL_VALUES // known.n_columns, 2 * self.n_clusters)
+            most = min(SMALL_CLUSTERS, SMALL_PER_CLUSTER * self.n_clusters, fitting)
+            n_small = min(most, len(some) // ROWS_PER_SMALL)
+            found = np.full(rows.n_rows, -1, dtype=np.int32)
+            if n_small > 1:
+                step = ChunkStep(self.plan.rules, self.workspace)
+                small = candidates.anchors(known, n_small, step, np.random.default_rng(0), whole=False)
+                found = np.where(rows.n_seen > 0, assign(rows, small.centres, self.workspace)[0], -1)
+            self._places[key] = found
+        return self._places[key]
+
+    def _measured(self, chunk: Chunk) -> MeasuredRows:
         return MeasuredRows(chunk, reference=self.plan.reference).measure(self.workspace.n_threads)
 
     @cached_property
     def _unscaled(self) -> MeasuredRows:
-        return self.measured(self.chunk) if self.by_columns else self.rows
+        return self._measured(self.chunk) if self.by_columns else self.rows
 
 
 def _half(view: Matrix | None, first: int) -> Matrix | None:
@@ -235,19 +257,26 @@ def _half(view: Matrix | None, first: int) -> Matrix | None:
     return scipy.sparse.csr_array(half) if scipy.sparse.issparse(half) else np.ascontiguousarray(half)
 
 
-def _information(labels: Labels, places: Labels) -> Floats:
-    """For each row log p(place | label) - log p(place), counted over the others; NaN without either."""
-    found = np.full(len(labels), np.nan)
-    both = (labels >= 0) & (places >= 0)
-    n_rows = int(both.sum())
-    if n_rows < MIN_TESTED:
+def information(labels: Labels, places: Labels) -> Floats:
+    """For each row log p(place | label) - log p(place), counted over the others; NaN without either.
+
+    `places` (rows, tests) has a column for each test; every one is counted apart.
+    """
+    both = (labels >= 0)[:, None] & (places >= 0)
+    both &= both.sum(axis=0) >= MIN_TESTED
+    row, test = np.nonzero(both)
+    found = np.full(places.shape, np.nan)
+    if not len(row):
         return found
-    mine, place = (np.unique(each[both], return_inverse=True)[1] for each in (labels, places))
-    sizes, times = np.bincount(mine), np.bincount(place)
-    pairs = mine * len(times) + place
+    mine, place = (np.unique(each, return_inverse=True)[1] for each in (labels[row], places[row, test]))
+    n_labels, n_places = int(mine.max()) + 1, int(place.max()) + 1
+    n_rows = np.bincount(test)[test]
+    sizes = np.bincount(test * n_labels + mine)[test * n_labels + mine]
+    times = np.bincount(test * n_places + place, minlength=places.shape[1] * n_places)
+    prior = PRIOR * (times.reshape(-1, n_places) > 0).sum(axis=1)[test]
+    pairs = (test * n_labels + mine) * n_places + place
     together = np.bincount(pairs)[pairs]
-    prior = PRIOR * len(times)
-    chance = (times[place] - 1 + PRIOR) / (n_rows - 1 + prior)
-    given = (together - 1 + prior * chance) / (sizes[mine] - 1 + prior)
+    chance = (times[test * n_places + place] - 1 + PRIOR) / (n_rows - 1 + prior)
+    given = (together - 1 + prior * chance) / (sizes - 1 + prior)
     found[both] = log(given) - log(chance)
     return found

@@ -32,7 +32,7 @@ def curve_of(
     question: Question, fits: Sequence[Anchored], shape: str, spaces: Sequence[tuple[str, ...]]
 ) -> Curve:
     """The score of each number of clusters, given anchors fitted in the first folds."""
-    numbers = tried(len(fits[0].links))
+    numbers = tried(fits[0].links.shape[0])
     scores: list[list[Score]] = [[] for _ in numbers]
     for fold, anchored in zip(question.folds(len(fits)), fits, strict=True):
         for own, labels in zip(scores, anchored.cuts(numbers, shape), strict=True):

@@ -3,6 +3,10 @@
 The sums R, T and the links G of two anchors add up to those of the merged one, so after any births and
 merges they are those of all rows read, each counted once. Prices are those of agglomeration.py. An anchor
 without rows joins the one it has most links with.
+
+Any two of few anchors may merge. Where anchors are met by groups (groups.py) a table of all prices would cost
+more than the rows do: an anchor then merges with one of the CANDIDATES it has most links with, or those of
+an anchor it has merged with.
 """
 
 from __future__ import annotations
@@ -10,12 +14,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from viewpass.core.consensus.agglomeration import merges
 from viewpass.core.plan import Rules
+from viewpass.core.state.alpha import Alpha, each_view
 from viewpass.core.state.centres import Centres, update
 from viewpass.core.state.growth import Anchors
-from viewpass.kernels.grid import Integers
+from viewpass.core.state.lineage import heirs
+from viewpass.kernels.backend import backend
+from viewpass.kernels.grid import FEWEST_GROUPED, Integers, Links
+
+CANDIDATES = 8  # anchors that one may merge with, where they are many
 
 
 def shrunk(anchors: Anchors, n_rows: int, rules: Rules, *, reference: bool = False) -> Anchors:
@@ -28,8 +38,7 @@ def shrunk(anchors: Anchors, n_rows: int, rules: Rules, *, reference: bool = Fal
     merged, left = _merged(anchors, pairs)
     changed = np.zeros(len(left), dtype=bool)  # an anchor without rows changes no centre
     if n_left > budget:
-        found = merges(merged.total, rules.alpha, most=n_left - budget)
-        more = found.pairs
+        more = _cheapest(merged, rules.alpha, n_left - budget, reference=reference)
         pairs = np.concatenate([pairs, left[more]])
         merged, kept = _merged(merged, more)
         left = left[kept]
@@ -44,29 +53,59 @@ def shrunk(anchors: Anchors, n_rows: int, rules: Rules, *, reference: bool = Fal
 
 def _empty_pairs(anchors: Anchors) -> Integers:
     """Pairs that rid the anchors of those without rows."""
-    there = anchors.total.flat_counts.any(axis=0)
+    there = np.asarray(anchors.total.flat_counts.any(axis=0))
     empty, others = np.flatnonzero(~there), np.flatnonzero(there)
     if not len(empty) or not len(others):
         return np.zeros((0, 2), dtype=np.int64)
     kept = np.full(len(empty), others[0])
     if anchors.links is not None:
-        kept = others[anchors.links[np.ix_(empty, others)].argmax(axis=1)]
+        linked = anchors.links[empty]
+        for place in np.flatnonzero(np.diff(linked.indptr)):
+            part = slice(linked.indptr[place], linked.indptr[place + 1])
+            most = np.where(there[linked.indices[part]], linked.data[part], 0)
+            if most.any():
+                kept[place] = linked.indices[part][most.argmax()]
     return np.column_stack([kept, empty]).astype(np.int64)
+
+
+def _cheapest(anchors: Anchors, alpha: Alpha, most: int, *, reference: bool) -> Integers:
+    """The pairs to be merged, the cheapest first."""
+    total, links = anchors.total, anchors.links
+    if links is None or total.n_clusters < FEWEST_GROUPED:
+        return merges(total, alpha, most=most).pairs
+    starts, others = _most_linked(links)
+    sums = [total.sums(v) for v in range(len(total.widths))]
+    given = total.flat_counts, sums, each_view(alpha, len(sums)), starts, others, True, most
+    pairs: Integers = backend(reference).merge_near(*given)[0]
+    return pairs
+
+
+def _most_linked(links: Links) -> tuple[Integers, Integers]:
+    """The anchors that each has most links with, the lowest of equals, and where those of each begin."""
+    n_anchors = links.shape[0]
+    owners = np.repeat(np.arange(n_anchors), np.diff(links.indptr))
+    entries = np.flatnonzero(owners != links.indices)
+    entries = entries[np.lexsort((-links.data[entries], owners[entries]))]
+    firsts = np.searchsorted(owners[entries], np.arange(n_anchors))
+    entries = entries[np.arange(len(entries)) - firsts[owners[entries]] < CANDIDATES]
+    starts = np.searchsorted(owners[entries], np.arange(n_anchors + 1))
+    return starts.astype(np.int64), links.indices[entries].astype(np.int64)
 
 
 def _merged(anchors: Anchors, pairs: Integers) -> tuple[Anchors, Integers]:
     """The anchors with pairs added up, with the centres they had, and which of them are left."""
-    left = np.setdiff1d(np.arange(anchors.total.n_clusters), pairs[:, 1])
-    heirs = np.arange(anchors.total.n_clusters)
-    for kept, gone in pairs[::-1]:  # what an anchor merges into may merge later
-        heirs[gone] = heirs[kept]
-    fewer = anchors.total.grouped(np.searchsorted(left, heirs), len(left))
-    links = None if anchors.links is None else anchors.links.copy()
+    total = anchors.total
+    left = np.setdiff1d(np.arange(total.n_clusters), pairs[:, 1])
+    if not len(pairs):
+        return anchors, left
+    place = np.searchsorted(left, heirs(total.n_clusters, pairs))
+    fewer = total.grouped(place, len(left))
+    links = anchors.links
     if links is not None:
-        for kept, gone in pairs:
-            links[kept] += links[gone]
-            links[:, kept] += links[:, gone]
-        links = links[np.ix_(left, left)]
+        given = np.ones(len(place), dtype=np.int64), (place, np.arange(len(place)))
+        gather = csr_array(given, shape=(len(left), len(place)))
+        links = csr_array(gather @ links @ gather.T)
+        links.sort_indices()
     return replace(anchors, total=fewer, centres=_taken(anchors.centres, left), links=links), left
 
 

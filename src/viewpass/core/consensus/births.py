@@ -20,15 +20,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+from viewpass.core.consensus.groups import groups_of
+from viewpass.core.consensus.soft_assignment import searched
 from viewpass.core.state.centres import Centres
 from viewpass.core.state.growth import Anchors, KeptRows, joined
 from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.backend import backend
-from viewpass.kernels.grid import Floats, Integers, Labels
+from viewpass.kernels.grid import Array, Floats, Integers, Labels, Links
 from viewpass.views.rows import MeasuredRows
 
 SHARE = 4  # births per chunk, beyond the room: this times the chunk's share of the rows read, of the budget
-MOST_CANDIDATES = 1024  # rows per chunk that may open an anchor
+UNLINKED_SHARE = 1  # the same without a graph, where a centre more is a larger part of the work
+MOST_CANDIDATES = 1024  # rows per chunk that may open an anchor; fewer where there are few anchors:
+FEW_CANDIDATES, CANDIDATES_PER_ANCHOR = 256, 8  # so many, or as many for each anchor
 TRIED_PER_BIRTH = 2  # rows that are tried for each birth that is allowed
 MOST_WAITING = 128  # lone rows
 FEWEST_VIEWS = 2  # of a row that opens an anchor, where rows have several
@@ -40,6 +44,7 @@ class Candidates(NamedTuple):
     rows: KeptRows
     numbers: Integers  # of the rows, in the data
     n_rows: int  # that they were chosen from
+    most: int  # of a chunk
 
 
 def candidates(rows: MeasuredRows, start: int, centres: Centres) -> Candidates:
@@ -47,8 +52,9 @@ def candidates(rows: MeasuredRows, start: int, centres: Centres) -> Candidates:
     n_views = sum(u is not None for u in centres.values)
     enough = np.flatnonzero(rows.counted & (rows.n_seen >= min(FEWEST_VIEWS, n_views)))
     numbers = start + enough
-    some = _sampled(numbers)
-    return Candidates(KeptRows.of(rows, enough[some]), numbers[some], rows.n_rows)
+    most = min(max(FEW_CANDIDATES, CANDIDATES_PER_ANCHOR * centres.n_clusters), MOST_CANDIDATES)
+    some = _sampled(numbers, most)
+    return Candidates(KeptRows.of(rows, enough[some]), numbers[some], rows.n_rows, most)
 
 
 def chosen(parts: list[Candidates]) -> Candidates:
@@ -56,26 +62,27 @@ def chosen(parts: list[Candidates]) -> Candidates:
     n_rows = sum(part.n_rows for part in parts)
     parts = [part for part in parts if part.rows.n_rows] or parts[:1]
     numbers = np.concatenate([part.numbers for part in parts])
-    some = _sampled(numbers)
+    some = _sampled(numbers, parts[0].most)
     rows = joined([part.rows for part in parts])
-    return Candidates(rows if len(some) == len(numbers) else rows.take(some), numbers[some], n_rows)
+    rows = rows if len(some) == len(numbers) else rows.take(some)
+    return Candidates(rows, numbers[some], n_rows, parts[0].most)
 
 
-def _sampled(numbers: Integers) -> Integers:
-    """Places of at most MOST_CANDIDATES rows, in order: those whose number has the lowest hash."""
-    if len(numbers) <= MOST_CANDIDATES:
+def _sampled(numbers: Integers, most: int) -> Integers:
+    """Places of at most so many rows, in order: those whose number has the lowest hash."""
+    if len(numbers) <= most:
         return np.arange(len(numbers))
     mixed = numbers.astype(np.uint64)  # splitmix64, modulo 2^64
     mixed = mixed * np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     mixed ^= mixed >> np.uint64(31)
-    return np.sort(np.argsort(mixed, kind="stable")[:MOST_CANDIDATES])
+    return np.sort(np.argsort(mixed, kind="stable")[:most])
 
 
-def n_allowed(n_anchors: int, budget: int, n_chunk: int, n_rows: int) -> int:
+def n_allowed(n_anchors: int, budget: int, n_chunk: int, n_rows: int, share: int = SHARE) -> int:
     """Births in a chunk of so many rows, at most, when `n_rows` have been read with it."""
-    return max(budget - n_anchors, 0) + -(-SHARE * budget * n_chunk // max(n_rows, 1))
+    return max(budget - n_anchors, 0) + -(-share * budget * n_chunk // max(n_rows, 1))
 
 
 def opened(
@@ -89,16 +96,20 @@ def opened(
 ) -> Anchors:
     """The anchors with new ones, which have no rows yet; with this chunk `n_rows` rows are read."""
     n_anchors = anchors.total.n_clusters
-    most = n_allowed(n_anchors, anchors.growth.budget(n_rows, n_anchors), found.n_rows, n_rows)
+    budget = anchors.growth.budget(n_rows, n_anchors)
+    share = UNLINKED_SHARE if anchors.links is None else SHARE
+    most = n_allowed(n_anchors, budget, found.n_rows, n_rows, share)
     if not found.rows.n_rows:
         return anchors
     waiting = anchors.growth.waiting
     n_waiting = 0 if waiting is None else waiting.n_rows
     kept = found.rows if waiting is None else joined([waiting, found.rows])
     rows = _in_views(kept, anchors.centres).measured(weights, reference=reference)
-    near, far = _nearest(rows, anchors.centres, workspace)
+    near, far, met = _nearest(rows, anchors.centres, workspace)
     limits = n_waiting, most, TRIED_PER_BIRTH * most
-    born, lone, joining = backend(reference).open_anchors(rows.handle, far, *limits, workspace.n_threads)
+    born, lone, joining = backend(reference).open_anchors(
+        rows.handle, far, *limits, *met, workspace.n_threads
+    )
     alone = np.append(np.arange(n_waiting), lone)
     still = np.sort(alone[joining[alone] == 0])[-MOST_WAITING:]
     growth = replace(
@@ -111,7 +122,7 @@ def opened(
     return Anchors(
         anchors.total.grouped(np.arange(n_anchors), n_anchors + len(born)),
         _with_rows(anchors.centres, rows, born, near[born]),
-        None if anchors.links is None else np.pad(anchors.links, (0, len(born))),
+        None if anchors.links is None else _room(anchors.links, len(born)),
         growth,
     )
 
@@ -124,17 +135,36 @@ def _in_views(kept: KeptRows, centres: Centres) -> KeptRows:
     return KeptRows(kept.chunk.without(unknown), np.where(np.array(unknown)[:, None], 0.0, kept.inverse))
 
 
-def _nearest(rows: MeasuredRows, centres: Centres, workspace: Workspace) -> tuple[Labels, Floats]:
-    """The nearest anchor of each row, and its distance per view that the row has."""
-    labels, distance, _ = backend(rows.reference).nearest_two(
-        rows.handle, centres.suited(rows), workspace.n_threads
-    )
+def _nearest(
+    rows: MeasuredRows, centres: Centres, workspace: Workspace
+) -> tuple[Labels, Floats, tuple[Array | None, Labels | None]]:
+    """The nearest anchor of each row, its distance per view that the row has, and the groups the row meets.
+
+    Where anchors are met by groups, so are rows: which groups each meets, and that of its nearest anchor.
+    """
+    kernels, n_threads = backend(rows.reference), workspace.n_threads
+    groups = groups_of(centres, rows, workspace)
+    met: tuple[Array | None, Labels | None] = None, None
+    if groups is None:
+        labels, distance, _ = kernels.nearest_two(rows.handle, centres.suited(rows), n_threads)
+    else:
+        soft, distance = searched(rows, centres, groups, workspace)
+        labels = soft.near[:, 0]
+        given = groups.centres.suited(rows), groups.labels, groups.fewest
+        met = kernels.meet_groups(rows.handle, *given, n_threads), groups.labels[labels]
     weight = np.zeros(rows.n_rows)
     for v, square in enumerate(rows.squares):  # in this order
         weight += np.where(rows.present(v), square, 0.0)
     far = np.zeros(rows.n_rows)
     np.divide(distance.astype(np.float64), weight, out=far, where=weight > 0)
-    return labels, far
+    return labels, far, met
+
+
+def _room(links: Links, n_new: int) -> Links:
+    """Links with anchors that have none behind the others."""
+    wider = links.copy()
+    wider.resize((links.shape[0] + n_new,) * 2)
+    return wider
 
 
 def row_values(rows: MeasuredRows, v: int, which: Integers) -> Floats:

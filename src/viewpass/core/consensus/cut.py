@@ -11,7 +11,7 @@ from viewpass.core.consensus.agglomeration import merges
 from viewpass.core.consensus.soft_assignment import SoftAssignment
 from viewpass.core.state.alpha import Alpha
 from viewpass.core.state.statistics import Statistics
-from viewpass.kernels.grid import Floats, Integers, Labels
+from viewpass.kernels.grid import Floats, Integers, Labels, Links
 
 
 @dataclass(frozen=True)
@@ -33,17 +33,18 @@ class Cut:
         labels[rows.weights[:, 0] == 0] = -1
         return labels
 
-    def nearest(self, distance: Floats) -> Floats:
-        """Distances to clusters (rows x clusters): to the nearest anchor of each."""
+    def nearest(self, distance: Floats, some: Integers | None = None) -> Floats:
+        """Distances to clusters (rows x clusters): to the nearest anchor of each, of all or `some`."""
         out = np.full((len(distance), self.n_clusters), np.inf)
+        clusters = self.anchors if some is None else self.anchors[some]
         for k in range(self.n_clusters):
-            mine = self.anchors == k
+            mine = clusters == k
             if mine.any():
                 out[:, k] = distance[:, mine].min(axis=1)
         return out
 
 
-def cut(total: Statistics, links: Integers | None, alpha: Alpha, n_clusters: int) -> Cut:
+def cut(total: Statistics, links: Links | None, alpha: Alpha, n_clusters: int) -> Cut:
     """Group anchors into clusters: by their graph where there are links, otherwise by merging."""
     if links is not None:
         made = graph.cut(links, n_clusters)

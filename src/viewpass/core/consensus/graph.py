@@ -16,7 +16,7 @@ import numpy as np
 
 from viewpass.core.consensus.soft_assignment import SoftAssignment
 from viewpass.kernels.backend import backend
-from viewpass.kernels.grid import Floats, Integers, Labels
+from viewpass.kernels.grid import Floats, Integers, Labels, Links
 from viewpass.kernels.reference.kmeans import directions
 
 RESTARTS = 20
@@ -36,24 +36,25 @@ class GraphCut:
         return labels
 
 
-def spectrum(links: Integers, n_leading: int) -> tuple[Floats, Floats]:
+def spectrum(links: Links, n_leading: int) -> tuple[Floats, Floats]:
     """The largest eigenvalues of D^-1/2 G D^-1/2, in descending order, and their eigenvectors.
 
     The entry of largest magnitude in each vector is positive.
     """
-    found: tuple[Floats, Floats] = backend().spectrum(links, min(n_leading, len(links)))
+    entries = (part.astype(np.int64, copy=False) for part in (links.indptr, links.indices, links.data))
+    found: tuple[Floats, Floats] = backend().spectrum(*entries, min(n_leading, links.shape[0]))
     return found
 
 
-def cut(links: Integers, n_clusters: int, n_restarts: int = RESTARTS) -> GraphCut:
+def cut(links: Links, n_clusters: int, n_restarts: int = RESTARTS) -> GraphCut:
     """Group the anchors into clusters, numbered by their lowest anchor."""
     return next(cuts(links, [n_clusters], n_restarts))
 
 
-def cuts(links: Integers, numbers: Sequence[int], n_restarts: int) -> Iterator[GraphCut]:
+def cuts(links: Links, numbers: Sequence[int], n_restarts: int) -> Iterator[GraphCut]:
     """Group the anchors into each of these numbers of clusters."""
     _, leading = spectrum(links, max(numbers))
-    degrees = np.maximum(links.sum(axis=1), 1).astype(np.float64)
+    degrees = np.maximum(np.asarray(links.sum(axis=1)).reshape(-1), 1).astype(np.float64)
     weights, lengths = degrees / degrees.max(), (1.0 / np.sqrt(degrees))[:, None]
     for n_clusters in numbers:
         vectors = np.ascontiguousarray(leading[:, :n_clusters])

@@ -10,14 +10,16 @@ machines does not matter.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
+from viewpass.core.consensus.groups import Groups, groups_of
 from viewpass.core.state.centres import Centres
 from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.backend import backend
-from viewpass.kernels.grid import UNIT, Array, Floats, Integers
+from viewpass.kernels.grid import UNIT, Array, Floats, Integers, Labels, Links
 from viewpass.views.rows import MeasuredRows
 
 MAX_ROWS = 2**32  # whose z z' add up to less than 2^63
@@ -29,6 +31,11 @@ class SoftAssignment(NamedTuple):
     near: Array
     weights: Integers
 
+    @property
+    def labels(self) -> Labels:
+        """The nearest anchor of each row; -1 without any view."""
+        return np.where(self.weights[:, 0] > 0, self.near[:, 0], -1).astype(np.int32)
+
     def of(self, values: Floats) -> Floats:
         """The weighted mean of these values of the anchors (one row per anchor), for each row."""
         mixed = np.zeros((len(self.near), values.shape[1]))
@@ -37,16 +44,45 @@ class SoftAssignment(NamedTuple):
         return mixed
 
 
-def soft_assignment(rows: MeasuredRows, anchors: Centres, workspace: Workspace) -> SoftAssignment:
-    """Soft assignment of the rows to the anchors."""
+def soft_assignment(
+    rows: MeasuredRows, anchors: Centres, workspace: Workspace, *, every: bool = False
+) -> SoftAssignment:
+    """Soft assignment of the rows to the anchors; by groups where these are many, unless to `every` one."""
+    groups = None if every else groups_of(anchors, rows, workspace)
+    if groups is not None:
+        return searched(rows, anchors, groups, workspace)[0]
     rows.measure(workspace.n_threads)
     soft = backend(rows.reference).soft_assign(rows.handle, anchors.suited(rows), workspace.n_threads)
     workspace.n_compared += rows.n_rows
     return SoftAssignment(*soft)
 
 
-def links_of(rows: SoftAssignment, n_anchors: int, copies: Integers | None = None) -> Integers:
+def searched(
+    rows: MeasuredRows, anchors: Centres, groups: Groups, workspace: Workspace
+) -> tuple[SoftAssignment, Array]:
+    """Soft assignment to the anchors that rows meet, and the squared distance of the nearest of them."""
+    rows.measure(workspace.n_threads)
+    met = groups.centres.suited(rows), groups.labels, groups.fewest
+    near, weights, distance = backend(rows.reference).search_anchors(
+        rows.handle, anchors.suited(rows), *met, workspace.n_threads
+    )
+    workspace.n_compared += rows.n_rows * groups.share
+    return SoftAssignment(near, weights), distance
+
+
+def links_of(rows: SoftAssignment, n_anchors: int, copies: Integers | None = None) -> Links:
     """G of these rows, each as often as it counts, in units of 1 / UNIT^2."""
-    links = np.zeros((n_anchors, n_anchors), dtype=np.int64)
-    backend().add_links(*rows, links, copies)
+    n_near = rows.near.shape[1]
+    first, second = np.repeat(rows.near, n_near, axis=1), np.tile(rows.near, (1, n_near))
+    weights = np.repeat(rows.weights, n_near, axis=1) * np.tile(rows.weights, (1, n_near))
+    if copies is not None:
+        weights *= copies[:, None]
+    return sparse_links((weights.ravel(), (first.ravel(), second.ravel())), n_anchors)
+
+
+def sparse_links(given: Any, n_anchors: int) -> Links:
+    """Links in the form they are kept in, from a table, or from values and where they are added."""
+    links = csr_array(given, shape=(n_anchors, n_anchors), dtype=np.int64)
+    links.sum_duplicates()
+    links.eliminate_zeros()
     return links

@@ -62,11 +62,15 @@ def contributions(
             some = present[start : start + step]
             assert centres is not None
             a, b = centres[chosen[some]], centres[other[some]]
-            parts = (b - a) * (b + a - 2.0 * rows.sampled(some).unit(v)) * rows.square_unit
+            own = rows.sampled(some)
+            if rows.marked(v):  # values and what marks are compared with: -2 z.(b - a)
+                parts = np.add(*np.split(-2.0 * own.compared(v) * (b - a), 2, axis=1)) * rows.square_unit
+            else:
+                parts = (b - a) * (b + a - 2.0 * own.unit(v)) * rows.square_unit
             views[some, v] = ordered_sum(parts)
             if features:
-                own = maps[v]
-                columns[v][some] = parts if own is None else _unmapped_parts(own, a, b, rows.sampled(some), v)
+                map_ = maps[v]
+                columns[v][some] = parts if map_ is None else _unmapped_parts(map_, a, b, own, v)
     margins = np.zeros(rows.n_rows)
     for part in views.T:
         margins += part

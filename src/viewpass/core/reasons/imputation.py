@@ -43,8 +43,12 @@ def mixture(rows: MeasuredRows, model: Model, workspace: Workspace) -> SoftAssig
 
 def mean_unit(model: Model, v: int) -> Floats:
     """The mean of all unit rows of a view."""
-    counts = int(model.total.counts[v].sum())
-    mean: Floats = model.total.in_columns(v).steps[v].sum(axis=0) * (STEP / max(counts, 1))
+    total, mark = model.total.in_columns(v).steps[v].sum(axis=0), model.centres.marks[v]
+    if mark:
+        values, held = np.split(total * STEP, 2)
+        means: Floats = np.divide(values, held / mark, out=np.zeros_like(values), where=held > 0)
+        return means
+    mean: Floats = total * (STEP / max(int(model.total.counts[v].sum()), 1))
     return mean
 
 

@@ -14,7 +14,8 @@ import numpy as np
 
 from viewpass.core.consensus.soft_assignment import SoftAssignment
 from viewpass.core.model import Model
-from viewpass.core.reasons.imputation import mean_unit, mixture
+from viewpass.core.reasons.hidden import HiddenView, deviation, mean_row, spread_out
+from viewpass.core.reasons.imputation import mixture
 from viewpass.core.reasons.outliers import nearest_distances
 from viewpass.core.reasons.separation import separations
 from viewpass.core.state.calibration import (
@@ -28,7 +29,7 @@ from viewpass.core.state.calibration import (
 )
 from viewpass.core.state.centres import in_columns
 from viewpass.core.step.workspace import Workspace
-from viewpass.kernels.grid import UNIT, Floats, Integers, Labels
+from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.kernels.portable import log
 from viewpass.kernels.reference.exact import ordered_sum
 from viewpass.views.rows import MeasuredRows
@@ -42,11 +43,7 @@ TILT = 0.01  # from the first group to the last: equal shares still rank rows
 DOUBT_UNIT = 2**20  # doubts are added up as whole numbers of 1 / this
 TAIL_LEAST = 4  # rows beyond a quantile of distances, or it is taken from the tail
 TAIL_ROWS = 4  # that the common tail of distances counts as
-HIDDEN_VALUES = 2**14  # rows x columns of a hidden view, at most, unless that is fewer than
-HIDDEN_ROWS = 100
-MEAN_VALUES = 2**19  # rows x columns added up at a time
 UNKNOWN = -2  # label of a row that was not looked at
-LEAST_SCORE = 0.01  # a view that is met no better than this is not known
 
 
 @dataclass(frozen=True)
@@ -92,13 +89,14 @@ def learn(
     known = np.array(usable, dtype=np.int64)
     pairs = [curves[pattern] for pattern in usable]
     tails = _typical([judged[pattern] for pattern in usable], own, known, measured)
-    centres = in_columns(model.centres, model.total)
-    hidden = [_hidden(judged[pattern], pattern, sample, assigned, model, centres) for pattern in usable]
-    slopes, scores, spreads = (np.array([each[part] for each in hidden]) for part in range(3))
-    means = tuple(_mean(sample, v) for v in range(sample.n_views))
+    slopes, scores, spreads = _met([judged[pattern] for pattern in usable], known, sample, model, assigned)
+    means = tuple(mean_row(sample, v) for v in range(sample.n_views))
     margins = np.array([pair[0] for pair in pairs if pair is not None])
     agreement = np.array([pair[1] for pair in pairs if pair is not None])
-    return Calibration(known, margins, agreement, tails, slopes, scores, spreads, means, rows.n_rows)
+    named = model.schema.columns or (None,) * sample.n_views
+    deviations = tuple(None if own is None else deviation(sample, v) for v, own in enumerate(named))
+    learnt = known, margins, agreement, tails, slopes, scores, spreads, means, rows.n_rows
+    return Calibration(*learnt, deviations if any(d is not None for d in deviations) else ())
 
 
 def _patterns(own: Integers, sample: MeasuredRows) -> list[int]:
@@ -124,17 +122,12 @@ def _views(pattern: int, n_views: int) -> list[bool]:
 def _judged(
     sample: MeasuredRows, own: Integers, pattern: int, model: Model, workspace: Workspace, most: int
 ) -> Judged:
-    which = _spread(np.flatnonzero(own & pattern == pattern), most)
+    which = spread_out(np.flatnonzero(own & pattern == pattern), most)
     rows = sample.sampled(which).keeping(_views(pattern, sample.n_views))
     mixed = mixture(rows, model, workspace)
     found = separations(rows, model, workspace, mixed)
     nearest = nearest_distances(rows, model, workspace)
     return Judged(which, found.labels, found.margins, nearest, mixed)
-
-
-def _spread(rows: Integers, most: int) -> Integers:
-    """At most this many of the rows, from all over: neighbours in a table are often alike."""
-    return rows if len(rows) <= most else rows[np.arange(most) * len(rows) // most]
 
 
 def _own_labels(judged: dict[int, Judged], own: Integers) -> Labels:
@@ -251,71 +244,16 @@ def _typical(
     return found
 
 
-def _mean(sample: MeasuredRows, v: int) -> Floats | None:
-    """The mean row of a view, in the scale of the model."""
-    sample = sample.in_columns(v)
-    present = np.flatnonzero(sample.present(v))
-    if not len(present):
-        return None
-    total = np.zeros(sample.widths[v])
-    step = max(1, MEAN_VALUES // max(1, len(total)))
-    for start in range(0, len(present), step):
-        for row in sample.sampled(present[start : start + step]).values(v):
-            total += row
-    return total / len(present)
-
-
-def _hidden(
-    judged: Judged,
-    pattern: int,
-    sample: MeasuredRows,
-    assigned: Labels,
-    model: Model,
-    values_of: list[Floats | None],
-) -> tuple[Floats, Floats, Floats]:
-    """How well each other view is met by the mixture of centres `values_of` it: slope, score, spread."""
-    slopes, scores, spreads = (np.zeros(sample.n_views) for _ in range(3))
-    for v, centres in enumerate(values_of):
-        if pattern >> min(v, MOST_BITS) & 1 or centres is None:
-            continue
-        most = max(HIDDEN_ROWS, HIDDEN_VALUES // centres.shape[1])
-        has = _spread(np.flatnonzero(sample.present(v)[judged.which]), most)
-        if len(has) < 2:
-            continue
-        which = judged.which[has]
-        rows = sample.sampled(which).in_columns(v)
-        mixed = SoftAssignment(judged.mixed.near[has], judged.mixed.weights[has])
-        guess = mixed.of(centres) - _own_part(mixed, rows.unit(v), assigned[which], centres, model, v)
-        guess -= mean_unit(model, v)
-        apart = rows.values(v)
-        mean = np.zeros(apart.shape[1])
-        for row in apart:
-            mean += row
-        apart = apart - mean / len(apart)
-        along, square, whole = (
-            float(np.cumsum(ordered_sum(terms))[-1])
-            for terms in (apart * guess, guess * guess, apart * apart)
-        )
-        if along > 0 and square > 0 and whole > 0:
-            scores[v] = along * along / (square * whole)
-            slopes[v] = along / square if scores[v] >= LEAST_SCORE else 0.0
-        left = whole - (slopes[v] * along if slopes[v] else 0.0)
-        spreads[v] = np.sqrt(max(left, 0.0) / apart.size)
-    return slopes, scores, spreads
-
-
-def _own_part(
-    mixed: SoftAssignment, rows: Floats, assigned: Labels, centres: Floats, model: Model, v: int
+def _met(
+    judged: list[Judged], patterns: Integers, sample: MeasuredRows, model: Model, assigned: Labels
 ) -> Floats:
-    """What rows themselves have added to the mixtures of centres: they were hidden from no centre.
-
-    A centre without one of its rows x is u - (x - u) / (T - 1 + alpha).
-    """
-    ridge = model.alpha[v] if model.total.in_columns(v) is model.total else 0.0
-    counts = model.total.counts[v] + ridge - model.weight_unit
-    part = np.zeros_like(rows)
-    for near, weights in zip(mixed.near.T, mixed.weights.T, strict=True):
-        mine = np.flatnonzero((near == assigned) & (counts[near] > 0))
-        factors = (weights[mine] / UNIT) * (model.weight_unit / counts[near[mine]])
-        part[mine] += factors[:, None] * (rows[mine] - centres[near[mine]])
-    return part
+    """Slope, score and spread of each view that each pattern lacks: (3, patterns, views)."""
+    found = np.zeros((3, len(patterns), sample.n_views))
+    for v, centres in enumerate(in_columns(model.centres, model.total)):
+        lacking = np.flatnonzero(patterns >> min(v, MOST_BITS) & 1 == 0)
+        if centres is None or sample.matrix(v) is None or not len(lacking):
+            continue
+        view = HiddenView(sample, v, model, assigned)
+        for place in lacking:
+            found[:, place, v] = view.met(judged[place].which, judged[place].mixed)
+    return found

@@ -40,6 +40,7 @@ class Calibration:
     spreads: Floats  # (P, n_views)
     means: tuple[Floats | None, ...]  # per view: the mean of these rows in the model's scale
     n_rows: int = 0  # that had been read when it was learnt
+    deviations: tuple[Floats | None, ...] = ()  # per view whose columns have names: of these, as unit rows
 
     @cached_property
     def _places(self) -> dict[int, int]:
@@ -75,6 +76,15 @@ def patterns_of(seen: Mask) -> Integers:
     for v, present in enumerate(seen):
         patterns |= present.astype(np.int64) << min(v, MOST_BITS)
     return patterns
+
+
+def pattern_text(pattern: int, names: Sequence[str]) -> str:
+    """The views of a presence pattern.
+
+    >>> pattern_text(5, ["image", "text", "size"])
+    'image + size'
+    """
+    return " + ".join(name for v, name in enumerate(names) if pattern >> min(v, MOST_BITS) & 1)
 
 
 def interpolated(knots: Floats, values: Floats, places: Integers, x: Floats) -> Floats:

@@ -10,7 +10,7 @@ or is filled with the mean of the view.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,29 +19,34 @@ from viewpass.core.state.alpha import Alpha, each_view
 from viewpass.core.state.statistics import Statistics, squares_of
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import STEP, Floats, Integers, Mask
+from viewpass.kernels.reference.exact import squared_norms
 from viewpass.views.rows import MeasuredRows
 
 
 class Centres:
     """Centres of every view; immutable. The values of a view without any centre yet are None."""
 
-    def __init__(self, values: Sequence[Floats | None], known: Sequence[Mask]) -> None:
+    def __init__(
+        self, values: Sequence[Floats | None], known: Sequence[Mask], marks: Sequence[float] = ()
+    ) -> None:
         self.values = tuple(values)
         self.known = tuple(known)
+        self.marks = tuple(marks) or (0.0,) * len(self.values)  # where W is per value (views/entries.py)
         self._handles: dict[bool, Any] = {}  # by whether it belongs to the reference
+        self._derived: dict[str, Any] = {}
 
     @classmethod
     def made(cls, handle: Any, n_views: int, *, reference: bool = False) -> Centres:
         """Wrap centres that a kernel has made."""
         known = [np.asarray(handle.known(v), dtype=bool) for v in range(n_views)]
-        centres = cls([handle.values(v) for v in range(n_views)], known)
+        centres = cls([handle.values(v) for v in range(n_views)], known, handle.marks)
         centres._handles[reference] = handle
         return centres
 
     @classmethod
-    def none(cls, n_clusters: int, n_views: int) -> Centres:
+    def none(cls, n_clusters: int, n_views: int, marks: Sequence[float] = ()) -> Centres:
         """No centre in any view."""
-        return cls([None] * n_views, [np.zeros(n_clusters, dtype=bool) for _ in range(n_views)])
+        return cls([None] * n_views, [np.zeros(n_clusters, dtype=bool) for _ in range(n_views)], marks)
 
     @classmethod
     def of(cls, values: Sequence[Floats | None]) -> Centres:
@@ -58,7 +63,7 @@ class Centres:
         """The centres in the form the kernels take."""
         if reference not in self._handles:
             given = [None if u is None else np.ascontiguousarray(u) for u in self.values]
-            self._handles[reference] = backend(reference).Centres(given, np.array(self.known))
+            self._handles[reference] = backend(reference).Centres(given, np.array(self.known), self.marks)
         return self._handles[reference]
 
     def suited(self, rows: MeasuredRows) -> Any:
@@ -67,8 +72,17 @@ class Centres:
         self._handles[rows.reference] = suited
         return suited
 
+    def derived(self, name: str, make: Callable[[], Any]) -> Any:
+        """What follows from the centres alone, made once."""
+        if name not in self._derived:
+            self._derived[name] = make()
+        return self._derived[name]
+
     def squares(self, v: int) -> Floats:
         """|u_k|^2 of the centres of view v."""
+        means = self.means[v]
+        if means is not None and self.marks[v]:
+            return squared_norms(means)
         squares: Floats = self.handle().squares(v)
         return squares
 
@@ -83,10 +97,17 @@ class Centres:
         return Centres(
             [None if u is None else u[clusters] for u in self.values],
             [known[clusters] for known in self.known],
+            self.marks,
         )
 
+    @property
+    def means(self) -> tuple[Floats | None, ...]:
+        """The centres without what marks are compared with, where W is per value."""
+        pairs = zip(self.values, self.marks, strict=True)
+        return tuple(u[:, : u.shape[1] // 2] if u is not None and mark else u for u, mark in pairs)
+
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_handles": {}}
+        return {**self.__dict__, "_handles": {}, "_derived": {}}
 
 
 def update(
@@ -111,6 +132,17 @@ def update(
     return Centres.made(made, len(seen), reference=reference)
 
 
+def wants_mean(total: Statistics, centres: Centres, seen: Mask, changed: Mask) -> bool:
+    """Whether an update with `fill` needs the mean of a view: for a cluster that never had a centre there."""
+    for v in np.flatnonzero(seen):
+        empty = total.counts[v] == 0
+        if centres.values[v] is None and empty.any():
+            return True
+        if centres.values[v] is not None and (changed & empty & ~centres.known[v]).any():
+            return True
+    return False
+
+
 def loss(centres: Centres, total: Statistics, alpha: Alpha, moved: Mask | None = None) -> float:
     """L of Eq. 17-20: the objective without the constant S, hence negative.
 
@@ -133,7 +165,7 @@ def in_columns(centres: Centres, total: Statistics) -> list[Floats | None]:
 
     Where a view is mapped they are means, without a ridge; a cluster without rows has the mean of all.
     """
-    found = list(centres.values)
+    found = list(centres.means)
     for v, counts in enumerate(total.counts):
         own = total.in_columns(v)
         if own is not total:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from viewpass.core.state.census import Census, Span
 from viewpass.core.state.centres import Centres
 from viewpass.core.state.lineage import Lineage
 from viewpass.core.state.statistics import Statistics
-from viewpass.kernels.grid import Floats, Integers
+from viewpass.kernels.grid import Floats, Integers, Links
 from viewpass.views.chunk import Chunk, join
 from viewpass.views.rows import MeasuredRows
 
-ROWS_PER_ANCHOR = 5  # at least, of the rows read so far
+ROWS_PER_ANCHOR = 5  # at least, of the rows read so far,
+ROWS_PER_NEW_ANCHOR = 25  # and where the number of anchors follows the rows
 
 
 @dataclass(frozen=True)
@@ -57,10 +60,14 @@ class Growth:
     most: int  # anchors, once enough rows were read
     lineage: Lineage
     waiting: KeptRows | None = None  # rows that are far from every anchor and unlike each other
+    few: int | None = None  # beyond which their number follows the rows; None: it is `most`
 
     def budget(self, n_rows: int, n_anchors: int) -> int:
         """Anchors to be kept after so many rows, where there are so many now."""
-        return max(min(self.most, n_rows // ROWS_PER_ANCHOR), min(n_anchors, self.most))
+        most = self.most
+        if self.few is not None:
+            most = min(most, max(self.few, n_rows // ROWS_PER_NEW_ANCHOR))
+        return max(min(most, n_rows // ROWS_PER_ANCHOR), min(n_anchors, most))
 
 
 @dataclass(frozen=True)
@@ -69,5 +76,14 @@ class Anchors:
 
     total: Statistics
     centres: Centres
-    links: Integers | None  # the anchor graph, where there is one
+    links: Links | None  # the anchor graph, where there is one
     growth: Growth
+
+
+def followed(census: Census, more: Sequence[Span], before: Lineage | None, after: Lineage | None) -> Census:
+    """The census with the rows of a chunk, which may have opened anchors; then anchors may have merged."""
+    for span in more:
+        census = census.widened(span.counts.shape[1]).with_span(span)
+    if before is None or after is None or before is after:
+        return census
+    return census.grouped(after.places(before.names), len(after.names))

@@ -13,6 +13,15 @@ import numpy as np
 from viewpass.kernels.grid import Integers, Labels
 
 
+def heirs(n_clusters: int, pairs: Integers) -> Integers:
+    """For each cluster the one that it has become part of, when in each pair the second joined the first."""
+    parent = np.arange(n_clusters)
+    parent[pairs[:, 1]] = pairs[:, 0]
+    while (parent != parent[parent]).any():
+        parent = parent[parent]
+    return parent
+
+
 @dataclass(frozen=True)
 class Lineage:
     """The names of the anchors there are, and for each name ever given the one that holds its rows.
@@ -48,9 +57,7 @@ class Lineage:
 
     def merged(self, pairs: Integers) -> Lineage:
         """The lineage after merges, in this order: the second anchor of a pair joins the first."""
-        heir = np.arange(len(self.names))
-        for kept, gone in pairs:
-            heir[heir == gone] = kept
+        heir = heirs(len(self.names), pairs)
         table = np.arange(self.n_names, dtype=np.int32)
         table[self.names] = self.names[heir]
         left = np.setdiff1d(np.arange(len(self.names)), pairs[:, 1])

@@ -102,6 +102,25 @@ class Statistics:
         """R of a view: the sum of the unit rows of each cluster."""
         return np.multiply(self.steps[view], STEP, dtype=np.float64)
 
+    def whole(self, marks: Sequence[float]) -> Statistics:
+        """The same as if every value that a row lacks were the mean of its cluster, where rows hold marks.
+
+        `marks`: those of the centres (views/entries.py).
+        """
+        if not any(marks):
+            return self
+        pairs = zip(self.widths, marks, strict=True)
+        made = Statistics(self.n_clusters, [width // 2 if mark else width for width, mark in pairs])
+        made.flat_counts[:], made.kept = self.flat_counts, self.kept
+        for v, mark in enumerate(marks):
+            if not mark:
+                made.steps[v][:] = self.steps[v]
+                continue
+            values, held = np.split(self.sums(v), 2, axis=1)
+            means = np.divide(values, held / mark, out=np.zeros_like(values), where=held > 0)
+            made.steps[v][:] = np.rint(means * self.counts[v][:, None] / STEP).astype(np.int64)
+        return made
+
     def centres(self, alpha: Alpha) -> list[Floats]:
         """U = R (T + alpha I)^-1 (Eq. 13); 0 where a cluster has no row of a view."""
         centres, alphas = [], each_view(alpha, len(self.counts))
@@ -111,7 +130,7 @@ class Statistics:
         return centres
 
     def objective(self, alpha: Alpha, weights: Sequence[float] | None = None) -> float:
-        """J with the best centres for these labels: sum of S_v - |R_k|^2 / (T_k + alpha).
+        """J with the best centres for these labels: sum of `S_v - |R_k|^2 / (T_k + alpha)`.
 
         `alpha`: a number, or one for each view. `weights`: the squared lengths that the rows were brought to
         (`MeasuredRows.squares`); None: 1.
@@ -173,11 +192,8 @@ class Statistics:
         return out
 
     def widened(self, given: Sequence[int | None]) -> Statistics:
-        """The same for views of these widths, empty where a view had none; itself if nothing changes.
-
-        None: the width of a view stays as it is.
-        """
-        widths = [mine if width is None else width for mine, width in zip(self.widths, given, strict=True)]
+        """The same for views of these widths where they had none; itself if nothing changes."""
+        widths = [mine or width or 0 for mine, width in zip(self.widths, given, strict=True)]
         if tuple(widths) == self.widths:
             return self
         wider = Statistics(self.n_clusters, widths)

@@ -63,7 +63,7 @@ class Task:
     labels: Labels | None = None  # IN, for FROM_LABELS and FROM_COUNTED
     first: bool = False  # the first chunk of the stream
     size: int | None = None  # rows per chunk; None: all rows are one chunk
-    links: Integers | None = None  # INOUT: the anchor graph
+    links: Integers | None = None  # INOUT: the anchor graph, as a table
 
 
 @dataclass(frozen=True)

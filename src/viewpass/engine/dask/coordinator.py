@@ -11,17 +11,19 @@ import numpy as np
 
 from viewpass.core.consensus.anchor_merges import shrunk
 from viewpass.core.consensus.births import Candidates, chosen, opened
+from viewpass.core.consensus.searched_step import is_searched, moved_once
 from viewpass.core.model import Model
 from viewpass.core.plan import Rules
 from viewpass.core.start.given import scaled_centres
 from viewpass.core.state.alpha import Alpha, each_view
-from viewpass.core.state.centres import Centres, loss, update
+from viewpass.core.state.census import Census
+from viewpass.core.state.centres import Centres, loss, update, wants_mean
 from viewpass.core.state.growth import Anchors
 from viewpass.core.state.statistics import Statistics, added
 from viewpass.core.step.workspace import Workspace
 from viewpass.core.stream import ChunkResult
 from viewpass.engine.dask.shards import Stage, Tally
-from viewpass.kernels.grid import STEP, Array, Floats, Integers, Mask
+from viewpass.kernels.grid import STEP, Array, Floats, Links, Mask
 from viewpass.views.chunk import Schema
 from viewpass.views.scaling import Scaling
 
@@ -41,7 +43,7 @@ class Shards(Protocol):
     def follow(self, before: Stage | None, after: Stage) -> Tally:
         """Reassign rows; reports the moves from the centres (None: the labels of the last pass) before."""
 
-    def links(self, stage: Stage) -> Integers:
+    def links(self, stage: Stage) -> Links:
         """Edge weights of the anchor graph from the rows."""
 
     def row_sums(self) -> Sequence[Statistics]:
@@ -54,14 +56,16 @@ def blank(schema: Schema, init: Sequence[Array], n_clusters: int, alpha: Alpha) 
     centres = Centres.of(scaled_centres(init, scaling, schema, n_clusters))
     total = Statistics(n_clusters, [u.shape[1] for u in init])
     alphas = tuple(each_view(alpha, len(schema.names)).tolist())
-    return Model(schema, total, centres, scaling, alphas, n_clusters=n_clusters)
+    census = Census.none(n_clusters)
+    return Model(schema, total, centres, scaling, alphas, n_clusters=n_clusters, census=census)
 
 
 def first_stage(model: Model, name: str) -> Stage:
     """The centres that new rows of a round are first assigned by."""
+    stage = Stage(f"{name}.0", model.centres, searched=is_searched(model.links, model.centres))
     if model.growth is not None:  # links are counted with the anchors that the rows open
-        return Stage(f"{name}.0", model.centres, lineage=model.growth.lineage)
-    return Stage(f"{name}.0", model.centres, linked=model.links is not None)
+        return replace(stage, lineage=model.growth.lineage, linked=stage.searched)
+    return replace(stage, linked=model.links is not None)
 
 
 def advance(
@@ -81,27 +85,32 @@ def advance(
     schema = model.schema.merged(tally.schema)
     total = added(model.widened(schema), tally.change)
     n_new, n_without_views = (0, 0) if again else (tally.n_rows, tally.n_rows - tally.n_seen)
-    if tally.n_seen:
+    if stage.searched:
+        if again:
+            total = added(total, shards.follow(None, stage).change)
+        given = total, model.centres, tally.seen, rules, lambda: means_of(shards.row_sums())
+        (centres, value), n_iter = moved_once(*given), int(tally.seen.any())
+    elif tally.n_seen:
         coordinator = Coordinator(total, model.centres, tally.seen, rules)
         stage = settle(coordinator, shards, stage, name, again=again)
-        value, n_iter = coordinator.loss, coordinator.n_iter
+        value, n_iter, centres = coordinator.loss, coordinator.n_iter, stage.centres
     else:
-        value, n_iter = loss(model.centres, total, rules.alpha), 0
+        value, n_iter, centres = loss(model.centres, total, rules.alpha), 0, stage.centres
     n_rows = model.n_rows + n_new
     none_seen = n_rows == model.n_without_views + n_without_views  # the curve begins with the first view
     losses = [] if none_seen else [value * model.square_unit / n_rows]
     links = model.links
     if links is not None:  # every pass counts its own
-        mine = shards.links(stage) if again or model.growth is not None else tally.links
-        assert mine is not None
+        mine = shards.links(stage) if again or tally.links is None else tally.links
         links = mine if again and first else links + mine
     n_all_zero = tally.n_all_zero if isinstance(tally.n_all_zero, np.ndarray) else None
+    n_gaps = tally.n_gaps if isinstance(tally.n_gaps, np.ndarray) else None
     counts = n_new, n_without_views, n_iter, losses, None, n_all_zero
     if model.growth is None or again:
-        return ChunkResult(schema, total, stage.centres, links, *counts), stage
-    anchors = shrunk(Anchors(total, stage.centres, links, model.growth), n_rows, rules)
+        return ChunkResult(schema, total, centres, links, *counts, n_gaps=n_gaps), stage
+    anchors = shrunk(Anchors(total, centres, links, model.growth), n_rows, rules)
     result = ChunkResult(schema, anchors.total, anchors.centres, anchors.links, *counts)
-    return replace(result, growth=anchors.growth), stage
+    return replace(result, growth=anchors.growth, n_gaps=n_gaps), stage
 
 
 def settle(coordinator: Coordinator, shards: Shards, stage: Stage, name: str, *, again: bool) -> Stage:
@@ -133,13 +142,7 @@ class Coordinator:
         """Whether the next update fills a centre with the mean of the chunk."""
         if self._rules.fill is None:
             return False
-        for v in np.flatnonzero(self._seen):
-            empty = self.total.counts[v] == 0
-            if self.centres.values[v] is None and empty.any():
-                return True
-            if self.centres.values[v] is not None and (self._changed & empty & ~self.centres.known[v]).any():
-                return True
-        return False
+        return wants_mean(self.total, self.centres, self._seen, self._changed)
 
     def update(self, means: Sequence[Floats | None]) -> None:
         """Eq. 13; `means` of the views fill clusters without rows that never had a centre."""

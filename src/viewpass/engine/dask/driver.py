@@ -10,6 +10,8 @@ import numpy as np
 from distributed import Future
 
 from viewpass.core.model import Model, StreamState
+from viewpass.core.state.census import Span
+from viewpass.core.state.growth import followed
 from viewpass.core.stream import Stream
 from viewpass.engine.dask import tasks
 from viewpass.engine.dask.coordinator import advance, blank, first_stage
@@ -141,7 +143,12 @@ class DaskSteps:
         rules, name = self.stream.rules, _name(number, row)
         result, stage = advance(here, model, rules, name, again=number > 0, first=row == 0)
         self.stream.commit(model, result)
-        self._put_labels([here], stage, number)
+        spans = self._put_labels([here], stage, number, counted=model.census is not None)
+        if model.census is not None:
+            now = self._model()
+            census = model.census.emptied() if number > 0 and row == 0 else model.census
+            lineage = None if now.growth is None else now.growth.lineage
+            now.census = followed(census, spans, stage.lineage, lineage)
         return here.stop
 
     def _model(self) -> Model:
@@ -151,23 +158,35 @@ class DaskSteps:
 
     def _begin_with(self, model: Model) -> None:
         self.stream.state = StreamState(
-            model.schema, model, (), 0, model.n_rows, model.n_without_views, n_all_zero=model.n_all_zero
+            *(model.schema, model, (), 0, model.n_rows, model.n_without_views),
+            n_all_zero=model.n_all_zero,
+            n_gaps=model.n_gaps,
         )
 
-    def _put_labels(self, rounds: Sequence[Round], stage: Stage, number: int) -> None:
-        """Bring the labels of the blocks to the sink."""
+    def _put_labels(
+        self, rounds: Sequence[Round], stage: Stage, number: int, *, counted: bool = False
+    ) -> list[Span]:
+        """Bring the labels of the blocks to the sink; gives counts of their rows, if asked for."""
         asked: list[tuple[int, Future[Any]]] = []
         schema = self._model().known_schema
         for one in rounds:
             orders = [self.sink.order(number, first) for first, _ in one.edges]
-            futures = one.submit(self.sink.task, one.stage(stage), schema, each=orders)
+            task = self.sink.task
+            if counted:
+                task, orders = tasks.with_census, [(self.sink.task, own, number == 0) for own in orders]
+            futures = one.submit(task, one.stage(stage), schema, each=orders)
             asked += zip([first for first, _ in one.edges], futures, strict=True)
         if number == 0 and self._coming:  # the next assignment does not depend on the labels
             coming = self._coming[0]
             if coming.start == rounds[-1].stop and self._model().growth is None:
                 coming.assign_ahead(first_stage(self._model(), _name(0, coming.start)), schema)
+        spans = list[Span]()
         for (start, _), found in zip(asked, self.pool.gather([one for _, one in asked]), strict=True):
+            if counted:
+                found, mine = found
+                spans.append(mine)
             self.sink.put(start, found)
+        return spans
 
     def _look(self, submit: Callable[..., list[Future[Any]]]) -> None:
         """Let the cuts know the first chunk: where others end may depend on the width of its rows."""

@@ -16,7 +16,7 @@ from viewpass.engine.dask import tasks
 from viewpass.engine.dask.rows import WorkerRows
 from viewpass.engine.dask.shards import Stage, Tally
 from viewpass.engine.dask.worker_pool import WorkerPool
-from viewpass.kernels.grid import Integers
+from viewpass.kernels.grid import Links
 from viewpass.views.chunk import Schema
 
 Watch = Callable[[Sequence[tasks.Worked]], None]
@@ -141,9 +141,9 @@ class Round:
             return self._tally(self.submit(tasks.follow, self.stage(after), each=self.labels))
         return self._tally(self.submit(tasks.follow, self.stage(before), self.stage(after)))
 
-    def links(self, stage: Stage) -> Integers:
+    def links(self, stage: Stage) -> Links:
         """Edge weights of the anchor graph from the rows."""
-        found: list[Integers] = self._pool.gather(self.submit(tasks.links, self.stage(stage)))
+        found: list[Links] = self._pool.gather(self.submit(tasks.links, self.stage(stage)))
         return reduce(add, found)
 
     def scale(self, scaling: Future[Any]) -> None:

@@ -12,14 +12,15 @@ from typing import Any
 import numpy as np
 
 from viewpass.core.consensus.births import Candidates, candidates
-from viewpass.core.consensus.soft_assignment import links_of, soft_assignment
+from viewpass.core.consensus.soft_assignment import SoftAssignment, links_of, soft_assignment
 from viewpass.core.state.centres import Centres
 from viewpass.core.state.lineage import Lineage
 from viewpass.core.state.statistics import Statistics, added
 from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.backend import backend
-from viewpass.kernels.grid import Integers, Labels, Mask
+from viewpass.kernels.grid import Integers, Labels, Links, Mask
 from viewpass.views.chunk import Schema
+from viewpass.views.gaps import gap_counts
 from viewpass.views.rows import MeasuredRows
 
 
@@ -30,6 +31,7 @@ class Stage:
     name: str  # unique within a run
     centres: Centres
     linked: bool = False  # the centres are anchors: new rows also report their links
+    searched: bool = False  # rows meet the anchors by groups
     lineage: Lineage | None = None  # of anchors that are born and merge: what rows are recorded under
 
     @property
@@ -57,8 +59,9 @@ class Tally:
     n_rows: int
     n_seen: int  # rows with a view
     n_moved: int
-    links: Integers | None = None  # of the anchor graph
+    links: Links | None = None  # of the anchor graph
     n_all_zero: Integers | int = 0  # rows missing in each view because they are all zero
+    n_gaps: Integers | int = 0  # values missing inside rows of each view (views x GapCounts)
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(
@@ -71,6 +74,7 @@ class Tally:
             self.n_moved + other.n_moved,
             None if self.links is None or other.links is None else self.links + other.links,
             self.n_all_zero + other.n_all_zero,
+            self.n_gaps + other.n_gaps,
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -111,6 +115,7 @@ class Shard:
         self._labels: Labels = np.full(rows.n_rows, -1, dtype=np.int32)
         self._shard: Any = None
         self._stage: str | None = None
+        self._mixed: tuple[str, SoftAssignment] | None = None
 
     def measured(self, n_clusters: int) -> Tally:
         """Count the rows and views, before anything is assigned."""
@@ -125,16 +130,22 @@ class Shard:
         touched = np.asarray((change.flat_counts > 0).any(axis=0))
         links = self.links(stage) if stage.linked else None
         tally = self._tally(change, touched, self.rows.n_rows)
-        return replace(tally, links=links, n_all_zero=self.rows.n_all_zero())
+        n_gaps = gap_counts(self.rows.chunk, self.rows.n_rows)
+        return replace(tally, links=links, n_all_zero=self.rows.n_all_zero(), n_gaps=n_gaps)
 
     def candidates(self, stage: Stage, start: int) -> Candidates:
         """Rows that may open an anchor; the first row is number `start` of the data."""
         return candidates(self.rows.measure(self.workspace.n_threads), start, stage.centres)
 
-    def links(self, stage: Stage) -> Integers:
+    def links(self, stage: Stage) -> Links:
         """Edge weights of the anchor graph from these rows."""
-        rows = soft_assignment(self.rows, stage.centres, self.workspace)
-        return links_of(rows, stage.centres.n_clusters)
+        return links_of(self._soft(stage), stage.centres.n_clusters)
+
+    def _soft(self, stage: Stage) -> SoftAssignment:
+        """The soft assignment of the rows to anchors."""
+        if self._mixed is None or self._mixed[0] != stage.name:
+            self._mixed = stage.name, soft_assignment(self.rows, stage.centres, self.workspace)
+        return self._mixed[1]
 
     def follow(self, before: Stage | Labels, after: Stage) -> Tally:
         """Reassign the rows; reports the moves from the assignment (or the labels) before."""
@@ -158,6 +169,8 @@ class Shard:
 
     def labels(self, stage: Stage) -> Labels:
         """The labels under these centres; valid until the next call."""
+        if stage.searched and self._stage != stage.name:
+            self._labels, self._stage = self._soft(stage).labels, stage.name
         while self._stage != stage.name:
             kernels = backend(self.rows.reference)
             self._shard = kernels.Shard(self.rows.handle, self._labels)

@@ -22,6 +22,7 @@ from viewpass.core.consensus.births import Candidates
 from viewpass.core.model import Assigned, Model, label
 from viewpass.core.plan import Plan
 from viewpass.core.reasons.gathering import Gathered, gathered
+from viewpass.core.state.census import Span, span
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.step.workspace import Workspace
 from viewpass.core.stream import Stream
@@ -30,7 +31,7 @@ from viewpass.engine.dask.blocks import Block
 from viewpass.engine.dask.shards import Shard, Stage, Tally
 from viewpass.engine.labelling import Labelled, bare_rows, cluster_rows, label_rows
 from viewpass.errors import DataError, ViewpassError
-from viewpass.kernels.grid import Integers, Labels
+from viewpass.kernels.grid import Labels, Links
 from viewpass.sources.source import Source
 from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.scaling import Scaling
@@ -169,7 +170,7 @@ def follow(block: Block, before: Any, after: Stage) -> Report:
     return _report(block, lambda shard: shard.follow(before, after))
 
 
-def links(block: Block, stage: Stage) -> Integers:
+def links(block: Block, stage: Stage) -> Links:
     """Edge weights of the anchor graph from the rows."""
     with locked(block) as shard:
         return shard.links(stage)
@@ -217,6 +218,18 @@ def write_labels(block: Block, order: tuple[str, int, bool, str | None], stage: 
         return write_part(Path(folder), block.start, found, rows.chunk.row_ids, n_clusters, id_name=id_name)
 
 
+def with_census(
+    block: Block, order: tuple[Callable[..., Any], Any, bool], stage: Stage, schema: Schema
+) -> tuple[Any, Span]:
+    """What another task gives for a block, and counts of its rows; with presence patterns if they are new."""
+    task, own, new = order
+    found = task(block, own, stage, schema)
+    with locked(block) as shard:
+        labels = shard.labels(stage)
+        seen = shard.rows.inverse > 0 if new else None
+        return found, span(labels, block.start, stage.centres.n_clusters, seen)
+
+
 def _assigned(block: Block, shard: Shard, stage: Stage) -> Assigned:
     given = shard.labels(stage), np.empty(0), shard.rows
     return Assigned(block.start, *given, stage.centres, stage.names)
@@ -238,7 +251,8 @@ def write_clusters(block: Block, order: PartOrder, model: Model) -> Any:
         found = cluster_rows(chunk, model, shard.workspace)
         more = order.columns(found, model)
         rows = found.records, chunk.row_ids, model.clusters.n_clusters
-        return write_part(Path(order.folder), block.start, *rows, FINAL, order.id_name, more)
+        given = FINAL, order.id_name, chunk.kept
+        return write_part(Path(order.folder), block.start, *rows, *given, more)
 
 
 def with_sample(block: Block, order: tuple[Callable[..., Any], Any], model: Model) -> tuple[Any, Gathered]:

@@ -12,9 +12,10 @@ from viewpass.kernels.reference.eigen import eigenpairs, spectrum
 from viewpass.kernels.reference.exact import products
 from viewpass.kernels.reference.factors import nnls
 from viewpass.kernels.reference.kmeans import graph_labels, small_kmeans
+from viewpass.kernels.reference.near_merges import merge_near
 from viewpass.kernels.reference.rows import Rows, accumulate
 from viewpass.kernels.reference.scaling import centre_rows, map_rows, standardise, weigh_entries, weigh_rows
-from viewpass.kernels.reference.soft import add_links, soft_assign
+from viewpass.kernels.reference.soft import meet_groups, search_anchors, soft_assign
 from viewpass.kernels.reference.starts import draw_seeds, soft_centres
 from viewpass.kernels.reference.step import Rules, Shard, assign, run_chunks
 
@@ -24,7 +25,6 @@ __all__ = [
     "Rules",
     "Shard",
     "accumulate",
-    "add_links",
     "agglomerate",
     "all_distances",
     "assign",
@@ -34,12 +34,15 @@ __all__ = [
     "graph_labels",
     "loss",
     "map_rows",
+    "meet_groups",
+    "merge_near",
     "nearest_two",
     "nnls",
     "open_anchors",
     "own_distances",
     "products",
     "run_chunks",
+    "search_anchors",
     "small_kmeans",
     "soft_assign",
     "soft_centres",

@@ -45,9 +45,12 @@ class Draws:
         return (z >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
-def spectrum(links: Integers, n_leading: int) -> tuple[Floats, Floats]:
-    """The leading eigenvalues, falling, and eigenvectors (columns) of the links scaled by degrees."""
-    a = SparseMatrix.scaled(links)
+def spectrum(starts: Integers, columns: Integers, links: Integers, n_leading: int) -> tuple[Floats, Floats]:
+    """The leading eigenvalues, falling, and eigenvectors (columns) of the links scaled by degrees.
+
+    The links by their entries, row by row: those of row i are links[starts[i] : starts[i + 1]].
+    """
+    a = SparseMatrix.scaled(starts, columns, links)
     wanted = n_leading + GUARD + n_leading // 10
     n_block = -(-wanted // TILE) * TILE
     if 2 * n_block >= a.size:
@@ -67,19 +70,20 @@ class SparseMatrix:
     entries: list[tuple[Integers, Integers, Floats]]  # rows that have so many, columns, values
 
     @classmethod
-    def scaled(cls, links: Integers) -> SparseMatrix:
+    def scaled(cls, starts: Integers, columns: Integers, links: Integers) -> SparseMatrix:
         """D^-1/2 G D^-1/2."""
-        degrees = links.sum(axis=1)
+        size = len(starts) - 1
+        rows = np.repeat(np.arange(size), np.diff(starts))
+        degrees = np.zeros(size, dtype=np.int64)
+        np.add.at(degrees, rows, links)
         scale = 1.0 / np.sqrt(np.where(degrees > 0, degrees, 1).astype(np.float64))
-        rows, columns = np.nonzero(links)
-        values = links[rows, columns].astype(np.float64) * (scale[rows] * scale[columns])
-        starts = np.searchsorted(rows, np.arange(len(links)))
+        values = links.astype(np.float64) * (scale[rows] * scale[columns])
         number = np.arange(len(rows)) - starts[rows]
         entries = []
         for t in range(int(number.max(initial=-1)) + 1):
             some = number == t
             entries.append((rows[some], columns[some], values[some]))
-        return cls(len(links), entries)
+        return cls(size, entries)
 
     def whole(self) -> Floats:
         """All entries."""

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from viewpass.kernels.grid import NEIGHBOURS, UNIT, Array, Integers
+from viewpass.kernels.grid import UNIT, Array, Floats, Integers, Labels, neighbours
 from viewpass.kernels.reference.distances import distances
 
 
 def soft_assign(rows: Any, anchors: Any, n_threads: int) -> tuple[Array, Integers]:
     """Each row's nearest anchors and their weights, in 1 / UNIT; all weights are 0 without any view."""
     n_anchors = anchors.n_clusters
-    n_near = max(1, min(NEIGHBOURS, n_anchors - 1))
+    n_near = neighbours(n_anchors)
     near = np.zeros((rows.n_rows, n_near), dtype=np.int32)
     weights = np.zeros((rows.n_rows, n_near), dtype=np.int64)
     near[:] = np.minimum(np.arange(n_near), n_anchors - 1)
@@ -21,18 +21,53 @@ def soft_assign(rows: Any, anchors: Any, n_threads: int) -> tuple[Array, Integer
     if n_anchors == 1:
         weights[there] = UNIT
         return near, weights
-    distance = distances(rows, anchors)[there]
+    near[there], weights[there], _ = _mixed(distances(rows, anchors)[there], n_near)
+    return near, weights
+
+
+def _mixed(distance: Floats, n_near: int) -> tuple[Array, Integers, Floats]:
+    """The nearest anchors by these distances, the lowest of equals first, their weights, and the least."""
     order = np.argsort(distance, axis=1, kind="stable")[:, : n_near + 1]
     least = np.take_along_axis(distance, order, axis=1)
     gaps = least[:, n_near:] - least[:, :n_near]
-    whole = np.zeros(len(there))
+    whole = np.zeros(len(distance))
     for j in range(n_near):  # in this order
         whole += gaps[:, j]
     shares = np.full(gaps.shape, 1.0 / n_near)
     np.divide(gaps, whole[:, None], out=shares, where=whole[:, None] > 0)
-    near[there] = order[:, :n_near]
-    weights[there] = np.rint(shares * UNIT).astype(np.int64)
-    return near, weights
+    return order[:, :n_near], np.rint(shares * UNIT).astype(np.int64), least[:, 0]
+
+
+def meet_groups(rows: Any, group_centres: Any, group_of: Labels, fewest: int, n_threads: int) -> Array:
+    """Which groups each row meets: its nearest, until they hold `fewest` anchors; none without any view."""
+    sizes = np.bincount(group_of, minlength=group_centres.n_clusters)
+    order = np.argsort(distances(rows, group_centres), axis=1, kind="stable")
+    before = np.cumsum(sizes[order], axis=1) - sizes[order]  # anchors of the groups that are nearer
+    met = np.zeros(order.shape, dtype=np.uint8)
+    np.put_along_axis(met, order, (before < fewest).astype(np.uint8), axis=1)
+    met[~rows.has_any] = 0
+    return met
+
+
+def search_anchors(
+    rows: Any, anchors: Any, group_centres: Any, group_of: Labels, fewest: int, n_threads: int
+) -> tuple[Array, Integers, Array]:
+    """The mixture of every row of the anchors it meets, and the squared distance of the nearest."""
+    n_near = neighbours(anchors.n_clusters)
+    near = np.zeros((rows.n_rows, n_near), dtype=np.int32)
+    near[:] = np.arange(n_near)
+    weights = np.zeros((rows.n_rows, n_near), dtype=np.int64)
+    distance = np.full(rows.n_rows, np.nan, dtype=np.float32)
+    there = rows.has_any
+    met = meet_groups(rows, group_centres, group_of, fewest, n_threads)[:, group_of] != 0
+    total = np.where(met, distances(rows, anchors), np.inf)[there]
+    near[there], weights[there], least = _mixed(total, n_near)
+    square = np.zeros(rows.n_rows)
+    for v, u in enumerate(anchors.all_values):
+        if u is not None:
+            square += rows.squares(v)
+    distance[there] = np.maximum(least + square[there], 0.0).astype(np.float32)
+    return near, weights, distance
 
 
 def add_links(near: Array, weights: Integers, links: Integers, copies: Integers | None = None) -> None:

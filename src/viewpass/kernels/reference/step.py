@@ -61,6 +61,7 @@ def run_chunks(
         chunk = rows.part(part.start, part.stop)
         if not chunk.measured and chunk.measure(n_threads) > PRESENT:
             break
+        centres = centres.suited(rows)
         made = _Chunk(chunk, rules, sums, counts, links, labels[part])
         centres, value, number = made.run(begin, centres, first)
         labels[part], margins[part] = made.labels, made.margins

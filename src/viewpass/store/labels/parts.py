@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from io import BytesIO
 from pathlib import Path
@@ -98,6 +98,10 @@ class PartLabels:
         table = table.set_column(at, table.schema.field(at), pa.array(labels, pa.int32()))
         return _written(folder, self.part.start, table, labels, n_clusters)
 
+    def columns(self, names: Sequence[str]) -> Any:
+        """Some columns of the part, after the same check."""
+        return self._labelled()[0].select(list(names))
+
     def changed(self, folder: Path, change: Callable[[Any], Any]) -> Part:
         """Write the part into another folder, with other columns beside its labels."""
         table, labels = self._labelled()
@@ -112,11 +116,12 @@ def write_part(
     n_clusters: int,
     which: str = STREAM,
     id_name: str | None = None,
+    kept: Any = None,
     more: Any = None,
 ) -> Part:
     """Write the labels of consecutive rows atomically; `which`: "final" or "stream".
 
-    `id_name`: the column of the ids; `more`: an Arrow table of further columns.
+    `id_name`: the column of the ids; `kept`, `more`: Arrow tables of columns before and after the labels.
     """
     numbers = pa.array(np.arange(start, start + len(rows), dtype=np.int64))
     columns, fields = [numbers], [pa.field("row", pa.int64(), nullable=False)]
@@ -124,10 +129,10 @@ def write_part(
         columns.append(as_ids(ids))
         fields.append(pa.field(id_name or ID, columns[-1].type, nullable=False))
     values, known = label_columns(rows)
-    after = pa.table({}) if more is None else more
+    before, after = (pa.table({}) if table is None else table for table in (kept, more))
     about = {WHICH: which.encode(), IDS: b"" if ids is None else (id_name or ID).encode()}
-    schema = pa.schema([*fields, *known, *after.schema], about)
-    table = pa.Table.from_arrays([*columns, *values, *after.columns], schema=schema)
+    schema = pa.schema([*fields, *before.schema, *known, *after.schema], about)
+    table = pa.Table.from_arrays([*columns, *before.columns, *values, *after.columns], schema=schema)
     return _written(folder, start, table, rows["cluster"], n_clusters)
 
 

@@ -20,6 +20,7 @@ ARRAYS = {  # P patterns, k knots, q quantiles and the tail, V views, d columns
     "scores": Rule(np.float64, "P V", 0.0, 1.0 + 1e-9),
     "spreads": Rule(np.float64, "P V", 0.0, FAR),
     "mean": Rule(np.float64, "d", -FAR, FAR),
+    "deviation": Rule(np.float64, "d", 0.0, FAR),
 }
 
 
@@ -32,6 +33,9 @@ def pack_calibration(learnt: Calibration | None, arrays: dict[str, Array]) -> di
     for v, mean in enumerate(learnt.means):
         if mean is not None:
             arrays[f"calibration.mean.{v}"] = mean
+    for v, deviation in enumerate(learnt.deviations):
+        if deviation is not None:
+            arrays[f"calibration.deviation.{v}"] = deviation
     return {"calibrated": {"views": [mean is not None for mean in learnt.means], "rows": learnt.n_rows}}
 
 
@@ -59,4 +63,9 @@ def unpack_calibration(stored: Fields, widths: tuple[int, ...]) -> Calibration |
         array(f"mean.{v}", d=width) if has else None
         for v, (has, width) in enumerate(zip(seen, widths, strict=True))
     )
-    return Calibration(patterns, **curves, means=means, n_rows=n_rows)
+    deviations = tuple(
+        array(f"deviation.{v}", d=width) if f"calibration.deviation.{v}" in stored.arrays else None
+        for v, width in enumerate(widths)
+    )
+    known_deviations = deviations if any(own is not None for own in deviations) else ()
+    return Calibration(patterns, **curves, means=means, n_rows=n_rows, deviations=known_deviations)

@@ -36,7 +36,8 @@ def pack_growth(growth: Growth | None, arrays: dict[str, Array]) -> dict[str, An
     if growth.waiting is not None:
         waiting = pack_chunk(growth.waiting.chunk, NAME, arrays)
         arrays[f"{NAME}.inverse"] = growth.waiting.inverse
-    return {"growth": {"most": growth.most, "waiting": waiting}}
+    few = {} if growth.few is None else {"few": growth.few}
+    return {"growth": {"most": growth.most, "waiting": waiting, **few}}
 
 
 def unpack_growth(
@@ -47,13 +48,14 @@ def unpack_growth(
         return None
     part = stored.part("growth")
     most = part.number("most", least=n_anchors)
+    few = part.number("few", most=most) if "few" in part.values else None
     names = stored.array("anchor_names", ARRAYS["names"], K=n_anchors)
     heirs = stored.array("anchor_heirs", ARRAYS["heirs"], n=None)
     stored.need(bool((np.diff(names) > 0).all() and names[-1] < len(heirs)), "anchor_names")
     stored.need(bool(np.isin(heirs, names).all() and (heirs[names] == names).all()), "anchor_heirs")
     lineage = Lineage(names, heirs)
     if part.get("waiting") is None:
-        return Growth(most, lineage)
+        return Growth(most, lineage, few=few)
     chunk = unpack_chunk(part.part("waiting"), NAME, schema)
     part.need(chunk.n_rows <= MOST_WAITING, NAME)
     given = ARRAYS["inverse"]
@@ -63,4 +65,4 @@ def unpack_growth(
         chunk = scaling.projection.apply(chunk)
     measured = MeasuredRows(chunk, weights=weights).measure()
     stored.need(np.allclose(inverse, measured.inverse, rtol=CLOSE, atol=0.0), f"{NAME}.inverse")
-    return Growth(most, lineage, KeptRows(chunk, inverse))
+    return Growth(most, lineage, KeptRows(chunk, inverse), few)

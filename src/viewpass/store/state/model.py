@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from viewpass.core.consensus.number_of_clusters import Curve
-from viewpass.core.consensus.soft_assignment import MAX_ROWS
+from viewpass.core.consensus.soft_assignment import MAX_ROWS, sparse_links
 from viewpass.core.model import Model
 from viewpass.core.state.centres import Centres
 from viewpass.core.state.choice import Choice
@@ -20,22 +20,25 @@ from viewpass.core.state.statistics import Statistics
 from viewpass.core.state.view_weights import Weights
 from viewpass.errors import FileError
 from viewpass.kernels.grid import (
+    FEWEST_GROUPED,
     GRID,
+    MANY_NEIGHBOURS,
     MOST_ROWS,
-    NEIGHBOURS,
     SQUARE_STEP,
     UNIT,
     WEIGHT_UNIT,
     Array,
     Floats,
-    Integers,
+    Links,
 )
 from viewpass.store.container.fields import Fields, Rule
 from viewpass.store.container.values import from_plain, to_plain
 from viewpass.store.state.calibration import pack_calibration, unpack_calibration
+from viewpass.store.state.census import pack_census, unpack_census
 from viewpass.store.state.growth import pack_growth, unpack_growth
 from viewpass.views.chunk import Schema
 from viewpass.views.completion import MOST, Completion, Prototypes
+from viewpass.views.gaps import GapCounts
 from viewpass.views.projection import LEAST_COLUMNS, MOST_COLUMNS, Projection, ViewMap
 from viewpass.views.rows import Kept, Lengthy
 from viewpass.views.scaling import LEARNT, Scale, Scaling
@@ -60,7 +63,10 @@ ARRAYS = {  # K clusters (or anchors), d columns
     "column_sums": Rule(np.int64, "K d"),
     "directions": Rule(np.float64, "m d", -1.0, 1.0),
     "map_mean": Rule(np.float64, "d", -1.0, 1.0),
-    "links": Rule(np.int64, "K K", 0),
+    "links": Rule(np.int64, "K K", 0),  # of few anchors
+    "link_counts": Rule(np.int64, "K", 0),
+    "link_columns": Rule(np.int64, "n", 0),
+    "link_values": Rule(np.int64, "n", 1),
     "numbers": Rule(np.int64, "n", 1, MOST_CLUSTERS),
     "values": Rule(np.float64, "n"),
     "errors": Rule(np.float64, "n", 0),
@@ -107,8 +113,12 @@ def pack_model(model: Model, arrays: dict[str, Array]) -> dict[str, Any]:
             arrays[f"fill.{v}"] = scale.fill
     _pack_completion(model.scaling, arrays)
     _pack_projection(model, arrays)
-    if model.links is not None:
-        arrays["links"] = model.links
+    if model.links is not None and model.links.shape[0] < FEWEST_GROUPED:
+        arrays["links"] = model.links.toarray()
+    elif model.links is not None:
+        arrays["link_counts"] = np.diff(model.links.indptr).astype(np.int64)
+        arrays["link_columns"] = model.links.indices.astype(np.int64)
+        arrays["link_values"] = model.links.data
     if model.curve is not None:
         for name in Curve._fields:
             arrays[name] = getattr(model.curve, name)
@@ -130,9 +140,11 @@ def pack_model(model: Model, arrays: dict[str, Array]) -> dict[str, Any]:
         **({} if model.n_copies is None else {"n_copies": model.n_copies}),
         **({} if model.weight_unit == 1 else {"weight_unit": model.weight_unit}),
         **pack_zero_counts(model.n_all_zero),
+        **pack_gaps(model.n_gaps),
         **_pack_lengths(model),
         **pack_calibration(model.calibration, arrays),
         **pack_growth(model.growth, arrays),
+        **pack_census(model.census, arrays),
         **_pack_parameters(model.scaling),
     }
 
@@ -214,7 +226,9 @@ def _pack_lengths(model: Model) -> dict[str, Any]:
     if model.scaling.lengths is None:
         return {}
     kept = [None if own is None else list(own) for own in model.total.kept]
-    return {"longest": model.scaling.unit, "kept": kept}
+    marked = [scale is not None and scale.marked for scale in model.scaling.views]
+    longest = {"longest": model.scaling.longest} if model.scaling.longest else {}
+    return {**longest, "kept": kept, **({"marked": marked} if any(marked) else {})}
 
 
 def _unpack_kept(stored: Fields, scaling: Scaling, total: Statistics, n_rows: int) -> Kept:
@@ -245,6 +259,25 @@ def unpack_zero_counts(stored: Fields, n_views: int, n_rows: int) -> tuple[int, 
     return tuple(counts)
 
 
+def pack_gaps(n_gaps: tuple[GapCounts, ...]) -> dict[str, Any]:
+    """Counts of values missing inside rows; files without such rows, and older ones, do not have them."""
+    return {"n_gaps": [list(own) for own in n_gaps]} if any(map(any, n_gaps)) else {}
+
+
+def unpack_gaps(stored: Fields, schema: Schema | None, n_rows: int) -> tuple[GapCounts, ...]:
+    """The same, restored."""
+    if "n_gaps" not in stored.values or schema is None:
+        return ()
+    counts = stored.list("n_gaps", list)
+    stored.need(len(counts) == len(schema.names), "n_gaps")
+    for own, width in zip(counts, schema.widths, strict=True):
+        stored.need(len(own) == 3 and all(type(n) is int and n >= 0 for n in own), "n_gaps")
+        rows, values, too_few = own
+        sound = rows + too_few <= n_rows and rows <= values <= rows * (width or 0)
+        stored.need(sound, "n_gaps")
+    return tuple(GapCounts(*own) for own in counts)
+
+
 def unpack_model(stored: Fields, first_alpha: float) -> Model:
     """Restore a model after checking every part; files of version 1 have their ridge elsewhere."""
     schema = unpack_schema(stored.part("schema"))
@@ -258,7 +291,11 @@ def unpack_model(stored: Fields, first_alpha: float) -> Model:
     sums = []
     views: list[Floats | None] = []
     known = []
+    lengths = scaling.lengths
+    marks = lengths.marks if lengths is not None else ()
     for v, (name, width) in enumerate(zip(schema.names, scaling.widths(schema.widths), strict=True)):
+        if width is not None and marks and marks[v]:
+            width *= 2
         any_width = None if centred[v] else 0  # `init` may give centres of a view that no row has had
         steps = stored.array_of(f"sums.{v}", ARRAYS, K=n_clusters, d=width or any_width)
         counts = stored.array_of(f"counts.{v}", ARRAYS, K=n_clusters)
@@ -274,12 +311,13 @@ def unpack_model(stored: Fields, first_alpha: float) -> Model:
     total = Statistics(n_clusters, [steps.shape[1] for steps, _ in sums])
     for v, (steps, counts) in enumerate(sums):
         total.steps[v][:], total.counts[v][:] = steps, counts
-    centres, n_iter = Centres(views, known), stored.number("n_iter")
+    n_iter = stored.number("n_iter")
     total.unmapped = _unmapped(stored, schema, scaling, total)
     total.kept = _unpack_kept(stored, scaling, total, n_rows)
     counted = n_rows, n_without_views, n_iter
     if "consensus" not in stored.values:  # version 1: every centre is a cluster
         given = scaling, (first_alpha,) * len(schema.names)
+        centres = Centres(views, known)
         return Model(schema, total, centres, *given, *counted, curve.tolist(), n_clusters=n_clusters)
     alpha = _alpha(stored, len(schema.names))
     consensus = stored.text("consensus")
@@ -295,6 +333,8 @@ def unpack_model(stored: Fields, first_alpha: float) -> Model:
         _links(stored, n_clusters, n_rows if n_copies is None else n_copies) if consensus == "graph" else None
     )
     weights = view_weights(stored, len(schema.names))
+    sizes = () if lengths is None else lengths.mark_sizes(weights or (1.0,) * len(views))
+    centres = Centres(views, known, sizes)
     growth = None
     if consensus != "plain":
         growth = unpack_growth(stored, n_clusters, schema, scaling, weights)
@@ -309,8 +349,10 @@ def unpack_model(stored: Fields, first_alpha: float) -> Model:
         n_copies=n_copies,
         weight_unit=unit,
         n_all_zero=unpack_zero_counts(stored, len(schema.names), n_rows),
-        calibration=unpack_calibration(stored, total.all_in_columns().widths),
+        n_gaps=unpack_gaps(stored, schema, n_rows),
+        calibration=unpack_calibration(stored, total.whole(centres.marks).all_in_columns().widths),
         growth=growth,
+        census=unpack_census(stored, n_clusters, n_rows),
     )
 
 
@@ -380,12 +422,23 @@ def view_weights(stored: Fields, n_views: int | None) -> Weights | None:
     return weights
 
 
-def _links(stored: Fields, n_anchors: int, n_rows: int) -> Integers:
+def _links(stored: Fields, n_anchors: int, n_rows: int) -> Links:
     """Restore the anchor graph: a sum of z z', of no more rows than were read."""
-    links = stored.array_of("links", ARRAYS, K=n_anchors)
-    most = (UNIT + NEIGHBOURS) ** 2 * float(n_rows)  # the weights in z are rounded
-    sound = n_rows <= MAX_ROWS and bool((links == links.T).all())
-    stored.need(sound and float(links.sum(dtype=np.float64)) <= most, "links")
+    if "links" in stored.arrays:
+        links = sparse_links(stored.array_of("links", ARRAYS, K=n_anchors), n_anchors)
+    else:
+        counts = stored.array_of("link_counts", ARRAYS, K=n_anchors)
+        columns = stored.array_of("link_columns", ARRAYS, n=None)
+        values = stored.array_of("link_values", ARRAYS, n=len(columns))
+        inside = bool((counts <= n_anchors).all() and (columns < n_anchors).all())
+        stored.need(inside and int(counts.sum()) == len(columns), "link_counts")
+        owners = np.repeat(np.arange(n_anchors), counts)
+        places = owners * n_anchors + columns
+        stored.need(bool((np.diff(places) > 0).all()), "link_columns")
+        links = sparse_links((values, (owners, columns)), n_anchors)
+    most = (UNIT + MANY_NEIGHBOURS) ** 2 * float(n_rows)  # the weights in z are rounded
+    symmetric = n_rows <= MAX_ROWS and (links != links.T).nnz == 0
+    stored.need(symmetric and float(links.sum(dtype=np.float64)) <= most, "links")
     return links
 
 
@@ -397,6 +450,11 @@ def _scaling(stored: Fields, schema: Schema) -> Scaling:
     stored.need(len(names) == len(schema.names), "scales")
     pairs = zip(names, schema.widths, strict=True)
     views = tuple(_scale(stored, v, name, width) for v, (name, width) in enumerate(pairs))
+    if "marked" in stored.values:
+        marked = stored.list("marked", bool)
+        able = [scale is not None and scale.fill is not None for scale in views]
+        stored.need(marked == able and any(able), "marked")
+        return Scaling(views, _completion(stored, schema)).with_marks()
     return Scaling(views, _completion(stored, schema), _projection(stored, schema))
 
 

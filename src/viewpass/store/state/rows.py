@@ -23,6 +23,7 @@ ARRAYS = {  # n rows, d columns, v views, m stored numbers; NaN is a missing vie
     "observed": Rule(np.bool_, "n v"),
     "copies": Rule(np.int64, "n", 0, MOST_ROWS),
     "gaps": Rule(np.bool_, "n d"),
+    "lacking": Rule(np.int32, "n v"),
 }
 
 
@@ -46,6 +47,8 @@ def pack_chunk(chunk: Chunk, name: str, arrays: dict[str, Array]) -> dict[str, A
     for v, gaps in enumerate(chunk.gaps):
         if gaps is not None:
             arrays[f"{name}.gaps.{v}"] = gaps
+    if chunk.lacking is not None:
+        arrays[f"{name}.lacking"] = chunk.lacking
     return {
         "kinds": kinds,
         "widths": list(chunk.schema.widths),
@@ -89,6 +92,13 @@ def unpack_chunk(stored: Fields, name: str, schema: Schema | None) -> Chunk:
             for v, (there, width) in enumerate(sizes)
         )
         chunk = replace(chunk, gaps=tuple(gaps))
+        if f"{name}.lacking" in stored.arrays:
+            lacking = stored.array(f"{name}.lacking", ARRAYS["lacking"], n=n_rows, v=len(kinds))
+            sound = all(
+                (np.abs(own) <= (width or 0)).all() for own, width in zip(lacking.T, widths, strict=True)
+            )
+            stored.need(sound, "lacking")
+            chunk = replace(chunk, lacking=lacking)
     return chunk
 
 

@@ -17,10 +17,12 @@ from viewpass.store.container.generators import generator_from, generator_state
 from viewpass.store.container.values import from_plain, to_plain
 from viewpass.store.state.model import (
     CONSENSUS,
+    pack_gaps,
     pack_model,
     pack_schema,
     pack_zero_counts,
     stored_copies,
+    unpack_gaps,
     unpack_model,
     unpack_schema,
     unpack_zero_counts,
@@ -65,6 +67,7 @@ def pack_stream(stream: Stream, arrays: dict[str, Array]) -> dict[str, Any]:
             **({"auto_alpha": True} if plan.auto_alpha else {}),
             **({"adaptive": True} if plan.adaptive else {}),
             **({} if plan.projection is None else {"projection": plan.projection}),
+            **({"spares": True} if plan.spares else {}),
             **({} if plan.missing_entries == "refuse" else {"missing_entries": plan.missing_entries}),
         },
         "random": generator_state(stream.rng),
@@ -75,7 +78,7 @@ def pack_stream(stream: Stream, arrays: dict[str, Array]) -> dict[str, Any]:
         "n_unseen": at.n_without_views,
         "reservoir": pack_reservoir(at.reservoir, arrays),
         **({} if at.n_copies is None else {"n_copies": at.n_copies}),
-        **({} if at.model else pack_zero_counts(at.n_all_zero)),
+        **({} if at.model else pack_zero_counts(at.n_all_zero) | pack_gaps(at.n_gaps)),
     }
 
 
@@ -127,8 +130,9 @@ def unpack_stream(stored: Fields, workspace: Workspace) -> Stream:
         stored.need(fits and not gathered, "model")
         same = (model.n_copies, model.weight_unit) == (n_copies, plan.weight_unit)
         stored.need(same, "weight_unit")
-        stored.need(plan.consensus in ("auto", model.consensus), "consensus")
-        growing = plan.adaptive and model.consensus != "plain"
+        spare = plan.spares and model.consensus == "merge"
+        stored.need(plan.consensus in ("auto", model.consensus) or spare, "consensus")
+        growing = plan.spares or (plan.adaptive and model.consensus != "plain")
         stored.need((model.growth is not None) == growing, "growth")
         stored.need(plan.n_clusters in (None, model.n_clusters), "n_clusters")
     else:
@@ -140,7 +144,8 @@ def unpack_stream(stored: Fields, workspace: Workspace) -> Stream:
     counts = n_gathered, n_rows, n_without_views
     n_all_zero = unpack_zero_counts(stored, len(schema.names) if schema else 0, n_rows)
     n_all_zero = model.n_all_zero if model else n_all_zero
-    stream.state = StreamState(schema, model, gathered, *counts, reservoir, n_copies, n_all_zero)
+    n_gaps = model.n_gaps if model else unpack_gaps(stored, schema, n_rows)
+    stream.state = StreamState(schema, model, gathered, *counts, reservoir, n_copies, n_all_zero, n_gaps)
     return stream
 
 
@@ -182,6 +187,7 @@ def _plan(stored: Fields) -> Plan:
         auto_alpha="auto_alpha" in stored.values and stored.truth("auto_alpha"),
         adaptive="adaptive" in stored.values and stored.truth("adaptive"),
         projection=_columns(stored),
+        spares="spares" in stored.values and stored.truth("spares"),
     )
 
 

@@ -1,0 +1,133 @@
+#include "anchor_search.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace viewpass {
+namespace {
+
+/// The working memory of one thread.
+struct SearchScratch {
+  PassScratch pass;
+  SoftScratch soft;
+  std::vector<uint32_t> everyone, which;
+  std::vector<double> found;
+  std::vector<std::pair<double, uint32_t>> order;
+  std::vector<std::vector<uint32_t>>
+      rows_of;  // of each group: the rows that meet it, by their place in the tile
+  std::vector<std::vector<float>> distances;   // of each row of the tile: from the anchors it meets,
+  std::vector<std::vector<uint32_t>> anchors;  // and which they are
+};
+
+/// Groups in the order of their distances, of which the first `n` hold enough anchors.
+size_t count_needed(const AnchorGroups& groups, const std::vector<std::pair<double, uint32_t>>& order) {
+  size_t n_met = 0, n = 0;
+  while (n < order.size() && n_met < groups.fewest) n_met += groups.members[order[n++].second].size();
+  return n;
+}
+
+/// Calls meet(group) for each group that a row meets, given its float32 distances from the groups and what
+/// they may be off by. The set depends on which group is the last, hence on the order around it alone: where
+/// that is in doubt, exact distances decide.
+template <class Meet>
+void nearest_groups(const Rows& rows, size_t i, const AnchorGroups& groups, const float* line, double slack,
+                    SearchScratch& mine, const Meet& meet) {
+  auto& order = mine.order;
+  const size_t n_groups = groups.members.size();
+  order.resize(n_groups);
+  for (size_t g = 0; g < n_groups; ++g) order[g] = {double(line[g]), uint32_t(g)};
+  std::sort(order.begin(), order.end());
+  size_t n = count_needed(groups, order);
+  const auto certain = [&](size_t at) {  // that the groups before `at` are nearer than those from it on
+    return at == 0 || at >= n_groups || order[at].first - order[at - 1].first > 2.0 * slack;
+  };
+  if (n > 0 && !(certain(n - 1) && certain(n))) {
+    exact_distances(rows, i, groups.centres, mine.everyone, mine.found);
+    for (size_t g = 0; g < n_groups; ++g) order[g] = {mine.found[g], uint32_t(g)};
+    std::sort(order.begin(), order.end());
+    n = count_needed(groups, order);
+  }
+  for (size_t at = 0; at < n; ++at) meet(order[at].second);
+}
+
+/// The rows of a tile that have a view meet their groups: meet(row of `which`, group).
+template <class Meet>
+void meet_tile(const Rows& rows, const AnchorGroups& groups, const ErrorBounds& errors, size_t begin,
+               size_t end, SearchScratch& mine, const Meet& meet) {
+  if (mine.everyone.size() != groups.members.size()) {
+    mine.everyone.resize(groups.members.size());
+    std::iota(mine.everyone.begin(), mine.everyone.end(), 0u);
+  }
+  mine.which.clear();
+  for (size_t i = begin; i < end; ++i)
+    if (rows.has_any(i)) mine.which.push_back(uint32_t(i));
+  mine.pass.make_lines(mine.which.size(), groups.centres.n_padded());
+  distance_pass(rows, mine.which, groups.centres, mine.pass.line_of, mine.pass);
+  for (size_t r = 0; r < mine.which.size(); ++r)
+    nearest_groups(rows, mine.which[r], groups, mine.pass.line_of[r],
+                   errors.of_pass(rows, mine.which[r], groups.centres), mine,
+                   [&](uint32_t group) { meet(r, group); });
+}
+
+}  // namespace
+
+AnchorGroups::AnchorGroups(const Centres& group_centres, Span<const int32_t> group_of, size_t fewest_met)
+    : centres(group_centres), members(group_centres.n_clusters), fewest(fewest_met) {
+  for (size_t k = 0; k < group_of.size(); ++k) members[size_t(group_of[k])].push_back(uint32_t(k));
+}
+
+void meet_groups(const Rows& rows, const AnchorGroups& groups, Grid<uint8_t> met, Team& team) {
+  const ErrorBounds errors(groups.centres, rows);
+  std::vector<SearchScratch> scratch(team.size());
+  team.each_range(rows.n_rows, tile_rows(rows), [&](size_t begin, size_t end, size_t worker) {
+    SearchScratch& mine = scratch[worker];
+    for (size_t i = begin; i < end; ++i) std::fill(met[i].begin(), met[i].end(), uint8_t(0));
+    meet_tile(rows, groups, errors, begin, end, mine,
+              [&](size_t r, uint32_t group) { met[mine.which[r]][group] = 1; });
+  });
+}
+
+void search_anchors(const Rows& rows, const Centres& anchors, const AnchorGroups& groups, SoftRows& soft,
+                    Span<float> distance, Team& team) {
+  const size_t n_groups = groups.members.size();
+  soft.resize(rows.n_rows, anchors.n_clusters);
+  const ErrorBounds to_groups(groups.centres, rows), to_anchors(anchors, rows);
+  std::vector<Centres> parts(n_groups);  // the anchors of each group, side by side
+  team.each(n_groups, [&](size_t g, size_t) { parts[g].pick(anchors, groups.members[g]); });
+  std::vector<SearchScratch> scratch(team.size());
+  team.each_range(rows.n_rows, tile_rows(rows), [&](size_t begin, size_t end, size_t worker) {
+    SearchScratch& mine = scratch[worker];
+    mine.rows_of.resize(n_groups), mine.distances.resize(end - begin), mine.anchors.resize(end - begin);
+    for (auto& some : mine.rows_of) some.clear();
+    for (size_t r = 0; r < end - begin; ++r) mine.distances[r].clear(), mine.anchors[r].clear();
+    meet_tile(rows, groups, to_groups, begin, end, mine,
+              [&](size_t r, uint32_t group) { mine.rows_of[group].push_back(mine.which[r]); });
+    for (size_t g = 0; g < n_groups; ++g) {
+      const std::vector<uint32_t>& mine_of = mine.rows_of[g];
+      const std::vector<uint32_t>& members = groups.members[g];
+      if (mine_of.empty() || members.empty()) continue;
+      mine.pass.make_lines(mine_of.size(), parts[g].n_padded());
+      distance_pass(rows, mine_of, parts[g], mine.pass.line_of, mine.pass);
+      for (size_t r = 0; r < mine_of.size(); ++r) {
+        const size_t at = mine_of[r] - begin;
+        const float* line = mine.pass.line_of[r];
+        mine.distances[at].insert(mine.distances[at].end(), line, line + members.size());
+        mine.anchors[at].insert(mine.anchors[at].end(), members.begin(), members.end());
+      }
+    }
+    for (size_t i = begin; i < end; ++i) {
+      const Met met{mine.distances[i - begin], mine.anchors[i - begin]};
+      const double slack = rows.has_any(i) ? to_anchors.of_pass(rows, i, anchors) : 0.0;
+      const double own = soft_assign_row(rows, i, anchors, met, slack, soft, mine.soft);
+      double square = 0.0;  // |x|^2
+      for (size_t v = 0; v < rows.n_views(); ++v)
+        if (rows.has(v, i) && anchors.views[v].ready) square += rows.square(v, i);
+      distance[i] = float(std::max(own + square, 0.0));
+      if (!rows.has_any(i)) distance[i] = std::numeric_limits<float>::quiet_NaN();
+    }
+  });
+}
+
+}  // namespace viewpass

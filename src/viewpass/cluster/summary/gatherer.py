@@ -1,0 +1,193 @@
+"""What a summary says of rows, gathered from label tables in one pass and bounded memory.
+
+Sizes, growth, presence patterns, a uniform sample, and a few rows of each cluster. All of it follows from the
+labels alone, so it is the same for any number of threads or workers, and after any interruption.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from viewpass.cluster.summary.fields import ClusterSummary, PatternSummary, RowSummary
+from viewpass.core.model import Model
+from viewpass.core.state.calibration import pattern_text
+from viewpass.core.state.census import Census
+from viewpass.kernels.grid import Array, Floats
+
+SAMPLE = 200  # rows
+EACH = 3  # typical and doubtful rows of a cluster
+SHOWN = 200  # characters of a value
+FAR = 1e300  # a key that is not known
+OTHER = "other combinations"  # of views, that were not counted one by one
+UNIT = 2**20  # confidence is added up in whole numbers of 1 / this
+
+Ranked = tuple[int, float, int, Any]  # cluster, key, row number, and the row once it is kept
+
+
+class RowGatherer:
+    """What label tables show, table by table."""
+
+    def __init__(self, n_clusters: int, *, rows: bool = True) -> None:
+        self.census = Census.none(n_clusters)
+        self._sure = np.zeros(n_clusters, dtype=np.int64)
+        self._names: list[str | None] = [None] * n_clusters
+        self._patterns: dict[str, list[int]] = {}  # rows, sum of confidence
+        self._rows = rows
+        self._kept: dict[str, list[Ranked]] = {}
+        self._sample: list[tuple[float, Any]] = []
+        self._has_confidence = False
+        self.n_rows = self.n_without_views = 0
+
+    def add(self, table: Any) -> None:
+        """Gather the next rows."""
+        clusters = np.asarray(table["cluster"])
+        sure = np.full(len(table), np.nan)
+        if "confidence" in table.column_names:
+            sure, self._has_confidence = np.asarray(table["confidence"], dtype=np.float64), True
+        seen = clusters >= 0
+        steps = np.where(np.isnan(sure), 0, np.rint(np.nan_to_num(sure) * UNIT)).astype(np.int64)
+        self.census = self.census.added(clusters, self.n_rows)
+        np.add.at(self._sure, clusters[seen], steps[seen])
+        self.n_without_views += int((~seen).sum())
+        if "has_views" in table.column_names:
+            coded = table["has_views"].combine_chunks().dictionary_encode()
+            codes = np.asarray(coded.indices)
+            for code, name in enumerate(coded.dictionary.to_pylist()):
+                entry = self._patterns.setdefault(name, [0, 0])
+                entry[0] += int((codes == code).sum())
+                entry[1] += int(steps[codes == code].sum())
+        if "cluster_name" in table.column_names:
+            self._take_names(clusters, table["cluster_name"])
+        if self._rows:
+            self._take_rows(table, clusters, sure)
+        self.n_rows += len(table)
+
+    def _take_names(self, clusters: Array, names: Any) -> None:
+        found, first = np.unique(clusters, return_index=True)
+        for cluster, row in zip(found.tolist(), first.tolist(), strict=True):
+            if cluster >= 0:
+                self._names[cluster] = names[row].as_py()
+
+    def _take_rows(self, table: Any, clusters: Array, sure: Floats) -> None:
+        from viewpass.cluster.runs.sampling import shuffled
+
+        numbers = np.arange(self.n_rows, self.n_rows + len(table), dtype=np.int64)
+        made: dict[int, RowSummary] = {}
+
+        def row_of(number: int) -> RowSummary:
+            if number not in made:
+                made[number] = _row(table, number - self.n_rows, self.n_rows, clusters, sure)
+            return made[number]
+
+        keys = shuffled(numbers, 0)
+        order = np.flatnonzero(keys < (self._sample[-1][0] if len(self._sample) == SAMPLE else 2.0))
+        order = order[np.argsort(keys[order], kind="stable")[:SAMPLE]]
+        drawn = [*self._sample, *zip(keys[order].tolist(), numbers[order].tolist(), strict=True)]
+        drawn = sorted(drawn, key=lambda item: item[0])[:SAMPLE]
+        self._sample = [(key, row_of(row) if isinstance(row, int) else row) for key, row in drawn]
+        margin = np.asarray(table["margin"], dtype=np.float64)
+        for kind, key in (("typical", -margin), ("doubtful", sure)):
+            key = np.where(np.isnan(key), FAR, key)
+            nearer = np.flatnonzero((clusters >= 0) & (key < self._least(kind)[clusters]))
+            order = nearer[np.lexsort((numbers[nearer], key[nearer], clusters[nearer]))]
+            begins = np.searchsorted(clusters[order], clusters[order])
+            order = order[np.arange(len(order)) - begins < EACH]
+            found = zip(clusters[order].tolist(), key[order].tolist(), numbers[order].tolist(), strict=True)
+            kept = _first([*self._kept.get(kind, ()), *((*each, None) for each in found)])
+            self._kept[kind] = [(*item[:3], item[3] or row_of(item[2])) for item in kept]
+
+    def _least(self, kind: str) -> Floats:
+        """Keys that a row must be below, for each cluster, to be kept."""
+        least, numbers = np.full(len(self._sure), np.inf), np.zeros(len(self._sure), dtype=int)
+        for cluster, key, *_ in self._kept.get(kind, ()):
+            numbers[cluster] += 1
+            if numbers[cluster] == EACH:
+                least[cluster] = key
+        return least
+
+    def clusters(self, nearest: Sequence[Sequence[int]]) -> list[ClusterSummary]:
+        """The clusters."""
+        sizes = self.census.sizes.tolist()
+        whole = max(sum(sizes), 1)
+        return [
+            ClusterSummary(
+                cluster=k,
+                name=self._names[k],
+                rows=size,
+                share=size / whole,
+                confidence=_mean(int(self._sure[k]), size) if self._has_confidence else None,
+                nearest=list(nearest[k]),
+                typical=[row for cluster, _, _, row in self._kept.get("typical", ()) if cluster == k],
+                doubtful=[row for cluster, _, _, row in self._kept.get("doubtful", ()) if cluster == k],
+            )
+            for k, size in enumerate(sizes)
+        ]
+
+    def take_pass(self, model: Model) -> None:
+        """Take over what was counted while rows were read, in place of tables."""
+        assert model.census is not None
+        census = model.census
+        everyone = np.arange(model.total.n_clusters, dtype=np.int32)
+        self.census = census.grouped(model.labels_of(everyone), model.clusters.n_clusters)
+        self.n_rows = model.n_rows
+
+    def take_patterns(self, model: Model) -> None:
+        """Take over the presence patterns that were counted while rows were read."""
+        if model.census is None:
+            return
+        names = {pattern_text(pattern, model.schema.names): n for pattern, n in model.census.patterns.items()}
+        names |= {OTHER: model.census.n_other} if model.census.n_other else {}
+        self._patterns = {name: [n, 0] for name, n in names.items()}
+
+    def patterns(self) -> list[PatternSummary]:
+        """Presence patterns, the most frequent first."""
+        order = sorted(self._patterns.items(), key=lambda item: (-item[1][0], item[0]))
+        return [
+            PatternSummary(
+                views=name,
+                rows=n,
+                share=n / max(self.n_rows, 1),
+                confidence=_mean(sure, n) if name and self._has_confidence else None,
+            )
+            for name, (n, sure) in order
+        ]
+
+    def sample(self) -> list[RowSummary]:
+        """The uniform sample, in the order of the rows."""
+        return sorted((row for _, row in self._sample), key=lambda row: row["row"])
+
+
+def _first(kept: list[Ranked]) -> list[Ranked]:
+    """The lowest keys of each cluster."""
+    found, numbers = [], dict[int, int]()
+    for item in sorted(kept, key=lambda item: item[:3]):
+        numbers[item[0]] = numbers.get(item[0], 0) + 1
+        if numbers[item[0]] <= EACH:
+            found.append(item)
+    return found
+
+
+def _mean(total: int, number: int) -> float | None:
+    return total / UNIT / number if number else None
+
+
+def _row(table: Any, place: int, start: int, clusters: Array, sure: Floats) -> RowSummary:
+    from viewpass.cluster.runs.reason_columns import OWN
+
+    shown = [name for name in table.column_names if name not in OWN]
+    return RowSummary(
+        row=start + place,
+        cluster=int(clusters[place]),
+        confidence=None if np.isnan(sure[place]) else float(sure[place]),
+        shown={name: plain(table[name][place].as_py()) for name in shown},
+    )
+
+
+def plain(value: Any) -> Any:
+    """A value that JSON can hold, not too long."""
+    if value is None or isinstance(value, bool | int | float):
+        return None if isinstance(value, float) and not np.isfinite(value) else value
+    return str(value)[:SHOWN]

@@ -1,0 +1,183 @@
+"""The summary of a model and its rows: one typed dict that JSON can hold, which pages and tables draw."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from viewpass.cluster.summary.fields import ChoiceSummary, CurveSummary, Summary, ViewSummary
+from viewpass.cluster.summary.gatherer import RowGatherer, plain
+from viewpass.core.consensus.number_of_clusters import Curve
+from viewpass.core.model import Model
+from viewpass.core.state.choice import Choice
+from viewpass.core.state.statistics import Statistics, squares_of
+from viewpass.kernels.reference.exact import ordered_sum
+from viewpass.version import __version__
+
+VERSION = 2
+FINAL, STREAM = "final", "stream"  # labels, as label files name them
+ROWS = 2**18  # of label files, at a time
+NEAREST = 3
+
+
+def summarise(
+    estimator: Any, tables: Iterable[Any] = (), *, rows: bool = True, which: str | None = None
+) -> Summary:
+    """The summary of a fitted estimator.
+
+    Sizes, growth, patterns and rows are those of the label tables. Without tables, sizes and growth are
+    those of `labels_`, or were counted for each anchor while rows were read, as patterns were.
+    """
+    model: Model = estimator._fitted_model()
+    gatherer = RowGatherer(model.clusters.n_clusters, rows=rows)
+    for table in tables:
+        gatherer.add(table)
+    if gatherer.n_rows == 0:
+        which = _take_labels(estimator, model, gatherer)
+    if not gatherer.patterns():
+        gatherer.take_patterns(model)
+    curve = model.curve
+    settings = {key: repr(value) for key, value in estimator.get_params().items() if key != "n_threads"}
+    return Summary(
+        version=VERSION,
+        library=__version__,
+        estimator=type(estimator).__name__,
+        settings=settings,
+        rows=model.n_rows,
+        rows_without_any_view=model.n_without_views,
+        n_clusters=model.clusters.n_clusters,
+        consensus=model.consensus,
+        n_anchors=None if model.cut is None else model.total.n_clusters,
+        choices=[_choice(choice) for choice in model.choices],
+        curve=None if curve is None else _curve(curve),
+        loss_curve=[float(loss) for loss in model.loss_curve],
+        views=_views(model),
+        labels=which,
+        clusters=gatherer.clusters(nearest_clusters(model)),
+        growth=gatherer.census.counts.T.tolist(),
+        growth_rows=gatherer.census.width,
+        patterns=gatherer.patterns(),
+        sample=gatherer.sample(),
+    )
+
+
+def _take_labels(estimator: Any, model: Model, gatherer: RowGatherer) -> str | None:
+    """Count rows without label tables; gives whose labels they have."""
+    labels = vars(estimator).get("labels_")
+    by_chunk = vars(estimator).get("_by_chunk", False)  # labels of the last chunk, as the stream decided them
+    if labels is not None and len(labels) == model.n_rows and not by_chunk:
+        gatherer.census, gatherer.n_rows = gatherer.census.added(labels, 0), len(labels)
+        return FINAL
+    if model.census is None:
+        return None
+    gatherer.take_pass(model)
+    return STREAM
+
+
+def _choice(choice: Choice) -> ChoiceSummary:
+    scores = {name: plain(float(score)) for name, score in choice.scores.items()}
+    error, reason = plain(float(choice.error)), choice.reason
+    return ChoiceSummary(what=choice.what, chosen=choice.chosen, scores=scores, error=error, reason=reason)
+
+
+def _curve(curve: Curve) -> CurveSummary:
+    values, errors = ([plain(float(x)) for x in each] for each in (curve.values, curve.errors))
+    return CurveSummary(numbers=curve.numbers.tolist(), values=values, errors=errors)
+
+
+def _views(model: Model) -> dict[str, ViewSummary]:
+    losses, between = _losses(model)
+    whole = float(ordered_sum(np.array(between)))
+    names, zero = model.schema.names, model.zero_rows
+    return {
+        name: ViewSummary(
+            columns=width,
+            missing=missing,
+            all_zero=zero[name],
+            gaps=model.gap_counts[name]._asdict() if any(model.gap_counts[name]) else None,
+            scale=scale,
+            alpha=model.ridges[name],
+            weight=weight,
+            loss=losses[v],
+            say=between[v] / whole if whole > 0 else None,
+        )
+        for v, (name, width, missing, scale, weight) in enumerate(
+            zip(
+                names,
+                model.schema.widths,
+                model.n_missing,
+                model.scaling.names,
+                model.view_weights,
+                strict=True,
+            )
+        )
+    }
+
+
+def _losses(model: Model) -> tuple[list[float | None], list[float]]:
+    """Per view: the mean squared distance of rows to the mean of their cluster, and of these to the mean."""
+    total: Statistics = model.clusters
+    within, between = list[float | None](), list[float]()
+    for v, square in enumerate(squares_of(total, model.row_squares)):
+        counts, sums = total.counts[v].astype(np.float64), total.sums(v)
+        number = float(counts.sum())
+        if number == 0:
+            within.append(None)
+            between.append(0.0)
+            continue
+        norms = ordered_sum(sums * sums)
+        explained = float(ordered_sum(np.divide(norms, counts, out=np.zeros_like(norms), where=counts > 0)))
+        overall = sums.sum(axis=0)
+        around = float(ordered_sum(overall * overall)) / number
+        within.append(max(square - explained, 0.0) / number * model.square_unit)
+        between.append(max(explained - around, 0.0) / number * model.square_unit)
+    return within, between
+
+
+def nearest_clusters(model: Model) -> list[list[int]]:
+    """The clusters nearest to each, by the mean over views of the distance between their means."""
+    total = model.clusters
+    distance = np.zeros((total.n_clusters, total.n_clusters))
+    shared = np.zeros_like(distance)
+    for v, counts in enumerate(total.counts):
+        there = np.flatnonzero(counts > 0)
+        if not len(there):
+            continue
+        means = total.sums(v)[there] / counts[there, None]
+        squares = ordered_sum(means * means)
+        for place, k in enumerate(there):
+            dots = ordered_sum(means * means[place])
+            distance[k, there] += squares + squares[place] - 2.0 * dots
+            shared[k, there] += 1
+    apart = np.divide(distance, shared, out=np.full_like(distance, np.inf), where=shared > 0)
+    np.fill_diagonal(apart, np.inf)
+    order = np.argsort(apart, axis=1, kind="stable")[:, :NEAREST]
+    return [[int(j) for j in row if np.isfinite(apart[k, j])] for k, row in enumerate(order)]
+
+
+def summary(run: Any, *, rows: bool = True) -> Summary:
+    """The summary of a finished run, from its model and its label file.
+
+    Parameters
+    ----------
+    run : path of a run folder
+    rows : bool, default=True
+        Whether it may hold rows (ids, kept columns); False for data that must not leave.
+
+    Returns
+    -------
+    Summary
+        A dict that JSON can hold; `viewpass.cluster.summary.fields` documents its fields.
+    """
+    from viewpass.cluster.persistence import load
+    from viewpass.cluster.runs.run_labels import RunLabels
+    from viewpass.store.folder import RunFolder
+    from viewpass.store.labels.formats import which_labels
+
+    path = Path(run)
+    labels = RunLabels(path)
+    which = which_labels(labels.schema)
+    return summarise(load(RunFolder(path).model), labels.tables(ROWS), rows=rows, which=which)

@@ -1,0 +1,145 @@
+"""Rows that were read: how many each centre got along the stream, and how many have which views.
+
+The stream is divided into at most BINS equal bins. Their width is a power of two and doubles where they would
+be more, so the memory is bounded, and the bins depend on the number of rows alone: chunks, threads, workers
+and interruptions make no difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from viewpass.core.state.calibration import patterns_of
+from viewpass.kernels.grid import Integers, Labels, Mask
+
+BINS = 64
+MOST_PATTERNS = 256  # that are counted one by one: the first to appear
+
+
+class Span(NamedTuple):
+    """Counts of rows that follow each other."""
+
+    width: int  # rows per bin, of all rows up to the last of these
+    first: int  # bin
+    counts: Integers  # (bins, centres)
+    patterns: Mapping[int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class Census:
+    """Counts of rows, by centre (or cluster) and bin, and by presence pattern.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> census = Census.none(2).added(np.array([0, 1, 1, -1]), start=0)
+    >>> census.width, census.counts.tolist()
+    (1, [[1, 0], [0, 1], [0, 1], [0, 0]])
+    >>> census.added(np.zeros(200, dtype=np.int32), start=4).counts[:2].tolist()
+    [[1, 2], [4, 0]]
+    """
+
+    width: int  # rows per bin
+    counts: Integers  # (bins, centres)
+    patterns: Mapping[int, int]  # rows of each pattern
+    n_other: int = 0  # rows of patterns beyond MOST_PATTERNS
+
+    @classmethod
+    def none(cls, n_centres: int, n_without_views: int = 0) -> Census:
+        """Before the first row that has a view."""
+        counts = np.zeros((0, n_centres), dtype=np.int64)
+        return cls(1, counts, {0: n_without_views} if n_without_views else {})
+
+    @property
+    def sizes(self) -> Integers:
+        """Rows of each centre."""
+        sizes: Integers = self.counts.sum(axis=0)
+        return sizes
+
+    def added(self, labels: Labels, start: int, seen: Mask | None = None) -> Census:
+        """With the rows that follow, the first of which is row `start`; `seen` as in `span`."""
+        return self.with_span(span(labels, start, self.counts.shape[1], seen))
+
+    def with_span(self, more: Span) -> Census:
+        """With the rows that follow."""
+        found = self._coarser(max(self.width, more.width))
+        n_bins = max(len(found.counts), more.first + len(more.counts))
+        counts = np.pad(found.counts, ((0, n_bins - len(found.counts)), (0, 0)))
+        counts[more.first : more.first + len(more.counts)] += more.counts
+        return replace(found, counts=counts)._with_patterns(more.patterns)
+
+    def joined(self, other: Census) -> Census:
+        """With the rows of another census, which were read at the same time: bins are added to bins."""
+        width = max(self.width, other.width)
+        one, two = self._coarser(width), other._coarser(width)
+        n_bins = max(len(one.counts), len(two.counts))
+        counts = sum(np.pad(each.counts, ((0, n_bins - len(each.counts)), (0, 0))) for each in (one, two))
+        found = replace(one, counts=np.asarray(counts))._with_patterns(other.patterns)
+        return replace(found, n_other=found.n_other + other.n_other)
+
+    def grouped(self, places: Labels, n_groups: int) -> Census:
+        """With centre `j` counted as `places[j]`: after merges, or where centres form clusters."""
+        counts = np.zeros((len(self.counts), n_groups), dtype=np.int64)
+        np.add.at(counts.T, places, self.counts.T)
+        return replace(self, counts=counts)
+
+    def widened(self, n_centres: int) -> Census:
+        """With centres that were opened behind the others."""
+        return replace(self, counts=np.pad(self.counts, ((0, 0), (0, n_centres - self.counts.shape[1]))))
+
+    def emptied(self) -> Census:
+        """Before another pass over the same rows."""
+        return replace(self, width=1, counts=self.counts[:0])
+
+    def _with_patterns(self, more: Mapping[int, int]) -> Census:
+        patterns, n_other = dict(self.patterns), self.n_other
+        for pattern, number in more.items():
+            if pattern in patterns or len(patterns) < MOST_PATTERNS:
+                patterns[pattern] = patterns.get(pattern, 0) + number
+            else:
+                n_other += number
+        return replace(self, patterns=patterns, n_other=n_other)
+
+    def _coarser(self, width: int) -> Census:
+        if width == self.width:
+            return self
+        each = width // self.width
+        padded = np.pad(self.counts, ((0, -len(self.counts) % each), (0, 0)))
+        return Census(
+            width, padded.reshape(-1, each, padded.shape[1]).sum(axis=1), self.patterns, self.n_other
+        )
+
+
+def span(labels: Labels, start: int, n_centres: int, seen: Mask | None = None) -> Span:
+    """Count rows that follow each other, the first of which is row `start`; -1 belongs to no centre.
+
+    `seen` (views x rows): the views they have.
+    """
+    width = 1
+    while -(-(start + len(labels)) // width) > BINS:
+        width *= 2
+    first, there = start // width, labels >= 0
+    n_bins = -(-(start + len(labels)) // width) - first
+    bins = (np.arange(start, start + len(labels)) // width - first)[there]
+    counts = np.bincount(bins * n_centres + labels[there], minlength=n_bins * n_centres)
+    return Span(width, first, counts.reshape(n_bins, n_centres), {} if seen is None else pattern_counts(seen))
+
+
+def pattern_counts(seen: Mask) -> dict[int, int]:
+    """Rows of each presence pattern (views x rows), in an order that does not depend on how rows are cut.
+
+    Of more views than MOST_PATTERNS has bits for, that is the order of their first rows.
+    """
+    if 2 ** len(seen) <= MOST_PATTERNS:
+        codes = np.zeros(seen.shape[1], dtype=np.uint8)
+        for v, present in enumerate(seen):
+            codes |= present.astype(np.uint8) << np.uint8(v)
+        numbers = np.bincount(codes)
+        return {code: int(numbers[code]) for code in np.flatnonzero(numbers).tolist()}
+    found, first, counts = np.unique(patterns_of(seen), return_index=True, return_counts=True)
+    order = np.argsort(first)
+    return dict(zip(found[order].tolist(), counts[order].tolist(), strict=True))
