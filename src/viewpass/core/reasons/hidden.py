@@ -16,6 +16,7 @@ import scipy.sparse
 from viewpass.core.consensus.soft_assignment import SoftAssignment
 from viewpass.core.model import Model
 from viewpass.core.reasons.imputation import mean_unit
+from viewpass.core.state.centres import in_columns
 from viewpass.kernels.grid import GRID, STEP, UNIT, Floats, Integers, Labels
 from viewpass.kernels.reference.exact import ordered_sum, unit_rows
 from viewpass.views.rows import MeasuredRows
@@ -41,14 +42,15 @@ class HiddenView:
     """One view of a sample of measured rows, whose centres are `assigned`."""
 
     def __init__(self, sample: MeasuredRows, v: int, model: Model, assigned: Labels) -> None:
-        centres = model.centres.means[v]
+        centres, sample = in_columns(model.centres, model.total)[v], sample.in_columns(v)
         assert centres is not None
         self.present = sample.present(v)
         self.n_columns = centres.shape[1]
         fold = self._fold = _folding(self.n_columns)
         self._sample, self._v = sample, v
         self._centres, self._mean = fold(centres), fold(mean_unit(model, v)[None])[0]
-        self._counts = model.total.counts[v] + model.alpha[v] - model.weight_unit
+        ridge = model.alpha[v] if model.total.in_columns(v) is model.total else 0.0
+        self._counts = model.total.counts[v] + ridge - model.weight_unit
         self._weight_unit, self._assigned = model.weight_unit, assigned
 
     def met(self, which: Integers, mixed: SoftAssignment) -> Met:
@@ -89,6 +91,7 @@ def spread_out(rows: Integers, most: int) -> Integers:
 
 def mean_row(sample: MeasuredRows, v: int) -> Floats | None:
     """The mean row of a view, in the scale of the model; None if no row has it."""
+    sample = sample.in_columns(v)
     n_present = int(sample.present(v).sum())
     if not n_present:
         return None
@@ -106,6 +109,7 @@ def mean_row(sample: MeasuredRows, v: int) -> Floats | None:
 
 def deviation(sample: MeasuredRows, v: int) -> Floats | None:
     """The standard deviation of each column of a view, as rows are compared; None if no row has it."""
+    sample = sample.in_columns(v)
     n_present = int(sample.present(v).sum())
     if not n_present:
         return None
