@@ -16,7 +16,13 @@ from viewpass.core.consensus import graph
 from viewpass.core.consensus.agglomeration import merges
 from viewpass.core.consensus.mutual_information import adjusted_mutual_information
 from viewpass.core.consensus.soft_assignment import SoftAssignment, links_of, soft_assignment
-from viewpass.core.initialise import anchors_for, initialise_ridged, ridged
+from viewpass.core.initialise import (
+    ASSUMED_CLUSTERS,
+    MIN_ANCHORS_PER_CLUSTER,
+    anchors_for,
+    initialise_ridged,
+    ridged,
+)
 from viewpass.core.model import assign
 from viewpass.core.plan import Plan
 from viewpass.core.start import candidates
@@ -25,6 +31,7 @@ from viewpass.core.step.chunk_step import ChunkStep
 from viewpass.kernels.grid import Labels
 from viewpass.views.rows import MeasuredRows
 
+ANCHOR_VALUES = 2**22  # columns x anchors that are tried, unless that leaves too few anchors
 RESTARTS = 5  # of the k-means that cuts a graph
 SEPARATED = 0.95  # agreement of labels by some views with those by all: clusters are well separated
 
@@ -91,9 +98,10 @@ class Anchored:
 
 def n_anchors_of(question: Question, n_clusters: int | None) -> int:
     """Number of anchors to try; 0 if the rows are too few for a graph."""
-    n_rows = question.n_fitted
+    n_rows, n_columns = question.n_fitted, question.rows.n_columns
     plan = replace(question.plan, n_clusters=n_clusters, consensus="auto")
-    return min(anchors_for(plan, n_rows, question.rows.n_columns), n_rows // 2)
+    fitting = max(ANCHOR_VALUES // n_columns, MIN_ANCHORS_PER_CLUSTER * (n_clusters or ASSUMED_CLUSTERS))
+    return min(anchors_for(plan, n_rows, n_columns), n_rows // 2, fitting)
 
 
 def _plan(fold: Fold, n_clusters: int | None) -> Plan:
