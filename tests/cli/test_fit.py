@@ -21,11 +21,12 @@ from commands import contents, refused
 from viewpass.cli.app import app
 
 
-def test_fit_writes_three_files_and_names_them(run):
+def test_fit_writes_its_files_and_names_them(run):
     out, said = run
-    assert sorted(path.name for path in out.iterdir()) == ["labels.parquet", "model.viewpass", "run.json"]
-    for path in out.iterdir():
-        assert str(path) in said
+    names = ["labels.parquet", "model.viewpass", "report.html", "run.json", "sample.json"]
+    assert sorted(path.name for path in out.iterdir()) == names
+    for name in names[:-1]:
+        assert str(out / name) in said
     assert "6,000 rows in 5 clusters" in said
     assert "view image: 12 columns, missing in" in said
 

@@ -42,8 +42,43 @@ def test_json_holds_it_and_sizes_are_those_of_the_labels(model):
 def test_the_sample_is_of_rows_in_order(model):
     rows = [row["row"] for row in model.summary(VIEWS)["sample"]]
     assert rows == sorted(set(rows))
+    assert len(rows) == 900  # all of them: there are fewer than are sampled
+
+
+def test_a_sample_is_uniform(model, monkeypatch):
+    monkeypatch.setattr("viewpass.cluster.summary.SAMPLE", 200)
+    monkeypatch.setattr("viewpass.cluster.runs.sampled_rows.SAMPLE", 200)
+    found = model.summary(VIEWS)["sample"]
+    rows = [row["row"] for row in found]
     assert len(rows) == 200
     assert 300 < np.mean(rows) < 600
+    assert all("reasons" in row for row in found)  # the same rows are asked for their reasons
+    assert {row["row"]: row for row in found}.items() <= {
+        row["row"]: row for row in model.summary(VIEWS)["sample"]
+    }.items()
+
+
+def test_sampled_rows_show_why(model):
+    found = model.summary(VIEWS)
+    why, without = model.explain(VIEWS), model.stability(VIEWS).labels
+    scores = model.outlier_score(VIEWS)
+    for row in found["sample"]:
+        reasons, i = row["reasons"], row["row"]
+        parts = [0.0 if part is None else part for part in reasons["parts"]]
+        assert parts == pytest.approx(why.views[i].tolist(), rel=1e-3, abs=1e-6)
+        assert [-1 if label is None else label for label in reasons["without"]] == without[i].tolist()
+        assert sum(reasons["weights"]) == pytest.approx(float(row["cluster"] >= 0), abs=0.01)
+        if reasons["outlier"] is not None:
+            assert reasons["outlier"] == pytest.approx(scores[i], rel=1e-3)
+
+
+def test_clusters_say_what_sets_them_apart_and_which_views_their_rows_have(model):
+    found = model.summary(VIEWS)
+    for cluster in found["clusters"]:
+        shares = [share for share in cluster["apart"]["views"].values() if share is not None]
+        assert sum(shares) == pytest.approx(1.0, abs=1e-3)
+        assert 0 < sum(cluster["patterns"].values()) <= cluster["rows"]
+    assert list(found["views"]) == list(found["clusters"][0]["apart"]["views"])
 
 
 def test_without_rows_nothing_of_them_is_in_it(model):

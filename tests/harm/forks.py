@@ -29,11 +29,13 @@ def warm_up():
     import pkgutil
     from contextlib import redirect_stderr, redirect_stdout, suppress
 
+    import jinja2  # noqa: F401
     import numpy as np
     import pyarrow.csv
     import pyarrow.dataset
     import pyarrow.ipc
     import pyarrow.parquet  # noqa: F401
+    import sklearn.manifold  # noqa: F401
 
     import viewpass.cli
     import viewpass.sources.arrow

@@ -31,7 +31,7 @@ def table(tmp_path_factory):
 
 
 def fit(table, out, *more):
-    return ["fit", table, "-k", "5", "--id", "item", "--out", out, *OPTIONS, *more]
+    return ["fit", table, "-k", "5", "--id", "item", "--out", out, "--no-report", *OPTIONS, *more]
 
 
 @pytest.fixture(scope="module")
@@ -84,11 +84,13 @@ def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
     assert calls == ["fsync", "replace", "fsync"]
 
 
-@pytest.mark.parametrize("last", [1, 2, 3], ids=["run.json", "model.viewpass", "labels.parquet"])
+@pytest.mark.parametrize(
+    "last", [1, 2, 3, 4], ids=["run.json", "model.viewpass", "labels.parquet", "sample.json"]
+)
 def test_a_fault_while_the_results_are_written(commands, table, expected, tmp_path, last):
-    """The results are the last three names to be given, after 8 checkpoints."""
+    """The results are the last four names to be given, after 8 checkpoints."""
     out = tmp_path / "run"
-    for when, number in (("before", 11 - last + 1), ("after", 1)):
+    for when, number in (("before", 12 - last + 1), ("after", 1)):
         fault = {"step": "rename", "when": when, "number": number, "how": "SIGKILL"}
         more = ["--resume"] if out.exists() else []
         assert commands.run(*fit(table, out, *more), fault=fault).code == -signal.SIGKILL

@@ -38,7 +38,7 @@ def table(tmp_path_factory):
 
 
 def fit(table, out, options, *more):
-    return ["fit", table, "-k", "5", "--id", "item", "--out", out, *options, *more]
+    return ["fit", table, "-k", "5", "--id", "item", "--out", out, "--no-report", *options, *more]
 
 
 @pytest.fixture(scope="module", params=RUNS)
@@ -71,7 +71,8 @@ def kill_until_done(commands, table, out, case, rng, n_kills, number=signal.SIGK
     ended = commands.run(*fit(table, out, options, "--resume"))
     assert ended.code == 0, ended.err
     assert contents(out) == expected
-    assert sorted(path.name for path in out.iterdir()) == ["labels.parquet", "model.viewpass", "run.json"]
+    names = sorted(path.name for path in out.iterdir())
+    assert names == ["labels.parquet", "model.viewpass", "run.json", "sample.json"]
     return landed
 
 

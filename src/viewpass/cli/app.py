@@ -143,6 +143,7 @@ def fit(
             show_default=False,
         ),
     ] = None,
+    no_report: Annotated[bool, flag("--no-report", "Do not write report.html.")] = False,
     dry_run: Annotated[
         bool, flag("--dry-run", "Read a sample and say what would happen; write nothing.")
     ] = False,
@@ -177,7 +178,8 @@ def fit(
 
     FOLDER gets model.viewpass (for predict and update), labels.parquet (id,
     kept columns, cluster, distance, margin, views_seen and confidence of every
-    row, under the final centres) and run.json (settings and statistics).
+    row, under the final centres), run.json (settings and statistics) and
+    report.html (a page of what was found, from these files and sample.json).
 
     Checkpoints are written during the run. After Ctrl-C, a crash or a power
     cut, the same command with --resume continues, and the files are identical
@@ -246,6 +248,7 @@ def fit(
             name_by=named,
             scheduler=scheduler,
             n_workers=workers,
+            report=not no_report,
         )
         return
     run(
@@ -256,6 +259,7 @@ def fit(
         stream_labels=stream_labels,
         keep=kept,
         name_by=named,
+        report=not no_report,
     )
 
 

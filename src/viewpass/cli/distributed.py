@@ -35,6 +35,7 @@ def run(
     name_by: Sequence[str],
     scheduler: str | None,
     n_workers: int | None,
+    report: bool,
 ) -> None:
     """Fit on a cluster, or go on with a fit there."""
     _silence()
@@ -57,7 +58,7 @@ def run(
 
             yield show
 
-    go(fitting, folder, resume=resume, every=every, as_json=as_json, helped=helped)
+    go(fitting, folder, resume=resume, every=every, as_json=as_json, helped=helped, report=report)
 
 
 @contextmanager

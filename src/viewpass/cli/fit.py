@@ -13,11 +13,12 @@ from viewpass.cli.clusters import SHOWN, cluster_lines
 from viewpass.cli.inspect import LABELS, all_zero, in_gaps
 from viewpass.cli.progress import Display, Json, display
 from viewpass.cli.stopping import how_to_go_on, signals
+from viewpass.cluster.drawn import run_page
 from viewpass.cluster.opimc import OPIMC
 from viewpass.cluster.runs.run import Run, RunOptions, StoppedError
-from viewpass.cluster.summary import summary
+from viewpass.cluster.summary import Summary, summary
 from viewpass.engine.run import Progress
-from viewpass.errors import printable
+from viewpass.errors import MissingExtraError, printable
 from viewpass.sources.source import Source
 from viewpass.store.folder import RunFolder
 
@@ -33,11 +34,12 @@ def run(
     stream_labels: bool,
     keep: Sequence[str] = (),
     name_by: Sequence[str] = (),
+    report: bool = True,
 ) -> None:
     """Fit, or go on with a fit; leave model, labels and report."""
     folder = RunFolder(out)
     fitting = Run(estimator, data, folder, stream_labels=stream_labels, keep=keep, name_by=name_by)
-    go(fitting, folder, resume=resume, every=every, as_json=as_json)
+    go(fitting, folder, resume=resume, every=every, as_json=as_json, report=report)
 
 
 @contextmanager
@@ -54,8 +56,9 @@ def go(
     every: int,
     as_json: bool,
     helped: Callable[[Display, Run], AbstractContextManager[Callable[[Progress], None]]] = locally,
+    report: bool = True,
 ) -> None:
-    """Take a run to its end; `helped` provides what it needs while it works."""
+    """Take a run to its end, and write its page; `helped` provides what it needs while it works."""
     with signals.asked_to_stop() as stopping:
         new = not folder.path.exists()
         folder.open(resume=resume)
@@ -64,18 +67,18 @@ def go(
             with display(as_json=as_json) as shown:
                 if folder.finished:
                     _check_finished(folder, fitting)
-                    return _finished_before(folder, shown)
+                    return _finished_before(folder, shown, report=report)
                 if folder.begun:
                     fitting.resume()
                     shown.say(f"going on with {folder.path}")
                 try:
                     with helped(shown, fitting) as watch:
-                        report = fitting.go(RunOptions(every, watch, stopping))
+                        figures = fitting.go(RunOptions(every, watch, stopping))
                 except StoppedError as stop:
                     shown.say(f"{stop} Go on with:\n  {how_to_go_on()}")
                     shown.end("stopped", message=str(stop), resume=how_to_go_on())
                     raise typer.Exit(signals.code) from None
-            _tell(report, folder, shown)
+            _tell(figures, folder, shown, report=report)
         finally:
             _tidy(folder, new=new)
 
@@ -105,28 +108,44 @@ def _check_finished(folder: RunFolder, fitting: Run) -> None:
     fitting.check_settings(folder.finished_settings())
 
 
-def _finished_before(folder: RunFolder, shown: Display) -> None:
+def _finished_before(folder: RunFolder, shown: Display, *, report: bool) -> None:
     folder.clear()
     shown.say(f"{folder.path} is finished already: see {folder.report}.")
+    if report and not folder.page.exists():  # stopped after the run was finished and before its page was
+        write_page(folder, None, shown)
     shown.end("finished", already=True, run=str(folder.path))
 
 
-def _tell(report: dict[str, Any], folder: RunFolder, shown: Display) -> None:
-    seconds, rows = report["seconds"], report["rows"]
-    shown.say(f"{rows:,} rows in {len(report['clusters'])} clusters, in {seconds:.1f} s.")
-    for name, view in report["views"].items():
+def write_page(folder: RunFolder, found: Summary | None, shown: Display) -> bool:
+    """Write the page of a finished run; a library that it needs and is not installed is named."""
+    try:
+        run_page(folder.path, found).write(folder.page)
+    except MissingExtraError as problem:
+        shown.say(f"report.html was not written: {problem}")
+        return False
+    return True
+
+
+def _tell(figures: dict[str, Any], folder: RunFolder, shown: Display, *, report: bool) -> None:
+    seconds, rows = figures["seconds"], figures["rows"]
+    shown.say(f"{rows:,} rows in {len(figures['clusters'])} clusters, in {seconds:.1f} s.")
+    for name, view in figures["views"].items():
         share = f"{view['missing'] / max(rows, 1):.1%} of rows{all_zero(view, rows)}{in_gaps(view)}"
         shown.say(f"  view {printable(name)}: {view['columns']} columns, missing in {share}")
-    if report["rows_without_any_view"]:
-        shown.say(f"  {report['rows_without_any_view']:,} rows have no view at all: their cluster is -1")
-    shown.say(f"the labels are {LABELS[report['which_labels']]}.")
-    if not isinstance(shown, Json):
-        for line in cluster_lines(summary(folder.path), SHOWN):
+    if figures["rows_without_any_view"]:
+        shown.say(f"  {figures['rows_without_any_view']:,} rows have no view at all: their cluster is -1")
+    shown.say(f"the labels are {LABELS[figures['which_labels']]}.")
+    found = None if isinstance(shown, Json) and not report else summary(folder.path)
+    if found is not None and not isinstance(shown, Json):
+        for line in cluster_lines(found, SHOWN):
             shown.say(line)
     labels = folder.labels if folder.labels.exists() else folder.parts
-    for what, path in (("model", folder.model), ("labels", labels), ("report", folder.report)):
-        shown.say(f"{what + ':':<8}{path}")
-    shown.end("finished", already=False, run=str(folder.path), **report)
+    written = [("model", folder.model), ("labels", labels), ("figures", folder.report)]
+    if report and write_page(folder, found, shown):
+        written.append(("report", folder.page))
+    for what, path in written:
+        shown.say(f"{what + ':':<9}{path}")
+    shown.end("finished", already=False, run=str(folder.path), **figures)
 
 
 def _tidy(folder: RunFolder, *, new: bool) -> None:

@@ -21,6 +21,11 @@ def check_out(out: Path, *, force: bool) -> None:
         label_format(out)
     except SettingError as problem:
         raise SettingError(f"--out {problem}") from None
+    check_absent(out, force=force)
+
+
+def check_absent(out: Path, *, force: bool) -> None:
+    """Refuse to write over a file."""
     if out.exists() and not force:
         raise SettingError(f"--out {out} exists. Name another file, or write over it with --force.")
 

@@ -1,4 +1,4 @@
-"""Commands for what a run has found: join, sample, dedup, summary."""
+"""Commands for what a run has found: report, diff, join, sample, dedup, summary."""
 
 from __future__ import annotations
 
@@ -9,6 +9,49 @@ import typer
 
 from viewpass.cli.group import app
 from viewpass.cli.options import AsJson, Data, Force, RunPath, Threads, Views, flag, option
+
+
+@app.command(epilog="Example:  viewpass report run --out found.html")
+def report(
+    run: Annotated[Path, typer.Argument(metavar="RUN", show_default=False, help="A run folder.")],
+    out: Annotated[
+        Path | None, option("FILE", "Page to write; by default RUN/report.html.", show_default=False)
+    ] = None,
+    no_rows: Annotated[
+        bool, flag("--no-rows", "Leave out ids and rows, for data that must not leave.")
+    ] = False,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Draw what a run has found as one HTML page.
+
+    The page shows a map of some rows, the clusters with typical and doubtful
+    rows, which view decides, missing views, what was chosen and why, and what to
+    try next. It needs no network and has at most 2 MB.
+    """
+    from viewpass.cli.pages import run_report
+
+    run_report(run, out, rows=not no_rows, force=force, as_json=as_json)
+
+
+@app.command(epilog="Example:  viewpass diff yesterday today --out diff.html")
+def diff(
+    first: Annotated[
+        Path, typer.Argument(metavar="RUN1", show_default=False, help="A run folder, or a label file.")
+    ],
+    second: Annotated[Path, typer.Argument(metavar="RUN2", show_default=False, help="Another one.")],
+    out: Annotated[Path | None, option("FILE", "HTML page to write, too.", show_default=False)] = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Compare two runs: which clusters correspond, and which rows moved where.
+
+    Rows are matched by their number if both runs have as many and the same ids,
+    otherwise by id.
+    """
+    from viewpass.cli.pages import run_diff
+
+    run_diff(first, second, out, force=force, as_json=as_json)
 
 
 @app.command(epilog="Example:  viewpass join run items.parquet --out labelled.parquet")

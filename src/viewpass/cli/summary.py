@@ -7,15 +7,15 @@ from pathlib import Path
 
 import typer
 
+from viewpass.cli.predict import check_absent
 from viewpass.cluster.summary import summary
-from viewpass.errors import SettingError
 from viewpass.store.container.files import naming, replacing
 
 
 def run(path: Path, out: Path | None, *, rows: bool, force: bool) -> None:
     """Print the summary, or write it to a file."""
-    if out is not None and out.exists() and not force:
-        raise SettingError(f"--out {out} exists. Name another file, or write over it with --force.")
+    if out is not None:
+        check_absent(out, force=force)
     text = json.dumps(summary(path, rows=rows), indent=1, ensure_ascii=False)
     if out is None:
         typer.echo(text)

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from viewpass.cluster.explained import ExplainedClusterer
+from viewpass.cluster.drawn import DrawnClusterer
 from viewpass.cluster.validation import check_whole
 from viewpass.core.model import Model, label
 from viewpass.core.stream import Stream
@@ -18,7 +18,7 @@ from viewpass.kernels.grid import Labels
 LABELS = ("labels_", "stream_labels_", "anchor_labels_")
 
 
-class AnchoredClusterer(ExplainedClusterer):
+class AnchoredClusterer(DrawnClusterer):
     """A clusterer whose centres are clusters, or anchors that form clusters."""
 
     compute_labels: bool  # set by subclasses' __init__

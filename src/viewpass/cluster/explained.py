@@ -11,6 +11,7 @@ import scipy.sparse
 from sklearn.utils.validation import check_is_fitted
 
 from viewpass.cluster.base import PREDICT_BLOCK, ViewClusterer
+from viewpass.cluster.runs.sampled_rows import RowSampler
 from viewpass.cluster.summary import Summary, summarise
 from viewpass.cluster.tables import labels_frame
 from viewpass.core.model import prepare
@@ -275,8 +276,9 @@ class ExplainedClusterer(ViewClusterer):
             return summarise(self, rows=rows)
         from viewpass.cluster.runs.label_file import labelled_tables
 
-        tables = labelled_tables(self, self._read(X, observed, reset=False))
-        return summarise(self, tables, rows=rows, which="final")
+        sampler = RowSampler(self._fitted_model())
+        tables = labelled_tables(self, self._read(X, observed, reset=False), sampler=sampler)
+        return summarise(self, tables, rows=rows, which="final", reasons=sampler)
 
     # ---- what these share
 

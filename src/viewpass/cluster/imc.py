@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from viewpass.cluster.base import logging_progress, whole
-from viewpass.cluster.explained import ExplainedClusterer
+from viewpass.cluster.drawn import DrawnClusterer
 from viewpass.cluster.notices import warn_of_fit
 from viewpass.cluster.validation import (
     check_whole,
@@ -47,7 +47,7 @@ from viewpass.views.seeds import as_generator
 logger = logging.getLogger("viewpass")
 
 
-class IMC(ExplainedClusterer):
+class IMC(DrawnClusterer):
     """Offline incomplete multi-view clustering: the best of several starts on all rows at once.
 
     The same objective and steps as `OPIMC` with the whole data as one chunk, so it needs the data

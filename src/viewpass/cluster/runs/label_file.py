@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from viewpass.cluster.runs.reason_columns import (
     reason_columns,
     staged_columns,
 )
+from viewpass.cluster.runs.sampled_rows import RowSampler, write_reasons
 from viewpass.core.reasons.gathering import Gathered, gathered, needed, recalibrate
 from viewpass.engine.labelling import cluster_rows
 from viewpass.engine.run import rows_per_read
@@ -36,6 +38,14 @@ PLAIN = Wanted()
 Watch = Callable[[int, Integers], None]  # rows labelled, rows per cluster
 
 
+@dataclass(frozen=True)
+class Taken:
+    """What is taken of rows while they are labelled."""
+
+    rows: RowSampler | None = None  # for the summary
+    calibrating: list[Gathered] | None = None  # to learn how sure labels are
+
+
 def write_labels(
     model: Any,
     data: Source,
@@ -49,7 +59,7 @@ def write_labels(
 
     Gives the number of rows, and of rows per cluster.
     """
-    return _written(model, data, path, chunk_size, watch, growing, wanted, None)
+    return _written(model, data, path, chunk_size, watch, growing, wanted, Taken())
 
 
 def write_final_labels(
@@ -57,19 +67,23 @@ def write_final_labels(
 ) -> Integers:
     """Write the label file of a run, and let the model learn how sure labels are; gives rows per cluster.
 
+    What sampled rows show is written beside it.
     Where that is learnt from the same rows, it is known only when all are labelled: the labels are then
     staged with what their confidence follows from.
     """
     learnt = model._fitted_model()
     given = model, data, folder.labels, chunk_size, watch
-    again = needed(learnt)
+    again, sampler = needed(learnt), RowSampler(learnt)
     if not again and not wanted.named:
-        return write_labels(*given, folder.growing, wanted)[1]
+        sizes = _written(*given, folder.growing, wanted, Taken(sampler))[1]
+        write_reasons(sampler.reasons(model._workspace()), folder.sample, folder.growing)
+        return sizes
     staged, sample = folder.staging / "final.parquet", list[Gathered]()
     given = model, data, staged, chunk_size, watch
-    sizes = _written(*given, folder.growing, wanted, sample)[1]
+    sizes = _written(*given, folder.growing, wanted, Taken(sampler, sample))[1]
     if again:
         recalibrate(learnt, sample, model._workspace())
+    write_reasons(sampler.reasons(model._workspace()), folder.sample, folder.growing)
     with naming(staged), pq.ParquetFile(staged) as file, replacing(folder.labels, folder.growing) as out:
         writer, names = None, None
         if wanted.named:
@@ -96,9 +110,9 @@ def _written(
     watch: Watch,
     growing: Path | None,
     wanted: Wanted,
-    sample: list[Gathered] | None,
+    taken: Taken,
 ) -> tuple[int, Integers]:
-    """Write labels; with a sample, which gets what sampled rows show, confidence is left for later."""
+    """Write labels; where they are calibrated by the same rows, confidence is left for later."""
     check_is_fitted(model)
     source = model._read(data, None, reset=False)
     learnt, workspace = model._fitted_model(), model._workspace(source)
@@ -111,10 +125,12 @@ def _written(
             found = cluster_rows(chunk, learnt, workspace)
             ids = None if chunk.row_ids is None else as_ids(chunk.row_ids, id_type)
             id_type = None if ids is None else ids.type
-            if sample is None:
+            if taken.rows is not None:
+                taken.rows.add(chunk)
+            if taken.calibrating is None:
                 more = reason_columns(chunk, found, learnt, workspace, wanted)
             else:
-                sample.append(gathered(chunk, learnt, workspace))
+                taken.calibrating.append(gathered(chunk, learnt, workspace))
                 more = staged_columns(found, learnt)
             out.add(found.records, ids, chunk.kept, more)
             clusters = found.records["cluster"]
@@ -125,11 +141,18 @@ def _written(
     return out.n_rows, sizes
 
 
-def labelled_tables(model: Any, source: Source, wanted: Wanted = PLAIN) -> Iterator[Any]:
-    """The rows of a label file as Arrow tables, one per chunk; `source` fits the model."""
+def labelled_tables(
+    model: Any, source: Source, wanted: Wanted = PLAIN, sampler: RowSampler | None = None
+) -> Iterator[Any]:
+    """The rows of a label file as Arrow tables, one per chunk; `source` fits the model.
+
+    The sampler takes its rows on the way.
+    """
     learnt, workspace = model._fitted_model(), model._workspace(source)
     wanted.check(source.id_name, learnt)
     for chunk in source.keeping(wanted.kept).chunks(CHUNK):
+        if sampler is not None:
+            sampler.add(chunk)
         found = cluster_rows(chunk, learnt, workspace)
         ids = np.arange(chunk.start, chunk.start + chunk.n_rows) if chunk.row_ids is None else chunk.row_ids
         values, fields = label_columns(found.records)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
+from viewpass.cluster.apart import Apart
+from viewpass.cluster.runs.sampled_rows import RowReasons
+
 
 class RowSummary(TypedDict):
     """A row: its number, cluster and confidence, and its id and kept columns by name."""
@@ -14,8 +17,17 @@ class RowSummary(TypedDict):
     shown: dict[str, Any]
 
 
+class SampledRow(RowSummary, total=False):
+    """A row of the sample, with what it showed when it was read for its label (absent in earlier runs)."""
+
+    reasons: RowReasons
+
+
 class ClusterSummary(TypedDict):
-    """A cluster; `typical` rows have the largest margins, `doubtful` ones the lowest confidence."""
+    """A cluster; `typical` rows have the largest margins, `doubtful` ones the lowest confidence.
+
+    `patterns` are its most frequent presence patterns, with their rows; `apart` is what sets it apart.
+    """
 
     cluster: int
     name: str | None
@@ -23,6 +35,8 @@ class ClusterSummary(TypedDict):
     share: float
     confidence: float | None
     nearest: list[int]
+    apart: Apart
+    patterns: dict[str, int]
     typical: list[RowSummary]
     doubtful: list[RowSummary]
 
@@ -94,4 +108,4 @@ class Summary(TypedDict):
     growth: list[list[int]]
     growth_rows: int
     patterns: list[PatternSummary]
-    sample: list[RowSummary]
+    sample: list[SampledRow]

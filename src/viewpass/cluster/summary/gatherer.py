@@ -6,20 +6,26 @@ labels alone, so it is the same for any number of threads or workers, and after 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from viewpass.cluster.summary.fields import ClusterSummary, PatternSummary, RowSummary
+from viewpass.cluster.apart import Apart
+from viewpass.cluster.runs.sampled_rows import RowReasons
+from viewpass.cluster.runs.shuffling import SAMPLE, shuffled
+from viewpass.cluster.summary.fields import ClusterSummary, PatternSummary, RowSummary, SampledRow
 from viewpass.core.model import Model
 from viewpass.core.state.calibration import pattern_text
 from viewpass.core.state.census import Census
-from viewpass.kernels.grid import Array, Floats
+from viewpass.kernels.grid import Array, Floats, Integers
 
-SAMPLE = 200  # rows
 EACH = 3  # typical and doubtful rows of a cluster
 SHOWN = 200  # characters of a value
+PICTURE = 2**16  # characters of a picture as a data URI, of typical and doubtful rows
+PICTURED = 200  # clusters, at most, for rows to have pictures
+PATTERNS = 64  # whose clusters are counted
+EACH_PATTERNS = 3  # of a cluster
 FAR = 1e300  # a key that is not known
 OTHER = "other combinations"  # of views, that were not counted one by one
 UNIT = 2**20  # confidence is added up in whole numbers of 1 / this
@@ -35,6 +41,7 @@ class RowGatherer:
         self._sure = np.zeros(n_clusters, dtype=np.int64)
         self._names: list[str | None] = [None] * n_clusters
         self._patterns: dict[str, list[int]] = {}  # rows, sum of confidence
+        self._clusters_of: dict[str, Integers] = {}  # patterns: rows of each cluster
         self._rows = rows
         self._kept: dict[str, list[Ranked]] = {}
         self._sample: list[tuple[float, Any]] = []
@@ -59,6 +66,9 @@ class RowGatherer:
                 entry = self._patterns.setdefault(name, [0, 0])
                 entry[0] += int((codes == code).sum())
                 entry[1] += int(steps[codes == code].sum())
+                if name in self._clusters_of or len(self._clusters_of) < PATTERNS:
+                    mine = np.bincount(clusters[seen & (codes == code)], minlength=len(self._sure))
+                    self._clusters_of[name] = self._clusters_of.get(name, 0) + mine
         if "cluster_name" in table.column_names:
             self._take_names(clusters, table["cluster_name"])
         if self._rows:
@@ -72,14 +82,15 @@ class RowGatherer:
                 self._names[cluster] = names[row].as_py()
 
     def _take_rows(self, table: Any, clusters: Array, sure: Floats) -> None:
-        from viewpass.cluster.runs.sampling import shuffled
-
         numbers = np.arange(self.n_rows, self.n_rows + len(table), dtype=np.int64)
         made: dict[int, RowSummary] = {}
 
         def row_of(number: int) -> RowSummary:
             if number not in made:
-                made[number] = _row(table, number - self.n_rows, self.n_rows, clusters, sure)
+                row = _row(table, number - self.n_rows, self.n_rows, clusters, sure)
+                if len(self._sure) > PICTURED:
+                    row["shown"] = {name: _cut(value) for name, value in row["shown"].items()}
+                made[number] = row
             return made[number]
 
         keys = shuffled(numbers, 0)
@@ -108,8 +119,18 @@ class RowGatherer:
                 least[cluster] = key
         return least
 
-    def clusters(self, nearest: Sequence[Sequence[int]]) -> list[ClusterSummary]:
+    def _patterns_of(self, cluster: int) -> dict[str, int]:
+        found = [(name, int(sizes[cluster])) for name, sizes in self._clusters_of.items()]
+        found = sorted((item for item in found if item[1]), key=lambda item: (-item[1], item[0]))
+        return dict(found[:EACH_PATTERNS])
+
+    def clusters(self, nearest: Sequence[Sequence[int]], apart: Sequence[Apart]) -> list[ClusterSummary]:
         """The clusters."""
+        kept: dict[str, list[list[RowSummary]]] = {}
+        for kind in ("typical", "doubtful"):
+            kept[kind] = [[] for _ in self._sure]
+            for cluster, _, _, row in self._kept.get(kind, ()):
+                kept[kind][cluster].append(row)
         sizes = self.census.sizes.tolist()
         whole = max(sum(sizes), 1)
         return [
@@ -120,8 +141,10 @@ class RowGatherer:
                 share=size / whole,
                 confidence=_mean(int(self._sure[k]), size) if self._has_confidence else None,
                 nearest=list(nearest[k]),
-                typical=[row for cluster, _, _, row in self._kept.get("typical", ()) if cluster == k],
-                doubtful=[row for cluster, _, _, row in self._kept.get("doubtful", ()) if cluster == k],
+                apart=apart[k],
+                patterns=self._patterns_of(k),
+                typical=kept["typical"][k],
+                doubtful=kept["doubtful"][k],
             )
             for k, size in enumerate(sizes)
         ]
@@ -155,9 +178,16 @@ class RowGatherer:
             for name, (n, sure) in order
         ]
 
-    def sample(self) -> list[RowSummary]:
-        """The uniform sample, in the order of the rows."""
-        return sorted((row for _, row in self._sample), key=lambda row: row["row"])
+    def sample(self, reasons: Mapping[int, RowReasons]) -> list[SampledRow]:
+        """The uniform sample, in the order of the rows, with what they showed."""
+        rows: list[SampledRow] = sorted(
+            (row.copy() for _, row in self._sample), key=lambda row: int(row["row"])
+        )
+        for row in rows:
+            row["shown"] = {name: _cut(value) for name, value in row["shown"].items()}
+            if row["row"] in reasons:
+                row["reasons"] = reasons[row["row"]]
+        return rows
 
 
 def _first(kept: list[Ranked]) -> list[Ranked]:
@@ -190,4 +220,10 @@ def plain(value: Any) -> Any:
     """A value that JSON can hold, not too long."""
     if value is None or isinstance(value, bool | int | float):
         return None if isinstance(value, float) and not np.isfinite(value) else value
-    return str(value)[:SHOWN]
+    text = str(value)
+    is_picture = text.startswith("data:image/") and len(text) <= PICTURE
+    return text if is_picture else _cut(text)
+
+
+def _cut(value: Any) -> Any:
+    return value[:SHOWN] if isinstance(value, str) else value

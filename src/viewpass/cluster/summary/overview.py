@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from viewpass.cluster.apart import apart
+from viewpass.cluster.runs.sampled_rows import RowReasons, RowSampler, read_reasons
 from viewpass.cluster.summary.fields import ChoiceSummary, CurveSummary, Summary, ViewSummary
 from viewpass.cluster.summary.gatherer import RowGatherer, plain
 from viewpass.core.consensus.number_of_clusters import Curve
 from viewpass.core.model import Model
 from viewpass.core.state.choice import Choice
 from viewpass.core.state.statistics import Statistics, squares_of
+from viewpass.kernels.grid import Array, Integers
 from viewpass.kernels.reference.exact import ordered_sum
 from viewpass.version import __version__
 
@@ -21,24 +25,34 @@ VERSION = 2
 FINAL, STREAM = "final", "stream"  # labels, as label files name them
 ROWS = 2**18  # of label files, at a time
 NEAREST = 3
+SPARE = 5  # further candidates for the nearest
+BLOCK = 256  # clusters compared with all at a time
 
 
 def summarise(
-    estimator: Any, tables: Iterable[Any] = (), *, rows: bool = True, which: str | None = None
+    estimator: Any,
+    tables: Iterable[Any] = (),
+    *,
+    rows: bool = True,
+    which: str | None = None,
+    reasons: RowSampler | Mapping[int, RowReasons] = MappingProxyType({}),
 ) -> Summary:
     """The summary of a fitted estimator.
 
     Sizes, growth, patterns and rows are those of the label tables. Without tables, sizes and growth are
-    those of `labels_`, or were counted for each anchor while rows were read, as patterns were.
+    those of `labels_`, or were counted for each anchor while rows were read, as patterns were. `reasons`
+    are what sampled rows show, or the sampler that takes them from the rows of the tables.
     """
     model: Model = estimator._fitted_model()
     gatherer = RowGatherer(model.clusters.n_clusters, rows=rows)
     for table in tables:
         gatherer.add(table)
     if gatherer.n_rows == 0:
-        which = _take_labels(estimator, model, gatherer)
+        which = take_labels(estimator, model, gatherer)
     if not gatherer.patterns():
         gatherer.take_patterns(model)
+    if isinstance(reasons, RowSampler):
+        reasons = reasons.reasons(estimator._workspace()) if rows else {}
     curve = model.curve
     settings = {key: repr(value) for key, value in estimator.get_params().items() if key != "n_threads"}
     return Summary(
@@ -54,17 +68,17 @@ def summarise(
         choices=[_choice(choice) for choice in model.choices],
         curve=None if curve is None else _curve(curve),
         loss_curve=[float(loss) for loss in model.loss_curve],
-        views=_views(model),
+        views=view_summaries(model),
         labels=which,
-        clusters=gatherer.clusters(nearest_clusters(model)),
+        clusters=gatherer.clusters(nearest_clusters(model), apart(model)),
         growth=gatherer.census.counts.T.tolist(),
         growth_rows=gatherer.census.width,
         patterns=gatherer.patterns(),
-        sample=gatherer.sample(),
+        sample=gatherer.sample(reasons),
     )
 
 
-def _take_labels(estimator: Any, model: Model, gatherer: RowGatherer) -> str | None:
+def take_labels(estimator: Any, model: Model, gatherer: RowGatherer) -> str | None:
     """Count rows without label tables; gives whose labels they have."""
     labels = vars(estimator).get("labels_")
     by_chunk = vars(estimator).get("_by_chunk", False)  # labels of the last chunk, as the stream decided them
@@ -88,7 +102,8 @@ def _curve(curve: Curve) -> CurveSummary:
     return CurveSummary(numbers=curve.numbers.tolist(), values=values, errors=errors)
 
 
-def _views(model: Model) -> dict[str, ViewSummary]:
+def view_summaries(model: Model) -> dict[str, ViewSummary]:
+    """Each view: gaps, scale, loss, share of what separates clusters."""
     losses, between = _losses(model)
     whole = float(ordered_sum(np.array(between)))
     names, zero = model.schema.names, model.zero_rows
@@ -138,24 +153,53 @@ def _losses(model: Model) -> tuple[list[float | None], list[float]]:
 
 
 def nearest_clusters(model: Model) -> list[list[int]]:
-    """The clusters nearest to each, by the mean over views of the distance between their means."""
+    """The clusters nearest to each, by the mean over views of the distance between their means.
+
+    Fast products find a few candidates; which of them are nearest is decided in an exact order.
+    """
     total = model.clusters
-    distance = np.zeros((total.n_clusters, total.n_clusters))
+    number = total.n_clusters
+    means = [total.sums(v) / np.maximum(counts, 1)[:, None] for v, counts in enumerate(total.counts)]
+    short = [mean.astype(np.float32) for mean in means]
+    there = [counts > 0 for counts in total.counts]
+    nearest: list[list[int]] = []
+    for start in range(0, number, BLOCK):
+        some = np.arange(start, min(start + BLOCK, number))
+        rough = _between(short, there, some)
+        rough[np.arange(len(some)), some] = np.inf
+        few = min(NEAREST + SPARE, number - 1)
+        close = np.sort(np.argpartition(rough, few - 1, axis=1)[:, :few], axis=1) if few else rough[:, :0]
+        apart = np.where(np.take_along_axis(rough, close.astype(np.int64), axis=1) < np.inf, 0.0, np.inf)
+        shared = np.zeros_like(apart)
+        for mean, own in zip(means, there, strict=True):
+            both = own[some][:, None] & own[close.astype(np.int64)]
+            for place in range(close.shape[1]):
+                differences = mean[some] - mean[close[:, place].astype(np.int64)]
+                apart[:, place] += np.where(both[:, place], ordered_sum(differences * differences), 0.0)
+            shared += both
+        apart = np.divide(apart, shared, out=np.full_like(apart, np.inf), where=shared > 0)
+        order = np.argsort(apart, axis=1, kind="stable")[:, :NEAREST]
+        for row, kept in enumerate(order):
+            nearest.append([int(close[row, place]) for place in kept if np.isfinite(apart[row, place])])
+    return nearest
+
+
+def _between(means: Sequence[Array], there: Sequence[Array], some: Integers) -> Array:
+    """Mean squared distances between the means of some clusters and all, over the views both have."""
+    distance = np.zeros((len(some), len(there[0])), dtype=np.float32)
     shared = np.zeros_like(distance)
-    for v, counts in enumerate(total.counts):
-        there = np.flatnonzero(counts > 0)
-        if not len(there):
-            continue
-        means = total.sums(v)[there] / counts[there, None]
-        squares = ordered_sum(means * means)
-        for place, k in enumerate(there):
-            dots = ordered_sum(means * means[place])
-            distance[k, there] += squares + squares[place] - 2.0 * dots
-            shared[k, there] += 1
-    apart = np.divide(distance, shared, out=np.full_like(distance, np.inf), where=shared > 0)
-    np.fill_diagonal(apart, np.inf)
-    order = np.argsort(apart, axis=1, kind="stable")[:, :NEAREST]
-    return [[int(j) for j in row if np.isfinite(apart[k, j])] for k, row in enumerate(order)]
+    for mean, own in zip(means, there, strict=True):
+        squares = (mean * mean).sum(axis=1)
+        apart = mean[some] @ mean.T
+        apart *= -2.0
+        apart += squares[some, None]
+        apart += squares[None, :]
+        if not own.all():
+            apart[~own[some]] = 0.0
+            apart[:, ~own] = 0.0
+        distance += apart
+        shared += np.outer(own[some], own)
+    return np.divide(distance, shared, out=np.full_like(distance, np.inf), where=shared > 0)
 
 
 def summary(run: Any, *, rows: bool = True) -> Summary:
@@ -178,6 +222,7 @@ def summary(run: Any, *, rows: bool = True) -> Summary:
     from viewpass.store.labels.formats import which_labels
 
     path = Path(run)
-    labels = RunLabels(path)
-    which = which_labels(labels.schema)
-    return summarise(load(RunFolder(path).model), labels.tables(ROWS), rows=rows, which=which)
+    labels, folder = RunLabels(path), RunFolder(path)
+    which, model = which_labels(labels.schema), load(folder.model)
+    reasons = read_reasons(folder.sample, model._fitted_model()) if rows else {}
+    return summarise(model, labels.tables(ROWS), rows=rows, which=which, reasons=reasons)

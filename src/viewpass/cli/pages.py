@@ -1,0 +1,105 @@
+"""`viewpass report` and `viewpass diff`: pages of one run, and of two."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import typer
+
+from viewpass.cli.predict import check_absent
+from viewpass.cli.progress import display
+from viewpass.cluster.drawn import run_page
+from viewpass.cluster.runs.comparing import SAME, Comparison, Pair, compare
+from viewpass.cluster.runs.run_labels import RunLabels
+from viewpass.cluster.summary import summary
+from viewpass.errors import FileError, printable
+from viewpass.report.page import comparison_page
+from viewpass.store.folder import RunFolder
+
+SHOWN = 20  # pairs and moves in the text; --json has all
+
+
+def run_report(path: Path, out: Path | None, *, rows: bool, force: bool, as_json: bool) -> None:
+    """Write the page of a run."""
+    if out is not None:
+        check_absent(out, force=force)
+    folder = RunFolder(path)
+    if not folder.finished:
+        raise FileError(f"{path} is not the folder of a finished run.")
+    page = folder.page if out is None else out
+    run_page(path, summary(path, rows=rows)).write(page)
+    with display(as_json=as_json) as shown:
+        shown.say(f"report: {page}")
+        shown.end("finished", run=str(path), out=str(page))
+
+
+def run_diff(first: Path, second: Path, out: Path | None, *, force: bool, as_json: bool) -> None:
+    """Print what differs, and write a page of it if one is named."""
+    if out is not None:
+        check_absent(out, force=force)
+    found = compare(RunLabels(first), RunLabels(second))
+    if out is not None:
+        comparison_page(found).write(out)
+    if as_json:
+        typer.echo(json.dumps(found))
+        return
+    typer.echo("\n".join(map(printable, diff_lines(found))))
+
+
+def diff_lines(found: Comparison) -> list[str]:
+    """The comparison in words."""
+    rows = max(found["rows"], 1)
+    lines = [
+        f"{found['rows']:,} rows in both runs; {found['moved']:,} ({found['moved'] / rows:.1%}) are not in "
+        f"the counterpart of their cluster (NMI {found['nmi']:.3f}, ARI {found['ari']:.3f}).",
+    ]
+    for which, number in (("first", found["only_first"]), ("second", found["only_second"])):
+        if number:
+            lines.append(f"{number:,} rows are only in the {which} run.")
+    same = [pair for pair in found["pairs"] if pair["share"] >= SAME]
+    others = [pair for pair in found["pairs"] if pair["share"] < SAME]
+    lines.append(f"{len(same)} clusters are the same in {SAME:.0%} of their rows or more; the others:")
+    lines += [f"  {_pair(pair)}" for pair in others[:SHOWN]]
+    if len(others) > SHOWN:
+        lines.append(f"  and {len(others) - SHOWN} more (--json has all)")
+    if found["moves"]:
+        lines.append("most rows moved")
+        names = _names(found)
+        lines += [
+            f"  {move['rows']:>9,}  ({move['share']:.0%}) "
+            f"from {names[0][move['first']]} to {names[1][move['second']]}"
+            for move in found["moves"][:SHOWN]
+        ]
+    return lines
+
+
+def _names(found: Comparison) -> tuple[dict[int, str], dict[int, str]]:
+    return (
+        {
+            pair["first"]: _named(pair["first"], pair["first_name"])
+            for pair in found["pairs"]
+            if pair["first"] is not None
+        },
+        {
+            pair["second"]: _named(pair["second"], pair["second_name"])
+            for pair in found["pairs"]
+            if pair["second"] is not None
+        },
+    )
+
+
+def _named(cluster: int, name: str | None) -> str:
+    return f"{cluster} ({printable(name[:40])})" if name else str(cluster)
+
+
+def _pair(pair: Pair) -> str:
+    if pair["second"] is None:
+        assert pair["first"] is not None
+        first = _named(pair["first"], pair["first_name"])
+        return f"{first}, {pair['first_rows']:,} rows: no counterpart in the second"
+    second = _named(pair["second"], pair["second_name"])
+    if pair["first"] is None:
+        return f"{second}, {pair['second_rows']:,} rows: no counterpart in the first"
+    first = _named(pair["first"], pair["first_name"])
+    return f"{first} -> {second}: {pair['rows']:,} rows in both, {pair['share']:.0%} of theirs together"

@@ -1,0 +1,1 @@
+"""What a summary shows: a page, a card for notebooks, plots."""

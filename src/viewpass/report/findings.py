@@ -1,0 +1,282 @@
+"""What a summary says, in sentences and small tables: the content of pages, cards and plots."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from viewpass.report.wording import VIEW, cluster_name, listed, number, percent, short
+
+Summary = Mapping[str, Any]  # viewpass.cluster.summary.Summary
+
+DOUBTFUL = 0.5  # confidence below which a label is as likely wrong as right
+UNUSUAL = 5.0  # outlier score: one row in 150
+LOOK = 10  # rows worth a look, of each kind
+
+
+class ViewShare(NamedTuple):
+    """A view: its share of what separates clusters; of rows that it decides, and whose label it changes."""
+
+    name: str
+    separates: float | None
+    decides: float | None
+    changes: float | None
+    missing: float
+    columns: int | None
+    scale: str
+
+
+class Disagreement(NamedTuple):
+    """Sampled rows of a cluster that would be in another one without a view."""
+
+    view: str
+    cluster: int
+    other: int
+    rows: int
+    share: float
+
+
+class Advice(NamedTuple):
+    """Something to try, why, and the figure behind it."""
+
+    what: str
+    why: str
+    figure: str
+
+
+def filled(found: Summary) -> list[Mapping[str, Any]]:
+    """The clusters that have rows, the largest first; all of them where no sizes are known."""
+    clusters = [cluster for cluster in found["clusters"] if cluster["rows"]] or found["clusters"]
+    return sorted(clusters, key=lambda cluster: (-cluster["rows"], cluster["cluster"]))
+
+
+def headline(found: Summary) -> str:
+    """What was found, in a sentence."""
+    clusters, views = filled(found), found["views"]
+    text = f"{found['rows']:,} rows of {_counted(len(views), 'view')} fall into "
+    text += _counted(len(clusters), "cluster")
+    if clusters and clusters[0]["rows"]:
+        text += f", from {percent(clusters[-1]['share'])} to {percent(clusters[0]['share'])} of the rows"
+    return text + "."
+
+
+def sentences(found: Summary) -> list[str]:
+    """What the clusters are, which view separates them, and how sure labels are."""
+    said = []
+    named = [each for each in filled(found) if each["name"]]
+    if named:
+        said.append(f"The largest are {listed([f'“{cluster_name(each, 60)}”' for each in named[:3]])}.")
+    views = [view for view in view_shares(found) if view.separates is not None]
+    best = max(views, key=lambda view: view.separates or 0.0, default=None)
+    sure, doubtful = mean_confidence(found), doubtful_share(found)
+    parts = []
+    if best is not None and len(views) > 1:
+        parts.append(f"The view {best.name} separates them most ({percent(best.separates)} of what does).")
+    if sure is not None:
+        rest = f", and {percent(doubtful)} of the rows are doubtful" if doubtful else ""
+        parts.append(f"The mean confidence of a label is {sure:.2f}{rest}.")
+    return [*said, " ".join(parts)] if parts else said
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def mean_confidence(found: Summary) -> float | None:
+    """The mean confidence of all rows."""
+    known = [each for each in found["clusters"] if each["confidence"] is not None and each["rows"]]
+    rows = sum(each["rows"] for each in known)
+    return sum(each["confidence"] * each["rows"] for each in known) / rows if rows else None
+
+
+def doubtful_share(found: Summary) -> float | None:
+    """The share of sampled rows whose label is rather wrong than right."""
+    sure = [row["confidence"] for row in found["sample"] if row["confidence"] is not None]
+    return sum(value < DOUBTFUL for value in sure) / len(sure) if sure else None
+
+
+def _reasons(found: Summary) -> list[Mapping[str, Any]]:
+    return [row for row in found["sample"] if "reasons" in row and row["cluster"] >= 0]
+
+
+def view_shares(found: Summary) -> list[ViewShare]:
+    """Each view and what it does."""
+    rows, n_rows = _reasons(found), max(found["rows"], 1)
+    shares = []
+    for v, (name, view) in enumerate(found["views"].items()):
+        decided = changed = judged = dropped = 0
+        for row in rows:
+            parts, without = row["reasons"]["parts"], row["reasons"]["without"]
+            known = [part for part in parts if part is not None]
+            if len(known) > 1:
+                judged += 1
+                decided += parts[v] is not None and parts[v] == max(known)
+            if without[v] is not None:
+                dropped += 1
+                changed += without[v] != row["cluster"]
+        shares.append(
+            ViewShare(
+                short(name, VIEW),
+                view["say"],
+                decided / judged if judged else None,
+                changed / dropped if dropped else None,
+                view["missing"] / n_rows,
+                view["columns"],
+                view["scale"],
+            )
+        )
+    return shares
+
+
+def disagreements(found: Summary, most: int = 8) -> list[Disagreement]:
+    """Where a view and the others disagree most: the label without it is another one."""
+    moves: Counter[tuple[str, int, int]] = Counter()
+    sizes: Counter[tuple[str, int]] = Counter()
+    for row in _reasons(found):
+        for name, other in zip(found["views"], row["reasons"]["without"], strict=True):
+            if other is not None:
+                sizes[name, row["cluster"]] += 1
+                if other != row["cluster"]:
+                    moves[name, row["cluster"], other] += 1
+    order = sorted(moves.items(), key=lambda item: (-item[1], item[0]))[:most]
+    return [
+        Disagreement(short(name, VIEW), cluster, other, count, count / sizes[name, cluster])
+        for (name, cluster, other), count in order
+    ]
+
+
+def unusual_rows(found: Summary) -> list[Mapping[str, Any]]:
+    """The sampled rows that are farthest out."""
+    rows = [row for row in _reasons(found) if row["reasons"]["outlier"] is not None]
+    rows = [row for row in rows if row["reasons"]["outlier"] >= UNUSUAL]
+    return sorted(rows, key=lambda row: (-row["reasons"]["outlier"], row["row"]))[:LOOK]
+
+
+def doubtful_rows(found: Summary) -> list[Mapping[str, Any]]:
+    """The rows of the lowest confidence, at most two of a cluster."""
+    rows = [
+        row for each in found["clusters"] for row in each["doubtful"][:2] if row["confidence"] is not None
+    ]
+    return sorted(rows, key=lambda row: (row["confidence"], row["row"]))[:LOOK]
+
+
+def advice(found: Summary) -> list[Advice]:
+    """What to try next; nothing where nothing stands out."""
+    made = [
+        _weak_clusters,
+        _weak_patterns,
+        _idle_view,
+        _other_number,
+        _large_cluster,
+        _falling_loss,
+        _unnamed,
+    ]
+    return [each for each in (make(found) for make in made) if each is not None]
+
+
+def _weak_clusters(found: Summary) -> Advice | None:
+    weak = [
+        each for each in filled(found) if each["confidence"] is not None and each["confidence"] < DOUBTFUL
+    ]
+    if not weak:
+        return None
+    names = listed([f"{each['cluster']} ({cluster_name(each, 32)})" for each in weak[:3]])
+    more = f" and {len(weak) - 3} more" if len(weak) > 3 else ""
+    rows = sum(each["rows"] for each in weak)
+    return Advice(
+        "Do not rely on the rows of uncertain clusters.",
+        f"Labels in {names}{more} are rather wrong than right. Often these are rows with few views; filter "
+        "label files by confidence, or ask for fewer clusters.",
+        f"{_counted(len(weak), 'cluster')}, {number(rows)} rows with a mean confidence below {DOUBTFUL}",
+    )
+
+
+def _weak_patterns(found: Summary) -> Advice | None:
+    weak = [
+        each
+        for each in found["patterns"]
+        if each["views"] and each["share"] >= 0.02 and (each["confidence"] or 1.0) < 0.6
+    ]
+    if not weak:
+        return None
+    worst = min(weak, key=lambda each: each["confidence"])
+    return Advice(
+        f"Look for the missing views of rows that have only {short(worst['views'], VIEW)}.",
+        "What they have does not tell their cluster; one more view would help more than other settings.",
+        f"{number(worst['rows'])} rows with a mean confidence of {worst['confidence']:.2f}",
+    )
+
+
+def _idle_view(found: Summary) -> Advice | None:
+    views = [view for view in view_shares(found) if view.separates is not None]
+    idle = min(views, key=lambda view: view.separates or 0.0, default=None)
+    if idle is None or len(views) < 2 or (idle.separates or 0.0) > 0.05:
+        return None
+    return Advice(
+        f"Try without the view {idle.name}, or give it more weight.",
+        "It hardly takes part in separating clusters: either it says little about them, or its scale hides "
+        "it (--view-weights).",
+        f"{percent(idle.separates)} of what separates clusters",
+    )
+
+
+def _other_number(found: Summary) -> Advice | None:
+    curve = found["curve"]
+    if curve is None:
+        return None
+    scores = [
+        (value, -n) for n, value in zip(curve["numbers"], curve["values"], strict=True) if value is not None
+    ]
+    own = dict(zip(curve["numbers"], curve["values"], strict=True)).get(found["n_clusters"])
+    if not scores or own is None or max(scores)[0] <= own:
+        return None
+    best = -max(scores)[1]
+    errors = dict(zip(curve["numbers"], curve["errors"], strict=True))
+    if max(scores)[0] - own <= 2.0 * (errors.get(best) or 0.0):
+        return None
+    return Advice(
+        f"Try {best} clusters.",
+        "Labels of so many clusters tell more about hidden views than those of this number; the curve above "
+        "shows by how much.",
+        f"{max(scores)[0]:.3f} at {best}, {own:.3f} at {found['n_clusters']} (nats)",
+    )
+
+
+def _large_cluster(found: Summary) -> Advice | None:
+    clusters = filled(found)
+    if len(clusters) < 3 or clusters[0]["share"] < max(0.3, 3.0 / len(clusters)):
+        return None
+    return Advice(
+        "Split the largest cluster.",
+        f"{cluster_name(clusters[0], 40)} holds far more rows than the others: more clusters (-k), or a fit "
+        "of its rows alone, may show what is in it.",
+        f"{percent(clusters[0]['share'])} of the rows in one of {len(clusters)} clusters",
+    )
+
+
+def _falling_loss(found: Summary) -> Advice | None:
+    curve = found["loss_curve"]
+    if len(curve) < 8:
+        return None
+    late, whole = curve[len(curve) * 3 // 4] - curve[-1], max(curve) - min(curve)
+    if whole <= 0 or late / whole < 0.15:
+        return None
+    return Advice(
+        "Try a second pass (--passes 2).",
+        "The average loss was still falling when the rows ended.",
+        f"{percent(late / whole)} of the fall came in the last quarter of the chunks",
+    )
+
+
+def _unnamed(found: Summary) -> Advice | None:
+    if any(each["name"] for each in found["clusters"]) or not any(
+        each["typical"] for each in found["clusters"]
+    ):
+        return None
+    return Advice(
+        "Give clusters names.",
+        "--show title,year puts columns of the table on this page, and --name-by subjects names clusters by "
+        "the words of a column.",
+        f"{_counted(len(filled(found)), 'cluster')} without a name",
+    )

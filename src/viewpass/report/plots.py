@@ -1,0 +1,118 @@
+"""Plots of a summary by matplotlib; each takes and gives axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from viewpass.errors import SettingError, missing_extra
+from viewpass.report.findings import Summary, filled, view_shares
+from viewpass.report.layout import places_of
+from viewpass.report.page import Places, cluster_colours, cluster_spots
+from viewpass.report.wording import VIEW, cluster_name, short
+
+try:
+    from matplotlib import pyplot
+except ImportError as absent:
+    raise missing_extra("matplotlib", "report", "a plot") from absent
+
+# Told apart by people who see colours differently; the same as on the page.
+PALETTE = (
+    *("#3b6fb0", "#d9644a", "#23824a", "#b8961b", "#3aa7c4"),
+    *("#a23a7c", "#e08a1e", "#128a80", "#7a2e4d", "#7d7f86"),
+)
+BAR, REST = "#0a6180", "#d8d5ce"
+NAMED = 40  # clusters with a name on the map
+BARS = 40  # clusters of a bar each
+
+
+def _axes(ax: Any, width: float = 6.4, height: float = 3.8) -> Any:
+    if ax is None:
+        _, ax = pyplot.subplots(figsize=(width, height), layout="constrained")
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def _plain(text: str) -> str:
+    """Text that matplotlib does not take for a formula."""
+    return text.replace("$", r"\$")
+
+
+def draw_sizes(found: Summary, ax: Any = None) -> Any:
+    """Rows of each cluster, the largest first."""
+    clusters = filled(found)[:BARS]
+    if not clusters or not clusters[0]["rows"]:
+        raise SettingError("the sizes of the clusters are not known: give the rows, as in plot_sizes(X).")
+    ax = _axes(ax, height=max(2.0, 0.26 * len(clusters) + 0.8))
+    names = [_plain(f"{cluster_name(each, VIEW)}") for each in clusters]
+    ax.barh(range(len(clusters)), [each["rows"] for each in clusters], color=BAR, height=0.72)
+    ax.set_yticks(range(len(clusters)), names)
+    ax.invert_yaxis()
+    ax.set_xlabel("rows")
+    return ax
+
+
+def draw_missing(found: Summary, ax: Any = None) -> Any:
+    """Shares of rows that have and lack each view."""
+    views = view_shares(found)
+    ax = _axes(ax, height=max(1.6, 0.32 * len(views) + 0.9))
+    missing = np.array([view.missing for view in views])
+    places = np.arange(len(views))
+    ax.barh(places, 1.0 - missing, color=BAR, height=0.66, label="present")
+    ax.barh(places, missing, left=1.0 - missing, color=REST, height=0.66, label="missing")
+    ax.set_yticks(places, [_plain(view.name) for view in views])
+    ax.invert_yaxis()
+    ax.set_xlim(0, 1)
+    ax.set_xlabel("share of the rows")
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False)
+    return ax
+
+
+def draw_views(found: Summary, ax: Any = None) -> Any:
+    """The share of each view in what separates clusters."""
+    views = view_shares(found)
+    ax = _axes(ax, height=max(1.6, 0.32 * len(views) + 0.8))
+    ax.barh(range(len(views)), [view.separates or 0.0 for view in views], color=BAR, height=0.66)
+    ax.set_yticks(range(len(views)), [_plain(view.name) for view in views])
+    ax.invert_yaxis()
+    ax.set_xlabel("share of what separates clusters")
+    return ax
+
+
+def draw_loss(found: Summary, ax: Any = None) -> Any:
+    """The average loss after each chunk."""
+    ax = _axes(ax)
+    losses = found["loss_curve"]
+    ax.plot(
+        range(1, len(losses) + 1), losses, color=BAR, linewidth=1.5, marker="o" if len(losses) < 30 else None
+    )
+    ax.set_xlabel("chunk")
+    ax.set_ylabel("average loss per row")
+    return ax
+
+
+def draw_map(found: Summary, places: Places, ax: Any = None) -> Any:
+    """The map of the sampled rows, or of the centres, coloured by cluster."""
+    ax = _axes(ax, 7.2, 5.4)
+    clusters = filled(found)
+    spots = cluster_spots(places, len(found["clusters"]))
+    colours = cluster_colours(clusters, spots)
+    rows = [row for row in found["sample"] if row.get("reasons", {}).get("near")]
+    if rows:
+        given = [row["reasons"]["near"] for row in rows], [row["reasons"]["weights"] for row in rows]
+        xy, labels = places_of(*given, places.centres), [row["cluster"] for row in rows]
+        sizes: Any = 9.0
+    else:
+        xy, labels = places.centres, places.clusters.tolist()
+        sizes = 12.0 + 120.0 * places.sizes / max(int(places.sizes.max(initial=1)), 1)
+    shown = [PALETTE[colours.get(label, 9)] for label in labels]
+    ax.scatter(xy[:, 0], -xy[:, 1], s=sizes, c=shown, alpha=0.8, linewidths=0)
+    for each in clusters[:NAMED]:
+        x, y = spots[each["cluster"]]
+        text = _plain(short(cluster_name(each), 26) if each["name"] else str(each["cluster"]))
+        box = {"boxstyle": "round,pad=.15", "fc": "white", "ec": "none", "alpha": 0.7}
+        ax.annotate(text, (x, -y), ha="center", va="center", fontsize=7.5, bbox=box)
+    ax.set_aspect("equal")
+    ax.set_axis_off()
+    return ax

@@ -1,0 +1,84 @@
+"""Two runs compared: clusters that correspond, rows that moved."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+from commands import refused
+from viewpass.cli.pages import diff_lines
+from viewpass.cluster.runs.comparing import compare
+from viewpass.cluster.runs.run_labels import RunLabels
+from viewpass.errors import DataError
+from viewpass.report.page import comparison_page
+from viewpass.store.labels.formats import IDS, WHICH
+
+
+def labels(path, clusters, ids=None, names=None):
+    """A label file."""
+    columns = {"id" if ids is None else "item": range(len(clusters)) if ids is None else ids}
+    columns["cluster"] = pa.array(clusters, pa.int32())
+    if names is not None:
+        columns["cluster_name"] = [None if k < 0 else names[k] for k in clusters]
+    meta = {WHICH: b"final"} | ({} if ids is None else {IDS: b"item"})
+    pq.write_table(pa.table(columns).replace_schema_metadata(meta), path)
+    return RunLabels(path)
+
+
+def test_the_same_labels_under_other_numbers(tmp_path):
+    one = labels(tmp_path / "a.parquet", [0, 0, 1, 1, 2, -1])
+    found = compare(one, labels(tmp_path / "b.parquet", [2, 2, 0, 0, 1, -1]))
+    assert {(pair["first"], pair["second"]) for pair in found["pairs"]} == {(0, 2), (1, 0), (2, 1)}
+    assert all(pair["share"] == 1.0 for pair in found["pairs"])
+    assert (found["moved"], found["rows"], found["nmi"], found["ari"]) == (0, 5, pytest.approx(1), 1.0)
+    assert found["moves"] == []
+
+
+@pytest.mark.parametrize("greedy", [False, True])
+def test_scores_are_those_of_scikit_learn_and_rows_add_up(tmp_path, monkeypatch, greedy):
+    if greedy:
+        monkeypatch.setattr("viewpass.cluster.runs.comparing.MOST", 1)
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 6, 500), rng.integers(0, 4, 500)
+    found = compare(labels(tmp_path / "a.parquet", a), labels(tmp_path / "b.parquet", b))
+    assert found["nmi"] == pytest.approx(normalized_mutual_info_score(a, b))
+    assert found["ari"] == pytest.approx(adjusted_rand_score(a, b))
+    kept = sum(pair["rows"] for pair in found["pairs"])
+    assert kept + found["moved"] == 500 == found["rows"]
+    assert sum(pair["second"] is None for pair in found["pairs"]) == 2
+    assert json.loads(json.dumps(found)) == found
+
+
+def test_rows_are_matched_by_id_where_they_differ(tmp_path):
+    one = labels(tmp_path / "a.parquet", [0, 0, 1, 1], ["a", "b", "c", "d"])
+    two = labels(tmp_path / "b.parquet", [1, 0, 0], ["c", "b", "e"])
+    found = compare(one, two)
+    assert (found["rows"], found["only_first"], found["only_second"]) == (2, 2, 1)
+    with pytest.raises(DataError, match="not both have ids"):
+        compare(one, labels(tmp_path / "c.parquet", [0, 0]))
+
+
+def test_the_command_and_its_page(commands, tmp_path):
+    names = ["<script>alert(1)</script>", "\x1b[31mred", "n" * 10_000]
+    labels(tmp_path / "a.parquet", [0, 0, 0, 1, 1, 2], names=names)
+    labels(tmp_path / "b.parquet", [0, 0, 1, 1, 1, 2], names=names[::-1])
+    argv = ["diff", tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    said = commands.run(*argv, "--out", tmp_path / "diff.html")
+    assert said.code == 0, said.err
+    assert "6 rows in both runs; 1 (16.7%)" in said.out
+    assert "\x1b" not in said.out
+    page = (tmp_path / "diff.html").read_text()
+    assert page.count("<script") == 1
+    assert "&lt;script&gt;" in page
+    assert "\x1b" not in page
+    refused(commands.run(*argv, "--out", tmp_path / "diff.html"), "--force")
+    found = json.loads(commands.run(*argv, "--json").out)
+    assert found["moved"] == 1
+    assert page == comparison_page(found).text
+    assert len(diff_lines(found)) > 3
+    refused(commands.run("diff", tmp_path, tmp_path), "finished run")
