@@ -27,10 +27,12 @@ from viewpass.core.auto.comparison import CLEAR
 from viewpass.core.plan import Plan, Rules
 from viewpass.evaluate import nmi
 from viewpass.views.chunk import Chunk
+from viewpass.views.kinds import KINDS
 from viewpass.views.rows import MeasuredRows
 
 DEFAULT, GRAPH, SUITED = "default", ", graph", "suited"
-SCALES = ("unit", SUITED, "euclidean")
+KIND = "kind"  # of the values: counts, shares, yes or no
+SCALES = ("unit", SUITED, KIND, "euclidean")
 CLOSE = 0.02  # of the best candidate's NMI
 MOST_ROWS = 5000  # of a set that is run without being named
 
@@ -57,9 +59,8 @@ def candidates(data: Data) -> Iterator[tuple[str, dict[str, Any]]]:
     plan = Plan(2, Rules(0.1, 20, 1e-6, "mean"), scale=("auto",) * n_views)
     rows = MeasuredRows(Chunk.of(data.views)).measure()
     for name, names in scales(rows, plan).items():
-        short = name if name == "unit" else "euclidean" if "euclidean" in name else SUITED
-        yield short, {"scale": list(names), "n_anchors": None}
-        yield short + GRAPH, {"scale": list(names), "consensus": "graph"}
+        yield _scale_name(name), {"scale": list(names), "n_anchors": None}
+        yield _scale_name(name) + GRAPH, {"scale": list(names), "consensus": "graph"}
 
 
 def run(cells: Cells, sets: list[str], seeds: int, *, again: bool) -> None:
@@ -128,7 +129,11 @@ def judged(mine: dict[str, Cell]) -> str:
 
 
 def _scale_name(name: str) -> str:
-    return name if name == "unit" else "euclidean" if "euclidean" in name else SUITED
+    """The column of the table, given the name of a candidate such as "idf+standard"."""
+    if name == "unit":
+        return name
+    each = set(name.split("+"))
+    return "euclidean" if "euclidean" in each else KIND if each & set(KINDS) else SUITED
 
 
 def _mean(cells: Cells, name: str, missing: str, method: str) -> str:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from docs.site import api, check, pages
+from docs.site import api, check, live, pages
 
 import viewpass
 from viewpass import evaluate
@@ -50,6 +50,17 @@ def test_staged_pages_link_to_staged_files(tmp_path):
         text = pages.FENCE.sub("", page.read_text())
         for target, _ in pages.LINK.findall(text):
             assert not target or (page.parent / target).is_file(), f"{page.name}: {target}"
+
+
+def test_the_guide_leads_to_the_live_report_or_says_that_it_was_left_out(tmp_path):
+    pages.stage(tmp_path / "without")
+    assert live.write(tmp_path / "without", tmp_path, None) is None
+    assert "is not in this copy" in (tmp_path / "without" / live.GUIDE).read_text()
+    pages.stage(tmp_path / "with")
+    (tmp_path / "tate").mkdir()
+    (tmp_path / "tate" / "report.html").touch()  # as a run before has left it
+    assert live.write(tmp_path / "with", tmp_path, tmp_path / "tate.parquet").exists()
+    assert live.PAGE in (tmp_path / "with" / live.GUIDE).read_text()
 
 
 def test_the_overview_of_the_api_has_every_public_name():

@@ -60,7 +60,8 @@ def continued(first: Initialised, rows: MeasuredRows, plan: Plan, workspace: Wor
     outcome = step.from_labels(rows, before.labels, before.total.n_clusters)
     outcome.n_iter += before.n_iter
     if links is not None:
-        links = links_of(soft_assignment(rows, outcome.centres, workspace), len(links), rows.chunk.copies)
+        soft = soft_assignment(rows, outcome.centres, workspace)
+        links = links_of(soft, before.total.n_clusters, rows.chunk.copies)
     return first._replace(outcome=outcome, links=links)
 
 

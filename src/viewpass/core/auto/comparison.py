@@ -39,14 +39,20 @@ class Difference(NamedTuple):
     @property
     def better(self) -> bool:
         """Whether the candidate is better by more than the error, clearly so where labels tell little."""
-        return self.gain > (self.error if self.score > 0 else CLEAR * self.error)
+        return self.gain > self._needed * self.error
 
     @property
     def clear(self) -> bool:
-        """Whether the difference is certain, or certain not to matter."""
+        """Whether the difference is certain, or certain not to matter, or the candidate will not be taken."""
         error = (1.0 + FEW_FOLDS / self.n_folds) * self.error
         small = self.gain + CLEAR * error < SMALL * self.other
-        return self.gain > CLEAR * error or self.gain < -BEHIND * error or small
+        behind = self.gain < (self._needed - 1.0) * self.error - BEHIND * error
+        return self.gain > CLEAR * error or behind or small
+
+    @property
+    def _needed(self) -> float:
+        """Errors that the candidate must be ahead to be taken."""
+        return 1.0 if self.score > 0 else CLEAR
 
 
 Scorer = Callable[[Fold], Score]

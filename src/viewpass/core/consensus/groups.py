@@ -47,8 +47,11 @@ class Groups:
 
 
 def groups_of(anchors: Centres, like: MeasuredRows, workspace: Workspace) -> Groups | None:
-    """The groups of the anchors; None if these are few. `like`: any rows that may meet them."""
-    if anchors.n_clusters < FEWEST_GROUPED:
+    """The groups of the anchors; None if these are few, or cannot be rows (W per value).
+
+    `like`: any rows that may meet them.
+    """
+    if anchors.n_clusters < FEWEST_GROUPED or any(anchors.marks):
         return None
     found: Groups = anchors.derived("groups", lambda: _grouped(anchors, like, workspace))
     return found

@@ -26,7 +26,7 @@ from viewpass.views.rows import MeasuredRows
 
 def is_searched(links: Links | None, centres: Centres) -> bool:
     """Whether chunks are processed this way: there is a graph of many anchors."""
-    return links is not None and centres.n_clusters >= FEWEST_GROUPED
+    return links is not None and centres.n_clusters >= FEWEST_GROUPED and not any(centres.marks)
 
 
 def searched_step(
