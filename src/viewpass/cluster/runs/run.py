@@ -268,8 +268,8 @@ class Run:
     def _check_stream(self, again: Any, at: Position) -> None:
         """Refuse a stream that these settings and this source would not have given."""
         mine = self.stream.plan
-        # Older runs say nothing of a projection in their plan; `check_settings` has compared the setting.
-        known = {"init": mine.init, "projection": mine.projection}
+        # Plans of older runs have no births and no map by default; `check_settings` has compared settings.
+        known = {"init": mine.init, "projection": mine.projection, "adaptive": mine.adaptive}
         same = type(again) is OPIMC and replace(again._learnt.plan, **known) == mine
         if same:
             stream: Stream = again._learnt
