@@ -81,6 +81,8 @@ lint: .venv/.dev compiled ## check style, types, the direction of imports, and t
 	check .venv/bin/mypy; \
 	check .venv/bin/lint-imports; \
 	check .venv/bin/clang-format --dry-run -Werror $(CPP); \
+	if command -v node > /dev/null; then check node --check src/viewpass/report/page.js; \
+	else echo "page.js not checked: node is not installed."; fi; \
 	database=$$(ls -t build/editable-*/compile_commands.json 2>/dev/null | head -n 1); \
 	if [ -n "$$database" ]; then \
 	    check clang_tidy "$${database%/*}"; \

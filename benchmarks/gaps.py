@@ -1,6 +1,6 @@
 """Values missing inside views: viewpass's own way beside scikit-learn's imputers, on real data.
 
-python -m benchmarks.gaps --out out/gaps [--seeds 3] [--slow 1]
+python -m benchmarks.gaps --out out/gaps [--seeds 3] [--slow 1] [--rows 2000]
 
 Of every view .3 of the rows are removed, and of the values that are left a share, at random or in blocks (a
 quarter of the columns of a view for some rows). Imputers work on each view alone, on the rows that have it;
@@ -104,11 +104,13 @@ def main() -> None:
     parser.add_argument("--data", default=",".join(VIEWS))
     parser.add_argument("--shares", type=float, nargs="*", default=SHARES)
     parser.add_argument("--patterns", default="random,blocks")
+    parser.add_argument("--rows", type=int, help="of each set, at most")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     with (given.out / "gaps.jsonl").open("a") as file:
         for name in given.data.split(","):
             views, labels = load(name)
+            views, labels = [view[: given.rows] for view in views], labels[: given.rows]
             for method in given.only.split(","):
                 for share in given.shares:
                     for pattern in given.patterns.split(","):

@@ -31,6 +31,7 @@ DENSE = (
 )
 TATE = ("title_emb", "medium_emb", "subjects_emb", "size")
 MOST = 20_000  # rows that are compared
+MOST_RANKED, MOST_PATTERNS = 8000, 10  # rows, and combinations of as many views
 
 
 def dense(name: str, views: tuple[str, ...] = ()) -> tuple[list[Any], Any]:
@@ -69,6 +70,23 @@ def calibration(name: str, views: list[Any], n_clusters: int) -> Iterator[str]:
         low, high = halves(np.concatenate(sure), np.concatenate(same))
         error = calibration_error(np.concatenate(sure), np.concatenate(same))
         yield f"{name}, {size} of {len(views)} views: error {error:.3f}; halves agree {low:.3f}, {high:.3f}"
+
+
+def ranked(name: str) -> str:
+    """How often both halves by confidence have the label by all views, by number of views."""
+    views, classes = dense(name)
+    views = [x[:MOST_RANKED] for x in views]
+    model = vp.OPIMC(len(np.unique(classes)), random_state=0).fit(views)
+    labels, parts = model.predict(views), []
+    for size in range(1, len(views)):
+        sure, same = [], []
+        for chosen in list(combinations(range(len(views)), size))[:MOST_PATTERNS]:
+            some = [x if v in chosen else None for v, x in enumerate(views)]
+            sure.append(model.confidence(some))
+            same.append(model.predict(some) == labels)
+        low, high = halves(np.concatenate(sure), np.concatenate(same))
+        parts.append(f"{size}: {low:.2f}, {high:.2f}")
+    return f"{name}, halves by number of views: {'; '.join(parts)}"
 
 
 def calibration_error(sure: Any, same: Any) -> float:
@@ -148,6 +166,8 @@ def main() -> None:
         for line in calibration(name, views, n_clusters):
             print(line, flush=True)
     print(outliers(0), outliers(1), highest(*sets["Tate"]), sep="\n", flush=True)
+    for name in DENSE:
+        print(ranked(name), flush=True)
     for name in DENSE:
         print(imputation(name), flush=True)
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
+#include "exact.hpp"
 #include "kernels.hpp"
 
 namespace viewpass {
@@ -155,7 +157,29 @@ void weigh_entries(Span<const T> values, Span<const Index> columns, Span<const d
   });
 }
 
+template <class T>
+void map_rows(Grid<const T> rows, Span<const double> inverse, LinearMap map, Grid<T> out, Span<bool> present,
+              Team& team) {
+  const size_t width = rows.width();
+  team.each_range(rows.n_rows(), task_rows(width), [&](size_t begin, size_t end, size_t) {
+    std::vector<double> row(width);
+    for (size_t i = begin; i < end; ++i) {
+      double largest = 0.0;
+      std::copy(rows[i].begin(), rows[i].end(), row.begin());
+      for (size_t j = 0; j < map.offsets.size() && inverse[i] > 0.0; ++j) {
+        const double value = ordered_dot(map.directions[j], row) * inverse[i] - map.offsets[j];
+        largest = std::max(largest, std::abs(value));
+        out[i][j] = T(value);
+      }
+      present[i] = largest >= kSmallest;
+      if (!present[i]) std::fill(out[i].begin(), out[i].end(), T(0));
+    }
+  });
+}
+
 using Columns = Span<const double>;
+template void map_rows(Grid<const float>, Columns, LinearMap, Grid<float>, Span<bool>, Team&);
+template void map_rows(Grid<const double>, Columns, LinearMap, Grid<double>, Span<bool>, Team&);
 template void standardise(Grid<const float>, Span<const bool>, Columns, Columns, Grid<float>, Span<bool>,
                           Team&);
 template void standardise(Grid<const double>, Span<const bool>, Columns, Columns, Grid<double>, Span<bool>,

@@ -30,4 +30,17 @@ template <class T, class Index>
 void weigh_entries(Span<const T> values, Span<const Index> columns, Span<const double> weights, Span<T> out,
                    Team& team);
 
+/// A linear map of unit rows: directions (of the mapped columns, a row each) and what they are of the mean.
+struct LinearMap {
+  Grid<const double> directions;
+  Span<const double> offsets;
+};
+
+/// inverse * (direction . x) - offset of dense rows, for each direction; `inverse` is 0 where a row is absent.
+/// A row that equals the mean but for rounding has no direction: it becomes zero and is not `present`.
+/// OUT out (rows x directions), present.
+template <class T>
+void map_rows(Grid<const T> rows, Span<const double> inverse, LinearMap map, Grid<T> out, Span<bool> present,
+              Team& team);
+
 }  // namespace viewpass

@@ -78,11 +78,6 @@ void transpose(const Matrix& from, Matrix& to) {
       for (size_t i = first; i < std::min(first + kTile, from.n_rows()); ++i) to[j][i] = from[i][j];
 }
 
-struct Eigenpairs {
-  std::vector<double> values;  // falling
-  Matrix vectors;              // a row each
-};
-
 /// A = Q T Q', where T is tridiagonal.
 struct Tridiagonal {
   std::vector<double> diagonal, beside;  // beside_i is between i and i + 1; the last is 0
@@ -162,7 +157,8 @@ void ql_step(Tridiagonal& t, size_t first, size_t last) {
   e[last] = 0.0;
 }
 
-/// All eigenpairs of a symmetric matrix.
+}  // namespace
+
 Eigenpairs all_eigenpairs(Matrix a) {
   const size_t n = a.n_rows();
   Tridiagonal t = tridiagonal(a);
@@ -183,6 +179,8 @@ Eigenpairs all_eigenpairs(Matrix a) {
   }
   return found;
 }
+
+namespace {
 
 void draw(Draws& draws, Span<double> vector) {
   for (double& value : vector) value = 2.0 * draws.next() - 1.0;

@@ -18,6 +18,15 @@ struct Spectrum {
   std::vector<double> vectors;  // one after another; the first entry of largest magnitude is positive
 };
 
+struct Eigenpairs {
+  std::vector<double> values;  // falling
+  Matrix vectors;              // a row each
+};
+
+/// All eigenpairs of a symmetric matrix whose entries are at most about 1 (entries below 2^-56 beside the
+/// diagonal count as 0).
+Eigenpairs all_eigenpairs(Matrix a);
+
 /// A symmetric matrix of whole numbers, none negative, by its entries that are not zero, row by row, in the
 /// order of their columns.
 struct Links {

@@ -295,6 +295,15 @@ def scaled(module, given: Made, n_threads=1):
             centred, given_to = np.empty_like(x), (float(weights[0]), float(rng.choice([0.5, 16.0])))
             kept = module.centre_rows(x, wanted, mean, *given_to, centred, n_threads)
             found[f"euclidean {v}"] = [np.asarray(kept[0]), np.asarray(kept[1]), centred]
+            x = rng.standard_normal(x.shape).astype(x.dtype)
+            directions = rng.standard_normal((int(rng.integers(1, 12)), width))
+            inverse = np.where(wanted, 1.0 / np.linalg.norm(x, axis=1), 0.0)
+            offsets, mapped = (
+                rng.standard_normal(len(directions)),
+                np.empty((len(x), len(directions)), x.dtype),
+            )
+            there = module.map_rows(x, inverse, directions, offsets, mapped, n_threads)
+            found[f"mapped {v}"] = [np.asarray(there), mapped]
     return found
 
 

@@ -73,6 +73,17 @@ nb::tuple agglomerate_of(Table<const int64_t> counts, Array<double, 3> products,
                         order.n_empty);
 }
 
+nb::tuple eigenpairs(Table<const double> a) {
+  const size_t n = a.shape(0);
+  expect(a.shape(1) == n && n > 0, "a must be square");
+  Matrix copy(n, n);
+  for (size_t i = 0; i < n; ++i) std::copy_n(grid_of(a)[i].begin(), n, copy[i].begin());
+  Eigenpairs found = without_lock(1, [&](Team&) { return all_eigenpairs(std::move(copy)); });
+  std::vector<double> vectors(n * n);
+  for (size_t k = 0; k < n; ++k) std::copy_n(found.vectors[k].begin(), n, vectors.begin() + ptrdiff_t(k * n));
+  return nb::make_tuple(array_of(std::move(found.values)), array_of(std::move(vectors), {n, n}));
+}
+
 nb::tuple merge_near_of(Table<const int64_t> counts, std::vector<Table<double>> sums,
                         Vector<const double> ridges, Vector<const int64_t> starts,
                         Vector<const int64_t> others, bool share_views, size_t most) {
@@ -106,6 +117,7 @@ void bind_graph(nb::module_& m) {
   m.def("graph_labels", &labels_of, "near"_a, "weights"_a, "places"_a, "centres"_a);
   m.def("agglomerate", &agglomerate_of, "counts"_a, "products"_a.noconvert(), "alpha"_a, "to_mean"_a,
         "most"_a = SIZE_MAX);
+  m.def("eigenpairs", &eigenpairs, "a"_a);
   m.def("merge_near", &merge_near_of, "counts"_a, "sums"_a.noconvert(), "ridges"_a, "starts"_a, "others"_a,
         "share_views"_a, "most"_a);
   m.def("products", &products_of, "a"_a, "b"_a);

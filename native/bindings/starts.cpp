@@ -82,6 +82,22 @@ auto centre_dense(Table<const T> rows, Vector<const bool> wanted, Vector<const d
 }
 
 template <class T>
+auto map_dense(Table<const T> rows, Vector<const double> inverse, Table<const double> directions,
+               Vector<const double> offsets, Table<T> out, size_t n_threads) {
+  const size_t n = rows.shape(0), n_mapped = offsets.shape(0);
+  expect(inverse.shape(0) == n && has_shape(directions, n_mapped, rows.shape(1)) &&
+             has_shape(out, n, n_mapped),
+         "inverse norms, directions, offsets and out must fit the rows");
+  auto* present = new bool[n];  // the capsule deletes it
+  nb::capsule owner(present, [](void* p) noexcept { delete[] static_cast<bool*>(p); });
+  without_lock(n_threads, [&](Team& team) {
+    map_rows(grid_of(rows), span_of(inverse), {grid_of(directions), span_of(offsets)}, grid_of(out),
+             {present, n}, team);
+  });
+  return nb::ndarray<nb::numpy, bool>(present, {n}, owner);
+}
+
+template <class T>
 void weigh_dense(Table<const T> rows, Vector<const double> weights, Table<T> out, size_t n_threads) {
   expect(weights.shape(0) == rows.shape(1) && has_shape(out, rows.shape(0), rows.shape(1)),
          "weights and out must fit the rows");
@@ -111,6 +127,8 @@ void bind_scaling(nb::module_& m) {
   m.def("standardise", &standardise_rows<T>, "rows"_a.noconvert(), "wanted"_a, "mean"_a, "weights"_a,
         "out"_a.noconvert(), "n_threads"_a);
   m.def("centre_rows", &centre_dense<T>, "rows"_a.noconvert(), "wanted"_a, "mean"_a, "weight"_a, "longest"_a,
+        "out"_a.noconvert(), "n_threads"_a);
+  m.def("map_rows", &map_dense<T>, "rows"_a.noconvert(), "inverse"_a, "directions"_a, "offsets"_a,
         "out"_a.noconvert(), "n_threads"_a);
   m.def("weigh_rows", &weigh_dense<T>, "rows"_a.noconvert(), "weights"_a, "out"_a.noconvert(), "n_threads"_a);
   m.def("weigh_entries", &weigh_csr<T, int32_t>, "values"_a.noconvert(), "columns"_a.noconvert(), "weights"_a,

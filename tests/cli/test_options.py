@@ -154,6 +154,24 @@ def test_weights_and_a_reservoir_survive_a_stop(commands, table, tmp_path, n_chu
     np.testing.assert_allclose(found["distance"].to_numpy(zero_copy_only=False), nearest, atol=1e-5)
 
 
+@pytest.mark.parametrize("n_chunks", [2, 7])
+def test_a_map_survives_a_stop(commands, table, tmp_path, n_chunks):
+    """Stopped in the warm-up or the second pass, the model is that of the library's own fit."""
+    out = tmp_path / "run"
+    options = ["-k", "5", "--chunk-size", "1000", "--passes", "2", "--scale", "unit", "--consensus", "graph"]
+    options += ["--projection", "3", "--anchors", "40", "--checkpoint-every", "1", "--out", out]
+    fault = {"step": "chunk", "when": "before", "number": n_chunks, "how": "SIGINT"}
+    assert commands.run("fit", table, "--id", "item", *options, fault=fault).code == 130
+    ended = commands.run("fit", table, "--id", "item", *options, "--resume")
+    assert ended.code == 0, ended.err
+    model = vp.load(out / "model.viewpass")
+    assert {own.shape[0] for own in model.projections_.values()} == {3}
+    settings = {"chunk_size": 1000, "n_passes": 2, "scale": "unit", "random_state": 0, "projection": 3}
+    mine = vp.OPIMC(5, n_anchors=40, consensus="graph", **settings).fit(vp.scan(str(table), id="item"))
+    mine.save(tmp_path / "by-library")
+    assert (tmp_path / "by-library").read_bytes() == (out / "model.viewpass").read_bytes()
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [

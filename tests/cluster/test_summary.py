@@ -46,7 +46,7 @@ def test_the_sample_is_of_rows_in_order(model):
 
 
 def test_a_sample_is_uniform(model, monkeypatch):
-    monkeypatch.setattr("viewpass.cluster.summary.SAMPLE", 200)
+    monkeypatch.setattr("viewpass.cluster.summary.gatherer.SAMPLE", 200)
     monkeypatch.setattr("viewpass.cluster.runs.sampled_rows.SAMPLE", 200)
     found = model.summary(VIEWS)["sample"]
     rows = [row["row"] for row in found]

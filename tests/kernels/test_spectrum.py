@@ -100,3 +100,17 @@ def test_what_cannot_be_answered_is_refused():
     for asked in wrong:
         with pytest.raises(ValueError, match="must"):
             native.spectrum(*asked)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 17, 65, 130])
+@pytest.mark.parametrize("rank", [1, 3, 200])
+def test_all_eigenpairs_of_a_matrix(size, rank):
+    rows = np.random.default_rng(size).standard_normal((min(rank, size), size))
+    matrix = rows.T @ rows / np.sum(rows * rows)
+    values, vectors = spectrum_reference.eigenpairs(matrix)
+    np.testing.assert_allclose((vectors.T * values) @ vectors, matrix, atol=1e-13)
+    np.testing.assert_allclose(vectors @ vectors.T, np.eye(size), atol=1e-12)
+    assert (np.diff(values) <= 0).all()
+    if native is not None:
+        for mine, theirs in zip(native.eigenpairs(matrix), (values, vectors), strict=True):
+            assert mine.tobytes() == theirs.tobytes()

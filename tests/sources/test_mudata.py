@@ -193,6 +193,17 @@ def test_duplicated_names_are_refused(tmp_path):
         vp.OPIMC(2).fit(data)
 
 
+@pytest.mark.parametrize("place", ["obs", "mod/protein/obs"])
+def test_duplicated_names_in_a_file_are_refused(place, tmp_path):
+    path = given_as("file", cohort(), tmp_path)
+    with h5py.File(path, "r+") as file:
+        names = file[place][file[place].attrs["_index"]]
+        first = names[0].decode()
+        names[3] = first
+    with pytest.raises(vp.DataError, match=f"{first!r} appears in rows 0 and 3"):
+        vp.OPIMC(2).fit(path)
+
+
 def test_a_changed_modality_is_refused():
     mdata = cohort()
     mdata.mod["protein"] = mdata["protein"][:10].copy()

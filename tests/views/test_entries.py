@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
+import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import viewpass as vp
+from viewpass.cli.app import app
 from viewpass.evaluate import nmi
 from viewpass.views.entries import LONGEST_UNIT, TIMES_LONGER, mark_size, marked
 from viewpass.views.gaps import LEAST_SHARE
@@ -174,3 +179,25 @@ def test_rows_of_zeros_have_no_direction():
     model = opimc(scale="unit").fit(views)
     assert model.labels_[7] == -1
     assert model.n_all_zero_["view0"] == 1
+
+
+@pytest.mark.parametrize("way", ["local", "entrywise"])
+def test_the_command_line_reports_the_gaps(way, tmp_path):
+    views, _ = data()
+    frames = [
+        pd.DataFrame(x, columns=[f"{name}{j}" for j in range(x.shape[1])])
+        for name, x in zip("ab", views, strict=True)
+    ]
+    pd.concat(frames, axis=1).to_parquet(tmp_path / "table.parquet")
+    given = ["--views", "a=a*", "--views", "b=b*", "--missing-entries", way, "--scale", "unit"]
+    given += ["--anchors", "none"]
+    command = ["fit", str(tmp_path / "table.parquet"), "-k", "3", *given, "--out", str(tmp_path / "run")]
+    ended = CliRunner().invoke(app, command)
+    assert ended.exit_code == 0, ended.output
+    expected = opimc(scale="unit", missing_entries=way).fit(dict(zip("ab", views, strict=True)))
+    report = json.loads((tmp_path / "run" / "run.json").read_text())
+    for name, counts in expected.n_gaps_.items():
+        assert report["views"][name]["gaps"] == counts._asdict()
+    shown = CliRunner().invoke(app, ["inspect", str(tmp_path / "run" / "model.viewpass")]).output
+    assert f"{expected.n_gaps_['a'].values:,} values missing inside" in shown
+    assert vp.summary(tmp_path / "run")["views"]["a"]["gaps"] == expected.n_gaps_["a"]._asdict()

@@ -112,6 +112,14 @@ def fit(
         ),
     ] = "auto",
     consensus: Annotated[str, option("NAME", "How anchors form clusters: merge, graph or auto.")] = "auto",
+    projection: Annotated[
+        str,
+        option(
+            "N",
+            "Columns that dense views are mapped to, by a map that keeps what separates the clusters of the "
+            "first rows; auto or none.",
+        ),
+    ] = "auto",
     view_weights: Annotated[
         str, option("WEIGHTS", "View weights: none (equal), auto, or VIEW=WEIGHT,VIEW=WEIGHT for each view.")
     ] = "none",
@@ -222,6 +230,7 @@ def fit(
         n_anchors=parsed_number(anchors, "--anchors"),
         adaptive_anchors=adaptive_anchors if adaptive_anchors == "auto" else adaptive_anchors == "yes",
         consensus=consensus,
+        projection=parsed_number(projection, "--projection"),
         view_weights=parsed_weights(view_weights),
         reservoir=reservoir,
         random_state=seed,

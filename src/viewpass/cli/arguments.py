@@ -79,7 +79,7 @@ def check_choice(typed: str, given: str, *choices: str) -> None:
 
 
 def parsed_number(given: str, option: str) -> int | str | None:
-    """A number, "auto", or, for --anchors, None for "none".
+    """A number, "auto", or, for --anchors and --projection, None for "none".
 
     >>> parsed_number("12", "-k"), parsed_number("auto", "-k"), parsed_number("none", "--anchors")
     (12, 'auto', None)
@@ -88,9 +88,10 @@ def parsed_number(given: str, option: str) -> int | str | None:
         return int(given)
     if given == "auto":
         return given
-    if given == "none" and option == "--anchors":
+    optional = option in ("--anchors", "--projection")
+    if given == "none" and optional:
         return None
-    more = ", auto or none" if option == "--anchors" else " or auto"
+    more = ", auto or none" if optional else " or auto"
     expected = f"a number from 1 to {MOST_CLUSTERS:,}{more}"
     raise BadParameter(f"{given!r}: expected {expected}.", param_hint=option)
 

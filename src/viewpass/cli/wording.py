@@ -20,7 +20,7 @@ OPTIONS = {
     "n_workers": "--workers",
     **{
         name: f"--{name}"
-        for name in ("alpha", "init", "scale", "consensus", "reservoir", "views", "id", "out")
+        for name in ("alpha", "init", "scale", "consensus", "projection", "reservoir", "views", "id", "out")
     },
 }
 NAMES = "|".join(OPTIONS)

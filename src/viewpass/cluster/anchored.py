@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from viewpass.cluster.drawn import DrawnClusterer
 from viewpass.cluster.validation import check_whole
 from viewpass.core.model import Model, label
+from viewpass.core.state.centres import in_columns
 from viewpass.core.stream import Stream
 from viewpass.errors import NoLabelsError, SettingError
 from viewpass.kernels.grid import Labels
@@ -84,7 +85,7 @@ class AnchoredClusterer(DrawnClusterer):
         model = self._fitted_model()
         if model.cut is None:
             return None
-        values = model.unweighed(model.centres.means)
+        values = model.unweighed(in_columns(model.centres, model.total))
         centres = [np.empty((0, 0)) if u is None else u for u in values]
         return centres[0] if self._single_array else centres
 

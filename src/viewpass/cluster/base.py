@@ -36,7 +36,7 @@ from viewpass.cluster.persistence import save
 from viewpass.cluster.validation import check_memory
 from viewpass.core.model import Model, cluster_distances
 from viewpass.core.reasons.gathering import Gathered
-from viewpass.core.state.centres import objective
+from viewpass.core.state.centres import in_columns, objective
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.step.workspace import Workspace
 from viewpass.engine.run import check_passes, labels_of
@@ -320,7 +320,7 @@ class ViewClusterer(ChosenSettings, ViewReader):
         array itself for a model fitted on a single 2-D array.
         """
         model = self._fitted_model()
-        means = model.unweighed(model.cluster_centres.means)
+        means = model.unweighed(in_columns(model.cluster_centres, model.grouped))
         shape = [(model.clusters.n_clusters, width or 0) for width in model.schema.widths]
         centres = [
             np.full(shape[v], np.nan) if model.centres.values[v] is None or values is None else values
@@ -349,6 +349,14 @@ class ViewClusterer(ChosenSettings, ViewReader):
         return dict(zip(model.schema.names, model.scaling.names, strict=True))
 
     @property
+    def projections_(self) -> dict[str, Floats]:
+        """The map of each view that is mapped to fewer columns: (mapped columns, columns)."""
+        model = self._fitted_model()
+        maps = () if model.scaling.projection is None else model.scaling.projection.views
+        pairs = zip(model.schema.names, maps, strict=bool(maps))
+        return {name: own.directions.copy() for name, own in pairs if own is not None}
+
+    @property
     def view_weights_(self) -> dict[str, float]:
         """Factor of each view's squared distances; the largest is 1."""
         model = self._fitted_model()
@@ -368,7 +376,7 @@ class ViewClusterer(ChosenSettings, ViewReader):
 
         Multiplied by 1024 where sample weights were not whole numbers.
         """
-        return self._fitted_model().clusters.copy()
+        return self._fitted_model().clusters.copy().all_in_columns()
 
     @property
     def loss_curve_(self) -> Floats:

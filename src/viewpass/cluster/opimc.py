@@ -24,6 +24,7 @@ from viewpass.store.container.fields import Fields
 from viewpass.store.state.stream import pack_stream, unpack_stream
 from viewpass.views.chunk import Schema
 from viewpass.views.gaps import CHOICES
+from viewpass.views.projection import LEAST_COLUMNS, MOST_COLUMNS
 from viewpass.views.seeds import as_generator
 
 # What the paper does not have, and the values that switch it off.
@@ -34,6 +35,7 @@ ADDITIONS: dict[str, Any] = {
     "n_anchors": None,
     "adaptive_anchors": False,
     "consensus": "auto",
+    "projection": None,
     "view_weights": None,
     "reservoir": 0,
     "n_init": 1,
@@ -122,6 +124,14 @@ class OPIMC(AnchoredClusterer):
         (`choices_`). "unit" with centres as `init`. It is learnt from the warm-up and stays; a view first
         seen later stays at "unit". A row equal to the mean in every column has no direction left and counts
         as missing in that view, but not with "euclidean".
+    projection : int, "auto" or None, default="auto"
+        Columns that each dense view is mapped to after it is scaled (2 to 100): a linear map that keeps what
+        separates the clusters of the warm-up, learnt there and then fixed. Rows are brought to unit length
+        after it (with any `scale`), and anchors and distances are those of the mapped rows;
+        `cluster_centers_`, `explain` and `impute` speak of the views' own columns all the same. Sparse views,
+        and views with no more columns than this, stay as they are. "auto": two columns per cluster, if there
+        are anchors and the map makes labels tell more about hidden views (`choices_`); otherwise none. None:
+        none.
     view_weights : None, "auto", or list or dict of float, default=None
         Factors of the views' squared distances, one per view; 0 leaves a view out. Only their ratios
         matter. "auto": the better the centres of a first start explain a view, the larger, if labels then
@@ -197,6 +207,8 @@ class OPIMC(AnchoredClusterer):
         The ridge of each view.
     scales_ : dict of str
         How each view is scaled, by the names of `scale`.
+    projections_ : dict of (mapped columns, columns) arrays
+        The map of each view that is mapped (`projection`).
     view_weights_ : dict of float
         Factor of each view's squared distances; the largest is 1.
     statistics_ : Statistics
@@ -241,6 +253,11 @@ class OPIMC(AnchoredClusterer):
         "adaptive_anchors": ["boolean", StrOptions({"auto"})],
         "consensus": [StrOptions({"auto", "merge", "graph"})],
         "scale": "no_validation",  # type: ignore[dict-item]
+        "projection": [
+            Interval(Integral, LEAST_COLUMNS, MOST_COLUMNS, closed="both"),
+            StrOptions({"auto"}),
+            None,
+        ],
         "view_weights": "no_validation",  # type: ignore[dict-item]
         "reservoir": [Interval(Integral, 0, None, closed="left")],
         "views": "no_validation",  # type: ignore[dict-item]
@@ -268,6 +285,7 @@ class OPIMC(AnchoredClusterer):
         adaptive_anchors: bool | str = "auto",
         consensus: str = "auto",
         scale: Any = "auto",
+        projection: int | str | None = "auto",
         view_weights: Any = None,
         reservoir: int = 0,
         views: Any = None,
@@ -291,6 +309,7 @@ class OPIMC(AnchoredClusterer):
         self.adaptive_anchors = adaptive_anchors
         self.consensus = consensus
         self.scale = scale
+        self.projection = projection
         self.view_weights = view_weights
         self.reservoir = reservoir
         self.views = views

@@ -31,6 +31,7 @@ LATER = {
     "scale": "unit",
     "n_anchors": None,
     "adaptive_anchors": "auto",
+    "projection": "auto",
     "consensus": "auto",
     "view_weights": None,
     "reservoir": 0,

@@ -60,6 +60,7 @@ def plan_of(settings: Any, names: tuple[str, ...], single: tuple[int | None, int
         n_init=int(settings.n_init),
         missing_entries=checked_gaps(settings),
         auto_alpha=auto_alpha,
+        projection=checked_projection(settings, init),
     )
 
 
@@ -68,6 +69,23 @@ def checked_alpha(alpha: Any, init: Any) -> tuple[float, bool]:
     if isinstance(alpha, str):
         return FIRST_ALPHA, _from_warmup(init)
     return float(alpha), False
+
+
+def checked_projection(settings: Any, init: Any) -> int | str | None:
+    """The columns that dense views are mapped to: a number, "auto" or None."""
+    given = getattr(settings, "projection", None)
+    entrywise = settings.missing_entries == "entrywise"
+    if given is None or not _from_warmup(init):
+        return None
+    if given == "auto":
+        return None if entrywise else "auto"
+    check_whole(given, "projection")
+    if entrywise:
+        raise SettingError(
+            f"projection={given} and missing_entries='entrywise' cannot be used together: a map needs all "
+            "values of a row. Leave one of them out, or fill the values ('local')."
+        )
+    return int(given)
 
 
 def row_copies(sample_weight: Any, source: Source, unit: int | None) -> tuple[Integers | None, int]:
@@ -167,6 +185,7 @@ def _check_start(settings: Any, init: Any) -> None:
         "n_anchors": settings.n_anchors not in ("auto", None),
         "consensus": settings.consensus != "auto",
         "adaptive_anchors": settings.adaptive_anchors not in ("auto", False),
+        "projection": getattr(settings, "projection", None) not in ("auto", None),
         "n_clusters": settings.n_clusters == "auto",
         "n_init": settings.n_init != 1 and not isinstance(init, str),
     }

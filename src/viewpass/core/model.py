@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from viewpass.core.consensus.cut import Cut, cut, grouped
+from viewpass.core.consensus.cut import Cut, cut
 from viewpass.core.consensus.number_of_clusters import Curve
 from viewpass.core.consensus.soft_assignment import soft_assignment
 from viewpass.core.reservoir import Reservoir
@@ -93,7 +93,8 @@ class Model:
     @cached_property
     def grouped(self) -> Statistics:
         """Sums and counts of the clusters, as rows are compared."""
-        return self.total if self.cut is None else grouped(self.total, self.cut)
+        cut = self.cut
+        return self.total if cut is None else self.total.grouped(cut.anchors, cut.n_clusters)
 
     @cached_property
     def clusters(self) -> Statistics:
@@ -147,6 +148,10 @@ class Model:
     def widths(self) -> list[int]:
         """Columns of each view; 0 where they are not known."""
         return [width or 0 for width in self.known_schema.widths]
+
+    def widened(self, schema: Schema) -> Statistics:
+        """The statistics with room for the views of this schema."""
+        return self.total.widened(self.scaling.widths(schema.widths))
 
     @property
     def ridges(self) -> dict[str, float]:

@@ -59,6 +59,7 @@ class Plan:
     adaptive: bool = False  # anchors are born and merge as rows are read
     spares: bool = False  # so are clusters, where there are no anchors: a few more than asked for
     missing_entries: str = "refuse"  # values that rows lack (gaps.CHOICES)
+    projection: int | str | None = None  # columns that dense views are mapped to; "auto": chosen; None: none
     auto_alpha: bool = False  # the ridge of each view is estimated, beginning with that of the rules
 
     def weighted(self, weight_unit: int) -> Plan:

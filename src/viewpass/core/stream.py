@@ -16,6 +16,7 @@ from viewpass.core.consensus.soft_assignment import MAX_ROWS, links_of, soft_ass
 from viewpass.core.initialise import ANCHOR_VALUES, anchors_for, continued, initialise, initialise_unweighted
 from viewpass.core.model import Assigned, Model, StreamState, scaled
 from viewpass.core.plan import MOST_GROWN, Plan, Rules
+from viewpass.core.projection import learnt_projection
 from viewpass.core.reasons.learning import learn as learn_reasons
 from viewpass.core.reservoir import Reservoir
 from viewpass.core.start.given import scaled_centres
@@ -219,7 +220,7 @@ class Stream:
         given = model.anchors, found, self._n_rows + rows.n_rows, self.workspace
         before = model.grown(opened(*given, weights=rows.weights, reference=self.plan.reference))
         schema = before.schema.merged(chunk.schema)
-        state = State(before.total.widened(schema.widths), before.centres)
+        state = State(before.widened(schema), before.centres)
         if is_searched(before.links, before.centres):
             return self._searched(before, rows, schema)
         outcome = ChunkStep(self.rules, self.workspace).whole(rows, state, Task())
@@ -235,7 +236,7 @@ class Stream:
         """Process rows that meet many anchors by groups: new ones, or those counted under these labels."""
         self._check_links(rows.chunk)
         rows.measure(self.workspace.n_threads)
-        state = State(before.total.widened(schema.widths), before.centres)
+        state = State(before.widened(schema), before.centres)
         outcome, soft = searched_step(rows, state, self.rules, self.workspace, counted)
         links = links_of(soft, outcome.total.n_clusters, rows.chunk.copies)
         if counted is None or rows.chunk.start > 0:  # every pass counts its own
@@ -261,7 +262,7 @@ class Stream:
         if links is not None:
             self._check_links(rows.chunk)
             task = replace(task, links=np.zeros(links.shape, dtype=np.int64))
-        state = State(model.total.widened(schema.widths), model.centres)
+        state = State(model.widened(schema), model.centres)
         outcome = ChunkStep(self.rules, self.workspace).whole(rows, state, task)
         if links is not None:
             mine = sparse_links(task.links, links.shape[0])
@@ -312,7 +313,7 @@ class Stream:
             rows.measure(self.workspace.n_threads)
         task = Task(FROM_CENTRES if labels is None else FROM_COUNTED, labels, size=size)
         schema = self._model.schema.merged(chunk.schema)
-        state = State(self._model.total.widened(schema.widths), self._model.centres)
+        state = State(self._model.widened(schema), self._model.centres)
         outcome = ChunkStep(self.rules, self.workspace).run(rows, state, task)
         if len(outcome.labels) == 0:
             return None
@@ -348,8 +349,7 @@ class Stream:
         if entrywise:  # only the start is made of filled rows
             known = self._rows(given).measure(n_threads)
             scaling, completion = Scaling.learn(known, scaling.names, plan.weight_unit), None
-        if not scaling.plain:
-            rows = self._rows(scaling.apply(rows.chunk, n_threads=n_threads))
+        scaling, rows = self._in_scale(rows, plan, scaling)
         if isinstance(plan.init, list):
             plan = replace(plan, init=scaled_centres(plan.init, scaling, schema, plan.n_clusters or 1))
         if plan.weights == "auto":
@@ -362,7 +362,10 @@ class Stream:
             rows = self._weighed(scaling.apply(given, n_threads=n_threads), rows.weights)
             first = continued(first, rows, plan, self.workspace)
         outcome, n_clusters = first.outcome, plan.n_clusters
-        outcome.total = outcome.total.widened(schema.widths)
+        outcome.total = outcome.total.widened(scaling.widths(schema.widths))
+        if rows.unmapped is not None:
+            outcome.total.unmapped = Statistics(outcome.total.n_clusters, rows.unmapped.widths)
+            outcome.total.unmapped.move(rows.unmapped, outcome.labels, 1, n_threads)
         growth = _growth(replace(plan, consensus=first.consensus), outcome, rows)
         blank = Model(
             schema,
@@ -382,6 +385,19 @@ class Stream:
         )
         calibration = learn_reasons(rows, blank, outcome.labels, self.workspace)
         return self._commit(replace(blank, calibration=calibration), outcome, rows, schema)
+
+    def _in_scale(self, rows: MeasuredRows, plan: Plan, scaling: Scaling) -> tuple[Scaling, MeasuredRows]:
+        """The first rows scaled, and mapped by a map learnt from them if the plan has one."""
+        n_threads = self.workspace.n_threads
+        if isinstance(plan.projection, int):
+            unit = scaling.mapped(None)
+            scaled = unit.apply(rows.chunk, n_threads=n_threads)
+            projection = learnt_projection(self._rows(scaled), plan, self.workspace, self.rng)
+            if projection is not None:
+                return unit.mapped(projection), self._rows(projection.apply(scaled, n_threads=n_threads))
+        if scaling.plain:
+            return scaling, rows
+        return scaling, self._rows(scaling.apply(rows.chunk, n_threads=n_threads))
 
     def commit(self, before: Model, result: ChunkResult) -> None:
         """Take over the result of chunks: the one place where the model changes."""

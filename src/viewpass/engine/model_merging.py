@@ -57,10 +57,7 @@ def matched(one: Statistics, other: Statistics, alpha: Alpha) -> Integers:
 
 def reordered(model: Model, order: Integers) -> Model:
     """The same model with its clusters in another order."""
-    total = Statistics(model.total.n_clusters, model.total.widths)
-    total.kept = model.total.kept
-    for v, steps in enumerate(model.total.steps):
-        total.steps[v][:], total.counts[v][:] = steps[order], model.total.counts[v][order]
+    total = model.total.grouped(np.argsort(order), len(order))
     centres = model.centres.take(order)
     links = None if model.links is None else model.links[order][:, order].sorted_indices()
     census = None if model.census is None else replace(model.census, counts=model.census.counts[:, order])

@@ -132,6 +132,7 @@ class Chunk:
     # Per view: values missing inside rows, 0 in the view until the scale fills them (views/gaps.py); None:
     # none are. (): they were not looked for, and are refused.
     gaps: tuple[Mask | None, ...] = ()
+    unmapped: Chunk | None = None  # the rows in their own columns, in views that were mapped (projection.py)
     # Rows x views: how many values each row lacks, negative where so many that it lacks the view; None: none.
     lacking: Array | None = None
 
@@ -162,12 +163,19 @@ class Chunk:
 
     @property
     def schema(self) -> Schema:
-        """Names and widths, as far as this chunk shows them."""
-        widths = _each(self.views, lambda view: view.shape[1])
+        """Names and widths, as far as this chunk shows them: those of the data, before views are mapped."""
+        widths = _each(self.own_views, lambda view: view.shape[1])
         if self.lengths is not None and self.lengths.marks:
             pairs = enumerate(widths)
             widths = tuple(width // 2 if width and self.lengths.marked(v) else width for v, width in pairs)
         return Schema(self.names, widths, self.columns)
+
+    @property
+    def own_views(self) -> tuple[Matrix | None, ...]:
+        """The views in their own columns."""
+        if self.unmapped is None:
+            return self.views
+        return tuple(b if a is None else a for a, b in zip(self.unmapped.views, self.views, strict=True))
 
     @property
     def n_copies(self) -> int:
@@ -195,7 +203,10 @@ class Chunk:
         views = _each(self.views, lambda view: view[rows])
         gaps = _each(self.gaps, lambda mask: mask[rows])
         taken = Chunk(views, self.names, len(rows), observed, copies=copies, stated=self.stated, gaps=gaps)
-        return taken if self.lengths is None else replace(taken, lengths=self.lengths)
+        if self.lengths is None and self.unmapped is None:
+            return taken
+        unmapped = None if self.unmapped is None else self.unmapped.take(rows)
+        return replace(taken, lengths=self.lengths, unmapped=unmapped)
 
     def cut(self, first: int, last: int) -> Chunk:
         """Return rows `first` to `last - 1` of the chunk, which keep their numbers, without copying."""
@@ -211,6 +222,7 @@ class Chunk:
             shortened=None if self.shortened is None else self.shortened[first:last],
             kept=None if self.kept is None else self.kept.slice(first, last - first),
             gaps=_each(self.gaps, lambda mask: mask[first:last]),
+            unmapped=None if self.unmapped is None else self.unmapped.cut(first, last),
             lacking=None if self.lacking is None else self.lacking[first:last],
         )
 
@@ -243,7 +255,8 @@ class Chunk:
         if not any(hidden):
             return self
         views = (None if hide else view for view, hide in zip(self.views, hidden, strict=True))
-        return replace(self, views=tuple(views))
+        unmapped = None if self.unmapped is None else self.unmapped.without(hidden)
+        return replace(self, views=tuple(views), unmapped=unmapped)
 
     def copy(self) -> Chunk:
         """Copy the arrays, so that the caller may overwrite the originals."""
@@ -253,6 +266,7 @@ class Chunk:
             observed=None if self.observed is None else self.observed.copy(),
             row_ids=None if self.row_ids is None else self.row_ids.copy(),
             copies=None if self.copies is None else self.copies.copy(),
+            unmapped=None if self.unmapped is None else self.unmapped.copy(),
         )
 
 
@@ -310,6 +324,7 @@ def join(chunks: Sequence[Chunk]) -> Chunk:
     ]
     needless = all(chunk.observed is None for chunk in chunks) and (present == present[0]).all()
     copies = [np.ones(each.n_rows, dtype=np.int64) if each.copies is None else each.copies for each in chunks]
+    unmapped = [chunk.unmapped for chunk in chunks if chunk.unmapped is not None]
     return Chunk(
         tuple(_stack([chunk.views[v] for chunk in chunks], chunks) for v in range(len(names))),
         names,
@@ -323,6 +338,7 @@ def join(chunks: Sequence[Chunk]) -> Chunk:
         all_zero=_joined_zeros(chunks),
         lengths=_joined_lengths(chunks),
         gaps=_joined_gaps(chunks),
+        unmapped=None if not unmapped else join(unmapped),
         lacking=_joined_lacking(chunks),
     )
 

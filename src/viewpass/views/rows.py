@@ -175,18 +175,32 @@ class MeasuredRows:
         copies = self.chunk.copies
         return int(self.counted.sum() if copies is None else copies[self.counted].sum())
 
-    def _mended_chunk(self) -> Chunk:
+    @property
+    def mended(self) -> Chunk:
+        """The chunk, with copies of views whose rows needed mending."""
         return replace(self.chunk, views=tuple(self._matrices))
+
+    @cached_property
+    def unmapped(self) -> MeasuredRows | None:
+        """The rows in their own columns, in the views that are mapped; None if none is."""
+        if self.chunk.unmapped is None:
+            return None
+        return MeasuredRows(self.chunk.unmapped, reference=self.reference, weights=self.weights).measure()
+
+    def in_columns(self, v: int) -> MeasuredRows:
+        """The rows that have view `v` in its own columns: these, or `unmapped`."""
+        mapped = self.unmapped is not None and self.unmapped.chunk.views[v] is not None
+        return self.unmapped if mapped and self.unmapped is not None else self
 
     def take(self, which: Integers) -> tuple[Chunk, Floats]:
         """Copy some of the measured rows, mended, and their inverse norms."""
-        return self._mended_chunk().take(which), self.inverse[:, which]
+        return self.mended.take(which), self.inverse[:, which]
 
     def only(self, v: int) -> MeasuredRows:
         """Return the same rows with view `v` alone."""
         others = [number != v for number in range(self.n_views)]
         inverse = np.where(np.array(others)[:, None], 0.0, self.inverse)
-        return MeasuredRows.known(self._mended_chunk().without(others), inverse, reference=self.reference)
+        return MeasuredRows.known(self.mended.without(others), inverse, reference=self.reference)
 
     def sampled(self, which: Integers) -> MeasuredRows:
         """Copy some of the measured rows."""
@@ -197,7 +211,7 @@ class MeasuredRows:
         """Return the same rows with some of their views alone."""
         others = [not keep for keep in kept]
         inverse = np.where(np.array(others)[:, None], 0.0, self.inverse)
-        chunk = self._mended_chunk().without(others)
+        chunk = self.mended.without(others)
         return MeasuredRows.known(chunk, inverse, reference=self.reference, weights=self.weights)
 
     def matrix(self, v: int) -> Matrix | None:

@@ -5,7 +5,8 @@
                zeros, so their mean is not subtracted
     idf        multiply each column by log((1 + n) / (1 + rows with a non-zero value in it)) + 1
     euclidean  subtract the column mean, divide the view by the root mean square of its rows' lengths: rows
-               keep their lengths, so distances are Euclidean; dense views only
+               keep their lengths, so distances are Euclidean; dense views only (not if views are mapped
+               afterwards, which brings rows to unit length: views/projection.py)
     counts, composition, binary
                for values of these kinds: transformed row by row first (views/kinds.py)
 
@@ -40,6 +41,7 @@ from viewpass.views.completion import Completion
 from viewpass.views.entries import LONGEST_UNIT, TIMES_LONGER, mark_size, marked
 from viewpass.views.gaps import filled
 from viewpass.views.kinds import KINDS, check_form, learn_parameter, transformed
+from viewpass.views.projection import Projection
 from viewpass.views.rows import MeasuredRows
 
 logger = logging.getLogger("viewpass")
@@ -85,6 +87,7 @@ class Scaling:
 
     views: tuple[Scale | None, ...]
     completion: Completion | None = None  # fills values that rows lack before the columns are scaled
+    projection: Projection | None = None  # maps views to fewer columns after they are scaled
 
     @classmethod
     def none(cls, n_views: int) -> Scaling:
@@ -135,6 +138,11 @@ class Scaling:
         views = (s if s is None or not s.longest else replace(s, longest=longest) for s in self.views)
         return replace(self, views=tuple(views))
 
+    def mapped(self, projection: Projection | None) -> Scaling:
+        """The same with a map behind it; rows do not keep their lengths then."""
+        views = (None if scale is None else replace(scale, longest=0.0) for scale in self.views)
+        return replace(self, views=tuple(views), projection=projection)
+
     def with_marks(self) -> Scaling:
         """The same for rows that get marks, in every view whose columns have means."""
         views = (s if s is None or s.fill is None else replace(s, marked=True) for s in self.views)
@@ -173,7 +181,11 @@ class Scaling:
             completed_alike = other.completion is None
         else:
             completed_alike = self.completion.same(other.completion)
-        if not completed_alike:
+        if self.projection is None:
+            mapped_alike = other.projection is None
+        else:
+            mapped_alike = self.projection.same(other.projection)
+        if not completed_alike or not mapped_alike:
             return False
         return self.names == other.names and all(
             mine is None
@@ -189,11 +201,15 @@ class Scaling:
 
     @property
     def plain(self) -> bool:
-        """Whether no view is scaled."""
-        return not any(self.views)
+        """Whether no view is scaled or mapped."""
+        return not any(self.views) and self.projection is None
+
+    def widths(self, widths: Sequence[int | None]) -> tuple[int | None, ...]:
+        """Columns of each view as the kernels take it, given those of the data; None: not known."""
+        return tuple(widths) if self.projection is None else self.projection.widths(widths)
 
     def apply(self, chunk: Chunk, *, n_threads: int = 1, pool: Pool | None = None) -> Chunk:
-        """Scale the views into new arrays; return the same chunk if there is nothing to scale.
+        """Scale (and map) the views into new arrays; return the same chunk if there is nothing to do.
 
         Rows that are partly NaN or hold inf stay as they are, to be refused when they are measured.
         """
@@ -263,6 +279,8 @@ class Scaling:
                 present[v] = present.get(v, chunk.wanted(v)) & there
         observed = _observed(chunk, present)
         scaled = replace(chunk, views=tuple(views), observed=observed, all_zero=all_zero, gaps=())
+        if self.projection is not None:
+            return self.projection.apply(scaled, n_threads=n_threads)
         return scaled if lengths is None else _with_squares(scaled, lengths, self.longest, squares, reach)
 
 

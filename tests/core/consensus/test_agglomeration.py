@@ -11,7 +11,7 @@ from scipy.cluster.hierarchy import cut_tree, linkage
 import viewpass as vp
 from cases import cases
 from viewpass.core.consensus.agglomeration import merges
-from viewpass.core.consensus.cut import Cut, cut, grouped
+from viewpass.core.consensus.cut import cut
 from viewpass.core.start.ridge import ridged_objective
 
 
@@ -22,7 +22,7 @@ def statistics(case, n_anchors):
 
 
 def clusters_of(total, labels):
-    return grouped(total, Cut(int(labels.max()) + 1, labels.astype(np.int32), None))
+    return total.grouped(labels, int(labels.max()) + 1)
 
 
 def alone(rows):

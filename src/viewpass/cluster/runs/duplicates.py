@@ -107,7 +107,7 @@ def _grouped(source: Source, model: Model, workspace: Workspace, clusters: Label
             break
         rows = prepare(chunk, model, workspace).measure(workspace.n_threads)
         mine = place[chunk.start : chunk.start + chunk.n_rows]
-        for v, view in enumerate(rows.chunk.views):
+        for v, view in enumerate(rows.chunk.own_views):
             which = np.flatnonzero(rows.present(v) & (mine >= 0))
             if view is None or not len(which):
                 continue
@@ -115,7 +115,7 @@ def _grouped(source: Source, model: Model, workspace: Workspace, clusters: Label
             if staged is None:
                 kind = SparseView if scipy.sparse.issparse(view) else DenseView
                 staged = views[v] = kind(folder / f"view{v}", len(order), widths[v])
-            staged.put(rows, v, which, mine[which])
+            staged.put(rows.in_columns(v), v, which, mine[which])
             observed[mine[which], v] = True
         n_rows += chunk.n_rows
     if n_rows != len(clusters) or (source.n_rows or n_rows) != len(clusters):

@@ -120,7 +120,8 @@ def _written(
     source = source.keeping(wanted.kept)
     sizes = np.zeros(learnt.clusters.n_clusters, dtype=np.int64)
     id_type = None
-    with replacing(path, growing) as file, LabelFile(file, path, FINAL, source.id_name) as out:
+    kept = {"staged": taken.calibrating is not None}
+    with replacing(path, growing) as file, LabelFile(file, path, FINAL, source.id_name, **kept) as out:
         for chunk in source.chunks(_rows_at_once(source, chunk_size)):
             found = cluster_rows(chunk, learnt, workspace)
             ids = None if chunk.row_ids is None else as_ids(chunk.row_ids, id_type)

@@ -17,7 +17,7 @@ from viewpass.core.reasons.confidence import confidence_at, probabilities
 from viewpass.core.reasons.contributions import contributions
 from viewpass.core.reasons.outliers import outlier_scores
 from viewpass.core.reasons.stability import stability
-from viewpass.core.state.calibration import Calibration, pattern_text
+from viewpass.core.state.calibration import Calibration, distinct, pattern_text
 from viewpass.core.step.workspace import Workspace
 from viewpass.engine.labelling import Labelled
 from viewpass.errors import NotCalibratedError, SettingError
@@ -96,10 +96,10 @@ def confidence_columns(found: Labelled, model: Model) -> Any:
 
 def _views(found: Labelled, model: Model) -> Any:
     """The views that rows have, as in "image + text"."""
-    patterns, inverse = np.unique(found.patterns, return_inverse=True)
+    patterns, inverse = distinct(found.patterns)
     names = model.schema.names
     texts = [pattern_text(pattern, names) for pattern in patterns.tolist()]
-    return pa.array(texts, pa.string()).take(pa.array(inverse.reshape(-1)))
+    return pa.array(texts, pa.string()).take(pa.array(inverse))
 
 
 def staged_columns(found: Labelled, model: Model) -> Any:

@@ -268,7 +268,9 @@ class Run:
     def _check_stream(self, again: Any, at: Position) -> None:
         """Refuse a stream that these settings and this source would not have given."""
         mine = self.stream.plan
-        same = type(again) is OPIMC and replace(again._learnt.plan, init=mine.init) == mine
+        # Plans of older runs have no births and no map by default; `check_settings` has compared settings.
+        known = {"init": mine.init, "projection": mine.projection, "adaptive": mine.adaptive}
+        same = type(again) is OPIMC and replace(again._learnt.plan, **known) == mine
         if same:
             stream: Stream = again._learnt
             n_read = stream.n_rows + sum(chunk.n_rows for chunk in stream.gathered)

@@ -1,10 +1,11 @@
-"""Chooses from the first rows what was left open: scale, view weights, graph or not, number of clusters.
+"""Chooses from the first rows what was left open: scale, view weights, graph, map, number of clusters.
 
 All by the same criterion (hidden_views.py), in this order, the simplest candidate first:
 
     scale         unit length; what suits the values; the kind they look like; lengths kept
     view_weights  all equal; learnt
     consensus     a centre for each cluster; an anchor graph
+    projection    the views' own columns; a learnt map to fewer, where there are anchors
     n_clusters    2, 3, 4 ... (number.py)
 
 Clusters that stay the same whichever views rows are labelled by are well separated: then nothing more is to
@@ -17,6 +18,7 @@ import logging
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+import numpy as np
 import scipy.sparse
 
 from viewpass.core.auto.comparison import Difference, Scorer, compared
@@ -26,11 +28,13 @@ from viewpass.core.auto.number import curve_of
 from viewpass.core.consensus.number_of_clusters import Curve
 from viewpass.core.initialise import ASSUMED_CLUSTERS
 from viewpass.core.plan import Plan
+from viewpass.core.projection import n_mapped, projection_of
 from viewpass.core.state.choice import Choice
 from viewpass.core.step.workspace import Workspace
 from viewpass.errors import warn
 from viewpass.views.columns import columns_of
 from viewpass.views.kinds import possible_kind
+from viewpass.views.projection import Projection
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling, automatic
 
@@ -94,6 +98,8 @@ class _Choosing:
                 plan = replace(plan, consensus=self._consensus(names))
             if plan.consensus != "plain":
                 curve = self._curve(names, plan.consensus, 1)
+        if plan.projection == "auto":
+            plan = replace(plan, projection=self._projection(names, plan))
         scaling = (
             Scaling.learn(question.rows, scale, plan.weight_unit)
             if question.by_columns
@@ -119,7 +125,9 @@ class _Choosing:
         for name in list(candidates)[1:]:
             pair = (self._scorer(question.names(candidates[each])) for each in (name, taken))
             found = compared(question, *pair)
-            scores.update({taken: found.other, name: found.score})
+            if found.better or taken not in scores:  # of the winner and the one before: from one comparison
+                scores[taken] = found.other
+            scores[name] = found.score
             error = max(error, found.error)
             taken = name if found.better else taken
         reason = SIMPLEST if taken == simplest else TELLS_MORE
@@ -143,6 +151,36 @@ class _Choosing:
             return self._note("consensus", "plain", SEPARATED)
         found = compared(question, self._scorer(names, "graph"), self._scorer(names))
         return self._decided("consensus", ("plain", "graph"), found)
+
+    def _projection(self, names: Names, plan: Plan) -> int | None:
+        """The number of columns that dense views are mapped to; None: they are not."""
+        question, n_columns = self.question, n_mapped(plan.n_clusters or 1)
+        if plan.consensus == "plain" or question.n_clusters != plan.n_clusters or plan.n_clusters < 2:
+            return None  # nothing to be noted: there is no candidate
+        chunk = question.chunk
+        wide = [isinstance(view, np.ndarray) and view.shape[1] > n_columns for view in chunk.views]
+        if not any(wide) or not question.can_be_asked or not self._n_anchors:
+            return None
+        if self._separated(names):
+            self._note("projection", "none", SEPARATED)
+            return None
+
+        def mapped(fold: Fold) -> Score:
+            own, square = self._anchored(fold, names), np.where(wide, 1.0, 0.0)
+            if "euclidean" in names:  # a map is of rows of unit length
+                own = Anchored(fold, names, self._n_anchors, Projection.none(len(names)))
+            given = own.total, own.links if plan.consensus == "graph" else None, own.alpha
+            projection = projection_of(*given, square, n_columns, question.n_clusters)
+            after = Anchored(fold, names, self._n_anchors, projection)
+            return fold.score(next(after.cuts([question.n_clusters], plan.consensus)), self.spaces)
+
+        def unmapped(fold: Fold) -> Score:
+            cuts = self._anchored(fold, names).cuts([question.n_clusters], plan.consensus)
+            return fold.score(next(cuts), self.spaces)
+
+        found = compared(question, mapped, unmapped)
+        taken = self._decided("projection", ("none", f"{n_columns} columns"), found)
+        return None if taken == "none" else n_columns
 
     def _number(self, names: Names) -> tuple[Plan, Curve | None]:
         """The number of clusters, by the curve with the highest score; then what forms them."""

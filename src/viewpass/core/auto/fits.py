@@ -29,6 +29,7 @@ from viewpass.core.start import candidates
 from viewpass.core.state.view_weights import Weights, learnt_weights
 from viewpass.core.step.chunk_step import ChunkStep
 from viewpass.kernels.grid import Labels
+from viewpass.views.projection import Projection
 from viewpass.views.rows import MeasuredRows
 
 ANCHOR_VALUES = 2**22  # columns x anchors that are tried, unless that leaves too few anchors
@@ -66,22 +67,25 @@ def plain(fold: Fold, names: tuple[str, ...], *, weigh: bool = False) -> Fitted:
 class Anchored:
     """Anchors fitted to the rows of a fold, which can be cut into any number of clusters."""
 
-    def __init__(self, fold: Fold, names: tuple[str, ...], n_anchors: int) -> None:
+    def __init__(
+        self, fold: Fold, names: tuple[str, ...], n_anchors: int, projection: Projection | None = None
+    ) -> None:
         question, scaled = fold.question, fold.scaled(names)
+        fitted, tested = (_mapped(rows, projection) for rows in scaled)
         plan, workspace, rng = _plan(fold, None), question.workspace, np.random.default_rng(fold.number)
         step = ChunkStep(plan.rules, workspace)
-        outcome = candidates.anchors(scaled.fitted, n_anchors, step, rng, whole=False)
-        outcome, self.alpha = ridged(scaled.fitted, plan, outcome, workspace, whole=False)
-        soft = soft_assignment(scaled.fitted, outcome.centres, workspace)
+        outcome = candidates.anchors(fitted, n_anchors, step, rng, whole=False)
+        outcome, self.alpha = ridged(fitted, plan, outcome, workspace, whole=False)
+        soft = soft_assignment(fitted, outcome.centres, workspace)
         self.total = outcome.total
-        self.links = links_of(soft, n_anchors, scaled.fitted.chunk.copies)
+        self.links = links_of(soft, n_anchors, fitted.chunk.copies)
         self._soft: list[SoftAssignment] = []
 
         def nearest(rows: MeasuredRows) -> Labels:
             self._soft.append(soft_assignment(rows, outcome.centres, workspace))
             return self._soft[-1].near[:, 0].astype(np.int32)
 
-        self._nearest = fold.labels(scaled.tested, nearest)
+        self._nearest = fold.labels(tested, nearest)
 
     def cuts(self, numbers: Sequence[int], shape: str) -> Iterator[list[Labels]]:
         """Labels with views hidden, for several numbers of clusters, by "graph" or "merge"."""
@@ -108,6 +112,12 @@ def _plan(fold: Fold, n_clusters: int | None) -> Plan:
     """The plan with the default start, for these clusters."""
     plan = fold.question.plan
     return replace(plan, n_clusters=n_clusters, init="auto", consensus="plain", weights=None, n_init=1)
+
+
+def _mapped(rows: MeasuredRows, projection: Projection | None) -> MeasuredRows:
+    if projection is None:
+        return rows
+    return MeasuredRows(projection.apply(rows.chunk), reference=rows.reference).measure()
 
 
 def _weighted(rows: MeasuredRows, weights: Weights | None) -> MeasuredRows:

@@ -22,7 +22,6 @@ from viewpass.core.state.alpha import Alpha, each_view
 from viewpass.core.state.centres import Centres, update
 from viewpass.core.state.growth import Anchors
 from viewpass.core.state.lineage import heirs
-from viewpass.core.state.statistics import Statistics
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import FEWEST_GROUPED, Integers, Links
 
@@ -100,12 +99,7 @@ def _merged(anchors: Anchors, pairs: Integers) -> tuple[Anchors, Integers]:
     if not len(pairs):
         return anchors, left
     place = np.searchsorted(left, heirs(total.n_clusters, pairs))
-    fewer = Statistics(len(left), total.widths)
-    fewer.kept = total.kept
-    for v, steps in enumerate(total.steps):
-        for mine, all_ in ((fewer.steps[v], steps), (fewer.counts[v], total.counts[v])):
-            mine[:] = all_[left]
-            np.add.at(mine, place[pairs[:, 1]], all_[pairs[:, 1]])
+    fewer = total.grouped(place, len(left))
     links = anchors.links
     if links is not None:
         given = np.ones(len(place), dtype=np.int64), (place, np.arange(len(place)))

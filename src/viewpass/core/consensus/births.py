@@ -24,7 +24,6 @@ from viewpass.core.consensus.groups import groups_of
 from viewpass.core.consensus.soft_assignment import searched
 from viewpass.core.state.centres import Centres
 from viewpass.core.state.growth import Anchors, KeptRows, joined
-from viewpass.core.state.statistics import Statistics
 from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Array, Floats, Integers, Labels, Links
@@ -121,7 +120,7 @@ def opened(
     if not len(born):
         return replace(anchors, growth=growth)
     return Anchors(
-        _widened(anchors.total, len(born)),
+        anchors.total.grouped(np.arange(n_anchors), n_anchors + len(born)),
         _with_rows(anchors.centres, rows, born, near[born]),
         None if anchors.links is None else _room(anchors.links, len(born)),
         growth,
@@ -194,13 +193,3 @@ def _with_rows(centres: Centres, rows: MeasuredRows, born: Integers, near: Label
         values.append(np.vstack([u, new]))
         known.append(np.append(centres.known[v], there | centres.known[v][near]))
     return Centres(values, known)
-
-
-def _widened(total: Statistics, n_new: int) -> Statistics:
-    """Statistics with clusters of no rows behind the others."""
-    wider = Statistics(total.n_clusters + n_new, total.widths)
-    for v, steps in enumerate(total.steps):
-        wider.steps[v][: total.n_clusters] = steps
-        wider.counts[v][: total.n_clusters] = total.counts[v]
-    wider.kept = total.kept
-    return wider

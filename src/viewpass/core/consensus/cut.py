@@ -50,13 +50,3 @@ def cut(total: Statistics, links: Links | None, alpha: Alpha, n_clusters: int) -
         made = graph.cut(links, n_clusters)
         return Cut(n_clusters, made.labels.astype(np.int32), made)
     return Cut(n_clusters, merges(total, alpha).labels(n_clusters).astype(np.int32), None)
-
-
-def grouped(total: Statistics, cut: Cut) -> Statistics:
-    """Statistics of the clusters: the sum of those of their anchors."""
-    out = Statistics(cut.n_clusters, total.widths)
-    out.kept = total.kept
-    for v in range(len(total.widths)):
-        np.add.at(out.steps[v], cut.anchors, total.steps[v])
-        np.add.at(out.counts[v], cut.anchors, total.counts[v])
-    return out

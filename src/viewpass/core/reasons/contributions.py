@@ -8,10 +8,16 @@ a sum as well:
 a is the centre of the label and b that of the nearest other cluster. With anchors they are the nearest anchor
 of each; the margin is negative where the row's nearest anchor is not of the cluster that most of its
 neighbours belong to.
+
+Where a view is mapped, y = D (x - mean) / l with the length l, and the centres are of mapped rows. What is
+a sum over mapped columns is then a sum over the view's own as well, with D+ the least-squares inverse of D:
+
+    (b - a).(b + a - 2 y) = sum_f (D'(b - a))_f (D+(b + a) - 2 (x - mean) / l)_f
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +27,7 @@ from viewpass.core.reasons.separation import separations
 from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.kernels.reference.exact import ordered_sum
+from viewpass.views.projection import ViewMap
 from viewpass.views.rows import MeasuredRows
 
 VALUES = 2**21  # of differences held at a time
@@ -45,7 +52,7 @@ def contributions(
     there = other >= 0
     runners_up = np.full(rows.n_rows, -1, dtype=np.int32)
     runners_up[there] = model.labels_of(other[there].astype(np.int32))
-    widths = model.widths
+    widths, maps = model.widths, _maps(model)
     views = np.zeros((rows.n_rows, rows.n_views))
     columns = [np.zeros((rows.n_rows if features else 0, width)) for width in widths]
     for v, centres in enumerate(model.centres.values):
@@ -62,7 +69,8 @@ def contributions(
                 parts = (b - a) * (b + a - 2.0 * own.unit(v)) * rows.square_unit
             views[some, v] = ordered_sum(parts)
             if features:
-                columns[v][some] = parts
+                map_ = maps[v]
+                columns[v][some] = parts if map_ is None else _unmapped_parts(map_, a, b, own, v)
     margins = np.zeros(rows.n_rows)
     for part in views.T:
         margins += part
@@ -80,3 +88,19 @@ def _centres(distance: Floats, labels: Labels, model: Model) -> tuple[Integers, 
     other = np.where(mine, np.inf, distance).argmin(axis=1)
     other[nothing | mine.all(axis=1) | ~mine.any(axis=1)] = -1
     return chosen, other
+
+
+def _maps(model: Model) -> Sequence[ViewMap | None]:
+    projection = model.scaling.projection
+    return (None,) * len(model.schema.names) if projection is None else projection.views
+
+
+def _unmapped_parts(own: ViewMap, a: Floats, b: Floats, rows: MeasuredRows, v: int) -> Floats:
+    """The parts of mapped columns, divided among the columns that the view had before."""
+    assert rows.unmapped is not None
+    length = np.sqrt(rows.squares[v])  # of rows with a view weight
+    apart = rows.unmapped.unit(v) / length - own.mean
+    # 1 / l is what the inverse norm says of the mapped row; both rows are of length `length`.
+    scale = rows.inverse[v][:, None]
+    parts: Floats = ((b - a) @ own.directions) * ((b + a) @ own.inverse - 2.0 * apart * scale)
+    return parts

@@ -16,6 +16,7 @@ import scipy.sparse
 from viewpass.core.consensus.soft_assignment import SoftAssignment
 from viewpass.core.model import Model
 from viewpass.core.reasons.imputation import mean_unit
+from viewpass.core.state.centres import in_columns
 from viewpass.kernels.grid import GRID, STEP, UNIT, Floats, Integers, Labels
 from viewpass.kernels.reference.exact import ordered_sum, unit_rows
 from viewpass.views.rows import MeasuredRows
@@ -41,26 +42,27 @@ class HiddenView:
     """One view of a sample of measured rows, whose centres are `assigned`."""
 
     def __init__(self, sample: MeasuredRows, v: int, model: Model, assigned: Labels) -> None:
-        centres = model.centres.means[v]
+        centres, sample = in_columns(model.centres, model.total)[v], sample.in_columns(v)
         assert centres is not None
         self.present = sample.present(v)
         self.n_columns = centres.shape[1]
-        fold = _folding(self.n_columns)
-        self._values, self._unit = _rows(sample, v, fold)
+        fold = self._fold = _folding(self.n_columns)
+        self._sample, self._v = sample, v
         self._centres, self._mean = fold(centres), fold(mean_unit(model, v)[None])[0]
-        self._counts = model.total.counts[v] + model.alpha[v] - model.weight_unit
+        ridge = model.alpha[v] if model.total.in_columns(v) is model.total else 0.0
+        self._counts = model.total.counts[v] + ridge - model.weight_unit
         self._weight_unit, self._assigned = model.weight_unit, assigned
 
     def met(self, which: Integers, mixed: SoftAssignment) -> Met:
         """How the mixtures `mixed` of rows `which` meet the view, where they have it."""
-        most = max(ROWS, VALUES // self._values.shape[1])
+        most = max(ROWS, VALUES // self._centres.shape[1])
         has = spread_out(np.flatnonzero(self.present[which]), most)
         if len(has) < 2:
             return Met()
         which, mixed = which[has], SoftAssignment(mixed.near[has], mixed.weights[has])
-        guess = mixed.of(self._centres) - self._own_part(mixed, which) - self._mean
-        apart = self._values[which]
-        apart = apart - ordered_sum(apart.T) / len(apart)
+        values, unit = _rows(self._sample, self._v, which, self._fold)
+        guess = mixed.of(self._centres) - self._own_part(mixed, unit, self._assigned[which]) - self._mean
+        apart = values - ordered_sum(values.T) / len(values)
         along, square, whole = (
             float(ordered_sum(ordered_sum(terms))) for terms in (apart * guess, guess * guess, apart * apart)
         )
@@ -69,13 +71,12 @@ class HiddenView:
         left = whole - slope * along
         return Met(slope, score, float(np.sqrt(max(left, 0.0) / (len(apart) * self.n_columns))))
 
-    def _own_part(self, mixed: SoftAssignment, which: Integers) -> Floats:
+    def _own_part(self, mixed: SoftAssignment, rows: Floats, assigned: Labels) -> Floats:
         """What rows themselves have added to the mixtures of centres: they were hidden from no centre.
 
         A centre without one of its rows x is u - (x - u) / (T - 1 + alpha).
         """
-        rows, assigned, counts = self._unit[which], self._assigned[which], self._counts
-        part = np.zeros_like(rows)
+        part, counts = np.zeros_like(rows), self._counts
         for near, weights in zip(mixed.near.T, mixed.weights.T, strict=True):
             mine = np.flatnonzero((near == assigned) & (counts[near] > 0))
             factors = (weights[mine] / UNIT) * (self._weight_unit / counts[near[mine]])
@@ -90,6 +91,7 @@ def spread_out(rows: Integers, most: int) -> Integers:
 
 def mean_row(sample: MeasuredRows, v: int) -> Floats | None:
     """The mean row of a view, in the scale of the model; None if no row has it."""
+    sample = sample.in_columns(v)
     n_present = int(sample.present(v).sum())
     if not n_present:
         return None
@@ -107,6 +109,7 @@ def mean_row(sample: MeasuredRows, v: int) -> Floats | None:
 
 def deviation(sample: MeasuredRows, v: int) -> Floats | None:
     """The standard deviation of each column of a view, as rows are compared; None if no row has it."""
+    sample = sample.in_columns(v)
     n_present = int(sample.present(v).sum())
     if not n_present:
         return None
@@ -120,12 +123,13 @@ def deviation(sample: MeasuredRows, v: int) -> Floats | None:
     return spread
 
 
-def _blocks(sample: MeasuredRows, v: int) -> Iterator[tuple[Floats, Floats]]:
-    """The rows of a view, some at a time: as they are, and as the kernels compare them; 0 where missing."""
+def _blocks(sample: MeasuredRows, v: int, which: Integers | None = None) -> Iterator[tuple[Floats, Floats]]:
+    """Rows of a view, a few at a time: as they are, and as the kernels compare them; 0 where missing."""
     matrix: Any = sample.matrix(v)
     size = max(1, BLOCK_VALUES // matrix.shape[1])
-    for start in range(0, sample.n_rows, size):
-        block, inverse = matrix[start : start + size], sample.inverse[v][start : start + size]
+    for start in range(0, sample.n_rows if which is None else len(which), size):
+        rows = slice(start, start + size) if which is None else which[start : start + size]
+        block, inverse = matrix[rows], sample.inverse[v][rows]
         dense = block.toarray() if scipy.sparse.issparse(block) else block
         values = np.where((inverse > 0)[:, None], dense, 0.0).astype(np.float64)
         unit: Floats = np.multiply(unit_rows(values, inverse), STEP, dtype=np.float64)
@@ -154,24 +158,25 @@ def _order(n_columns: int) -> tuple[Integers, Floats]:
     return rng.permutation(n_columns), rng.choice((-1.0, 1.0), n_columns)
 
 
-def _rows(sample: MeasuredRows, v: int, fold: Fold) -> tuple[Floats, Floats]:
-    """The rows of a view, folded: as they are, and as the kernels compare them."""
+def _rows(sample: MeasuredRows, v: int, which: Integers, fold: Fold) -> tuple[Floats, Floats]:
+    """Some rows of a view, folded: as they are, and as the kernels compare them."""
     matrix: Any = sample.matrix(v)
     if not scipy.sparse.issparse(matrix) or matrix.shape[1] < WIDE:
-        pairs = [(fold(values), fold(unit)) for values, unit in _blocks(sample, v)]
+        pairs = [(fold(values), fold(unit)) for values, unit in _blocks(sample, v, which)]
         values, unit = (np.concatenate(each) for each in zip(*pairs, strict=True))
         return values, unit
+    matrix = matrix[which]
     order, signs = _order(matrix.shape[1])
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order)) % FOLDED
-    row = np.repeat(np.arange(sample.n_rows), np.diff(matrix.indptr))
-    inverse = sample.inverse[v][row]
+    row = np.repeat(np.arange(len(which)), np.diff(matrix.indptr))
+    inverse = sample.inverse[v][which][row]
     data = np.where(inverse > 0, matrix.data.astype(np.float64), 0.0)
 
     def folded(values: Floats) -> Floats:
         at = row * FOLDED + place[matrix.indices]
-        found = np.zeros(sample.n_rows * FOLDED)
+        found = np.zeros(len(which) * FOLDED)
         np.add.at(found, at, values * signs[matrix.indices])
-        return found.reshape(sample.n_rows, FOLDED)
+        return found.reshape(len(which), FOLDED)
 
     return folded(data), folded(np.rint(data * inverse * GRID) * STEP)

@@ -17,6 +17,7 @@ import numpy as np
 from viewpass.core.consensus.soft_assignment import SoftAssignment, soft_assignment
 from viewpass.core.model import Model, assign
 from viewpass.core.state.calibration import Calibration, patterns_of
+from viewpass.core.state.centres import in_columns
 from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.grid import STEP, UNIT, Floats, Integers, Mask
 from viewpass.kernels.reference.exact import ordered_sum
@@ -42,7 +43,7 @@ def mixture(rows: MeasuredRows, model: Model, workspace: Workspace) -> SoftAssig
 
 def mean_unit(model: Model, v: int) -> Floats:
     """The mean of all unit rows of a view."""
-    total, mark = model.total.steps[v].sum(axis=0), model.centres.marks[v]
+    total, mark = model.total.in_columns(v).steps[v].sum(axis=0), model.centres.marks[v]
     if mark:
         values, held = np.split(total * STEP, 2)
         means: Floats = np.divide(values, held / mark, out=np.zeros_like(values), where=held > 0)
@@ -58,8 +59,8 @@ def estimates(rows: MeasuredRows, model: Model, learnt: Calibration, workspace: 
     spread = np.full((rows.n_rows, rows.n_views), np.nan)
     known = np.zeros((rows.n_rows, rows.n_views), dtype=bool)
     numbers, values = list[Integers](), list[Floats]()
-    widths = model.widths
-    for v, (centres, mean) in enumerate(zip(model.centres.means, learnt.means, strict=True)):
+    widths, values_of = model.widths, in_columns(model.centres, model.total)
+    for v, (centres, mean) in enumerate(zip(values_of, learnt.means, strict=True)):
         lacking = np.flatnonzero(~rows.present(v) & (rows.n_seen > 0) & (places >= 0))
         if centres is None or mean is None:
             lacking = lacking[:0]

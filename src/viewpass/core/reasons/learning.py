@@ -27,6 +27,7 @@ from viewpass.core.state.calibration import (
     patterns_of,
     rising,
 )
+from viewpass.core.state.centres import in_columns
 from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.kernels.portable import log
@@ -248,7 +249,7 @@ def _met(
 ) -> Floats:
     """Slope, score and spread of each view that each pattern lacks: (3, patterns, views)."""
     found = np.zeros((3, len(patterns), sample.n_views))
-    for v, centres in enumerate(model.centres.means):
+    for v, centres in enumerate(in_columns(model.centres, model.total)):
         lacking = np.flatnonzero(patterns >> min(v, MOST_BITS) & 1 == 0)
         if centres is None or sample.matrix(v) is None or not len(lacking):
             continue

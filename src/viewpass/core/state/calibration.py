@@ -24,6 +24,7 @@ BINS = 16  # of a curve of confidence
 KNOTS = 2 * BINS  # where they begin and end
 # Of typical distances; then comes the mean excess beyond the last.
 LEVELS = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.97, 0.99, 0.997)
+FEW = 2**12  # numbers below this are counted, not sorted
 MOST_BITS = 60  # views from this one on share a bit
 
 
@@ -59,9 +60,9 @@ class Calibration:
 
     def places(self, patterns: Integers) -> Integers:
         """The same for the patterns of many rows."""
-        found, inverse = np.unique(patterns, return_inverse=True)
+        found, inverse = distinct(patterns)
         known = np.array([self.place(int(pattern)) for pattern in found], dtype=np.int64)
-        places: Integers = known[inverse.reshape(-1)] if len(found) else np.empty(0, dtype=np.int64)
+        places: Integers = known[inverse]
         return places
 
 
@@ -78,6 +79,22 @@ def patterns_of(seen: Mask) -> Integers:
     return patterns
 
 
+def distinct(numbers: Integers) -> tuple[Integers, Integers]:
+    """The different whole numbers from 0 on, ascending, and which of them each one is.
+
+    >>> import numpy as np
+    >>> distinct(np.array([7, 2, 2]))
+    (array([2, 7]), array([1, 0, 0]))
+    """
+    if numbers.max(initial=0) >= FEW:
+        found, inverse = np.unique(numbers, return_inverse=True)
+        return found, inverse.reshape(-1)
+    found = np.flatnonzero(np.bincount(numbers))
+    place = np.zeros(FEW, dtype=np.int64)
+    place[found] = np.arange(len(found))
+    return found, place[numbers]
+
+
 def pattern_text(pattern: int, names: Sequence[str]) -> str:
     """The views of a presence pattern.
 
@@ -90,13 +107,16 @@ def pattern_text(pattern: int, names: Sequence[str]) -> str:
 def interpolated(knots: Floats, values: Floats, places: Integers, x: Floats) -> Floats:
     """Values of curves at x, which goes by the curve of its place: linear between knots, level outside."""
     found = np.zeros(len(x))
-    for place in np.unique(places).tolist():
+    for place in distinct(places)[0].tolist():
         mine = np.flatnonzero(places == place)
-        xs, ys, at = knots[place], values[place], x[mine]
-        right = np.clip(np.searchsorted(xs, at, side="right"), 1, len(xs) - 1)
-        x0, x1, y0 = xs[right - 1], xs[right], ys[right - 1]
-        share = np.divide(at - x0, x1 - x0, out=(at >= x1).astype(np.float64), where=x1 > x0)
-        found[mine] = y0 + np.clip(share, 0.0, 1.0) * (ys[right] - y0)
+        xs, ys = knots[place], values[place]
+        at = np.clip(x[mine], xs[0], xs[-1])
+        lengths = np.diff(xs)
+        slopes = np.zeros(len(xs) + 1)  # of what is left of each knot, and of what is right of all
+        np.divide(np.diff(ys), lengths, out=slopes[1:-1], where=lengths > 0)
+        right = np.searchsorted(xs, at, side="right")
+        starts, levels = np.append(xs[:1], xs), np.append(ys[:1], ys)
+        found[mine] = levels[right] + slopes[right] * (at - starts[right])
     return found
 
 

@@ -68,7 +68,8 @@ class Census:
         """With the rows that follow."""
         found = self._coarser(max(self.width, more.width))
         n_bins = max(len(found.counts), more.first + len(more.counts))
-        counts = np.pad(found.counts, ((0, n_bins - len(found.counts)), (0, 0)))
+        counts = np.zeros((n_bins, more.counts.shape[1]), dtype=np.int64)
+        counts[: len(found.counts)] = found.counts
         counts[more.first : more.first + len(more.counts)] += more.counts
         return replace(found, counts=counts)._with_patterns(more.patterns)
 
@@ -89,6 +90,8 @@ class Census:
 
     def widened(self, n_centres: int) -> Census:
         """With centres that were opened behind the others."""
+        if n_centres == self.counts.shape[1]:
+            return self
         return replace(self, counts=np.pad(self.counts, ((0, 0), (0, n_centres - self.counts.shape[1]))))
 
     def emptied(self) -> Census:
@@ -122,11 +125,12 @@ def span(labels: Labels, start: int, n_centres: int, seen: Mask | None = None) -
     width = 1
     while -(-(start + len(labels)) // width) > BINS:
         width *= 2
-    first, there = start // width, labels >= 0
-    n_bins = -(-(start + len(labels)) // width) - first
-    bins = (np.arange(start, start + len(labels)) // width - first)[there]
-    counts = np.bincount(bins * n_centres + labels[there], minlength=n_bins * n_centres)
-    return Span(width, first, counts.reshape(n_bins, n_centres), {} if seen is None else pattern_counts(seen))
+    first, last = start // width, -(-(start + len(labels)) // width)
+    counts = np.zeros((last - first, n_centres), dtype=np.int64)
+    for bin in range(first, last):
+        mine = labels[max(bin * width - start, 0) : (bin + 1) * width - start]
+        counts[bin - first] = np.bincount(mine + 1, minlength=n_centres + 1)[1:]
+    return Span(width, first, counts, {} if seen is None else pattern_counts(seen))
 
 
 def pattern_counts(seen: Mask) -> dict[int, int]:

@@ -18,7 +18,7 @@ import numpy as np
 from viewpass.core.state.alpha import Alpha, each_view
 from viewpass.core.state.statistics import Statistics, squares_of
 from viewpass.kernels.backend import backend
-from viewpass.kernels.grid import Floats, Integers, Mask
+from viewpass.kernels.grid import STEP, Floats, Integers, Mask
 from viewpass.kernels.reference.exact import squared_norms
 from viewpass.views.rows import MeasuredRows
 
@@ -158,3 +158,18 @@ def objective(
 ) -> float:
     """J (Eq. 17, with its sign corrected) of any centres and labels."""
     return sum(squares_of(total, weights)) + loss(centres, total, alpha)
+
+
+def in_columns(centres: Centres, total: Statistics) -> list[Floats | None]:
+    """Centres in the views' own columns, given the statistics they were made from.
+
+    Where a view is mapped they are means, without a ridge; a cluster without rows has the mean of all.
+    """
+    found = list(centres.means)
+    for v, counts in enumerate(total.counts):
+        own = total.in_columns(v)
+        if own is not total:
+            mean = own.steps[v].sum(axis=0) * STEP / max(int(counts.sum()), 1)
+            means = own.sums(v) / np.where(counts > 0, counts, 1)[:, None]
+            found[v] = np.where(counts[:, None] > 0, means, mean)
+    return found

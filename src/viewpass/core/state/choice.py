@@ -13,7 +13,7 @@ class Choice:
     Attributes
     ----------
     what : str
-        "scale", "consensus", "view_weights" or "n_clusters".
+        "scale", "consensus", "projection", "view_weights" or "n_clusters".
     chosen : str
         The candidate that was taken.
     scores : dict of str to float

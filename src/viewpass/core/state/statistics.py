@@ -5,6 +5,9 @@
     S_v  sum of |x|^2 over the rows of view v: their number, since rows have unit length; where they keep
          their lengths, a sum of its own, in whole numbers of SQUARE_STEP
 
+Where views are mapped to fewer columns (views/projection.py), R is that of the mapped rows, and `unmapped`
+has the sums of the same rows in the columns that the views had before.
+
 Sums are whole numbers of grid steps (kernels/grid.py) and counts are integers, so adding, subtracting and
 merging are exact, in any order.
 """
@@ -19,7 +22,7 @@ import numpy as np
 from viewpass.core.state.alpha import Alpha, each_view
 from viewpass.errors import DataError
 from viewpass.kernels.backend import backend
-from viewpass.kernels.grid import MOST_ROWS, SQUARE_STEP, STEP, Floats, Integers, Labels, Mask
+from viewpass.kernels.grid import MOST_ROWS, SQUARE_STEP, STEP, Array, Floats, Integers, Labels, Mask
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import Kept, Lengthy, MeasuredRows
 
@@ -61,6 +64,7 @@ class Statistics:
     ) -> None:
         self.n_clusters = n_clusters
         self.kept = kept
+        self.unmapped: Statistics | None = None  # of mapped views, in their own columns; others have none
         self.flat = flat  # the sums of all views in one array, as the kernels take them
         self.flat_counts = counts
         ends = n_clusters * np.cumsum([0, *widths])
@@ -157,7 +161,35 @@ class Statistics:
 
     def copy(self) -> Statistics:
         """An independent copy."""
-        return self._like(self.flat.copy(), self.flat_counts.copy(), self.kept)
+        made = self._like(self.flat.copy(), self.flat_counts.copy(), self.kept)
+        made.unmapped = None if self.unmapped is None else self.unmapped.copy()
+        return made
+
+    def in_columns(self, view: int) -> Statistics:
+        """The statistics that have this view in its own columns: these, or `unmapped`."""
+        own = self.unmapped
+        return self if own is None or not own.widths[view] else own
+
+    def all_in_columns(self) -> Statistics:
+        """The same of all views in their own columns."""
+        if self.unmapped is None:
+            return self
+        widths = [self.in_columns(v).widths[v] for v in range(len(self.widths))]
+        made = Statistics(self.n_clusters, widths)
+        for v in range(len(widths)):
+            made.steps[v][:], made.counts[v][:] = self.in_columns(v).steps[v], self.counts[v]
+        return made
+
+    def grouped(self, groups: Array, n_groups: int) -> Statistics:
+        """Statistics of groups of the clusters, given the group of each: their sums."""
+        out = Statistics(n_groups, self.widths)
+        out.kept = self.kept
+        for k, group in enumerate(groups):
+            out.flat_counts[:, group] += self.flat_counts[:, k]
+            for mine, theirs in zip(out.steps, self.steps, strict=True):
+                mine[group] += theirs[k]
+        out.unmapped = None if self.unmapped is None else self.unmapped.grouped(groups, n_groups)
+        return out
 
     def widened(self, given: Sequence[int | None]) -> Statistics:
         """The same for views of these widths where they had none; itself if nothing changes."""
@@ -169,7 +201,7 @@ class Statistics:
             if steps.size:
                 wider.steps[v][:] = steps
             wider.counts[v][:] = self.counts[v]
-        wider.kept = self.kept
+        wider.kept, wider.unmapped = self.kept, self.unmapped
         return wider
 
     def move(
@@ -191,6 +223,16 @@ class Statistics:
             among[which] = True
             moved &= among
         self.count_lengths(rows, moved, sign)
+        if self.unmapped is not None and rows.unmapped is not None:
+            self.unmapped.move(rows.unmapped, labels, sign, n_threads, which)
+
+    def include(self, change: Statistics) -> None:
+        """Add statistics of as many clusters, in place; a view that has no columns there stays as it is."""
+        self.flat += change.widened(self.widths).flat
+        self.flat_counts += change.flat_counts
+        self.kept = _sum(self.kept, change.kept, 1)
+        if self.unmapped is not None and change.unmapped is not None:
+            self.unmapped.include(change.unmapped)
 
     def count_lengths(self, rows: MeasuredRows, which: Mask, sign: int = 1) -> None:
         """Add (or subtract) S of the rows of `which`, in the views that keep lengths."""
@@ -222,12 +264,19 @@ class Statistics:
     def __add__(self, other: Statistics) -> Statistics:
         self._check_same_shape(other)
         kept = _sum(self.kept, other.kept, 1)
-        return self._like(self.flat + other.flat, self.flat_counts + other.flat_counts, kept)
+        made = self._like(self.flat + other.flat, self.flat_counts + other.flat_counts, kept)
+        made.unmapped = self.unmapped or other.unmapped
+        if self.unmapped is not None and other.unmapped is not None:
+            made.unmapped = added(self.unmapped, other.unmapped)
+        return made
 
     def __sub__(self, other: Statistics) -> Statistics:
         self._check_same_shape(other)
         kept = _sum(self.kept, other.kept, -1)
-        return self._like(self.flat - other.flat, self.flat_counts - other.flat_counts, kept)
+        made = self._like(self.flat - other.flat, self.flat_counts - other.flat_counts, kept)
+        if self.unmapped is not None and other.unmapped is not None:
+            made.unmapped = self.unmapped - other.unmapped
+        return made
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Statistics):
@@ -237,15 +286,17 @@ class Statistics:
             and np.array_equal(self.flat, other.flat)
             and np.array_equal(self.flat_counts, other.flat_counts)
             and not any(map(any, filter(None, _sum(self.kept, other.kept, -1))))
+            and self.unmapped == other.unmapped
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        held = {"flat": self.flat, "counts": self.flat_counts, "kept": self.kept}
+        held = {"flat": self.flat, "counts": self.flat_counts, "kept": self.kept, "unmapped": self.unmapped}
         return {"n_clusters": self.n_clusters, "widths": self.widths, **held}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         held = state["flat"], state["counts"], state.get("kept", ())
         self._hold(state["n_clusters"], state["widths"], *held)
+        self.unmapped = state.get("unmapped")
 
     __hash__ = None  # type: ignore[assignment]
 

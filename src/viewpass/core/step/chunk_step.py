@@ -100,6 +100,9 @@ class ChunkStep:
         rows.measured |= n_done == n_rows
         if task.begin != FROM_COUNTED:
             total.count_lengths(rows, labels[:n_done] >= 0)
+        if total.unmapped is not None and rows.unmapped is not None:
+            counted = task.labels if task.begin == FROM_COUNTED else None
+            _follow(total.unmapped, rows.unmapped, counted, labels[:n_done], self.workspace.n_threads)
         centres = Centres.made(made, rows.n_views, reference=reference)
         return Outcome(total, centres, labels[:n_done], margins[:n_done], losses, n_iter)
 
@@ -162,3 +165,18 @@ class ChunkStep:
         everyone = np.ones(state.total.n_clusters, dtype=bool)
         given = state.total, seen, state.centres, everyone, self.rules.alpha
         return update(*given, fill=self.rules.fill is not None, means=means, reference=rows.reference)
+
+
+def _follow(
+    total: Statistics, rows: MeasuredRows, before: Labels | None, labels: Labels, n_threads: int
+) -> None:
+    """Add the first rows under these labels, or move them from those before.  INOUT total."""
+    n_done = len(labels)
+    after = np.full(rows.n_rows, -1, dtype=np.int32)
+    after[:n_done] = labels
+    if before is None:
+        total.move(rows, after, 1, n_threads)
+        return
+    moved = np.flatnonzero(before[:n_done] != labels)
+    total.move(rows, before.astype(np.int32), -1, n_threads, moved)
+    total.move(rows, after, 1, n_threads, moved)

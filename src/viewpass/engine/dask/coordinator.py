@@ -60,12 +60,6 @@ def blank(schema: Schema, init: Sequence[Array], n_clusters: int, alpha: Alpha) 
     return Model(schema, total, centres, scaling, alphas, n_clusters=n_clusters, census=census)
 
 
-def expected(model: Model) -> Schema:
-    """The schema rows must fit: a view no row has had yet may already have given centres."""
-    widths = zip(model.schema.widths, model.centres.widths(model.schema.widths), strict=True)
-    return replace(model.schema, widths=tuple(width or other or None for width, other in widths))
-
-
 def first_stage(model: Model, name: str) -> Stage:
     """The centres that new rows of a round are first assigned by."""
     stage = Stage(f"{name}.0", model.centres, searched=is_searched(model.links, model.centres))
@@ -89,7 +83,7 @@ def advance(
     stage = first_stage(model, name)
     tally = shards.measured(model.total.n_clusters) if again else shards.assign(stage)
     schema = model.schema.merged(tally.schema)
-    total = added(model.total.widened(schema.widths), tally.change)
+    total = added(model.widened(schema), tally.change)
     n_new, n_without_views = (0, 0) if again else (tally.n_rows, tally.n_rows - tally.n_seen)
     if stage.searched:
         if again:
@@ -158,8 +152,7 @@ class Coordinator:
 
     def take(self, tally: Tally) -> bool:
         """Add what the shards report; says whether the chunk has converged."""
-        self.total.flat += tally.change.widened(self.total.widths).flat
-        self.total.flat_counts += tally.change.flat_counts
+        self.total.include(tally.change)
         self._changed = tally.touched
         self.loss = loss(self.centres, self.total, self._rules.alpha, tally.touched)
         last, self._last_loss = self._last_loss, self.loss

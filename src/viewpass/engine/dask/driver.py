@@ -14,7 +14,7 @@ from viewpass.core.state.census import Span
 from viewpass.core.state.growth import followed
 from viewpass.core.stream import Stream
 from viewpass.engine.dask import tasks
-from viewpass.engine.dask.coordinator import advance, blank, expected, first_stage
+from viewpass.engine.dask.coordinator import advance, blank, first_stage
 from viewpass.engine.dask.round import Round
 from viewpass.engine.dask.rows import WorkerRows
 from viewpass.engine.dask.shards import Stage
@@ -134,7 +134,7 @@ class DaskSteps:
         """Process one round while the next is being read; gives the row after it."""
         model = self._model()
         here = self._open(row)
-        here.schema, here.watch = expected(model), self.watch
+        here.schema, here.watch = model.known_schema, self.watch
         if number > 0:
             here.labels = [self.sink.last(*edge) for edge in here.edges]
         following = here.stop if here.stop < self.rows.n_rows else 0
@@ -168,7 +168,7 @@ class DaskSteps:
     ) -> list[Span]:
         """Bring the labels of the blocks to the sink; gives counts of their rows, if asked for."""
         asked: list[tuple[int, Future[Any]]] = []
-        schema = expected(self._model())
+        schema = self._model().known_schema
         for one in rounds:
             orders = [self.sink.order(number, first) for first, _ in one.edges]
             task = self.sink.task

@@ -79,17 +79,27 @@ class Tally:
 
     def __getstate__(self) -> dict[str, Any]:
         """Send only the clusters that rows touched: the other sums are zero."""
-        sums = [steps[self.touched] for steps in self.change.steps]
-        return {**self.__dict__, "change": (sums, self.change.flat_counts, self.change.kept)}
+        return {**self.__dict__, "change": _packed(self.change, self.touched)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        sums, counts, kept = state["change"]
-        change = Statistics(counts.shape[1], [part.shape[1] for part in sums])
-        for steps, part in zip(change.steps, sums, strict=True):
-            steps[state["touched"]] = part
-        change.flat_counts[:] = counts
-        change.kept = kept
-        self.__dict__.update({**state, "change": change})
+        self.__dict__.update({**state, "change": _unpacked(state["change"], state["touched"])})
+
+
+def _packed(change: Statistics, touched: Mask) -> tuple[Any, ...]:
+    unmapped = None if change.unmapped is None else _packed(change.unmapped, touched)
+    sums = [steps[touched] for steps in change.steps]
+    return sums, change.flat_counts, change.kept, unmapped
+
+
+def _unpacked(packed: tuple[Any, ...], touched: Mask) -> Statistics:
+    sums, counts, kept, unmapped = packed
+    change = Statistics(counts.shape[1], [part.shape[1] for part in sums])
+    for steps, part in zip(change.steps, sums, strict=True):
+        steps[touched] = part
+    change.flat_counts[:] = counts
+    change.kept = kept
+    change.unmapped = None if unmapped is None else _unpacked(unmapped, touched)
+    return change
 
 
 class Shard:
@@ -177,8 +187,11 @@ class Shard:
         return total
 
     def _no_rows(self, n_clusters: int, centres: Centres | None = None) -> Statistics:
-        widths = self.rows.widths
-        return Statistics(n_clusters, widths if centres is None else centres.widths(widths))
+        rows = self.rows
+        made = Statistics(n_clusters, rows.widths if centres is None else centres.widths(rows.widths))
+        if rows.unmapped is not None:
+            made.unmapped = Statistics(n_clusters, rows.unmapped.widths)
+        return made
 
     def _tally(self, change: Statistics, touched: Mask, n_moved: int) -> Tally:
         rows = self.rows

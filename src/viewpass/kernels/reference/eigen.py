@@ -115,6 +115,11 @@ def all_eigenpairs(a: Floats) -> tuple[Floats, Floats]:
     return np.array(diagonal)[order], columns[order]
 
 
+def eigenpairs(a: Floats) -> tuple[Floats, Floats]:
+    """The same of a matrix that stays as it is; its entries are at most about 1."""
+    return all_eigenpairs(np.array(a))
+
+
 def _tridiagonal(a: Floats) -> tuple[list[float], list[float], Floats]:
     """A = Q T Q' by Householder's reflections: T's diagonal, what is beside it, and Q's columns."""
     n = len(a)

@@ -71,6 +71,24 @@ def centre_rows(
     return present, squares
 
 
+def map_rows(
+    rows: Array, inverse: Floats, directions: Floats, offsets: Floats, out: Array, n_threads: int
+) -> Mask:
+    """Inverse * (direction . x) - offset, for each direction; gives which rows have one left.  OUT out.
+
+    `inverse` is 0 where a row is absent; `offsets` are those of the mean.
+    """
+    present = np.zeros(len(rows), dtype=bool)
+    out[:] = 0.0
+    for i in np.flatnonzero(inverse > 0):
+        row = np.asarray(rows[i], dtype=np.float64)
+        mapped = exact.ordered_sum(directions * row) * inverse[i] - offsets
+        present[i] = np.abs(mapped).max(initial=0.0) >= SMALLEST_SCALED
+        if present[i]:
+            out[i] = mapped
+    return present
+
+
 def weigh_rows(rows: Array, weights: Floats, out: Array, n_threads: int) -> None:
     """Rows times the weights of their columns.  OUT out."""
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):

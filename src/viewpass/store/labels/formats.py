@@ -29,6 +29,7 @@ ENDINGS = {
 }
 
 
+STAGED = "staged Parquet"  # written and read once, so neither encoded nor compressed
 WHICH = b"viewpass.labels"  # the field of an Arrow schema that says which labels a file holds
 IDS = b"viewpass.ids"  # the field that names the column of ids; empty: rows have numbers
 FINAL, STREAM = "final", "stream"  # under the final centres; as decided while the rows were read
@@ -69,6 +70,8 @@ def table_writer(format: str, file: BinaryIO, schema: Any) -> TableWriter:
         writer = pyarrow.csv.CSVWriter(file, schema)
     elif format == "JSON lines":
         writer = JsonLines(file)
+    elif format == STAGED:
+        writer = pq.ParquetWriter(file, schema, use_dictionary=False, compression="none")
     elif format == "Arrow IPC":
         writer = pa.ipc.new_file(file, schema)
     else:

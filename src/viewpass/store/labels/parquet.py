@@ -18,7 +18,7 @@ from viewpass.store.labels.appended import Appended, Extent
 try:
     import pyarrow as pa
 
-    from viewpass.store.labels.formats import IDS, WHICH, TableWriter, label_format, table_writer
+    from viewpass.store.labels.formats import IDS, STAGED, WHICH, TableWriter, label_format, table_writer
 except ImportError:
     raise missing_extra("pyarrow", "arrow", "writing labels") from None
 
@@ -40,8 +40,11 @@ class LabelFile:
     data, those of every label file, and more about the labels.
     """
 
-    def __init__(self, file: BinaryIO, path: Path, which: str, id_name: str | None = None) -> None:
-        self._file, self._path, self._format = file, path, label_format(path)
+    def __init__(
+        self, file: BinaryIO, path: Path, which: str, id_name: str | None = None, *, staged: bool = False
+    ) -> None:
+        self._file, self._path = file, path
+        self._format = STAGED if staged else label_format(path)
         self._id_name = id_name or ID
         self._about = {WHICH: which.encode()}
         self._writer: TableWriter | None = None

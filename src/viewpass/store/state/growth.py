@@ -61,6 +61,8 @@ def unpack_growth(
     given = ARRAYS["inverse"]
     inverse = stored.array(f"{NAME}.inverse", given, v=len(chunk.names), m=chunk.n_rows)
     chunk = replace(chunk, lengths=scaling.lengths)
+    if scaling.projection is not None:
+        chunk = scaling.projection.apply(chunk)
     measured = MeasuredRows(chunk, weights=weights).measure()
     stored.need(np.allclose(inverse, measured.inverse, rtol=CLOSE, atol=0.0), f"{NAME}.inverse")
     return Growth(most, lineage, KeptRows(chunk, inverse), few)

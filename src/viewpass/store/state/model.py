@@ -39,6 +39,7 @@ from viewpass.store.state.growth import pack_growth, unpack_growth
 from viewpass.views.chunk import Schema
 from viewpass.views.completion import MOST, Completion, Prototypes
 from viewpass.views.gaps import GapCounts
+from viewpass.views.projection import LEAST_COLUMNS, MOST_COLUMNS, Projection, ViewMap
 from viewpass.views.rows import Kept, Lengthy
 from viewpass.views.scaling import LEARNT, Scale, Scaling
 
@@ -59,6 +60,9 @@ ARRAYS = {  # K clusters (or anchors), d columns
     "gap_mean": Rule(np.float64, "d", -FAR, FAR),
     "gap_spread": Rule(np.float64, "d", np.nextafter(0.0, 1.0), FAR),
     "prototypes": Rule(np.float64, "p d", -MOST, MOST),
+    "column_sums": Rule(np.int64, "K d"),
+    "directions": Rule(np.float64, "m d", -1.0, 1.0),
+    "map_mean": Rule(np.float64, "d", -1.0, 1.0),
     "links": Rule(np.int64, "K K", 0),  # of few anchors
     "link_counts": Rule(np.int64, "K", 0),
     "link_columns": Rule(np.int64, "n", 0),
@@ -108,6 +112,7 @@ def pack_model(model: Model, arrays: dict[str, Array]) -> dict[str, Any]:
         if scale is not None and scale.fill is not None:
             arrays[f"fill.{v}"] = scale.fill
     _pack_completion(model.scaling, arrays)
+    _pack_projection(model, arrays)
     if model.links is not None and model.links.shape[0] < FEWEST_GROUPED:
         arrays["links"] = model.links.toarray()
     elif model.links is not None:
@@ -171,6 +176,43 @@ def _completion(stored: Fields, schema: Schema) -> Completion | None:
         mean = stored.array_of(f"gap_mean.{v}", ARRAYS, d=width)
         found.append(Prototypes(mean, stored.array_of(f"gap_spread.{v}", ARRAYS, d=width), values))
     return None if n_prototypes is None else Completion(tuple(found))
+
+
+def _pack_projection(model: Model, arrays: dict[str, Array]) -> None:
+    """The map of views to fewer columns, and the sums in their own; nothing where none is mapped."""
+    projection, total = model.scaling.projection, model.total.unmapped
+    for v, own in enumerate(() if projection is None else projection.views):
+        if own is not None and total is not None:
+            arrays[f"directions.{v}"], arrays[f"map_mean.{v}"] = own.directions, own.mean
+            arrays[f"column_sums.{v}"] = total.steps[v]
+
+
+def _projection(stored: Fields, schema: Schema) -> Projection | None:
+    """The map, restored."""
+    found = list[ViewMap | None]()
+    for v, width in enumerate(schema.widths):
+        if f"directions.{v}" not in stored.arrays:
+            found.append(None)
+            continue
+        stored.need(width is not None, "widths")
+        directions = stored.array_of(f"directions.{v}", ARRAYS, m=None, d=width)
+        stored.need(LEAST_COLUMNS <= len(directions) <= MOST_COLUMNS, "directions")
+        found.append(ViewMap(directions, stored.array_of(f"map_mean.{v}", ARRAYS, d=width)))
+    return Projection(tuple(found)) if any(found) else None
+
+
+def _unmapped(stored: Fields, schema: Schema, scaling: Scaling, total: Statistics) -> Statistics | None:
+    """The sums in the own columns of mapped views, restored; counts are those of the mapped rows."""
+    if scaling.projection is None:
+        return None
+    views = zip(scaling.projection.views, schema.widths, strict=True)
+    made = Statistics(total.n_clusters, [0 if own is None else width or 0 for own, width in views])
+    for v, (name, width) in enumerate(zip(schema.names, made.widths, strict=True)):
+        if width:
+            made.steps[v][:] = stored.array_of(f"column_sums.{v}", ARRAYS, K=total.n_clusters, d=width)
+            made.counts[v][:] = total.counts[v]
+            _check_sums(made.steps[v], made.counts[v], int(made.counts[v].sum()), name)
+    return made
 
 
 def _pack_parameters(scaling: Scaling) -> dict[str, Any]:
@@ -245,13 +287,13 @@ def unpack_model(stored: Fields, first_alpha: float) -> Model:
     n_copies, unit = stored_copies(stored), weight_unit(stored)
     centred = stored.list("centred", bool)
     stored.need(len(centred) == len(schema.names), "centred")
+    scaling = _scaling(stored, schema)
     sums = []
     views: list[Floats | None] = []
     known = []
-    scaling = _scaling(stored, schema)
     lengths = scaling.lengths
     marks = lengths.marks if lengths is not None else ()
-    for v, (name, width) in enumerate(zip(schema.names, schema.widths, strict=True)):
+    for v, (name, width) in enumerate(zip(schema.names, scaling.widths(schema.widths), strict=True)):
         if width is not None and marks and marks[v]:
             width *= 2
         any_width = None if centred[v] else 0  # `init` may give centres of a view that no row has had
@@ -270,6 +312,7 @@ def unpack_model(stored: Fields, first_alpha: float) -> Model:
     for v, (steps, counts) in enumerate(sums):
         total.steps[v][:], total.counts[v][:] = steps, counts
     n_iter = stored.number("n_iter")
+    total.unmapped = _unmapped(stored, schema, scaling, total)
     total.kept = _unpack_kept(stored, scaling, total, n_rows)
     counted = n_rows, n_without_views, n_iter
     if "consensus" not in stored.values:  # version 1: every centre is a cluster
@@ -307,7 +350,7 @@ def unpack_model(stored: Fields, first_alpha: float) -> Model:
         weight_unit=unit,
         n_all_zero=unpack_zero_counts(stored, len(schema.names), n_rows),
         n_gaps=unpack_gaps(stored, schema, n_rows),
-        calibration=unpack_calibration(stored, total.whole(centres.marks).widths),
+        calibration=unpack_calibration(stored, total.whole(centres.marks).all_in_columns().widths),
         growth=growth,
         census=unpack_census(stored, n_clusters, n_rows),
     )
@@ -412,7 +455,7 @@ def _scaling(stored: Fields, schema: Schema) -> Scaling:
         able = [scale is not None and scale.fill is not None for scale in views]
         stored.need(marked == able and any(able), "marked")
         return Scaling(views, _completion(stored, schema)).with_marks()
-    return Scaling(views, _completion(stored, schema))
+    return Scaling(views, _completion(stored, schema), _projection(stored, schema))
 
 
 def _scale(stored: Fields, v: int, name: str, width: int | None) -> Scale | None:
@@ -428,8 +471,9 @@ def _scale(stored: Fields, v: int, name: str, width: int | None) -> Scale | None
     stored.need(name in LEARNT and width is not None and not (centred and name == "idf"), "scales")
     weights = stored.array_of(f"weights.{v}", ARRAYS, d=width)
     if name == "euclidean":
-        longest = stored.decimal("longest")
-        stored.need(1.0 <= longest <= MOST_LENGTH and math.frexp(longest)[0] == 0.5, "longest")
+        mapped = any(array.startswith("directions.") for array in stored.arrays)
+        longest = 0.0 if mapped else stored.decimal("longest")  # mapped rows are of unit length
+        stored.need(mapped or (1.0 <= longest <= MOST_LENGTH and math.frexp(longest)[0] == 0.5), "longest")
         stored.need(centred and bool((weights == weights[0]).all()), "scales")
         return Scale(name, weights, stored.array_of(f"mean.{v}", ARRAYS, d=width), longest, fill)
     mean = stored.array_of(f"mean.{v}", ARRAYS, d=width) if centred else None

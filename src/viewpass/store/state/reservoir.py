@@ -47,6 +47,8 @@ def unpack_reservoir(stored: Fields, schema: Schema | None, size: int, model: Mo
     stored.need(chunk.n_rows == min(size, n_met), NAME)
     inverse = part.array(f"{NAME}.inverse", ARRAYS["inverse"], v=len(chunk.names), n=chunk.n_rows)
     chunk = replace(chunk, lengths=model.scaling.lengths)
+    if model.scaling.projection is not None:
+        chunk = model.scaling.projection.apply(chunk)
     measured = MeasuredRows(chunk, weights=model.weights).measure()
     for v in range(len(chunk.names)):
         stored.need(bool((measured.handle.squares(v) <= ROUNDED).all()), NAME)

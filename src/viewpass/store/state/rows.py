@@ -28,9 +28,9 @@ ARRAYS = {  # n rows, d columns, v views, m stored numbers; NaN is a missing vie
 
 
 def pack_chunk(chunk: Chunk, name: str, arrays: dict[str, Array]) -> dict[str, Any]:
-    """Convert rows to JSON and arrays, without their ids, which are not needed again."""
+    """Convert rows to JSON and arrays, in their own columns, without ids, which are not needed again."""
     kinds: list[str | None] = []
-    for v, view in enumerate(chunk.views):
+    for v, view in enumerate(chunk.own_views):
         if view is None:
             kinds.append(None)
         elif scipy.sparse.issparse(view):

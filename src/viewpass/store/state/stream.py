@@ -33,6 +33,7 @@ from viewpass.store.state.reservoir import pack_reservoir, unpack_reservoir
 from viewpass.store.state.rows import pack_chunk, unpack_chunk
 from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.gaps import CHOICES
+from viewpass.views.projection import LEAST_COLUMNS, MOST_COLUMNS
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import NAMES
 
@@ -65,6 +66,7 @@ def pack_stream(stream: Stream, arrays: dict[str, Array]) -> dict[str, Any]:
             **({} if plan.weight_unit == 1 else {"weight_unit": plan.weight_unit}),
             **({"auto_alpha": True} if plan.auto_alpha else {}),
             **({"adaptive": True} if plan.adaptive else {}),
+            **({} if plan.projection is None else {"projection": plan.projection}),
             **({"spares": True} if plan.spares else {}),
             **({} if plan.missing_entries == "refuse" else {"missing_entries": plan.missing_entries}),
         },
@@ -184,8 +186,16 @@ def _plan(stored: Fields) -> Plan:
         missing_entries=missing_entries,
         auto_alpha="auto_alpha" in stored.values and stored.truth("auto_alpha"),
         adaptive="adaptive" in stored.values and stored.truth("adaptive"),
+        projection=_columns(stored),
         spares="spares" in stored.values and stored.truth("spares"),
     )
+
+
+def _columns(stored: Fields) -> int | str | None:
+    """Columns that views are mapped to; older files do not have it."""
+    if stored.values.get("projection") in (None, "auto"):
+        return "auto" if "projection" in stored.values else None
+    return stored.number("projection", least=LEAST_COLUMNS, most=MOST_COLUMNS)
 
 
 def _number(stored: Fields, name: str) -> int | None:

@@ -1,0 +1,98 @@
+"""A linear map of dense views to fewer columns, learnt from the first rows, then fixed.
+
+    y = D (x / |x| - mean)      D: a direction per mapped column (core/projection.py learns it)
+
+It follows the scaling. The rows y are brought to unit length like others, and are what centres or anchors are
+made of. The chunk keeps the rows in their own columns as well (`Chunk.unmapped`), for sums in these. A
+missing view stays missing; a row equal to the mean has no direction after the map and counts as missing in
+that view. Sparse views, and views with no more columns than the map would give, are not mapped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from viewpass.kernels.backend import backend
+from viewpass.kernels.grid import Floats, Matrix
+from viewpass.views.chunk import Chunk
+from viewpass.views.rows import MeasuredRows
+
+MOST_COLUMNS = 100  # after the map
+LEAST_COLUMNS = 2  # of unit length, a single one would be a sign
+
+
+@dataclass(frozen=True)
+class ViewMap:
+    """The map of one view."""
+
+    directions: Floats  # mapped columns x columns
+    mean: Floats  # of unit rows
+
+    @cached_property
+    def offsets(self) -> Floats:
+        """The mean, mapped."""
+        found: Floats = backend().products(self.directions, self.mean[None, :])[:, 0]
+        return np.ascontiguousarray(found)
+
+    @cached_property
+    def inverse(self) -> Floats:
+        """The least-squares inverse of the map, (D D')^-1 D."""
+        gram = self.directions @ self.directions.T
+        return np.asarray(np.linalg.solve(gram, self.directions), dtype=np.float64)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns after the map."""
+        return len(self.directions)
+
+
+@dataclass(frozen=True)
+class Projection:
+    """The map of every view; None leaves a view in its own columns."""
+
+    views: tuple[ViewMap | None, ...]
+
+    @classmethod
+    def none(cls, n_views: int) -> Projection:
+        """A map that leaves every view in its own columns, at unit length."""
+        return cls((None,) * n_views)
+
+    def widths(self, widths: Sequence[int | None]) -> tuple[int | None, ...]:
+        """Columns of each view after the map, given those before; None: not known."""
+        return tuple(
+            width if own is None else own.n_columns for own, width in zip(self.views, widths, strict=True)
+        )
+
+    def same(self, other: Projection | None) -> bool:
+        """Return whether both map every row in the same way."""
+        return other is not None and all(
+            a is b
+            if a is None or b is None
+            else np.array_equal(a.directions, b.directions) and np.array_equal(a.mean, b.mean)
+            for a, b in zip(self.views, other.views, strict=True)
+        )
+
+    def apply(self, chunk: Chunk, *, n_threads: int = 1) -> Chunk:
+        """Map scaled rows, which do not keep their lengths then; rows that cannot be used are refused."""
+        rows = MeasuredRows(replace(chunk, lengths=None, shortened=None)).measure(n_threads)
+        chunk = rows.mended
+        views, own = list(chunk.views), list[Matrix | None]([None] * rows.n_views)
+        present = rows.inverse.T > 0
+        zeros = np.zeros(present.shape, dtype=bool) if chunk.all_zero is None else chunk.all_zero.copy()
+        for v, (view, map_) in enumerate(zip(chunk.views, self.views, strict=True)):
+            zeros[rows.zeros(v), v] = True
+            if map_ is None or view is None:
+                continue
+            if hasattr(view, "toarray"):  # the view was dense when the map was learnt
+                view = view.toarray()
+            own[v], mapped = view, np.empty((chunk.n_rows, map_.n_columns), dtype=view.dtype)
+            given = view, rows.inverse[v], map_.directions, map_.offsets, mapped, n_threads
+            present[:, v] = backend().map_rows(*given)
+            views[v] = mapped
+        kept = replace(chunk, observed=present, all_zero=zeros if zeros.any() else None)
+        unmapped = replace(kept, views=tuple(own), all_zero=None)
+        return replace(kept, views=tuple(views), unmapped=unmapped if any(self.views) else None)
