@@ -24,7 +24,9 @@ def main() -> int:
     pages.stage(fresh)
     api.write(fresh)
     report = live.write(fresh, given.work, None if given.no_report else live.works())
-    update(source, fresh)
+    if update(source, fresh):  # no page stays that has no source any more
+        shutil.rmtree(given.out, ignore_errors=True)
+        shutil.rmtree(given.work / "doctrees", ignore_errors=True)
     settings = ["-c", str(Path(__file__).parent), "-d", str(given.work / "doctrees")]
     failed = build_main(["-b", "html", "-W", "--keep-going", "-q", *settings, str(source), str(given.out)])
     if report is not None:
@@ -37,16 +39,20 @@ def main() -> int:
     return 1 if problems else 0
 
 
-def update(old: Path, new: Path) -> None:
-    """Make one folder equal to another; equal files keep their time, so Sphinx does not read them again."""
-    for path in sorted(old.rglob("*"), reverse=True):
-        if path.is_file() and not (new / path.relative_to(old)).is_file():
-            path.unlink()
+def update(old: Path, new: Path) -> bool:
+    """Make one folder equal to another; equal files keep their time, so Sphinx does not read them again.
+
+    Gives whether a file is gone.
+    """
+    gone = [path for path in old.rglob("*") if path.is_file() and not (new / path.relative_to(old)).is_file()]
+    for path in gone:
+        path.unlink()
     for path in new.rglob("*"):
         target = old / path.relative_to(new)
         if path.is_file() and not (target.is_file() and filecmp.cmp(path, target, shallow=False)):
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target)
+    return bool(gone)
 
 
 if __name__ == "__main__":
