@@ -18,7 +18,7 @@ from bits.rows import REAL, Rows, rows, views_of
 
 THREADS = (1, 5)
 PLAIN = {"scale": "unit", "n_anchors": None}
-FIXED = {"adaptive_anchors": False}
+FIXED = {"adaptive_anchors": False, "projection": None}
 PUBLISHED = {**PLAIN, "init": "random"}
 ANCHORED = ("graph", "merge")
 
@@ -77,6 +77,7 @@ STARTS: dict[str, dict[str, dict[str, Any]]] = {
             "consensus": "graph",
             "n_anchors": anchors_for,
             "reservoir": 70,
+            **FIXED,
         },
     },
 }

@@ -68,8 +68,9 @@ def test_the_report_has_settings_versions_and_figures(run, table):
     data = pq.read_table(table)
     assert report["rows"] == 6000
     missing = {"missing": data["text"].null_count, "all_zero": 0}
-    alpha = vp.load(run[0] / "model.viewpass").alpha_["text"]
-    expected = {"columns": 7, **missing, "scale": "euclidean", "alpha": alpha, "weight": 1.0}
+    model = vp.load(run[0] / "model.viewpass")
+    learnt = {"scale": model.scales_["text"], "alpha": model.alpha_["text"]}
+    expected = {"columns": 7, **missing, **learnt, "weight": 1.0}
     assert report["views"]["text"] == expected
     assert [choice["what"] for choice in report["choices"]] == ["scale", "consensus"]
     labels = pq.read_table(run[0] / "labels.parquet")["cluster"].to_numpy()
