@@ -45,6 +45,7 @@ def anchored(consensus, **settings):
         "chunk_size": 150,
         "warmup": 200,
         "random_state": 0,
+        "adaptive_anchors": False,  # births have laws of their own
         "n_threads": 1,
     }
     return vp.OPIMC(**{**given, "consensus": consensus, **settings})

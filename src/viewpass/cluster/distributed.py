@@ -17,6 +17,7 @@ from viewpass.cluster.notices import warn_of_fit
 from viewpass.cluster.opimc import OPIMC
 from viewpass.cluster.runs.reason_columns import completed, confidence_columns, staged_columns
 from viewpass.cluster.runs.run import Run, RunOptions
+from viewpass.cluster.runs.sampled_rows import RowSampler, below, write_reasons
 from viewpass.core.model import Model
 from viewpass.core.reasons.gathering import Gathered, needed, recalibrate
 from viewpass.core.stream import Stream
@@ -27,6 +28,7 @@ from viewpass.sources.source import Source
 from viewpass.store.container.fields import Fields
 from viewpass.store.container.files import naming
 from viewpass.store.folder import RunFolder
+from viewpass.views.chunk import Chunk
 
 try:
     import distributed  # noqa: F401
@@ -34,6 +36,7 @@ except ImportError:
     raise missing_extra("distributed", "dask", "vp.dask") from None
 
 from viewpass.engine.dask import tasks
+from viewpass.engine.dask.blocks import Block
 from viewpass.engine.dask.collections import source_of
 from viewpass.engine.dask.driver import DaskSteps, MemorySink
 from viewpass.engine.dask.predict import label_blocks
@@ -230,6 +233,14 @@ def _sampled(
         yield start, found
 
 
+def _with_rows(block: Block, order: tuple[Any, float], model: Model) -> tuple[Any, tuple[Integers, Chunk]]:
+    """Run a task for a block; gives its sampled rows as well."""
+    (task, own), limit = order
+    found = task(block, own, model)
+    with tasks.locked(block) as shard:
+        return found, below(shard.rows.chunk, limit)
+
+
 def _check_count(n_workers: Any) -> None:
     if n_workers is not None and (
         isinstance(n_workers, bool) or not isinstance(n_workers, int) or n_workers < 1
@@ -375,15 +386,20 @@ class DaskRun(Run):
                 home.mkdir(exist_ok=True)
         columns = staged_columns if staged else confidence_columns
         order = tasks.PartOrder(str(home.absolute()), self._source.id_name, columns)
-        given = (tasks.write_clusters, order), sample
+        sampler = RowSampler(model)
+        given = (_with_rows, ((tasks.write_clusters, order), sampler.limit(self.stream.n_rows))), sample
         wanted.check(self._source.id_name, model)
         rows = rows_of(self._source.keeping(wanted.kept)) if wanted.kept else self.rows
-        for _, part in _sampled(self.pool, rows, model, size, *given):
+        for _, (part, taken) in _sampled(self.pool, rows, model, size, *given):
             parts.append(part)
+            sampler.put(*taken)
             sizes += np.array(part.clusters)
             watch(part.start + part.n_rows, sizes)
+        workspace = self._estimator._workspace()
         if staged:
-            recalibrate(model, sample or (), self._estimator._workspace())
+            recalibrate(model, sample or (), workspace)
+        write_reasons(sampler.reasons(workspace), self.folder.sample, self.folder.growing)
+        if staged:
             labels = [PartLabels(str(home.absolute()), part) for part in parts]
             names = None
             if wanted.named:

@@ -19,6 +19,7 @@ from viewpass.core.reasons.outliers import outlier_scores
 from viewpass.core.reasons.stability import stability
 from viewpass.core.step.workspace import Workspace
 from viewpass.errors import FileError
+from viewpass.kernels.grid import Integers
 from viewpass.report.layout import nearness
 from viewpass.store.container.files import naming, opened, replacing
 from viewpass.views.chunk import Chunk, join
@@ -60,12 +61,20 @@ class RowSampler:
         limit = np.partition(self._keys, self._most - 1)[self._most - 1] if self._full else 2.0
         mine = np.flatnonzero(keys < limit)
         mine = np.sort(mine[np.argsort(keys[mine], kind="stable")[: self._most]])
-        if len(mine):
-            self._chunks.append(chunk.take(mine))
-            self._keys = np.concatenate((self._keys, keys[mine]))
-            self._numbers = np.concatenate((self._numbers, numbers[mine]))
+        self.put(numbers[mine], chunk.take(mine))
+
+    def put(self, numbers: Integers, rows: Chunk) -> None:
+        """Take rows of these numbers; those that are not sampled are dropped later."""
+        if len(numbers):
+            self._chunks.append(rows)
+            self._keys = np.concatenate((self._keys, shuffled(numbers, 0)))
+            self._numbers = np.concatenate((self._numbers, numbers))
         if len(self._keys) > 2 * self._most:
             self._drop()
+
+    def limit(self, n_rows: int) -> float:
+        """A key that those of sampled rows are below, and of few others: twelve deviations of their number."""
+        return float(self._most + 12 * np.sqrt(self._most) + 20) / max(n_rows, 1)
 
     @property
     def _full(self) -> bool:
@@ -96,6 +105,13 @@ class RowSampler:
             made = _reasons(part, self._model, workspace)
             found |= dict(zip(self._numbers[start : start + step].tolist(), made, strict=True))
         return found
+
+
+def below(chunk: Chunk, limit: float) -> tuple[Integers, Chunk]:
+    """The rows of a chunk whose keys are below a limit, and their numbers."""
+    numbers = np.arange(chunk.start, chunk.start + chunk.n_rows, dtype=np.int64)
+    mine = np.flatnonzero(shuffled(numbers, 0) < limit)
+    return numbers[mine], chunk.take(mine)
 
 
 def _reasons(chunk: Chunk, model: Model, workspace: Workspace) -> list[RowReasons]:
