@@ -73,7 +73,7 @@ class RowSampler:
             self._drop()
 
     def limit(self, n_rows: int) -> float:
-        """A key that those of sampled rows are below, and of few others: twelve deviations of their number."""
+        """A key that the keys of sampled rows are below, twelve standard deviations from too few."""
         return float(self._most + 12 * np.sqrt(self._most) + 20) / max(n_rows, 1)
 
     @property

@@ -133,7 +133,8 @@ def unpack_stream(stored: Fields, workspace: Workspace) -> Stream:
         spare = plan.spares and model.consensus == "merge"
         stored.need(plan.consensus in ("auto", model.consensus) or spare, "consensus")
         growing = plan.spares or (plan.adaptive and model.consensus != "plain")
-        stored.need((model.growth is not None) == growing, "growth")
+        was_cut = model.consensus == "merge" and not plan.spares  # centres alone, cut into fewer
+        stored.need((model.growth is not None) == growing or (model.growth is None and was_cut), "growth")
         stored.need(plan.n_clusters in (None, model.n_clusters), "n_clusters")
     else:
         stored.need(n_rows == n_without_views, "n_rows")  # warm-up rows are counted when they are labelled
