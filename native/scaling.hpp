@@ -36,9 +36,9 @@ struct LinearMap {
   Span<const double> offsets;
 };
 
-/// inverse * (direction . x) - offset of dense rows, for each direction; `inverse` is 0 where a row is absent.
-/// A row that equals the mean but for rounding has no direction: it becomes zero and is not `present`.
-/// OUT out (rows x directions), present.
+/// inverse * (direction . x) - offset of dense rows, for each direction; `inverse` is 0 where a row is
+/// absent. A row that equals the mean but for rounding has no direction: it becomes zero and is not
+/// `present`. OUT out (rows x directions), present.
 template <class T>
 void map_rows(Grid<const T> rows, Span<const double> inverse, LinearMap map, Grid<T> out, Span<bool> present,
               Team& team);

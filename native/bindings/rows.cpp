@@ -152,6 +152,7 @@ void bind_rows(nb::module_& m) {
       .def_prop_ro("marks",
                    [](const Centres& self) {
                      std::vector<double> marks;
+                     marks.reserve(self.views.size());
                      for (const ViewCentres& u : self.views) marks.push_back(u.mark);
                      return marks;
                    })

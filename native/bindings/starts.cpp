@@ -85,9 +85,9 @@ template <class T>
 auto map_dense(Table<const T> rows, Vector<const double> inverse, Table<const double> directions,
                Vector<const double> offsets, Table<T> out, size_t n_threads) {
   const size_t n = rows.shape(0), n_mapped = offsets.shape(0);
-  expect(inverse.shape(0) == n && has_shape(directions, n_mapped, rows.shape(1)) &&
-             has_shape(out, n, n_mapped),
-         "inverse norms, directions, offsets and out must fit the rows");
+  expect(
+      inverse.shape(0) == n && has_shape(directions, n_mapped, rows.shape(1)) && has_shape(out, n, n_mapped),
+      "inverse norms, directions, offsets and out must fit the rows");
   auto* present = new bool[n];  // the capsule deletes it
   nb::capsule owner(present, [](void* p) noexcept { delete[] static_cast<bool*>(p); });
   without_lock(n_threads, [&](Team& team) {
