@@ -13,6 +13,7 @@ import pytest
 
 import viewpass as vp
 from commands import refused, write_table
+from fixed_lists import needs_nulls
 
 # ---- predict
 
@@ -335,6 +336,7 @@ def test_a_dry_run_writes_nothing(commands, table, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@needs_nulls
 def test_join_sample_and_dedup_are_commands(commands, run, table, tmp_path):
     for words in (
         ("join", run[0], table, "--out", tmp_path / "joined.parquet"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -212,7 +212,7 @@ def predict(
 def _labels(
     pool: WorkerPool, rows: WorkerRows, model: Any, size: int, sample: list[Gathered] | None = None
 ) -> Labels:
-    blocks = _sampled(pool, rows, model._fitted_model(), size, (tasks.label_block, None), sample)
+    blocks = _sampled(pool, rows, model._fitted_model(), size, tasks.Job(tasks.label_block, None), sample)
     return np.concatenate([np.empty(0, dtype=np.int32), *(found for _, found in blocks)])
 
 
@@ -221,24 +221,23 @@ def _sampled(
     rows: WorkerRows,
     model: Model,
     size: int,
-    order: tuple[Callable[..., Any], Any],
+    order: tasks.Job,
     sample: list[Gathered] | None,
 ) -> Iterator[tuple[int, Any]]:
     """Run a task for every block; `sample` gets what sampled rows show."""
     if sample is None:
-        yield from label_blocks(pool, rows, model, size, *order)
+        yield from label_blocks(pool, rows, model, size, order.task, order.own)
         return
     for start, (found, part) in label_blocks(pool, rows, model, size, tasks.with_sample, order):
         sample.append(part)
         yield start, found
 
 
-def _with_rows(block: Block, order: tuple[Any, float], model: Model) -> tuple[Any, tuple[Integers, Chunk]]:
-    """Run a task for a block; gives its sampled rows as well."""
-    (task, own), limit = order
-    found = task(block, own, model)
+def _with_rows(block: Block, order: tasks.Job, model: Model) -> tuple[Any, tuple[Integers, Chunk]]:
+    """Run a task for a block; gives its sampled rows as well, those below a limit."""
+    found = order.task(block, order.own, model)
     with tasks.locked(block) as shard:
-        return found, below(shard.rows.chunk, limit)
+        return found, below(shard.rows.chunk, order.more)
 
 
 def _check_count(n_workers: Any) -> None:
@@ -387,7 +386,8 @@ class DaskRun(Run):
         columns = staged_columns if staged else confidence_columns
         order = tasks.PartOrder(str(home.absolute()), self._source.id_name, columns)
         sampler = RowSampler(model)
-        given = (_with_rows, ((tasks.write_clusters, order), sampler.limit(self.stream.n_rows))), sample
+        writing = tasks.Job(tasks.write_clusters, order, sampler.limit(self.stream.n_rows))
+        given = tasks.Job(_with_rows, writing), sample
         wanted.check(self._source.id_name, model)
         rows = rows_of(self._source.keeping(wanted.kept)) if wanted.kept else self.rows
         for _, (part, taken) in _sampled(self.pool, rows, model, size, *given):

@@ -15,6 +15,7 @@ import pytest
 
 import viewpass as vp
 from clusters import made_rows, write_files
+from fixed_lists import NULLS, REASON
 from viewpass.cluster.runs.duplicates import dedup
 from viewpass.cluster.runs.joining import join
 from viewpass.cluster.runs.run import Run, RunOptions
@@ -28,6 +29,8 @@ OWN = ["cluster", "distance", "margin", "views_seen", "has_views", "confidence"]
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
+    if not NULLS:
+        pytest.skip(REASON)
     folder = tmp_path_factory.mktemp("table")
     views = made_rows(N, widths=(12, 7), seed=1)
     write_files(folder, views, [300])

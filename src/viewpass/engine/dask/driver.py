@@ -173,7 +173,7 @@ class DaskSteps:
             orders = [self.sink.order(number, first) for first, _ in one.edges]
             task = self.sink.task
             if counted:
-                task, orders = tasks.with_census, [(self.sink.task, own, number == 0) for own in orders]
+                task, orders = tasks.with_census, [tasks.Job(task, own, number == 0) for own in orders]
             futures = one.submit(task, one.stage(stage), schema, each=orders)
             asked += zip([first for first, _ in one.edges], futures, strict=True)
         if number == 0 and self._coming:  # the next assignment does not depend on the labels

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from distributed import Future, get_worker, secede
@@ -61,6 +61,14 @@ class Report:
 
     def __add__(self, other: Report) -> Report:
         return Report(self.tally + other.tally, self.worked + other.worked)
+
+
+class Job(NamedTuple):
+    """A task, its own argument and what goes with it; older versions of Dask would run a plain tuple."""
+
+    task: Callable[..., Any]
+    own: Any
+    more: Any = None
 
 
 @dataclass(frozen=True)
@@ -218,9 +226,7 @@ def write_labels(block: Block, order: tuple[str, int, bool, str | None], stage: 
         return write_part(Path(folder), block.start, found, rows.chunk.row_ids, n_clusters, id_name=id_name)
 
 
-def with_census(
-    block: Block, order: tuple[Callable[..., Any], Any, bool], stage: Stage, schema: Schema
-) -> tuple[Any, Span]:
+def with_census(block: Block, order: Job, stage: Stage, schema: Schema) -> tuple[Any, Span]:
     """What another task gives for a block, and counts of its rows; with presence patterns if they are new."""
     task, own, new = order
     found = task(block, own, stage, schema)
@@ -255,10 +261,9 @@ def write_clusters(block: Block, order: PartOrder, model: Model) -> Any:
         return write_part(Path(order.folder), block.start, *rows, *given, more)
 
 
-def with_sample(block: Block, order: tuple[Callable[..., Any], Any], model: Model) -> tuple[Any, Gathered]:
+def with_sample(block: Block, order: Job, model: Model) -> tuple[Any, Gathered]:
     """What another task gives for a block, and what its sampled rows show."""
-    task, own = order
-    found = task(block, own, model)
+    found = order.task(block, order.own, model)
     with locked(block) as shard:
         return found, gathered(shard.rows.chunk, model, shard.workspace)
 
