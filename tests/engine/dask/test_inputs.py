@@ -51,6 +51,7 @@ def test_labels_in_parts_and_a_manifest(client, files, tmp_path, clusters):
         "labels",
         "model.viewpass",
         "run.json",
+        "sample.json",
     ]
     home = tmp_path / "run" / "labels"
     manifest = json.loads((home / "_manifest.json").read_text())
