@@ -24,6 +24,7 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
+import fixed_lists
 import viewpass as vp
 from commands import write_table
 from viewpass.cli.app import app
@@ -91,6 +92,9 @@ def run_command(words, namespace):
         words = [word for word in words if not word.startswith(("--scheduler", "tcp:"))]
         words += ["--scheduler", namespace["client"].scheduler.address]
     ended = CliRunner().invoke(app, words)
+    if words[0] == "join" and not fixed_lists.NULLS and ended.exit_code:  # the library cannot write the data
+        assert "Write it as .arrow" in ended.output.replace("\n", " ")
+        return
     assert ended.exit_code == 0, f"viewpass {shlex.join(words)}: {ended.output}"
 
 

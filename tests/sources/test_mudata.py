@@ -198,6 +198,7 @@ def test_duplicated_names_in_a_file_are_refused(place, tmp_path):
     path = given_as("file", cohort(), tmp_path)
     with h5py.File(path, "r+") as file:
         names = file[place][file[place].attrs["_index"]]
+        names = names["values"] if isinstance(names, h5py.Group) else names  # from anndata 0.13 on
         first = names[0].decode()
         names[3] = first
     with pytest.raises(vp.DataError, match=f"{first!r} appears in rows 0 and 3"):

@@ -73,7 +73,6 @@ def test_scanpy_reads_and_plots_by_the_labels(tmp_path):
 def test_muon_reads_the_modalities_as_they_were(tmp_path):
     muon = imported("muon")
     path = tmp_path / "cohort.h5mu"
-    mudata.set_options(pull_on_update=False)
     mudata.MuData(cohort()).write(path)
     model = vp.OPIMC(3, scale="standard", n_anchors=None, random_state=0).fit(path)
     vp.write_labels(path, model)

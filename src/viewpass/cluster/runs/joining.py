@@ -46,7 +46,10 @@ def join(
                 with naming(path):
                     writer.write_table(table)
             except pa.ArrowException as problem:
-                raise DataError(f"{path}: the table cannot be written as {format} ({problem}).") from problem
+                raise DataError(
+                    f"{path}: the table cannot be written as {format} ({problem}). Write it as .arrow, which "
+                    "holds any column, or try a newer PyArrow."
+                ) from problem
             n_rows += len(table)
             watch(n_rows)
         if writer is None:
