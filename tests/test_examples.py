@@ -22,7 +22,11 @@ SAYS = {
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.stem)
 def test_it_runs(script, tmp_path):
     aged = [f"ignore::{name}Warning" for name in ("Deprecation", "PendingDeprecation", "Future")]  # libraries
-    quiet = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": ",".join(["error", *aged])}
+    quiet = {
+        "OPENBLAS_NUM_THREADS": "1",
+        "OMP_NUM_THREADS": "1",
+        "PYTHONWARNINGS": ",".join(["error", *aged]),
+    }
     ended = subprocess.run(
         [sys.executable, script],
         cwd=tmp_path,

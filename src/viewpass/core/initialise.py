@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from viewpass.core.consensus.soft_assignment import links_of, soft_assignment
-from viewpass.core.plan import ANCHORS_PER_CLUSTER, MAX_ANCHORS, ROWS_PER_ANCHOR, Plan
+from viewpass.core.plan import ANCHORS_PER_CLUSTER, MAX_ANCHORS, MOST_GROWN, ROWS_PER_ANCHOR, Plan
 from viewpass.core.start import candidates
 from viewpass.core.start.alpha import alike, estimated_alpha
 from viewpass.core.state.alpha import Alpha
@@ -96,6 +96,11 @@ def anchors_for(plan: Plan, n_rows: int, n_columns: int) -> int:
     if plan.consensus == "auto" and plan.n_clusters is not None:
         return 0
     return max(min(2 * n_clusters, n_rows), plan.n_clusters or 1)
+
+
+def most_anchors(few: int, n_columns: int) -> int:
+    """The same where they follow the rows: at most, given the number for few rows."""
+    return min(MOST_GROWN, max(ANCHOR_VALUES // n_columns, few))
 
 
 def initialise_unweighted(

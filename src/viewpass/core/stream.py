@@ -13,9 +13,10 @@ from viewpass.core.consensus.anchor_merges import shrunk
 from viewpass.core.consensus.births import candidates, chosen, opened
 from viewpass.core.consensus.searched_step import is_searched, searched_step
 from viewpass.core.consensus.soft_assignment import MAX_ROWS, links_of, soft_assignment, sparse_links
-from viewpass.core.initialise import ANCHOR_VALUES, anchors_for, continued, initialise, initialise_unweighted
+from viewpass.core.initialise import anchors_for, continued, initialise, initialise_unweighted, most_anchors
 from viewpass.core.model import Assigned, Model, StreamState, scaled
-from viewpass.core.plan import MOST_GROWN, Plan, Rules
+from viewpass.core.outgrown import FEWEST_ROWS, may_outgrow, outgrown
+from viewpass.core.plan import Plan, Rules
 from viewpass.core.projection import learnt_projection
 from viewpass.core.reasons.learning import learn as learn_reasons
 from viewpass.core.reservoir import Reservoir
@@ -206,15 +207,13 @@ class Stream:
     def _learn_scaled(self, chunk: Chunk) -> Assigned:
         assert self._model is not None
         if self._model.growth is not None:
-            return self._learn_growing(chunk)
+            return self._learn_growing(chunk, self._model)
         return self._read(self._rows(chunk), Task())
 
-    def _learn_growing(self, chunk: Chunk) -> Assigned:
+    def _learn_growing(self, chunk: Chunk, model: Model) -> Assigned:
         """Let rows open anchors, then process them; links are those with the anchors as they are then."""
-        model = self._model
-        assert model is not None
         assert model.anchors is not None
-        self._check_links(chunk)
+        self._check_links(chunk, model)
         rows = self._rows(chunk).measure(self.workspace.n_threads)
         found = chosen([candidates(rows, self._n_rows, model.centres)])
         given = model.anchors, found, self._n_rows + rows.n_rows, self.workspace
@@ -234,7 +233,7 @@ class Stream:
         self, before: Model, rows: MeasuredRows, schema: Schema, counted: Labels | None = None
     ) -> Assigned:
         """Process rows that meet many anchors by groups: new ones, or those counted under these labels."""
-        self._check_links(rows.chunk)
+        self._check_links(rows.chunk, before)
         rows.measure(self.workspace.n_threads)
         state = State(before.widened(schema), before.centres)
         outcome, soft = searched_step(rows, state, self.rules, self.workspace, counted)
@@ -260,10 +259,13 @@ class Stream:
             return self._searched(model, rows, schema, task.labels)
         again, links = task.begin == FROM_COUNTED, model.links
         if links is not None:
-            self._check_links(rows.chunk)
+            self._check_links(rows.chunk, model)
             task = replace(task, links=np.zeros(links.shape, dtype=np.int64))
         state = State(model.widened(schema), model.centres)
         outcome = ChunkStep(self.rules, self.workspace).whole(rows, state, task)
+        anchored = None if again else outgrown(self.plan, model, outcome.total)
+        if anchored is not None:
+            return self._learn_growing(rows.chunk, anchored)
         if links is not None:
             mine = sparse_links(task.links, links.shape[0])
             links = mine if again and rows.chunk.start == 0 else links + mine  # every pass counts its own
@@ -308,6 +310,8 @@ class Stream:
             return None
         if self._model.growth is not None:
             return None
+        if labels is None and size >= FEWEST_ROWS and may_outgrow(self.plan, self._model):
+            return None  # each chunk is looked at
         rows = self._rows(chunk)
         if labels is not None:
             rows.measure(self.workspace.n_threads)
@@ -491,10 +495,9 @@ class Stream:
         names = None if before.growth is None else before.growth.lineage.names
         return Assigned(rows.chunk.start, outcome.labels, outcome.margins, rows, outcome.centres, names)
 
-    def _check_links(self, chunk: Chunk) -> None:
+    def _check_links(self, chunk: Chunk, model: Model) -> None:
         """Refuse rows for whose links there is no room."""
-        assert self._model is not None
-        if self._model.links is not None and self.n_counted + chunk.n_copies > MAX_ROWS:
+        if model.links is not None and self.n_counted + chunk.n_copies > MAX_ROWS:
             raise DataError(
                 f"more than {MAX_ROWS:,} rows: the exact links of the anchors could overflow. "
                 "Use consensus='merge', or none."
@@ -553,5 +556,4 @@ def _growth(plan: Plan, outcome: Outcome, rows: MeasuredRows) -> Growth | None:
     few = anchors_for(plan, MANY_ROWS, rows.n_columns)
     if plan.n_anchors is not None:
         return Growth(max(few, n_now), Lineage.of(n_now))
-    most = min(MOST_GROWN, max(ANCHOR_VALUES // rows.n_columns, few))
-    return Growth(max(most, n_now), Lineage.of(n_now), few=few)
+    return Growth(max(most_anchors(few, rows.n_columns), n_now), Lineage.of(n_now), few=few)

@@ -9,6 +9,7 @@ import pytest
 
 import viewpass as vp
 from clusters import assert_same, made_rows, write_files
+from viewpass.core import outgrown
 
 REAL = {"mfeat": (10, 40), "debian_l10n": (12, 2700), "mnist70k_3v": (10, 3500)}  # clusters, rows of s
 QUICK = [("mfeat", 1, 1), ("mfeat", 2, 3), ("debian_l10n", 4, 1), ("mnist70k_3v", 2, 1)]
@@ -91,6 +92,18 @@ def test_anchors_and_scale(client, settings, n_passes):
 def test_anchors_that_are_met_by_groups(client, n_passes, adaptive):
     settings = {"consensus": "graph", "n_anchors": 520, "scale": "unit", "adaptive_anchors": adaptive}
     compared(client, made_rows(3200), 4, 200, 3, n_passes, warmup=2700, **settings)
+
+
+@pytest.mark.parametrize("linked", [False, True])
+@pytest.mark.parametrize("n_passes", [1, 2])
+def test_clusters_that_become_anchors(client, monkeypatch, n_passes, linked):
+    monkeypatch.setattr(outgrown, "_may_link", lambda model: linked)
+    rng = np.random.default_rng(0)
+    group, part = np.sort(rng.integers(4, size=5000)), rng.integers(4, size=5000)
+    views = [rng.standard_normal((4, 1, 9)) + rng.standard_normal((4, 4, 9)) for _ in range(2)]
+    views = [x[group, part] + 0.3 * rng.standard_normal((5000, 9)) for x in views]
+    views[1][::7] = float("nan")
+    compared(client, views, 4, 300, 3, n_passes, warmup=800, scale="unit")
 
 
 def test_more_blocks_than_are_added_up_at_once(client):

@@ -10,6 +10,7 @@ import numpy as np
 from distributed import Future
 
 from viewpass.core.model import Model, StreamState
+from viewpass.core.outgrown import outgrown
 from viewpass.core.state.census import Span
 from viewpass.core.state.growth import followed
 from viewpass.core.stream import Stream
@@ -142,6 +143,10 @@ class DaskSteps:
             self._coming.append(self._scaled(self._round_at(following).open()))
         rules, name = self.stream.rules, _name(number, row)
         result, stage = advance(here, model, rules, name, again=number > 0, first=row == 0)
+        anchored = None if number else outgrown(self.stream.plan, model, result.total)
+        if anchored is not None:  # the round is made again
+            model = anchored
+            result, stage = advance(here, model, rules, f"{name}.anchors", again=False)
         self.stream.commit(model, result)
         spans = self._put_labels([here], stage, number, counted=model.census is not None)
         if model.census is not None:
