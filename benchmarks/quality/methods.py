@@ -60,7 +60,7 @@ class Method:
         if self.settings.get("init") == "random":
             return {"chunk_size": SMALL_CHUNK if n_rows < SMALL_ROWS else CHUNK_SIZE}
         if not self.quarter or same_as_whole(n_rows, n_clusters):
-            return {"chunk_size": CHUNK_SIZE}
+            return {}
         # The warm-up reads whole chunks: larger ones would read more than the quarter.
         rows = max(n_rows // 4, n_clusters)
         return {"warmup": rows, "chunk_size": min(CHUNK_SIZE, rows)}
