@@ -34,6 +34,7 @@ from viewpass.views.rows import MeasuredRows
 logger = logging.getLogger("viewpass")
 
 MORE, LESS = 1.2, 0.75
+NEARLY_MORE, NEARLY_LESS = 1.1, 0.85  # views are looked at one by one
 MUCH_MORE = 1.5
 FEWEST_ROWS = 500  # of a chunk that is looked at
 LITTLE = 0.2  # of the squared lengths: less does not carry a graph
@@ -51,9 +52,14 @@ def may_outgrow(plan: Plan, model: Model) -> bool:
     return _n_anchors(plan, model) > model.n_clusters
 
 
-def outgrown(plan: Plan, model: Model, total: Statistics) -> Model | None:
-    """The model with anchors, if it needs them for the rows that these sums have more than its own."""
-    consensus = _needed(model, total) if may_outgrow(plan, model) else None
+def outgrown(plan: Plan, model: Model, total: Statistics, loss: float, n_rows: int) -> Model | None:
+    """The model with anchors, if it needs them for the rows that these sums have more than its own.
+
+    `loss`: of all `n_rows` rows with these, on average.
+    """
+    if not may_outgrow(plan, model) or _alike(model, total, loss * n_rows):
+        return None
+    consensus = _needed(model, total)
     if consensus is None:
         return None
     n_now, few, links = model.total.n_clusters, _n_anchors(plan, model), None
@@ -66,6 +72,15 @@ def outgrown(plan: Plan, model: Model, total: Statistics) -> Model | None:
     return replace(model, consensus=consensus, growth=growth, links=links, choices=(*model.choices, choice))
 
 
+def _alike(model: Model, total: Statistics, loss: float) -> bool:
+    """Whether rows are like those before by the losses alone, which cost nothing: most chunks are."""
+    was, now = (float(sum(squares_of(each, model.row_squares))) for each in (model.total, total))
+    n_before = model.n_rows if model.n_copies is None else model.n_copies
+    share, loss_before = (now - was) / max(was, 1.0), model.loss_curve[-1] * n_before / model.square_unit
+    explained, due = loss_before - loss / model.square_unit, -share * loss_before
+    return now - was - explained < NEARLY_MORE * (share * was - due) and explained > NEARLY_LESS * due
+
+
 def _needed(model: Model, total: Statistics) -> str | None:
     """How anchors should form clusters, if they are needed."""
     before, after = (np.array(each.n_present) for each in (model.total, total))
@@ -76,11 +91,8 @@ def _needed(model: Model, total: Statistics) -> str | None:
     was, now = _left(model, model.total)[:, known], _left(model, total)[:, known]
     left, explained = (now - was).sum(axis=1)
     left_due, explained_due = (was * new / before[known]).sum(axis=1)
-    if (
-        left > MUCH_MORE * left_due
-        and explained_due > LITTLE * (left_due + explained_due)
-        and _may_link(model)
-    ):
+    carried = explained_due > LITTLE * (left_due + explained_due) and _may_link(model)
+    if carried and left > MUCH_MORE * left_due:
         return "graph"
     return "merge" if left > MORE * left_due or explained < LESS * explained_due else None
 

@@ -263,7 +263,11 @@ class Stream:
             task = replace(task, links=np.zeros(links.shape, dtype=np.int64))
         state = State(model.widened(schema), model.centres)
         outcome = ChunkStep(self.rules, self.workspace).whole(rows, state, task)
-        anchored = None if again else outgrown(self.plan, model, outcome.total)
+        anchored = None
+        if not again and len(outcome.losses):
+            n_rows = self.n_counted + rows.chunk.n_copies
+            average = float(outcome.losses[-1]) * model.square_unit / n_rows
+            anchored = outgrown(self.plan, model, outcome.total, average, n_rows)
         if anchored is not None:
             return self._learn_growing(rows.chunk, anchored)
         if links is not None:

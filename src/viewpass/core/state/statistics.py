@@ -141,7 +141,8 @@ class Statistics:
         """The objective of each view alone."""
         shares, alphas = [], each_view(alpha, len(self.counts))
         for v, square in enumerate(squares_of(self, weights)):
-            norms = (self.sums(v) ** 2).sum(axis=1)
+            sums = self.sums(v)
+            norms = np.einsum("kd,kd->k", sums, sums)
             rows = self.counts[v] + alphas[v]
             explained = np.divide(norms, rows, out=np.zeros_like(norms), where=rows > 0)
             shares.append(square - float(explained.sum()))

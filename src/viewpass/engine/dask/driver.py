@@ -143,7 +143,10 @@ class DaskSteps:
             self._coming.append(self._scaled(self._round_at(following).open()))
         rules, name = self.stream.rules, _name(number, row)
         result, stage = advance(here, model, rules, name, again=number > 0, first=row == 0)
-        anchored = None if number else outgrown(self.stream.plan, model, result.total)
+        anchored = None
+        if number == 0 and result.losses:
+            given = result.total, result.losses[-1], model.n_rows + result.n_rows
+            anchored = outgrown(self.stream.plan, model, *given)
         if anchored is not None:  # the round is made again
             model = anchored
             result, stage = advance(here, model, rules, f"{name}.anchors", again=False)
