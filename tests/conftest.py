@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,18 @@ if os.environ.get("CI"):
     settings.load_profile("ci")
 
 BESIDE = Path(__file__).parents[2] / "shared" / "data"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Tests marked `one_in(n)` are run in one of n of their cases; `make test-long` runs the others."""
+    cases = Counter()
+    for item in items:
+        mark = item.get_closest_marker("one_in")
+        if mark is not None and item.get_closest_marker("long") is None:
+            cases[item.function] += 1
+            if cases[item.function] % mark.args[0] != 1:
+                item.add_marker(pytest.mark.long)
 
 
 @pytest.fixture(scope="session")

@@ -49,6 +49,7 @@ def test_every_cell_is_recorded_and_nothing_else():
     assert len(recorded) == len(CELLS)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("cell", cases(CELLS))
 def test_any_number_of_threads(cell):
     for n_threads in THREADS:
@@ -65,6 +66,7 @@ def in_one_pass(*, kinds=None, starts=None):
     ]
 
 
+@pytest.mark.one_in(2)
 # While a warm-up gathers, the labels of its chunks are provisional ones; of anchors, those of the last
 # chunk only are known.
 @pytest.mark.parametrize("cell", cases(in_one_pass()))

@@ -46,6 +46,7 @@ def made(path, name, *, faulty=False):
     return path
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_of_views_are_escaped(commands, tmp_path, name):
     path = made(tmp_path / "items.parquet", name)

@@ -53,6 +53,7 @@ def use(model, views, observed):
         model.partial_fit(views, observed=observed).partial_fit(views, observed=observed)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("form", HOLDERS)
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_no_method_writes_to_its_input(estimator, form):

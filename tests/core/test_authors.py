@@ -49,6 +49,7 @@ EVERY_KIND = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("run", "kind"), EVERY_KIND, indirect=["run"])
 def test_for_every_kind_of_rows_and_number_of_threads(run, kind):
     for n_threads in (1, 3):

@@ -91,6 +91,7 @@ def assert_stopped_cleanly(ended, out):
 SIGNALS = [signal.SIGKILL, signal.SIGTERM, signal.SIGINT]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("number", SIGNALS)
 def test_kills_leave_no_trace(commands, table, case, tmp_path, number):
     rng = np.random.default_rng(5)
@@ -167,6 +168,7 @@ def test_threads_leave_no_trace(commands, table, case, tmp_path):
     assert contents(tmp_path / "run") == expected
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("how", CODES)
 @pytest.mark.parametrize("number", [1, 7, 15])
 def test_a_stop_saves_everything_and_prints_how_to_resume(commands, table, case, tmp_path, how, number):
@@ -186,6 +188,7 @@ def test_a_stop_saves_everything_and_prints_how_to_resume(commands, table, case,
     assert contents(out) == expected
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("how", "number"), [("SIGINT", 15), ("SIGTERM", 1)])
 def test_a_second_signal_stops_at_once_and_prints_how_to_resume(commands, table, case, tmp_path, how, number):
     options, expected, _ = case

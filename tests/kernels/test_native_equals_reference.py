@@ -120,6 +120,7 @@ LARGE = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kinds", LARGE)
 @pytest.mark.parametrize("begin", range(4))
 def test_chunks_that_threads_share(kinds, begin):

@@ -133,6 +133,7 @@ ANY_START = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("start", ANY_START)
 @settings(max_examples=40)
 @given(case=cases(min_rows=20))

@@ -68,6 +68,7 @@ def test_every_start(client, settings):
     compared(client, views, 4, 60, 3, 2, max_iter=3, **settings)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "settings",
     [
@@ -88,12 +89,14 @@ def test_anchors_and_scale(client, settings, n_passes):
     compared(client, made_rows(1000), 4, 60, 3, n_passes, max_iter=3, warmup=300, **settings)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("n_passes", "adaptive"), [(1, True), (2, True), (2, False)])
 def test_anchors_that_are_met_by_groups(client, n_passes, adaptive):
     settings = {"consensus": "graph", "n_anchors": 520, "scale": "unit", "adaptive_anchors": adaptive}
     compared(client, made_rows(3200), 4, 200, 3, n_passes, warmup=2700, **settings)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("linked", [False, True])
 @pytest.mark.parametrize("n_passes", [1, 2])
 def test_clusters_that_become_anchors(client, monkeypatch, n_passes, linked):

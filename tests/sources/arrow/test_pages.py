@@ -75,6 +75,7 @@ WRITTEN = {
 }
 
 
+@pytest.mark.one_in(2)
 @compiled
 @pytest.mark.parametrize("how", WRITTEN)
 @pytest.mark.parametrize("kind", ["list", "large", FIXED])
