@@ -46,6 +46,7 @@ def test_datasets_map(items, tmp_path):
 
 
 @pytest.mark.long
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of Ray, about its own settings
 def test_ray_map_batches(items):
     ray = pytest.importorskip("ray", reason="Ray is not installed")
     pytest.importorskip("ray.data", reason="ray.data is not installed")

@@ -15,7 +15,7 @@ import numpy as np
 
 from viewpass.core.model import Model, assign, prepare
 from viewpass.core.reasons.learning import ROWS, learn
-from viewpass.core.reasons.outliers import nearest_distances
+from viewpass.core.reasons.outliers import measuring_centres, nearest_distances
 from viewpass.core.state.calibration import patterns_of
 from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.grid import Floats, Integers, Mask
@@ -56,7 +56,8 @@ def gathered(chunk: Chunk, model: Model, workspace: Workspace) -> Gathered:
     if not len(mine):
         return Gathered(np.empty(0, dtype=np.int64), np.empty(0), None)
     rows = prepare(chunk.take(mine), model, workspace).measure(workspace.n_threads)
-    distances = nearest_distances(rows, model, workspace)
+    small = () if model.calibration is None else model.calibration.small
+    distances = nearest_distances(rows, measuring_centres(model, small), workspace)
     seen = rows.n_seen > 0
     patterns = patterns_of(rows.inverse > 0)[seen]
     some = mine[kept[first:last]]

@@ -16,8 +16,9 @@ from viewpass.core.consensus.soft_assignment import SoftAssignment
 from viewpass.core.model import Model
 from viewpass.core.reasons.hidden import HiddenView, deviation, mean_row, spread_out
 from viewpass.core.reasons.imputation import mixture
-from viewpass.core.reasons.outliers import nearest_distances
+from viewpass.core.reasons.outliers import measuring_centres, nearest_distances
 from viewpass.core.reasons.separation import separations
+from viewpass.core.reasons.small_clusters import small_clusters
 from viewpass.core.state.calibration import (
     BINS,
     KNOTS,
@@ -27,7 +28,7 @@ from viewpass.core.state.calibration import (
     patterns_of,
     rising,
 )
-from viewpass.core.state.centres import in_columns
+from viewpass.core.state.centres import Centres, in_columns
 from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.kernels.portable import log
@@ -66,7 +67,7 @@ def learn(
 ) -> Calibration | None:
     """Look at a sample of measured rows, whose centres are `assigned`; None if no row has a view.
 
-    `measured`: presence patterns and distances of more rows, if there are.
+    `measured`: presence patterns and distances of more rows, by the small clusters of the model.
     """
     workspace = Workspace(workspace.n_threads)
     seen = np.flatnonzero(rows.counted)
@@ -78,7 +79,11 @@ def learn(
     own = patterns_of(sample.inverse > 0)
     patterns = _patterns(own, sample)
     most = max(LEAST_ROWS, ROW_PASSES // len(patterns))
-    judged = {pattern: _judged(sample, own, pattern, model, workspace, most) for pattern in patterns}
+    small = () if model.calibration is None else model.calibration.small
+    if measured is None:
+        small = small_clusters(sample, model, workspace)
+    given = model, measuring_centres(model, small), workspace
+    judged = {pattern: _judged(sample, own, pattern, *given, most) for pattern in patterns}
     found = _own_labels(judged, own)
     if (found == UNKNOWN).all():  # so many views that no pattern of a row is looked at
         found = separations(sample, model, workspace, mixture(sample, model, workspace)).labels
@@ -96,7 +101,7 @@ def learn(
     named = model.schema.columns or (None,) * sample.n_views
     deviations = tuple(None if own is None else deviation(sample, v) for v, own in enumerate(named))
     learnt = known, margins, agreement, tails, slopes, scores, spreads, means, rows.n_rows
-    return Calibration(*learnt, deviations if any(d is not None for d in deviations) else ())
+    return Calibration(*learnt, deviations if any(d is not None for d in deviations) else (), small)
 
 
 def _patterns(own: Integers, sample: MeasuredRows) -> list[int]:
@@ -120,13 +125,19 @@ def _views(pattern: int, n_views: int) -> list[bool]:
 
 
 def _judged(
-    sample: MeasuredRows, own: Integers, pattern: int, model: Model, workspace: Workspace, most: int
+    sample: MeasuredRows,
+    own: Integers,
+    pattern: int,
+    model: Model,
+    centres: Centres,
+    workspace: Workspace,
+    most: int,
 ) -> Judged:
     which = spread_out(np.flatnonzero(own & pattern == pattern), most)
     rows = sample.sampled(which).keeping(_views(pattern, sample.n_views))
     mixed = mixture(rows, model, workspace)
     found = separations(rows, model, workspace, mixed)
-    nearest = nearest_distances(rows, model, workspace)
+    nearest = nearest_distances(rows, centres, workspace)
     return Judged(which, found.labels, found.margins, nearest, mixed)
 
 

@@ -2,19 +2,23 @@
 
     score = -log(share of the rows of its presence pattern that are farther out)
 
-by the squared distance to the nearest centre (or anchor that has enough rows to be one). The shares are those
-of the warm-up, by quantiles; beyond the last quantile they fall exponentially, at the rate of the rows there.
+by the squared distance to the nearest centre, or anchor that has enough rows to be one, or (where centres are
+few) mean of a small cluster (small_clusters.py). The shares are those of the warm-up, by quantiles; beyond
+the last quantile they fall exponentially, at the rate of the rows there.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
 from viewpass.core.model import Model
 from viewpass.core.state.calibration import LEVELS, Calibration, interpolated, patterns_of
+from viewpass.core.state.centres import Centres
 from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.backend import backend
-from viewpass.kernels.grid import Floats, Integers, Mask
+from viewpass.kernels.grid import Array, Floats, Integers, Mask
 from viewpass.kernels.portable import log
 from viewpass.views.rows import MeasuredRows
 
@@ -30,11 +34,18 @@ def typical_centres(model: Model) -> Mask:
     return enough if enough.any() else np.ones(len(sizes), dtype=bool)
 
 
-def nearest_distances(rows: MeasuredRows, model: Model, workspace: Workspace) -> Floats:
-    """Squared distance of each measured row to the nearest of these centres; NaN without any view."""
-    centres, typical = model.centres, typical_centres(model)
-    if not typical.all():
-        centres = centres.take(np.flatnonzero(typical))
+def measuring_centres(model: Model, small: Sequence[Array]) -> Centres:
+    """The typical centres and, if there are, means of small clusters, one array per view.
+
+    Both, since the first rows need not be like the others: centres follow the stream.
+    """
+    typical = typical_centres(model)
+    centres = model.centres if typical.all() else model.centres.take(np.flatnonzero(typical))
+    return centres.joined(small) if small else centres
+
+
+def nearest_distances(rows: MeasuredRows, centres: Centres, workspace: Workspace) -> Floats:
+    """Squared distance of each measured row to the nearest of some centres; NaN without any view."""
     _, distance, _ = backend(rows.reference).nearest_two(
         rows.handle, centres.suited(rows), workspace.n_threads
     )
@@ -44,7 +55,7 @@ def nearest_distances(rows: MeasuredRows, model: Model, workspace: Workspace) ->
 
 def outlier_scores(rows: MeasuredRows, model: Model, learnt: Calibration, workspace: Workspace) -> Floats:
     """How unusual each measured row is; NaN for a row without views, or with views new to the model."""
-    distance = nearest_distances(rows, model, workspace)
+    distance = nearest_distances(rows, measuring_centres(model, learnt.small), workspace)
     places = learnt.places(patterns_of(rows.inverse > 0))
     scores = np.full(rows.n_rows, np.nan)
     known = (places >= 0) & ~np.isnan(distance)

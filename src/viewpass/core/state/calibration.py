@@ -5,7 +5,7 @@ at, in ascending order:
 
     margins, agreement   a curve: of rows whose margin is like this, the share that keep their label when
                          the other views are known
-    distances            quantiles of the distance to the nearest centre, at LEVELS
+    distances            quantiles of the distance to the nearest centre (or small cluster), at LEVELS
     slopes, scores,      of views estimated from these: factor of the estimate, share of the squared error
     spreads              of the mean that it saves (0: nothing is known), root mean square error per value
 """
@@ -18,7 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
-from viewpass.kernels.grid import Floats, Integers, Mask
+from viewpass.kernels.grid import Array, Floats, Integers, Mask
 
 BINS = 16  # of a curve of confidence
 KNOTS = 2 * BINS  # where they begin and end
@@ -42,6 +42,7 @@ class Calibration:
     means: tuple[Floats | None, ...]  # per view: the mean of these rows in the model's scale
     n_rows: int = 0  # that had been read when it was learnt
     deviations: tuple[Floats | None, ...] = ()  # per view whose columns have names: of these, as unit rows
+    small: tuple[Array, ...] = ()  # per view: means of small clusters (float32), if centres are few
 
     @cached_property
     def _places(self) -> dict[int, int]:

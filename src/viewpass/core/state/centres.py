@@ -18,7 +18,7 @@ import numpy as np
 from viewpass.core.state.alpha import Alpha, each_view
 from viewpass.core.state.statistics import Statistics, squares_of
 from viewpass.kernels.backend import backend
-from viewpass.kernels.grid import STEP, Floats, Integers, Mask
+from viewpass.kernels.grid import STEP, Array, Floats, Integers, Mask
 from viewpass.kernels.reference.exact import squared_norms
 from viewpass.views.rows import MeasuredRows
 
@@ -99,6 +99,12 @@ class Centres:
             [known[clusters] for known in self.known],
             self.marks,
         )
+
+    def joined(self, more: Sequence[Array]) -> Centres:
+        """With further centres behind them, known in every view."""
+        pairs = zip(self.values, more, strict=True)
+        values = [None if u is None else np.concatenate((u, m.astype(np.float64))) for u, m in pairs]
+        return Centres(values, [np.pad(k, (0, len(more[0])), constant_values=True) for k in self.known])
 
     @property
     def means(self) -> tuple[Floats | None, ...]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from viewpass.core.state.calibration import KNOTS, LEVELS, MOST_BITS, Calibration
+from viewpass.core.state.centres import Centres
 from viewpass.kernels.grid import Array
 from viewpass.store.container.fields import Fields, Rule
 
 FAR = 1e30
-ARRAYS = {  # P patterns, k knots, q quantiles and the tail, V views, d columns
+ARRAYS = {  # P patterns, k knots, q quantiles and the tail, V views, d columns, s small clusters
     "patterns": Rule(np.int64, "P", 1, 2 ** (MOST_BITS + 1) - 1),
     "margins": Rule(np.float64, "P k", 0.0, FAR),
     "agreement": Rule(np.float64, "P k", 0.0, 1.0),
@@ -21,6 +23,7 @@ ARRAYS = {  # P patterns, k knots, q quantiles and the tail, V views, d columns
     "spreads": Rule(np.float64, "P V", 0.0, FAR),
     "mean": Rule(np.float64, "d", -FAR, FAR),
     "deviation": Rule(np.float64, "d", 0.0, FAR),
+    "small": Rule(np.float32, "s d", -FAR, FAR),
 }
 
 
@@ -36,11 +39,13 @@ def pack_calibration(learnt: Calibration | None, arrays: dict[str, Array]) -> di
     for v, deviation in enumerate(learnt.deviations):
         if deviation is not None:
             arrays[f"calibration.deviation.{v}"] = deviation
+    for v, means in enumerate(learnt.small):
+        arrays[f"calibration.small.{v}"] = means
     return {"calibrated": {"views": [mean is not None for mean in learnt.means], "rows": learnt.n_rows}}
 
 
-def unpack_calibration(stored: Fields, widths: tuple[int, ...]) -> Calibration | None:
-    """Restore them; None from older files."""
+def unpack_calibration(stored: Fields, widths: Sequence[int], centres: Centres) -> Calibration | None:
+    """Restore them; None from older files. `centres`: those of the model."""
     if "calibrated" not in stored.values:
         return None
     part = stored.part("calibrated")
@@ -68,4 +73,18 @@ def unpack_calibration(stored: Fields, widths: tuple[int, ...]) -> Calibration |
         for v, width in enumerate(widths)
     )
     known_deviations = deviations if any(own is not None for own in deviations) else ()
-    return Calibration(patterns, **curves, means=means, n_rows=n_rows, deviations=known_deviations)
+    small = list[Array]()
+    if "calibration.small.0" in stored.arrays:  # of all views, or of none
+        for v, own in enumerate(centres.values):
+            stored.need(own is not None and not centres.marks[v], f"calibration.small.{v}")
+            width = 0 if own is None else own.shape[1]
+            small.append(array(f"small.{v}", s=len(small[0]) if small else None, d=width))
+        stored.need(len(small[0]) > 0, "calibration.small.0")
+    return Calibration(
+        patterns,
+        **curves,
+        means=means,
+        n_rows=n_rows,
+        deviations=known_deviations,
+        small=tuple(small),
+    )

@@ -350,7 +350,7 @@ def unpack_model(stored: Fields, first_alpha: float) -> Model:
         weight_unit=unit,
         n_all_zero=unpack_zero_counts(stored, len(schema.names), n_rows),
         n_gaps=unpack_gaps(stored, schema, n_rows),
-        calibration=unpack_calibration(stored, total.whole(centres.marks).all_in_columns().widths),
+        calibration=unpack_calibration(stored, total.whole(centres.marks).all_in_columns().widths, centres),
         growth=growth,
         census=unpack_census(stored, n_clusters, n_rows),
     )
