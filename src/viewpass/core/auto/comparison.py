@@ -23,7 +23,7 @@ from viewpass.kernels.reference.exact import ordered_sum
 CLEAR, FEW_FOLDS = 2.5, 2.0
 SMALL = 0.02  # of the score: a difference that does not matter
 BEHIND = 1.0  # errors that a candidate may be behind, and still come to be ahead
-FOLDS, MOST_FOLDS = 4, 8  # every row is tested once; of few rows twice, where a candidate is ahead
+FOLDS, MOST_FOLDS = 4, 8  # every row is tested once; of few and narrow rows twice, where a candidate is ahead
 FEW_ROWS = 3000
 
 
@@ -65,7 +65,7 @@ def compared(question: Question, candidate: Scorer, simpler: Scorer) -> Differen
         fold = question.fold(len(pairs))
         pairs.append((candidate(fold), simpler(fold)))
         found = difference(pairs)
-        more = found.gain > 0 and len(question.usable) < FEW_ROWS
+        more = found.gain > 0 and len(question.usable) < FEW_ROWS and not question.is_costly
         if found.clear or len(pairs) >= (MOST_FOLDS if more else FOLDS):
             return found
 

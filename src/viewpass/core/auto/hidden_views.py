@@ -37,6 +37,7 @@ from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling
 
+COSTLY_VALUES = 2**21  # of a fit, which is made less often
 FIT_ROWS, FIT_VALUES = 2000, 2**23  # rows that candidates are fitted to, and their dense values, at most
 TEST_ROWS, TEST_SHARE = 1000, 4  # rows set aside, at most; one in so many
 POOL_SHARE, POOL_ROWS = (
@@ -175,9 +176,18 @@ class Question:
     @property
     def n_fitted(self) -> int:
         """Number of rows that candidates are fitted to."""
-        n_values: int = sum(view.shape[1] for view in self.rows.chunk.views if isinstance(view, np.ndarray))
-        fitting = max(FIT_VALUES // max(n_values, 1), ROWS_PER_CLUSTER * (self.plan.n_clusters or 1))
+        fitting = max(FIT_VALUES // max(self._n_dense, 1), ROWS_PER_CLUSTER * (self.plan.n_clusters or 1))
         return min(len(self.usable) - len(self.usable) // TEST_SHARE, FIT_ROWS, fitting)
+
+    @property
+    def is_costly(self) -> bool:
+        """Whether a fold takes long."""
+        return self._n_dense * self.n_fitted > COSTLY_VALUES
+
+    @property
+    def _n_dense(self) -> int:
+        """Columns of dense views."""
+        return sum(int(view.shape[1]) for view in self.rows.chunk.views if isinstance(view, np.ndarray))
 
     @property
     def can_be_asked(self) -> bool:
