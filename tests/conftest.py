@@ -1,4 +1,4 @@
-"""What tests of several folders share: the real data sets, the command line, a Dask cluster."""
+"""What tests of several folders share: the real data sets, the command line, a Dask cluster, a browser."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from hypothesis import settings
 settings.register_profile("ci", derandomize=True, deadline=None)
 if os.environ.get("CI"):
     settings.load_profile("ci")
+
+pytest.register_assert_rewrite("browsers")
 
 BESIDE = Path(__file__).parents[2] / "shared" / "data"
 
@@ -54,3 +56,12 @@ def client():
 
     with two_workers() as client:
         yield client
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """One headless Chromium: Playwright allows one at a time in a process."""
+    from browsers import chromium
+
+    with chromium() as running:
+        yield running

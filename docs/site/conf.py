@@ -25,6 +25,7 @@ html_static_path = ["static"]
 html_css_files = ["viewpass.css"]
 html_show_sourcelink = False
 html_copy_source = False
+html_context = {"default_mode": "auto"}  # light or dark, as the system is
 html_theme_options = {
     "show_toc_level": 2,
     "navigation_with_keys": False,

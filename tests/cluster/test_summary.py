@@ -9,6 +9,7 @@ import pytest
 
 import viewpass as vp
 from clusters import made_rows
+from viewpass.cluster.summary.typical import typical_rows
 
 VIEWS = dict(zip(("image", "text"), made_rows(900, seed=4), strict=True))
 
@@ -144,3 +145,26 @@ def test_threads_and_blocks_make_no_difference(model, monkeypatch):
     model.set_params(n_threads=2)
     assert model.summary(VIEWS) == whole
     model.set_params(n_threads=None)
+
+
+def sampled(row, anchor, weight, title, *, missing=False):
+    reasons = {"cluster": 0, "near": [anchor], "weights": [weight], "parts": [1.0, None if missing else 1.0]}
+    shown = {"item": row, "title": title}
+    return {"row": row, "cluster": 0, "confidence": None, "shown": shown, "reasons": reasons}
+
+
+def test_typical_rows_are_of_the_largest_anchors_and_differ():
+    sample = [
+        sampled(0, 7, 0.9, "boat"),
+        sampled(1, 7, 0.8, "ship"),
+        sampled(2, 7, 0.7, "raft"),
+        sampled(3, 5, 0.6, "boat"),
+        sampled(4, 5, 0.5, "harbour"),
+        sampled(5, 3, 1.0, "sky", missing=True),
+    ]
+    others = [sampled(8, 1, 1.0, "pier"), sampled(0, 7, 0.9, "boat")]
+    found = [row["row"] for row in typical_rows(sample, others, 7)]
+    assert found == [0, 1, 4, 2, 5, 8, 3]  # 7, 5, 7, 5, 7 take turns; another boat comes last
+    assert [row["row"] for row in typical_rows(sample[::-1], others, 3)] == [0, 1, 4]
+    assert [row["row"] for row in typical_rows([], others, 3)] == [8, 0]
+    assert all("reasons" not in row for row in typical_rows(sample, others, 7))

@@ -60,6 +60,7 @@ def warm_up():
 
 def inject(fault):
     """Let the n-th writing step of a kind go wrong: {"step", "number", "when", "how"}."""
+    from viewpass.report import page
     from viewpass.sources.arrow.chunks import ArrowSource
     from viewpass.store.container import files, frame
     from viewpass.store.labels import appended
@@ -119,14 +120,15 @@ def inject(fault):
                 self.file.flush()
                 strike("after")
 
-        replacing = frame.replacing
+        writer = page if step == "page" else frame  # of the report, or of models and checkpoints
+        replacing = writer.replacing
 
         @contextmanager
         def torn(*given):
             with replacing(*given) as file:
                 yield Torn(file)
 
-        frame.replacing = torn
+        writer.replacing = torn
 
 
 def child(request):

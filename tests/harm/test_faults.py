@@ -30,8 +30,9 @@ def table(tmp_path_factory):
     return write_table(tmp_path_factory.mktemp("table") / "items.parquet", 7000)
 
 
-def fit(table, out, *more):
-    return ["fit", table, "-k", "5", "--id", "item", "--out", out, "--no-report", *OPTIONS, *more]
+def fit(table, out, *more, report=False):
+    shown = [] if report else ["--no-report"]
+    return ["fit", table, "-k", "5", "--id", "item", "--out", out, *shown, *OPTIONS, *more]
 
 
 @pytest.fixture(scope="module")
@@ -85,18 +86,57 @@ def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
     assert calls == ["fsync", "replace", "fsync"]
 
 
-@pytest.mark.parametrize(
-    "last", [1, 2, 3, 4], ids=["run.json", "model.viewpass", "labels.parquet", "sample.json"]
-)
-def test_a_fault_while_the_results_are_written(commands, table, expected, tmp_path, last):
-    """The results are the last four names to be given, after 8 checkpoints."""
+RESULTS = ["sample.json", "labels.parquet", "model.viewpass", "run.json"]  # in the order of writing
+
+
+@pytest.mark.parametrize("number", range(len(RESULTS)), ids=RESULTS)
+def test_a_fault_while_the_results_are_written(commands, table, expected, tmp_path, number):
+    """The results are the last four names to be given, after 8 checkpoints and the staged labels."""
     out = tmp_path / "run"
-    for when, number in (("before", 12 - last + 1), ("after", 1)):
-        fault = {"step": "rename", "when": when, "number": number, "how": "SIGKILL"}
+    for when, step in (("before", 10 + number), ("after", 1)):
+        fault = {"step": "rename", "when": when, "number": step, "how": "SIGKILL"}
         more = ["--resume"] if out.exists() else []
         assert commands.run(*fit(table, out, *more), fault=fault).code == -signal.SIGKILL
+        assert [name for name in RESULTS if (out / name).exists()] == RESULTS[:number]
     assert commands.run(*fit(table, out, "--resume")).code == 0
     assert contents(out) == expected
+
+
+PAGE_STEPS = [
+    *(("page", when, 1) for when in ("before", "amid", "after")),
+    *(("rename", when, 14) for when in ("before", "after")),  # the last name to be given
+]
+
+
+@pytest.fixture(scope="module")
+def shown(commands, table, tmp_path_factory):
+    """The files of a run with its page."""
+    out = tmp_path_factory.mktemp("shown") / "run"
+    assert commands.run(*fit(table, out, report=True)).code == 0
+    return {path.name: path.read_bytes() for path in out.iterdir() if path.name != "run.json"}
+
+
+@pytest.mark.parametrize(("kind", "when", "number"), PAGE_STEPS)
+def test_a_kill_while_the_page_is_written(commands, table, shown, tmp_path, kind, when, number):
+    out = tmp_path / "run"
+    fault = {"step": kind, "when": when, "number": number, "how": "SIGKILL"}
+    assert commands.run(*fit(table, out, report=True), fault=fault).code == -signal.SIGKILL
+    assert contents(out).items() <= shown.items()
+    assert (out / "report.html").exists() == (when == "after" and kind == "rename")
+    assert commands.run(*fit(table, out, "--resume", report=True)).code == 0
+    assert {path.name for path in out.iterdir()} == {*shown, "run.json"}
+    assert all((out / name).read_bytes() == content for name, content in shown.items())
+
+
+def test_a_kill_while_the_page_is_made_again(commands, table, shown, tmp_path):
+    out = tmp_path / "run"
+    assert commands.run(*fit(table, out, report=True)).code == 0
+    fault = {"step": "page", "when": "amid", "number": 1, "how": "SIGKILL"}
+    assert commands.run("report", out, "--no-rows", fault=fault).code == -signal.SIGKILL
+    assert (out / "report.html").read_bytes() == shown["report.html"]
+    assert commands.run("report", out).code == 0
+    assert (out / "report.html").read_bytes() == shown["report.html"]
+    assert {path.name for path in out.iterdir()} == {*shown, "run.json"}
 
 
 @pytest.mark.parametrize("largest", [1000, 20_000, 60_000, 97_000])

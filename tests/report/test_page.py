@@ -13,6 +13,7 @@ import viewpass as vp
 from hostile_text import HOSTILE, with_text
 from html_tags import Tags
 from viewpass.errors import MissingExtraError
+from viewpass.report.findings import view_shares
 from viewpass.report.page import LARGEST, Places, report_page
 
 
@@ -29,6 +30,23 @@ def test_the_page_says_what_was_found(found, places):
     assert len(data_of(text)["points"]["xy"]) == sum(
         "reasons" in row and row["cluster"] >= 0 for row in found["sample"]
     )
+
+
+def test_labels_of_the_stream_have_a_map_of_rows(found, places):
+    streamed = copy.deepcopy(found)
+    streamed["labels"] = "stream"
+    for row in streamed["sample"]:
+        row["confidence"] = None
+        row["cluster"] = (row["cluster"] + 1) % 4 if row["row"] % 3 == 0 else row["cluster"]
+    for cluster in streamed["clusters"]:
+        cluster["confidence"] = None
+    text = report_page(streamed, places).text
+    assert len(data_of(text)["points"]["xy"]) == len(data_of(report_page(found, places).text)["points"]["xy"])
+    assert "Colours are the labels that rows got while they were read" in text
+    assert "by confidence" not in text
+    for one, other in zip(view_shares(found), view_shares(streamed), strict=True):
+        # Of rows whose label the final centres give, too.
+        assert one.changes == pytest.approx(other.changes, abs=0.1)
 
 
 def test_the_same_bytes_again(model, found, places, views):
@@ -170,9 +188,9 @@ def test_what_is_no_picture_stays_text(tmp_path):
 
 
 def test_the_script_is_small(found, places):
-    from viewpass.report.page import _part
+    from viewpass.report.page import SCRIPTS, _part
 
-    assert len(_part("page.js").encode()) <= 60_000
+    assert sum(len(_part(name).encode()) for name in SCRIPTS) <= 60_000
 
 
 def test_without_jinja2_the_extra_is_named(found, places, monkeypatch):

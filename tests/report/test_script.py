@@ -14,7 +14,7 @@ NODE = shutil.which("node")
 @pytest.mark.skipif(NODE is None, reason="node, which runs the script's own tests, is not installed")
 def test_the_scripts_own_tests():
     done = subprocess.run(
-        [NODE, "--test", Path(__file__).with_name("test_page.js")],
+        [NODE, "--test", Path(__file__).with_name("test_functions.js")],
         capture_output=True,
         text=True,
         timeout=120,

@@ -13,7 +13,7 @@ from viewpass.cli.clusters import SHOWN, cluster_lines
 from viewpass.cli.inspect import LABELS, all_zero, in_gaps
 from viewpass.cli.progress import Display, Json, display
 from viewpass.cli.stopping import how_to_go_on, signals
-from viewpass.cluster.drawn import run_page
+from viewpass.cluster.drawn import write_run_page
 from viewpass.cluster.opimc import OPIMC
 from viewpass.cluster.runs.run import Run, RunOptions, StoppedError
 from viewpass.cluster.summary import Summary, summary
@@ -119,7 +119,7 @@ def _finished_before(folder: RunFolder, shown: Display, *, report: bool) -> None
 def write_page(folder: RunFolder, found: Summary | None, shown: Display) -> bool:
     """Write the page of a finished run; a library that it needs and is not installed is named."""
     try:
-        run_page(folder.path, found).write(folder.page)
+        write_run_page(folder, summary(folder.path) if found is None else found)
     except MissingExtraError as problem:
         shown.say(f"report.html was not written: {problem}")
         return False

@@ -9,7 +9,7 @@ import typer
 
 from viewpass.cli.predict import check_absent
 from viewpass.cli.progress import display
-from viewpass.cluster.drawn import run_page
+from viewpass.cluster.drawn import run_page, write_run_page
 from viewpass.cluster.runs.comparing import SAME, Comparison, Pair, compare
 from viewpass.cluster.runs.run_labels import RunLabels
 from viewpass.cluster.summary import summary
@@ -27,8 +27,11 @@ def run_report(path: Path, out: Path | None, *, rows: bool, force: bool, as_json
     folder = RunFolder(path)
     if not folder.finished:
         raise FileError(f"{path} is not the folder of a finished run.")
-    page = folder.page if out is None else out
-    run_page(path, summary(path, rows=rows)).write(page)
+    found, page = summary(path, rows=rows), folder.page if out is None else out
+    if out is None:
+        write_run_page(folder, found)
+    else:
+        run_page(path, found).write(out)
     with display(as_json=as_json) as shown:
         shown.say(f"report: {page}")
         shown.end("finished", run=str(path), out=str(page))

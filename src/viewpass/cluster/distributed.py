@@ -28,7 +28,6 @@ from viewpass.sources.source import Source
 from viewpass.store.container.fields import Fields
 from viewpass.store.container.files import naming
 from viewpass.store.folder import RunFolder
-from viewpass.views.chunk import Chunk
 
 try:
     import distributed  # noqa: F401
@@ -36,7 +35,6 @@ except ImportError:
     raise missing_extra("distributed", "dask", "vp.dask") from None
 
 from viewpass.engine.dask import tasks
-from viewpass.engine.dask.blocks import Block
 from viewpass.engine.dask.collections import source_of
 from viewpass.engine.dask.driver import DaskSteps, MemorySink
 from viewpass.engine.dask.predict import label_blocks
@@ -233,13 +231,6 @@ def _sampled(
         yield start, found
 
 
-def _with_rows(block: Block, order: tasks.Job, model: Model) -> tuple[Any, tuple[Integers, Chunk]]:
-    """Run a task for a block; gives its sampled rows as well, those below a limit."""
-    found = order.task(block, order.own, model)
-    with tasks.locked(block) as shard:
-        return found, below(shard.rows.chunk, order.more)
-
-
 def _check_count(n_workers: Any) -> None:
     if n_workers is not None and (
         isinstance(n_workers, bool) or not isinstance(n_workers, int) or n_workers < 1
@@ -318,20 +309,23 @@ class DaskRun(Run):
         self.width = self.width or n_workers or width_of(pool)
 
     def _new_sink(self) -> Any:
-        from viewpass.engine.dask.part_sink import WorkerPartSink
-
-        return self._said(WorkerPartSink(self.folder, *self._sink_sizes(), staged=self._staged))
+        return self._said(self._sink_class()(self.folder, *self._sink_sizes(), staged=self._staged))
 
     def _resumed_sink(self, stored: Fields) -> Any:
-        from viewpass.engine.dask.part_sink import WorkerPartSink
-
         self.width = stored.number("width", least=1, most=MOST_WORKERS)
-        labels = stored.part("labels")
-        sizes = self._sink_sizes()
-        return self._said(WorkerPartSink.resumed(self.folder, *sizes, labels, staged=self._staged))
+        given = self.folder, *self._sink_sizes(), stored.part("labels")
+        return self._said(self._sink_class().resumed(*given, staged=self._staged))
+
+    def _sink_class(self) -> Any:
+        from viewpass.engine.dask.part_sink import SamplingPartSink, WorkerPartSink
+
+        return WorkerPartSink if self._sampler is None else SamplingPartSink
 
     def _said(self, sink: Any) -> Any:
         sink.with_distances, sink.id_name = self.which == "stream", self._source.id_name
+        if self._sampler is not None:
+            limit = self._sampler.limit(rows_of(self._source).n_rows)
+            sink.numbers, sink.keep = partial(below, limit=limit), self._sampler.put
         return sink
 
     def _sink_sizes(self) -> tuple[int, int]:
@@ -385,20 +379,21 @@ class DaskRun(Run):
                 home.mkdir(exist_ok=True)
         columns = staged_columns if staged else confidence_columns
         order = tasks.PartOrder(str(home.absolute()), self._source.id_name, columns)
-        sampler = RowSampler(model)
-        writing = tasks.Job(tasks.write_clusters, order, sampler.limit(self.stream.n_rows))
-        given = tasks.Job(_with_rows, writing), sample
+        sampler = RowSampler.of(model)
+        chosen = partial(below, limit=sampler.limit(self.stream.n_rows))
+        given = tasks.Job(tasks.with_rows, tasks.Job(tasks.write_clusters, order, chosen)), sample
         wanted.check(self._source.id_name, model)
         rows = rows_of(self._source.keeping(wanted.kept)) if wanted.kept else self.rows
         for _, (part, taken) in _sampled(self.pool, rows, model, size, *given):
             parts.append(part)
-            sampler.put(*taken)
+            if taken is not None:
+                sampler.put(*taken)
             sizes += np.array(part.clusters)
             watch(part.start + part.n_rows, sizes)
         workspace = self._estimator._workspace()
         if staged:
             recalibrate(model, sample or (), workspace)
-        write_reasons(sampler.reasons(workspace), self.folder.sample, self.folder.growing)
+        write_reasons(sampler.reasons(model, workspace), self.folder.sample, self.folder.growing)
         if staged:
             labels = [PartLabels(str(home.absolute()), part) for part in parts]
             names = None

@@ -19,6 +19,7 @@ from viewpass.kernels.grid import Integers
 from viewpass.report.card import card_html, card_lines
 from viewpass.report.layout import centre_places
 from viewpass.report.page import Page, Places, report_page
+from viewpass.store.folder import RunFolder
 
 
 def places_of_model(model: Model) -> Places:
@@ -187,7 +188,7 @@ class DrawnClusterer(ExplainedClusterer):
         """The summary of X, or of the model alone."""
         if X is None:
             return summarise(self)
-        sampler = RowSampler(self._fitted_model())
+        sampler = RowSampler.of(self._fitted_model())
         tables = self._tables(X, observed, keep, names, sampler)
         return summarise(self, tables, rows=rows, which="final", reasons=sampler)
 
@@ -212,11 +213,18 @@ class DrawnClusterer(ExplainedClusterer):
             yield with_names(table, found)
 
 
-def run_page(path: Path, found: Summary | None = None) -> Page:
-    """The report of a finished run; `found` is its summary, where it is known."""
+def run_page(path: Path, found: Summary) -> Page:
+    """The report of a finished run, of which this is the summary."""
     from viewpass.cluster.persistence import load
-    from viewpass.cluster.summary import summary
-    from viewpass.store.folder import RunFolder
 
-    found = summary(path) if found is None else found
     return report_page(found, places_of_model(load(RunFolder(path).model)._fitted_model()))
+
+
+def write_run_page(folder: RunFolder, found: Summary) -> None:
+    """Write the report of a finished run into its folder: nothing else is left there, whenever it ends."""
+    page = run_page(folder.path, found)
+    try:
+        folder.reopen()
+        page.write(folder.page, folder.growing)
+    finally:
+        folder.clear()

@@ -276,7 +276,7 @@ class ExplainedClusterer(ViewClusterer):
             return summarise(self, rows=rows)
         from viewpass.cluster.runs.label_file import labelled_tables
 
-        sampler = RowSampler(self._fitted_model())
+        sampler = RowSampler.of(self._fitted_model())
         tables = labelled_tables(self, self._read(X, observed, reset=False), sampler=sampler)
         return summarise(self, tables, rows=rows, which="final", reasons=sampler)
 

@@ -16,8 +16,9 @@ from viewpass.core.reasons.gathering import Gathered, gathered
 from viewpass.core.step.workspace import Workspace
 from viewpass.core.stream import Stream
 from viewpass.errors import DataError
-from viewpass.kernels.grid import Array, Integers, Labels
+from viewpass.kernels.grid import Integers, Labels
 from viewpass.sources.source import Cuts, Every, Source
+from viewpass.views.chunk import Chunk
 
 logger = logging.getLogger("viewpass")
 
@@ -71,8 +72,8 @@ class RowSink(Sink, Protocol):
     def put(self, assigned: Assigned, workspace: Workspace) -> None:
         """Keep the labels of consecutive rows."""
 
-    def put_ids(self, ids: Array | None) -> None:
-        """Keep the ids of the rows read next."""
+    def put_rows(self, chunk: Chunk) -> None:
+        """Keep what is wanted of rows besides their labels, such as ids; in the first pass."""
 
     def last(self, start: int, n_rows: int) -> Labels:
         """Labels of rows in the pass before."""
@@ -185,7 +186,7 @@ class LocalSteps:
                 self._put(assigned)
                 del assigned  # its rows are not kept while the next are processed
             if number == 0:
-                self._sink.put_ids(chunk.row_ids)
+                self._sink.put_rows(chunk)
             self.n_read = chunk.start + chunk.n_rows
             yield self.n_read
 

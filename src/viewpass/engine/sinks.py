@@ -7,6 +7,7 @@ import numpy as np
 from viewpass.core.model import Assigned
 from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.grid import Array, Labels
+from viewpass.views.chunk import Chunk
 
 MOST_RESERVED = 2**24  # rows; a damaged file may state any number
 
@@ -34,10 +35,10 @@ class LabelArray:
             self._labels.resize(stop + stop // 8, refcheck=False)
         self._labels[assigned.start : stop] = assigned.recorded
 
-    def put_ids(self, ids: Array | None) -> None:
+    def put_rows(self, chunk: Chunk) -> None:
         """Keep ids."""
-        if ids is not None and self._keep_ids:
-            self._ids.append(ids)
+        if chunk.row_ids is not None and self._keep_ids:
+            self._ids.append(chunk.row_ids)
 
     def last(self, start: int, n_rows: int) -> Labels:
         """Labels of rows in the pass before."""

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from viewpass.report.wording import VIEW, cluster_name, listed, number, percent, short
+from viewpass.report.wording import VIEW, cluster_name, listed, percent, short
 
 Summary = Mapping[str, Any]  # viewpass.cluster.summary.Summary
 
@@ -37,14 +37,6 @@ class Disagreement(NamedTuple):
     share: float
 
 
-class Advice(NamedTuple):
-    """Something to try, why, and the figure behind it."""
-
-    what: str
-    why: str
-    figure: str
-
-
 def filled(found: Summary) -> list[Mapping[str, Any]]:
     """The clusters that have rows, the largest first; all of them where no sizes are known."""
     clusters = [cluster for cluster in found["clusters"] if cluster["rows"]] or found["clusters"]
@@ -54,8 +46,8 @@ def filled(found: Summary) -> list[Mapping[str, Any]]:
 def headline(found: Summary) -> str:
     """What was found, in a sentence."""
     clusters, views = filled(found), found["views"]
-    text = f"{found['rows']:,} rows of {_counted(len(views), 'view')} fall into "
-    text += _counted(len(clusters), "cluster")
+    text = f"{found['rows']:,} rows of {counted(len(views), 'view')} fall into "
+    text += counted(len(clusters), "cluster")
     if clusters and clusters[0]["rows"]:
         text += f", from {percent(clusters[-1]['share'])} to {percent(clusters[0]['share'])} of the rows"
     return text + "."
@@ -79,7 +71,8 @@ def sentences(found: Summary) -> list[str]:
     return [*said, " ".join(parts)] if parts else said
 
 
-def _counted(count: int, what: str) -> str:
+def counted(count: int, what: str) -> str:
+    """A number of things."""
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
@@ -97,7 +90,9 @@ def doubtful_share(found: Summary) -> float | None:
 
 
 def _reasons(found: Summary) -> list[Mapping[str, Any]]:
-    return [row for row in found["sample"] if "reasons" in row and row["cluster"] >= 0]
+    """Sampled rows whose label the final centres give as well: not all that the stream gave are."""
+    rows = [row for row in found["sample"] if "reasons" in row and row["cluster"] >= 0]
+    return [row for row in rows if row["reasons"]["cluster"] in (-1, row["cluster"])]
 
 
 def view_shares(found: Summary) -> list[ViewShare]:
@@ -159,124 +154,3 @@ def doubtful_rows(found: Summary) -> list[Mapping[str, Any]]:
         row for each in found["clusters"] for row in each["doubtful"][:2] if row["confidence"] is not None
     ]
     return sorted(rows, key=lambda row: (row["confidence"], row["row"]))[:LOOK]
-
-
-def advice(found: Summary) -> list[Advice]:
-    """What to try next; nothing where nothing stands out."""
-    made = [
-        _weak_clusters,
-        _weak_patterns,
-        _idle_view,
-        _other_number,
-        _large_cluster,
-        _falling_loss,
-        _unnamed,
-    ]
-    return [each for each in (make(found) for make in made) if each is not None]
-
-
-def _weak_clusters(found: Summary) -> Advice | None:
-    weak = [
-        each for each in filled(found) if each["confidence"] is not None and each["confidence"] < DOUBTFUL
-    ]
-    if not weak:
-        return None
-    names = listed([f"{each['cluster']} ({cluster_name(each, 32)})" for each in weak[:3]])
-    more = f" and {len(weak) - 3} more" if len(weak) > 3 else ""
-    rows = sum(each["rows"] for each in weak)
-    return Advice(
-        "Do not rely on the rows of uncertain clusters.",
-        f"Labels in {names}{more} are rather wrong than right. Often these are rows with few views; filter "
-        "label files by confidence, or ask for fewer clusters.",
-        f"{_counted(len(weak), 'cluster')}, {number(rows)} rows with a mean confidence below {DOUBTFUL}",
-    )
-
-
-def _weak_patterns(found: Summary) -> Advice | None:
-    weak = [
-        each
-        for each in found["patterns"]
-        if each["views"] and each["share"] >= 0.02 and (each["confidence"] or 1.0) < 0.6
-    ]
-    if not weak:
-        return None
-    worst = min(weak, key=lambda each: each["confidence"])
-    return Advice(
-        f"Look for the missing views of rows that have only {short(worst['views'], VIEW)}.",
-        "What they have does not tell their cluster; one more view would help more than other settings.",
-        f"{number(worst['rows'])} rows with a mean confidence of {worst['confidence']:.2f}",
-    )
-
-
-def _idle_view(found: Summary) -> Advice | None:
-    views = [view for view in view_shares(found) if view.separates is not None]
-    idle = min(views, key=lambda view: view.separates or 0.0, default=None)
-    if idle is None or len(views) < 2 or (idle.separates or 0.0) > 0.05:
-        return None
-    return Advice(
-        f"Try without the view {idle.name}, or give it more weight.",
-        "It hardly takes part in separating clusters: either it says little about them, or its scale hides "
-        "it (--view-weights).",
-        f"{percent(idle.separates)} of what separates clusters",
-    )
-
-
-def _other_number(found: Summary) -> Advice | None:
-    curve = found["curve"]
-    if curve is None:
-        return None
-    scores = [
-        (value, -n) for n, value in zip(curve["numbers"], curve["values"], strict=True) if value is not None
-    ]
-    own = dict(zip(curve["numbers"], curve["values"], strict=True)).get(found["n_clusters"])
-    if not scores or own is None or max(scores)[0] <= own:
-        return None
-    best = -max(scores)[1]
-    errors = dict(zip(curve["numbers"], curve["errors"], strict=True))
-    if max(scores)[0] - own <= 2.0 * (errors.get(best) or 0.0):
-        return None
-    return Advice(
-        f"Try {best} clusters.",
-        "Labels of so many clusters tell more about hidden views than those of this number; the curve above "
-        "shows by how much.",
-        f"{max(scores)[0]:.3f} at {best}, {own:.3f} at {found['n_clusters']} (nats)",
-    )
-
-
-def _large_cluster(found: Summary) -> Advice | None:
-    clusters = filled(found)
-    if len(clusters) < 3 or clusters[0]["share"] < max(0.3, 3.0 / len(clusters)):
-        return None
-    return Advice(
-        "Split the largest cluster.",
-        f"{cluster_name(clusters[0], 40)} holds far more rows than the others: more clusters (-k), or a fit "
-        "of its rows alone, may show what is in it.",
-        f"{percent(clusters[0]['share'])} of the rows in one of {len(clusters)} clusters",
-    )
-
-
-def _falling_loss(found: Summary) -> Advice | None:
-    curve = found["loss_curve"]
-    if len(curve) < 8:
-        return None
-    late, whole = curve[len(curve) * 3 // 4] - curve[-1], max(curve) - min(curve)
-    if whole <= 0 or late / whole < 0.15:
-        return None
-    return Advice(
-        "Try a second pass (--passes 2).",
-        "The average loss was still falling when the rows ended.",
-        f"{percent(late / whole)} of the fall came in the last quarter of the chunks",
-    )
-
-
-def _unnamed(found: Summary) -> Advice | None:
-    if any(each["name"] for each in found["clusters"]) or not any(
-        each["typical"] for each in found["clusters"]
-    ):
-        return None
-    return Advice(
-        "Give clusters names.",
-        "--show title,year puts columns of the table on this page, and --name-by subjects names clusters by "
-        "the words of a column.",
-        f"{_counted(len(filled(found)), 'cluster')} without a name",
-    )

@@ -17,11 +17,13 @@ import numpy as np
 from viewpass.errors import missing_extra
 from viewpass.kernels.grid import Floats, Integers
 from viewpass.report import findings, wording
+from viewpass.report.advice import advice
 from viewpass.report.charts import growth_of, line_chart
 from viewpass.report.images import Pictures
 from viewpass.report.layout import places_of
 from viewpass.store.container.files import naming, replacing
 
+SCRIPTS = ("functions.js", "map.js", "page.js")  # in this order, as one
 CARDS = 100  # clusters that have one; the rest are in a table
 GRID = 9999  # steps of a coordinate
 LARGEST = 2_000_000  # bytes of a page
@@ -45,9 +47,9 @@ class Page:
     def __init__(self, text: str) -> None:
         self.text = text
 
-    def write(self, path: Path) -> None:
-        """Write the page to a file: whole or not at all."""
-        with replacing(path) as file, naming(path):
+    def write(self, path: Path, growing: Path | None = None) -> None:
+        """Write the page to a file: whole or not at all; `growing` is its name until then."""
+        with replacing(path, growing) as file, naming(path):
             file.write(self.text.encode())
 
     def _repr_html_(self) -> str:
@@ -106,7 +108,7 @@ def _environment() -> Any:
 
 def _drawn(name: str, content: Mapping[str, Any]) -> str:
     """The template with its content; only our own script may run, and nothing may be fetched."""
-    script = "\n" + _part("page.js")
+    script = "\n" + "\n".join(map(_part, SCRIPTS))
     allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     shared = {"script": script, "style": _part("page.css"), "script_hash": allowed}
     text: str = _environment().get_template(name).render(**shared, **content)
@@ -131,7 +133,7 @@ def _content(found: findings.Summary, places: Places, length: int) -> dict[str, 
         "views": findings.view_shares(found),
         "view_names": list(found["views"]),
         "disagreements": findings.disagreements(found),
-        "advice": findings.advice(found),
+        "advice": advice(found),
         "unusual": [_row(row, pictures, 100) for row in findings.unusual_rows(found)],
         "doubtful": [_row(row, pictures, 100) for row in findings.doubtful_rows(found)],
         "cards": cards,

@@ -96,6 +96,11 @@ class RunFolder:
                 "another folder."
             )
 
+    def reopen(self) -> None:
+        """Make place for a file that is written after the run has ended; `clear` removes it."""
+        with naming(self.path):
+            self.staging.mkdir(exist_ok=True)
+
     def close(self) -> None:
         """Release the lock."""
         self._lock.release()

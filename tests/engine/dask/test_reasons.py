@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,16 +22,16 @@ def files(tmp_path_factory):
     return write_files(tmp_path_factory.mktemp("files"), made_rows(1500), [700])
 
 
-def run_here(files, out, settings, *, stopped=False):
+def run_here(files, out, settings, *, stopped=False, **more):
     folder = RunFolder(out)
     options = RunOptions(1)
     if stopped:
-        begun = Run(vp.OPIMC(4, **settings), files, folder)
+        begun = Run(vp.OPIMC(4, **settings), files, folder, **more)
         folder.open(resume=False)
         with pytest.raises(StoppedError):
             begun.go(RunOptions(1, stopping=lambda: True))
         folder.close()
-    fitting = Run(vp.OPIMC(4, **settings), files, folder)
+    fitting = Run(vp.OPIMC(4, **settings), files, folder, **more)
     folder.open(resume=stopped)
     if stopped:
         fitting.resume()
@@ -64,6 +66,30 @@ def test_local_dask_and_resumed_runs_agree(client, files, tmp_path, clusters):
     np.testing.assert_array_equal(
         in_memory.confidence(files), vp.OPIMC(4, **settings).fit(files).confidence(files)
     )
+
+
+@pytest.mark.parametrize("scale", ["unit", "auto"])
+@pytest.mark.parametrize("clusters", CLUSTERS, ids=str)
+def test_sampled_rows_of_runs_with_labels_of_the_stream_agree(
+    client, files, tmp_path, clusters, scale, monkeypatch
+):
+    """Rows are taken while they are read, once; what they show is that of a run that reads them again."""
+    monkeypatch.setattr("viewpass.cluster.runs.sampled_rows.SAMPLE", 500)
+    monkeypatch.setattr("viewpass.cluster.summary.gatherer.SAMPLE", 500)
+    settings, more = SETTINGS | clusters | {"scale": scale}, {"stream_labels": True}
+    here = run_here(files, tmp_path / "here", settings, **more)
+    again = run_here(files, tmp_path / "again", settings, stopped=True, **more)
+    there = tmp_path / "there"
+    vp.dask.fit(vp.OPIMC(4, **settings), files, client=client, n_workers=2, out=there, **more)
+    final = run_here(files, tmp_path / "final", settings)
+    expected = json.loads((here / "sample.json").read_text())
+    assert len(expected["rows"]) == 500
+    for folder in (again, there):
+        assert (folder / "sample.json").read_bytes() == (here / "sample.json").read_bytes()
+    assert vp.summary(here) == vp.summary(again) == vp.summary(there)
+    for row, reasons in json.loads((final / "sample.json").read_text())["rows"].items():
+        assert reasons | {"outlier": None} == expected["rows"][row] | {"outlier": None}  # not yet calibrated
+    assert all("reasons" in row for row in vp.summary(here)["sample"])
 
 
 def test_kept_columns_and_names_are_those_of_one_machine(client, tmp_path):

@@ -73,17 +73,17 @@ def write_final_labels(
     """
     learnt = model._fitted_model()
     given = model, data, folder.labels, chunk_size, watch
-    again, sampler = needed(learnt), RowSampler(learnt)
+    again, sampler = needed(learnt), RowSampler.of(learnt)
     if not again and not wanted.named:
         sizes = _written(*given, folder.growing, wanted, Taken(sampler))[1]
-        write_reasons(sampler.reasons(model._workspace()), folder.sample, folder.growing)
+        write_reasons(sampler.reasons(learnt, model._workspace()), folder.sample, folder.growing)
         return sizes
     staged, sample = folder.staging / "final.parquet", list[Gathered]()
     given = model, data, staged, chunk_size, watch
     sizes = _written(*given, folder.growing, wanted, Taken(sampler, sample))[1]
     if again:
         recalibrate(learnt, sample, model._workspace())
-    write_reasons(sampler.reasons(model._workspace()), folder.sample, folder.growing)
+    write_reasons(sampler.reasons(learnt, model._workspace()), folder.sample, folder.growing)
     with naming(staged), pq.ParquetFile(staged) as file, replacing(folder.labels, folder.growing) as out:
         writer, names = None, None
         if wanted.named:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,25 +15,24 @@ from viewpass.cluster.features import with_features
 from viewpass.cluster.notices import warn_of_fit
 from viewpass.cluster.opimc import OPIMC
 from viewpass.cluster.persistence import completed, pack, unpack
+from viewpass.cluster.runs.file_sink import FileSink
 from viewpass.cluster.runs.label_file import write_final_labels
 from viewpass.cluster.runs.reason_columns import Wanted
 from viewpass.cluster.runs.report import figures
-from viewpass.core.model import Assigned, Model
-from viewpass.core.step.workspace import Workspace
+from viewpass.cluster.runs.sampled_rows import RowSampler, write_reasons
+from viewpass.core.model import Model
 from viewpass.core.stream import Stream
-from viewpass.engine.labelling import bare_rows, label_rows
 from viewpass.engine.run import START, LocalSteps, Position, Progress, Steps, check_passes, progress, run
 from viewpass.errors import FileError, SettingError, ViewpassError
-from viewpass.kernels.grid import Array, Integers, Labels
+from viewpass.kernels.grid import Array, Integers
 from viewpass.sources.source import Source
 from viewpass.store.checkpoint import check_same, read_checkpoint, write_checkpoint
 from viewpass.store.container import body, frame
 from viewpass.store.container.fields import Fields
 from viewpass.store.container.files import naming, replacing
 from viewpass.store.folder import RunFolder
-from viewpass.store.labels.appended import Extent
 from viewpass.store.labels.formats import FINAL, STREAM
-from viewpass.store.labels.parquet import IdSink, LabelFile
+from viewpass.store.labels.parquet import LabelFile
 from viewpass.store.labels.staging import LabelSink
 
 LABELLED_ROWS = 8192  # labelled at a time, at least
@@ -51,111 +49,6 @@ class RunOptions:
     every: int = 50  # steps between checkpoints
     watch: Callable[[Progress], None] = lambda progress: None
     stopping: Callable[[], bool] = lambda: False
-
-
-class FileSink:
-    """Labels and ids of a run on disk until it ends.
-
-    A thread computes distances and writes, while the next chunk is processed; whatever reads the files, and
-    every checkpoint, waits for it.
-    """
-
-    by_chunk = True
-
-    def __init__(
-        self, labels: LabelSink, ids: IdSink | None, folder: RunFolder, *, final: bool = False
-    ) -> None:
-        self.labels, self.ids, self._folder = labels, ids, folder
-        self._final = final  # users get other labels, and ids, when the rows are read once more
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="viewpass-labels")
-        self._writing: Future[None] | None = None
-
-    def begin(self, number: int) -> None:
-        """A pass begins."""
-        self._written()
-        self.labels.begin(number)
-
-    def end(self) -> None:
-        """The pass is complete."""
-        self._written()
-        self.labels.end()
-
-    def last(self, start: int, n_rows: int) -> Labels:
-        """Labels of rows in the pass before."""
-        return self.labels.last(start, n_rows)
-
-    def _written(self) -> None:
-        """Wait until everything is written, or raise what went wrong."""
-        if self._writing is not None:
-            writing, self._writing = self._writing, None
-            writing.result()
-
-    @property
-    def sizes(self) -> Integers:
-        """Rows per centre so far."""
-        return self.labels.sizes
-
-    def put(self, assigned: Assigned, workspace: Workspace) -> None:
-        """Keep the labels of rows, with their distances and margins."""
-        assigned.rows.measure(workspace.n_threads)
-        self._written()  # at most one chunk waits
-        self._writing = self._thread.submit(self._write, assigned, workspace)
-
-    def _write(self, assigned: Assigned, workspace: Workspace) -> None:
-        made = bare_rows if self._final else label_rows
-        self.labels.put(assigned.start, made(assigned, workspace))
-
-    def put_ids(self, ids: Array | None) -> None:
-        """Keep the ids of rows."""
-        if ids is None or self._final:
-            return
-        if self.ids is None:
-            self.ids = IdSink(self._folder.ids)
-        self.ids.put(ids)
-
-    def sync(self) -> None:
-        """Write all of it to the disk."""
-        self._written()
-        self.labels.sync()
-        if self.ids is not None:
-            self.ids.sync()
-
-    def close(self) -> None:
-        """Close the files."""
-        self._thread.shutdown(wait=True)
-        self._writing = None
-        self.labels.close()
-        if self.ids is not None:
-            self.ids.close()
-
-    def check_rows(self, at: Position, n_rows: int) -> None:
-        """Refuse files of another number of rows than the stream has read: `n_rows` of them are labelled."""
-        now = n_rows if at.number == 0 else at.row
-        self.labels.check_rows(n_rows if at.number else None, now if at.row else None)
-        n_ids = at.row if at.number == 0 else n_rows
-        if self.ids is not None and self.ids.n_rows != n_ids:
-            raise FileError(
-                f"{self._folder.ids} holds {self.ids.n_rows:,} ids where {n_ids:,} rows were read. "
-                "Start over in a new folder."
-            )
-
-    def packed(self) -> dict[str, Any]:
-        """What a checkpoint stores."""
-        self._written()
-        return {"labels": self.labels.packed(), "ids": self.ids and self.ids.extent.packed()}
-
-    @classmethod
-    def resumed(cls, folder: RunFolder, n_clusters: int, stored: Fields, *, final: bool) -> FileSink:
-        """As it was when the checkpoint was written."""
-        labels = LabelSink.resumed(folder.staging, n_clusters, stored.part("labels"))
-        ids = None
-        try:
-            if stored.get("ids") is not None:
-                ids = IdSink(folder.ids, Extent.unpacked(stored.part("ids")))
-        except FileError:
-            labels.close()
-            raise
-        return cls(labels, ids, folder, final=final)
 
 
 class Run:
@@ -191,19 +84,26 @@ class Run:
         self.settings = pack(self._estimator, {})["settings"]
         self._identity = json.loads(json.dumps(self._source.identity()))
         self._cuts = self._estimator._cuts()
+        self._sampler = self._new_sampler()
         self._sink = self._new_sink()
         self._at = START
         self._seconds = 0.0
         self._sessions = 1
 
+    def _new_sampler(self) -> RowSampler | None:
+        """Takes rows for the report, where they are not read once more for their labels."""
+        if self.which == FINAL:
+            return None
+        return RowSampler(self._source.schema.widths, self.stream.plan.most_centres)
+
     def _new_sink(self) -> Any:
         labels = LabelSink(self.folder.staging, self.stream.plan.most_centres)
-        return FileSink(labels, None, self.folder, final=self.which == FINAL)
+        return FileSink(labels, None, self.folder, self._sampler)
 
     def _resumed_sink(self, stored: Fields) -> Any:
         stream = self.stream
         n_centres = stream.model.n_recorded if stream.started else stream.plan.most_centres
-        sink = FileSink.resumed(self.folder, n_centres, stored, final=self.which == FINAL)
+        sink = FileSink.resumed(self.folder, n_centres, stored, self._sampler)
         try:
             sink.check_rows(self._at, self.stream.n_rows)
         except FileError:
@@ -249,7 +149,7 @@ class Run:
         self.check_settings(run.get("settings"))
         check_same(run.get("source"), self._identity, "source", self.folder)
         if "which_labels" not in run.values:  # an older run, whose labels are those of the stream
-            self.which = STREAM
+            self.which, self._sampler = STREAM, self._new_sampler()
         choice = run.values.get("which_labels", STREAM)
         check_same(choice, self.which, "choice of labels (--stream-labels)", self.folder)
         again = unpack(estimator, dict(stored.arrays), self.folder.checkpoint)
@@ -259,6 +159,12 @@ class Run:
         again._learnt.workspace = self.stream.workspace
         self._estimator = again
         self._at, self._seconds, self._sessions = at, seconds, sessions + 1
+        if self._sampler is not None and at != START:
+            n_rows = at.row if at.number == 0 else self.stream.n_rows
+            try:
+                self._sampler.restore(run.part("taken"), self._source.schema, n_rows)
+            except FileError as problem:
+                raise FileError(f"{self.folder.checkpoint} is damaged: {problem}") from problem
         self._sink = self._resumed_sink(run)
 
     def check_settings(self, begun: Any) -> None:
@@ -295,6 +201,7 @@ class Run:
             "seconds": self._seconds + time.perf_counter() - began,
             "sessions": self._sessions,
             "row_bytes": self._cuts.row_bytes,
+            **({} if self._sampler is None else {"taken": self._sampler.packed(arrays)}),
             **self._sink.packed(),
             **self._also(),
         }
@@ -324,6 +231,9 @@ class Run:
         folder, estimator = self.folder, self._estimator
         estimator._count_features(self.stream.schema)
         sizes = self._write_labels(options)
+        if self._sampler is not None:
+            found = self._sampler.reasons(self.stream.model, self.stream.workspace)
+            write_reasons(found, folder.sample, folder.growing)
         arrays: dict[str, Array] = {}
         meta = pack(estimator, arrays)
         frame.write(folder.model, "model", body.encode(meta, arrays), folder.growing)

@@ -24,7 +24,7 @@ class SampledRow(RowSummary, total=False):
 
 
 class ClusterSummary(TypedDict):
-    """A cluster; `typical` rows have the largest margins, `doubtful` ones the lowest confidence.
+    """A cluster; `typical` rows are near its largest anchors, `doubtful` ones have the lowest confidence.
 
     `patterns` are its most frequent presence patterns, with their rows; `apart` is what sets it apart.
     """

@@ -15,6 +15,7 @@ from viewpass.cluster.apart import Apart
 from viewpass.cluster.runs.sampled_rows import RowReasons
 from viewpass.cluster.runs.shuffling import SAMPLE, shuffled
 from viewpass.cluster.summary.fields import ClusterSummary, PatternSummary, RowSummary, SampledRow
+from viewpass.cluster.summary.typical import typical_rows
 from viewpass.core.model import Model
 from viewpass.core.state.calibration import pattern_text
 from viewpass.core.state.census import Census
@@ -124,13 +125,20 @@ class RowGatherer:
         found = sorted((item for item in found if item[1]), key=lambda item: (-item[1], item[0]))
         return dict(found[:EACH_PATTERNS])
 
-    def clusters(self, nearest: Sequence[Sequence[int]], apart: Sequence[Apart]) -> list[ClusterSummary]:
-        """The clusters."""
+    def clusters(
+        self, nearest: Sequence[Sequence[int]], apart: Sequence[Apart], reasons: Mapping[int, RowReasons]
+    ) -> list[ClusterSummary]:
+        """The clusters; `reasons` are what sampled rows show."""
         kept: dict[str, list[list[RowSummary]]] = {}
         for kind in ("typical", "doubtful"):
             kept[kind] = [[] for _ in self._sure]
             for cluster, _, _, row in self._kept.get(kind, ()):
                 kept[kind][cluster].append(row)
+        sampled: list[list[SampledRow]] = [[] for _ in self._sure]
+        for _, drawn in self._sample:
+            if drawn["row"] in reasons and drawn["cluster"] >= 0:
+                one: SampledRow = drawn | {"reasons": reasons[drawn["row"]]}
+                sampled[one["cluster"]].append(one)
         sizes = self.census.sizes.tolist()
         whole = max(sum(sizes), 1)
         return [
@@ -143,7 +151,7 @@ class RowGatherer:
                 nearest=list(nearest[k]),
                 apart=apart[k],
                 patterns=self._patterns_of(k),
-                typical=kept["typical"][k],
+                typical=typical_rows(sampled[k], kept["typical"][k], EACH),
                 doubtful=kept["doubtful"][k],
             )
             for k, size in enumerate(sizes)

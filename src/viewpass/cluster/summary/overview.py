@@ -52,7 +52,7 @@ def summarise(
     if not gatherer.patterns():
         gatherer.take_patterns(model)
     if isinstance(reasons, RowSampler):
-        reasons = reasons.reasons(estimator._workspace()) if rows else {}
+        reasons = reasons.reasons(model, estimator._workspace()) if rows else {}
     curve = model.curve
     settings = {key: repr(value) for key, value in estimator.get_params().items() if key != "n_threads"}
     return Summary(
@@ -70,7 +70,7 @@ def summarise(
         loss_curve=[float(loss) for loss in model.loss_curve],
         views=view_summaries(model),
         labels=which,
-        clusters=gatherer.clusters(nearest_clusters(model), apart(model)),
+        clusters=gatherer.clusters(nearest_clusters(model), apart(model), reasons),
         growth=gatherer.census.counts.T.tolist(),
         growth_rows=gatherer.census.width,
         patterns=gatherer.patterns(),

@@ -31,7 +31,7 @@ from viewpass.engine.dask.blocks import Block
 from viewpass.engine.dask.shards import Shard, Stage, Tally
 from viewpass.engine.labelling import Labelled, bare_rows, cluster_rows, label_rows
 from viewpass.errors import DataError, ViewpassError
-from viewpass.kernels.grid import Labels, Links
+from viewpass.kernels.grid import Integers, Labels, Links
 from viewpass.sources.source import Source
 from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.scaling import Scaling
@@ -234,6 +234,18 @@ def with_census(block: Block, order: Job, stage: Stage, schema: Schema) -> tuple
         labels = shard.labels(stage)
         seen = shard.rows.inverse > 0 if new else None
         return found, span(labels, block.start, stage.centres.n_clusters, seen)
+
+
+def with_rows(block: Block, order: Job, *given: Any) -> tuple[Any, tuple[Integers, Chunk] | None]:
+    """What another task gives for a block, and the rows of some numbers as they were read, if there are any.
+
+    `order.more` gives these numbers for the first row and the number of rows.
+    """
+    found = order.task(block, order.own, *given)
+    with locked(block) as shard:
+        numbers = order.more(block.start, shard.rows.n_rows)
+        rows = (numbers, block.chunk().take(numbers - block.start)) if len(numbers) else None
+        return found, rows
 
 
 def _assigned(block: Block, shard: Shard, stage: Stage) -> Assigned:

@@ -2,7 +2,7 @@
 // Run by `node --test` (tests/report/test_script.py): what the report's script computes.
 const test = require("node:test");
 const assert = require("node:assert/strict");
-const page = require("../../src/viewpass/report/page.js");
+const page = require("../../src/viewpass/report/functions.js");
 
 test("a query matches texts that have all its words", () => {
   assert.ok(page.matches("", "anything"));
