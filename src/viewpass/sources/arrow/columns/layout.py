@@ -124,8 +124,9 @@ def _number(type: pa.DataType, where: str) -> Dtype:
     if types.is_boolean(type):
         return np.dtype(np.float32)
     if not (types.is_integer(type) or types.is_floating(type)):
+        alone = "A column of lists is a view of its own: name each one by itself. " if _is_list(type) else ""
         raise DataError(
-            f"{where} holds {type} values, numbers were expected. "
+            f"{where} holds {type} values, numbers were expected. {alone}"
             "Name the columns of each view with views= to leave others out."
         )
     return number_type(np.dtype(type.to_pandas_dtype()), where)
