@@ -11,6 +11,14 @@ test("a query matches texts that have all its words", () => {
   assert.ok(page.matches("(.*", "a (.* b"));
 });
 
+test("a number asks for the cluster of this number alone", () => {
+  assert.ok(page.asks_for("27", 27, "Italy, 1819"));
+  assert.ok(page.asks_for("#27", 27, "Italy"));
+  assert.ok(!page.asks_for("1819", 27, "Italy, 1819"));
+  assert.ok(page.asks_for("italy", 27, "Italy, 1819"));
+  assert.ok(page.asks_for("", 27, "Italy"));
+});
+
 test("sorting keeps the order of equal rows and does not change its input", () => {
   const rows = [["b", 1], ["a", 2], ["c", 1]];
   assert.deepEqual(page.sorted(rows, 1, false), [["b", 1], ["c", 1], ["a", 2]]);

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from viewpass.report.wording import VIEW, cluster_name, listed, percent, short
+from viewpass.report.wording import VIEW, cluster_name, listed, percent, short, title_of
 
 Summary = Mapping[str, Any]  # viewpass.cluster.summary.Summary
 
@@ -64,7 +64,9 @@ def sentences(found: Summary) -> list[str]:
     sure, doubtful = mean_confidence(found), doubtful_share(found)
     parts = []
     if best is not None and len(views) > 1:
-        parts.append(f"The view {best.name} separates them most ({percent(best.separates)} of what does).")
+        parts.append(
+            f"The view {best.name} separates them most ({percent(best.separates)} of the distance between them)."
+        )
     if sure is not None:
         rest = f", and {percent(doubtful)} of the rows are doubtful" if doubtful else ""
         parts.append(f"The mean confidence of a label is {sure:.2f}{rest}.")
@@ -149,8 +151,11 @@ def unusual_rows(found: Summary) -> list[Mapping[str, Any]]:
 
 
 def doubtful_rows(found: Summary) -> list[Mapping[str, Any]]:
-    """The rows of the lowest confidence, at most two of a cluster."""
+    """The rows of the lowest confidence, at most two of a cluster, and one of those that show the same."""
     rows = [
         row for each in found["clusters"] for row in each["doubtful"][:2] if row["confidence"] is not None
     ]
-    return sorted(rows, key=lambda row: (row["confidence"], row["row"]))[:LOOK]
+    told: dict[object, Mapping[str, Any]] = {}
+    for row in sorted(rows, key=lambda row: (row["confidence"], row["row"])):
+        told.setdefault(title_of(row), row)
+    return list(told.values())[:LOOK]

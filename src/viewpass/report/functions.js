@@ -8,6 +8,12 @@ function matches(query, text) {
   return words.every((word) => whole.includes(word));
 }
 
+/** Whether a query asks for a cluster: a number for the cluster of this number, words for its text. */
+function asks_for(query, number, text) {
+  const asked = query.trim().match(/^#?(\d+)$/);
+  return asked ? Number(asked[1]) === Number(number) : matches(query, text);
+}
+
 /** A copy of rows sorted by a column; texts by the alphabet, numbers by size; equal ones keep their order. */
 function sorted(rows, column, down) {
   const sign = down ? -1 : 1;
@@ -71,5 +77,5 @@ function shortened(text, most) {
 }
 
 if (typeof module !== "undefined") {
-  module.exports = { matches, sorted, zoomed, placed, extent, nearest, without_overlap, grouped, shortened };
+  module.exports = { matches, asks_for, sorted, zoomed, placed, extent, nearest, without_overlap, grouped, shortened };
 }

@@ -76,7 +76,8 @@ function list_clusters({ clusters, rest }, map) {
   const names = new Map(clusters.map((cluster) => [cluster[0], cluster[1]]));
   const entries = [...holder.children].map((card) => ({
     card,
-    text: `${card.dataset.cluster} ${card.textContent}`,
+    number: Number(card.dataset.cluster),
+    text: card.textContent,
     rows: Number(card.dataset.rows),
     sure: Number(card.dataset.sure),
     name: names.get(Number(card.dataset.cluster)) || "",
@@ -86,9 +87,9 @@ function list_clusters({ clusters, rest }, map) {
   function arrange() {
     const key = by_id("sort").value;
     const column = key.replace("-", "");
-    const shown = sorted(entries, column, column === "name" ? false : !key.startsWith("-"));
+    const shown = sorted(entries, column, !["name", "number"].includes(column) && !key.startsWith("-"));
     shown.forEach((entry) => {
-      entry.card.hidden = !matches(filter.value, entry.text);
+      entry.card.hidden = !asks_for(filter.value, entry.number, entry.text);
     });
     holder.append(...shown.map((entry) => entry.card));
     const left = shown.filter((entry) => !entry.card.hidden).length;
@@ -99,7 +100,7 @@ function list_clusters({ clusters, rest }, map) {
   }
 
   function list_rest() {
-    const all = clusters.slice(rest).filter((cluster) => matches(filter.value, `${cluster[0]} ${cluster[1]}`));
+    const all = clusters.slice(rest).filter((cluster) => asks_for(filter.value, cluster[0], cluster[1]));
     const some = sorted(all, ...order).slice(0, MOST_ROWS);
     table.tBodies[0].replaceChildren(...some.map(([k, name, rows, sure]) =>
       table_row(`cluster-${k}`, [k, name, grouped(rows), sure < 0 ? "–" : sure.toFixed(2)])));

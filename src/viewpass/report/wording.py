@@ -67,3 +67,9 @@ def row_line(shown: Mapping[str, Any], most: int = VALUE, values: int = 4) -> st
         if value is not None and not str(value).startswith("data:")
     ]
     return " · ".join(parts[:values])
+
+
+def title_of(row: Mapping[str, Any]) -> object:
+    """What a row is recognised by: the first column after its id; its number if there is none."""
+    values = list(row["shown"].values())
+    return values[1] if len(values) > 1 and values[1] is not None else ("row", row["row"])

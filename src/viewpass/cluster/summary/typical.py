@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from viewpass.cluster.summary.fields import RowSummary, SampledRow
+from viewpass.report.wording import title_of
 
 
 def typical_rows(sample: Sequence[SampledRow], others: Iterable[RowSummary], most: int) -> list[RowSummary]:
@@ -26,7 +27,7 @@ def typical_rows(sample: Sequence[SampledRow], others: Iterable[RowSummary], mos
     ordered += [row for row in others if row["row"] not in known]
     new, repeated, titles = list[RowSummary](), list[RowSummary](), set[object]()
     for row in ordered:
-        title = _title(row)
+        title = title_of(row)
         (repeated if title in titles else new).append(row)
         titles.add(title)
     return [
@@ -38,9 +39,3 @@ def typical_rows(sample: Sequence[SampledRow], others: Iterable[RowSummary], mos
 def _place(row: SampledRow) -> tuple[int, int]:
     """How many views a row lacks, and its nearest anchor."""
     return sum(part is None for part in row["reasons"]["parts"]), row["reasons"]["near"][0]
-
-
-def _title(row: RowSummary) -> object:
-    """What a row is recognised by: the first column after its id; its number if there is none."""
-    values = list(row["shown"].values())
-    return values[1] if len(values) > 1 and values[1] is not None else ("row", row["row"])
