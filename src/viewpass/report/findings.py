@@ -64,9 +64,8 @@ def sentences(found: Summary) -> list[str]:
     sure, doubtful = mean_confidence(found), doubtful_share(found)
     parts = []
     if best is not None and len(views) > 1:
-        parts.append(
-            f"The view {best.name} separates them most ({percent(best.separates)} of the distance between them)."
-        )
+        share = f"{percent(best.separates)} of the distance between them"
+        parts.append(f"The view {best.name} separates them most ({share}).")
     if sure is not None:
         rest = f", and {percent(doubtful)} of the rows are doubtful" if doubtful else ""
         parts.append(f"The mean confidence of a label is {sure:.2f}{rest}.")
