@@ -37,7 +37,7 @@ Births open_anchors(const Rows& rows, Span<double> far, const BirthLimits& limit
     if (tried == n) break;
     open[tried] = 0;
     const std::vector<uint32_t>& which = n_groups ? meeting[size_t(groups.own[tried])] : everyone;
-    distances.compare(which, tried, scratch, together);
+    distances.compare(which, tried, scratch, together, far);
     const auto nearer = [&](size_t r) {
       return which[r] != tried && scratch.shared[r] > 0.0 &&
              scratch.total[r] / scratch.shared[r] < far[which[r]];
