@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 import viewpass as vp
 
@@ -29,6 +30,7 @@ DENSE = (
     "mnist70k_3v",
     "nutrimouse",
 )
+SPARSE = ("webkb", "reuters1200", "reuters600", "bbcsport", "3sources", "hw2sources", "bdgp", "emoji_l10n")
 TATE = ("title_emb", "medium_emb", "subjects_emb", "size")
 MOST = 20_000  # rows that are compared
 MOST_RANKED, MOST_PATTERNS = 8000, 10  # rows, and combinations of as many views
@@ -73,20 +75,66 @@ def calibration(name: str, views: list[Any], n_clusters: int) -> Iterator[str]:
 
 
 def ranked(name: str) -> str:
-    """How often both halves by confidence have the label by all views, by number of views."""
-    views, classes = dense(name)
-    views = [x[:MOST_RANKED] for x in views]
+    """How often both halves by confidence have the label by all views, and the class, by number of views.
+
+    A cluster stands for the class that most of its rows have. Rows that lack one of the views kept are left
+    out; of the label by all views, so are rows that have no more than these.
+    """
+    views, classes = any_kind(name)
     model = vp.OPIMC(len(np.unique(classes)), random_state=0).fit(views)
-    labels, parts = model.predict(views), []
-    for size in range(1, len(views)):
-        sure, same = [], []
+    labels, seen = model.predict(views), np.stack([present(x) for x in views])
+    majority = np.array(
+        [np.bincount(classes[labels == k], minlength=1).argmax() for k in range(labels.max() + 1)]
+    )
+    parts = []
+    for size in range(1, len(views) + 1):
+        sure, same, right, shown = [], [], [], []
         for chosen in list(combinations(range(len(views)), size))[:MOST_PATTERNS]:
-            some = [x if v in chosen else None for v, x in enumerate(views)]
+            rows = np.flatnonzero(seen[list(chosen)].all(axis=0))
+            some = [x[rows] if v in chosen else None for v, x in enumerate(views)]
+            found = model.predict(some)
             sure.append(model.confidence(some))
-            same.append(model.predict(some) == labels)
-        low, high = halves(np.concatenate(sure), np.concatenate(same))
-        parts.append(f"{size}: {low:.2f}, {high:.2f}")
+            same.append(found == labels[rows])
+            right.append(majority[found] == classes[rows])
+            shown.append(seen[:, rows].sum(axis=0) > size)
+        confidence, more = np.concatenate(sure), np.concatenate(shown)
+        text = f"class {show(halves(confidence, np.concatenate(right)))}"
+        if more.any():
+            text += f", label {show(halves(confidence[more], np.concatenate(same)[more]))}"
+        parts.append(f"{size}: {text}")
     return f"{name}, halves by number of views: {'; '.join(parts)}"
+
+
+def any_kind(name: str) -> tuple[list[Any], Any]:
+    """At most MOST_RANKED rows of a set, in random order, with the gaps it has; classes from 0 on."""
+    bundle = vp.load_bundle(FOLDER / f"{name}.npz")
+    order = np.random.default_rng(0).permutation(bundle.n_rows)[:MOST_RANKED]
+    views: list[Any] = []
+    for v, x in enumerate(bundle.views.values()):
+        own = x[order] if scipy.sparse.issparse(x) else np.asarray(x)[order].astype(np.float64)
+        if bundle.observed is not None:
+            there = np.asarray(bundle.observed)[order, v]
+            own = scipy.sparse.diags_array(there.astype(float)) @ own if scipy.sparse.issparse(x) else own
+            if not scipy.sparse.issparse(x):
+                own[~there] = np.nan
+        views.append(scipy.sparse.csr_array(own) if scipy.sparse.issparse(own) else own)
+    return views, np.unique(bundle.labels[order], return_inverse=True)[1].reshape(-1)
+
+
+def present(view: Any) -> Any:
+    """Which rows have a view: neither NaN nor all zero."""
+    if scipy.sparse.issparse(view):
+        return np.diff(view.indptr) > 0
+    return ~np.isnan(view[:, 0]) & (view != 0).any(axis=1)
+
+
+def show(shares: tuple[float, float]) -> str:
+    """Two shares."""
+    return (
+        f"{shares[0]:.3f} < {shares[1]:.3f}"
+        if shares[0] < shares[1]
+        else f"{shares[0]:.3f} NOT < {shares[1]:.3f}"
+    )
 
 
 def calibration_error(sure: Any, same: Any) -> float:
@@ -176,7 +224,7 @@ def main() -> None:
     for seed in range(3):
         print(outliers(seed), outliers(seed, **plain), outliers(seed, held_out=True, **plain), sep="\n")
     print(highest(*sets["Tate"]), sep="\n", flush=True)
-    for name in DENSE:
+    for name in (*DENSE, *SPARSE):
         print(ranked(name), flush=True)
     for name in DENSE:
         print(imputation(name), flush=True)

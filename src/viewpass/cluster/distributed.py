@@ -399,7 +399,8 @@ class DaskRun(Run):
             names = None
             if wanted.named:
                 names = wanted.names(model, (one.columns(["cluster", *wanted.name_by]) for one in labels))
-            change = partial(completed, n_clusters=n_clusters, learnt=model.calibration, names=names)
+            learnt, views = model.calibration, model.schema.names
+            change = partial(completed, n_clusters=n_clusters, learnt=learnt, names=names, views=views)
             into = str(self.folder.parts.absolute())
             asked = [self.pool.submit(tasks.change_part, one, into, change) for one in labels]
             parts = self.pool.gather(asked)

@@ -242,7 +242,8 @@ class IMC(DrawnClusterer):
         chosen = choose(rows, plan, workspace)
         scaling = chosen.scaling
         if self.missing_entries == "entrywise":
-            scaling, completion = Scaling.learn(known, scaling.names, plan.weight_unit), None
+            by_values = Scaling.learn(known, scaling.names, plan.weight_unit)
+            scaling, completion = replace(by_values, chosen=scaling.chosen), None
         if not scaling.plain or rows.chunk.gaps:
             scaled = scaling.apply(rows.chunk, n_threads=workspace.n_threads)
             rows = MeasuredRows(scaled, weights=given).measure(workspace.n_threads)

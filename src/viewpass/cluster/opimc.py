@@ -184,7 +184,8 @@ class OPIMC(AnchoredClusterer):
     n_iter_ : int
     n_samples_seen_ : int
     n_all_zero_ : dict of str to int
-        Rows that count as missing in each view because all their values there are zero.
+        Rows that count as missing in each view because all their values there are zero, or because they do
+        not fit the kind ("counts", "composition", "binary") that `scale="auto"` chose by the first rows.
     n_shortened_ : dict of str to int
         Rows that were longer in each view than the scale "euclidean" has room for.
     n_gaps_ : dict of str to GapCounts

@@ -356,7 +356,8 @@ class Stream:
         plan, scaling, choices, curve = choose(rows.measure(n_threads), self.plan, self.workspace)
         if entrywise:  # only the start is made of filled rows
             known = self._rows(given).measure(n_threads)
-            scaling, completion = Scaling.learn(known, scaling.names, plan.weight_unit), None
+            by_values = Scaling.learn(known, scaling.names, plan.weight_unit)
+            scaling, completion = replace(by_values, chosen=scaling.chosen), None
         scaling, rows = self._in_scale(rows, plan, scaling)
         if isinstance(plan.init, list):
             plan = replace(plan, init=scaled_centres(plan.init, scaling, schema, plan.n_clusters or 1))

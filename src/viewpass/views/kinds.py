@@ -13,11 +13,14 @@ kernels/portable.py and in a fixed order, so that every machine gets the same bi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 import scipy.sparse
 
-from viewpass.errors import DataError, SettingError
-from viewpass.kernels.grid import Array, Floats, Mask, Matrix
+from viewpass.errors import DataError, SettingError, warn
+from viewpass.kernels.grid import Array, Floats, Integers, Mask, Matrix
 from viewpass.kernels.portable import log
 from viewpass.kernels.reference.exact import ordered_sum
 from viewpass.views.chunk import Chunk
@@ -130,8 +133,39 @@ def _totals(view: Matrix) -> Floats:
     return np.bincount(each, view.data[: len(each)].astype(np.float64), view.shape[0]).astype(np.float64)
 
 
+def without_unfit(chunk: Chunk, names: Sequence[str]) -> Chunk:
+    """The rows, which lack a view where they hold values that are none of its kind; they count as all zero.
+
+    For kinds that were chosen by the first rows: a later row must not end a stream that never asked for one.
+    """
+    hidden = np.zeros((chunk.n_rows, len(chunk.names)), dtype=bool)
+    for v, name in enumerate(names):
+        rows = _unfit(chunk, v, name)[0] if name in KINDS and chunk.views[v] is not None else ()
+        if len(rows):
+            hidden[rows, v] = True
+            warn(
+                f"view {chunk.names[v]!r}: its scale {name!r} was chosen by the first rows, and later ones "
+                f"hold other values: {_EXPECTED[name]}. Such rows count as lacking the view (n_all_zero_)."
+            )
+    if not hidden.any():
+        return chunk
+    observed = ~hidden if chunk.observed is None else chunk.observed & ~hidden
+    all_zero = hidden if chunk.all_zero is None else chunk.all_zero | hidden
+    return replace(chunk, observed=observed, all_zero=all_zero)
+
+
 def _check_values(chunk: Chunk, v: int, name: str) -> None:
     """Refuse values that are none of the kind, in rows that have the view."""
+    rows, values = _unfit(chunk, v, name)
+    if len(rows):
+        raise DataError(
+            f"view {chunk.names[v]!r}, {chunk.place(int(rows[0]))}: {values[0]:g} under the scale {name!r}; "
+            f"{_EXPECTED[name]}."
+        )
+
+
+def _unfit(chunk: Chunk, v: int, name: str) -> tuple[Integers, Array]:
+    """Values that are none of the kind in rows that have the view, and their rows."""
     view = chunk.views[v]
     sparse = scipy.sparse.issparse(view)
     assert view is not None
@@ -139,14 +173,9 @@ def _check_values(chunk: Chunk, v: int, name: str) -> None:
     with np.errstate(invalid="ignore"):
         wrong = (values < 0) | (values > 1) if name == "binary" else values < 0
     if not wrong.any():
-        return
+        return np.empty(0, dtype=np.int64), np.empty(0)
     rows = (
         np.repeat(np.arange(view.shape[0]), np.diff(view.indptr))[wrong] if sparse else np.nonzero(wrong)[0]
     )
     hit = np.flatnonzero(chunk.wanted(v)[rows])
-    if len(hit):
-        row, value = int(rows[hit[0]]), values[wrong][hit[0]]
-        raise DataError(
-            f"view {chunk.names[v]!r}, {chunk.place(row)}: {value:g} under the scale {name!r}; "
-            f"{_EXPECTED[name]}."
-        )
+    return rows[hit], values[wrong][hit]

@@ -40,7 +40,7 @@ from viewpass.views.columns import Columns, columns_of, euclidean
 from viewpass.views.completion import Completion
 from viewpass.views.entries import LONGEST_UNIT, TIMES_LONGER, mark_size, marked
 from viewpass.views.gaps import filled
-from viewpass.views.kinds import KINDS, check_form, learn_parameter, transformed
+from viewpass.views.kinds import KINDS, check_form, learn_parameter, transformed, without_unfit
 from viewpass.views.projection import Projection
 from viewpass.views.rows import MeasuredRows
 
@@ -88,6 +88,7 @@ class Scaling:
     views: tuple[Scale | None, ...]
     completion: Completion | None = None  # fills values that rows lack before the columns are scaled
     projection: Projection | None = None  # maps views to fewer columns after they are scaled
+    chosen: tuple[bool, ...] = ()  # views whose kind nobody asked for: rows that do not fit lack them
 
     @classmethod
     def none(cls, n_views: int) -> Scaling:
@@ -213,6 +214,9 @@ class Scaling:
 
         Rows that are partly NaN or hold inf stay as they are, to be refused when they are measured.
         """
+        if any(self.chosen):
+            pairs = zip(self.names, self.chosen, strict=True)
+            chunk = without_unfit(chunk, [name if chosen else "unit" for name, chosen in pairs])
         if self.completion is not None:
             chunk = self.completion.apply(chunk)
         if self.plain and not chunk.gaps:

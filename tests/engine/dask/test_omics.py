@@ -34,6 +34,23 @@ def test_gaps_and_kinds(client, way):
     assert model.n_gaps_["values"].values > 0
 
 
+def test_rows_that_do_not_fit_a_chosen_kind(client):
+    rng = np.random.default_rng(0)
+    group, given = rng.integers(3, size=800), {}
+    for name in ("one", "two"):
+        parts = np.exp(
+            rng.normal(size=(3, 12))[group] - 6 * rng.random(12) + 0.6 * rng.normal(size=(800, 12))
+        )
+        given[name] = parts / parts.sum(axis=1, keepdims=True)
+    given["one"][[650, 790], 3] = -0.01
+    settings = {"chunk_size": 100, "warmup": 600, "random_state": 0}
+    expected = vp.OPIMC(3, **settings).fit(given)
+    model = vp.dask.fit(vp.OPIMC(3, **settings), given, client=client)
+    assert model.statistics_ == expected.statistics_
+    assert (model.labels_ == expected.labels_).all()
+    assert model.n_all_zero_ == expected.n_all_zero_ == {"one": 2, "two": 0}
+
+
 def test_files_are_read_by_the_workers(client, tmp_path):
     given = views()
     made = {

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from sklearn.utils.validation import check_is_fitted
 
 from viewpass.cluster.runs.reason_columns import (
@@ -27,7 +26,7 @@ from viewpass.kernels.grid import Integers
 from viewpass.sources.source import Source
 from viewpass.store.container.files import naming, replacing
 from viewpass.store.folder import RunFolder
-from viewpass.store.labels.formats import FINAL, table_writer
+from viewpass.store.labels.formats import FINAL, staged_tables, table_writer
 from viewpass.store.labels.parquet import ID, LabelFile, as_ids, label_columns
 
 MOST_CHUNKS = 4  # labelled at a time: progress is shown, and a stop answered, this often
@@ -78,20 +77,19 @@ def write_final_labels(
         sizes = _written(*given, folder.growing, wanted, Taken(sampler))[1]
         write_reasons(sampler.reasons(learnt, model._workspace()), folder.sample, folder.growing)
         return sizes
-    staged, sample = folder.staging / "final.parquet", list[Gathered]()
+    staged, sample = folder.staging / "final.arrows", list[Gathered]()
     given = model, data, staged, chunk_size, watch
     sizes = _written(*given, folder.growing, wanted, Taken(sampler, sample))[1]
     if again:
         recalibrate(learnt, sample, model._workspace())
     write_reasons(sampler.reasons(learnt, model._workspace()), folder.sample, folder.growing)
-    with naming(staged), pq.ParquetFile(staged) as file, replacing(folder.labels, folder.growing) as out:
+    with naming(staged), replacing(folder.labels, folder.growing) as out:
         writer, names = None, None
         if wanted.named:
-            columns = ["cluster", *wanted.name_by]
-            groups = (file.read_row_group(group, columns=columns) for group in range(file.num_row_groups))
-            names = wanted.names(learnt, groups)
-        for group in range(file.num_row_groups):
-            table = completed(file.read_row_group(group), len(sizes), learnt.calibration, names)
+            names = wanted.names(learnt, staged_tables(staged, ["cluster", *wanted.name_by]))
+        about = len(sizes), learnt.calibration, names, learnt.schema.names
+        for rows in staged_tables(staged):
+            table = completed(rows, *about)
             if writer is None:
                 writer = table_writer("Parquet", out, table.schema)
             with naming(folder.labels):

@@ -21,7 +21,7 @@ from viewpass.core.state.calibration import Calibration, distinct, pattern_text
 from viewpass.core.step.workspace import Workspace
 from viewpass.engine.labelling import Labelled
 from viewpass.errors import NotCalibratedError, SettingError
-from viewpass.kernels.grid import Array, Floats
+from viewpass.kernels.grid import Array, Floats, Integers
 from viewpass.store.labels.parquet import COLUMNS, ID
 from viewpass.views.chunk import Chunk
 
@@ -88,25 +88,22 @@ def _part_names(model: Model) -> list[str]:
 def confidence_columns(found: Labelled, model: Model) -> Any:
     """The confidence of labels, as an Arrow table; without columns if the model does not have it."""
     learnt, n_clusters = model.calibration, model.clusters.n_clusters
-    columns = {VIEWS: _views(found, model)}
+    columns = {VIEWS: _views(found.patterns, model.schema.names)}
     if learnt is not None:
         columns[CONFIDENCE] = _floats(confidence_at(found.patterns, found.margins, n_clusters, learnt))
     return pa.table(columns)
 
 
-def _views(found: Labelled, model: Model) -> Any:
+def _views(patterns: Integers, names: Sequence[str]) -> Any:
     """The views that rows have, as in "image + text"."""
-    patterns, inverse = distinct(found.patterns)
-    names = model.schema.names
-    texts = [pattern_text(pattern, names) for pattern in patterns.tolist()]
+    found, inverse = distinct(patterns)
+    texts = [pattern_text(pattern, names) for pattern in found.tolist()]
     return pa.array(texts, pa.string()).take(pa.array(inverse))
 
 
 def staged_columns(found: Labelled, model: Model) -> Any:
-    """What the confidence of labels follows from."""
-    return pa.table(
-        {VIEWS: _views(found, model), **dict(zip(STAGED, (found.margins, found.patterns), strict=True))}
-    )
+    """What the columns about labels follow from."""
+    return pa.table(dict(zip(STAGED, (found.margins, found.patterns), strict=True)))
 
 
 def with_names(table: Any, names: Sequence[str]) -> Any:
@@ -116,20 +113,20 @@ def with_names(table: Any, names: Sequence[str]) -> Any:
     return table.append_column(pa.field(NAME, pa.string()), named)
 
 
-def with_confidence(table: Any, n_clusters: int, learnt: Calibration | None) -> Any:
-    """A table with confidence in place of what it follows from."""
+def completed(
+    table: Any,
+    n_clusters: int,
+    learnt: Calibration | None,
+    names: Sequence[str] | None,
+    views: Sequence[str],
+) -> Any:
+    """A staged table with views, confidence and any names in place of what they follow from."""
     margins, patterns = (np.asarray(table[name]) for name in STAGED)
     table = table.drop_columns(list(STAGED))
-    if learnt is None:
-        return table
-    return table.append_column(
-        pa.field(CONFIDENCE, pa.float32()), _floats(confidence_at(patterns, margins, n_clusters, learnt))
-    )
-
-
-def completed(table: Any, n_clusters: int, learnt: Calibration | None, names: Sequence[str] | None) -> Any:
-    """A staged table with confidence and, if there are any, names."""
-    table = with_confidence(table, n_clusters, learnt)
+    table = table.append_column(pa.field(VIEWS, pa.string()), _views(patterns, views))
+    if learnt is not None:
+        sure = _floats(confidence_at(patterns, margins, n_clusters, learnt))
+        table = table.append_column(pa.field(CONFIDENCE, pa.float32()), sure)
     return table if names is None else with_names(table, names)
 
 

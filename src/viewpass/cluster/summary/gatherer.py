@@ -6,7 +6,7 @@ labels alone, so it is the same for any number of threads or workers, and after 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from viewpass.core.state.census import Census
 from viewpass.kernels.grid import Array, Floats, Integers
 
 EACH = 3  # typical and doubtful rows of a cluster
+FIRST_PART = 16  # rows per cluster, that are sorted first
 SHOWN = 200  # characters of a value
 PICTURE = 2**16  # characters of a picture as a data URI, of typical and doubtful rows
 PICTURED = 200  # clusters, at most, for rows to have pictures
@@ -56,19 +57,20 @@ class RowGatherer:
         if "confidence" in table.column_names:
             sure, self._has_confidence = np.asarray(table["confidence"], dtype=np.float64), True
         seen = clusters >= 0
-        steps = np.where(np.isnan(sure), 0, np.rint(np.nan_to_num(sure) * UNIT)).astype(np.int64)
+        steps = np.rint(np.nan_to_num(sure) * UNIT)
         self.census = self.census.added(clusters, self.n_rows)
-        np.add.at(self._sure, clusters[seen], steps[seen])
+        self._sure += _sums(steps, clusters + 1, len(self._sure) + 1)[1:]
         self.n_without_views += int((~seen).sum())
         if "has_views" in table.column_names:
             coded = table["has_views"].combine_chunks().dictionary_encode()
-            codes = np.asarray(coded.indices)
-            for code, name in enumerate(coded.dictionary.to_pylist()):
+            codes, names = np.asarray(coded.indices), coded.dictionary.to_pylist()
+            numbers, sums = np.bincount(codes, minlength=len(names)), _sums(steps, codes, len(names))
+            for code, name in enumerate(names):
                 entry = self._patterns.setdefault(name, [0, 0])
-                entry[0] += int((codes == code).sum())
-                entry[1] += int(steps[codes == code].sum())
+                entry[0] += int(numbers[code])
+                entry[1] += int(sums[code])
                 if name in self._clusters_of or len(self._clusters_of) < PATTERNS:
-                    mine = np.bincount(clusters[seen & (codes == code)], minlength=len(self._sure))
+                    mine = np.bincount(clusters[codes == code] + 1, minlength=len(self._sure) + 1)[1:]
                     self._clusters_of[name] = self._clusters_of.get(name, 0) + mine
         if "cluster_name" in table.column_names:
             self._take_names(clusters, table["cluster_name"])
@@ -103,22 +105,10 @@ class RowGatherer:
         margin = np.asarray(table["margin"], dtype=np.float64)
         for kind, key in (("typical", -margin), ("doubtful", sure)):
             key = np.where(np.isnan(key), FAR, key)
-            nearer = np.flatnonzero((clusters >= 0) & (key < self._least(kind)[clusters]))
-            order = nearer[np.lexsort((numbers[nearer], key[nearer], clusters[nearer]))]
-            begins = np.searchsorted(clusters[order], clusters[order])
-            order = order[np.arange(len(order)) - begins < EACH]
-            found = zip(clusters[order].tolist(), key[order].tolist(), numbers[order].tolist(), strict=True)
-            kept = _first([*self._kept.get(kind, ()), *((*each, None) for each in found)])
+            kept = self._kept.get(kind, [])
+            for start, stop in _parts(len(table), len(self._sure)):
+                kept = _nearest(kept, clusters[start:stop], key[start:stop], numbers[start:stop])
             self._kept[kind] = [(*item[:3], item[3] or row_of(item[2])) for item in kept]
-
-    def _least(self, kind: str) -> Floats:
-        """Keys that a row must be below, for each cluster, to be kept."""
-        least, numbers = np.full(len(self._sure), np.inf), np.zeros(len(self._sure), dtype=int)
-        for cluster, key, *_ in self._kept.get(kind, ()):
-            numbers[cluster] += 1
-            if numbers[cluster] == EACH:
-                least[cluster] = key
-        return least
 
     def _patterns_of(self, cluster: int) -> dict[str, int]:
         found = [(name, int(sizes[cluster])) for name, sizes in self._clusters_of.items()]
@@ -196,6 +186,35 @@ class RowGatherer:
             if row["row"] in reasons:
                 row["reasons"] = reasons[row["row"]]
         return rows
+
+
+def _sums(steps: Floats, groups: Array, n_groups: int) -> Integers:
+    """Sums of whole numbers by group: exact, since they stay far below 2^53."""
+    return np.bincount(groups, weights=steps, minlength=n_groups).astype(np.int64)
+
+
+def _parts(n_rows: int, n_clusters: int) -> Iterator[tuple[int, int]]:
+    """Ranges of rows that grow: what the first ones leave spares most of the others being sorted."""
+    start, size = 0, FIRST_PART * n_clusters
+    while start < n_rows:
+        yield start, min(start + size, n_rows)
+        start, size = start + size, 4 * size
+
+
+def _nearest(kept: list[Ranked], clusters: Array, key: Floats, numbers: Integers) -> list[Ranked]:
+    """The rows of the lowest keys of each cluster, given those so far and the next rows."""
+    least, n_kept = np.full(int(clusters.max(initial=-1)) + 2, np.inf), dict[int, int]()
+    for cluster, last, *_ in kept:
+        n_kept[cluster] = n_kept.get(cluster, 0) + 1
+        if n_kept[cluster] == EACH and cluster < len(least) - 1:
+            least[cluster] = last
+    least[-1] = -np.inf  # of rows without a cluster
+    nearer = np.flatnonzero(key < least[clusters])
+    order = nearer[np.lexsort((numbers[nearer], key[nearer], clusters[nearer]))]
+    begins = np.searchsorted(clusters[order], clusters[order])
+    order = order[np.arange(len(order)) - begins < EACH]
+    found = zip(clusters[order].tolist(), key[order].tolist(), numbers[order].tolist(), strict=True)
+    return _first([*kept, *((*each, None) for each in found)])
 
 
 def _first(kept: list[Ranked]) -> list[Ranked]:

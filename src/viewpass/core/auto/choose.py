@@ -33,7 +33,7 @@ from viewpass.core.state.choice import Choice
 from viewpass.core.step.workspace import Workspace
 from viewpass.errors import warn
 from viewpass.views.columns import columns_of
-from viewpass.views.kinds import possible_kind
+from viewpass.views.kinds import KINDS, possible_kind
 from viewpass.views.projection import Projection
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling, automatic
@@ -105,6 +105,8 @@ class _Choosing:
             if question.by_columns
             else question.scaling(names)
         )
+        pairs = zip(scale, plan.scale, strict=True) if plan.scale else ()
+        scaling = replace(scaling, chosen=tuple(name in KINDS and given == "auto" for name, given in pairs))
         return Chosen(plan, scaling, tuple(self.choices), curve)
 
     # ---- each choice

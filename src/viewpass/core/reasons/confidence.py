@@ -28,11 +28,11 @@ AHEAD = 1.0 + 2.0**-16  # the label is more probable than any other cluster by t
 def confidence_at(patterns: Integers, margins: Floats, n_clusters: int, learnt: Calibration) -> Floats:
     """The confidence of labels, given presence patterns and margins; NaN for a row without any view."""
     places = learnt.places(patterns)
-    known = places >= 0
     confidence = np.zeros(len(patterns))
-    curves = learnt.margins, learnt.agreement
-    confidence[known] = interpolated(*curves, places[known], margins[known])
-    confidence = np.clip(confidence, min(AHEAD / n_clusters, 1.0), 1.0)
+    if len(learnt.patterns):  # rows of no known pattern go by any, and are set right after
+        confidence = interpolated(learnt.margins, learnt.agreement, np.maximum(places, 0), margins)
+        confidence[places < 0] = 0.0
+    np.clip(confidence, min(AHEAD / n_clusters, 1.0), 1.0, out=confidence)
     confidence[patterns == 0] = np.nan
     return confidence
 

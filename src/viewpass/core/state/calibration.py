@@ -74,10 +74,11 @@ def patterns_of(seen: Mask) -> Integers:
     >>> patterns_of(np.array([[True, False, False], [True, True, False]]))
     array([3, 2, 0])
     """
-    patterns = np.zeros(seen.shape[1], dtype=np.int64)
+    narrow = len(seen) <= 8  # a byte is enough, in an eighth of the memory traffic
+    patterns: Array = np.zeros(seen.shape[1], dtype=np.uint8 if narrow else np.int64)
     for v, present in enumerate(seen):
-        patterns |= present.astype(np.int64) << min(v, MOST_BITS)
-    return patterns
+        patterns |= present.astype(patterns.dtype) << patterns.dtype.type(min(v, MOST_BITS))
+    return patterns.astype(np.int64)
 
 
 def distinct(numbers: Integers) -> tuple[Integers, Integers]:

@@ -139,10 +139,7 @@ def pattern_counts(seen: Mask) -> dict[int, int]:
     Of more views than MOST_PATTERNS has bits for, that is the order of their first rows.
     """
     if 2 ** len(seen) <= MOST_PATTERNS:
-        codes = np.zeros(seen.shape[1], dtype=np.uint8)
-        for v, present in enumerate(seen):
-            codes |= present.astype(np.uint8) << np.uint8(v)
-        numbers = np.bincount(codes)
+        numbers = np.bincount(patterns_of(seen))
         return {code: int(numbers[code]) for code in np.flatnonzero(numbers).tolist()}
     found, first, counts = np.unique(patterns_of(seen), return_index=True, return_counts=True)
     order = np.argsort(first)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
@@ -29,7 +30,7 @@ ENDINGS = {
 }
 
 
-STAGED = "staged Parquet"  # written and read once, so neither encoded nor compressed
+STAGED = "staged Arrow stream"  # written and read once: as it is in memory
 WHICH = b"viewpass.labels"  # the field of an Arrow schema that says which labels a file holds
 IDS = b"viewpass.ids"  # the field that names the column of ids; empty: rows have numbers
 FINAL, STREAM = "final", "stream"  # under the final centres; as decided while the rows were read
@@ -71,7 +72,7 @@ def table_writer(format: str, file: BinaryIO, schema: Any) -> TableWriter:
     elif format == "JSON lines":
         writer = JsonLines(file)
     elif format == STAGED:
-        writer = pq.ParquetWriter(file, schema, use_dictionary=False, compression="none")
+        writer = Staged(file, schema)
     elif format == "Arrow IPC":
         writer = pa.ipc.new_file(file, schema)
     else:
@@ -89,6 +90,29 @@ def layout(schema: Any) -> dict[str, Any]:
         name for name in schema.names if name not in few and pa.types.is_integer(schema.field(name).type)
     ]
     return {"use_dictionary": few, "column_encoding": dict.fromkeys(steps, "DELTA_BINARY_PACKED")}
+
+
+class Staged:
+    """One record batch for each table that is written."""
+
+    def __init__(self, file: BinaryIO, schema: Any) -> None:
+        self._stream = pa.ipc.new_stream(file, schema)
+
+    def write_table(self, table: Any) -> None:
+        """Append the rows of a table."""
+        self._stream.write_table(table.combine_chunks())
+
+    def close(self) -> None:
+        """Write what ends the stream."""
+        self._stream.close()
+
+
+def staged_tables(path: Path, columns: Sequence[str] | None = None) -> Iterator[Any]:
+    """The tables that were written to a staged file, in turn."""
+    with path.open("rb") as file, pa.ipc.open_stream(file) as stream:
+        for batch in stream:
+            table = pa.Table.from_batches([batch])
+            yield table if columns is None else table.select(list(columns))
 
 
 class JsonLines:

@@ -218,7 +218,8 @@ def _unmapped(stored: Fields, schema: Schema, scaling: Scaling, total: Statistic
 def _pack_parameters(scaling: Scaling) -> dict[str, Any]:
     """What the kinds of values have learnt; files without such views do not mention it."""
     found = [0.0 if scale is None else scale.parameter for scale in scaling.views]
-    return {"parameters": found} if any(found) else {}
+    chosen = {"kinds_chosen": list(scaling.chosen)} if any(scaling.chosen) else {}
+    return {"parameters": found, **chosen} if any(found) else chosen
 
 
 def _pack_lengths(model: Model) -> dict[str, Any]:
@@ -450,12 +451,14 @@ def _scaling(stored: Fields, schema: Schema) -> Scaling:
     stored.need(len(names) == len(schema.names), "scales")
     pairs = zip(names, schema.widths, strict=True)
     views = tuple(_scale(stored, v, name, width) for v, (name, width) in enumerate(pairs))
+    chosen = tuple(stored.list("kinds_chosen", bool)) if "kinds_chosen" in stored.values else ()
+    stored.need(len(chosen) in (0, len(names)), "kinds_chosen")
     if "marked" in stored.values:
         marked = stored.list("marked", bool)
         able = [scale is not None and scale.fill is not None for scale in views]
         stored.need(marked == able and any(able), "marked")
-        return Scaling(views, _completion(stored, schema)).with_marks()
-    return Scaling(views, _completion(stored, schema), _projection(stored, schema))
+        return Scaling(views, _completion(stored, schema), chosen=chosen).with_marks()
+    return Scaling(views, _completion(stored, schema), _projection(stored, schema), chosen)
 
 
 def _scale(stored: Fields, v: int, name: str, width: int | None) -> Scale | None:
