@@ -30,10 +30,16 @@ class FileSink:
     by_chunk = True
 
     def __init__(
-        self, labels: LabelSink, ids: IdSink | None, folder: RunFolder, sampler: RowSampler | None
+        self,
+        labels: LabelSink,
+        ids: IdSink | None,
+        folder: RunFolder,
+        sampler: RowSampler | None,
+        *,
+        final: bool,
     ) -> None:
-        self.labels, self.ids, self._folder = labels, ids, folder
-        self._sampler = sampler  # None: users get other labels, and ids, when the rows are read once more
+        self.labels, self.ids, self._folder, self._sampler = labels, ids, folder, sampler
+        self._final = final  # users get other labels, and ids, when the rows are read once more
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="viewpass-labels")
         self._writing: Future[None] | None = None
 
@@ -69,15 +75,14 @@ class FileSink:
         self._writing = self._thread.submit(self._write, assigned, workspace)
 
     def _write(self, assigned: Assigned, workspace: Workspace) -> None:
-        made = bare_rows if self._sampler is None else label_rows
+        made = bare_rows if self._final else label_rows
         self.labels.put(assigned.start, made(assigned, workspace))
 
     def put_rows(self, chunk: Chunk) -> None:
         """Keep the ids of rows, and the sampled ones."""
-        if self._sampler is None:
-            return
-        self._sampler.add(chunk)
-        if chunk.row_ids is not None:
+        if self._sampler is not None:
+            self._sampler.add(chunk)
+        if chunk.row_ids is not None and not self._final:
             if self.ids is None:
                 self.ids = IdSink(self._folder.ids)
             self.ids.put(chunk.row_ids)
@@ -115,7 +120,7 @@ class FileSink:
 
     @classmethod
     def resumed(
-        cls, folder: RunFolder, n_clusters: int, stored: Fields, sampler: RowSampler | None
+        cls, folder: RunFolder, n_clusters: int, stored: Fields, sampler: RowSampler | None, *, final: bool
     ) -> FileSink:
         """As it was when the checkpoint was written."""
         labels = LabelSink.resumed(folder.staging, n_clusters, stored.part("labels"))
@@ -126,4 +131,4 @@ class FileSink:
         except FileError:
             labels.close()
             raise
-        return cls(labels, ids, folder, sampler)
+        return cls(labels, ids, folder, sampler, final=final)

@@ -98,12 +98,12 @@ class Run:
 
     def _new_sink(self) -> Any:
         labels = LabelSink(self.folder.staging, self.stream.plan.most_centres)
-        return FileSink(labels, None, self.folder, self._sampler)
+        return FileSink(labels, None, self.folder, self._sampler, final=self.which == FINAL)
 
     def _resumed_sink(self, stored: Fields) -> Any:
         stream = self.stream
         n_centres = stream.model.n_recorded if stream.started else stream.plan.most_centres
-        sink = FileSink.resumed(self.folder, n_centres, stored, self._sampler)
+        sink = FileSink.resumed(self.folder, n_centres, stored, self._sampler, final=self.which == FINAL)
         try:
             sink.check_rows(self._at, self.stream.n_rows)
         except FileError:
@@ -149,7 +149,7 @@ class Run:
         self.check_settings(run.get("settings"))
         check_same(run.get("source"), self._identity, "source", self.folder)
         if "which_labels" not in run.values:  # an older run, whose labels are those of the stream
-            self.which, self._sampler = STREAM, self._new_sampler()
+            self.which = STREAM
         choice = run.values.get("which_labels", STREAM)
         check_same(choice, self.which, "choice of labels (--stream-labels)", self.folder)
         again = unpack(estimator, dict(stored.arrays), self.folder.checkpoint)
@@ -159,6 +159,8 @@ class Run:
         again._learnt.workspace = self.stream.workspace
         self._estimator = again
         self._at, self._seconds, self._sessions = at, seconds, sessions + 1
+        begun_before = at != START and "taken" not in run.values  # by a version that took no rows
+        self._sampler = None if begun_before else self._new_sampler()
         if self._sampler is not None and at != START:
             n_rows = at.row if at.number == 0 else self.stream.n_rows
             try:
