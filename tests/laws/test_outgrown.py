@@ -82,6 +82,19 @@ def test_nothing_else_changes_the_bits(consensus, tmp_path):
     assert sum(cluster["rows"] for cluster in model.summary()["clusters"]) == (model.labels_ >= 0).sum()
 
 
+def test_a_model_without_losses_is_looked_at_all_the_same():
+    views, observed, _ = data(1.0)
+    found = []
+    for n_forgotten in (0, 1):
+        model = chosen()
+        for start in range(0, 3 * CHUNK, CHUNK):
+            rows = slice(start, start + CHUNK)
+            model.partial_fit([x[rows] for x in views], observed=observed[rows])
+            del model._learnt.model.loss_curve[: n_forgotten * 10]
+        found.append(model.consensus_)
+    assert found == ["merge", "merge"]
+
+
 def test_a_view_that_comes_later_is_compared_with_nothing():
     views, observed, _ = data(1.0)
     order = np.random.default_rng(1).permutation(N)

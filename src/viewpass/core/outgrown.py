@@ -34,7 +34,7 @@ from viewpass.views.rows import MeasuredRows
 logger = logging.getLogger("viewpass")
 
 MORE, LESS = 1.2, 0.75
-NEARLY_MORE, NEARLY_LESS = 1.1, 0.85  # views are looked at one by one
+NEARLY_MORE, NEARLY_LESS = 1.1, 0.85  # of all views together; from here on each view is looked at
 MUCH_MORE = 1.5
 FEWEST_ROWS = 500  # of a chunk that is looked at
 LITTLE = 0.2  # of the squared lengths: less does not carry a graph
@@ -74,6 +74,8 @@ def outgrown(plan: Plan, model: Model, total: Statistics, loss: float, n_rows: i
 
 def _alike(model: Model, total: Statistics, loss: float) -> bool:
     """Whether rows are like those before by the losses alone, which cost nothing: most chunks are."""
+    if not model.loss_curve:  # a file may have none
+        return False
     was, now = (float(sum(squares_of(each, model.row_squares))) for each in (model.total, total))
     n_before = model.n_rows if model.n_copies is None else model.n_copies
     share, loss_before = (now - was) / max(was, 1.0), model.loss_curve[-1] * n_before / model.square_unit

@@ -37,7 +37,7 @@ from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling
 
-COSTLY_VALUES = 2**21  # of a fit, which is made less often
+COSTLY_VALUES = 2**21  # of a fit that takes long: there are fewer folds
 FIT_ROWS, FIT_VALUES = 2000, 2**23  # rows that candidates are fitted to, and their dense values, at most
 TEST_ROWS, TEST_SHARE = 1000, 4  # rows set aside, at most; one in so many
 POOL_SHARE, POOL_ROWS = (
