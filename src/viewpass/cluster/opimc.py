@@ -65,7 +65,7 @@ class OPIMC(AnchoredClusterer):
     chunk_size : int or "auto", default="auto"
         Rows processed per step, on every engine; affects the result. "auto": 2000 rows, or 10 per cluster,
         in the first steps; later as many as are at most a quarter of the rows before, up to 64 MiB of
-        float32 and 2^16 rows (`viewpass.engine.schedule` has the rule). It depends on the number of
+        float32 and 2^18 rows (`viewpass.engine.schedule` has the rule). It depends on the number of
         clusters and the rows' width alone.
     n_passes : int, default=1
         How often the data is read. From the second pass on, a chunk starts from its last labels.

@@ -4,7 +4,7 @@ With s = max(2000, 10 rows per cluster; 10 clusters are assumed where their numb
 
 - the first eight chunks have s rows;
 - from then on a chunk has s * 2^j rows, as many as are at most a quarter of the rows before it,
-- until a chunk would be larger than 64 MiB or 2^16 rows; sizes stay there, but never below s.
+- until a chunk would be larger than 64 MiB or 2^18 rows; sizes stay there, but never below s.
 
 A row counts 4 bytes per column, in a sparse view 8 bytes for at most 256 columns, over the views that any
 row of the first chunk has. Where chunks end depends on nothing else, neither on how a source cuts its
@@ -26,7 +26,7 @@ from viewpass.views.rows import MeasuredRows
 LEAST_ROWS, ROWS_PER_CLUSTER = 2000, 10
 ASSUMED_CLUSTERS = 10  # where their number is to be estimated
 SHARE = 4  # a chunk is at most this part of the rows before it, once they are many
-MOST_BYTES, MOST_ROWS = 2**26, 2**16
+MOST_BYTES, MOST_ROWS = 2**26, 2**18
 NUMBER_BYTES, ENTRY_BYTES, MOST_ENTRIES = 4, 8, 256  # of a dense and of a sparse view
 
 

@@ -15,6 +15,7 @@ from viewpass.core.state.census import Span
 from viewpass.core.state.growth import followed
 from viewpass.core.stream import Stream
 from viewpass.engine.dask import tasks
+from viewpass.engine.dask.calls import Ask
 from viewpass.engine.dask.coordinator import advance, blank, first_stage
 from viewpass.engine.dask.round import Round
 from viewpass.engine.dask.rows import WorkerRows
@@ -26,6 +27,9 @@ from viewpass.errors import DataError, SettingError
 from viewpass.kernels.grid import Array, Labels
 from viewpass.sources.source import Cuts
 from viewpass.views.chunk import Schema
+
+AHEAD = 2  # rounds that are being read while one is processed
+TOGETHER_BYTES = 2**26  # of first rows that one worker learns: their rounds are too small to be divided
 
 
 class BlockSink(Sink, Protocol):
@@ -138,9 +142,7 @@ class DaskSteps:
         here.schema, here.watch = model.known_schema, self.watch
         if number > 0:
             here.labels = [self.sink.last(*edge) for edge in here.edges]
-        following = here.stop if here.stop < self.rows.n_rows else 0
-        if not self._coming and (following or number + 1 < self.n_passes):
-            self._coming.append(self._scaled(self._round_at(following).open()))
+        self._read_ahead(number, here)
         rules, name = self.stream.rules, _name(number, row)
         result, stage = advance(here, model, rules, name, again=number > 0, first=row == 0)
         anchored = None
@@ -151,13 +153,25 @@ class DaskSteps:
             model = anchored
             result, stage = advance(here, model, rules, f"{name}.anchors", again=False)
         self.stream.commit(model, result)
-        spans = self._put_labels([here], stage, number, counted=model.census is not None)
+        spans = self._put_labels([(here, stage)], number, counted=model.census is not None)
         if model.census is not None:
             now = self._model()
             census = model.census.emptied() if number > 0 and row == 0 else model.census
             lineage = None if now.growth is None else now.growth.lineage
             now.census = followed(census, spans, stage.lineage, lineage)
         return here.stop
+
+    def _read_ahead(self, number: int, here: Round) -> None:
+        """Begin to read the rounds after this one, those of the next pass too."""
+        last = self._coming[-1] if self._coming else here
+        while len(self._coming) < AHEAD:
+            following = last.stop if last.stop < self.rows.n_rows else 0
+            if not following:
+                number += 1
+            if number == self.n_passes:
+                return
+            last = self._scaled(self._round_at(following).open())
+            self._coming.append(last)
 
     def _model(self) -> Model:
         model = self.stream.state.model
@@ -172,24 +186,28 @@ class DaskSteps:
         )
 
     def _put_labels(
-        self, rounds: Sequence[Round], stage: Stage, number: int, *, counted: bool = False
+        self, rounds: Sequence[tuple[Round, Stage]], number: int, *, counted: bool = False
     ) -> list[Span]:
         """Bring the labels of the blocks to the sink; gives counts of their rows, if asked for."""
-        asked: list[tuple[int, Future[Any]]] = []
+        asked, starts = list[Ask](), list[int]()
         schema = self._model().known_schema
-        for one in rounds:
+        for one, stage in rounds:
             orders = [self.sink.order(number, first) for first, _ in one.edges]
             task = self.sink.task
             if counted:
                 task, orders = tasks.with_census, [tasks.Job(task, own, number == 0) for own in orders]
-            futures = one.submit(task, one.stage(stage), schema, each=orders)
-            asked += zip([first for first, _ in one.edges], futures, strict=True)
+            asked += one.asks(task, one.stage(stage), schema, each=orders)
+            starts += [first for first, _ in one.edges]
+        ahead = list[Ask]()
         if number == 0 and self._coming:  # the next assignment does not depend on the labels
-            coming = self._coming[0]
-            if coming.start == rounds[-1].stop and self._model().growth is None:
-                coming.assign_ahead(first_stage(self._model(), _name(0, coming.start)), schema)
+            coming, following = self._coming[0], first_stage(self._model(), _name(0, self._coming[0].start))
+            if coming.start == rounds[-1][0].stop and self._model().growth is None:
+                ahead = coming.asks_ahead(following, schema)
+        results = self.pool.ask([*ahead, *asked])
+        if ahead:
+            coming.assigned_ahead(following, results[: len(ahead)])
         spans = list[Span]()
-        for (start, _), found in zip(asked, self.pool.gather([one for _, one in asked]), strict=True):
+        for start, found in zip(starts, results[len(ahead) :], strict=True):
             if counted:
                 found, mine = found
                 spans.append(mine)
@@ -213,7 +231,7 @@ class DaskSteps:
                 )
             self._begin_with(blank(self.schema, init, plan.n_clusters or 0, plan.rules.alpha))
             self._coming = [self._round_at(0).open()]
-            self._look(self._coming[0].submit)
+            self._look(lambda task: self.pool.submit_each(self._coming[0].asks(task)))
             return 0
         wanted = max(1, self.stream.plan.warmup)  # rows to be collected, as far as they have a view
         workers = self.pool.workers()
@@ -227,10 +245,12 @@ class DaskSteps:
                 rounds.append(self._round_at(stop, workers=one, together=n_threads))
                 stop = rounds[-1].stop
                 self._look(rounds[0].submit_whole)
+                if isinstance(self.cuts, Schedule):
+                    wanted = max(wanted, TOGETHER_BYTES // (self.cuts.row_bytes or 1))
             whole = stop == self.rows.n_rows
             given = ([each.whole for each in rounds], self.stream.plan, self.stream.rng, whole, n_threads)
             home = one[0] if one else None
-            asked = self.pool.submit(tasks.initialise, *given, worker=home, rows=(0, stop))
+            asked = self.pool.submit(tasks.begin, *given, worker=home, rows=(0, stop))
             # While one worker initialises, the others read on; those on its machine once it has read.
             self._coming = [] if whole else [self._round_at(stop, workers=others)]
             if self._coming and self._coming[0].stop < self.rows.n_rows:
@@ -250,14 +270,13 @@ class DaskSteps:
         if begun.model is None:
             raise DataError("no row has a view: there is nothing to cluster.")
         self._begin_with(begun.model)
-        used = [each for each in rounds if each.stop <= begun.model.n_rows]
-        for each in used:
+        used = list(zip(rounds, begun.stages, strict=False))
+        for each, _ in used:
             each.cut()
             self._scaled(each)
         for coming in self._coming:
             self._scaled(coming.open())
-        lineage = None if begun.model.growth is None else begun.model.growth.lineage
-        self._put_labels(used, Stage(tasks.STARTED, begun.model.centres, lineage=lineage), 0)
+        self._put_labels(used, 0)
         return int(begun.model.n_rows)
 
 

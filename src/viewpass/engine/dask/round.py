@@ -13,9 +13,11 @@ from distributed import Future
 from viewpass.core.consensus.births import Candidates
 from viewpass.core.state.statistics import Statistics
 from viewpass.engine.dask import tasks
+from viewpass.engine.dask.calls import Ask
 from viewpass.engine.dask.rows import WorkerRows
 from viewpass.engine.dask.shards import Stage, Tally
-from viewpass.engine.dask.worker_pool import WorkerPool
+from viewpass.engine.dask.tasks import Report
+from viewpass.engine.dask.worker_pool import WorkerPool, were_made
 from viewpass.kernels.grid import Links
 from viewpass.views.chunk import Schema
 
@@ -23,7 +25,6 @@ Watch = Callable[[Sequence[tasks.Worked]], None]
 
 FEW_BLOCKS = 8  # blocks of a round to which centres are sent one by one
 MOST_SENT = 2**23  # bytes of centres sent this way: more is faster by broadcast
-MOST_KEPT = 2**26  # bytes of results that workers keep until the round is over
 
 
 class Round:
@@ -55,8 +56,7 @@ class Round:
         self._opened: dict[int, Future[Any]] = {}
         self.blocks: list[Future[Any]] = []
         self._stages: dict[str, Future[Any]] = {}
-        self._ahead: tuple[str, list[Future[Any]]] | None = None
-        self._results: list[Future[Any]] = []
+        self._ahead: tuple[str, Report] | None = None
 
     def open(self, workers: Collection[str] | None = None) -> Round:
         """Start reading the blocks of these workers; by default all that are not read yet."""
@@ -83,14 +83,11 @@ class Round:
         home, about = self._homes[0], (self.start, self.stop)
         return [self._pool.submit(function, self.whole, worker=home, rows=about)]
 
-    def submit(
-        self, function: Callable[..., Any], *given: Any, each: Sequence[Any] = ()
-    ) -> list[Future[Any]]:
-        """Submit a task for every block, where it is; `each` holds one argument per block."""
-        asked = [
-            (block, *([each[number]] if each else []), *given) for number, block in enumerate(self.blocks)
-        ]
-        return self._pool.submit_each(function, asked, self._homes, self.edges)
+    def asks(self, function: Callable[..., Any], *given: Any, each: Sequence[Any] = ()) -> list[Ask]:
+        """A task for every block; `each` holds one argument per block."""
+        own = [(one,) for one in each] if each else [()] * len(self.blocks)
+        where = zip(self.blocks, own, self._homes, self.edges, strict=True)
+        return [Ask(function, block, (*one, *given), home, edge) for block, one, home, edge in where]
 
     def stage(self, stage: Stage) -> Any:
         """Centres as the argument of a task: sent with it where there are few blocks.
@@ -104,52 +101,56 @@ class Round:
             self._stages = {**dict(kept), stage.name: self._pool.store(stage)}
         return self._stages[stage.name]
 
-    def _tally(self, reports: Sequence[Future[Any]]) -> Tally:
-        report = self._pool.total(reports)
+    def _tally(self, asked: Sequence[Ask]) -> Tally:
+        return self._watched(self._pool.total(asked))
+
+    def _watched(self, report: Report) -> Tally:
         self.watch(report.worked)
-        # Releasing results is a message too, which would delay the next task.
-        self._results += reports
-        if len(self._results) * sum(steps.nbytes for steps in report.tally.change.steps) > MOST_KEPT:
-            self._results = []
         return report.tally
 
     def candidates(self, stage: Stage) -> list[Candidates]:
         """Rows of each block that may open an anchor."""
-        found: list[Candidates] = self._pool.gather(
-            self.submit(tasks.candidates, self.stage(stage), self.schema)
+        found: list[Candidates] = self._pool.ask(
+            self.asks(tasks.candidates, self.stage(stage), self.schema)
         )
         return found
 
-    def assign_ahead(self, stage: Stage, schema: Schema) -> None:
-        """Start assigning the rows before the result is needed."""
+    def asks_ahead(self, stage: Stage, schema: Schema) -> list[Ask]:
+        """The tasks that assign the rows, for `assigned_ahead`; none where it is better to wait."""
         self.schema = schema
-        self._ahead = stage.name, self.submit(tasks.assign, self.stage(stage), schema)
+        if len(self.blocks) > FEW_BLOCKS or not were_made(self.blocks):
+            return []
+        return self.asks(tasks.assign, self.stage(stage), schema)
+
+    def assigned_ahead(self, stage: Stage, reports: Sequence[Report]) -> None:
+        """Keep the result of these tasks."""
+        self._ahead = stage.name, tasks.combine(reports)
 
     def assign(self, stage: Stage) -> Tally:
         """Assign new rows to the centres so far."""
         if self._ahead is not None and self._ahead[0] == stage.name:
-            return self._tally(self._ahead[1])
-        return self._tally(self.submit(tasks.assign, self.stage(stage), self.schema))
+            return self._watched(self._ahead[1])
+        return self._tally(self.asks(tasks.assign, self.stage(stage), self.schema))
 
     def measured(self, n_clusters: int) -> Tally:
         """Count the rows and views."""
-        return self._tally(self.submit(tasks.measured, n_clusters, self.schema))
+        return self._tally(self.asks(tasks.measured, n_clusters, self.schema))
 
     def follow(self, before: Stage | None, after: Stage) -> Tally:
         """Reassign rows; reports the moves."""
         if before is None:
-            return self._tally(self.submit(tasks.follow, self.stage(after), each=self.labels))
-        return self._tally(self.submit(tasks.follow, self.stage(before), self.stage(after)))
+            return self._tally(self.asks(tasks.follow, self.stage(after), each=self.labels))
+        return self._tally(self.asks(tasks.follow, self.stage(before), self.stage(after)))
 
     def links(self, stage: Stage) -> Links:
         """Edge weights of the anchor graph from the rows."""
-        found: list[Links] = self._pool.gather(self.submit(tasks.links, self.stage(stage)))
+        found: list[Links] = self._pool.ask(self.asks(tasks.links, self.stage(stage)))
         return reduce(add, found)
 
     def scale(self, scaling: Future[Any]) -> None:
         """Bring the rows to the scale that was learnt."""
-        self.blocks = self.submit(tasks.scaled, scaling)
+        self.blocks = self._pool.submit_each(self.asks(tasks.scaled, scaling))
 
     def row_sums(self) -> Sequence[Statistics]:
         """The sum of the rows of each block."""
-        return self._pool.gather(self.submit(tasks.row_sums))
+        return self._pool.ask(self.asks(tasks.row_sums))

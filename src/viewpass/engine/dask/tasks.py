@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from distributed import Future, get_worker, secede
+from distributed import Future, Worker, get_worker, secede
 
 from viewpass.core.consensus.births import Candidates
 from viewpass.core.model import Assigned, Model, label
@@ -41,6 +42,7 @@ T = TypeVar("T")
 STARTED = "start"  # the name of the first centres
 
 _reading = threading.Lock()  # one task of a worker reads at a time: more would not be faster
+_called: ContextVar[Worker | None] = ContextVar("called", default=None)  # the worker, in a call (calls.py)
 
 
 @dataclass(frozen=True)
@@ -82,11 +84,12 @@ class PartOrder:
 
 @dataclass(frozen=True)
 class WorkerStart:
-    """An initialised model, and the state of the random generator after it."""
+    """A model of the first rounds, and the state of the random generator after them."""
 
     schema: Schema
     model: Model | None  # None if more rows are needed
     rng: np.random.Generator
+    stages: tuple[Stage, ...]  # that the rows of each round were labelled by, as far as they were learnt
 
 
 class Call:
@@ -290,30 +293,57 @@ def cluster_part(labels: Any, folder: str, clusters: Labels, n_clusters: int) ->
     return labels.clustered(Path(folder), clusters, n_clusters)
 
 
-def initialise(
+def begin(
     rounds: Sequence[Block], plan: Plan, rng: np.random.Generator, whole: bool, n_threads: int
 ) -> WorkerStart:
-    """Initialise a stream with the first rounds, each one chunk; `whole`: there are no more rows."""
-    stream = Stream(plan, rng, Workspace(n_threads))
-    decided = None
-    for block in rounds:
-        decided = stream.learn(block.chunk())
-        if stream.started:
+    """Begin a stream with the first rounds, each one chunk; `whole`: there are no more rows.
+
+    Rounds after the start are small, and learnt here as well: not those with anchors, which are costly.
+    """
+    stream, stages = Stream(plan, rng, Workspace(n_threads)), list[Stage]()
+    for number, block in enumerate(rounds):
+        further = stream.twin()
+        decided = further.learn(block.chunk())
+        if whole and number == len(rounds) - 1 and not further.started:
+            decided = further.finish()
+        model = further.state.model
+        grown = model is not None and (model.growth is not None or model.links is not None)
+        if stages and grown:
             break
-    if whole and not stream.started:
-        decided = stream.finish()
-    if decided is not None:
-        for block in rounds:
-            block.know(STARTED, decided.start, decided.recorded)
-    return WorkerStart(stream.schema, stream.state.model, stream.rng)
+        stream = further
+        if decided is None or model is None:
+            continue
+        name, known = (f"{STARTED}.{number}", [block]) if stages else (STARTED, rounds[: number + 1])
+        for each in known:
+            each.know(name, decided.start, decided.recorded)
+        lineage = None if model.growth is None else model.growth.lineage
+        stages += [Stage(name, decided.centres, lineage=lineage)] * len(known)
+        if grown:
+            break
+    return WorkerStart(stream.schema, stream.state.model, stream.rng, tuple(stages))
+
+
+@contextmanager
+def running_on(worker: Worker) -> Iterator[None]:
+    """What runs here runs on this worker, though not as one of its tasks."""
+    token = _called.set(worker)
+    try:
+        yield
+    finally:
+        _called.reset(token)
+
+
+def _worker() -> Worker | None:
+    try:
+        return _called.get() or get_worker()
+    except ValueError:  # not on a worker
+        return None
 
 
 def n_threads() -> int:
     """The threads of this worker, all of which process its one block at a time."""
-    try:
-        return int(get_worker().state.nthreads)
-    except ValueError:  # not on a worker
-        return 1
+    worker = _worker()
+    return 1 if worker is None else int(worker.state.nthreads)
 
 
 @contextmanager
@@ -335,8 +365,6 @@ def _report(block: Block, compute: Callable[[Shard], Tally], schema: Schema | No
         if schema is not None:
             schema.merged(shard.rows.chunk.schema)
         tally = compute(shard)
-    try:
-        worker = str(get_worker().address)
-    except ValueError:
-        worker = "here"
-    return Report(tally, (Worked(worker, tally.n_rows, time.perf_counter() - began),))
+    worker = _worker()
+    where = "here" if worker is None else str(worker.address)
+    return Report(tally, (Worked(where, tally.n_rows, time.perf_counter() - began),))

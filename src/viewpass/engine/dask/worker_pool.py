@@ -21,6 +21,7 @@ from distributed.comm import CommClosedError, get_address_host
 from distributed.scheduler import KilledWorker
 
 from viewpass.engine.dask import tasks
+from viewpass.engine.dask.calls import Ask, Caller
 from viewpass.engine.dask.scratch import temporary_folder
 from viewpass.errors import EngineError, ViewpassError
 from viewpass.kernels.threads import available_threads
@@ -75,6 +76,7 @@ RETRIES = 3  # of tasks whose workers died, beyond those of the scheduler
 LOST_SECONDS = 120.0  # without any worker, after which a run fails
 SCHEDULER_SECONDS = 60.0  # without an answer, after which the scheduler counts as lost
 POLL_SECONDS = 5.0  # between checks whether there still is a worker
+FRESH_SECONDS = 1.0  # that a list of workers is used for
 LARGE = {"distributed.admin.large-graph-warning-threshold": "100 GB"}  # centres are part of the graph
 
 
@@ -88,12 +90,17 @@ class WorkerPool:
         self._number = 0
         self._submitted: WeakSet[Future[Any]] = WeakSet()
         self._checked: set[str] = set()  # workers whose version is known to be this one
+        self._known: tuple[float, list[str]] = -FRESH_SECONDS, []
+        self._caller = Caller(client, self._threads)
         self.place: Callable[[int, int], str] = lambda start, stop: f"rows {start} to {stop - 1}"
 
     def workers(self) -> list[str]:
         """Addresses of the current workers, which must have this version of viewpass."""
-        found = sorted(self._threads())
-        self._check_versions(set(found) - self._checked)
+        asked, found = self._known
+        if time.monotonic() - asked > FRESH_SECONDS:
+            found = sorted(self._threads())
+            self._check_versions(set(found) - self._checked)
+            self._known = time.monotonic(), found
         return found
 
     def _threads(self) -> dict[str, int]:
@@ -158,23 +165,25 @@ class WorkerPool:
         self._submitted.add(future)
         return future
 
-    def submit_each(
-        self,
-        function: Callable[..., Any],
-        asked: Sequence[tuple[Any, ...]],
-        workers: Sequence[str | None],
-        rows: Sequence[tuple[int, int]],
-    ) -> list[Future[Any]]:
-        """Submit a task for each of several arguments, to those workers as long as they live.
+    def ask(self, asked: Sequence[Ask]) -> list[Any]:
+        """The results of tasks for blocks: called where the blocks are, or submitted."""
+        blocks = [one.block for one in asked]
+        if not were_made(blocks):
+            self.wait(blocks)
+        found = self._caller.call(asked) if were_made(blocks) else None
+        return self.gather(self.submit_each(asked)) if found is None else found
+
+    def submit_each(self, asked: Sequence[Ask]) -> list[Future[Any]]:
+        """Submit tasks for blocks, to the workers that hold them as long as they live.
 
         They are sent as one message: a client waits a hundredth of a second before it sends a second one.
         """
         layers, keys = {}, []
-        for given, worker, about in zip(asked, workers, rows, strict=True):
-            key = self._key(function.__name__, about)
-            where = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
-            futures = [one for one in given if isinstance(one, Future)]
-            task = (tasks.Call(function, given), *futures)
+        for one in asked:
+            key = self._key(one.function.__name__, one.rows)
+            where = {} if one.worker is None else {"workers": [one.worker], "allow_other_workers": True}
+            futures = [each for each in one.whole if isinstance(each, Future)]
+            task = (tasks.Call(one.function, one.whole), *futures)
             layers[key] = MaterializedLayer({key: task}, annotations=where or None)
             keys.append(key)
         graph = HighLevelGraph(layers, {key: set() for key in keys})
@@ -230,9 +239,11 @@ class WorkerPool:
         """Store a value in the cluster."""
         return self.submit(tasks.store, value)
 
-    def total(self, reports: Sequence[Future[Any]]) -> tasks.Report:
-        """Add up reports: on workers where there are many, so that the driver receives few."""
-        level = list(reports)
+    def total(self, asked: Sequence[Ask]) -> tasks.Report:
+        """The sum of reports: added up on workers where there are many, so that the driver receives few."""
+        if len(asked) <= FAN_IN:
+            return tasks.combine(self.ask(asked))
+        level = self.submit_each(asked)
         while len(level) > FAN_IN:
             level = [
                 self.submit(tasks.combine, level[first : first + FAN_IN])
@@ -312,3 +323,8 @@ class WorkerPool:
                 "restarted or the client closed. Resume from the checkpoint, or start over."
             )
         return problem
+
+
+def were_made(futures: Iterable[Future[Any]]) -> bool:
+    """Whether workers hold the results of all of these."""
+    return all(future.status == "finished" for future in futures)
