@@ -115,6 +115,8 @@ def judged(mine: dict[str, Cell]) -> str:
     scale = best.removesuffix(GRAPH)
     wanted = {"scale": scale, "consensus": "graph" if best.endswith(GRAPH) else "plain"}
     for choice in mine[DEFAULT]["choices"]:
+        if choice["what"] not in wanted:
+            continue
         scores = choice["scores"]
         names = {_scale_name(name) if choice["what"] == "scale" else name: name for name in scores}
         other, chosen = names.get(wanted[choice["what"]]), choice["chosen"]

@@ -353,7 +353,8 @@ class Stream:
         if entrywise or self.plan.missing_entries == "local":
             completion = learn_completion(rows.measure(n_threads), n_threads)
             rows = self._rows(completion.apply(rows.chunk))
-        plan, scaling, choices, curve = choose(rows.measure(n_threads), self.plan, self.workspace)
+        chosen = choose(rows.measure(n_threads), self.plan, self.workspace, whole=whole)
+        plan, scaling, choices, curve = chosen
         if entrywise:  # only the start is made of filled rows
             known = self._rows(given).measure(n_threads)
             by_values = Scaling.learn(known, scaling.names, plan.weight_unit)

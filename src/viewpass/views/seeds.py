@@ -8,6 +8,8 @@ import numpy as np
 
 from viewpass.errors import SettingError
 
+OWN = 0x76696577  # "view"
+
 Seed: TypeAlias = int | np.integer[Any] | np.random.RandomState | np.random.Generator | None
 
 
@@ -42,6 +44,15 @@ def as_generator(random_state: Seed = None) -> np.random.Generator:
         words = random_state.randint(0, 2**32, size=4, dtype=np.uint32)
         return np.random.default_rng(words)
     return np.random.default_rng(_checked_int(random_state))
+
+
+def own_generator(number: int = 0) -> np.random.Generator:
+    """The generator of this number for draws that no seed decides.
+
+    Unlike that of the seed 0, which users take for draws of their own: rows that were drawn alike, to lack a
+    view or to be in a test set, would be drawn again.
+    """
+    return np.random.default_rng((OWN, number))
 
 
 def _checked_int(seed: object) -> int:

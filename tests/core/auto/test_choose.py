@@ -9,7 +9,8 @@ from sklearn.datasets import make_blobs
 
 import viewpass as vp
 from cases import workspace
-from viewpass.core.auto.choose import choose, scales
+from viewpass.core.auto.choose import FIRST_FEW, choose, scales
+from viewpass.core.auto.hidden_views import Question
 from viewpass.core.plan import Plan, Rules
 from viewpass.evaluate import nmi
 from viewpass.views.chunk import Chunk
@@ -22,10 +23,10 @@ def measured(views, observed=None):
     return MeasuredRows(Chunk.of(views, observed=observed)).measure()
 
 
-def chosen(views, names=None, n_clusters=4, observed=None, **settings):
+def chosen(views, names=None, n_clusters=4, observed=None, *, whole=True, **settings):
     scale = tuple(names or ["auto"] * len(views))
     plan = Plan(n_clusters, RULES, scale=scale, auto_alpha=True, **settings)
-    return choose(measured(views, observed), plan, workspace())
+    return choose(measured(views, observed), plan, workspace(), whole=whole)
 
 
 def clusters(rng, n_rows=800, n_views=2, spread=None):
@@ -82,6 +83,49 @@ def test_clusters_that_are_not_round_get_a_graph_and_a_curve():
     choice = next(choice for choice in model.choices_ if choice.what == "consensus")
     assert choice.scores["graph"] > choice.scores["plain"] + choice.error
     assert model.cluster_curve_ is not None
+
+
+def test_a_graph_may_want_another_scale_than_centres():
+    """Rings of one centre each: centres tell them apart by direction alone, a graph by their distance too."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(2, size=1500)
+    views = []
+    for _ in range(2):
+        angle = 2 * np.pi * rng.random(1500)
+        length = np.where(truth, 5.0, 1.0) + 0.1 * rng.standard_normal(1500)
+        views.append(length[:, None] * np.column_stack([np.cos(angle), np.sin(angle)]))
+    found = chosen(views, n_clusters=2, consensus="auto")
+    assert (found.scaling.names, found.plan.consensus) == (("euclidean", "euclidean"), "graph")
+    assert [choice.what for choice in found.choices][:2] == ["scale", "consensus"]
+    assert nmi(truth, vp.OPIMC(2, random_state=0).fit(views).labels_) > 0.95
+
+
+def test_of_a_few_first_rows_anchors_are_made_that_follow_the_others():
+    views, truth = arcs()
+    first = [view[:150] for view in views]
+
+    def reason(rows, *, whole=False, adaptive=True):
+        found = chosen(rows, n_clusters=3, consensus="auto", adaptive=adaptive, whole=whole)
+        return found.plan.consensus if found.choices[-1].reason == FIRST_FEW else "asked"
+
+    assert reason(first) == "graph"
+    assert reason(first, whole=True) == reason(first, adaptive=False) == "asked"
+    assert reason([sp.csr_array(view) for view in first]) == "asked"
+    assert reason([view[:150] for view in clusters(np.random.default_rng(1))]) == "asked"  # separated
+    model = vp.OPIMC(3, warmup=150, chunk_size=150, random_state=0).fit(views)
+    assert nmi(truth, model.labels_) > 0.8
+
+
+def test_rows_drawn_by_a_common_seed_are_not_drawn_alike():
+    """Rows that lack a view by `default_rng(0)` are not the rows set aside."""
+    views, _ = arcs()
+    observed = np.ones((1500, 2), dtype=bool)
+    observed[np.random.default_rng(0).permutation(1500)[:600], 1] = False
+    found = chosen(views, n_clusters=3, observed=observed, consensus="auto")
+    assert found.plan.consensus == "graph"
+    question = Question(measured(views, observed), Plan(3, RULES), workspace())
+    both = np.array([observed[question.pool[fold._tested]].all(axis=1).mean() for fold in question.folds(4)])
+    assert abs(both - 0.6).max() < 0.1
 
 
 def test_noise_gets_the_simplest_of_everything():

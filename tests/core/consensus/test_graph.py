@@ -69,6 +69,17 @@ def test_without_a_compiled_core_the_bits_are_the_same(monkeypatch, n_clusters):
     np.testing.assert_array_equal(labels, again.labels_of(rows))
 
 
+def test_a_few_odd_anchors_are_no_cluster():
+    rng = np.random.default_rng(0)
+    links, group = blocks((30, 30, 30, 1), rng, across=5)
+    odd = group == 3
+    links[odd, :] = links[:, odd] = 0
+    links[odd, odd] = 40 * UNIT
+    found = graph.cut(sparse_links(links, len(group)), 3)
+    assert same_partition(found.labels[~odd], group[~odd])
+    assert len(np.unique(graph.cut(sparse_links(links, len(group)), 4).labels[~odd])) == 4
+
+
 def test_several_cuts_at_once_have_the_clusters_of_each_alone():
     links = sparse_links(blocks((9, 8, 7, 6), np.random.default_rng(3), across=1)[0], 30)
     for n_clusters, found in zip((2, 4, 6), graph.cuts(links, [2, 4, 6], 20), strict=True):

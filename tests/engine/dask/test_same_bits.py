@@ -10,6 +10,8 @@ import pytest
 import viewpass as vp
 from clusters import assert_same, made_rows, write_files
 from viewpass.core import outgrown
+from viewpass.engine.dask import driver
+from viewpass.engine.dask.calls import Caller
 
 REAL = {"mfeat": (10, 40), "debian_l10n": (12, 2700), "mnist70k_3v": (10, 3500)}  # clusters, rows of s
 QUICK = [("mfeat", 1, 1), ("mfeat", 2, 3), ("debian_l10n", 4, 1), ("mnist70k_3v", 2, 1)]
@@ -122,12 +124,29 @@ def by_default(tmp_path_factory):
     return files, vp.OPIMC(4, random_state=0).fit(files)
 
 
-@pytest.mark.parametrize("width", [1, 2, 3])
-def test_default_settings_give_the_local_result_for_any_number_of_workers(client, by_default, width):
+@pytest.mark.parametrize(("width", "together"), [(1, 2**26), (2, 0), (3, 2**20)])
+def test_default_settings_give_the_local_result_for_any_number_of_workers(
+    client, by_default, monkeypatch, width, together
+):
+    """However many of the first chunks one worker learns."""
+    monkeypatch.setattr(driver, "TOGETHER_BYTES", together)
     files, theirs = by_default
     mine = vp.dask.fit(vp.OPIMC(4, random_state=0), files, client=client, n_workers=width)
     assert_same(mine, theirs)
     np.testing.assert_array_equal(mine.labels_, theirs.labels_)
+
+
+def test_what_cannot_be_called_is_submitted(client, monkeypatch):
+    n_called, call = [0, 0], Caller.call
+
+    def sometimes(self, asked):
+        found = call(self, asked) if sum(n_called) % 2 else None
+        n_called[found is not None] += 1
+        return found
+
+    monkeypatch.setattr(Caller, "call", sometimes)
+    compared(client, made_rows(1500), 4, 150, 2, 2, max_iter=3, warmup=0)
+    assert min(n_called) > 5
 
 
 def test_given_centres_and_the_schedule(client):

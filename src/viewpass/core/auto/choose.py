@@ -3,8 +3,8 @@
 All by the same criterion (hidden_views.py), in this order, the simplest candidate first:
 
     scale         unit length; what suits the values; the kind they look like; lengths kept
+    consensus     a centre for each cluster; an anchor graph, in the scale that is best for it
     view_weights  all equal; learnt
-    consensus     a centre for each cluster; an anchor graph
     projection    the views' own columns; a learnt map to fewer, where there are anchors
     n_clusters    2, 3, 4 ... (number.py)
 
@@ -23,7 +23,7 @@ import scipy.sparse
 
 from viewpass.core.auto.comparison import Difference, Scorer, compared
 from viewpass.core.auto.fits import Anchored, Fitted, n_anchors_of, plain
-from viewpass.core.auto.hidden_views import Fold, Question, Score
+from viewpass.core.auto.hidden_views import FIT_ROWS, Fold, Question, Score
 from viewpass.core.auto.number import curve_of
 from viewpass.core.consensus.number_of_clusters import Curve
 from viewpass.core.initialise import ASSUMED_CLUSTERS
@@ -42,6 +42,7 @@ logger = logging.getLogger("viewpass")
 
 NUMBER_FOLDS = 6  # that the number of clusters is read off
 SEPARATED = "clusters are well separated"
+FIRST_FEW = "few rows so far, and anchors follow those to come"
 TOO_FEW = "too few rows or columns to compare"
 TELLS_MORE = "its labels tell more about hidden views"
 SIMPLEST = "the simplest, and no other tells more about hidden views"
@@ -58,12 +59,12 @@ class Chosen(NamedTuple):
     curve: Curve | None = None  # the score of each number of clusters, where there are anchors
 
 
-def choose(rows: MeasuredRows, plan: Plan, workspace: Workspace) -> Chosen:
-    """Choose what the plan leaves open; `rows` are measured and not scaled."""
+def choose(rows: MeasuredRows, plan: Plan, workspace: Workspace, *, whole: bool = True) -> Chosen:
+    """Choose what the plan leaves open; `rows` are measured and not scaled. `whole`: there are no others."""
     own = Workspace(workspace.n_threads)
     assumed = min(ASSUMED_CLUSTERS, max(int(rows.counted.sum()), 1))
     question = Question(rows, replace(plan, n_clusters=plan.n_clusters or assumed), own)
-    chosen = _Choosing(question, plan).run()
+    chosen = _Choosing(question, plan, whole).run()
     workspace.n_compared += own.n_compared
     for choice in chosen.choices:
         logger.info("%s", choice)
@@ -76,6 +77,7 @@ class _Choosing:
 
     question: Question
     plan: Plan  # as far as it is decided
+    whole: bool  # the rows are all there are
     spaces: list[Names] = field(default_factory=list)  # scales that candidates are scored in
     choices: list[Choice] = field(default_factory=list)
     _fits: dict[tuple[Names, str, int], Fitted] = field(default_factory=dict)
@@ -87,17 +89,17 @@ class _Choosing:
         candidates = scales(question.rows, plan)
         self.spaces = [question.names(names) for names in candidates.values()]
         scale = self._scale(candidates)
+        curve = None
+        if plan.n_clusters is not None and plan.consensus == "auto":
+            consensus, scale = self._consensus(candidates, scale)
+            plan = self.plan = replace(plan, consensus=consensus)
         names = question.names(scale)
         if plan.weights == "auto" and self._weights(names) == "equal":
             plan = self.plan = replace(plan, weights=None)
-        curve = None
         if plan.n_clusters is None:
-            plan, curve = self._number(names)
-        else:
-            if plan.consensus == "auto":
-                plan = replace(plan, consensus=self._consensus(names))
-            if plan.consensus != "plain":
-                curve = self._curve(names, plan.consensus, 1)
+            plan, curve = self._number(scale)
+        elif plan.consensus != "plain":
+            curve = self._curve(names, plan.consensus, 1)
         if plan.projection == "auto":
             plan = replace(plan, projection=self._projection(names, plan))
         scaling = (
@@ -123,18 +125,25 @@ class _Choosing:
         if self._separated(question.names(candidates[taken])):
             self._note("scale", taken, SEPARATED)
             return candidates[taken]
-        simplest, scores, error = taken, dict[str, float](), 0.0
+        graph = self.plan.consensus == "graph" and self.plan.n_clusters is not None and self._n_anchors > 0
+        return candidates[self._best_scale(candidates, "graph" if graph else "plain")]
+
+    def _best_scale(self, candidates: dict[str, Names], shape: str) -> str:
+        """The scale in which clusters of this shape tell most; it is noted in place of an earlier one."""
+        simplest = taken = next(iter(candidates))
+        scores, error = dict[str, float](), 0.0
         for name in list(candidates)[1:]:
-            pair = (self._scorer(question.names(candidates[each])) for each in (name, taken))
-            found = compared(question, *pair)
-            if found.better or taken not in scores:  # of the winner and the one before: from one comparison
+            pair = (self._scorer(self.question.names(candidates[each]), shape) for each in (name, taken))
+            found = compared(self.question, *pair)
+            if found.matters or taken not in scores:  # of the winner and the one before: from one comparison
                 scores[taken] = found.other
             scores[name] = found.score
             error = max(error, found.error)
-            taken = name if found.better else taken
+            taken = name if found.matters else taken
         reason = SIMPLEST if taken == simplest else TELLS_MORE
-        self.choices.append(Choice("scale", taken, scores, error, reason))
-        return candidates[taken]
+        others = [choice for choice in self.choices if choice.what != "scale"]
+        self.choices = [Choice("scale", taken, scores, error, reason), *others]
+        return taken
 
     def _weights(self, names: Names) -> str:
         if not self.question.can_be_asked or self._separated(names):
@@ -143,16 +152,33 @@ class _Choosing:
         found = compared(self.question, self._scorer(names, "weighted"), self._scorer(names))
         return self._decided("view_weights", ("equal", "learnt"), found)
 
-    def _consensus(self, names: Names) -> str:
-        question = self.question
+    def _consensus(self, candidates: dict[str, Names], scale: Names) -> tuple[str, Names]:
+        """What forms the clusters, and the scale; `scale` is that of centres, a graph may want another."""
+        question, names = self.question, self.question.names(scale)
+        if self._first_of_many and not (question.can_be_asked and self._separated(names)):
+            return self._note("consensus", "graph", FIRST_FEW), scale
         if not question.can_be_asked or not n_anchors_of(question, self.plan.n_clusters):
-            return self._note("consensus", "plain", "too few rows for anchors")
+            return self._note("consensus", "plain", "too few rows for anchors"), scale
         if question.n_clusters != self.plan.n_clusters:
-            return self._note("consensus", "plain", "too many clusters for anchors")
+            return self._note("consensus", "plain", "too many clusters for anchors"), scale
         if self._separated(names):
-            return self._note("consensus", "plain", SEPARATED)
-        found = compared(question, self._scorer(names, "graph"), self._scorer(names))
-        return self._decided("consensus", ("plain", "graph"), found)
+            return self._note("consensus", "plain", SEPARATED), scale
+        plain, other = self._scorer(names), scale
+        found = compared(question, self._scorer(names, "graph"), plain)
+        if len(candidates) > 1 and found.gain > -found.error:
+            noted, best = self.choices, self._best_scale(candidates, "graph")
+            scores = self.choices[0].scores
+            highest = max(scores, key=lambda name: scores[name])
+            for name in dict.fromkeys([best, highest]):  # the simplest may be undecided where another is not
+                other = candidates[name]
+                found = compared(question, self._scorer(question.names(other), "graph"), plain)
+                if found.better:
+                    self.choices[0] = replace(self.choices[0], chosen=name)
+                    break
+            else:
+                self.choices = noted
+        taken = self._decided("consensus", ("plain", "graph"), found)
+        return taken, other if taken == "graph" else scale
 
     def _projection(self, names: Names, plan: Plan) -> int | None:
         """The number of columns that dense views are mapped to; None: they are not."""
@@ -184,9 +210,9 @@ class _Choosing:
         taken = self._decided("projection", ("none", f"{n_columns} columns"), found)
         return None if taken == "none" else n_columns
 
-    def _number(self, names: Names) -> tuple[Plan, Curve | None]:
+    def _number(self, scale: Names) -> tuple[Plan, Curve | None]:
         """The number of clusters, by the curve with the highest score; then what forms them."""
-        question, plan = self.question, self.plan
+        question, plan, names = self.question, self.plan, self.question.names(scale)
         shapes = {"auto": ("merge", "graph"), "plain": ("merge",)}.get(plan.consensus, (plan.consensus,))
         curves = [self._curve(names, shape, NUMBER_FOLDS) for shape in shapes]
         known = [curve for curve in curves if curve is not None]
@@ -203,7 +229,9 @@ class _Choosing:
             self.choices.append(Choice("n_clusters", str(number), scores, float(curve.errors.max()), reason))
         question.plan, self.plan = (replace(each, n_clusters=number) for each in (question.plan, plan))
         self._fits.clear()
-        consensus = self._consensus(names) if plan.consensus == "auto" else plan.consensus
+        consensus = plan.consensus
+        if consensus == "auto":
+            consensus, _ = self._consensus({}, scale)
         return replace(self.plan, consensus=consensus), curve
 
     def _warn_of_number(self, reason: str, number: int) -> None:
@@ -249,6 +277,17 @@ class _Choosing:
         if key not in self._anchors:
             self._anchors[key] = Anchored(fold, names, self._n_anchors)
         return self._anchors[key]
+
+    @property
+    def _first_of_many(self) -> bool:
+        """Whether these rows are too few to show what a graph would tell, and anchors can follow the others.
+
+        Not where most views are sparse: there centres are the better guess.
+        """
+        few = not self.whole and len(self.question.usable) < FIT_ROWS
+        views = self.question.rows.chunk.views
+        n_dense = sum(isinstance(view, np.ndarray) for view in views)
+        return few and self.plan.adaptive and 2 * n_dense >= len(views)
 
     @property
     def _n_anchors(self) -> int:

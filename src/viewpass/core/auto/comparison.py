@@ -21,7 +21,8 @@ from viewpass.kernels.reference.exact import ordered_sum
 # A difference of so many standard errors needs no further folds: the more, the fewer folds there have been,
 # since they say little about how fits differ.
 CLEAR, FEW_FOLDS = 2.5, 2.0
-SMALL = 0.02  # of the score: a difference that does not matter
+SPREAD = 0.05  # of the score: what a difference is assumed to vary by from fold to fold, since fits differ
+SMALL = 0.01  # of the score: a difference that does not matter
 BEHIND = 1.0  # errors that a candidate may be behind, and still come to be ahead
 FOLDS, MOST_FOLDS = 4, 8  # every row is tested once; of few and narrow rows twice, where a candidate is ahead
 FEW_ROWS = 3000
@@ -42,9 +43,15 @@ class Difference(NamedTuple):
         return self.gain > self._needed * self.error
 
     @property
+    def matters(self) -> bool:
+        """Whether it is better, and by more than a difference that does not matter."""
+        return self.better and self.gain > SMALL * self.other
+
+    @property
     def clear(self) -> bool:
         """Whether the difference is certain, or certain not to matter, or the candidate will not be taken."""
-        error = (1.0 + FEW_FOLDS / self.n_folds) * self.error
+        assumed = SPREAD * abs(self.other) / math.sqrt(self.n_folds)
+        error = (1.0 + FEW_FOLDS / self.n_folds) * max(self.error, assumed)
         small = self.gain + CLEAR * error < SMALL * self.other
         behind = self.gain < (self._needed - 1.0) * self.error - BEHIND * error
         return self.gain > CLEAR * error or behind or small

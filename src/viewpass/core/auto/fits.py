@@ -31,6 +31,7 @@ from viewpass.core.step.chunk_step import ChunkStep
 from viewpass.kernels.grid import Labels
 from viewpass.views.projection import Projection
 from viewpass.views.rows import MeasuredRows
+from viewpass.views.seeds import own_generator
 
 ANCHOR_VALUES = 2**22  # columns x anchors that are tried, unless that leaves too few anchors
 RESTARTS = 5  # of the k-means that cuts a graph
@@ -47,7 +48,7 @@ class Fitted(NamedTuple):
 def plain(fold: Fold, names: tuple[str, ...], *, weigh: bool = False) -> Fitted:
     """Clusters with centres of their own; `weigh`: with view weights learnt from them."""
     question, scaled = fold.question, fold.scaled(names)
-    rng = np.random.default_rng(fold.number)
+    rng = own_generator(fold.number)
     plan, workspace = _plan(fold, question.n_clusters), question.workspace
     outcome, alpha = initialise_ridged(scaled.fitted, plan, workspace, rng)
     weights: Weights | None = None
@@ -72,7 +73,7 @@ class Anchored:
     ) -> None:
         question, scaled = fold.question, fold.scaled(names)
         fitted, tested = (_mapped(rows, projection) for rows in scaled)
-        plan, workspace, rng = _plan(fold, None), question.workspace, np.random.default_rng(fold.number)
+        plan, workspace, rng = _plan(fold, None), question.workspace, own_generator(fold.number)
         step = ChunkStep(plan.rules, workspace)
         outcome = candidates.anchors(fitted, n_anchors, step, rng, whole=False)
         outcome, self.alpha = ridged(fitted, plan, outcome, workspace, whole=False)

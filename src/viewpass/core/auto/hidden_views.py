@@ -36,6 +36,7 @@ from viewpass.kernels.reference.exact import ordered_sum
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling
+from viewpass.views.seeds import own_generator
 
 COSTLY_VALUES = 2**21  # of a fit that takes long: there are fewer folds
 FIT_ROWS, FIT_VALUES = 2000, 2**23  # rows that candidates are fitted to, and their dense values, at most
@@ -82,7 +83,7 @@ class Fold:
     def __init__(self, question: Question, number: int) -> None:
         self.question, self.number = question, number
         n_rows, (turn, place) = len(question.pool), divmod(number, TEST_SHARE)
-        order = np.random.default_rng(turn).permutation(n_rows)
+        order = own_generator(turn).permutation(n_rows)
         n_tested = min(n_rows // TEST_SHARE, TEST_ROWS)
         tested = np.arange(place * n_tested, (place + 1) * n_tested)
         self._tested = np.sort(order[tested])
@@ -165,7 +166,7 @@ class Question:
         size = min(len(self.usable), max(POOL_SHARE * self.n_fitted, POOL_ROWS))
         if size == len(self.usable):
             return self.usable
-        return np.sort(np.random.default_rng(0).choice(self.usable, size, replace=False))
+        return np.sort(own_generator().choice(self.usable, size, replace=False))
 
     @property
     def n_clusters(self) -> int:
@@ -238,7 +239,7 @@ class Question:
         if key not in self._places:
             rows = self.scaled(names).only(v)
             has = np.flatnonzero(rows.counted)
-            some = np.random.default_rng(0).permutation(has)[: self.n_fitted * len(has) // len(self.pool)]
+            some = own_generator().permutation(has)[: self.n_fitted * len(has) // len(self.pool)]
             known = rows.sampled(np.sort(some))
             fitting = max(SMALL_VALUES // known.n_columns, 2 * self.n_clusters)
             most = min(SMALL_CLUSTERS, SMALL_PER_CLUSTER * self.n_clusters, fitting)
@@ -246,7 +247,7 @@ class Question:
             found = np.full(rows.n_rows, -1, dtype=np.int32)
             if n_small > 1:
                 step = ChunkStep(self.plan.rules, self.workspace)
-                small = candidates.anchors(known, n_small, step, np.random.default_rng(0), whole=False)
+                small = candidates.anchors(known, n_small, step, own_generator(), whole=False)
                 found = np.where(rows.n_seen > 0, assign(rows, small.centres, self.workspace)[0], -1)
             self._places[key] = found
         return self._places[key]

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from viewpass.core.consensus.soft_assignment import SoftAssignment
 from viewpass.kernels.backend import backend
@@ -20,6 +22,8 @@ from viewpass.kernels.grid import Floats, Integers, Labels, Links
 from viewpass.kernels.reference.kmeans import directions
 
 RESTARTS = 20
+SPLINTER = 0.01  # of the links that a cluster has on average
+MOST_TIED = 2048  # anchors of a graph with a link between any two
 
 
 @dataclass(frozen=True)
@@ -53,15 +57,46 @@ def cut(links: Links, n_clusters: int, n_restarts: int = RESTARTS) -> GraphCut:
 
 def cuts(links: Links, numbers: Sequence[int], n_restarts: int) -> Iterator[GraphCut]:
     """Group the anchors into each of these numbers of clusters."""
-    _, leading = spectrum(links, max(numbers))
-    degrees = np.maximum(np.asarray(links.sum(axis=1)).reshape(-1), 1).astype(np.float64)
-    weights, lengths = degrees / degrees.max(), (1.0 / np.sqrt(degrees))[:, None]
+    graph, tied = _Graph.of(links, max(numbers)), None
     for n_clusters in numbers:
-        vectors = np.ascontiguousarray(leading[:, :n_clusters])
-        given = directions(vectors), weights, n_clusters, n_restarts
+        found = graph.cut(n_clusters, n_restarts)
+        if graph.has_splinter(found) and links.shape[0] <= MOST_TIED:
+            tied = tied or _Graph.of(_tied(links), max(numbers))
+            found = tied.cut(n_clusters, n_restarts)
+        yield found
+
+
+class _Graph(NamedTuple):
+    """The eigenvectors of a graph, and its degrees."""
+
+    leading: Floats
+    degrees: Floats
+
+    @classmethod
+    def of(cls, links: Links, most: int) -> _Graph:
+        degrees = np.maximum(np.asarray(links.sum(axis=1)).reshape(-1), 1).astype(np.float64)
+        return cls(spectrum(links, most)[1], degrees)
+
+    def cut(self, n_clusters: int, n_restarts: int) -> GraphCut:
+        degrees, vectors = self.degrees, np.ascontiguousarray(self.leading[:, :n_clusters])
+        given = directions(vectors), degrees / degrees.max(), n_clusters, n_restarts
         labels, centres = backend().small_kmeans(*given, seed=0)
         order = _by_first(labels, n_clusters)
-        yield GraphCut(order[labels], vectors * lengths, centres[np.argsort(order)])
+        lengths = (1.0 / np.sqrt(degrees))[:, None]
+        return GraphCut(order[labels], vectors * lengths, centres[np.argsort(order)])
+
+    def has_splinter(self, found: GraphCut) -> bool:
+        """Whether a cluster has next to nothing of the graph: a few odd rows without links to others."""
+        n_clusters = len(found.centres)
+        sizes = np.bincount(found.labels, self.degrees, minlength=n_clusters)
+        return bool(sizes.min() * n_clusters < SPLINTER * self.degrees.sum())
+
+
+def _tied(links: Links) -> Links:
+    """The graph with as many links again, spread evenly over all pairs: to cut off a splinter costs more."""
+    n_anchors = links.shape[0]
+    more = int(links.sum()) // n_anchors**2
+    return csr_array(links.toarray() + max(more, 1))
 
 
 def _by_first(labels: Integers, n_clusters: int) -> Integers:

@@ -20,6 +20,7 @@ from viewpass.core.state.calibration import patterns_of
 from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.grid import Floats, Integers, Mask
 from viewpass.views.chunk import Chunk, join
+from viewpass.views.seeds import own_generator
 
 MEASURED_ROWS = 2**15  # whose distances are noted
 
@@ -41,7 +42,7 @@ def needed(model: Model) -> bool:
 @lru_cache(maxsize=4)
 def _sampled(n_rows: int) -> tuple[Integers, Mask]:
     """The numbers of the sampled rows, ascending, and which of them are kept."""
-    rng = np.random.default_rng(0)
+    rng = own_generator()
     chosen = np.sort(rng.choice(n_rows, min(n_rows, MEASURED_ROWS), replace=False))
     kept = np.zeros(len(chosen), dtype=bool)
     kept[rng.choice(len(chosen), min(len(chosen), ROWS), replace=False)] = True

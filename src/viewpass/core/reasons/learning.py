@@ -34,6 +34,7 @@ from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.kernels.portable import log
 from viewpass.kernels.reference.exact import ordered_sum
 from viewpass.views.rows import MeasuredRows
+from viewpass.views.seeds import own_generator
 
 ROWS = 2000  # of the warm-up, at most
 ROW_PASSES = 2**14  # patterns x rows, at most
@@ -74,7 +75,7 @@ def learn(
     if not len(seen):
         return None
     if len(seen) > ROWS:
-        seen = np.sort(np.random.default_rng(0).choice(seen, ROWS, replace=False))
+        seen = np.sort(own_generator().choice(seen, ROWS, replace=False))
     sample, assigned = rows.sampled(seen), assigned[seen]
     own = patterns_of(sample.inverse > 0)
     patterns = _patterns(own, sample)

@@ -16,6 +16,7 @@ from viewpass.core.step.chunk_step import ChunkStep, State
 from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.grid import Array, Mask
 from viewpass.views.rows import MeasuredRows
+from viewpass.views.seeds import own_generator
 
 ROWS = 1000  # that they are made of, at most
 MOST, ROWS_PER_CLUSTER = 100, 10
@@ -39,7 +40,7 @@ def small_clusters(rows: MeasuredRows, model: Model, workspace: Workspace) -> tu
     rows = rows.sampled(spread_out(np.arange(rows.n_rows), ROWS))
     step, each = ChunkStep(RULES, workspace), np.arange(most, dtype=np.int32)
     # Drawn at random: seeds far from each other would be unusual rows.
-    drawn = np.sort(np.random.default_rng(0).choice(rows.n_rows, most, replace=False))
+    drawn = np.sort(own_generator().choice(rows.n_rows, most, replace=False))
     first = step.from_labels(rows.sampled(drawn), each, most)
     found = step.from_centres(rows, State.without_rows(rows, first.centres))
     typical: Mask = np.ones(most, dtype=bool)

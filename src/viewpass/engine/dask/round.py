@@ -110,9 +110,7 @@ class Round:
 
     def candidates(self, stage: Stage) -> list[Candidates]:
         """Rows of each block that may open an anchor."""
-        found: list[Candidates] = self._pool.ask(
-            self.asks(tasks.candidates, self.stage(stage), self.schema)
-        )
+        found: list[Candidates] = self._pool.ask(self.asks(tasks.candidates, self.stage(stage), self.schema))
         return found
 
     def asks_ahead(self, stage: Stage, schema: Schema) -> list[Ask]:
