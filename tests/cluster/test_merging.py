@@ -106,7 +106,10 @@ def test_what_cannot_be_merged():
 
 def test_anchors_are_merged_like_clusters():
     init = {"n_anchors": 12, "consensus": "graph", "scale": "unit"}
-    parts = [site(part, seed, **init) for seed, part in enumerate(PARTS)]
+    mapped = [site(part, seed, projection=2, **init) for seed, part in enumerate(PARTS)]
+    with pytest.raises(vp.SettingError, match=r"another scale or map .* projection=None"):
+        vp.merge(mapped)
+    parts = [site(part, seed, projection=None, **init) for seed, part in enumerate(PARTS)]
     both = vp.merge(parts)
     assert (both.consensus_, len(both.anchors_)) == ("graph", 12)
     links = sum(int(part._learnt.model.links.sum()) for part in parts)

@@ -110,7 +110,11 @@ def test_of_a_few_first_rows_anchors_are_made_that_follow_the_others():
 
     assert reason(first) == "graph"
     assert reason(first, whole=True) == reason(first, adaptive=False) == "asked"
-    assert reason([sp.csr_array(view) for view in first]) == "asked"
+    assert reason([sp.csr_array(view) for view in first]) == "graph"
+    words = [np.where(np.random.default_rng(v).random((150, 40)) < 0.05, 1.0, 0.0) for v in range(2)]
+    words = [np.where(view.any(axis=1, keepdims=True), view, np.eye(150, 40)) for view in words]
+    assert reason(words) == reason([sp.csr_array(view) for view in words]) == "asked"
+    assert reason([view[:90] for view in views]) == "asked"
     assert reason([view[:150] for view in clusters(np.random.default_rng(1))]) == "asked"  # separated
     model = vp.OPIMC(3, warmup=150, chunk_size=150, random_state=0).fit(views)
     assert nmi(truth, model.labels_) > 0.8

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
@@ -40,6 +40,7 @@ from viewpass.views.scaling import Scaling, automatic
 
 logger = logging.getLogger("viewpass")
 
+FEWEST_ROWS = 100  # that a graph is begun with before it can be asked for
 NUMBER_FOLDS = 6  # that the number of clusters is read off
 SEPARATED = "clusters are well separated"
 FIRST_FEW = "few rows so far, and anchors follow those to come"
@@ -153,9 +154,13 @@ class _Choosing:
         return self._decided("view_weights", ("equal", "learnt"), found)
 
     def _consensus(self, candidates: dict[str, Names], scale: Names) -> tuple[str, Names]:
-        """What forms the clusters, and the scale; `scale` is that of centres, a graph may want another."""
+        """What forms the clusters, and the scale; `scale` is that of centres, a graph may want another.
+
+        `candidates`: other scales; none where the number of clusters was estimated from the same rows.
+        """
         question, names = self.question, self.question.names(scale)
-        if self._first_of_many and not (question.can_be_asked and self._separated(names)):
+        first_few = bool(candidates) and self._first_of_many
+        if first_few and not (question.can_be_asked and self._separated(names)):
             return self._note("consensus", "graph", FIRST_FEW), scale
         if not question.can_be_asked or not n_anchors_of(question, self.plan.n_clusters):
             return self._note("consensus", "plain", "too few rows for anchors"), scale
@@ -282,12 +287,12 @@ class _Choosing:
     def _first_of_many(self) -> bool:
         """Whether these rows are too few to show what a graph would tell, and anchors can follow the others.
 
-        Not where most views are sparse: there centres are the better guess.
+        Not where most views are mostly zero, such as words: there centres are the better guess.
         """
-        few = not self.whole and len(self.question.usable) < FIT_ROWS
-        views = self.question.rows.chunk.views
-        n_dense = sum(isinstance(view, np.ndarray) for view in views)
-        return few and self.plan.adaptive and 2 * n_dense >= len(views)
+        if self.whole or not self.plan.adaptive or not FEWEST_ROWS <= len(self.question.usable) < FIT_ROWS:
+            return False
+        filled = [_filled(self.question.rows, v) for v in range(self.question.rows.n_views)]
+        return 2 * sum(filled) >= len(filled)
 
     @property
     def _n_anchors(self) -> int:
@@ -321,3 +326,13 @@ def scales(rows: MeasuredRows, plan: Plan) -> dict[str, Names]:
             own = {name for name, given in zip(names, wanted, strict=True) if given == "auto"}
             found["+".join(sorted(own))] = tuple(names)
     return found
+
+
+def _filled(rows: MeasuredRows, v: int) -> bool:
+    """Whether a tenth of the values of a view, or more, are not zero."""
+    view = rows.chunk.views[v]
+    if view is None:
+        return False
+    there: Any = view[np.flatnonzero(rows.present(v))]
+    n_values = np.count_nonzero(there.data if scipy.sparse.issparse(there) else there)
+    return bool(10 * n_values >= there.shape[0] * there.shape[1] > 0)
