@@ -15,13 +15,14 @@ import pytest
 from commands import Ended, contents, write_table
 
 KILLED = -signal.SIGKILL
+PARTS = (2500, 2050, 2250)  # rows of each file
 CODES = {"SIGINT": 130, "SIGTERM": 143}
 MERGE = ["--consensus", "merge", "--anchors", "30"]
 GRAPH = ["--consensus", "graph", "--anchors", "40", "--scale", "auto"]
 BIRTHS = ["--consensus", "graph", "--anchors", "40", "--adaptive-anchors", "yes"]
 RUNS = {
     "one pass": ["--chunk-size", "300", "--checkpoint-every", "4", *MERGE],
-    "three passes": ["--chunk-size", "700", "--checkpoint-every", "3", "--passes", "3", *GRAPH],
+    "three passes": ["--chunk-size", "400", "--checkpoint-every", "3", "--passes", "3", *GRAPH],
     "few checkpoints": ["--chunk-size", "300", "--checkpoint-every", "40", "--anchors", "none"],
     "labels of the stream": ["--chunk-size", "300", "--checkpoint-every", "7", *MERGE, "--stream-labels"],
     "births": ["--chunk-size", "400", "--checkpoint-every", "4", "--passes", "2", *BIRTHS, "--stream-labels"],
@@ -32,7 +33,7 @@ RUNS = {
 def table(tmp_path_factory):
     folder = tmp_path_factory.mktemp("table") / "parts"
     folder.mkdir()
-    for part, n_rows in enumerate((4500, 3650, 4000)):
+    for part, n_rows in enumerate(PARTS):
         write_table(folder / f"{part}.parquet", n_rows, seed=part, start=10_000 * part)
     return folder
 
@@ -91,7 +92,7 @@ def assert_stopped_cleanly(ended, out):
 SIGNALS = [signal.SIGKILL, signal.SIGTERM, signal.SIGINT]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)  # another signal each time
 @pytest.mark.parametrize("number", SIGNALS)
 def test_kills_leave_no_trace(commands, table, case, tmp_path, number):
     rng = np.random.default_rng(5)
@@ -168,7 +169,7 @@ def test_threads_leave_no_trace(commands, table, case, tmp_path):
     assert contents(tmp_path / "run") == expected
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(5)  # each signal with each number, and each run
 @pytest.mark.parametrize("how", CODES)
 @pytest.mark.parametrize("number", [1, 7, 15])
 def test_a_stop_saves_everything_and_prints_how_to_resume(commands, table, case, tmp_path, how, number):
@@ -188,7 +189,7 @@ def test_a_stop_saves_everything_and_prints_how_to_resume(commands, table, case,
     assert contents(out) == expected
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)  # both signals
 @pytest.mark.parametrize(("how", "number"), [("SIGINT", 15), ("SIGTERM", 1)])
 def test_a_second_signal_stops_at_once_and_prints_how_to_resume(commands, table, case, tmp_path, how, number):
     options, expected, _ = case
@@ -208,7 +209,7 @@ def test_a_second_signal_stops_at_once_and_prints_how_to_resume(commands, table,
 def test_at_most_the_chunks_since_the_last_checkpoint_are_read_again(commands, table, tmp_path):
     options = ["--chunk-size", "300", "--checkpoint-every", "4", "--stream-labels"]
     out = tmp_path / "run"
-    fault = {"step": "append", "number": 2 * 20, "when": "before", "how": "SIGKILL"}  # in the middle
+    fault = {"step": "append", "number": 2 * 12, "when": "before", "how": "SIGKILL"}  # after the warm-up
     assert commands.run(*fit(table, out, options), fault=fault).code == KILLED
     before = commands.run("inspect", out, "--json").out
     row = int(before.split('"row": ')[1].split(",")[0])
@@ -223,7 +224,7 @@ def test_label_files_hold_and_name_the_labels(commands, table, tmp_path, which):
     out = tmp_path / "run"
     more = ["--stream-labels"] if which == "stream" else []
     assert commands.run(*fit(table, out, RUNS["three passes"], *more)).code == 0
-    settings = {"chunk_size": 700, "n_passes": 3, "consensus": "graph", "n_anchors": 40, "random_state": 0}
+    settings = {"chunk_size": 400, "n_passes": 3, "consensus": "graph", "n_anchors": 40, "random_state": 0}
     source = vp.scan(str(table), id="item")
     model = vp.OPIMC(5, **settings).fit(source)
     labels = pq.read_table(out / "labels.parquet")
@@ -255,7 +256,7 @@ def test_a_run_goes_on_with_the_labels_it_was_begun_with(commands, table, tmp_pa
 def test_a_signal_while_final_labels_are_written(commands, table, tmp_path, how):
     options = ["--chunk-size", "300", "--checkpoint-every", "4", "--anchors", "none"]
     assert commands.run(*fit(table, tmp_path / "plain", options)).code == 0
-    n_chunks = -(-12_150 // 300)  # of the pass; then the rows are read to be labelled
+    n_chunks = -(-sum(PARTS) // 300)  # of the pass; then the rows are read to be labelled
     fault = {"step": "chunk", "when": "before", "number": n_chunks + 1, "how": how}
     out = tmp_path / "run"
     ended = commands.run(*fit(table, out, options), fault=fault)
