@@ -67,6 +67,7 @@ def check(model):
     return labels
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("never", NEVER)
 def test_after_a_fit_without_the_view(make, never):
     view, observed = NEVER[never]

@@ -118,6 +118,7 @@ def shown(commands, table, tmp_path_factory):
     return {path.name: path.read_bytes() for path in out.iterdir() if path.name != "run.json"}
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize(("kind", "when", "number"), PAGE_STEPS)
 def test_a_kill_while_the_page_is_written(commands, table, shown, tmp_path, kind, when, number):
     out = tmp_path / "run"

@@ -92,7 +92,7 @@ def assert_stopped_cleanly(ended, out):
 SIGNALS = [signal.SIGKILL, signal.SIGTERM, signal.SIGINT]
 
 
-@pytest.mark.one_in(4)  # another signal each time
+@pytest.mark.every_value
 @pytest.mark.parametrize("number", SIGNALS)
 def test_kills_leave_no_trace(commands, table, case, tmp_path, number):
     rng = np.random.default_rng(5)
@@ -125,6 +125,7 @@ main()
 """
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("how", CODES)
 @pytest.mark.parametrize("module", ["typer", "numpy", "pyarrow.parquet"])
 def test_a_signal_amid_an_import_leaves_no_trace(table, tmp_path, how, module):
@@ -189,7 +190,7 @@ def test_a_stop_saves_everything_and_prints_how_to_resume(commands, table, case,
     assert contents(out) == expected
 
 
-@pytest.mark.one_in(3)  # both signals
+@pytest.mark.every_value
 @pytest.mark.parametrize(("how", "number"), [("SIGINT", 15), ("SIGTERM", 1)])
 def test_a_second_signal_stops_at_once_and_prints_how_to_resume(commands, table, case, tmp_path, how, number):
     options, expected, _ = case

@@ -15,7 +15,7 @@ from viewpass.engine.dask.calls import Caller
 
 REAL = {"mfeat": (10, 40), "debian_l10n": (12, 2700), "mnist70k_3v": (10, 3500)}  # clusters, rows of s
 QUICK = [("mfeat", 1, 1), ("mfeat", 2, 3), ("debian_l10n", 4, 1), ("mnist70k_3v", 2, 1)]
-QUICK_ROWS, QUICK_ROUNDS = 2000, 2
+QUICK_ROWS, QUICK_ROUNDS = 1000, 2
 ALL = [(name, width, n_passes) for name in REAL for width in (1, 2, 4) for n_passes in (1, 3)]
 
 
@@ -88,7 +88,7 @@ def test_every_start(client, settings):
 )
 @pytest.mark.parametrize("n_passes", [1, 2])
 def test_anchors_and_scale(client, settings, n_passes):
-    compared(client, made_rows(1000), 4, 60, 3, n_passes, max_iter=3, warmup=300, **settings)
+    compared(client, made_rows(600), 4, 60, 3, n_passes, max_iter=3, warmup=300, **settings)
 
 
 @pytest.mark.one_in(2)

@@ -56,6 +56,7 @@ def transfers(dask_worker):
     return [dict(one["keys"]) for one in dask_worker.transfer_incoming_log]
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize(("width", "n_passes"), [(WIDTH, 1), (FEW_BLOCKS + 1, 1), (FEW_BLOCKS + 1, 2)])
 def test_workers_pass_centres_on_and_no_rows(client, tmp_path, width, n_passes):
     files = write_files(tmp_path / "rows", made_rows(1200, COLUMNS), ())

@@ -19,6 +19,7 @@ def scanned(form, folder):
     return vp.scan(FORMS[form](folder), views=views_for(form), id="id")
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(("size", "start"), [(7, 0), (64, 0), (64, 64), (120, 171), (1000, 0), (50, N - 1)])
 def test_rows_are_read_unchanged(tmp_path, form, size, start):
@@ -34,7 +35,7 @@ def test_starting_at_the_end_gives_no_rows(tmp_path, form):
     assert list(scanned(form, tmp_path).chunks(64, N)) == []
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("form", FORMS)
 def test_fit_equals_that_of_arrays(tmp_path, form):
     source = scanned(form, tmp_path)
@@ -47,7 +48,7 @@ def test_fit_equals_that_of_arrays(tmp_path, form):
     assert model.view_names_in_ == ("image", "text")
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("form", [form for form in FORMS if form not in ONCE])
 def test_what_can_be_read_again_has_several_passes_and_final_labels(tmp_path, form):
     source = scanned(form, tmp_path)
@@ -88,7 +89,7 @@ def test_a_stream_can_be_predicted(tmp_path, form):
     np.testing.assert_array_equal(model.predict(scanned(form, tmp_path)), model.labels_)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("form", FORMS)
 def test_views_can_come_in_another_order_or_be_absent(tmp_path, form):
     model = vp.OPIMC(**SETTINGS).fit({"text": TEXT, "extra": np.ones((N, 3)), "image": IMAGE})
@@ -115,7 +116,7 @@ def test_identity_tells_data_apart(tmp_path):
     assert plain != vp.scan(FORMS["Parquet, fixed lists"](tmp_path / "other")).identity()
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.every_value
 @pytest.mark.parametrize("form", ["Parquet, fixed lists", "Parquet, wide", "DuckDB relation"])
 @pytest.mark.parametrize("warmup", [0, 100, 450, 2000])
 def test_partial_fit_goes_on_chunk_by_chunk(tmp_path, form, warmup):
