@@ -74,6 +74,7 @@ def test_after_a_fit_without_the_view(make, never):
     check(make().fit([KNOWN, view], observed=observed))
 
 
+@pytest.mark.one_in(3)
 def test_every_way_to_lack_a_view_gives_the_same_model(make):
     expected = make().fit([KNOWN, None])
     for view, observed in NEVER.values():

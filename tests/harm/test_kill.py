@@ -17,13 +17,14 @@ from commands import Ended, contents, write_table
 KILLED = -signal.SIGKILL
 PARTS = (2500, 2050, 2250)  # rows of each file
 CODES = {"SIGINT": 130, "SIGTERM": 143}
-MERGE = ["--consensus", "merge", "--anchors", "30"]
+MERGE = ["--consensus", "merge", "--anchors", "30", "--scale", "unit"]
+PLAIN = ["--anchors", "none", "--scale", "unit"]
 GRAPH = ["--consensus", "graph", "--anchors", "40", "--scale", "auto"]
 BIRTHS = ["--consensus", "graph", "--anchors", "40", "--adaptive-anchors", "yes"]
 RUNS = {
     "one pass": ["--chunk-size", "300", "--checkpoint-every", "4", *MERGE],
     "three passes": ["--chunk-size", "400", "--checkpoint-every", "3", "--passes", "3", *GRAPH],
-    "few checkpoints": ["--chunk-size", "300", "--checkpoint-every", "40", "--anchors", "none"],
+    "few checkpoints": ["--chunk-size", "300", "--checkpoint-every", "40", *PLAIN],
     "labels of the stream": ["--chunk-size", "300", "--checkpoint-every", "7", *MERGE, "--stream-labels"],
     "births": ["--chunk-size", "400", "--checkpoint-every", "4", "--passes", "2", *BIRTHS, "--stream-labels"],
 }
@@ -208,7 +209,7 @@ def test_a_second_signal_stops_at_once_and_prints_how_to_resume(commands, table,
 
 
 def test_at_most_the_chunks_since_the_last_checkpoint_are_read_again(commands, table, tmp_path):
-    options = ["--chunk-size", "300", "--checkpoint-every", "4", "--stream-labels"]
+    options = ["--chunk-size", "300", "--checkpoint-every", "4", "--stream-labels", *PLAIN]
     out = tmp_path / "run"
     fault = {"step": "append", "number": 2 * 12, "when": "before", "how": "SIGKILL"}  # after the warm-up
     assert commands.run(*fit(table, out, options), fault=fault).code == KILLED
@@ -244,7 +245,7 @@ def test_label_files_hold_and_name_the_labels(commands, table, tmp_path, which):
 
 
 def test_a_run_goes_on_with_the_labels_it_was_begun_with(commands, table, tmp_path):
-    out, options = tmp_path / "run", ["--chunk-size", "300", "--checkpoint-every", "4"]
+    out, options = tmp_path / "run", OFTEN
     fault = {"step": "chunk", "when": "before", "number": 7, "how": "SIGTERM"}
     assert commands.run(*fit(table, out, options), fault=fault).code == 143
     ended = commands.run(*fit(table, out, options, "--resume", "--stream-labels"))
@@ -253,17 +254,25 @@ def test_a_run_goes_on_with_the_labels_it_was_begun_with(commands, table, tmp_pa
     assert commands.run(*fit(table, out, options, "--resume")).code == 0
 
 
+OFTEN = ["--chunk-size", "300", "--checkpoint-every", "4", *PLAIN]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(commands, table, tmp_path_factory):
+    out = tmp_path_factory.mktemp("undisturbed") / "run"
+    assert commands.run(*fit(table, out, OFTEN)).code == 0
+    return contents(out)
+
+
 @pytest.mark.parametrize("how", ["SIGKILL", "SIGTERM", "SIGINT"])
-def test_a_signal_while_final_labels_are_written(commands, table, tmp_path, how):
-    options = ["--chunk-size", "300", "--checkpoint-every", "4", "--anchors", "none"]
-    assert commands.run(*fit(table, tmp_path / "plain", options)).code == 0
+def test_a_signal_while_final_labels_are_written(commands, table, undisturbed, tmp_path, how):
     n_chunks = -(-sum(PARTS) // 300)  # of the pass; then the rows are read to be labelled
     fault = {"step": "chunk", "when": "before", "number": n_chunks + 1, "how": how}
     out = tmp_path / "run"
-    ended = commands.run(*fit(table, out, options), fault=fault)
+    ended = commands.run(*fit(table, out, OFTEN), fault=fault)
     assert ended.code == {**CODES, "SIGKILL": KILLED}[how], ended
     assert not (out / "labels.parquet").exists()
     if how != "SIGKILL":
         assert "stopped after labelling row" in ended.out
-    assert commands.run(*fit(table, out, options, "--resume")).code == 0
-    assert contents(out) == contents(tmp_path / "plain")
+    assert commands.run(*fit(table, out, OFTEN, "--resume")).code == 0
+    assert contents(out) == undisturbed
