@@ -72,7 +72,7 @@ def in_one_pass(*, kinds=None, starts=None):
     ]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(5)
 # While a warm-up gathers, the labels of its chunks are provisional ones; of anchors, those of the last
 # chunk only are known.
 @pytest.mark.parametrize("cell", cases(in_one_pass()))

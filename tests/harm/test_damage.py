@@ -197,7 +197,7 @@ def fields_to_change(meta):
             yield where
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("number", range(len(SETS)), ids=SETS)
 def test_every_field_of_the_metadata_is_checked(files, tmp_path, number):
     """Of wrong values for any field at least one is refused, and none gives another error than that."""

@@ -54,7 +54,7 @@ def one_line(ended):
 FAULTS = [("SIGKILL", *step) for step in STEPS] + [("ENOSPC", *step) for step in STEPS if step[1] != "after"]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.every_value
 @pytest.mark.parametrize(("how", "kind", "when", "number"), FAULTS)
 def test_a_fault_at_any_step(commands, table, expected, tmp_path, how, kind, when, number):
     fault = {"step": kind, "when": when, "number": number, "how": how}

@@ -93,7 +93,7 @@ def assert_stopped_cleanly(ended, out):
 SIGNALS = [signal.SIGKILL, signal.SIGTERM, signal.SIGINT]
 
 
-@pytest.mark.every_value
+@pytest.mark.one_in(7)  # each signal once
 @pytest.mark.parametrize("number", SIGNALS)
 def test_kills_leave_no_trace(commands, table, case, tmp_path, number):
     rng = np.random.default_rng(5)
@@ -165,13 +165,14 @@ def test_many_signals_to_whole_processes_leave_no_trace(table, case, tmp_path, n
             assert contents(out) == expected
 
 
+@pytest.mark.one_in(2)
 def test_threads_leave_no_trace(commands, table, case, tmp_path):
     options, expected, _ = case
     assert commands.run(*fit(table, tmp_path / "run", options, "--threads", "3")).code == 0
     assert contents(tmp_path / "run") == expected
 
 
-@pytest.mark.one_in(5)  # each signal with each number, and each run
+@pytest.mark.every_value
 @pytest.mark.parametrize("how", CODES)
 @pytest.mark.parametrize("number", [1, 7, 15])
 def test_a_stop_saves_everything_and_prints_how_to_resume(commands, table, case, tmp_path, how, number):
@@ -191,7 +192,7 @@ def test_a_stop_saves_everything_and_prints_how_to_resume(commands, table, case,
     assert contents(out) == expected
 
 
-@pytest.mark.every_value
+@pytest.mark.one_in(7)  # each signal once
 @pytest.mark.parametrize(("how", "number"), [("SIGINT", 15), ("SIGTERM", 1)])
 def test_a_second_signal_stops_at_once_and_prints_how_to_resume(commands, table, case, tmp_path, how, number):
     options, expected, _ = case

@@ -97,7 +97,7 @@ def test_a_child_forked_amid_a_fit_can_fit(expected, path):
 
 def test_fits_in_several_threads_at_once(expected, path):
     with ThreadPoolExecutor(6) as pool:
-        runs = [pool.submit(fitted, n_threads, path) for n_threads in (1, 2, 5) * 4]
+        runs = [pool.submit(fitted, n_threads, path) for n_threads in (1, 2, 5) * 2]
         assert {run.result(timeout=PATIENCE) for run in runs} == {expected}
 
 

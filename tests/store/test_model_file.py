@@ -54,7 +54,7 @@ def test_load_gives_back_what_was_saved(model, path):
     np.testing.assert_array_equal(again.transform(more(model)), model.transform(more(model)))
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 def test_learning_goes_on_to_the_same_bits(model, path):
     if isinstance(model, vp.IMC):
         return
@@ -69,7 +69,7 @@ def test_learning_goes_on_to_the_same_bits(model, path):
     assert_same(mine, theirs)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 def test_the_same_model_gives_the_same_bytes(model, path, tmp_path):
     model.save(path)
     vp.load(path).save(tmp_path / "again")

@@ -91,11 +91,11 @@ def test_anchors_and_scale(client, settings, n_passes):
     compared(client, made_rows(600), 4, 60, 3, n_passes, max_iter=3, warmup=300, **settings)
 
 
-@pytest.mark.one_in(2)
-@pytest.mark.parametrize(("n_passes", "adaptive"), [(1, True), (2, True), (2, False)])
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize(("n_passes", "adaptive"), [(2, True), (1, True), (2, False)])
 def test_anchors_that_are_met_by_groups(client, n_passes, adaptive):
     settings = {"consensus": "graph", "n_anchors": 520, "scale": "unit", "adaptive_anchors": adaptive}
-    compared(client, made_rows(3200), 4, 200, 3, n_passes, warmup=2700, **settings)
+    compared(client, made_rows(3200), 4, 200, 3, n_passes, warmup=2700, max_iter=5, **settings)
 
 
 @pytest.mark.one_in(3)

@@ -233,7 +233,7 @@ def test_damaged_pages_give_the_rows_of_pyarrow_or_an_error(tmp_path, monkeypatc
 
     rng = np.random.default_rng(1)
     n_refused = n_changed = n_fast = 0
-    for _ in range(150):
+    for _ in range(300):
         damaged = bytearray(sound)
         for place in rng.integers(4, end, rng.integers(1, 4)):
             damaged[place] = rng.integers(256)
