@@ -89,6 +89,7 @@ def test_without_an_id_rows_are_numbered(commands, table, tmp_path):
     np.testing.assert_array_equal(ids.to_numpy(), np.arange(6000))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "kind",
     [pa.int64(), pa.int32(), pa.string(), pa.large_string(), pa.timestamp("us"), pa.float64()],

@@ -59,8 +59,9 @@ def checks():
 @pytest.mark.parametrize(
     ("name", "settings"),
     [
-        *(("OPIMC", {}), ("OPIMC", {"views": 2, "consensus": "graph"})),
+        ("OPIMC", {}),
         pytest.param("OPIMC", {"views": 2}, marks=pytest.mark.long),
+        pytest.param("OPIMC", {"views": 2, "consensus": "graph"}, marks=pytest.mark.long),
         pytest.param("OPIMC", {"consensus": "merge", "n_anchors": 30}, marks=pytest.mark.long),
         *(pytest.param("IMC", {}, marks=pytest.mark.long), ("IMC", {"views": 2})),
         *((name, {"views": 2, **short}) for name, short in SHORT.items()),

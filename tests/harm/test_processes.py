@@ -21,7 +21,7 @@ from clusters import made_rows, write_files
 # Enough clusters for the threads of a fit to share the work of a chunk.
 SETTINGS = {"n_clusters": 24, "chunk_size": 1000, "random_state": 0, "n_passes": 2}
 SETTINGS |= {"n_anchors": None, "scale": "unit"}
-TRIES, PATIENCE = 8, 300  # seconds: a call that takes longer hangs, even on a busy machine
+TRIES, PATIENCE = 5, 300  # seconds: a call that takes longer hangs, even on a busy machine
 METHODS = [
     pytest.param(method, marks=[] if method == "fork" else pytest.mark.long)
     for method in multiprocessing.get_all_start_methods()

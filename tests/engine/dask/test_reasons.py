@@ -46,6 +46,7 @@ CLUSTERS = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("clusters", CLUSTERS, ids=str)
 def test_local_dask_and_resumed_runs_agree(client, files, tmp_path, clusters):
     settings = SETTINGS | clusters
