@@ -44,7 +44,7 @@ ESTIMATORS = [vp.OPIMC, vp.IMC, vp.OMVC, vp.ONMF, vp.MultiNMF, vp.MIC, vp.DAIMC]
 PLACEHOLDERS = {"MODEL": "run/model.viewpass", "DATA": "items.parquet", "RUN": "run"}
 # Objects of other libraries, and names that stand for something of the reader's.
 FOREIGN = re.compile(
-    r"\badata\b|\bmdata\b|^to_df|TableVectorizer|^dataset\.|^ParquetFile|^scoring=|^year=|^MALLOC_|^model\.viewpass$"
+    r"\badata\b|\bmdata\b|^to_df|TableVectorizer|^dataset\.|^ParquetFile|^scoring=|^year=|^model\.viewpass$"
 )
 PATH = re.compile(r"(?:[\w.-]+/)*[\w-]+\.(?:py|pyi|cpp|hpp|supp|md|toml|txt)|(?:[\w.-]+/)+[\w-]*")
 OUTPUTS = ("out/", "run/", "viewpass-demo/", "staging/", "labels/", "build/", "items/", "../shared/")
