@@ -63,6 +63,8 @@ IDLE_QUIETLY = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.system-monitor.interval": "10s",
+    "distributed.worker.memory.monitor-interval": "2s",
+    "distributed.scheduler.active-memory-manager.interval": "10s",
 }
 
 

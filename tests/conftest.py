@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
@@ -21,14 +21,33 @@ BESIDE = Path(__file__).parents[2] / "shared" / "data"
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Tests marked `one_in(n)` are run in one of n of their cases; `make test-long` runs the others."""
-    cases = Counter()
+    """Leave cases of tests marked `one_in(n)` or `every_value` to `make test-long`."""
+    cases, products = Counter(), defaultdict(list)
     for item in items:
+        if item.get_closest_marker("long") is not None:
+            continue
         mark = item.get_closest_marker("one_in")
-        if mark is not None and item.get_closest_marker("long") is None:
+        if mark is not None:
             cases[item.function] += 1
             if cases[item.function] % mark.args[0] != 1:
                 item.add_marker(pytest.mark.long)
+        elif item.get_closest_marker("every_value") is not None:
+            products[item.function].append(item)
+    for product in products.values():
+        run = set(with_every_value(product))
+        for item in product:
+            if item not in run:
+                item.add_marker(pytest.mark.long)
+
+
+def with_every_value(product):
+    """As few of the cases as take every value of every argument."""
+    taken = {item: {(name, id(value)) for name, value in item.callspec.params.items()} for item in product}
+    left = set().union(*taken.values())
+    while left:
+        best = max(product, key=lambda item: len(taken[item] & left))
+        left -= taken[best]
+        yield best
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -52,6 +53,17 @@ def make(request):
     return MODELS[request.param]
 
 
+@cache
+def gapped(make):
+    """The model of both views with gaps, which no test changes."""
+    return make().fit([IMAGE, TEXT], observed=GAPS)
+
+
+@cache
+def whole(make):
+    return make().fit([IMAGE, TEXT])
+
+
 def same(mine, theirs, **close):
     np.testing.assert_array_equal(mine.labels_, theirs.labels_)
     for name in ("consensus_", "cluster_centers_", "objective_", "objective_curve_"):
@@ -61,7 +73,7 @@ def same(mine, theirs, **close):
 
 
 def test_planted_groups_are_found(make):
-    model = make().fit([IMAGE, TEXT], observed=GAPS)
+    model = gapped(make)
     seen = model.labels_ >= 0
     assert np.flatnonzero(~seen).tolist() == [11]
     assert adjusted_rand_score(GROUP[seen], model.labels_[seen]) > 0.9
@@ -92,16 +104,18 @@ def test_planted_low_rank_is_recovered(make):
     assert -model.score(views) < 1e-2 * scaled
 
 
+@pytest.mark.one_in(2)
 def test_dense_and_sparse_are_the_same(make):
-    dense = make().fit([IMAGE, TEXT], observed=GAPS)
+    dense = gapped(make)
     sparse = make().fit([sp.csr_array(IMAGE), sp.csc_array(TEXT)], observed=GAPS)
     same(dense, sparse, rtol=1e-5, atol=1e-9)
     one, other = dense.transform([IMAGE, TEXT]), dense.transform([sp.csr_array(IMAGE), sp.csr_array(TEXT)])
     np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-12)
 
 
+@pytest.mark.one_in(3)
 def test_every_form_of_a_missing_view_gives_the_same(make):
-    masked = make().fit([IMAGE, TEXT], observed=GAPS)
+    masked = gapped(make)
     for gap in (np.nan, 0.0):
         written = [np.where(GAPS[:, [v]], x, gap) for v, x in enumerate((IMAGE, TEXT))]
         same(make().fit(written), masked, rtol=0)
@@ -116,8 +130,9 @@ def test_every_form_of_a_missing_view_gives_the_same(make):
     same(make().fit(hidden, observed=GAPS), masked, rtol=0)
 
 
+@pytest.mark.one_in(3)
 def test_a_2d_array_cut_by_views_and_a_dict_are_the_same(make):
-    listed = make().fit([IMAGE, TEXT])
+    listed = whole(make)
     same(make(views=[6, -1]).fit(BOTH), listed, rtol=0)
     named = make().fit({"image": IMAGE, "text": TEXT})
     same(named, listed, rtol=0)
@@ -128,8 +143,9 @@ def test_a_2d_array_cut_by_views_and_a_dict_are_the_same(make):
     assert set(named.predict({"text": TEXT})) <= {0, 1, 2}
 
 
+@pytest.mark.one_in(3)
 def test_float32_is_read_as_it_is(make):
-    wide = make().fit([IMAGE, TEXT], observed=GAPS)
+    wide = gapped(make)
     narrow = make().fit([IMAGE.astype(np.float32), TEXT.astype(np.float32)], observed=GAPS)
     assert adjusted_rand_score(wide.labels_, narrow.labels_) > 0.95
     np.testing.assert_allclose(narrow.objective_, wide.objective_, rtol=0.05)
@@ -161,6 +177,7 @@ def test_negative_entries_are_clipped_with_one_warning(make):
         model.predict([spoilt, TEXT])
 
 
+@pytest.mark.one_in(3)
 def test_input_stays_as_it_is_and_may_change_afterwards(make):
     views = [IMAGE.copy(), sp.csr_array(TEXT)]
     observed = GAPS.copy()
@@ -172,8 +189,9 @@ def test_input_stays_as_it_is_and_may_change_afterwards(make):
     same(model, make().fit([IMAGE, sp.csr_array(TEXT)], observed=GAPS), rtol=0)
 
 
+@pytest.mark.one_in(2)
 def test_a_pickled_model_gives_the_same(make):
-    model = make().fit([IMAGE, TEXT], observed=GAPS)
+    model = gapped(make)
     pickled = pickle.loads(pickle.dumps(model))
     same(pickled, model, rtol=0)
     np.testing.assert_array_equal(pickled.predict([IMAGE, TEXT]), model.predict([IMAGE, TEXT]))
@@ -181,6 +199,7 @@ def test_a_pickled_model_gives_the_same(make):
     assert not [name for name in vars(fresh) if name.endswith("_") or name.startswith("_")]
 
 
+@pytest.mark.one_in(3)
 def test_grid_search(make):
     model = make(views=[6, 5])
     search = GridSearchCV(model, {"n_clusters": [2, 3]}, cv=3).fit(BOTH)
@@ -202,6 +221,7 @@ BAD = {
 }
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("what", BAD)
 def test_bad_data_is_refused_and_changes_nothing(make, what):
     give, message = BAD[what]
@@ -211,7 +231,7 @@ def test_bad_data_is_refused_and_changes_nothing(make, what):
         fresh.fit(give())
     assert vars(fresh) == before
     model = make().fit([IMAGE, TEXT])
-    twin = make().fit([IMAGE, TEXT])
+    twin = whole(make)
     with pytest.raises(vp.DataError, match=message):
         model.fit(give())
     same(model, twin, rtol=0)
@@ -319,6 +339,7 @@ IN_PART = {
 }
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("first", [True, False])
 @pytest.mark.parametrize("empty", [np.nan, 0.0])
 def test_a_view_that_is_all_nan_or_zero_is_one_that_is_absent(make, empty, first):
@@ -331,6 +352,7 @@ def test_a_view_that_is_all_nan_or_zero_is_one_that_is_absent(make, empty, first
     assert np.isnan(mine.components_[0 if first else 1]).all()
 
 
+@pytest.mark.every_value
 @pytest.mark.filterwarnings("ignore:view.*negative entries")
 @pytest.mark.parametrize("part", IN_PART)
 def test_a_view_that_is_negative_in_part(make, part):
@@ -340,6 +362,7 @@ def test_a_view_that_is_negative_in_part(make, part):
     assert (model.predict([IMAGE, IN_PART[part]]) >= 0).all()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.filterwarnings("ignore:view.*negative entries")
 def test_views_that_are_positive_in_other_rows_each(make):
     even = np.arange(N)[:, None] % 2 == 0

@@ -49,8 +49,14 @@ def test_every_cell_is_recorded_and_nothing_else():
     assert len(recorded) == len(CELLS)
 
 
-@pytest.mark.one_in(3)
-@pytest.mark.parametrize("cell", cases(CELLS))
+def some(n):
+    """Names of one cell in n, and of one with each start."""
+    quick = [cell for cell in CELLS if not cell.long]
+    first = {cell.start: cell.name for cell in reversed(quick)}
+    return {*first.values(), *(cell.name for cell in quick[::n])}
+
+
+@pytest.mark.parametrize("cell", cases(CELLS, few=some(10)))
 def test_any_number_of_threads(cell):
     for n_threads in THREADS:
         compare(cell, parts(cell.fitted(n_threads)), f"{n_threads} threads")
@@ -66,7 +72,7 @@ def in_one_pass(*, kinds=None, starts=None):
     ]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(5)
 # While a warm-up gathers, the labels of its chunks are provisional ones; of anchors, those of the last
 # chunk only are known.
 @pytest.mark.parametrize("cell", cases(in_one_pass()))
@@ -83,6 +89,7 @@ def test_chunk_by_chunk(cell):
 FROM_FILES = ("plain", "large-chunks", "reservoir", *MAIN)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("cell", cases(in_one_pass(kinds=("float32", "float64"), starts=FROM_FILES)))
 def test_from_parquet_files(cell, tmp_path):
     n_rows = rows(cell.data).n_rows
@@ -90,6 +97,7 @@ def test_from_parquet_files(cell, tmp_path):
     compare(cell, parts(cell.model(2).fit(source)), "from Parquet files")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("cell", cases(in_one_pass(starts=("plain",))))
 def test_missing_views_given_by_a_mask(cell):
     """The values in the place of a missing view are ignored."""

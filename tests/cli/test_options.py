@@ -44,7 +44,7 @@ def test_one_array_file_per_view(commands, tmp_path):
 @pytest.mark.parametrize("given", ["auto", "image=standard,text=unit"])
 def test_the_scale_can_be_chosen_and_is_shown(commands, table, tmp_path, given):
     out, labels, more = tmp_path / "run", tmp_path / "labels.parquet", tmp_path / "more.viewpass"
-    options = ["-k", "5", "--chunk-size", "1000", "--scale", given, "--out", out]
+    options = ["-k", "5", "--chunk-size", "1000", "--scale", given, "--no-report", "--out", out]
     ended = commands.run("fit", table, "--id", "item", *options)
     assert ended.code == 0, ended.err
     views = json.loads((out / "run.json").read_text())["views"]
@@ -128,8 +128,9 @@ def test_what_the_user_typed_is_left_as_it_is():
 def test_weights_and_a_reservoir_survive_a_stop(commands, table, tmp_path, n_chunks):
     """Stopped in the first pass or the second, the files are those of the library's own fit."""
     out = tmp_path / "run"
-    options = ["-k", "5", "--chunk-size", "1000", "--passes", "2", "--anchors", "none", "--out", out]
+    options = ["-k", "5", "--chunk-size", "1000", "--passes", "2", "--anchors", "none", "--no-report"]
     options += ["--view-weights", "image=1,text=0.4", "--reservoir", "500", "--checkpoint-every", "3"]
+    options += ["--out", out]
     fault = {"step": "chunk", "when": "before", "number": n_chunks, "how": "SIGINT"}
     assert commands.run("fit", table, "--id", "item", *options, fault=fault).code == 130
     ended = commands.run("fit", table, "--id", "item", *options, "--resume")
@@ -158,7 +159,8 @@ def test_a_map_survives_a_stop(commands, table, tmp_path, n_chunks):
     """Stopped in the warm-up or the second pass, the model is that of the library's own fit."""
     out = tmp_path / "run"
     options = ["-k", "5", "--chunk-size", "1000", "--passes", "2", "--scale", "unit", "--consensus", "graph"]
-    options += ["--projection", "3", "--anchors", "40", "--checkpoint-every", "1", "--out", out]
+    options += ["--projection", "3", "--anchors", "40", "--checkpoint-every", "1", "--no-report"]
+    options += ["--out", out]
     fault = {"step": "chunk", "when": "before", "number": n_chunks, "how": "SIGINT"}
     assert commands.run("fit", table, "--id", "item", *options, fault=fault).code == 130
     ended = commands.run("fit", table, "--id", "item", *options, "--resume")

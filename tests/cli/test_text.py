@@ -46,7 +46,7 @@ def made(path, name, *, faulty=False):
     return path
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_of_views_are_escaped(commands, tmp_path, name):
     path = made(tmp_path / "items.parquet", name)
@@ -64,6 +64,7 @@ def test_names_of_views_are_escaped(commands, tmp_path, name):
     assert list(json.loads(commands.run("inspect", path, "--json").out)["views"]) == [name]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_errors_escape_names_ids_and_paths(commands, tmp_path, name):
     path = made(tmp_path / "items.parquet", name, faulty=True)

@@ -136,6 +136,7 @@ PARTS = {"image": IMAGE, "text": TEXT[:, :2]}
 FRAMES = {"pandas": lambda x: x, "polars": pl.from_pandas, "PyArrow": pa.Table.from_pandas}
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("form", FRAMES)
 @pytest.mark.parametrize("estimator", [vp.OPIMC, vp.IMC])
 def test_named_columns_of_a_frame_are_the_dict_of_their_views(estimator, form):

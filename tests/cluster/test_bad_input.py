@@ -174,6 +174,7 @@ def methods(model, only=METHODS):
     return [name for name in only if hasattr(model, name)]
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("what", BAD)
 @pytest.mark.parametrize("state", STATES)
 def test_bad_data_is_refused_and_leaves_no_trace(state, what):
@@ -187,6 +188,7 @@ def test_bad_data_is_refused_and_leaves_no_trace(state, what):
     assert_same(continued(model), undisturbed(state))  # later chunks see no trace of the refused calls
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("what", MISFITS)
 @pytest.mark.parametrize("state", STATES)
 def test_data_that_does_not_fit_the_model_is_refused(state, what):
@@ -366,6 +368,7 @@ INITS = {
 }
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("what", INITS)
 @pytest.mark.parametrize("estimator", [vp.OPIMC, vp.IMC])
 def test_starts_that_make_no_sense_are_refused(estimator, what):

@@ -25,11 +25,11 @@ CLASSES = "the check expects the classes of a classifier where there is predict_
 CLASSIFIERS = {f"check_estimator_sparse_{kind}": CLASSES for kind in ("array", "matrix")}
 
 SHORT = {  # fits of the suite at the published lengths would take minutes
-    "OMVC": {"max_iter": 20, "n_init": 2},
-    "ONMF": {"n_init": 2},
-    "MultiNMF": {"n_rounds": 2, "max_iter": 10, "n_tries": 2, "n_init": 2},
-    "MIC": {"max_iter": 10, "n_tries": 2, "n_init": 2},
-    "DAIMC": {"max_iter": 10, "n_init": 2},
+    "OMVC": {"max_iter": 10, "n_init": 1},
+    "ONMF": {"n_init": 1},
+    "MultiNMF": {"n_rounds": 1, "max_iter": 5, "n_tries": 1, "n_init": 1},
+    "MIC": {"max_iter": 5, "n_tries": 1, "n_init": 1},
+    "DAIMC": {"max_iter": 4, "n_init": 1},
 }
 
 SCRIPT = """
@@ -59,9 +59,11 @@ def checks():
 @pytest.mark.parametrize(
     ("name", "settings"),
     [
-        *(("OPIMC", {}), ("OPIMC", {"views": 2}), ("OPIMC", {"views": 2, "consensus": "graph"})),
-        ("OPIMC", {"consensus": "merge", "n_anchors": 30}),
-        *(("IMC", {}), ("IMC", {"views": 2})),
+        ("OPIMC", {}),
+        pytest.param("OPIMC", {"views": 2}, marks=pytest.mark.long),
+        pytest.param("OPIMC", {"views": 2, "consensus": "graph"}, marks=pytest.mark.long),
+        pytest.param("OPIMC", {"consensus": "merge", "n_anchors": 30}, marks=pytest.mark.long),
+        *(pytest.param("IMC", {}, marks=pytest.mark.long), ("IMC", {"views": 2})),
         *((name, {"views": 2, **short}) for name, short in SHORT.items()),
     ],
     ids=str,

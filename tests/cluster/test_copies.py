@@ -45,6 +45,7 @@ WAYS = {
 }
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("state", STATES)
 def test_a_restored_model_predicts_and_continues_the_same(state, way, tmp_path):
@@ -100,6 +101,7 @@ def test_arrays_as_settings_survive_a_clone(estimator):
 FOLDS = list(KFold(3).split(BOTH))
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("estimator", [vp.OPIMC, vp.IMC])
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_grid_search_over_a_pipeline(estimator, n_jobs):
@@ -137,6 +139,7 @@ def test_a_refit_starts_from_nothing():
 # ---- several threads
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("state", STATES)
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_concurrent_predictions_are_the_serial_ones(state, n_threads):

@@ -31,6 +31,7 @@ MODELS = {
 }
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize(("views", "n_clusters", "message"), CASES.values(), ids=CASES)
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 def test_empty_clusters_are_reported_with_the_reason(model, views, n_clusters, message):

@@ -165,6 +165,7 @@ MASKS = {
 }
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("form", MASKS)
 @pytest.mark.parametrize("estimator", [vp.OPIMC, vp.IMC])
 def test_a_mask_in_any_form_is_matched_by_name(estimator, form):

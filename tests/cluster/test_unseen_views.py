@@ -67,12 +67,14 @@ def check(model):
     return labels
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("never", NEVER)
 def test_after_a_fit_without_the_view(make, never):
     view, observed = NEVER[never]
     check(make().fit([KNOWN, view], observed=observed))
 
 
+@pytest.mark.one_in(3)
 def test_every_way_to_lack_a_view_gives_the_same_model(make):
     expected = make().fit([KNOWN, None])
     for view, observed in NEVER.values():
@@ -81,6 +83,7 @@ def test_every_way_to_lack_a_view_gives_the_same_model(make):
         assert model.objective_ == expected.objective_
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", [name for name in MODELS if hasattr(MODELS[name](), "partial_fit")])
 def test_after_chunks_without_the_view_until_one_has_it(name):
     model = MODELS[name]()
@@ -91,6 +94,7 @@ def test_after_chunks_without_the_view_until_one_has_it(name):
     np.testing.assert_array_equal(model.predict(NEW_ROWS) == -1, NEW == WITH_NEITHER)
 
 
+@pytest.mark.one_in(3)
 def test_after_saving_and_loading(make, tmp_path):
     model = make().fit([KNOWN, NEVER["NaN"][0]])
     model.save(tmp_path / "model.vp")

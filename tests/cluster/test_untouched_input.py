@@ -53,7 +53,7 @@ def use(model, views, observed):
         model.partial_fit(views, observed=observed).partial_fit(views, observed=observed)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.every_value
 @pytest.mark.parametrize("form", HOLDERS)
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_no_method_writes_to_its_input(estimator, form):
@@ -64,6 +64,7 @@ def test_no_method_writes_to_its_input(estimator, form):
     np.testing.assert_equal([snapshot(x) for x in [*views, observed]], before)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("form", HOLDERS)
 def test_centring_does_not_write_to_its_input(form):
     views = [FORMS[form](IMAGE), FORMS[form](TEXT.astype(np.float32))]
@@ -100,6 +101,7 @@ def test_a_dict_a_2d_array_and_a_list_stay_as_they_are(estimator):
     np.testing.assert_array_equal(both, kept[2])
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("kind", ["pandas", "polars", "pandas nullable"])
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_frames_stay_as_they_are(estimator, kind):
@@ -164,6 +166,7 @@ SPOILABLE = [
 ]
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("form", SPOILABLE)
 @pytest.mark.parametrize("settings", [{}, {"warmup": 40}, {"warmup": 0}, {"init": "random"}], ids=str)
 def test_a_chunk_may_be_overwritten_after_partial_fit(settings, form):
@@ -177,6 +180,7 @@ def test_a_chunk_may_be_overwritten_after_partial_fit(settings, form):
         assert_same(learnt(model), learnt(twin))
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("form", SPOILABLE)
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_data_may_be_overwritten_after_fit(estimator, form):

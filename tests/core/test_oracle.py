@@ -85,6 +85,7 @@ def test_random_data_offline(case):
     np.testing.assert_array_equal(model.labels_, expected.labels)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.data
 @pytest.mark.parametrize("rate", [0.3, 0.4])
 def test_digit_gives_what_the_oracle_gives(data_folder, rate):

@@ -48,6 +48,7 @@ def counted(model):
     return held(model).counted(0, centres)
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("n_passes", [1, 2, 3])
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("kind", KINDS)

@@ -60,6 +60,7 @@ def assert_same(found, expected):
         np.testing.assert_array_equal(mine, theirs)
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(
@@ -94,6 +95,7 @@ def test_views_of_different_kinds():
     assert_same(fitted(mixed, **settings), fitted(alike, **settings))
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 @pytest.mark.parametrize("n_passes", [1, 3])
 def test_small_chunks_together_equal_one_after_another(kind, n_passes, monkeypatch):
@@ -106,6 +108,7 @@ def test_small_chunks_together_equal_one_after_another(kind, n_passes, monkeypat
     assert_same(together, fitted(views, **settings))
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize(
     ("kind", "dtype"), [("dense", np.float32), ("dense", np.float64), ("sparse", np.float64)]
 )

@@ -9,7 +9,7 @@ from viewpass.errors import DataError, SettingError
 from viewpass.evaluate import accuracy, ari, nmi, purity, scores
 
 EVERY_SCORE = [accuracy, nmi, ari, purity, scores]
-law = settings(max_examples=40, deadline=None)
+law = settings(max_examples=25, deadline=None)
 NMI_KEYS = ("nmi_max", "nmi_arithmetic", "nmi")
 
 

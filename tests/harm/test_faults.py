@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 
 import numpy as np
@@ -15,6 +16,7 @@ from commands import contents, write_table
 from viewpass.store.container.lock import Lock
 
 OPTIONS = ["--chunk-size", "1000", "--checkpoint-every", "2", "--passes", "2", "--threads", "1"]
+OPTIONS += ["--scale", "unit", "--anchors", "none"]  # nothing is compared first
 # Steps of one run, in order: each kind, and which of its kind goes wrong.
 STEPS = [
     *(("temporary", when, number) for when in ("before", "amid", "after") for number in (1, 4)),
@@ -52,7 +54,7 @@ def one_line(ended):
 FAULTS = [("SIGKILL", *step) for step in STEPS] + [("ENOSPC", *step) for step in STEPS if step[1] != "after"]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.every_value
 @pytest.mark.parametrize(("how", "kind", "when", "number"), FAULTS)
 def test_a_fault_at_any_step(commands, table, expected, tmp_path, how, kind, when, number):
     fault = {"step": kind, "when": when, "number": number, "how": how}
@@ -116,6 +118,7 @@ def shown(commands, table, tmp_path_factory):
     return {path.name: path.read_bytes() for path in out.iterdir() if path.name != "run.json"}
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize(("kind", "when", "number"), PAGE_STEPS)
 def test_a_kill_while_the_page_is_written(commands, table, shown, tmp_path, kind, when, number):
     out = tmp_path / "run"
@@ -180,19 +183,27 @@ def test_a_folder_that_cannot_be_written_to(commands, table, expected, tmp_path)
     assert [path.name for path in place.iterdir()] == ["model.viewpass"]
 
 
-@pytest.fixture
-def parts(tmp_path):
-    folder = tmp_path / "parts"
-    folder.mkdir()
+@pytest.fixture(scope="module")
+def begun(commands, tmp_path_factory):
+    """Three files, and a run over them that was killed in its first pass, after rows were decided."""
+    folder = tmp_path_factory.mktemp("begun")
+    (folder / "parts").mkdir()
     for part in range(3):
-        write_table(folder / f"{part}.parquet", 3000, seed=part, start=3000 * part)
+        write_table(folder / "parts" / f"{part}.parquet", 3000, seed=part, start=3000 * part)
+    fault = {"step": "rename", "when": "after", "number": 4, "how": "SIGKILL"}
+    command = fit(folder / "parts", folder / "run", "--stream-labels")
+    assert commands.run(*command, fault=fault).code == -signal.SIGKILL
     return folder
 
 
-def stopped(commands, parts, out):
-    """A run that was killed in its first pass, after rows were decided."""
-    fault = {"step": "rename", "when": "after", "number": 4, "how": "SIGKILL"}
-    assert commands.run(*fit(parts, out, "--stream-labels"), fault=fault).code == -signal.SIGKILL
+@pytest.fixture
+def parts(begun, tmp_path):
+    return shutil.copytree(begun / "parts", tmp_path / "parts")
+
+
+def stopped(begun, out):
+    """A copy of the run that was killed: its checkpoint."""
+    shutil.copytree(begun / "run", out)
     return (out / "staging" / "checkpoint.viewpass").read_bytes()
 
 
@@ -204,9 +215,9 @@ def refused(commands, parts, out, *more):
     return message
 
 
-def test_a_file_that_vanished(commands, parts, tmp_path):
+def test_a_file_that_vanished(commands, begun, parts, tmp_path):
     out = tmp_path / "run"
-    stopped(commands, parts, out)
+    stopped(begun, out)
     held = (parts / "2.parquet").read_bytes()
     (parts / "2.parquet").unlink()
     assert "was begun with another source" in refused(commands, parts, out)
@@ -214,10 +225,10 @@ def test_a_file_that_vanished(commands, parts, tmp_path):
     assert commands.run(*fit(parts, out, "--resume", "--stream-labels")).code == 0
 
 
-def test_a_file_that_was_written_again(commands, parts, tmp_path):
+def test_a_file_that_was_written_again(commands, begun, parts, tmp_path):
     """Under the same name, with as many rows; the run goes on when the old content is back."""
     out = tmp_path / "run"
-    stopped(commands, parts, out)
+    stopped(begun, out)
     held = (parts / "0.parquet").read_bytes()
     write_table(parts / "0.parquet", 3000, seed=7)
     assert "was begun with another source" in refused(commands, parts, out)
@@ -284,25 +295,25 @@ def test_a_bad_row_is_named(commands, parts, tmp_path):
 # ---- mixed-up pairs
 
 
-def test_another_source_names_both(commands, parts, tmp_path):
+def test_another_source_names_both(commands, begun, parts, tmp_path):
     out = tmp_path / "run"
-    stopped(commands, parts, out)
+    stopped(begun, out)
     other = write_table(tmp_path / "other.parquet", 3000)
     message = refused(commands, other, out)
     assert "another source" in message
     assert "other.parquet" in message or "3000" in message
 
 
-def test_other_settings_name_both(commands, parts, tmp_path):
+def test_other_settings_name_both(commands, begun, parts, tmp_path):
     out = tmp_path / "run"
-    stopped(commands, parts, out)
+    stopped(begun, out)
     message = refused(commands, parts, out, "--alpha", "0.5")
     assert "alpha was 'auto', now it is 0.5" in message
 
 
-def test_another_schema_names_both(commands, parts, tmp_path):
+def test_another_schema_names_both(commands, begun, parts, tmp_path):
     out = tmp_path / "run"
-    stopped(commands, parts, out)
+    stopped(begun, out)
     message = refused(commands, parts, out, "--views", "image=image")
     assert "another source: views" in message
 
@@ -322,9 +333,9 @@ def test_an_old_state_with_new_labels(commands, parts, tmp_path):
     assert message.count("SHA-256") == 2
 
 
-def test_a_label_file_that_is_too_short(commands, parts, tmp_path):
+def test_a_label_file_that_is_too_short(commands, begun, parts, tmp_path):
     out = tmp_path / "run"
-    stopped(commands, parts, out)
+    stopped(begun, out)
     for name in ("labels.0", "ids"):
         path = out / "staging" / name
         held = path.read_bytes()
@@ -336,9 +347,9 @@ def test_a_label_file_that_is_too_short(commands, parts, tmp_path):
     assert "ids" in refused(commands, parts, out)
 
 
-def test_a_damaged_checkpoint_is_refused(commands, parts, tmp_path):
+def test_a_damaged_checkpoint_is_refused(commands, begun, parts, tmp_path):
     out = tmp_path / "run"
-    held = stopped(commands, parts, out)
+    held = stopped(begun, out)
     path = out / "staging" / "checkpoint.viewpass"
     rng = np.random.default_rng(0)
     for _ in range(10):
@@ -350,9 +361,9 @@ def test_a_damaged_checkpoint_is_refused(commands, parts, tmp_path):
     assert "version 9" in refused(commands, parts, out)
 
 
-def test_a_model_is_no_checkpoint_and_a_checkpoint_no_model(commands, parts, expected, tmp_path):
+def test_a_model_is_no_checkpoint_and_a_checkpoint_no_model(commands, begun, parts, expected, tmp_path):
     out = tmp_path / "run"
-    held = stopped(commands, parts, out)
+    held = stopped(begun, out)
     (tmp_path / "model").write_bytes(held)
     with pytest.raises(vp.FileError, match="is a checkpoint, a model was expected"):
         vp.load(tmp_path / "model")
@@ -360,9 +371,9 @@ def test_a_model_is_no_checkpoint_and_a_checkpoint_no_model(commands, parts, exp
     assert "is a model, a checkpoint was expected" in refused(commands, parts, out)
 
 
-def test_two_processes_on_one_run(commands, parts, tmp_path):
+def test_two_processes_on_one_run(commands, begun, parts, tmp_path):
     out = tmp_path / "run"
-    stopped(commands, parts, out)
+    stopped(begun, out)
     lock = Lock(out / "staging" / "lock")
     assert lock.take()
     for more in ([], ["--resume"]):

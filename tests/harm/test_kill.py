@@ -15,14 +15,16 @@ import pytest
 from commands import Ended, contents, write_table
 
 KILLED = -signal.SIGKILL
+PARTS = (2500, 2050, 2250)  # rows of each file
 CODES = {"SIGINT": 130, "SIGTERM": 143}
-MERGE = ["--consensus", "merge", "--anchors", "30"]
+MERGE = ["--consensus", "merge", "--anchors", "30", "--scale", "unit"]
+PLAIN = ["--anchors", "none", "--scale", "unit"]
 GRAPH = ["--consensus", "graph", "--anchors", "40", "--scale", "auto"]
 BIRTHS = ["--consensus", "graph", "--anchors", "40", "--adaptive-anchors", "yes"]
 RUNS = {
     "one pass": ["--chunk-size", "300", "--checkpoint-every", "4", *MERGE],
-    "three passes": ["--chunk-size", "700", "--checkpoint-every", "3", "--passes", "3", *GRAPH],
-    "few checkpoints": ["--chunk-size", "300", "--checkpoint-every", "40", "--anchors", "none"],
+    "three passes": ["--chunk-size", "400", "--checkpoint-every", "3", "--passes", "3", *GRAPH],
+    "few checkpoints": ["--chunk-size", "300", "--checkpoint-every", "40", *PLAIN],
     "labels of the stream": ["--chunk-size", "300", "--checkpoint-every", "7", *MERGE, "--stream-labels"],
     "births": ["--chunk-size", "400", "--checkpoint-every", "4", "--passes", "2", *BIRTHS, "--stream-labels"],
 }
@@ -32,7 +34,7 @@ RUNS = {
 def table(tmp_path_factory):
     folder = tmp_path_factory.mktemp("table") / "parts"
     folder.mkdir()
-    for part, n_rows in enumerate((4500, 3650, 4000)):
+    for part, n_rows in enumerate(PARTS):
         write_table(folder / f"{part}.parquet", n_rows, seed=part, start=10_000 * part)
     return folder
 
@@ -91,7 +93,7 @@ def assert_stopped_cleanly(ended, out):
 SIGNALS = [signal.SIGKILL, signal.SIGTERM, signal.SIGINT]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(7)  # each signal once
 @pytest.mark.parametrize("number", SIGNALS)
 def test_kills_leave_no_trace(commands, table, case, tmp_path, number):
     rng = np.random.default_rng(5)
@@ -124,6 +126,7 @@ main()
 """
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("how", CODES)
 @pytest.mark.parametrize("module", ["typer", "numpy", "pyarrow.parquet"])
 def test_a_signal_amid_an_import_leaves_no_trace(table, tmp_path, how, module):
@@ -162,13 +165,14 @@ def test_many_signals_to_whole_processes_leave_no_trace(table, case, tmp_path, n
             assert contents(out) == expected
 
 
+@pytest.mark.one_in(2)
 def test_threads_leave_no_trace(commands, table, case, tmp_path):
     options, expected, _ = case
     assert commands.run(*fit(table, tmp_path / "run", options, "--threads", "3")).code == 0
     assert contents(tmp_path / "run") == expected
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.every_value
 @pytest.mark.parametrize("how", CODES)
 @pytest.mark.parametrize("number", [1, 7, 15])
 def test_a_stop_saves_everything_and_prints_how_to_resume(commands, table, case, tmp_path, how, number):
@@ -188,7 +192,7 @@ def test_a_stop_saves_everything_and_prints_how_to_resume(commands, table, case,
     assert contents(out) == expected
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(7)  # each signal once
 @pytest.mark.parametrize(("how", "number"), [("SIGINT", 15), ("SIGTERM", 1)])
 def test_a_second_signal_stops_at_once_and_prints_how_to_resume(commands, table, case, tmp_path, how, number):
     options, expected, _ = case
@@ -206,9 +210,9 @@ def test_a_second_signal_stops_at_once_and_prints_how_to_resume(commands, table,
 
 
 def test_at_most_the_chunks_since_the_last_checkpoint_are_read_again(commands, table, tmp_path):
-    options = ["--chunk-size", "300", "--checkpoint-every", "4", "--stream-labels"]
+    options = ["--chunk-size", "300", "--checkpoint-every", "4", "--stream-labels", *PLAIN]
     out = tmp_path / "run"
-    fault = {"step": "append", "number": 2 * 20, "when": "before", "how": "SIGKILL"}  # in the middle
+    fault = {"step": "append", "number": 2 * 12, "when": "before", "how": "SIGKILL"}  # after the warm-up
     assert commands.run(*fit(table, out, options), fault=fault).code == KILLED
     before = commands.run("inspect", out, "--json").out
     row = int(before.split('"row": ')[1].split(",")[0])
@@ -223,7 +227,7 @@ def test_label_files_hold_and_name_the_labels(commands, table, tmp_path, which):
     out = tmp_path / "run"
     more = ["--stream-labels"] if which == "stream" else []
     assert commands.run(*fit(table, out, RUNS["three passes"], *more)).code == 0
-    settings = {"chunk_size": 700, "n_passes": 3, "consensus": "graph", "n_anchors": 40, "random_state": 0}
+    settings = {"chunk_size": 400, "n_passes": 3, "consensus": "graph", "n_anchors": 40, "random_state": 0}
     source = vp.scan(str(table), id="item")
     model = vp.OPIMC(5, **settings).fit(source)
     labels = pq.read_table(out / "labels.parquet")
@@ -242,7 +246,7 @@ def test_label_files_hold_and_name_the_labels(commands, table, tmp_path, which):
 
 
 def test_a_run_goes_on_with_the_labels_it_was_begun_with(commands, table, tmp_path):
-    out, options = tmp_path / "run", ["--chunk-size", "300", "--checkpoint-every", "4"]
+    out, options = tmp_path / "run", OFTEN
     fault = {"step": "chunk", "when": "before", "number": 7, "how": "SIGTERM"}
     assert commands.run(*fit(table, out, options), fault=fault).code == 143
     ended = commands.run(*fit(table, out, options, "--resume", "--stream-labels"))
@@ -251,17 +255,25 @@ def test_a_run_goes_on_with_the_labels_it_was_begun_with(commands, table, tmp_pa
     assert commands.run(*fit(table, out, options, "--resume")).code == 0
 
 
+OFTEN = ["--chunk-size", "300", "--checkpoint-every", "4", *PLAIN]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(commands, table, tmp_path_factory):
+    out = tmp_path_factory.mktemp("undisturbed") / "run"
+    assert commands.run(*fit(table, out, OFTEN)).code == 0
+    return contents(out)
+
+
 @pytest.mark.parametrize("how", ["SIGKILL", "SIGTERM", "SIGINT"])
-def test_a_signal_while_final_labels_are_written(commands, table, tmp_path, how):
-    options = ["--chunk-size", "300", "--checkpoint-every", "4", "--anchors", "none"]
-    assert commands.run(*fit(table, tmp_path / "plain", options)).code == 0
-    n_chunks = -(-12_150 // 300)  # of the pass; then the rows are read to be labelled
+def test_a_signal_while_final_labels_are_written(commands, table, undisturbed, tmp_path, how):
+    n_chunks = -(-sum(PARTS) // 300)  # of the pass; then the rows are read to be labelled
     fault = {"step": "chunk", "when": "before", "number": n_chunks + 1, "how": how}
     out = tmp_path / "run"
-    ended = commands.run(*fit(table, out, options), fault=fault)
+    ended = commands.run(*fit(table, out, OFTEN), fault=fault)
     assert ended.code == {**CODES, "SIGKILL": KILLED}[how], ended
     assert not (out / "labels.parquet").exists()
     if how != "SIGKILL":
         assert "stopped after labelling row" in ended.out
-    assert commands.run(*fit(table, out, options, "--resume")).code == 0
-    assert contents(out) == contents(tmp_path / "plain")
+    assert commands.run(*fit(table, out, OFTEN, "--resume")).code == 0
+    assert contents(out) == undisturbed

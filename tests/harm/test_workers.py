@@ -74,7 +74,7 @@ def kill_workers(client, files, expected, n_kills, seed, spared=None):
 
 
 def test_killed_workers_leave_no_trace(client, files, expected):
-    kill_workers(client, files, expected, 4, seed=1)
+    kill_workers(client, files, expected, 2, seed=1)
 
 
 @pytest.mark.long

@@ -30,6 +30,7 @@ def test_the_compiled_bits_are_the_specified_ones(links, data):
         assert mine.tobytes() == theirs.tobytes()
 
 
+@pytest.mark.every_value
 @compiled
 @pytest.mark.parametrize(("n_anchors", "n_leading"), [(1, 1), (2, 2), (3, 1), (3, 3), (200, 10), (300, 101)])
 @pytest.mark.parametrize("n_parts", [1, 2, 40])
@@ -60,6 +61,7 @@ def test_eigenpairs_by_their_laws(links, data):
     assert np.linalg.norm(matrix @ vectors - vectors * values, axis=0).max() < 1e-9
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(("n_anchors", "n_leading"), [(60, 5), (200, 10), (400, 60)])
 def test_the_subspace_is_lapacks(engine, n_anchors, n_leading):

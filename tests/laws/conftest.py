@@ -1,4 +1,4 @@
-"""Every law is checked on some 60 random inputs."""
+"""Every law is checked on some 40 random inputs."""
 
 import os
 
@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, settings
 
 settings.register_profile(
     "laws",
-    max_examples=60,
+    max_examples=40,
     deadline=None,
     derandomize=bool(os.environ.get("CI")),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

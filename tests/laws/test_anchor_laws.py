@@ -80,6 +80,7 @@ def fitted():
     return get
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("consensus", CONSENSUS)
 def test_threads_do_not_matter(fitted, consensus, form):
@@ -109,6 +110,7 @@ def test_threads_do_not_matter_where_they_share_work(dtype):
     assert found[2] == found[0]
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("form", ["float64", "mixed"])
 @pytest.mark.parametrize("consensus", CONSENSUS)
 @pytest.mark.parametrize("away", ["memory", "file", "pickle"])

@@ -48,6 +48,7 @@ def read_by_calls(model, views, observed, start=0, stop=N):
     return model
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("adaptive", [True, False])
 @pytest.mark.parametrize("n_passes", [1, 2])
 def test_sums_and_links_are_those_of_all_rows(adaptive, n_passes):

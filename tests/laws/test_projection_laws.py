@@ -90,6 +90,7 @@ def test_sums_are_those_of_all_rows_in_both_kinds_of_columns(settings):
     assert nmi(group[observed.any(axis=1)], model.labels_[observed.any(axis=1)]) > 0.6
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("settings", [{}, PLAIN, {"adaptive_anchors": True}], ids=str)
 @pytest.mark.parametrize("form", FORMS)
 def test_threads_and_calls_do_not_matter(form, settings):
@@ -119,6 +120,7 @@ def test_the_reference_gives_the_same_bits():
     np.testing.assert_array_equal(held.links.toarray(), theirs.links.toarray())
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize(
     "settings",
     [{}, PLAIN, {"adaptive_anchors": True}, {"reservoir": 50}, {"scale": "euclidean"}],
@@ -144,6 +146,7 @@ def test_a_stored_model_goes_on_as_if_it_had_not_been_stored(tmp_path, stop, set
         np.testing.assert_array_equal(mine, theirs)
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("settings", [{}, PLAIN, {"view_weights": [1.0, 0.5, 2.0]}], ids=str)
 @pytest.mark.parametrize("form", FORMS)
 def test_explanations_add_up_in_the_own_columns(form, settings):

@@ -75,7 +75,7 @@ def test_a_row_of_weight_w_is_w_rows(case, stored, start, kind):
 
 
 @pytest.mark.parametrize("reference", [False, True])
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(case=cases(), stored=st.sampled_from(sorted(STORED)), start=st.sampled_from(STARTS))
 def test_the_streams_of_both_are_the_same(case, stored, start, reference):
     """Two chunks and a second pass, compiled and in the reference."""
@@ -135,7 +135,7 @@ ANY_START = {
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("start", ANY_START)
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(case=cases(min_rows=20))
 def test_rows_of_weight_0_change_nothing_whatever_the_start(case, start):
     weights = np.minimum(weights_of(case, 3), 1)

@@ -31,6 +31,7 @@ def check(labels, n_clusters):
     assert set(labels) == set(range(n_clusters))
 
 
+@pytest.mark.every_value
 @each
 @each_form
 def test_defaults(kind, views):
@@ -38,6 +39,7 @@ def test_defaults(kind, views):
     check(kind(random_state=42).fit_predict(views), 8)
 
 
+@pytest.mark.every_value
 @each
 @each_form
 def test_whole_rows(kind, views):
@@ -49,6 +51,7 @@ def test_whole_rows(kind, views):
     assert model.n_iter_ > 0
 
 
+@pytest.mark.every_value
 @each
 @each_form
 def test_missing_modalities(kind, views):

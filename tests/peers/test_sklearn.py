@@ -23,6 +23,7 @@ def of_one_start(model):
     return fresh(model, init=[CENTRES], n_init=1)
 
 
+@pytest.mark.every_value
 @each_kind
 @each_form
 @pytest.mark.parametrize("init", STARTS.values(), ids=STARTS)

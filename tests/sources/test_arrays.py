@@ -65,6 +65,7 @@ def test_sparse_stays_sparse_and_dense_dense(form):
     assert {sp.issparse(chunk.views[0]) for chunk in chunks} == {form in SPARSE}
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("estimator", [vp.OPIMC, vp.IMC])
 def test_every_form_gives_the_same_clusters(form, estimator):
@@ -218,6 +219,7 @@ MISSING = {
 }
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("how", MISSING)
 @pytest.mark.parametrize("estimator", [vp.OPIMC, vp.IMC])
 @pytest.mark.parametrize("init", ["auto", "random"])
@@ -263,6 +265,7 @@ def test_a_row_without_any_view_gets_minus_one_and_changes_nothing(seed):
 # ---- the direction of a row is all that counts
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("form", ["array", "csr_array", "Fortran order"])
 @pytest.mark.parametrize(
     ("dtype", "exponent"),

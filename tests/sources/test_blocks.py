@@ -74,6 +74,7 @@ def test_widths_that_do_not_add_up_are_refused(views):
         small(views=views).fit(BOTH)
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("estimator", [vp.OPIMC, vp.IMC])
 @pytest.mark.parametrize("views", [[4, 5], [4, -1], [-1, 5], (4, 5), np.array([4, 5])], ids=repr)
 @pytest.mark.parametrize(

@@ -84,6 +84,7 @@ def given_as(form, mdata, folder):
     return parts
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("size", [7, 60])
 @pytest.mark.parametrize("form", FORMS)
 def test_rows_are_those_of_the_modalities(form, size, tmp_path):

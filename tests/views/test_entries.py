@@ -79,6 +79,7 @@ def test_centres_have_counts_of_their_own_in_every_column(scale):
             np.testing.assert_allclose(u[k], sums / (weight[mine].sum(axis=0) + 0.3), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("anchors", [None, 20])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_reference_threads_and_parts_give_the_same_bits(anchors, dtype, monkeypatch):

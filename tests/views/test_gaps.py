@@ -75,6 +75,7 @@ def test_values_that_are_missing_are_zero_after_standardising():
     np.testing.assert_allclose(model.transform([alone, None]), model.transform([exact, None]), atol=1e-12)
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("way", WAYS)
@@ -91,6 +92,7 @@ def test_complete_rows_get_the_same_bits(scale, dtype, way):
         assert plain.statistics_ == model.statistics_
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("way", WAYS)
 def test_same_bits_for_chunks_threads_and_parts(scale, way):

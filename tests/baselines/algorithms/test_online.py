@@ -67,6 +67,7 @@ def test_onmf_equals_the_slow_one(diagonal, n_passes):
     np.testing.assert_allclose(stream.objective(), objective, rtol=1e-8)
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("diagonal", [False, True])
 def test_steps_never_increase_the_value_and_reach_the_best_basis(seed, diagonal):

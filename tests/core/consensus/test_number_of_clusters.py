@@ -55,6 +55,7 @@ def planted(n_clusters, n_rows=1500):
     return [x + rng.standard_normal(x.shape) for x in views], rng.random((n_rows, 2)) > 0.3
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("consensus", ["graph", "merge", "auto"])
 @pytest.mark.parametrize("n_clusters", [3, 8])
 def test_planted_clusters_are_counted(consensus, n_clusters):
@@ -89,6 +90,6 @@ def test_the_number_does_not_depend_on_the_seed():
         warnings.simplefilter("error")
         found = {
             len(vp.OPIMC("auto", random_state=seed).fit(views, observed=observed).cluster_centers_[0])
-            for seed in range(3)
+            for seed in range(2)
         }
     assert found == {5}

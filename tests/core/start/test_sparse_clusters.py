@@ -53,6 +53,7 @@ def few_at_a_time(rows, n_clusters, rules, workspace, seed):
     return labels, sparse_clusters.products(rows, labels, n_clusters, workspace)
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("fill", ["mean", "zero-filled-mean", None])
 @pytest.mark.parametrize("n_rows", [300, 900])  # of 300 the seeds are drawn from all of them
 @pytest.mark.parametrize("of", [{}, {"equal": True}, {"lacking": True}], ids=["any", "equal", "lacking"])

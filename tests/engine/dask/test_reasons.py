@@ -46,6 +46,7 @@ CLUSTERS = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("clusters", CLUSTERS, ids=str)
 def test_local_dask_and_resumed_runs_agree(client, files, tmp_path, clusters):
     settings = SETTINGS | clusters
@@ -62,12 +63,12 @@ def test_local_dask_and_resumed_runs_agree(client, files, tmp_path, clusters):
         assert mine[name].to_pylist() == theirs[name].to_pylist(), name
     assert vp.summary(here) == vp.summary(again) == vp.summary(there)
     in_memory = vp.dask.fit(vp.OPIMC(4, **settings), files, client=client, n_workers=2)
-    assert in_memory.summary() == vp.OPIMC(4, **settings).fit(files).summary()
-    np.testing.assert_array_equal(
-        in_memory.confidence(files), vp.OPIMC(4, **settings).fit(files).confidence(files)
-    )
+    alone = vp.OPIMC(4, **settings).fit(files)
+    assert in_memory.summary() == alone.summary()
+    np.testing.assert_array_equal(in_memory.confidence(files), alone.confidence(files))
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("scale", ["unit", "auto"])
 @pytest.mark.parametrize("clusters", CLUSTERS, ids=str)
 def test_sampled_rows_of_runs_with_labels_of_the_stream_agree(

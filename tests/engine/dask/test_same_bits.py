@@ -15,7 +15,7 @@ from viewpass.engine.dask.calls import Caller
 
 REAL = {"mfeat": (10, 40), "debian_l10n": (12, 2700), "mnist70k_3v": (10, 3500)}  # clusters, rows of s
 QUICK = [("mfeat", 1, 1), ("mfeat", 2, 3), ("debian_l10n", 4, 1), ("mnist70k_3v", 2, 1)]
-QUICK_ROWS, QUICK_ROUNDS = 2000, 2
+QUICK_ROWS, QUICK_ROUNDS = 1000, 2
 ALL = [(name, width, n_passes) for name in REAL for width in (1, 2, 4) for n_passes in (1, 3)]
 
 
@@ -88,14 +88,14 @@ def test_every_start(client, settings):
 )
 @pytest.mark.parametrize("n_passes", [1, 2])
 def test_anchors_and_scale(client, settings, n_passes):
-    compared(client, made_rows(1000), 4, 60, 3, n_passes, max_iter=3, warmup=300, **settings)
+    compared(client, made_rows(600), 4, 60, 3, n_passes, max_iter=3, warmup=300, **settings)
 
 
-@pytest.mark.one_in(2)
-@pytest.mark.parametrize(("n_passes", "adaptive"), [(1, True), (2, True), (2, False)])
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize(("n_passes", "adaptive"), [(2, True), (1, True), (2, False)])
 def test_anchors_that_are_met_by_groups(client, n_passes, adaptive):
     settings = {"consensus": "graph", "n_anchors": 520, "scale": "unit", "adaptive_anchors": adaptive}
-    compared(client, made_rows(3200), 4, 200, 3, n_passes, warmup=2700, **settings)
+    compared(client, made_rows(3200), 4, 200, 3, n_passes, warmup=2700, max_iter=5, **settings)
 
 
 @pytest.mark.one_in(3)

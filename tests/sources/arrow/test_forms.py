@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from functools import cache
 
 import numpy as np
 import pytest
@@ -15,10 +16,30 @@ from tables import FORMS, IDS, IMAGE, ONCE, TEXT, N, rows_of, views_for
 SETTINGS = {"n_clusters": 4, "chunk_size": 64, "warmup": 100, "random_state": 0}
 
 
+ARRAYS = {"image": IMAGE, "text": TEXT}
+
+
+@cache
+def of_arrays(n_passes=1):
+    """The model of the same rows as arrays, which no test changes."""
+    return vp.OPIMC(**SETTINGS, n_passes=n_passes).fit(ARRAYS)
+
+
+@cache
+def offline_of_arrays():
+    return vp.IMC(4, n_init=2, random_state=0).fit(ARRAYS)
+
+
+@cache
+def of_three_views():
+    return vp.OPIMC(**SETTINGS).fit({"text": TEXT, "extra": np.ones((N, 3)), "image": IMAGE})
+
+
 def scanned(form, folder):
     return vp.scan(FORMS[form](folder), views=views_for(form), id="id")
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(("size", "start"), [(7, 0), (64, 0), (64, 64), (120, 171), (1000, 0), (50, N - 1)])
 def test_rows_are_read_unchanged(tmp_path, form, size, start):
@@ -34,12 +55,11 @@ def test_starting_at_the_end_gives_no_rows(tmp_path, form):
     assert list(scanned(form, tmp_path).chunks(64, N)) == []
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("form", FORMS)
 def test_fit_equals_that_of_arrays(tmp_path, form):
     source = scanned(form, tmp_path)
-    model = vp.OPIMC(**SETTINGS).fit(source)
-    arrays = vp.OPIMC(**SETTINGS).fit({"image": IMAGE, "text": TEXT})
+    model, arrays = vp.OPIMC(**SETTINGS).fit(source), of_arrays()
     assert model.statistics_ == arrays.statistics_
     np.testing.assert_array_equal(model.stream_labels_, arrays.stream_labels_)
     assert model.row_ids_.tolist() == IDS
@@ -47,20 +67,19 @@ def test_fit_equals_that_of_arrays(tmp_path, form):
     assert model.view_names_in_ == ("image", "text")
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("form", [form for form in FORMS if form not in ONCE])
 def test_what_can_be_read_again_has_several_passes_and_final_labels(tmp_path, form):
     source = scanned(form, tmp_path)
     assert source.rereadable
-    data = {"image": IMAGE, "text": TEXT}
-    model, arrays = (vp.OPIMC(**SETTINGS, n_passes=2).fit(x) for x in (source, data))
+    model, arrays = vp.OPIMC(**SETTINGS, n_passes=2).fit(source), of_arrays(2)
     assert model.statistics_ == arrays.statistics_
     np.testing.assert_array_equal(model.labels_, arrays.labels_)
     np.testing.assert_array_equal(model.predict(source), arrays.labels_)
-    np.testing.assert_array_equal(model.transform(source), arrays.transform(data))
-    assert model.score(source) == arrays.score(data)
-    offline, other = (vp.IMC(4, n_init=2, random_state=0).fit(x) for x in (source, data))
-    assert offline.statistics_ == other.statistics_
+    np.testing.assert_array_equal(model.transform(source), arrays.transform(ARRAYS))
+    assert model.score(source) == arrays.score(ARRAYS)
+    offline = vp.IMC(4, n_init=2, random_state=0).fit(source)
+    assert offline.statistics_ == offline_of_arrays().statistics_
     assert offline.row_ids_.tolist() == IDS
 
 
@@ -84,14 +103,14 @@ def test_what_is_read_once_has_stream_labels_only(tmp_path, form):
 
 @pytest.mark.parametrize("form", ONCE)
 def test_a_stream_can_be_predicted(tmp_path, form):
-    model = vp.OPIMC(**SETTINGS).fit({"image": IMAGE, "text": TEXT})
+    model = of_arrays()
     np.testing.assert_array_equal(model.predict(scanned(form, tmp_path)), model.labels_)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("form", FORMS)
 def test_views_can_come_in_another_order_or_be_absent(tmp_path, form):
-    model = vp.OPIMC(**SETTINGS).fit({"text": TEXT, "extra": np.ones((N, 3)), "image": IMAGE})
+    model = of_three_views()
     expected = model.predict({"text": TEXT, "image": IMAGE})
     np.testing.assert_array_equal(model.predict(scanned(form, tmp_path)), expected)
 
@@ -115,7 +134,7 @@ def test_identity_tells_data_apart(tmp_path):
     assert plain != vp.scan(FORMS["Parquet, fixed lists"](tmp_path / "other")).identity()
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.every_value
 @pytest.mark.parametrize("form", ["Parquet, fixed lists", "Parquet, wide", "DuckDB relation"])
 @pytest.mark.parametrize("warmup", [0, 100, 450, 2000])
 def test_partial_fit_goes_on_chunk_by_chunk(tmp_path, form, warmup):

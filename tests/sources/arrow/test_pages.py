@@ -75,7 +75,7 @@ WRITTEN = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.every_value
 @compiled
 @pytest.mark.parametrize("how", WRITTEN)
 @pytest.mark.parametrize("kind", ["list", "large", FIXED])
@@ -277,6 +277,7 @@ def test_damaged_footers_give_the_rows_of_pyarrow_or_an_error(tmp_path, monkeypa
     assert len(answers) - answers.count(None) > 10
 
 
+@pytest.mark.every_value
 @compiled
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
 @pytest.mark.parametrize("codec", ["snappy", "zstd", "gzip", "brotli", "snappy, lying"])

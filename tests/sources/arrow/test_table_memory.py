@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[3]
 N_ROWS = 250_000
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process is read from /proc")
 @pytest.mark.parametrize("kind", ["list", FIXED])
 def test_a_row_group_larger_than_the_limit_is_never_in_memory_as_a_whole(tmp_path, kind):
