@@ -125,8 +125,8 @@ def _check(model: Any, number: int, first: OPIMC) -> None:
     if not learnt.scaling.same(other.scaling):
         mapped = learnt.scaling.projection is not None or other.scaling.projection is not None
         raise SettingError(
-            f"model {number} has learnt another scale {'or map ' if mapped else ''}than the first: statistics "
-            f"in different scales do not add up. Fit them with scale='unit'"
+            f"model {number} has learnt another scale {'or map ' if mapped else ''}than the first: "
+            f"statistics in different scales do not add up. Fit them with scale='unit'"
             f"{' and projection=None' if mapped else ''}."
         )
 
