@@ -88,7 +88,7 @@ class OPIMC(AnchoredClusterer):
         chunk. "auto": 4000, or 50 per cluster if that is more (at most 250,000 rows, or 20 per cluster
         if that is more). 0: the first chunk alone, as always with `init="random"` and arrays. Fewer than
         2000 rows are too few to choose between centres and a graph: of 100 and more, anchors are made then,
-        unless most views are nearly all zero.
+        unless a view is nearly all zero.
     fill : {"mean", "zero-filled-mean"} or None, default="mean"
         What the centre of an empty cluster is in a view: in the first chunk the mean of the observed rows
         (or, as in the released code, of all rows, with missing ones as zeros), later its last centre.

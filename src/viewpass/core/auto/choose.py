@@ -287,12 +287,11 @@ class _Choosing:
     def _first_of_many(self) -> bool:
         """Whether these rows are too few to show what a graph would tell, and anchors can follow the others.
 
-        Not where most views are mostly zero, such as words: there centres are the better guess.
+        Not where a view is nearly all zero, such as words: there centres are the better guess.
         """
         if self.whole or not self.plan.adaptive or not FEWEST_ROWS <= len(self.question.usable) < FIT_ROWS:
             return False
-        filled = [_filled(self.question.rows, v) for v in range(self.question.rows.n_views)]
-        return 2 * sum(filled) >= len(filled)
+        return all(_filled(self.question.rows, v) for v in range(self.question.rows.n_views))
 
     @property
     def _n_anchors(self) -> int:
@@ -329,10 +328,10 @@ def scales(rows: MeasuredRows, plan: Plan) -> dict[str, Names]:
 
 
 def _filled(rows: MeasuredRows, v: int) -> bool:
-    """Whether a tenth of the values of a view, or more, are not zero."""
+    """Whether a tenth of the values of a view, or more, are not zero; so is a view that no row has."""
     view = rows.chunk.views[v]
     if view is None:
-        return False
+        return True
     there: Any = view[np.flatnonzero(rows.present(v))]
     n_values = np.count_nonzero(there.data if scipy.sparse.issparse(there) else there)
-    return bool(10 * n_values >= there.shape[0] * there.shape[1] > 0)
+    return bool(10 * n_values >= there.shape[0] * there.shape[1])
