@@ -9,7 +9,7 @@ from sklearn.datasets import make_blobs
 
 import viewpass as vp
 from cases import workspace
-from viewpass.core.auto.choose import FIRST_FEW, choose, scales
+from viewpass.core.auto.choose import FIRST_FEW, TELLS_MORE, choose, scales
 from viewpass.core.auto.hidden_views import Question
 from viewpass.core.plan import Plan, Rules
 from viewpass.evaluate import nmi
@@ -97,6 +97,7 @@ def test_a_graph_may_want_another_scale_than_centres():
     found = chosen(views, n_clusters=2, consensus="auto")
     assert (found.scaling.names, found.plan.consensus) == (("euclidean", "euclidean"), "graph")
     assert [choice.what for choice in found.choices][:2] == ["scale", "consensus"]
+    assert [choice.reason for choice in found.choices][:2] == [TELLS_MORE] * 2
     assert nmi(truth, vp.OPIMC(2, random_state=0).fit(views).labels_) > 0.95
 
 

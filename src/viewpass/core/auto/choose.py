@@ -178,7 +178,8 @@ class _Choosing:
                 other = candidates[name]
                 found = compared(question, self._scorer(question.names(other), "graph"), plain)
                 if found.better:
-                    self.choices[0] = replace(self.choices[0], chosen=name)
+                    if name != best:
+                        self.choices[0] = replace(self.choices[0], chosen=name, reason=TELLS_MORE)
                     break
             else:
                 self.choices = noted
