@@ -8,6 +8,14 @@
 namespace viewpass {
 namespace {
 
+constexpr size_t kSorted = 16;  // nearest groups that are sorted first: mostly these are all that a row meets
+
+/// A row that meets a group, and where its distances from the group's anchors are put.
+struct Meeting {
+  uint32_t row;
+  size_t place;
+};
+
 /// The working memory of one thread.
 struct SearchScratch {
   PassScratch pass;
@@ -15,10 +23,10 @@ struct SearchScratch {
   std::vector<uint32_t> everyone, which;
   std::vector<double> found;
   std::vector<std::pair<double, uint32_t>> order;
-  std::vector<std::vector<uint32_t>>
-      rows_of;  // of each group: the rows that meet it, by their place in the tile
-  std::vector<std::vector<float>> distances;   // of each row of the tile: from the anchors it meets,
-  std::vector<std::vector<uint32_t>> anchors;  // and which they are
+  Buffer<float> distances;                      // of the rows of a tile from the anchors they meet
+  std::vector<std::vector<Meeting>> meetings;   // of each group
+  std::vector<std::vector<MetPart>> parts;      // of each row of the tile
+  std::vector<size_t> ends;                     // of each row: where its distances end
 };
 
 /// Groups in the order of their distances, of which the first `n` hold enough anchors.
@@ -38,8 +46,13 @@ void nearest_groups(const Rows& rows, size_t i, const AnchorGroups& groups, cons
   const size_t n_groups = groups.members.size();
   order.resize(n_groups);
   for (size_t g = 0; g < n_groups; ++g) order[g] = {double(line[g]), uint32_t(g)};
-  std::sort(order.begin(), order.end());
+  const size_t n_sorted = std::min(n_groups, kSorted);
+  std::partial_sort(order.begin(), order.begin() + std::ptrdiff_t(n_sorted), order.end());
   size_t n = count_needed(groups, order);
+  if (n >= n_sorted) {
+    std::sort(order.begin(), order.end());
+    n = count_needed(groups, order);
+  }
   const auto certain = [&](size_t at) {  // that the groups before `at` are nearer than those from it on
     return at == 0 || at >= n_groups || order[at].first - order[at - 1].first > 2.0 * slack;
   };
@@ -78,17 +91,6 @@ AnchorGroups::AnchorGroups(const Centres& group_centres, Span<const int32_t> gro
   for (size_t k = 0; k < group_of.size(); ++k) members[size_t(group_of[k])].push_back(uint32_t(k));
 }
 
-void meet_groups(const Rows& rows, const AnchorGroups& groups, Grid<uint8_t> met, Team& team) {
-  const ErrorBounds errors(groups.centres, rows);
-  std::vector<SearchScratch> scratch(team.size());
-  team.each_range(rows.n_rows, tile_rows(rows), [&](size_t begin, size_t end, size_t worker) {
-    SearchScratch& mine = scratch[worker];
-    for (size_t i = begin; i < end; ++i) std::fill(met[i].begin(), met[i].end(), uint8_t(0));
-    meet_tile(rows, groups, errors, begin, end, mine,
-              [&](size_t r, uint32_t group) { met[mine.which[r]][group] = 1; });
-  });
-}
-
 void search_anchors(const Rows& rows, const Centres& anchors, const AnchorGroups& groups, SoftRows& soft,
                     Span<float> distance, Team& team) {
   const size_t n_groups = groups.members.size();
@@ -99,26 +101,31 @@ void search_anchors(const Rows& rows, const Centres& anchors, const AnchorGroups
   std::vector<SearchScratch> scratch(team.size());
   team.each_range(rows.n_rows, tile_rows(rows), [&](size_t begin, size_t end, size_t worker) {
     SearchScratch& mine = scratch[worker];
-    mine.rows_of.resize(n_groups), mine.distances.resize(end - begin), mine.anchors.resize(end - begin);
-    for (auto& some : mine.rows_of) some.clear();
-    for (size_t r = 0; r < end - begin; ++r) mine.distances[r].clear(), mine.anchors[r].clear();
-    meet_tile(rows, groups, to_groups, begin, end, mine,
-              [&](size_t r, uint32_t group) { mine.rows_of[group].push_back(mine.which[r]); });
+    mine.meetings.resize(n_groups), mine.parts.resize(end - begin), mine.ends.assign(end - begin, 0);
+    for (auto& some : mine.meetings) some.clear();
+    for (auto& some : mine.parts) some.clear();
+    meet_tile(rows, groups, to_groups, begin, end, mine, [&](size_t r, uint32_t group) {
+      const uint32_t i = mine.which[r];
+      size_t& place = mine.ends[i - begin];
+      if (groups.members[group].empty()) return;
+      mine.meetings[group].push_back({i, place});
+      mine.parts[i - begin].push_back({place, groups.members[group]});
+      place += parts[group].n_padded();
+    });
+    std::partial_sum(mine.ends.begin(), mine.ends.end(), mine.ends.begin());
+    float* distances = mine.distances.reserve(mine.ends.back());
+    const auto start = [&](size_t r) { return r ? mine.ends[r - 1] : 0; };
     for (size_t g = 0; g < n_groups; ++g) {
-      const std::vector<uint32_t>& mine_of = mine.rows_of[g];
-      const std::vector<uint32_t>& members = groups.members[g];
-      if (mine_of.empty() || members.empty()) continue;
-      mine.pass.make_lines(mine_of.size(), parts[g].n_padded());
-      distance_pass(rows, mine_of, parts[g], mine.pass.line_of, mine.pass);
-      for (size_t r = 0; r < mine_of.size(); ++r) {
-        const size_t at = mine_of[r] - begin;
-        const float* line = mine.pass.line_of[r];
-        mine.distances[at].insert(mine.distances[at].end(), line, line + members.size());
-        mine.anchors[at].insert(mine.anchors[at].end(), members.begin(), members.end());
+      mine.which.clear(), mine.pass.line_of.clear();
+      for (const Meeting& one : mine.meetings[g]) {
+        mine.which.push_back(one.row);
+        mine.pass.line_of.push_back(distances + start(one.row - begin) + one.place);
       }
+      if (!mine.which.empty()) distance_pass(rows, mine.which, parts[g], mine.pass.line_of, mine.pass);
     }
     for (size_t i = begin; i < end; ++i) {
-      const Met met{mine.distances[i - begin], mine.anchors[i - begin]};
+      const size_t first = start(i - begin);
+      const Met met{{distances + first, mine.ends[i - begin] - first}, mine.parts[i - begin]};
       const double slack = rows.has_any(i) ? to_anchors.of_pass(rows, i, anchors) : 0.0;
       const double own = soft_assign_row(rows, i, anchors, met, slack, soft, mine.soft);
       double square = 0.0;  // |x|^2

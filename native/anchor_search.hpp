@@ -18,9 +18,6 @@ struct AnchorGroups {
   AnchorGroups(const Centres& group_centres, Span<const int32_t> group_of, size_t fewest_met);
 };
 
-/// Which groups each row meets; none for a row without any view.  OUT met (rows x groups).
-void meet_groups(const Rows& rows, const AnchorGroups& groups, Grid<uint8_t> met, Team& team);
-
 /// The mixture of every row of the anchors it meets, and the squared distance of the nearest; NaN without any
 /// view.  OUT soft, distance.
 void search_anchors(const Rows& rows, const Centres& anchors, const AnchorGroups& groups, SoftRows& soft,

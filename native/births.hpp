@@ -19,16 +19,9 @@ struct BirthLimits {
   size_t tried = 0;  // rows that are tried
 };
 
-/// Where anchors are met by groups (anchor_search.hpp): a row is compared with a tried one if it meets the
-/// group of that row's nearest anchor.
-struct MetGroups {
-  Grid<const uint8_t> met;  // rows x groups; empty: all rows are compared
-  Span<const int32_t> own;  // of each row: the group of its nearest anchor
-};
-
 /// Tries rows as new anchors.  INOUT far: the distance of each row from its nearest anchor, per view; OUT
 /// joined: whether a row is nearest to a new one.
-Births open_anchors(const Rows& rows, Span<double> far, const BirthLimits& limits, const MetGroups& groups,
-                    Span<uint8_t> joined, Team& team);
+Births open_anchors(const Rows& rows, Span<double> far, const BirthLimits& limits, Span<uint8_t> joined,
+                    Team& team);
 
 }  // namespace viewpass

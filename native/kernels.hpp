@@ -78,6 +78,8 @@ struct Kernels {
   /// Products of a row with two centres.  OUT products.
   void (*two_products)(const float* row, const float* a, const float* b, size_t width, double* products);
   TwoNearest (*two_nearest)(const float* line, size_t n_padded);
+  /// A distance that at least n of them do not exceed, n small.
+  float (*nth_bound)(const float* line, size_t n_padded, size_t n);
   /// Adds every list of changes to the distances; gives the least of them but `own`'s.  INOUT line.
   float (*lower)(float* line, size_t n_padded, const float* const* changes, size_t n_lists, size_t own);
   /// Lists the clusters within `limit`, stopping once there are more than `most`, and the least distance

@@ -142,6 +142,25 @@ TwoNearest two_nearest(const float* line, size_t n_padded) {
   return found;
 }
 
+/// The n-th least of the least in each lane of two vectors.
+float nth_bound(const float* line, size_t n_padded, size_t n) {
+  Floats even = spread(kInfinite), odd = even;
+  size_t k = 0;
+  for (; k + 2 * kFloats <= n_padded; k += 2 * kFloats) {
+    even = smaller(even, load(line + k));
+    odd = smaller(odd, load(line + k + kFloats));
+  }
+  if (k < n_padded) even = smaller(even, load(line + k));
+  float least[2 * kFloats];
+  store(least, even), store(least + kFloats, odd);
+  for (size_t m = 0; m < n; ++m)
+    for (size_t p = m + 1; p < 2 * kFloats; ++p) {
+      const float a = least[m], b = least[p];
+      least[m] = b < a ? b : a, least[p] = b < a ? a : b;
+    }
+  return least[n - 1];
+}
+
 float lower(float* line, size_t n_padded, const float* const* changes, size_t n_lists, size_t own) {
   const float mine = line[own];
   line[own] = kInfinite;
@@ -323,7 +342,7 @@ constexpr RowKernels<T> row_table() {
 }
 
 constexpr Kernels table(const char* name) {
-  return {name,         subtract_products,  two_products,        two_nearest, lower,
+  return {name,         subtract_products,  two_products,        two_nearest, nth_bound, lower,
           within,       row_table<float>(), row_table<double>(), distance,    trace,
           renew_centre, exact_products,     subtract_rows};
 }

@@ -15,16 +15,40 @@ void SoftRows::resize(size_t n_rows, size_t n_anchors) {
 
 namespace {
 
-/// The n-th least of the distances, n small.
-float nth_least(Span<const float> line, size_t n, std::vector<float>& least) {
-  least.assign(n, std::numeric_limits<float>::infinity());
-  for (size_t k = 0; k < line.size(); ++k)
-    if (line[k] < least[n - 1]) {
-      size_t place = n - 1;
-      for (; place > 0 && line[k] < least[place - 1]; --place) least[place] = least[place - 1];
-      least[place] = line[k];
-    }
-  return least[n - 1];
+/// The anchor at a place, if there is one.
+bool find_anchor(const Met& met, size_t n_anchors, uint32_t place, uint32_t& anchor) {
+  if (met.parts.empty()) {
+    anchor = place;
+    return place < n_anchors;
+  }
+  size_t p = met.parts.size() - 1;
+  while (met.parts[p].first > place) --p;
+  const size_t within = place - met.parts[p].first;
+  if (within >= met.parts[p].anchors.size()) return false;
+  anchor = met.parts[p].anchors[within];
+  return true;
+}
+
+/// Lists the anchors that can be among the n nearest: none is farther than the n-th by more than the error of
+/// both.  OUT scratch.near.
+void list_near(const Met& met, size_t n_anchors, size_t n, double slack, SoftScratch& scratch) {
+  const size_t n_places = met.distances.size();
+  const float* line = met.distances.data();
+  const float far_enough = kernels().nth_bound(line, n_places, n);
+  const auto limit = std::nextafter(float(double(far_enough) + 2.0 * slack), std::numeric_limits<float>::infinity());
+  scratch.places.resize(n_places + kVector);
+  float beyond;
+  const size_t n_found = kernels().within(line, n_places, limit, n_places, scratch.places.data(), &beyond);
+  scratch.least.resize(n_found);
+  for (size_t p = 0; p < n_found; ++p) scratch.least[p] = line[scratch.places[p]];
+  std::nth_element(scratch.least.begin(), scratch.least.begin() + std::ptrdiff_t(n - 1), scratch.least.end());
+  const double reach = double(scratch.least[n - 1]) + 2.0 * slack;
+  scratch.near.clear();
+  for (size_t p = 0; p < n_found; ++p) {
+    uint32_t anchor = 0;
+    if (!(double(line[scratch.places[p]]) > reach) && find_anchor(met, n_anchors, scratch.places[p], anchor))
+      scratch.near.push_back(anchor);
+  }
 }
 
 }  // namespace
@@ -43,11 +67,7 @@ double soft_assign_row(const Rows& rows, size_t i, const Centres& anchors, Met m
     near[0] = 0, weights[0] = int64_t(kUnit);
     return double(met.distances[0]);
   }
-  // Anchors beyond the (r + 1)-th by more than the error cannot be among the r + 1 nearest.
-  const double reach = double(nth_least(met.distances, n_near + 1, scratch.least)) + 2.0 * slack;
-  scratch.near.clear();
-  for (size_t k = 0; k < met.distances.size(); ++k)
-    if (!(double(met.distances[k]) > reach)) scratch.near.push_back(met.anchor(k));
+  list_near(met, anchors.n_clusters, n_near + 1, slack, scratch);
   exact_distances(rows, i, anchors, scratch.near, scratch.found);
   auto& order = scratch.order;  // the nearest first, ties to the lowest index
   order.clear();
@@ -76,7 +96,7 @@ void soft_assign(const Rows& rows, const Centres& anchors, SoftRows& soft, Team&
     pass[worker].make_lines(which.size(), anchors.n_padded());
     distance_pass(rows, which, anchors, line_of, pass[worker]);
     for (size_t i = begin; i < end; ++i)
-      soft_assign_row(rows, i, anchors, {{line_of[i - begin], anchors.n_clusters}, {}},
+      soft_assign_row(rows, i, anchors, {{line_of[i - begin], anchors.n_padded()}, {}},
                       errors.of_pass(rows, i, anchors), soft, scratch[worker]);
   });
 }

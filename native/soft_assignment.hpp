@@ -30,18 +30,23 @@ inline size_t neighbours(size_t n_anchors) {
 }
 
 struct SoftScratch {
-  std::vector<uint32_t> near;
+  std::vector<uint32_t> places, near;
   std::vector<double> found;
   std::vector<float> least;
   std::vector<std::pair<double, uint32_t>> order;
 };
 
-/// The anchors that a row is compared with, and its float32 distances from them.
+/// Anchors whose distances lie one after another, from place `first` on.
+struct MetPart {
+  size_t first;
+  Span<const uint32_t> anchors;
+};
+
+/// A row's float32 distances from the anchors that it is compared with: a multiple of kVector of them, infinite
+/// where there is no anchor.
 struct Met {
   Span<const float> distances;
-  Span<const uint32_t> anchors;  // empty: all, in order
-
-  uint32_t anchor(size_t place) const { return anchors.empty() ? uint32_t(place) : anchors[place]; }
+  Span<const MetPart> parts;  // in the order of their places; empty: all anchors, in order
 };
 
 /// One row, given its distances from more anchors than a mixture has, and what they may be off by. Gives the

@@ -6,10 +6,9 @@
 // are fixed: the result has the same bits on every processor, whatever the multiplicities are.
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
-#include "span.hpp"
+#include "links.hpp"
 
 namespace viewpass {
 
@@ -26,14 +25,6 @@ struct Eigenpairs {
 /// All eigenpairs of a symmetric matrix whose entries are at most about 1 (entries below 2^-56 beside the
 /// diagonal count as 0).
 Eigenpairs all_eigenpairs(Matrix a);
-
-/// A symmetric matrix of whole numbers, none negative, by its entries that are not zero, row by row, in the
-/// order of their columns.
-struct Links {
-  Span<const int64_t> starts, columns, values;
-
-  size_t size() const { return starts.size() - 1; }
-};
 
 /// n_leading is at most the number of anchors.
 Spectrum leading_eigenpairs(const Links& links, size_t n_leading);

@@ -229,7 +229,7 @@ def everything(module, given: Made, n_threads=1):
     middles = centres.take(rng.permutation(given.n_clusters)[:n_groups]).suited(rows)
     for fewest in {min(given.n_clusters, 5), given.n_clusters} - {1}:
         met = middles, grouped, fewest, n_threads
-        found[f"met {fewest}"] = [module.meet_groups(rows, *met), *module.search_anchors(rows, suited, *met)]
+        found[f"met {fewest}"] = list(module.search_anchors(rows, suited, *met))
 
     sums, counts = nothing(given)
     module.accumulate(rows, None, odd, 1, sums, counts, n_threads)

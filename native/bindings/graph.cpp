@@ -14,14 +14,55 @@ void expect_ranges(Span<const int64_t> starts, size_t n) {
   for (size_t k = 0; k + 1 < starts.size(); ++k) expect(starts[k] <= starts[k + 1], "starts must not fall");
 }
 
-nb::tuple spectrum(Vector<const int64_t> starts, Vector<const int64_t> columns, Vector<const int64_t> values,
-                   size_t n_leading) {
+/// The links between anchors, checked.
+Links links_in(const Vector<const int64_t>& starts, const Vector<const int64_t>& columns,
+               const Vector<const int64_t>& values) {
   expect(starts.shape(0) >= 2 && columns.shape(0) == values.shape(0), "links must be a sparse matrix");
   const Links links{span_of(starts), span_of(columns), span_of(values)};
-  const size_t n_anchors = links.size();
   expect_ranges(links.starts, columns.shape(0));
   for (int64_t column : links.columns)
-    expect(column >= 0 && size_t(column) < n_anchors, "links must be square");
+    expect(column >= 0 && size_t(column) < links.size(), "links must be square");
+  return links;
+}
+
+nb::tuple tuple_of(OwnLinks made) {
+  return nb::make_tuple(array_of(std::move(made.starts)), array_of(std::move(made.columns)),
+                        array_of(std::move(made.values)));
+}
+
+nb::tuple links_of_rows(Table<const int32_t> near, Table<const int64_t> weights,
+                        std::optional<Vector<const int64_t>> copies, size_t n_anchors) {
+  expect(has_shape(weights, near.shape(0), near.shape(1)), "a weight per near anchor is needed");
+  expect(!copies || copies->shape(0) == near.shape(0), "copies of every row are needed");
+  for (int32_t anchor : Span<const int32_t>(near.data(), near.size()))
+    expect(anchor >= 0 && size_t(anchor) < n_anchors, "near: an anchor that does not exist");
+  const Mixtures rows{{near.data(), near.size()},
+                      {weights.data(), weights.size()},
+                      near.shape(1),
+                      copies ? span_of(*copies) : Span<const int64_t>()};
+  return tuple_of(without_lock(1, [&](Team&) { return links_of(rows, n_anchors); }));
+}
+
+nb::tuple merged_links_of(Vector<const int64_t> starts, Vector<const int64_t> columns,
+                          Vector<const int64_t> values, Vector<const int64_t> places, size_t n_places) {
+  const Links links = links_in(starts, columns, values);
+  expect(places.shape(0) == links.size(), "a place per anchor is needed");
+  for (int64_t place : span_of(places))
+    expect(place >= 0 && size_t(place) < n_places, "a place that does not exist");
+  return tuple_of(without_lock(1, [&](Team&) { return merged_links(links, span_of(places), n_places); }));
+}
+
+nb::tuple most_linked_of(Vector<const int64_t> starts, Vector<const int64_t> columns,
+                         Vector<const int64_t> values, size_t most) {
+  const Links links = links_in(starts, columns, values);
+  OwnLinks made = without_lock(1, [&](Team&) { return most_linked(links, most); });
+  return nb::make_tuple(array_of(std::move(made.starts)), array_of(std::move(made.columns)));
+}
+
+nb::tuple spectrum(Vector<const int64_t> starts, Vector<const int64_t> columns, Vector<const int64_t> values,
+                   size_t n_leading) {
+  const Links links = links_in(starts, columns, values);
+  const size_t n_anchors = links.size();
   expect(n_leading >= 1 && n_leading <= n_anchors, "n_leading must be from 1 to the number of anchors");
   std::vector<double> vectors(n_anchors * n_leading);
   Spectrum found = without_lock(1, [&](Team&) { return leading_eigenpairs(links, n_leading); });
@@ -112,6 +153,9 @@ auto products_of(Table<const double> a, Table<const double> b) {
 }  // namespace
 
 void bind_graph(nb::module_& m) {
+  m.def("links_of", &links_of_rows, "near"_a, "weights"_a, "copies"_a.none(), "n_anchors"_a);
+  m.def("merged_links", &merged_links_of, "starts"_a, "columns"_a, "values"_a, "places"_a, "n_places"_a);
+  m.def("most_linked", &most_linked_of, "starts"_a, "columns"_a, "values"_a, "most"_a);
   m.def("spectrum", &spectrum, "starts"_a, "columns"_a, "values"_a, "n_leading"_a);
   m.def("small_kmeans", &kmeans, "places"_a, "weights"_a, "n_clusters"_a, "n_restarts"_a, "seed"_a);
   m.def("graph_labels", &labels_of, "near"_a, "weights"_a, "places"_a, "centres"_a);

@@ -31,19 +31,11 @@ auto draw_seeds_of(const PyRows& rows, Table<const double> points, size_t n_grou
 }
 
 nb::tuple open_anchors_of(const PyRows& rows, Vector<double> far, size_t first, size_t most, size_t tried,
-                          std::optional<Table<const uint8_t>> met, std::optional<Vector<const int32_t>> own,
                           size_t n_threads) {
   expect(far.shape(0) == rows.n_rows, "a distance per row is needed");
-  MetGroups groups;
-  if (met) {
-    expect(own && own->shape(0) == rows.n_rows && met->shape(0) == rows.n_rows, "a group per row is needed");
-    groups = {grid_of(*met), span_of(*own)};
-    for (int32_t g : groups.own)
-      expect(g >= 0 && size_t(g) < met->shape(1), "own: a group that does not exist");
-  }
   std::vector<uint8_t> joined(rows.n_rows, 0);
   Births births = without_lock(n_threads, [&](Team& team) {
-    return open_anchors(rows, span_of(far), {first, most, tried}, groups, joined, team);
+    return open_anchors(rows, span_of(far), {first, most, tried}, joined, team);
   });
   return nb::make_tuple(array_of(std::move(births.born)), array_of(std::move(births.lone)),
                         array_of(std::move(joined)));
@@ -144,7 +136,7 @@ void bind_starts(nb::module_& m) {
         "n_threads"_a);
   m.def("draw_seeds", &draw_seeds_of, "rows"_a, "points"_a, "n_groups"_a, "n_threads"_a);
   m.def("open_anchors", &open_anchors_of, "rows"_a, "far"_a.noconvert(), "first"_a, "most"_a, "tried"_a,
-        "met"_a.none(), "own"_a.none(), "n_threads"_a);
+        "n_threads"_a);
   bind_scaling<float>(m);
   bind_scaling<double>(m);
   m.def("nnls", &nnls_of, "gram"_a, "products"_a, "out"_a.noconvert(), "n_threads"_a);

@@ -129,16 +129,6 @@ AnchorGroups groups_of(const PyRows& rows, const PyCentres& centres, const Vecto
   return {*centres, span_of(group_of), fewest};
 }
 
-auto meet_groups_of(const PyRows& rows, const PyCentres& group_centres, Vector<const int32_t> group_of,
-                    size_t fewest, size_t n_threads) {
-  const AnchorGroups groups = groups_of(rows, group_centres, group_of, fewest);
-  const size_t n_groups = groups.members.size();
-  std::vector<uint8_t> met(rows.n_rows * n_groups);
-  without_lock(n_threads,
-               [&](Team& team) { meet_groups(rows, groups, {met.data(), rows.n_rows, n_groups}, team); });
-  return array_of(std::move(met), {rows.n_rows, n_groups});
-}
-
 nb::tuple search_anchors_of(const PyRows& rows, const PyCentres& anchors, const PyCentres& group_centres,
                             Vector<const int32_t> group_of, size_t fewest, size_t n_threads) {
   expect_fit(rows, *anchors, true);
@@ -225,7 +215,6 @@ void bind_steps(nb::module_& m) {
         "alpha"_a, "fill"_a, "means"_a);
   m.def("loss", &loss_of, "centres"_a, "sums"_a, "counts"_a, "alpha"_a, "moved"_a.none());
   m.def("soft_assign", &soft_assign_rows, "rows"_a, "anchors"_a, "n_threads"_a);
-  m.def("meet_groups", &meet_groups_of, "rows"_a, "group_centres"_a, "group_of"_a, "fewest"_a, "n_threads"_a);
   m.def("search_anchors", &search_anchors_of, "rows"_a, "anchors"_a, "group_centres"_a, "group_of"_a,
         "fewest"_a, "n_threads"_a);
   m.def("all_distances", &all_distances_of, "rows"_a, "centres"_a, "relative"_a, "n_threads"_a);

@@ -352,17 +352,10 @@ def test_births(seed, n_threads):
     rng = np.random.default_rng(seed)
     far = rng.choice([0.0, 0.5, 1.0, 1.9], size=case.n_rows) * rng.choice([1.0, 1e-3])
     first, most = (int(n) for n in rng.integers(0, case.n_rows // 2 + 1, size=2))
-    groups = None, None
-    if rng.random() < 0.5:  # rows are compared if they meet
-        own = rng.integers(4, size=case.n_rows).astype(np.int32)
-        groups = (
-            (np.arange(4) == own[:, None]).astype(np.uint8) | rng.integers(2, size=(1, 4)).astype(np.uint8),
-            own,
-        )
     found = []
     for module, threads in ((native, n_threads), (reference, 1)):
         rows, left = rows_of(module, case)[0], far.copy()
-        found.append([*module.open_anchors(rows, left, first, most, 2 * most, *groups, threads), left])
+        found.append([*module.open_anchors(rows, left, first, most, 2 * most, threads), left])
     assert_same({"births": found[0]}, {"births": found[1]})
 
 

@@ -14,16 +14,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from viewpass.core.consensus.agglomeration import merges
+from viewpass.core.consensus.soft_assignment import held_links, link_parts
 from viewpass.core.plan import Rules
 from viewpass.core.state.alpha import Alpha, each_view
 from viewpass.core.state.centres import Centres, update
 from viewpass.core.state.growth import Anchors
 from viewpass.core.state.lineage import heirs
 from viewpass.kernels.backend import backend
-from viewpass.kernels.grid import FEWEST_GROUPED, Integers, Links
+from viewpass.kernels.grid import FEWEST_GROUPED, Integers
 
 CANDIDATES = 8  # anchors that one may merge with, where they are many
 
@@ -73,23 +73,11 @@ def _cheapest(anchors: Anchors, alpha: Alpha, most: int, *, reference: bool) -> 
     total, links = anchors.total, anchors.links
     if links is None or total.n_clusters < FEWEST_GROUPED:
         return merges(total, alpha, most=most).pairs
-    starts, others = _most_linked(links)
+    near = backend(reference).most_linked(*link_parts(links), CANDIDATES)
     sums = [total.sums(v) for v in range(len(total.widths))]
-    given = total.flat_counts, sums, each_view(alpha, len(sums)), starts, others, True, most
+    given = total.flat_counts, sums, each_view(alpha, len(sums)), *near, True, most
     pairs: Integers = backend(reference).merge_near(*given)[0]
     return pairs
-
-
-def _most_linked(links: Links) -> tuple[Integers, Integers]:
-    """The anchors that each has most links with, the lowest of equals, and where those of each begin."""
-    n_anchors = links.shape[0]
-    owners = np.repeat(np.arange(n_anchors), np.diff(links.indptr))
-    entries = np.flatnonzero(owners != links.indices)
-    entries = entries[np.lexsort((-links.data[entries], owners[entries]))]
-    firsts = np.searchsorted(owners[entries], np.arange(n_anchors))
-    entries = entries[np.arange(len(entries)) - firsts[owners[entries]] < CANDIDATES]
-    starts = np.searchsorted(owners[entries], np.arange(n_anchors + 1))
-    return starts.astype(np.int64), links.indices[entries].astype(np.int64)
 
 
 def _merged(anchors: Anchors, pairs: Integers) -> tuple[Anchors, Integers]:
@@ -102,10 +90,7 @@ def _merged(anchors: Anchors, pairs: Integers) -> tuple[Anchors, Integers]:
     fewer = total.grouped(place, len(left))
     links = anchors.links
     if links is not None:
-        given = np.ones(len(place), dtype=np.int64), (place, np.arange(len(place)))
-        gather = csr_array(given, shape=(len(left), len(place)))
-        links = csr_array(gather @ links @ gather.T)
-        links.sort_indices()
+        links = held_links(backend().merged_links(*link_parts(links), place, len(left)))
     return replace(anchors, total=fewer, centres=_taken(anchors.centres, left), links=links), left
 
 

@@ -26,7 +26,7 @@ from viewpass.core.state.centres import Centres
 from viewpass.core.state.growth import Anchors, KeptRows, joined
 from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.backend import backend
-from viewpass.kernels.grid import Array, Floats, Integers, Labels, Links
+from viewpass.kernels.grid import Floats, Integers, Labels, Links
 from viewpass.views.rows import MeasuredRows
 
 SHARE = 4  # births per chunk, beyond the room: this times the chunk's share of the rows read, of the budget
@@ -105,11 +105,9 @@ def opened(
     n_waiting = 0 if waiting is None else waiting.n_rows
     kept = found.rows if waiting is None else joined([waiting, found.rows])
     rows = _in_views(kept, anchors.centres).measured(weights, reference=reference)
-    near, far, met = _nearest(rows, anchors.centres, workspace)
+    near, far = _nearest(rows, anchors.centres, workspace)
     limits = n_waiting, most, TRIED_PER_BIRTH * most
-    born, lone, joining = backend(reference).open_anchors(
-        rows.handle, far, *limits, *met, workspace.n_threads
-    )
+    born, lone, joining = backend(reference).open_anchors(rows.handle, far, *limits, workspace.n_threads)
     alone = np.append(np.arange(n_waiting), lone)
     still = np.sort(alone[joining[alone] == 0])[-MOST_WAITING:]
     growth = replace(
@@ -135,29 +133,21 @@ def _in_views(kept: KeptRows, centres: Centres) -> KeptRows:
     return KeptRows(kept.chunk.without(unknown), np.where(np.array(unknown)[:, None], 0.0, kept.inverse))
 
 
-def _nearest(
-    rows: MeasuredRows, centres: Centres, workspace: Workspace
-) -> tuple[Labels, Floats, tuple[Array | None, Labels | None]]:
-    """The nearest anchor of each row, its distance per view that the row has, and the groups the row meets.
-
-    Where anchors are met by groups, so are rows: which groups each meets, and that of its nearest anchor.
-    """
-    kernels, n_threads = backend(rows.reference), workspace.n_threads
+def _nearest(rows: MeasuredRows, centres: Centres, workspace: Workspace) -> tuple[Labels, Floats]:
+    """The nearest anchor of each row, of those it meets, and its distance per view that the row has."""
     groups = groups_of(centres, rows, workspace)
-    met: tuple[Array | None, Labels | None] = None, None
     if groups is None:
-        labels, distance, _ = kernels.nearest_two(rows.handle, centres.suited(rows), n_threads)
+        given = rows.handle, centres.suited(rows), workspace.n_threads
+        labels, distance, _ = backend(rows.reference).nearest_two(*given)
     else:
         soft, distance = searched(rows, centres, groups, workspace)
         labels = soft.near[:, 0]
-        given = groups.centres.suited(rows), groups.labels, groups.fewest
-        met = kernels.meet_groups(rows.handle, *given, n_threads), groups.labels[labels]
     weight = np.zeros(rows.n_rows)
     for v, square in enumerate(rows.squares):  # in this order
         weight += np.where(rows.present(v), square, 0.0)
     far = np.zeros(rows.n_rows)
     np.divide(distance.astype(np.float64), weight, out=far, where=weight > 0)
-    return labels, far, met
+    return labels, far
 
 
 def _room(links: Links, n_new: int) -> Links:

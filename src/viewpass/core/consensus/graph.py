@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from viewpass.core.consensus.soft_assignment import SoftAssignment
+from viewpass.core.consensus.soft_assignment import SoftAssignment, link_parts
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Floats, Integers, Labels, Links
 from viewpass.kernels.reference.kmeans import directions
@@ -45,8 +45,7 @@ def spectrum(links: Links, n_leading: int) -> tuple[Floats, Floats]:
 
     The entry of largest magnitude in each vector is positive.
     """
-    entries = (part.astype(np.int64, copy=False) for part in (links.indptr, links.indices, links.data))
-    found: tuple[Floats, Floats] = backend().spectrum(*entries, min(n_leading, links.shape[0]))
+    found: tuple[Floats, Floats] = backend().spectrum(*link_parts(links), min(n_leading, links.shape[0]))
     return found
 
 

@@ -72,12 +72,21 @@ def searched(
 
 def links_of(rows: SoftAssignment, n_anchors: int, copies: Integers | None = None) -> Links:
     """G of these rows, each as often as it counts, in units of 1 / UNIT^2."""
-    n_near = rows.near.shape[1]
-    first, second = np.repeat(rows.near, n_near, axis=1), np.tile(rows.near, (1, n_near))
-    weights = np.repeat(rows.weights, n_near, axis=1) * np.tile(rows.weights, (1, n_near))
-    if copies is not None:
-        weights *= copies[:, None]
-    return sparse_links((weights.ravel(), (first.ravel(), second.ravel())), n_anchors)
+    return held_links(backend().links_of(rows.near, rows.weights, copies, n_anchors))
+
+
+def link_parts(links: Links) -> tuple[Integers, Integers, Integers]:
+    """Links in the form that kernels take: where each anchor's begin, with which anchor, and how many."""
+    starts, columns, values = (
+        part.astype(np.int64, copy=False) for part in (links.indptr, links.indices, links.data)
+    )
+    return starts, columns, values
+
+
+def held_links(parts: tuple[Integers, Integers, Integers]) -> Links:
+    """Links from that form."""
+    starts, columns, values = parts
+    return csr_array((values, columns, starts), shape=(len(starts) - 1,) * 2)
 
 
 def sparse_links(given: Any, n_anchors: int) -> Links:

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from viewpass.core.state.alpha import Alpha, each_view
 from viewpass.errors import DataError
@@ -185,10 +186,13 @@ class Statistics:
         """Statistics of groups of the clusters, given the group of each: their sums."""
         out = Statistics(n_groups, self.widths)
         out.kept = self.kept
-        for k, group in enumerate(groups):
-            out.flat_counts[:, group] += self.flat_counts[:, k]
-            for mine, theirs in zip(out.steps, self.steps, strict=True):
-                mine[group] += theirs[k]
+        places = groups, np.arange(self.n_clusters)
+        gather = csr_array(
+            (np.ones(self.n_clusters, dtype=np.int64), places), shape=(n_groups, self.n_clusters)
+        )
+        out.flat_counts[:] = (gather @ self.flat_counts.T).T
+        for mine, theirs in zip(out.steps, self.steps, strict=True):
+            mine[:] = gather @ theirs
         out.unmapped = None if self.unmapped is None else self.unmapped.grouped(groups, n_groups)
         return out
 

@@ -12,10 +12,11 @@ from viewpass.kernels.reference.eigen import eigenpairs, spectrum
 from viewpass.kernels.reference.exact import products
 from viewpass.kernels.reference.factors import nnls
 from viewpass.kernels.reference.kmeans import graph_labels, small_kmeans
+from viewpass.kernels.reference.links import links_of, merged_links, most_linked
 from viewpass.kernels.reference.near_merges import merge_near
 from viewpass.kernels.reference.rows import Rows, accumulate
 from viewpass.kernels.reference.scaling import centre_rows, map_rows, standardise, weigh_entries, weigh_rows
-from viewpass.kernels.reference.soft import meet_groups, search_anchors, soft_assign
+from viewpass.kernels.reference.soft import search_anchors, soft_assign
 from viewpass.kernels.reference.starts import draw_seeds, soft_centres
 from viewpass.kernels.reference.step import Rules, Shard, assign, run_chunks
 
@@ -32,10 +33,12 @@ __all__ = [
     "draw_seeds",
     "eigenpairs",
     "graph_labels",
+    "links_of",
     "loss",
     "map_rows",
-    "meet_groups",
     "merge_near",
+    "merged_links",
+    "most_linked",
     "nearest_two",
     "nnls",
     "open_anchors",

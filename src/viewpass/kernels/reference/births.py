@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from viewpass.kernels.grid import Array, Floats, Integers, Labels
+from viewpass.kernels.grid import Array, Floats, Integers
 from viewpass.kernels.reference.row_distances import RowDistances
 from viewpass.kernels.reference.rows import Rows
 
@@ -15,14 +15,11 @@ def open_anchors(
     first: int,
     most: int,
     tried: int,
-    met: Array | None,
-    own: Labels | None,
     n_threads: int,
 ) -> tuple[Integers, Integers, Array]:
     """Try rows from `first` on as new anchors: those that open one, lone ones, and rows nearest to a new one.
 
-    INOUT far: the distance of each row from its nearest anchor, per view. Where anchors are met by groups, a
-    row is compared with a tried one if it meets (`met`) the group of that row's nearest anchor (`own`).
+    INOUT far: the distance of each row from its nearest anchor, per view.
     """
     distances, everyone = RowDistances(rows), np.arange(rows.n_rows)
     closed, joined = everyone < first, np.zeros(rows.n_rows, dtype=np.uint8)
@@ -35,8 +32,6 @@ def open_anchors(
         closed[i] = True
         mean = distances.mean(everyone, i)
         nearer = mean < far
-        if met is not None and own is not None:
-            nearer &= met[:, own[i]] != 0
         nearer[i] = False
         if not nearer.any():
             lone.append(i)

@@ -38,7 +38,7 @@ def _mixed(distance: Floats, n_near: int) -> tuple[Array, Integers, Floats]:
     return order[:, :n_near], np.rint(shares * UNIT).astype(np.int64), least[:, 0]
 
 
-def meet_groups(rows: Any, group_centres: Any, group_of: Labels, fewest: int, n_threads: int) -> Array:
+def _met_groups(rows: Any, group_centres: Any, group_of: Labels, fewest: int) -> Array:
     """Which groups each row meets: its nearest, until they hold `fewest` anchors; none without any view."""
     sizes = np.bincount(group_of, minlength=group_centres.n_clusters)
     order = np.argsort(distances(rows, group_centres), axis=1, kind="stable")
@@ -59,7 +59,7 @@ def search_anchors(
     weights = np.zeros((rows.n_rows, n_near), dtype=np.int64)
     distance = np.full(rows.n_rows, np.nan, dtype=np.float32)
     there = rows.has_any
-    met = meet_groups(rows, group_centres, group_of, fewest, n_threads)[:, group_of] != 0
+    met = _met_groups(rows, group_centres, group_of, fewest)[:, group_of] != 0
     total = np.where(met, distances(rows, anchors), np.inf)[there]
     near[there], weights[there], least = _mixed(total, n_near)
     square = np.zeros(rows.n_rows)
