@@ -8,7 +8,7 @@
 namespace viewpass {
 namespace {
 
-constexpr size_t kSorted = 16;  // nearest groups that are sorted first: mostly these are all that a row meets
+constexpr size_t kListed = 12;  // nearest groups that are listed first, at least: mostly a row meets fewer
 
 /// A row that meets a group, and where its distances from the group's anchors are put.
 struct Meeting {
@@ -44,21 +44,22 @@ void nearest_groups(const Rows& rows, size_t i, const AnchorGroups& groups, cons
                     SearchScratch& mine, const Meet& meet) {
   auto& order = mine.order;
   const size_t n_groups = groups.members.size();
-  order.resize(n_groups);
-  for (size_t g = 0; g < n_groups; ++g) order[g] = {double(line[g]), uint32_t(g)};
-  const size_t n_sorted = std::min(n_groups, kSorted);
-  std::partial_sort(order.begin(), order.begin() + std::ptrdiff_t(n_sorted), order.end());
-  size_t n = count_needed(groups, order);
-  if (n >= n_sorted) {
+  const auto list = [&](float limit) {  // the groups within a limit, the nearest first
+    order.clear();
+    for (size_t g = 0; g < n_groups; ++g)
+      if (line[g] <= limit) order.emplace_back(double(line[g]), uint32_t(g));
     std::sort(order.begin(), order.end());
-    n = count_needed(groups, order);
-  }
+    return count_needed(groups, order);
+  };
+  size_t n = list(kernels().nth_bound(line, groups.centres.n_padded(), kListed));
+  if (n >= order.size()) n = list(std::numeric_limits<float>::infinity());
   const auto certain = [&](size_t at) {  // that the groups before `at` are nearer than those from it on
-    return at == 0 || at >= n_groups || order[at].first - order[at - 1].first > 2.0 * slack;
+    return at == 0 || at >= order.size() || order[at].first - order[at - 1].first > 2.0 * slack;
   };
   if (n > 0 && !(certain(n - 1) && certain(n))) {
     exact_distances(rows, i, groups.centres, mine.everyone, mine.found);
-    for (size_t g = 0; g < n_groups; ++g) order[g] = {mine.found[g], uint32_t(g)};
+    order.clear();
+    for (size_t g = 0; g < n_groups; ++g) order.emplace_back(mine.found[g], uint32_t(g));
     std::sort(order.begin(), order.end());
     n = count_needed(groups, order);
   }
