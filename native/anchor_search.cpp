@@ -23,10 +23,10 @@ struct SearchScratch {
   std::vector<uint32_t> everyone, which;
   std::vector<double> found;
   std::vector<std::pair<double, uint32_t>> order;
-  Buffer<float> distances;                      // of the rows of a tile from the anchors they meet
-  std::vector<std::vector<Meeting>> meetings;   // of each group
-  std::vector<std::vector<MetPart>> parts;      // of each row of the tile
-  std::vector<size_t> ends;                     // of each row: where its distances end
+  Buffer<float> distances;                     // of the rows of a tile from the anchors they meet
+  std::vector<std::vector<Meeting>> meetings;  // of each group
+  std::vector<std::vector<MetPart>> parts;     // of each row of the tile
+  std::vector<size_t> ends;                    // of each row: where its distances end
 };
 
 /// Groups in the order of their distances, of which the first `n` hold enough anchors.

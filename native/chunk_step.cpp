@@ -75,8 +75,9 @@ bool ChunkStep::assign_and_add() {
   const Kind worst = assignment_.assign(state_.centres, [&](size_t begin, size_t end, size_t worker) {
     AssignScratch& mine = assignment_.scratch(worker);
     for (size_t i = begin; linked && i < end; ++i)
-      soft_assign_row(rows, i, state_.centres, {{mine.pass.line_of[i - begin], state_.centres.n_padded()}, {}},
-                      assignment_.slack(i), soft_, soft_scratch[worker]);
+      soft_assign_row(rows, i, state_.centres,
+                      {{mine.pass.line_of[i - begin], state_.centres.n_padded()}, {}}, assignment_.slack(i),
+                      soft_, soft_scratch[worker]);
     Groups& groups = groups_[worker];
     groups.sort(n_clusters, mine.which, [&](size_t i) { return assignment_.labels()[i]; });
     const ExactSums& sums = worker == 0 ? state_.total : parts_[worker].get();

@@ -106,6 +106,9 @@ struct Kernels {
   Renewed (*renew_centre)(const int64_t* sums, double factor, size_t width, double* centre);
   /// x.u of one unit row with kExact centres side by side, column after column.  OUT products.
   void (*exact_products)(const double* row, const double* panel, size_t width, double* products);
+  /// The same of two rows.  OUT products (2 x kExact).
+  void (*exact_products2)(const double* a, const double* b, const double* panel, size_t width,
+                          double* products);
   /// Takes factors times the rows of a stripe (n x kStripe) from one more row, in order.  INOUT row.
   void (*subtract_rows)(const double* factors, const double* stripe, size_t n, double* row);
 };

@@ -142,7 +142,7 @@ TwoNearest two_nearest(const float* line, size_t n_padded) {
   return found;
 }
 
-/// The n-th least of the least in each lane of two vectors.
+/// The least of each lane of one vector, or of two where n is large; of these, the n-th least.
 float nth_bound(const float* line, size_t n_padded, size_t n) {
   Floats even = spread(kInfinite), odd = even;
   size_t k = 0;
@@ -151,14 +151,21 @@ float nth_bound(const float* line, size_t n_padded, size_t n) {
     odd = smaller(odd, load(line + k + kFloats));
   }
   if (k < n_padded) even = smaller(even, load(line + k));
-  float least[2 * kFloats];
-  store(least, even), store(least + kFloats, odd);
-  for (size_t m = 0; m < n; ++m)
-    for (size_t p = m + 1; p < 2 * kFloats; ++p) {
-      const float a = least[m], b = least[p];
-      least[m] = b < a ? b : a, least[p] = b < a ? a : b;
+  const size_t n_lanes = n + 2 <= kFloats ? kFloats : 2 * kFloats;
+  float least[2 * kFloats],
+      largest[2 * kFloats];  // of the lanes; as many of the largest as are above the n-th
+  store(least, n_lanes == kFloats ? smaller(even, odd) : even), store(least + kFloats, odd);
+  const size_t n_largest = n_lanes - n + 1;
+  for (size_t m = 0; m < n_largest; ++m) largest[m] = -kInfinite;
+  for (size_t p = 0; p < n_lanes; ++p) {
+    float value = least[p];
+    for (size_t m = 0; m < n_largest; ++m) {
+      const float above = largest[m] > value ? largest[m] : value;
+      value = viewpass::least(largest[m], value);
+      largest[m] = above;
     }
-  return least[n - 1];
+  }
+  return largest[n_largest - 1];
 }
 
 float lower(float* line, size_t n_padded, const float* const* changes, size_t n_lists, size_t own) {
@@ -318,6 +325,17 @@ void exact_products(const double* row, const double* panel, size_t width, double
   store4(products, low), store4(products + kDoubles, high);
 }
 
+void exact_products2(const double* a, const double* b, const double* panel, size_t width, double* products) {
+  Doubles sums[4] = {spread4(0.0), spread4(0.0), spread4(0.0), spread4(0.0)};
+  for (size_t j = 0; j < width; ++j) {
+    const Doubles low = load4(panel + j * kExact), high = load4(panel + j * kExact + kDoubles);
+    const Doubles x = spread4(a[j]), y = spread4(b[j]);
+    sums[0] = sums[0] + x * low, sums[1] = sums[1] + x * high;
+    sums[2] = sums[2] + y * low, sums[3] = sums[3] + y * high;
+  }
+  for (size_t n = 0; n < 4; ++n) store4(products + n * kDoubles, sums[n]);
+}
+
 void subtract_rows(const double* factors, const double* stripe, size_t n, double* row) {
   constexpr size_t kVectors = kStripe / kDoubles;
   Doubles sums[kVectors];
@@ -342,9 +360,9 @@ constexpr RowKernels<T> row_table() {
 }
 
 constexpr Kernels table(const char* name) {
-  return {name,         subtract_products,  two_products,        two_nearest, nth_bound, lower,
-          within,       row_table<float>(), row_table<double>(), distance,    trace,
-          renew_centre, exact_products,     subtract_rows};
+  return {name,           subtract_products,  two_products,        two_nearest, nth_bound, lower,
+          within,         row_table<float>(), row_table<double>(), distance,    trace,     renew_centre,
+          exact_products, exact_products2,    subtract_rows};
 }
 
 }  // namespace

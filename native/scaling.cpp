@@ -160,19 +160,44 @@ void weigh_entries(Span<const T> values, Span<const Index> columns, Span<const d
 template <class T>
 void map_rows(Grid<const T> rows, Span<const double> inverse, LinearMap map, Grid<T> out, Span<bool> present,
               Team& team) {
-  const size_t width = rows.width();
+  const size_t width = rows.width(), n_mapped = map.offsets.size(), n_padded = round_up(n_mapped, kExact);
+  std::vector<double> panels(n_padded * width, 0.0);  // kExact directions side by side, column by column
+  for (size_t d = 0; d < n_mapped; ++d)
+    for (size_t j = 0; j < width; ++j)
+      panels[(d / kExact * width + j) * kExact + d % kExact] = map.directions[d][j];
   team.each_range(rows.n_rows(), task_rows(width), [&](size_t begin, size_t end, size_t) {
-    std::vector<double> row(width);
-    for (size_t i = begin; i < end; ++i) {
+    std::vector<double> two(2 * width), products(2 * n_padded), both(2 * kExact);
+    std::vector<size_t> which;
+    const auto finish = [&](size_t i, const double* mine) {
       double largest = 0.0;
-      std::copy(rows[i].begin(), rows[i].end(), row.begin());
-      for (size_t j = 0; j < map.offsets.size() && inverse[i] > 0.0; ++j) {
-        const double value = ordered_dot(map.directions[j], row) * inverse[i] - map.offsets[j];
+      for (size_t d = 0; d < n_mapped; ++d) {
+        const double value = mine[d] * inverse[i] - map.offsets[d];
         largest = std::max(largest, std::abs(value));
-        out[i][j] = T(value);
+        out[i][d] = T(value);
       }
       present[i] = largest >= kSmallest;
       if (!present[i]) std::fill(out[i].begin(), out[i].end(), T(0));
+    };
+    for (size_t i = begin; i < end; ++i) {
+      if (inverse[i] > 0.0) {
+        which.push_back(i);
+      } else {
+        present[i] = false;
+        std::fill(out[i].begin(), out[i].end(), T(0));
+      }
+    }
+    for (size_t at = 0; at < which.size(); at += 2) {
+      const size_t a = which[at], b = which[std::min(at + 1, which.size() - 1)];
+      std::copy(rows[a].begin(), rows[a].end(), two.begin());
+      std::copy(rows[b].begin(), rows[b].end(), two.begin() + std::ptrdiff_t(width));
+      for (size_t d = 0; d < n_padded; d += kExact) {
+        kernels().exact_products2(two.data(), two.data() + width, panels.data() + d * width, width,
+                                  both.data());
+        std::copy_n(both.data(), kExact, products.data() + d);
+        std::copy_n(both.data() + kExact, kExact, products.data() + n_padded + d);
+      }
+      finish(a, products.data());
+      if (b != a) finish(b, products.data() + n_padded);
     }
   });
 }

@@ -35,7 +35,8 @@ void list_near(const Met& met, size_t n_anchors, size_t n, double slack, SoftScr
   const size_t n_places = met.distances.size();
   const float* line = met.distances.data();
   const float far_enough = kernels().nth_bound(line, n_places, n);
-  const auto limit = std::nextafter(float(double(far_enough) + 2.0 * slack), std::numeric_limits<float>::infinity());
+  const auto limit =
+      std::nextafter(float(double(far_enough) + 2.0 * slack), std::numeric_limits<float>::infinity());
   scratch.places.resize(n_places + kVector);
   float beyond;
   const size_t n_found = kernels().within(line, n_places, limit, n_places, scratch.places.data(), &beyond);

@@ -42,8 +42,8 @@ struct MetPart {
   Span<const uint32_t> anchors;
 };
 
-/// A row's float32 distances from the anchors that it is compared with: a multiple of kVector of them, infinite
-/// where there is no anchor.
+/// A row's float32 distances from the anchors that it is compared with: a multiple of kVector of them,
+/// infinite where there is no anchor.
 struct Met {
   Span<const float> distances;
   Span<const MetPart> parts;  // in the order of their places; empty: all anchors, in order

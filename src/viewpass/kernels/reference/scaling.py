@@ -80,12 +80,13 @@ def map_rows(
     """
     present = np.zeros(len(rows), dtype=bool)
     out[:] = 0.0
-    for i in np.flatnonzero(inverse > 0):
-        row = np.asarray(rows[i], dtype=np.float64)
-        mapped = exact.ordered_sum(directions * row) * inverse[i] - offsets
-        present[i] = np.abs(mapped).max(initial=0.0) >= SMALLEST_SCALED
-        if present[i]:
-            out[i] = mapped
+    there = np.flatnonzero(inverse > 0)
+    products = np.zeros((len(there), len(directions)))
+    for j, of_column in enumerate(directions.T):  # column after column
+        products += np.asarray(rows[there, j], dtype=np.float64)[:, None] * of_column
+    mapped = products * inverse[there, None] - offsets
+    present[there] = np.abs(mapped).max(axis=1, initial=0.0) >= SMALLEST_SCALED
+    out[present] = mapped[present[there]]
     return present
 
 
