@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from viewpass.core.consensus.searched_step import searched_updates
 from viewpass.core.consensus.soft_assignment import links_of, soft_assignment
 from viewpass.core.plan import ANCHORS_PER_CLUSTER, MAX_ANCHORS, MOST_GROWN, ROWS_PER_ANCHOR, Plan
 from viewpass.core.start import candidates
@@ -74,9 +75,7 @@ def initialise_once(
         outcome, alpha = initialise_ridged(rows, plan, workspace, rng, whole=whole)
         return Initialised(outcome, "plain", None, alpha)
     n_anchors = anchors_for(plan, int(rows.counted.sum()), rows.n_columns)
-    step = ChunkStep(plan.rules, workspace)
-    outcome = candidates.anchors(rows, n_anchors, step, rng, whole=whole)
-    outcome, alpha = ridged(rows, plan, outcome, workspace, whole=whole)
+    outcome, alpha = initialise_anchors(rows, n_anchors, plan, workspace, rng, whole=whole)
     if plan.consensus == "merge":
         return Initialised(outcome, "merge", None, alpha)
     links = links_of(soft_assignment(rows, outcome.centres, workspace), n_anchors, rows.chunk.copies)
@@ -121,10 +120,34 @@ def initialise_ridged(
     return ridged(rows, plan, outcome, workspace, whole=whole)
 
 
-def ridged(
-    rows: MeasuredRows, plan: Plan, outcome: Outcome, workspace: Workspace, *, whole: bool
+def initialise_anchors(
+    rows: MeasuredRows,
+    n_anchors: int,
+    plan: Plan,
+    workspace: Workspace,
+    rng: np.random.Generator,
+    *,
+    whole: bool = False,
 ) -> tuple[Outcome, Alpha]:
-    """Estimate the ridge of clusters (or anchors) and let their rows settle under it, in turn."""
+    """Make the first anchors, and estimate the ridge of each view where that is asked for."""
+    outcome = candidates.anchors(rows, n_anchors, ChunkStep(plan.rules, workspace), rng, whole=whole)
+    searched = candidates.are_searched(rows, n_anchors)
+    return ridged(rows, plan, outcome, workspace, whole=whole, searched=searched)
+
+
+def ridged(
+    rows: MeasuredRows,
+    plan: Plan,
+    outcome: Outcome,
+    workspace: Workspace,
+    *,
+    whole: bool,
+    searched: bool = False,
+) -> tuple[Outcome, Alpha]:
+    """Estimate the ridge of clusters (or anchors) and let their rows settle under it, in turn.
+
+    `searched`: rows meet the anchors by groups.
+    """
     alpha, n_iter = plan.rules.alpha, outcome.n_iter
     for _ in range(RIDGE_ROUNDS if plan.auto_alpha else 0):
         found = estimated_alpha(outcome.total, rows.squares.tolist(), plan.weight_unit)
@@ -133,7 +156,10 @@ def ridged(
         alpha = found
         step = ChunkStep(replace(plan.rules, alpha=alpha), workspace)
         step = step if whole else step.at_most(RIDGE_UPDATES)
-        outcome = step.from_counted(rows, outcome, outcome.labels, first=True)
+        if searched:
+            outcome = searched_updates(rows, outcome, step.rules, workspace, outcome.labels)
+        else:
+            outcome = step.from_counted(rows, outcome, outcome.labels, first=True)
         n_iter += outcome.n_iter
     outcome.n_iter = n_iter
     return outcome, alpha

@@ -20,12 +20,10 @@ import numpy as np
 from viewpass.core.consensus import graph
 from viewpass.core.consensus.agglomeration import merges
 from viewpass.core.consensus.soft_assignment import links_of, soft_assignment
-from viewpass.core.initialise import ridged
+from viewpass.core.initialise import initialise_anchors
 from viewpass.core.plan import ROWS_PER_ANCHOR, Plan
-from viewpass.core.start import candidates
 from viewpass.core.state.alpha import Alpha
 from viewpass.core.state.statistics import Statistics
-from viewpass.core.step.chunk_step import ChunkStep
 from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Floats, Integers
@@ -57,9 +55,7 @@ def learnt_projection(
     n_anchors = min(max(MOST_ANCHORS, ANCHORS_PER_CLASS * n_classes), n_rows // ROWS_PER_ANCHOR)
     if not any(wide) or n_anchors <= n_columns:
         return None
-    step = ChunkStep(plan.rules, workspace)
-    outcome = candidates.anchors(rows, n_anchors, step, rng, whole=False)
-    outcome, alpha = ridged(rows, plan, outcome, workspace, whole=False)
+    outcome, alpha = initialise_anchors(rows, n_anchors, plan, workspace, rng)
     links = None
     if plan.consensus == "graph":
         links = links_of(soft_assignment(rows, outcome.centres, workspace), n_anchors, rows.chunk.copies)

@@ -20,14 +20,12 @@ from viewpass.core.initialise import (
     ASSUMED_CLUSTERS,
     MIN_ANCHORS_PER_CLUSTER,
     anchors_for,
+    initialise_anchors,
     initialise_ridged,
-    ridged,
 )
 from viewpass.core.model import assign
 from viewpass.core.plan import Plan
-from viewpass.core.start import candidates
 from viewpass.core.state.view_weights import Weights, learnt_weights
-from viewpass.core.step.chunk_step import ChunkStep
 from viewpass.kernels.grid import Labels
 from viewpass.views.projection import Projection
 from viewpass.views.rows import MeasuredRows
@@ -74,9 +72,7 @@ class Anchored:
         question, scaled = fold.question, fold.scaled(names)
         fitted, tested = (_mapped(rows, projection) for rows in scaled)
         plan, workspace, rng = _plan(fold, None), question.workspace, own_generator(fold.number)
-        step = ChunkStep(plan.rules, workspace)
-        outcome = candidates.anchors(fitted, n_anchors, step, rng, whole=False)
-        outcome, self.alpha = ridged(fitted, plan, outcome, workspace, whole=False)
+        outcome, self.alpha = initialise_anchors(fitted, n_anchors, plan, workspace, rng)
         soft = soft_assignment(fitted, outcome.centres, workspace)
         self.total = outcome.total
         self.links = links_of(soft, n_anchors, fitted.chunk.copies)

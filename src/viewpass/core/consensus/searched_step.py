@@ -11,6 +11,7 @@ distance pass gives labels, sums and links.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -51,6 +52,19 @@ def searched_step(
     centres, value = moved_once(total, state.centres, seen, rules, lambda: _means(rows, n_threads))
     margins = np.where(labels >= 0, 0.0, np.inf)
     return Outcome(total, centres, labels, margins, np.array([value]), int(seen.any())), soft
+
+
+def searched_updates(
+    rows: MeasuredRows, state: State, rules: Rules, workspace: Workspace, counted: Labels | None = None
+) -> Outcome:
+    """The same again and again, until no label changes or the updates that the rules allow are made."""
+    outcome, n_iter = searched_step(rows, state, rules, workspace, counted)[0], 0
+    while n_iter + 1 < rules.max_iter:
+        before, n_iter = outcome, n_iter + outcome.n_iter
+        outcome = searched_step(rows, before, rules, workspace, before.labels)[0]
+        if np.array_equal(outcome.labels, before.labels):
+            break
+    return replace(outcome, n_iter=n_iter + outcome.n_iter)
 
 
 def moved_once(

@@ -15,12 +15,13 @@ from math import isqrt
 import numpy as np
 
 from viewpass.core.consensus.agglomeration import Products, merges
+from viewpass.core.consensus.searched_step import searched_updates
 from viewpass.core.start import neighbours, sparse_clusters
 from viewpass.core.start.ridge import ridged_objective, start_ridge
 from viewpass.core.state.alpha import Alpha
 from viewpass.core.step.chunk_step import ChunkStep, Outcome, State
 from viewpass.kernels.backend import backend
-from viewpass.kernels.grid import Floats, Integers, Labels
+from viewpass.kernels.grid import FEWEST_GROUPED, Floats, Integers, Labels
 from viewpass.views.rows import MeasuredRows
 
 # The merged start: MIN_SMALL small clusters, or SMALL_PER_CLUSTER for each cluster wanted, are found on the
@@ -94,10 +95,24 @@ def seeded(rows: MeasuredRows, n_clusters: int, step: ChunkStep, rng: np.random.
 def anchors(
     rows: MeasuredRows, n_anchors: int, step: ChunkStep, rng: np.random.Generator, *, whole: bool
 ) -> Outcome:
-    """Many centres that are grouped into clusters later: one seeding and a few updates are enough."""
+    """Many centres that are grouped into clusters later: one seeding and a few updates are enough.
+
+    Very many are met by groups (consensus/groups.py), as they are in the stream.
+    """
     rows.measure(step.workspace.n_threads)
-    (outcome,) = _from_seeds(rows, n_anchors, 1, step if whole else step.at_most(FINAL_UPDATES), rng)
-    return outcome
+    step = step if whole else step.at_most(FINAL_UPDATES)
+    if not are_searched(rows, n_anchors):
+        (outcome,) = _from_seeds(rows, n_anchors, 1, step, rng)
+        return outcome
+    drawn = _rows_to_seed_from(rows, n_anchors, rng, ROWS_PER_SEED)
+    (labels,) = seeded_labels(drawn, n_anchors, 1, rng, step.workspace.n_threads)
+    state = State.without_rows(rows, step.centres_of(drawn, labels, n_anchors))
+    return searched_updates(rows, state, step.rules, step.workspace)
+
+
+def are_searched(rows: MeasuredRows, n_anchors: int) -> bool:
+    """Whether these rows meet so many anchors by groups."""
+    return n_anchors >= FEWEST_GROUPED and not any(rows.marks)
 
 
 def merged(rows: MeasuredRows, n_clusters: int, step: ChunkStep, rng: np.random.Generator) -> Outcome | None:
