@@ -3,6 +3,7 @@
 #pragma once
 
 #include <limits>
+#include <utility>
 
 #include "exact.hpp"
 #include "kernels.hpp"
@@ -202,21 +203,45 @@ size_t within(const float* line, size_t n_padded, float limit, size_t most, uint
 
 // ---- what is exact
 
+constexpr size_t kHalf = kPartialSums / 2,
+                 kSums = kHalf / kDoubles;  // half of the partial sums fit into registers
+using HalfSums = Doubles[kSums];
+
+/// Adds terms j, j + 1 ... of four each to the sums, up to term n; `rest` are the last ones, and zeros.
+/// A partial sum is never -0, so that zeros may be added to it.  INOUT sums.
+template <class Terms, size_t... kEach>
+inline void add_some(size_t j, size_t n, Terms terms, const double* rest, HalfSums& sums,
+                     std::index_sequence<kEach...>) {
+  const auto add = [&](size_t at, Doubles& sum) {
+    if (at + kDoubles <= n)
+      sum = sum + terms(at);
+    else if (at < n)
+      sum = sum + load4(rest);
+  };
+  (add(j + kEach * kDoubles, sums[kEach]), ...);
+}
+
 /// The sum of term(0) ... term(n - 1) in fixed order; terms(j) gives four from j on.
 template <class Terms, class Term>
 inline double ordered_sum(size_t n, Terms terms, Term term) {
-  double partial[kPartialSums];
-  constexpr size_t kHalf = kPartialSums / 2, kSums = kHalf / kDoubles;
-  const size_t whole = n / kPartialSums * kPartialSums;
-  for (size_t first = 0; first < kPartialSums; first += kHalf) {  // half of them fit into the registers
-    Doubles sums[kSums];
+  double rest[kDoubles] = {};
+  for (size_t j = n / kDoubles * kDoubles; j < n; ++j) rest[j % kDoubles] = term(j);
+  HalfSums halves[2];
+  for (size_t half = 0; half < 2; ++half) {
+    HalfSums sums;
     for (size_t c = 0; c < kSums; ++c) sums[c] = spread4(0.0);
-    for (size_t j = first; j < whole; j += kPartialSums)
+    size_t j = half * kHalf;
+    for (; j + kHalf <= n; j += kPartialSums)
       for (size_t c = 0; c < kSums; ++c) sums[c] = sums[c] + terms(j + c * kDoubles);
-    for (size_t c = 0; c < kSums; ++c) store4(partial + first + c * kDoubles, sums[c]);
+    if (j < n) add_some(j, n, terms, rest, sums, std::make_index_sequence<kSums>());
+    for (size_t c = 0; c < kSums; ++c) halves[half][c] = sums[c];
   }
-  for (size_t j = whole; j < n; ++j) partial[j - whole] += term(j);
-  return fold(partial);
+  for (size_t c = 0; c < kSums; ++c) halves[0][c] = halves[0][c] + halves[1][c];
+  for (size_t some = kSums / 2; some; some /= 2)
+    for (size_t c = 0; c < some; ++c) halves[0][c] = halves[0][c] + halves[0][c + some];
+  double last[kDoubles];
+  store4(last, halves[0][0]);
+  return (last[0] + last[2]) + (last[1] + last[3]);
 }
 
 template <class T>

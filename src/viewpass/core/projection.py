@@ -94,7 +94,7 @@ def _view_map(sums: Floats, counts: Integers, classes: Integers, n_columns: int)
     noise = max(1.0 - float(ordered_sum(shares * ordered_sum(means * means))), 0.0) / len(mean)
     roots = np.sqrt(shares)[:, None]
     apart = np.ascontiguousarray((means - mean) * roots)
-    values, axes = _components(apart)
+    values, axes = components(apart, MOST_COMPONENTS)
     if len(values) < LEAST_COLUMNS:
         return None
     places = backend().products(apart, axes)
@@ -112,11 +112,11 @@ def _view_map(sums: Floats, counts: Integers, classes: Integers, n_columns: int)
     return ViewMap(directions / size, mean)
 
 
-def _components(apart: Floats) -> tuple[Floats, Floats]:
+def components(apart: Floats, most: int) -> tuple[Floats, Floats]:
     """Principal components of centred rows: variances and directions, by the smaller of the two products."""
     if apart.shape[1] <= len(apart):
-        return _leading(backend().products(_turned(apart), _turned(apart)), MOST_COMPONENTS)
-    values, vectors = _leading(backend().products(apart, apart), MOST_COMPONENTS)
+        return _leading(backend().products(_turned(apart), _turned(apart)), most)
+    values, vectors = _leading(backend().products(apart, apart), most)
     return values, backend().products(vectors / np.sqrt(values)[:, None], _turned(apart))
 
 

@@ -110,13 +110,14 @@ class Scaling:
             view = transformed(rows.chunk, v, name, parameter)
             learnt, gaps = None, rows.chunk.gaps[v] if rows.chunk.gaps else None
             if name != "unit" and view is not None and present.any():
-                learnt = learn_scale(columns_of(view, present, weights, gaps), name)
+                columns = columns_of(view, present, weights, gaps)
+                learnt = learn_scale(columns, name)
                 zeros = _zeros_that_are_data(rows, v, name)
                 if learnt is not None and learnt.mean is not None and len(zeros):
                     present[zeros] = True
-                    learnt = learn_scale(columns_of(view, present, weights, gaps), learnt.name)
-                if learnt is not None and learnt.name == "euclidean":
                     columns = columns_of(view, present, weights, gaps)
+                    learnt = learn_scale(columns, learnt.name)
+                if learnt is not None and learnt.name == "euclidean":
                     learnt = _with_lengths(learnt, columns, filled(view, gaps, columns.mean), present)
                 if learnt is not None and parameter:
                     learnt = replace(learnt, parameter=parameter)

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from cases import workspace
 from viewpass.core.auto import hidden_views
 from viewpass.core.auto.comparison import Difference, difference
-from viewpass.core.auto.hidden_views import MIN_TESTED, Question, Score, information
+from viewpass.core.auto.hidden_views import MIN_TESTED, Asked, Question, Score
 from viewpass.core.plan import Plan, Rules
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
@@ -26,6 +26,10 @@ def clusters(n_rows=600, n_views=3, size=4.0, seed=0):
     group = rng.integers(4, size=n_rows)
     views = [size * np.eye(4, 9)[group] + rng.standard_normal((n_rows, 9)) for _ in range(n_views)]
     return views, group
+
+
+def information(labels, places):
+    return Asked.of(labels >= 0, places).information(labels)
 
 
 def _information(labels, places):

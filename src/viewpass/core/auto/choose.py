@@ -22,19 +22,18 @@ import numpy as np
 import scipy.sparse
 
 from viewpass.core.auto.comparison import Difference, Scorer, compared
-from viewpass.core.auto.fits import Anchored, Fitted, n_anchors_of, plain
+from viewpass.core.auto.fits import Anchored, Fitted, n_anchors_of, n_small
 from viewpass.core.auto.hidden_views import FIT_ROWS, Fold, Question, Score
 from viewpass.core.auto.number import curve_of
 from viewpass.core.consensus.number_of_clusters import Curve
 from viewpass.core.initialise import ASSUMED_CLUSTERS
 from viewpass.core.plan import Plan
-from viewpass.core.projection import n_mapped, projection_of
+from viewpass.core.projection import n_mapped
 from viewpass.core.state.choice import Choice
 from viewpass.core.step.workspace import Workspace
 from viewpass.errors import warn
 from viewpass.views.columns import columns_of
 from viewpass.views.kinds import KINDS, possible_kind
-from viewpass.views.projection import Projection
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling, automatic
 
@@ -46,6 +45,7 @@ SEPARATED = "clusters are well separated"
 FIRST_FEW = "few rows so far, and anchors follow those to come"
 TOO_FEW = "too few rows or columns to compare"
 TELLS_MORE = "its labels tell more about hidden views"
+MAPPED = "the wide views of a graph"
 SIMPLEST = "the simplest, and no other tells more about hidden views"
 
 Names = tuple[str, ...]
@@ -82,6 +82,7 @@ class _Choosing:
     spaces: list[Names] = field(default_factory=list)  # scales that candidates are scored in
     choices: list[Choice] = field(default_factory=list)
     _fits: dict[tuple[Names, str, int], Fitted] = field(default_factory=dict)
+    _scores: dict[tuple[Names, str, int], Score] = field(default_factory=dict)
     _anchors: dict[tuple[Names, int], Anchored] = field(default_factory=dict)
 
     def run(self) -> Chosen:
@@ -132,15 +133,15 @@ class _Choosing:
     def _best_scale(self, candidates: dict[str, Names], shape: str) -> str:
         """The scale in which clusters of this shape tell most; it is noted in place of an earlier one."""
         simplest = taken = next(iter(candidates))
-        scores, error = dict[str, float](), 0.0
+        scores, error, most = dict[str, float](), 0.0, 0.0
         for name in list(candidates)[1:]:
-            pair = (self._scorer(self.question.names(candidates[each]), shape) for each in (name, taken))
+            pair = (self._scorer(self.question.names(candidates[each]), shape) for each in (name, simplest))
             found = compared(self.question, *pair)
-            if found.matters or taken not in scores:  # of the winner and the one before: from one comparison
-                scores[taken] = found.other
-            scores[name] = found.score
+            scores.setdefault(simplest, found.other)
+            scores[name] = scores[simplest] + found.gain  # divisions are as many as each comparison took
             error = max(error, found.error)
-            taken = name if found.matters else taken
+            if found.matters and found.gain > most:
+                taken, most = name, found.gain
         reason = SIMPLEST if taken == simplest else TELLS_MORE
         others = [choice for choice in self.choices if choice.what != "scale"]
         self.choices = [Choice("scale", taken, scores, error, reason), *others]
@@ -187,34 +188,19 @@ class _Choosing:
         return taken, other if taken == "graph" else scale
 
     def _projection(self, names: Names, plan: Plan) -> int | None:
-        """The number of columns that dense views are mapped to; None: they are not."""
+        """The number of columns that dense views of a graph are mapped to; None: they are not."""
         question, n_columns = self.question, n_mapped(plan.n_clusters or 1)
-        if plan.consensus == "plain" or question.n_clusters != plan.n_clusters or plan.n_clusters < 2:
+        if plan.consensus != "graph" or question.n_clusters != plan.n_clusters or plan.n_clusters < 2:
             return None  # nothing to be noted: there is no candidate
-        chunk = question.chunk
-        wide = [isinstance(view, np.ndarray) and view.shape[1] > n_columns for view in chunk.views]
-        if not any(wide) or not question.can_be_asked or not self._n_anchors:
+        views = question.chunk.views
+        wide = any(isinstance(view, np.ndarray) and view.shape[1] > n_columns for view in views)
+        if not wide or not question.can_be_asked or not self._n_anchors:
             return None
         if self._separated(names):
             self._note("projection", "none", SEPARATED)
             return None
-
-        def mapped(fold: Fold) -> Score:
-            own, square = self._anchored(fold, names), np.where(wide, 1.0, 0.0)
-            if "euclidean" in names:  # a map is of rows of unit length
-                own = Anchored(fold, names, self._n_anchors, Projection.none(len(names)))
-            given = own.total, own.links if plan.consensus == "graph" else None, own.alpha
-            projection = projection_of(*given, square, n_columns, question.n_clusters)
-            after = Anchored(fold, names, self._n_anchors, projection)
-            return fold.score(next(after.cuts([question.n_clusters], plan.consensus)), self.spaces)
-
-        def unmapped(fold: Fold) -> Score:
-            cuts = self._anchored(fold, names).cuts([question.n_clusters], plan.consensus)
-            return fold.score(next(cuts), self.spaces)
-
-        found = compared(question, mapped, unmapped)
-        taken = self._decided("projection", ("none", f"{n_columns} columns"), found)
-        return None if taken == "none" else n_columns
+        self._note("projection", f"{n_columns} columns", MAPPED)
+        return n_columns
 
     def _number(self, scale: Names) -> tuple[Plan, Curve | None]:
         """The number of clusters, by the curve with the highest score; then what forms them."""
@@ -235,6 +221,7 @@ class _Choosing:
             self.choices.append(Choice("n_clusters", str(number), scores, float(curve.errors.max()), reason))
         question.plan, self.plan = (replace(each, n_clusters=number) for each in (question.plan, plan))
         self._fits.clear()
+        self._scores.clear()
         consensus = plan.consensus
         if consensus == "auto":
             consensus, _ = self._consensus({}, scale)
@@ -264,24 +251,28 @@ class _Choosing:
 
     def _scorer(self, names: Names, shape: str = "plain") -> Scorer:
         def score(fold: Fold) -> Score:
-            return fold.score(self._fitted(fold, names, shape).labels, self.spaces)
+            key = names, shape, fold.number
+            if key not in self._scores:
+                self._scores[key] = fold.score(self._fitted(fold, names, shape).labels, self.spaces)
+            return self._scores[key]
 
         return score
 
     def _fitted(self, fold: Fold, names: Names, shape: str) -> Fitted:
         key = names, shape, fold.number
         if key not in self._fits:
+            anchored, n_clusters = self._anchored(fold, names), self.question.n_clusters
             if shape == "graph":
-                cuts = self._anchored(fold, names).cuts([self.question.n_clusters], shape)
-                self._fits[key] = Fitted(next(cuts))
+                self._fits[key] = Fitted(next(anchored.cuts([n_clusters], shape)))
             else:
-                self._fits[key] = plain(fold, names, weigh=shape == "weighted")
+                self._fits[key] = anchored.plain(n_clusters, weigh=shape == "weighted")
         return self._fits[key]
 
     def _anchored(self, fold: Fold, names: Names) -> Anchored:
         key = names, fold.number
         if key not in self._anchors:
-            self._anchors[key] = Anchored(fold, names, self._n_anchors)
+            number = self._n_anchors or n_small(self.question)
+            self._anchors[key] = Anchored.fitted(fold, names, number)
         return self._anchors[key]
 
     @property

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from viewpass.core.auto.hidden_views import Fold, Question
+from viewpass.core.auto.hidden_views import Fold, Question, Scaled
 from viewpass.core.consensus import graph
 from viewpass.core.consensus.agglomeration import merges
 from viewpass.core.consensus.mutual_information import adjusted_mutual_information
@@ -20,18 +21,22 @@ from viewpass.core.initialise import (
     ASSUMED_CLUSTERS,
     MIN_ANCHORS_PER_CLUSTER,
     anchors_for,
-    initialise_anchors,
-    initialise_ridged,
+    ridged,
 )
 from viewpass.core.model import assign
 from viewpass.core.plan import Plan
+from viewpass.core.start import candidates
+from viewpass.core.start.ridge import start_ridge
+from viewpass.core.state.alpha import Alpha
+from viewpass.core.state.statistics import Statistics
 from viewpass.core.state.view_weights import Weights, learnt_weights
-from viewpass.kernels.grid import Labels
-from viewpass.views.projection import Projection
+from viewpass.core.step.chunk_step import ChunkStep, Outcome
+from viewpass.kernels.grid import Labels, Links
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.seeds import own_generator
 
 ANCHOR_VALUES = 2**22  # columns x anchors that are tried, unless that leaves too few anchors
+PLAIN_UPDATES = 6  # of the centres of clusters, before the ridge is known
 RESTARTS = 5  # of the k-means that cuts a graph
 SEPARATED = 0.95  # agreement of labels by some views with those by all: clusters are well separated
 
@@ -43,49 +48,50 @@ class Fitted(NamedTuple):
     separated: bool = False  # whether it hardly matters which views rows are labelled by; of the first fold
 
 
-def plain(fold: Fold, names: tuple[str, ...], *, weigh: bool = False) -> Fitted:
-    """Clusters with centres of their own; `weigh`: with view weights learnt from them."""
-    question, scaled = fold.question, fold.scaled(names)
-    rng = own_generator(fold.number)
-    plan, workspace = _plan(fold, question.n_clusters), question.workspace
-    outcome, alpha = initialise_ridged(scaled.fitted, plan, workspace, rng)
-    weights: Weights | None = None
-    if weigh:
-        weights = learnt_weights(outcome.total, alpha, scaled.fitted.squares.tolist())
-        outcome, alpha = initialise_ridged(_weighted(scaled.fitted, weights), plan, workspace, rng)
-    centres = outcome.centres
-
-    def labeller(rows: MeasuredRows) -> Labels:
-        return assign(_weighted(rows, weights), centres, workspace)[0]
-
-    tested = scaled.tested
-    labels = fold.labels(tested, labeller)
-    return Fitted(labels, fold.number == 0 and _separated(tested, question.groups, labels, labeller(tested)))
-
-
 class Anchored:
-    """Anchors fitted to the rows of a fold, which can be cut into any number of clusters."""
+    """Anchors fitted to the rows of a fold, which can become any number of clusters.
 
-    def __init__(
-        self, fold: Fold, names: tuple[str, ...], n_anchors: int, projection: Projection | None = None
-    ) -> None:
-        question, scaled = fold.question, fold.scaled(names)
-        fitted, tested = (_mapped(rows, projection) for rows in scaled)
-        plan, workspace, rng = _plan(fold, None), question.workspace, own_generator(fold.number)
-        outcome, self.alpha = initialise_anchors(fitted, n_anchors, plan, workspace, rng)
-        soft = soft_assignment(fitted, outcome.centres, workspace)
-        self.total = outcome.total
-        self.links = links_of(soft, n_anchors, fitted.chunk.copies)
+    They are what a graph is made of, and where clusters with centres start from.
+    """
+
+    def __init__(self, fold: Fold, rows: Scaled, first: Outcome) -> None:
+        self.fold, self.rows, self._first = fold, rows, first
+        self._plan, self._workspace = _plan(fold), fold.question.workspace
+        self._nearest: list[Labels] = []
         self._soft: list[SoftAssignment] = []
 
-        def nearest(rows: MeasuredRows) -> Labels:
-            self._soft.append(soft_assignment(rows, outcome.centres, workspace))
-            return self._soft[-1].near[:, 0].astype(np.int32)
+    @classmethod
+    def fitted(cls, fold: Fold, names: tuple[str, ...], n_anchors: int) -> Anchored:
+        """Anchors of the rows of a fold in a scale."""
+        rows, step = fold.scaled(names), ChunkStep(_plan(fold).rules, fold.question.workspace)
+        rng = own_generator(fold.number)
+        return cls(fold, rows, candidates.quick_anchors(rows.fitted, n_anchors, step, rng))
 
-        self._nearest = fold.labels(tested, nearest)
+    @property
+    def total(self) -> Statistics:
+        """Statistics of the anchors."""
+        return self._settled[0].total
+
+    @property
+    def alpha(self) -> Alpha:
+        """Their ridge."""
+        return self._settled[1]
+
+    @cached_property
+    def links(self) -> Links:
+        """The anchor graph."""
+        outcome, fitted = self._settled[0], self.rows.fitted
+        soft = soft_assignment(fitted, outcome.centres, self._workspace)
+        return links_of(soft, outcome.total.n_clusters, fitted.chunk.copies)
+
+    @cached_property
+    def _settled(self) -> tuple[Outcome, Alpha]:
+        return ridged(self.rows.fitted, self._plan, self._first, self._workspace, whole=False)
 
     def cuts(self, numbers: Sequence[int], shape: str) -> Iterator[list[Labels]]:
         """Labels with views hidden, for several numbers of clusters, by "graph" or "merge"."""
+        if not self._nearest:
+            self._nearest = self.fold.labels(self.rows.tested, self._find_nearest)
         if shape == "merge":
             merging = merges(self.total, self.alpha)
             for n_clusters in numbers:
@@ -96,6 +102,36 @@ class Anchored:
             parts = zip(self._soft, self._nearest, strict=True)
             yield [np.where(near >= 0, cut.labels_of(soft), -1) for soft, near in parts]
 
+    def _find_nearest(self, rows: MeasuredRows) -> Labels:
+        self._soft.append(soft_assignment(rows, self._settled[0].centres, self._workspace))
+        return self._soft[-1].near[:, 0].astype(np.int32)
+
+    def plain(self, n_clusters: int, *, weigh: bool = False) -> Fitted:
+        """Clusters with centres of their own; `weigh`: with view weights learnt from them."""
+        fitted, tested = self.rows
+        plan, first, workspace = replace(self._plan, n_clusters=n_clusters), self._first, self._workspace
+        ridge = start_ridge(fitted.n_counted, n_clusters, plan.rules.alpha)
+        cluster_of = np.append(merges(first.total, ridge, to_mean=True).labels(n_clusters), -1)
+        labels = cluster_of[first.labels].astype(np.int32)
+        step = ChunkStep(plan.rules, workspace).at_most(PLAIN_UPDATES)
+
+        def fit(rows: MeasuredRows) -> tuple[Outcome, Alpha]:
+            return ridged(rows, plan, step.from_labels(rows, labels, n_clusters), workspace, whole=False)
+
+        outcome, alpha = fit(fitted)
+        weights = learnt_weights(outcome.total, alpha, fitted.squares.tolist()) if weigh else None
+        if weights is not None:
+            fitted, tested = (_weighted(rows, weights) for rows in self.rows)
+            outcome, alpha = fit(fitted)
+
+        def labeller(rows: MeasuredRows) -> Labels:
+            return assign(rows, outcome.centres, workspace)[0]
+
+        found = self.fold.labels(tested, labeller)
+        first_fold = self.fold.number == 0
+        groups = self.fold.question.groups
+        return Fitted(found, first_fold and _separated(tested, groups, found, labeller(tested)))
+
 
 def n_anchors_of(question: Question, n_clusters: int | None) -> int:
     """Number of anchors to try; 0 if the rows are too few for a graph."""
@@ -105,21 +141,19 @@ def n_anchors_of(question: Question, n_clusters: int | None) -> int:
     return min(anchors_for(plan, n_rows, n_columns), n_rows // 2, fitting)
 
 
-def _plan(fold: Fold, n_clusters: int | None) -> Plan:
-    """The plan with the default start, for these clusters."""
+def n_small(question: Question) -> int:
+    """Number of anchors where no graph can be asked for: clusters with centres start from them."""
+    n_columns, n_clusters = question.rows.n_columns, question.n_clusters
+    return max(candidates.few_small(n_columns, question.n_fitted, n_clusters), n_clusters)
+
+
+def _plan(fold: Fold) -> Plan:
+    """The plan with the default start."""
     plan = fold.question.plan
-    return replace(plan, n_clusters=n_clusters, init="auto", consensus="plain", weights=None, n_init=1)
+    return replace(plan, n_clusters=None, init="auto", consensus="plain", weights=None, n_init=1)
 
 
-def _mapped(rows: MeasuredRows, projection: Projection | None) -> MeasuredRows:
-    if projection is None:
-        return rows
-    return MeasuredRows(projection.apply(rows.chunk), reference=rows.reference).measure()
-
-
-def _weighted(rows: MeasuredRows, weights: Weights | None) -> MeasuredRows:
-    if weights is None:
-        return rows
+def _weighted(rows: MeasuredRows, weights: Weights) -> MeasuredRows:
     return MeasuredRows(rows.chunk, reference=rows.reference, weights=weights).measure()
 
 

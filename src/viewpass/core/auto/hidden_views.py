@@ -25,12 +25,13 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse
 
+from viewpass.core.auto.few_columns import in_few_columns
 from viewpass.core.model import assign
 from viewpass.core.plan import Plan
 from viewpass.core.start import candidates
 from viewpass.core.step.chunk_step import ChunkStep
 from viewpass.core.step.workspace import Workspace
-from viewpass.kernels.grid import Floats, Integers, Labels, Matrix
+from viewpass.kernels.grid import Floats, Integers, Labels, Mask, Matrix
 from viewpass.kernels.portable import log
 from viewpass.kernels.reference.exact import ordered_sum
 from viewpass.views.chunk import Chunk
@@ -45,6 +46,7 @@ POOL_SHARE, POOL_ROWS = (
     2,
     2000,
 )  # rows that folds are made of: so many times those fitted to, at least so many
+FEW_COLUMNS, COLUMNS_PER_CLUSTER = 64, 3  # that a dense view is reduced to, the larger of them
 MIN_TESTED = 10  # rows set aside that have views to hide and others to be labelled by
 MAX_CLUSTERS = 50  # asked about, where more are wanted
 ROWS_PER_CLUSTER = 4  # of the rows that are fitted to, at least
@@ -58,13 +60,14 @@ PRIOR = 0.5  # of the distribution of all rows, in rows per small cluster
 Labeller = Callable[[MeasuredRows], Labels]
 
 
-class Score(NamedTuple):
+@dataclass(frozen=True)
+class Score:
     """The scores of the rows set aside: per row their sum and their number."""
 
     sums: Floats
     n_tests: Integers
 
-    @property
+    @cached_property
     def mean(self) -> float:
         """The score of the candidate."""
         return float(ordered_sum(self.sums)) / max(int(self.n_tests.sum()), 1)
@@ -88,6 +91,7 @@ class Fold:
         tested = np.arange(place * n_tested, (place + 1) * n_tested)
         self._tested = np.sort(order[tested])
         self._fitted = np.sort(np.delete(order, tested)[: question.n_fitted])
+        self._tests: dict[tuple[object, int, bytes], Asked] = {}
 
     def scaled(self, names: tuple[str, ...]) -> Scaled:
         """The rows in a scale of these names, one per view."""
@@ -104,15 +108,19 @@ class Fold:
 
     def score(self, labels: Sequence[Labels], spaces: Sequence[tuple[str, ...]]) -> Score:
         """What labels made without each group of views tell about these, in the scales `spaces`."""
-        terms = np.concatenate(
-            [
-                information(mine, self.question.places(spaces, group)[self._tested])
-                for mine, group in zip(labels, self.question.groups, strict=True)
-            ],
-            axis=1,
-        )
-        tested = ~np.isnan(terms)
-        return Score(ordered_sum(np.where(tested, terms, 0.0)), tested.sum(axis=1))
+        pairs = zip(labels, self.question.groups, strict=True)
+        terms = [self._tests_of(mine, spaces, group).information(mine) for mine, group in pairs]
+        found = np.concatenate(terms, axis=1)
+        tested = ~np.isnan(found)
+        return Score(ordered_sum(np.where(tested, found, 0.0)), tested.sum(axis=1))
+
+    def _tests_of(self, labels: Labels, spaces: Sequence[tuple[str, ...]], group: Sequence[int]) -> Asked:
+        """The tests of a group of views; candidates label the same rows, hardly ever others."""
+        key = tuple(spaces), group[0], np.packbits(labels >= 0).tobytes()
+        if key not in self._tests:
+            places = self.question.places(spaces, group)[self._tested]
+            self._tests[key] = Asked.of(labels >= 0, places)
+        return self._tests[key]
 
 
 @dataclass
@@ -181,6 +189,11 @@ class Question:
         return min(len(self.usable) - len(self.usable) // TEST_SHARE, FIT_ROWS, fitting)
 
     @property
+    def n_columns(self) -> int:
+        """Columns that dense views are compared in, at most."""
+        return max(FEW_COLUMNS, COLUMNS_PER_CLUSTER * self.n_clusters)
+
+    @property
     def is_costly(self) -> bool:
         """Whether a fold takes long."""
         return self._n_dense * self.n_fitted > COSTLY_VALUES
@@ -222,9 +235,8 @@ class Question:
         """The rows of the pool in a scale of these names, one per view."""
         if names not in self._scaled:
             scaling, n_threads = self.scaling(names), self.workspace.n_threads
-            self._scaled[names] = self._measured(
-                scaling.apply(self.chunk.take(self.pool), n_threads=n_threads)
-            )
+            rows = self.measured(scaling.apply(self.chunk.take(self.pool), n_threads=n_threads))
+            self._scaled[names] = self.measured(in_few_columns(rows, self.n_columns, n_threads))
         return self._scaled[names]
 
     def places(self, spaces: Sequence[tuple[str, ...]], group: Sequence[int]) -> Labels:
@@ -247,17 +259,18 @@ class Question:
             found = np.full(rows.n_rows, -1, dtype=np.int32)
             if n_small > 1:
                 step = ChunkStep(self.plan.rules, self.workspace)
-                small = candidates.anchors(known, n_small, step, own_generator(), whole=False)
+                small = candidates.quick_anchors(known, n_small, step, own_generator())
                 found = np.where(rows.n_seen > 0, assign(rows, small.centres, self.workspace)[0], -1)
             self._places[key] = found
         return self._places[key]
 
-    def _measured(self, chunk: Chunk) -> MeasuredRows:
+    def measured(self, chunk: Chunk) -> MeasuredRows:
+        """Rows as the kernels read them."""
         return MeasuredRows(chunk, reference=self.plan.reference).measure(self.workspace.n_threads)
 
     @cached_property
     def _unscaled(self) -> MeasuredRows:
-        return self._measured(self.chunk) if self.by_columns else self.rows
+        return self.measured(self.chunk) if self.by_columns else self.rows
 
 
 def _half(view: Matrix | None, first: int) -> Matrix | None:
@@ -268,26 +281,42 @@ def _half(view: Matrix | None, first: int) -> Matrix | None:
     return scipy.sparse.csr_array(half) if scipy.sparse.issparse(half) else np.ascontiguousarray(half)
 
 
-def information(labels: Labels, places: Labels) -> Floats:
-    """For each row log p(place | label) - log p(place), counted over the others; NaN without either.
+@dataclass(frozen=True)
+class Asked:
+    """What rows are asked for: small clusters, a column of `both` for each test, counted apart.
 
-    `places` (rows, tests) has a column for each test; every one is counted apart.
+    One entry for each row and test in which the row has a label and a place.
     """
-    both = (labels >= 0)[:, None] & (places >= 0)
-    both &= both.sum(axis=0) >= MIN_TESTED
-    row, test = np.nonzero(both)
-    found = np.full(places.shape, np.nan)
-    if not len(row):
+
+    both: Mask  # rows x tests
+    row: Integers
+    test: Integers
+    place: Integers  # numbered over all tests
+    chance: Floats  # of the place, without the row
+    log_chance: Floats
+    prior: Floats
+
+    @classmethod
+    def of(cls, labelled: Mask, places: Labels) -> Asked:
+        """The tests of labelled rows, given their places (rows x tests; -1: none)."""
+        both = labelled[:, None] & (places >= 0)
+        both &= both.sum(axis=0) >= MIN_TESTED
+        row, test = np.nonzero(both)
+        n_places = int(places.max(initial=0)) + 1
+        place = test * n_places + places[row, test]
+        times = np.bincount(place, minlength=both.shape[1] * n_places)
+        prior = PRIOR * (times.reshape(-1, n_places) > 0).sum(axis=1)[test]
+        chance = (times[place] - 1 + PRIOR) / (both.sum(axis=0)[test] - 1 + prior)
+        return cls(both, row, test, np.unique(place, return_inverse=True)[1], chance, log(chance), prior)
+
+    def information(self, labels: Labels) -> Floats:
+        """For each row log p(place | label) - log p(place), counted over the others; NaN without either."""
+        found = np.full(self.both.shape, np.nan)
+        if not len(self.row):
+            return found
+        mine, n_labels = labels[self.row], int(labels.max()) + 1
+        alike, pairs = self.test * n_labels + mine, self.place * n_labels + mine
+        sizes, together = np.bincount(alike)[alike], np.bincount(pairs)[pairs]
+        given = (together - 1 + self.prior * self.chance) / (sizes - 1 + self.prior)
+        found[self.both] = log(given) - self.log_chance
         return found
-    mine, place = (np.unique(each, return_inverse=True)[1] for each in (labels[row], places[row, test]))
-    n_labels, n_places = int(mine.max()) + 1, int(place.max()) + 1
-    n_rows = np.bincount(test)[test]
-    sizes = np.bincount(test * n_labels + mine)[test * n_labels + mine]
-    times = np.bincount(test * n_places + place, minlength=places.shape[1] * n_places)
-    prior = PRIOR * (times.reshape(-1, n_places) > 0).sum(axis=1)[test]
-    pairs = (test * n_labels + mine) * n_places + place
-    together = np.bincount(pairs)[pairs]
-    chance = (times[test * n_places + place] - 1 + PRIOR) / (n_rows - 1 + prior)
-    given = (together - 1 + prior * chance) / (sizes - 1 + prior)
-    found[both] = log(given) - log(chance)
-    return found

@@ -45,7 +45,7 @@ HEAT_ROWS, HEAT_ROWS_PER_CLUSTER = 500, 20  # of each heat, at least
 MAX_HEAT_ROWS = 32_000  # of all candidates in the first heat; beyond it only seeded candidates compete
 # So many seeds are drawn in two levels, the square root of their number first (draw_seeds): a row is then
 # compared with about five times that root of them.
-GROUPED_SEEDS = 500
+GROUPED_SEEDS, QUICKLY_GROUPED = 500, 100
 ROWS_PER_SEED = 5  # seeds are drawn from this many rows each (at least HEAT_ROWS) if the heat has more
 # Centre updates in each heat, and of the winner on all warm-up rows, for a warm-up of LARGE rows or more; a
 # smaller one gets more updates for the same time. A start makes distance passes over some 30,000 rows in
@@ -71,7 +71,13 @@ def soft_memberships(rows: MeasuredRows, n_clusters: int, rng: np.random.Generat
 
 
 def seeded_labels(
-    rows: MeasuredRows, n_clusters: int, n_sets: int, rng: np.random.Generator, n_threads: int = 1
+    rows: MeasuredRows,
+    n_clusters: int,
+    n_sets: int,
+    rng: np.random.Generator,
+    n_threads: int = 1,
+    *,
+    grouped: int = GROUPED_SEEDS,
 ) -> list[Labels]:
     """Incomplete k-means++: draw `n_sets` sets of seeds; give each row its nearest seed of each set.
 
@@ -81,7 +87,7 @@ def seeded_labels(
     of rows, whose nearest seed is then one of their own group.
     """
     points = rng.random((n_clusters, n_sets))
-    n_groups = n_clusters if n_clusters < GROUPED_SEEDS else isqrt(n_clusters)
+    n_groups = n_clusters if n_clusters < grouped else isqrt(n_clusters)
     return list(backend(rows.reference).draw_seeds(rows.handle, points, n_groups, n_threads))
 
 
@@ -113,6 +119,13 @@ def anchors(
 def are_searched(rows: MeasuredRows, n_anchors: int) -> bool:
     """Whether these rows meet so many anchors by groups."""
     return n_anchors >= FEWEST_GROUPED and not any(rows.marks)
+
+
+def quick_anchors(rows: MeasuredRows, n_anchors: int, step: ChunkStep, rng: np.random.Generator) -> Outcome:
+    """The same to compare candidates by: fewer seeds are drawn in two levels."""
+    few = step.at_most(FINAL_UPDATES)
+    (outcome,) = _from_seeds(rows, n_anchors, 1, few, rng, grouped=QUICKLY_GROUPED)
+    return outcome
 
 
 def merged(rows: MeasuredRows, n_clusters: int, step: ChunkStep, rng: np.random.Generator) -> Outcome | None:
@@ -148,13 +161,18 @@ def merged(rows: MeasuredRows, n_clusters: int, step: ChunkStep, rng: np.random.
 
 def _n_small(rows: MeasuredRows, n_seen: int, n_clusters: int) -> int | None:
     """Number of small clusters to find on n_seen rows like these; None if merging does not suit them."""
-    wanted = max(MIN_SMALL, SMALL_PER_CLUSTER * n_clusters)
-    fitting = max(SMALL_SUMS // rows.n_columns, SMALL_PER_CLUSTER * n_clusters)
-    n_small = min(wanted, fitting, n_seen // ROWS_PER_SMALL)
+    n_small = few_small(rows.n_columns, n_seen, n_clusters)
     if n_small > TABLE_SMALL:
         n_small = min(n_small, MANY_SUMS // rows.n_columns)
         return n_small if n_small >= MIN_PER_CLUSTER * n_clusters else None
     return n_small if n_small > n_clusters else None
+
+
+def few_small(n_columns: int, n_seen: int, n_clusters: int) -> int:
+    """Number of small clusters of so many rows, by the clusters wanted and memory."""
+    wanted = max(MIN_SMALL, SMALL_PER_CLUSTER * n_clusters)
+    fitting = max(SMALL_SUMS // n_columns, SMALL_PER_CLUSTER * n_clusters)
+    return min(wanted, fitting, n_seen // ROWS_PER_SMALL)
 
 
 def compete(
@@ -277,6 +295,7 @@ def _from_seeds(
     rng: np.random.Generator,
     *,
     rows_per_seed: int = ROWS_PER_SEED,
+    grouped: int = GROUPED_SEEDS,
 ) -> Iterator[Outcome]:
     """Clusters from sets of seeds.
 
@@ -285,7 +304,7 @@ def _from_seeds(
     if n_sets == 0:
         return
     drawn = _rows_to_seed_from(heat, n_clusters, rng, rows_per_seed)
-    sets = seeded_labels(drawn, n_clusters, n_sets, rng, step.workspace.n_threads)
+    sets = seeded_labels(drawn, n_clusters, n_sets, rng, step.workspace.n_threads, grouped=grouped)
     if drawn is heat:
         for labels in sets:
             yield step.from_labels(heat, labels, n_clusters)
