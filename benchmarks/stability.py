@@ -1,8 +1,8 @@
 """`python -m benchmarks.stability`: how much labels depend on the seed, the order of rows and the chunk size.
 
-One pass under default settings over the Tate table (69,202 rows, views with natural gaps, 30 clusters). Prints
-the adjusted Rand index of `labels_`, mean over pairs: between seeds, in file order and of shuffled rows;
-between file order and shuffled copies; and between chunks of 2,000 and 8,192 rows.
+One pass under default settings over the Tate table (69,202 rows, views with natural gaps, 30 clusters).
+Prints the adjusted Rand index of `labels_`, mean over pairs: between seeds, in file order and of shuffled
+rows; between file order and shuffled copies; and between chunks of 2,000 and 8,192 rows.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ class Fits:
         key = seed, shuffle, chunk_size
         if key not in self._found:
             n_rows = len(self.views[0])
-            order = np.arange(n_rows) if shuffle is None else np.random.default_rng(shuffle).permutation(n_rows)
+            order = (
+                np.arange(n_rows) if shuffle is None else np.random.default_rng(shuffle).permutation(n_rows)
+            )
             began = time.process_time()
             given = {"random_state": seed, "chunk_size": chunk_size, "n_threads": 1}
             model = OPIMC(self.n_clusters, **given).fit([view[order] for view in self.views])

@@ -80,21 +80,16 @@ def settled(model: Model, plan: Plan, workspace: Workspace) -> Model:
     given = replace(plan, n_clusters=model.n_clusters, consensus="plain", weights=None, init="auto")
     outcome, alpha = initialise_ridged(rows, given, own, np.random.default_rng(0), whole=True)
     owners = _owners(model, outcome.centres, own, reference=plan.reference)
-    firsts = np.array([np.flatnonzero(owners == k)[0] for k in range(model.n_clusters)])
-    order = np.argsort(firsts)  # clusters are numbered by their first anchor, as after merges
-    owners = np.argsort(order)[owners]
-    others = np.setdiff1d(np.arange(len(owners)), firsts)
-    pairs = np.column_stack([np.sort(firsts)[owners[others]], others])
-    growth = Growth(model.growth.most, model.growth.lineage.merged(pairs))
+    lineage = _merged(model.growth.lineage, owners, model.n_clusters)
     census = None if model.census is None else model.census.grouped(owners.astype(np.int32), model.n_clusters)
     return replace(
         model,
         total=model.total.grouped(owners, model.n_clusters),
-        centres=outcome.centres.take(order),
+        centres=outcome.centres,
         alpha=tuple(np.broadcast_to(alpha, rows.n_views).tolist()),
         consensus="plain",
         links=None,
-        growth=growth,
+        growth=Growth(model.growth.most, lineage),
         census=census,
         choices=choices,
     )
@@ -119,6 +114,13 @@ def _apart(rows: MeasuredRows, centre: Centres, workspace: Workspace) -> Floats:
     found = distances(rows, centre, workspace)[:, 0]
     apart: Floats = np.where(np.isnan(found), np.inf, found)
     return apart
+
+
+def _merged(lineage: Lineage, owners: Integers, n_clusters: int) -> Lineage:
+    """The lineage of the clusters: whatever rows were recorded under leads to that of its anchor."""
+    names = np.array([lineage.names[np.flatnonzero(owners == k)[0]] for k in range(n_clusters)])
+    anchors = lineage.places(np.arange(lineage.n_names, dtype=np.int32))
+    return Lineage(names.astype(np.int32), names[owners[anchors]].astype(np.int32))
 
 
 def _asked(choices: Sequence[Choice]) -> Choice | None:

@@ -91,6 +91,8 @@ class Stream:
     def state(self) -> StreamState:
         """All that the stream remembers; set it to continue in another stream."""
         counts = self._n_gathered, self._n_rows, self._n_without_views
+        if self._model is not None and self._settled is not None and self._settled[0] is self._model:
+            self._model.calibration = self._settled[1].calibration  # of the labels that people see
         known = self._schema, self._model, tuple(self._gathered)
         odd = self._n_all_zero, self._n_gaps
         return StreamState(*known, *counts, self._reservoir, self._n_copies, *odd)
@@ -176,9 +178,9 @@ class Stream:
                 )
             n_clusters = model.curve.n_clusters
         other.plan = replace(self.plan, n_clusters=n_clusters, consensus=consensus)
-        other._model = replace(
-            model, n_clusters=n_clusters, consensus=consensus, loss_curve=list(model.loss_curve)
-        )
+        growth = None if model is not self._model else model.growth  # settled: the clusters are merged
+        fewer = replace(model, n_clusters=n_clusters, consensus=consensus, growth=growth)
+        other._model = replace(fewer, loss_curve=list(model.loss_curve))
         return other
 
     def learn(self, chunk: Chunk) -> Assigned | None:

@@ -7,7 +7,7 @@ equal have the same hash and are kept once, with their number (`copies`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
@@ -26,8 +26,8 @@ class Sample:
 
     most: int  # rows
     chunk: Chunk | None = None  # with copies
-    inverse: Floats | None = None  # scales each row to its length, as when it was read
-    hashes: Array | None = None
+    inverse: Floats = field(default_factory=lambda: np.zeros((0, 0)))  # scales each row to its length
+    hashes: Array = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
 
     @property
     def n_rows(self) -> int:
@@ -37,7 +37,7 @@ class Sample:
     @property
     def limit(self) -> int:
         """The highest hash that a row may have to be taken."""
-        return 2**64 - 1 if self.hashes is None or self.n_rows < self.most else int(self.hashes[-1])
+        return 2**64 - 1 if self.n_rows < self.most else int(self.hashes[-1])
 
     def with_rows(self, rows: MeasuredRows) -> Sample:
         """With these measured rows."""
@@ -47,14 +47,12 @@ class Sample:
         """With the rows of another sample."""
         if other.chunk is None or self.chunk is None:
             return self if other.chunk is None else other
-        assert self.inverse is not None and other.inverse is not None
-        assert self.hashes is not None and other.hashes is not None
-        parts = join([self.chunk, other.chunk]), np.hstack([self.inverse, other.inverse])
-        return _lowest(*parts, np.concatenate([self.hashes, other.hashes]), self.most)
+        chunk, inverse = join([self.chunk, other.chunk]), np.hstack([self.inverse, other.inverse])
+        return _lowest(chunk, inverse, np.concatenate([self.hashes, other.hashes]), self.most)
 
     def measured(self, weights: tuple[float, ...] | None, *, reference: bool = False) -> MeasuredRows:
         """The rows as kernels read them."""
-        assert self.chunk is not None and self.inverse is not None
+        assert self.chunk is not None
         return MeasuredRows.known(self.chunk, self.inverse, reference=reference, weights=weights)
 
 
@@ -106,7 +104,8 @@ def mixed(numbers: Array) -> Array:
     numbers = numbers * np.uint64(0x9E3779B97F4A7C15)
     numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return numbers ^ (numbers >> np.uint64(31))
+    found: Array = numbers ^ (numbers >> np.uint64(31))
+    return found
 
 
 def _bits(values: Array) -> Array:
@@ -119,4 +118,5 @@ def _bits(values: Array) -> Array:
 def _factors(v: int, n_columns: int) -> Array:
     """An odd number for each column of a view."""
     columns: Integers = np.arange(n_columns)
-    return mixed(columns.astype(np.uint64) + np.uint64(FACTORS + (v << 32))) | np.uint64(1)
+    factors: Array = mixed(columns.astype(np.uint64) + np.uint64(FACTORS + (v << 32))) | np.uint64(1)
+    return factors
