@@ -109,8 +109,7 @@ class AnchoredClusterer(DrawnClusterer):
 
         Where clusters are solved on a sample, this waits until somebody asks for the labels.
         """
-        model = self._learnt.state.model
-        assert model is not None
+        model = self._learnt.learning
         self.__dict__.pop("_recorded", None)
         if model.growth is not None and model.growth.sample is not None:
             self._recorded = recorded
@@ -121,13 +120,12 @@ class AnchoredClusterer(DrawnClusterer):
     def __getattr__(self, name: str) -> Any:
         # Labels computed when asked for: those of anchors, and those of the last call while rows are
         # collected for the warm-up (from a provisional start).
-        if name in ("labels_", "stream_labels_", "anchor_labels_") and "_learnt" in self.__dict__:
+        if name in LABELS and "_recorded" in self.__dict__:
+            recorded = self.__dict__.pop("_recorded")
+            self._take_centres_of_rows(self._learnt.model.centres_of(recorded), by_chunk=True)
+            return getattr(self, name)
+        if name in ("labels_", "stream_labels_") and "_learnt" in self.__dict__:
             stream = self._learnt
-            if "_recorded" in self.__dict__:
-                self._take_centres_of_rows(
-                    stream.model.centres_of(self.__dict__.pop("_recorded")), by_chunk=True
-                )
-                return getattr(self, name)
             if stream.gathered:
                 parts = [label(chunk, stream.model, self._workspace()) for chunk in stream.gathered]
                 n_last = self.__dict__.get("_n_last", len(parts[-1]))

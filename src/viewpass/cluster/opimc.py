@@ -430,7 +430,7 @@ class OPIMC(AnchoredClusterer):
         rows; rows without weights count as 1.
         """
         begun = hasattr(self, "_learnt")
-        before = self._learnt.state.model if begun else None
+        before = self._learnt.learning if begun and self._learnt.started else None
         if begun:
             self._validate()
             fresh, source = self, self._read(X, observed, reset=False)
@@ -452,8 +452,8 @@ class OPIMC(AnchoredClusterer):
         fresh._learnt, fresh._n_last = stream, steps.n_read
         if stream.started:
             fresh._take_recorded(sink.labels(steps.n_read))
-            warn_of_zero_rows(stream.state.model, before)
-            warn_of_shortened(stream.state.model, before)
+            warn_of_zero_rows(stream.learning, before)
+            warn_of_shortened(stream.learning, before)
         fresh._count_features(stream.schema)
         if sink.row_ids is not None:
             fresh.row_ids_ = sink.row_ids

@@ -143,6 +143,12 @@ class Stream:
         assert guess._model is not None
         return guess.model
 
+    @property
+    def learning(self) -> Model:
+        """The model that further rows change; `model` may be settled on a sample (settled.py)."""
+        assert self._model is not None
+        return self._model
+
     def _seen(self, model: Model) -> Model:
         if self._settled is None or self._settled[0] is not model:
             self._settled = model, settled(model, self.plan, self.workspace)
