@@ -104,9 +104,26 @@ class AnchoredClusterer(DrawnClusterer):
         if by_chunk:
             self.labels_ = centres
 
+    def _take_recorded(self, recorded: Labels) -> None:
+        """Set the labels of a chunk from what its rows were recorded under.
+
+        Where clusters are solved on a sample, this waits until somebody asks for the labels.
+        """
+        model = self._learnt.learning
+        self.__dict__.pop("_recorded", None)
+        if model.growth is not None and model.growth.sample is not None:
+            self._recorded = recorded
+            self._by_chunk = True
+        else:
+            self._take_centres_of_rows(self._learnt.model.centres_of(recorded), by_chunk=True)
+
     def __getattr__(self, name: str) -> Any:
         # Labels computed when asked for: those of anchors, and those of the last call while rows are
         # collected for the warm-up (from a provisional start).
+        if name in LABELS and "_recorded" in self.__dict__:
+            recorded = self.__dict__.pop("_recorded")
+            self._take_centres_of_rows(self._learnt.model.centres_of(recorded), by_chunk=True)
+            return getattr(self, name)
         if name in ("labels_", "stream_labels_") and "_learnt" in self.__dict__:
             stream = self._learnt
             if stream.gathered:

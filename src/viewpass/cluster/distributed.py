@@ -329,7 +329,7 @@ class DaskRun(Run):
         return sink
 
     def _sink_sizes(self) -> tuple[int, int]:
-        n_recorded = self.stream.model.n_recorded if self.stream.started else 0
+        n_recorded = self.stream.learning.n_recorded if self.stream.started else 0
         return max(self.stream.plan.most_centres, n_recorded), self._estimator.n_passes
 
     @property

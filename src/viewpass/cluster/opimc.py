@@ -430,7 +430,7 @@ class OPIMC(AnchoredClusterer):
         rows; rows without weights count as 1.
         """
         begun = hasattr(self, "_learnt")
-        before = self._learnt.model if begun and self._learnt.started else None
+        before = self._learnt.learning if begun and self._learnt.started else None
         if begun:
             self._validate()
             fresh, source = self, self._read(X, observed, reset=False)
@@ -451,10 +451,9 @@ class OPIMC(AnchoredClusterer):
             fresh.__dict__.pop(name, None)
         fresh._learnt, fresh._n_last = stream, steps.n_read
         if stream.started:
-            found = stream.model.centres_of(sink.labels(steps.n_read))
-            fresh._take_centres_of_rows(found, by_chunk=True)
-            warn_of_zero_rows(stream.model, before)
-            warn_of_shortened(stream.model, before)
+            fresh._take_recorded(sink.labels(steps.n_read))
+            warn_of_zero_rows(stream.learning, before)
+            warn_of_shortened(stream.learning, before)
         fresh._count_features(stream.schema)
         if sink.row_ids is not None:
             fresh.row_ids_ = sink.row_ids

@@ -20,6 +20,7 @@ from viewpass.core.plan import Plan, Rules
 from viewpass.core.projection import learnt_projection
 from viewpass.core.reasons.learning import learn as learn_reasons
 from viewpass.core.reservoir import Reservoir
+from viewpass.core.settled import grown_for, sample_of, settled
 from viewpass.core.start.given import scaled_centres
 from viewpass.core.start.prototypes import learn_completion
 from viewpass.core.state.alpha import each_view
@@ -78,6 +79,7 @@ class Stream:
         self._gathered: list[Chunk] = []
         self._n_gathered = 0  # rows among them that have a view
         self._guess: Stream | None = None
+        self._settled: tuple[Model, Model] | None = None  # the model, and what people see of it
         self._n_rows = 0
         self._n_without_views = 0
         self._n_copies: int | None = None
@@ -89,6 +91,8 @@ class Stream:
     def state(self) -> StreamState:
         """All that the stream remembers; set it to continue in another stream."""
         counts = self._n_gathered, self._n_rows, self._n_without_views
+        if self._model is not None and self._settled is not None and self._settled[0] is self._model:
+            self._model.calibration = self._settled[1].calibration  # of the labels that people see
         known = self._schema, self._model, tuple(self._gathered)
         odd = self._n_all_zero, self._n_gaps
         return StreamState(*known, *counts, self._reservoir, self._n_copies, *odd)
@@ -133,11 +137,22 @@ class Stream:
     def model(self) -> Model:
         """What was learnt; during the warm-up, from a provisional start of the rows so far."""
         if self._model is not None:
-            return self._model
+            return self._seen(self._model)
         guess = self._guess or self._provisional()
         self._guess = guess
         assert guess._model is not None
-        return guess._model
+        return guess.model
+
+    @property
+    def learning(self) -> Model:
+        """The model that further rows change; `model` may be settled on a sample (settled.py)."""
+        assert self._model is not None
+        return self._model
+
+    def _seen(self, model: Model) -> Model:
+        if self._settled is None or self._settled[0] is not model:
+            self._settled = model, settled(model, self.plan, self.workspace)
+        return self._settled[1]
 
     @property
     def gathered(self) -> Sequence[Chunk]:
@@ -169,7 +184,9 @@ class Stream:
                 )
             n_clusters = model.curve.n_clusters
         other.plan = replace(self.plan, n_clusters=n_clusters, consensus=consensus)
-        other._model = replace(other._model, n_clusters=n_clusters, consensus=consensus)
+        growth = None if model is not self._model else model.growth  # settled: the clusters are merged
+        fewer = replace(model, n_clusters=n_clusters, consensus=consensus, growth=growth)
+        other._model = replace(fewer, loss_curve=list(model.loss_curve))
         return other
 
     def learn(self, chunk: Chunk) -> Assigned | None:
@@ -377,6 +394,9 @@ class Stream:
             outcome.total.unmapped = Statistics(outcome.total.n_clusters, rows.unmapped.widths)
             outcome.total.unmapped.move(rows.unmapped, outcome.labels, 1, n_threads)
         growth = _growth(replace(plan, consensus=first.consensus), outcome, rows)
+        sample = None if whole or plan.spares else sample_of(self.plan, rows, choices, first.consensus)
+        if sample is not None:
+            growth = grown_for(n_clusters or 1, sample) if growth is None else replace(growth, sample=sample)
         blank = Model(
             schema,
             outcome.total,
@@ -482,6 +502,8 @@ class Stream:
             anchors = Anchors(*sums, growth)
             anchors = shrunk(anchors, n_before + n_new, self.rules, reference=self.plan.reference)
             sums, growth = (anchors.total, anchors.centres, anchors.links), anchors.growth
+            if growth.sample is not None and before.n_rows:  # the start has its own
+                growth = replace(growth, sample=growth.sample.with_rows(rows))
         counted = n_new, n_without_views, settled.n_iter
         census = None
         if before.census is not None:

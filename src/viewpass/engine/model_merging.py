@@ -116,7 +116,7 @@ def merged(models: Sequence[Model], fill: str | None, *, by_price: bool) -> Mode
 
 def _growth(first: Model) -> Growth | None:
     """What is remembered of births and merges: the names begin anew, and no row waits."""
-    if first.growth is None:
+    if first.growth is None or first.consensus == "plain":
         return None
     return Growth(first.growth.most, Lineage.of(first.total.n_clusters), few=first.growth.few)
 

@@ -144,7 +144,7 @@ def run_to_end(
 
 def progress(stream: Stream, at: Position, n_passes: int, n_rows: int | None) -> Progress:
     """What a callback is given after a step."""
-    loss = stream.model.loss_curve[-1] if stream.started and stream.model.loss_curve else None
+    loss = stream.learning.loss_curve[-1] if stream.started and stream.learning.loss_curve else None
     return Progress(at.number, n_passes, at.row, n_rows if at.number == 0 else stream.n_rows, loss)
 
 
@@ -238,7 +238,7 @@ def check_passes(source: Source, n_passes: int) -> None:
 def check_enough(stream: Stream) -> None:
     """After the first pass: refuse fewer rows than clusters."""
     n_clusters = stream.plan.n_clusters or 1
-    n_seen = stream.n_rows - (stream.model.n_without_views if stream.started else stream.n_rows)
+    n_seen = stream.n_rows - (stream.learning.n_without_views if stream.started else stream.n_rows)
     if n_seen < n_clusters:
         raise DataError(too_few(n_seen, n_clusters))
 

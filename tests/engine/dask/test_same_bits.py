@@ -111,6 +111,18 @@ def test_clusters_that_become_anchors(client, monkeypatch, n_passes, linked):
     compared(client, views, 4, 300, 3, n_passes, warmup=800, scale="unit")
 
 
+@pytest.mark.parametrize("n_passes", [1, 2])
+def test_clusters_that_are_settled_on_a_sample(client, n_passes):
+    rng = np.random.default_rng(0)
+    truth = rng.integers(6, size=2900)
+    centres = [1.2 * rng.standard_normal((6, 12)) for _ in range(2)]
+    views = [u[truth] + rng.standard_normal((2900, 12)) for u in centres]
+    views[1][::5] = float("nan")
+    model = vp.OPIMC(6, chunk_size=300, warmup=2100, scale="unit", random_state=0).fit(views)
+    assert model._learnt.learning.growth.sample is not None
+    compared(client, views, 6, 300, 3, n_passes, warmup=2100, scale="unit")
+
+
 def test_more_blocks_than_are_added_up_at_once(client):
     compared(client, made_rows(900), 4, 20, 20, 1, max_iter=2, warmup=0)
 

@@ -102,7 +102,7 @@ class Run:
 
     def _resumed_sink(self, stored: Fields) -> Any:
         stream = self.stream
-        n_centres = stream.model.n_recorded if stream.started else stream.plan.most_centres
+        n_centres = stream.learning.n_recorded if stream.started else stream.plan.most_centres
         sink = FileSink.resumed(self.folder, n_centres, stored, self._sampler, final=self.which == FINAL)
         try:
             sink.check_rows(self._at, self.stream.n_rows)
@@ -219,7 +219,7 @@ class Run:
                 if at.row == 0 or number % options.every == 0 or stopping:
                     self.commit(began)
                 state = progress(self.stream, at, n_passes, self._source.n_rows)
-                options.watch(replace(state, sizes=self._sizes()))
+                options.watch(replace(state, sizes=self._sizes(settled=False)))
                 if stopping:
                     where = f"row {at.row:,} of pass {at.number + 1}" if at.row else f"pass {at.number}"
                     raise StoppedError(f"stopped after {where}; everything is saved.")
@@ -281,12 +281,12 @@ class Run:
 
         return watch
 
-    def _sizes(self) -> Integers:
-        """Rows per centre so far."""
+    def _sizes(self, *, settled: bool = True) -> Integers:
+        """Rows per centre so far; of the model that is learning where they need not be `settled`."""
         sizes: Integers = self._sink.sizes
         if not self.stream.started:
             return sizes[:0]
-        model = self.stream.model
+        model = self.stream.model if settled else self.stream.learning
         if model.growth is None:
             return sizes[: model.total.n_clusters]
         sizes = sizes[: model.n_recorded]

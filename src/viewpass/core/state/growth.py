@@ -10,6 +10,7 @@ import numpy as np
 from viewpass.core.state.census import Census, Span
 from viewpass.core.state.centres import Centres
 from viewpass.core.state.lineage import Lineage
+from viewpass.core.state.sample import Sample
 from viewpass.core.state.statistics import Statistics
 from viewpass.kernels.grid import Floats, Integers, Links
 from viewpass.views.chunk import Chunk, join
@@ -61,6 +62,16 @@ class Growth:
     lineage: Lineage
     waiting: KeptRows | None = None  # rows that are far from every anchor and unlike each other
     few: int | None = None  # beyond which their number follows the rows; None: it is `most`
+    sample: Sample | None = None  # of all rows read, where clusters are solved on it (settled.py)
+
+    def with_rows(self, more: Sequence[Sample]) -> Growth:
+        """With samples of a chunk's rows, where there is a sample."""
+        sample = self.sample
+        if sample is None:
+            return self
+        for part in more:
+            sample = sample.joined(part)
+        return replace(self, sample=sample)
 
     def budget(self, n_rows: int, n_anchors: int) -> int:
         """Anchors to be kept after so many rows, where there are so many now."""

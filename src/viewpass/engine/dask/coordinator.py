@@ -19,6 +19,7 @@ from viewpass.core.state.alpha import Alpha, each_view
 from viewpass.core.state.census import Census
 from viewpass.core.state.centres import Centres, loss, update, wants_mean
 from viewpass.core.state.growth import Anchors
+from viewpass.core.state.sample import Sample
 from viewpass.core.state.statistics import Statistics, added
 from viewpass.core.step.workspace import Workspace
 from viewpass.core.stream import ChunkResult
@@ -33,6 +34,9 @@ class Shards(Protocol):
 
     def candidates(self, stage: Stage) -> list[Candidates]:
         """Rows that may open an anchor, of each shard."""
+
+    def sampled(self, most: int, limit: int) -> list[Sample]:
+        """Rows that belong to the sample of the stream, of each shard."""
 
     def assign(self, stage: Stage) -> Tally:
         """Assign new rows to the centres so far."""
@@ -109,8 +113,11 @@ def advance(
     if model.growth is None or again:
         return ChunkResult(schema, total, centres, links, *counts, n_gaps=n_gaps), stage
     anchors = shrunk(Anchors(total, centres, links, model.growth), n_rows, rules)
+    growth = anchors.growth
+    if growth.sample is not None:
+        growth = growth.with_rows(shards.sampled(growth.sample.most, growth.sample.limit))
     result = ChunkResult(schema, anchors.total, anchors.centres, anchors.links, *counts)
-    return replace(result, growth=anchors.growth, n_gaps=n_gaps), stage
+    return replace(result, growth=growth, n_gaps=n_gaps), stage
 
 
 def settle(coordinator: Coordinator, shards: Shards, stage: Stage, name: str, *, again: bool) -> Stage:

@@ -11,6 +11,7 @@ from typing import Any
 from distributed import Future
 
 from viewpass.core.consensus.births import Candidates
+from viewpass.core.state.sample import Sample
 from viewpass.core.state.statistics import Statistics
 from viewpass.engine.dask import tasks
 from viewpass.engine.dask.calls import Ask
@@ -111,6 +112,11 @@ class Round:
     def candidates(self, stage: Stage) -> list[Candidates]:
         """Rows of each block that may open an anchor."""
         found: list[Candidates] = self._pool.ask(self.asks(tasks.candidates, self.stage(stage), self.schema))
+        return found
+
+    def sampled(self, most: int, limit: int) -> list[Sample]:
+        """Rows of each block that belong to the sample of the stream."""
+        found: list[Sample] = self._pool.ask(self.asks(tasks.sampled, most, limit))
         return found
 
     def asks_ahead(self, stage: Stage, schema: Schema) -> list[Ask]:

@@ -15,6 +15,7 @@ from viewpass.core.consensus.births import Candidates, candidates
 from viewpass.core.consensus.soft_assignment import SoftAssignment, links_of, soft_assignment
 from viewpass.core.state.centres import Centres
 from viewpass.core.state.lineage import Lineage
+from viewpass.core.state.sample import Sample, lowest
 from viewpass.core.state.statistics import Statistics, added
 from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.backend import backend
@@ -136,6 +137,10 @@ class Shard:
     def candidates(self, stage: Stage, start: int) -> Candidates:
         """Rows that may open an anchor; the first row is number `start` of the data."""
         return candidates(self.rows.measure(self.workspace.n_threads), start, stage.centres)
+
+    def sampled(self, most: int, limit: int) -> Sample:
+        """The rows that belong to the sample of the stream, as far as these rows tell."""
+        return lowest(self.rows.measure(self.workspace.n_threads), most, limit)
 
     def links(self, stage: Stage) -> Links:
         """Edge weights of the anchor graph from these rows."""

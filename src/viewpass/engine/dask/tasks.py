@@ -24,6 +24,7 @@ from viewpass.core.model import Assigned, Model, label
 from viewpass.core.plan import Plan
 from viewpass.core.reasons.gathering import Gathered, gathered
 from viewpass.core.state.census import Span, span
+from viewpass.core.state.sample import Sample
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.step.workspace import Workspace
 from viewpass.core.stream import Stream
@@ -162,6 +163,12 @@ def candidates(block: Block, stage: Stage, schema: Schema) -> Candidates:
     with locked(block) as shard:
         schema.merged(shard.rows.chunk.schema)
         return shard.candidates(stage, block.start)
+
+
+def sampled(block: Block, most: int, limit: int) -> Sample:
+    """Rows that belong to the sample of the stream."""
+    with locked(block) as shard:
+        return shard.sampled(most, limit)
 
 
 def assign(block: Block, stage: Stage, schema: Schema) -> Report:
