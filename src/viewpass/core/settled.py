@@ -35,11 +35,12 @@ from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.grid import Floats, Integers
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
+from viewpass.views.seeds import own_generator
 
 MOST_ROWS, ROWS_PER_CLUSTER = 8192, 50  # of the sample: at most, and at least
 MOST_VALUES = 2**22  # of its dense views, unless that leaves too few rows
 AGAIN = 4  # times the rows that the question was asked of
-DOUBT = 2.5  # standard errors by which a graph was better, or more: it stays
+DOUBT = 5.0  # standard errors by which a graph was better, or more: it stays; first rows may not be like the rest
 
 
 def sample_of(plan: Plan, rows: MeasuredRows, choices: Sequence[Choice], shape: str) -> Sample | None:
@@ -78,7 +79,7 @@ def settled(model: Model, plan: Plan, workspace: Workspace) -> Model:
             return model
         choices = (*choices, again)
     given = replace(plan, n_clusters=model.n_clusters, consensus="plain", weights=None, init="auto")
-    outcome, alpha = initialise_ridged(rows, given, own, np.random.default_rng(0), whole=True)
+    outcome, alpha = initialise_ridged(rows, given, own, own_generator(), whole=True)
     owners = _owners(model, outcome.centres, own, reference=plan.reference)
     lineage = _merged(model.growth.lineage, owners, model.n_clusters)
     census = None if model.census is None else model.census.grouped(owners.astype(np.int32), model.n_clusters)

@@ -40,6 +40,7 @@ from viewpass.views.scaling import Scaling, automatic
 logger = logging.getLogger("viewpass")
 
 FEWEST_ROWS = 100  # that a graph is begun with before it can be asked for
+WIDE = 2  # times as many columns as a map has are worth mapping
 NUMBER_FOLDS = 6  # that the number of clusters is read off
 SEPARATED = "clusters are well separated"
 FIRST_FEW = "few rows so far, and anchors follow those to come"
@@ -193,7 +194,7 @@ class _Choosing:
         if plan.consensus != "graph" or question.n_clusters != plan.n_clusters or plan.n_clusters < 2:
             return None  # nothing to be noted: there is no candidate
         views = question.chunk.views
-        wide = any(isinstance(view, np.ndarray) and view.shape[1] > n_columns for view in views)
+        wide = any(isinstance(view, np.ndarray) and view.shape[1] >= WIDE * n_columns for view in views)
         if not wide or not question.can_be_asked or not self._n_anchors:
             return None
         if self._separated(names):
