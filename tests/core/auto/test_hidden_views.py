@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from cases import workspace
 from viewpass.core.auto import hidden_views
 from viewpass.core.auto.comparison import Difference, difference
-from viewpass.core.auto.hidden_views import MIN_TESTED, Question, Score, Asked
+from viewpass.core.auto.hidden_views import MIN_TESTED, Asked, Question, Score
 from viewpass.core.plan import Plan, Rules
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
