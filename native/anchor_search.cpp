@@ -51,12 +51,17 @@ void nearest_groups(const Rows& rows, size_t i, const AnchorGroups& groups, cons
     std::sort(order.begin(), order.end());
     return count_needed(groups, order);
   };
-  size_t n = list(kernels().nth_bound(line, groups.centres.n_padded(), kListed));
-  if (n >= order.size()) n = list(std::numeric_limits<float>::infinity());
   const auto certain = [&](size_t at) {  // that the groups before `at` are nearer than those from it on
     return at == 0 || at >= order.size() || order[at].first - order[at - 1].first > 2.0 * slack;
   };
-  if (n > 0 && !(certain(n - 1) && certain(n))) {
+  size_t n = 0;
+  bool decided = std::isfinite(slack);
+  if (decided) {
+    n = list(kernels().nth_bound(line, groups.centres.n_padded(), kListed));
+    if (n >= order.size()) n = list(std::numeric_limits<float>::infinity());
+    decided = certain(n - 1) && certain(n);
+  }
+  if (!decided) {
     exact_distances(rows, i, groups.centres, mine.everyone, mine.found);
     order.clear();
     for (size_t g = 0; g < n_groups; ++g) order.emplace_back(mine.found[g], uint32_t(g));

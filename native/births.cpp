@@ -66,7 +66,8 @@ class RowFilter {
     found.clear();
     for (size_t r = 0; r < rows_.n_rows; ++r) {
       const uint32_t p = patterns_[r];
-      if (double(line[r]) + own_[p] < limits[r] * shared_[p] && r != from) found.push_back(uint32_t(r));
+      const bool farther = double(line[r]) + own_[p] >= limits[r] * shared_[p];  // not where neither is known
+      if (!farther && r != from) found.push_back(uint32_t(r));
     }
   }
 

@@ -34,6 +34,13 @@ bool find_anchor(const Met& met, size_t n_anchors, uint32_t place, uint32_t& anc
 void list_near(const Met& met, size_t n_anchors, size_t n, double slack, SoftScratch& scratch) {
   const size_t n_places = met.distances.size();
   const float* line = met.distances.data();
+  if (!std::isfinite(slack)) {  // the distances say nothing: all of them
+    scratch.near.clear();
+    uint32_t anchor = 0;
+    for (uint32_t place = 0; place < n_places; ++place)
+      if (find_anchor(met, n_anchors, place, anchor)) scratch.near.push_back(anchor);
+    return;
+  }
   const float far_enough = kernels().nth_bound(line, n_places, n);
   const auto limit =
       std::nextafter(float(double(far_enough) + 2.0 * slack), std::numeric_limits<float>::infinity());

@@ -5,7 +5,7 @@ All by the same criterion (hidden_views.py), in this order, the simplest candida
     scale         unit length; what suits the values; the kind they look like; lengths kept
     consensus     a centre for each cluster; an anchor graph, in the scale that is best for it
     view_weights  all equal; learnt
-    projection    the views' own columns; a learnt map to fewer, where there are anchors
+    projection    a learnt map to fewer columns, where there is a graph (not compared)
     n_clusters    2, 3, 4 ... (number.py)
 
 Clusters that stay the same whichever views rows are labelled by are well separated: then nothing more is to
