@@ -200,6 +200,9 @@ class _Choosing:
         if self._separated(names):
             self._note("projection", "none", SEPARATED)
             return None
+        if not self.whole and len(question.usable) < FIT_ROWS:  # they may be of a few classes only
+            self._note("projection", "none", TOO_FEW)
+            return None
         self._note("projection", f"{n_columns} columns", MAPPED)
         return n_columns
 
