@@ -342,6 +342,29 @@ def test_merges_of_candidates(seed, n_clusters, n_views, ridge, share_views):
     assert len(found[0][0]) == n_clusters - 1
 
 
+# ---- links between anchors
+
+
+@tried
+@given(SEEDS, st.integers(1, 40), st.integers(1, 5), st.booleans())
+def test_links(seed, n_anchors, n_near, weighted):
+    """Rows without weights, anchors without links, ties; merged links are those of merged anchors."""
+    rng = np.random.default_rng(seed)
+    n_rows = int(rng.integers(0, 60))
+    near = rng.integers(n_anchors, size=(n_rows, n_near)).astype(np.int32)
+    weights = rng.integers(0, 3, size=(n_rows, n_near)) * (rng.random((n_rows, 1)) < 0.8)
+    copies = rng.integers(0, 3, size=n_rows) if weighted else None
+    places, most = rng.integers(n_anchors, size=n_anchors), int(rng.integers(0, 6))
+    found = []
+    for module in (native, reference):
+        links = module.links_of(near, weights, copies, n_anchors)
+        merged = module.merged_links(*links, places, n_anchors)
+        found.append([*links, *merged, *module.most_linked(*links, most)])
+    assert_same({"links": found[0]}, {"links": found[1]})
+    again = native.links_of(places[near].astype(np.int32), weights, copies, n_anchors)
+    assert_same({"merged": found[0][3:6]}, {"merged": list(again)})
+
+
 # ---- births
 
 
@@ -357,6 +380,25 @@ def test_births(seed, n_threads):
         rows, left = rows_of(module, case)[0], far.copy()
         found.append([*module.open_anchors(rows, left, first, most, 2 * most, threads), left])
     assert_same({"births": found[0]}, {"births": found[1]})
+
+
+@pytest.mark.parametrize("size", [1e-20, 1e20])
+def test_rows_that_float32_products_say_nothing_about(size):
+    """Squares of their values are out of float32's range: exact distances decide everything."""
+    rng = np.random.default_rng(0)
+    x = (rng.standard_normal((90, 8)) * rng.choice([1.0, size], size=(90, 1))).astype(np.float32)
+    case = Made([x], None, [1.0], [8], 90, 40, 0)
+    values, far = rng.standard_normal((40, 8)), rng.random(90)
+    found = []
+    for module in (native, reference):
+        rows = rows_of(module, case)[0]
+        centres = module.Centres([values], np.ones((1, 40), dtype=bool), ()).suited(rows)
+        groups = module.Centres([values[::8]], np.ones((1, 5), dtype=bool), ()).suited(rows)
+        group_of, left = (np.arange(40) % 5).astype(np.int32), far.copy()
+        births = module.open_anchors(rows, left, 0, 20, 40, 1)
+        searched = module.search_anchors(rows, centres, groups, group_of, 16, 1)
+        found.append([*module.soft_assign(rows, centres, 1), *searched, *births, left])
+    assert_same({"all": found[0]}, {"all": found[1]})
 
 
 def test_kinds_are_all_tried():
