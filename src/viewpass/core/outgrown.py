@@ -18,6 +18,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from viewpass.core.consensus.births import Candidates, in_views, nearest
 from viewpass.core.consensus.soft_assignment import links_of, soft_assignment
 from viewpass.core.initialise import anchors_for, most_anchors
 from viewpass.core.model import Model
@@ -28,6 +29,7 @@ from viewpass.core.state.lineage import Lineage
 from viewpass.core.state.statistics import Statistics, squares_of
 from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.grid import Floats, Links
+from viewpass.kernels.reference.exact import ordered_sum
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 
@@ -70,6 +72,43 @@ def outgrown(plan: Plan, model: Model, total: Statistics, loss: float, n_rows: i
     choice = Choice("consensus", consensus, reason=f"{REASON}, from row {model.n_rows:,} on")
     logger.info("%s", choice)
     return replace(model, consensus=consensus, growth=growth, links=links, choices=(*model.choices, choice))
+
+
+def linked(
+    plan: Plan,
+    model: Model,
+    found: Candidates,
+    workspace: Workspace,
+    *,
+    weights: tuple[float, ...] | None = None,
+    reference: bool = False,
+) -> Model:
+    """The model with a graph of its anchors, if rows came that these leave MUCH_MORE of than of others.
+
+    `model` has anchors that are merged, and a sample (settled.py); `found` are rows of the next chunk.
+    """
+    growth = model.growth
+    if (
+        growth is None
+        or growth.sample is None
+        or model.consensus != "merge"
+        or model.scaling.lengths is not None
+    ):
+        return model
+    if found.n_rows < FEWEST_ROWS or not found.rows.n_rows or not _may_link(model):
+        return model
+    left, explained = _left(model, model.total).sum(axis=1)
+    rows = in_views(found.rows, model.centres).measured(weights, reference=reference)
+    far, n_views = nearest(rows, model.centres, workspace)[1], (rows.inverse > 0).sum(axis=0)
+    share = float(ordered_sum(far * n_views)) / max(int(n_views.sum()), 1)
+    if share * (left + explained) <= MUCH_MORE * left or explained <= LITTLE * (left + explained):
+        return model
+    few = _n_anchors(plan, model)
+    given = Growth(most_anchors(few, sum(model.widths)), growth.lineage, growth.waiting, few=few)
+    choice = Choice("consensus", "graph", reason=f"{REASON}, from row {model.n_rows:,} on")
+    logger.info("%s", choice)
+    links, choices = _links(model, reference=reference), (*model.choices, choice)
+    return replace(model, consensus="graph", growth=given, links=links, choices=choices)
 
 
 def _alike(model: Model, total: Statistics, loss: float) -> bool:

@@ -40,7 +40,9 @@ from viewpass.views.seeds import own_generator
 MOST_ROWS, ROWS_PER_CLUSTER = 8192, 50  # of the sample: at most, and at least
 MOST_VALUES = 2**22  # of its dense views, unless that leaves too few rows
 AGAIN = 4  # times the rows that the question was asked of
-DOUBT = 5.0  # standard errors by which a graph was better, or more: it stays; first rows may not be like the rest
+DOUBT = (
+    5.0  # standard errors by which a graph was better, or more: it stays; first rows may not be like the rest
+)
 
 
 def sample_of(plan: Plan, rows: MeasuredRows, choices: Sequence[Choice], shape: str) -> Sample | None:

@@ -15,7 +15,7 @@ from viewpass.core.consensus.searched_step import is_searched, searched_step
 from viewpass.core.consensus.soft_assignment import MAX_ROWS, links_of, soft_assignment, sparse_links
 from viewpass.core.initialise import anchors_for, continued, initialise, initialise_unweighted, most_anchors
 from viewpass.core.model import Assigned, Model, StreamState, scaled
-from viewpass.core.outgrown import FEWEST_ROWS, may_outgrow, outgrown
+from viewpass.core.outgrown import FEWEST_ROWS, linked, may_outgrow, outgrown
 from viewpass.core.plan import Plan, Rules
 from viewpass.core.projection import learnt_projection
 from viewpass.core.reasons.learning import learn as learn_reasons
@@ -233,8 +233,11 @@ class Stream:
         self._check_links(chunk, model)
         rows = self._rows(chunk).measure(self.workspace.n_threads)
         found = chosen([candidates(rows, self._n_rows, model.centres)])
+        weights, reference = rows.weights, self.plan.reference
+        model = linked(self.plan, model, found, self.workspace, weights=weights, reference=reference)
+        assert model.anchors is not None
         given = model.anchors, found, self._n_rows + rows.n_rows, self.workspace
-        before = model.grown(opened(*given, weights=rows.weights, reference=self.plan.reference))
+        before = model.grown(opened(*given, weights=weights, reference=reference))
         schema = before.schema.merged(chunk.schema)
         state = State(before.widened(schema), before.centres)
         if is_searched(before.links, before.centres):

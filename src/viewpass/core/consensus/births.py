@@ -104,8 +104,8 @@ def opened(
     waiting = anchors.growth.waiting
     n_waiting = 0 if waiting is None else waiting.n_rows
     kept = found.rows if waiting is None else joined([waiting, found.rows])
-    rows = _in_views(kept, anchors.centres).measured(weights, reference=reference)
-    near, far = _nearest(rows, anchors.centres, workspace)
+    rows = in_views(kept, anchors.centres).measured(weights, reference=reference)
+    near, far = nearest(rows, anchors.centres, workspace)
     limits = n_waiting, most, TRIED_PER_BIRTH * most
     born, lone, joining = backend(reference).open_anchors(rows.handle, far, *limits, workspace.n_threads)
     alone = np.append(np.arange(n_waiting), lone)
@@ -125,7 +125,7 @@ def opened(
     )
 
 
-def _in_views(kept: KeptRows, centres: Centres) -> KeptRows:
+def in_views(kept: KeptRows, centres: Centres) -> KeptRows:
     """The rows in the views that have centres."""
     unknown = [u is None for u in centres.values]
     if not any(unknown):
@@ -133,7 +133,7 @@ def _in_views(kept: KeptRows, centres: Centres) -> KeptRows:
     return KeptRows(kept.chunk.without(unknown), np.where(np.array(unknown)[:, None], 0.0, kept.inverse))
 
 
-def _nearest(rows: MeasuredRows, centres: Centres, workspace: Workspace) -> tuple[Labels, Floats]:
+def nearest(rows: MeasuredRows, centres: Centres, workspace: Workspace) -> tuple[Labels, Floats]:
     """The nearest anchor of each row, of those it meets, and its distance per view that the row has."""
     groups = groups_of(centres, rows, workspace)
     if groups is None:

@@ -72,16 +72,30 @@ def first_stage(model: Model, name: str) -> Stage:
     return replace(stage, linked=model.links is not None)
 
 
+def candidates_of(shards: Shards, model: Model, name: str) -> Candidates | None:
+    """Rows of a round that may open an anchor; None where anchors are not born."""
+    return None if model.anchors is None else chosen(shards.candidates(first_stage(model, f"{name}.births")))
+
+
 def advance(
-    shards: Shards, model: Model, rules: Rules, name: str, *, again: bool, first: bool = False
+    shards: Shards,
+    model: Model,
+    rules: Rules,
+    name: str,
+    *,
+    again: bool,
+    first: bool = False,
+    found: Candidates | None = None,
 ) -> tuple[ChunkResult, Stage]:
     """Process one round, and give what it leaves behind for the stream to commit.
 
     `again`: in the second pass or later, from the labels of the pass before; `first`: the first round of
     its pass. Labels are assigned by the centres of the stage returned. `name` tells rounds apart.
+    `found`: rows that may open an anchor, where these are known.
     """
     if model.anchors is not None and not again:
-        found = chosen(shards.candidates(first_stage(model, f"{name}.births")))
+        found = found or candidates_of(shards, model, name)
+        assert found is not None
         grown = opened(model.anchors, found, model.n_rows + found.n_rows, Workspace(1))
         model = model.grown(grown)
     stage = first_stage(model, name)

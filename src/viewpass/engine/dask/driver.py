@@ -10,13 +10,14 @@ import numpy as np
 from distributed import Future
 
 from viewpass.core.model import Model, StreamState
-from viewpass.core.outgrown import outgrown
+from viewpass.core.outgrown import linked, outgrown
 from viewpass.core.state.census import Span
 from viewpass.core.state.growth import followed
+from viewpass.core.step.workspace import Workspace
 from viewpass.core.stream import Stream
 from viewpass.engine.dask import tasks
 from viewpass.engine.dask.calls import Ask
-from viewpass.engine.dask.coordinator import advance, blank, first_stage
+from viewpass.engine.dask.coordinator import advance, blank, candidates_of, first_stage
 from viewpass.engine.dask.round import Round
 from viewpass.engine.dask.rows import WorkerRows
 from viewpass.engine.dask.shards import Stage
@@ -144,7 +145,10 @@ class DaskSteps:
             here.labels = [self.sink.last(*edge) for edge in here.edges]
         self._read_ahead(number, here)
         rules, name = self.stream.rules, _name(number, row)
-        result, stage = advance(here, model, rules, name, again=number > 0, first=row == 0)
+        found = candidates_of(here, model, name) if number == 0 else None
+        if found is not None:
+            model = linked(self.stream.plan, model, found, Workspace(1))
+        result, stage = advance(here, model, rules, name, again=number > 0, first=row == 0, found=found)
         anchored = None
         if number == 0 and result.losses:
             given = result.total, result.losses[-1], model.n_rows + result.n_rows
