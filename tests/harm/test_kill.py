@@ -27,6 +27,8 @@ RUNS = {
     "few checkpoints": ["--chunk-size", "300", "--checkpoint-every", "40", *PLAIN],
     "labels of the stream": ["--chunk-size", "300", "--checkpoint-every", "7", *MERGE, "--stream-labels"],
     "births": ["--chunk-size", "400", "--checkpoint-every", "4", "--passes", "2", *BIRTHS, "--stream-labels"],
+    "births and a map": ["--chunk-size", "400", "--checkpoint-every", "3", *BIRTHS, "--projection", "3"],
+    "chosen, with a sample": ["--chunk-size", "400", "--checkpoint-every", "3"],
 }
 
 
