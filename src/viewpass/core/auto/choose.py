@@ -40,7 +40,7 @@ from viewpass.views.scaling import Scaling, automatic
 logger = logging.getLogger("viewpass")
 
 FEWEST_ROWS = 100  # that a graph is begun with before it can be asked for
-WIDE = 2  # times as many columns as a map has are worth mapping
+WIDE = 1.25  # times as many columns as a map has are worth mapping
 NUMBER_FOLDS = 6  # that the number of clusters is read off
 SEPARATED = "clusters are well separated"
 FIRST_FEW = "few rows so far, and anchors follow those to come"
