@@ -15,7 +15,10 @@ bits on every machine.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from scipy.sparse import issparse
 
 from viewpass.core.consensus import graph
 from viewpass.core.consensus.agglomeration import merges
@@ -35,6 +38,7 @@ MOST_COMPONENTS = 100
 NOISE = 4.0
 MOST_ANCHORS = 400  # that a map is learnt from, or ANCHORS_PER_CLASS
 ANCHORS_PER_CLASS = 4
+FILLED = 10  # one value in so many is not zero
 NEGLIGIBLE = 1e-9  # of the largest eigenvalue
 
 
@@ -50,7 +54,7 @@ def learnt_projection(
     assert isinstance(plan.projection, int)
     rows.measure(workspace.n_threads)
     n_columns, n_rows = plan.projection, int(rows.counted.sum())
-    wide = [isinstance(x, np.ndarray) and x.shape[1] > n_columns for x in rows.chunk.views]
+    wide = [_width(rows, v) > n_columns for v in range(rows.n_views)]
     n_classes = max(plan.n_clusters or 1, n_columns + 1)
     n_anchors = min(max(MOST_ANCHORS, ANCHORS_PER_CLASS * n_classes), n_rows // ROWS_PER_ANCHOR)
     if not any(wide) or n_anchors <= n_columns:
@@ -61,6 +65,27 @@ def learnt_projection(
         links = links_of(soft_assignment(rows, outcome.centres, workspace), n_anchors, rows.chunk.copies)
     squares = np.where(wide, rows.squares, 0.0)
     return projection_of(outcome.total, links, alpha, squares, n_columns, plan.n_clusters or 1)
+
+
+def _width(rows: MeasuredRows, v: int) -> int:
+    """Columns of a view that can be mapped; 0 for a sparse view, unless it is as full as a dense one."""
+    view = rows.chunk.views[v]
+    if view is None or not (isinstance(view, np.ndarray) or is_filled(rows, v)):
+        return 0
+    return int(view.shape[1])
+
+
+def is_filled(rows: MeasuredRows, v: int) -> bool:
+    """Whether a tenth of the values of a view, or more, are not zero, however it is stored.
+
+    So is a view that no row has.
+    """
+    view = rows.chunk.views[v]
+    if view is None:
+        return True
+    there: Any = view[np.flatnonzero(rows.present(v))]
+    n_values = np.count_nonzero(there.data if issparse(there) else there)
+    return bool(FILLED * n_values >= there.shape[0] * there.shape[1])
 
 
 def projection_of(

@@ -16,9 +16,8 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
 import scipy.sparse
 
 from viewpass.core.auto.comparison import Difference, Scorer, compared
@@ -28,7 +27,7 @@ from viewpass.core.auto.number import curve_of
 from viewpass.core.consensus.number_of_clusters import Curve
 from viewpass.core.initialise import ASSUMED_CLUSTERS
 from viewpass.core.plan import Plan
-from viewpass.core.projection import n_mapped
+from viewpass.core.projection import is_filled, n_mapped
 from viewpass.core.state.choice import Choice
 from viewpass.core.step.workspace import Workspace
 from viewpass.errors import warn
@@ -193,8 +192,9 @@ class _Choosing:
         question, n_columns = self.question, n_mapped(plan.n_clusters or 1)
         if plan.consensus != "graph" or question.n_clusters != plan.n_clusters or plan.n_clusters < 2:
             return None  # nothing to be noted: there is no candidate
-        views = question.chunk.views
-        wide = any(isinstance(view, np.ndarray) and view.shape[1] >= WIDE * n_columns for view in views)
+        rows = question.rows
+        widths = [0 if view is None else view.shape[1] for view in rows.chunk.views]
+        wide = any(w >= WIDE * n_columns and is_filled(rows, v) for v, w in enumerate(widths))
         if not wide or not question.can_be_asked or not self._n_anchors:
             return None
         if self._separated(names):
@@ -287,7 +287,7 @@ class _Choosing:
         """
         if self.whole or not self.plan.adaptive or not FEWEST_ROWS <= len(self.question.usable) < FIT_ROWS:
             return False
-        return all(_filled(self.question.rows, v) for v in range(self.question.rows.n_views))
+        return all(is_filled(self.question.rows, v) for v in range(self.question.rows.n_views))
 
     @property
     def _n_anchors(self) -> int:
@@ -321,13 +321,3 @@ def scales(rows: MeasuredRows, plan: Plan) -> dict[str, Names]:
             own = {name for name, given in zip(names, wanted, strict=True) if given == "auto"}
             found["+".join(sorted(own))] = tuple(names)
     return found
-
-
-def _filled(rows: MeasuredRows, v: int) -> bool:
-    """Whether a tenth of the values of a view, or more, are not zero; so is a view that no row has."""
-    view = rows.chunk.views[v]
-    if view is None:
-        return True
-    there: Any = view[np.flatnonzero(rows.present(v))]
-    n_values = np.count_nonzero(there.data if scipy.sparse.issparse(there) else there)
-    return bool(10 * n_values >= there.shape[0] * there.shape[1])
