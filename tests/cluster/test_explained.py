@@ -57,8 +57,10 @@ def test_parts_add_up_to_the_margin(model):
     scale = np.abs(distance[rows]).max()
     np.testing.assert_allclose(why.margins[rows], margin, rtol=1e-6, atol=1e-12 * scale)
     np.testing.assert_allclose(why.views[rows].sum(axis=1), margin, rtol=1e-6, atol=1e-12 * scale)
+    mapped = model.projections_  # rows that were rounded to float32 after the map
     for v, parts in enumerate(why.features):
-        np.testing.assert_allclose(parts.sum(axis=1), why.views[:, v], rtol=1e-9, atol=1e-12 * scale)
+        near = {"rtol": 1e-9, "atol": 1e-12 * scale} if not mapped else {"rtol": 1e-6, "atol": 1e-6 * scale}
+        np.testing.assert_allclose(parts.sum(axis=1), why.views[:, v], **near)
         assert not why.views[np.isnan(VIEWS[v][:, 0]), v].any()
     assert np.isnan(why.margins[~there]).all()
     assert (why.runners_up[~there] == -1).all()

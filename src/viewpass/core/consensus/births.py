@@ -24,6 +24,7 @@ from viewpass.core.consensus.groups import groups_of
 from viewpass.core.consensus.soft_assignment import searched
 from viewpass.core.state.centres import Centres
 from viewpass.core.state.growth import Anchors, KeptRows, joined
+from viewpass.core.state.sample import mixed
 from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Floats, Integers, Labels, Links
@@ -72,12 +73,7 @@ def _sampled(numbers: Integers, most: int) -> Integers:
     """Places of at most so many rows, in order: those whose number has the lowest hash."""
     if len(numbers) <= most:
         return np.arange(len(numbers))
-    mixed = numbers.astype(np.uint64)  # splitmix64, modulo 2^64
-    mixed = mixed * np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed ^= mixed >> np.uint64(31)
-    return np.sort(np.argsort(mixed, kind="stable")[:most])
+    return np.sort(np.argsort(mixed(numbers.astype(np.uint64)), kind="stable")[:most])
 
 
 def n_allowed(n_anchors: int, budget: int, n_chunk: int, n_rows: int, share: int = SHARE) -> int:
