@@ -40,7 +40,7 @@ NEARLY_MORE, NEARLY_LESS = 1.1, 0.85  # of all views together; from here on each
 MUCH_MORE = 1.5
 FEWEST_ROWS = 500  # of a chunk that is looked at
 LITTLE = 0.2  # of the squared lengths: less does not carry a graph
-NEARLY = 0.9  # of the score of centres, which a graph had on the first rows
+NEARLY, VERY_NEARLY = 0.9, 0.95  # of the score of centres, which a graph had on the first rows
 MERGED_PER_CLUSTER = 4  # anchors, where there is no graph
 REASON = "rows came that the first ones do not explain"
 
@@ -95,7 +95,7 @@ def linked(
         or model.scaling.lengths is not None
     ):
         return model
-    if found.n_rows < FEWEST_ROWS or not found.rows.n_rows or not _may_link(model):
+    if found.n_rows < FEWEST_ROWS or not found.rows.n_rows or not _may_link(model, VERY_NEARLY):
         return model
     left, explained = _left(model, model.total).sum(axis=1)
     rows = in_views(found.rows, model.centres).measured(weights, reference=reference)
@@ -138,10 +138,10 @@ def _needed(model: Model, total: Statistics) -> str | None:
     return "merge" if left > MORE * left_due or explained < LESS * explained_due else None
 
 
-def _may_link(model: Model) -> bool:
+def _may_link(model: Model, nearly: float = NEARLY) -> bool:
     """Whether the first rows did not speak against a graph: its score was nearly as high."""
     asked = [choice.scores for choice in model.choices if choice.what == "consensus"]
-    return any(scores.get("graph", -np.inf) > NEARLY * scores.get("plain", np.inf) > 0 for scores in asked)
+    return any(scores.get("graph", -np.inf) > nearly * scores.get("plain", np.inf) > 0 for scores in asked)
 
 
 def _left(model: Model, total: Statistics) -> Floats:
