@@ -7,6 +7,8 @@ import pytest
 import scipy.sparse
 
 import viewpass as vp
+from graphs import bits
+from viewpass.core import outgrown
 from viewpass.core.state.sample import Sample, lowest, row_hashes
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
@@ -68,6 +70,25 @@ def test_a_sample_with_room_holds_every_row_as_often_as_it_was_read() -> None:
     assert sample.n_rows == N_ROWS
     assert sample.chunk is not None
     assert sample.chunk.n_copies == N_ROWS + 300
+
+
+def test_rows_far_from_all_anchors_make_a_graph(monkeypatch, tmp_path) -> None:
+    """And neither threads, calls nor files change it."""
+    monkeypatch.setattr(outgrown, "_may_link", lambda model, nearly=0.9: True)
+    later = overlapping(7, 1800)  # around centres of their own
+    views = [np.vstack([first, then]) for first, then in zip(overlapping(), later, strict=True)]
+    given = {"chunk_size": 600, "n_threads": 1}
+    model = fitted(views, **given)
+    assert model.consensus_ == "graph"
+    assert [choice.chosen for choice in model.choices_ if choice.what == "consensus"] == ["plain", "graph"]
+    assert fitted(overlapping(), **given).consensus_ == "plain"
+    assert bits(fitted(views, **(given | {"n_threads": 3}))) == bits(model)
+    parts = vp.OPIMC(N_CLUSTERS, random_state=0, warmup=2100, scale="unit", **given)
+    for start in range(0, len(views[0]), 600):
+        parts.partial_fit([view[start : start + 600] for view in views])
+        parts.save(tmp_path / "model")
+        parts = vp.load(tmp_path / "model")
+    assert bits(parts) == bits(model)
 
 
 def test_a_sample_is_fair() -> None:

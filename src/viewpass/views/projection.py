@@ -56,11 +56,6 @@ class Projection:
 
     views: tuple[ViewMap | None, ...]
 
-    @classmethod
-    def none(cls, n_views: int) -> Projection:
-        """A map that leaves every view in its own columns, at unit length."""
-        return cls((None,) * n_views)
-
     def widths(self, widths: Sequence[int | None]) -> tuple[int | None, ...]:
         """Columns of each view after the map, given those before; None: not known."""
         return tuple(

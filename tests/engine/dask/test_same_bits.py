@@ -123,6 +123,18 @@ def test_clusters_that_are_settled_on_a_sample(client, n_passes):
     compared(client, views, 6, 300, 3, n_passes, warmup=2100, scale="unit")
 
 
+def test_rows_far_from_all_anchors_make_a_graph(client, monkeypatch):
+    """The driver decides it, by the rows that may open anchors."""
+    monkeypatch.setattr(outgrown, "_may_link", lambda model, nearly=0.9: True)
+    rng = np.random.default_rng(0)
+    truth = np.append(rng.integers(6, size=2700), rng.integers(6, 12, size=1500))
+    views = [1.2 * rng.standard_normal((12, 12))[truth] + rng.standard_normal((4200, 12)) for _ in range(2)]
+    views[1][::5] = float("nan")
+    model = vp.OPIMC(6, chunk_size=600, warmup=2100, scale="unit", random_state=0).fit(views)
+    assert model.consensus_ == "graph"
+    compared(client, views, 6, 600, 3, 1, warmup=2100, scale="unit")
+
+
 def test_more_blocks_than_are_added_up_at_once(client):
     compared(client, made_rows(900), 4, 20, 20, 1, max_iter=2, warmup=0)
 
