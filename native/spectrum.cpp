@@ -22,19 +22,20 @@ constexpr double kNegligible = 0x1p-56;  // an entry beside the diagonal
 constexpr double kLost = 0x1p-40;        // what is left of a vector that depends on those before it
 constexpr uint64_t kSeed = 0;
 
-/// The entries of the scaled links that are not zero, row by row.
+/// The entries of the scaled links that are not zero, row by row, and those of the tie: tie s s'.
 struct SparseMatrix {
   std::vector<size_t> starts, columns;
-  std::vector<double> values;
+  std::vector<double> values, scale;
+  double tie;
 
-  explicit SparseMatrix(const Links& links) {
+  SparseMatrix(const Links& links, int64_t tied) : tie(double(tied)) {
     const size_t n = links.size();
     starts.assign(links.starts.begin(), links.starts.end());
     columns.assign(links.columns.begin(), links.columns.end());
-    std::vector<double> scale(n);
+    scale.resize(n);
     for (size_t i = 0; i < n; ++i) {
       const auto row = links.values.part(starts[i], starts[i + 1] - starts[i]);
-      const int64_t degree = std::accumulate(row.begin(), row.end(), int64_t{0});
+      const int64_t degree = std::accumulate(row.begin(), row.end(), tied * int64_t(n));
       scale[i] = 1.0 / std::sqrt(degree > 0 ? double(degree) : 1.0);
     }
     values.resize(columns.size());
@@ -47,6 +48,8 @@ struct SparseMatrix {
     Matrix found(size(), size());
     for (size_t i = 0; i < size(); ++i)
       for (size_t at = starts[i]; at < starts[i + 1]; ++at) found[i][columns[at]] = values[at];
+    for (size_t i = 0; tie > 0.0 && i < size(); ++i)
+      for (size_t j = 0; j < size(); ++j) found[i][j] += tie * (scale[i] * scale[j]);
     return found;
   }
 };
@@ -58,12 +61,15 @@ struct Step {
 
 /// IN x, before (anchors x vectors); OUT out.
 void take_step(const SparseMatrix& a, Step step, const Matrix& x, const Matrix& before, Matrix& out) {
-  std::vector<double> sums(x.width());
+  std::vector<double> sums(x.width()), tied(x.width(), 0.0);
+  if (a.tie > 0.0) accumulate(tied, a.size(), [&](size_t i) { return times(a.scale[i], x[i]); });
   for (size_t i = 0; i < a.size(); ++i) {
     std::fill(sums.begin(), sums.end(), 0.0);
     const size_t first = a.starts[i];
     accumulate(sums, a.starts[i + 1] - first,
                [&](size_t t) { return times(a.values[first + t], x[a.columns[first + t]]); });
+    if (a.tie > 0.0)
+      for (size_t k = 0; k < sums.size(); ++k) sums[k] += (a.tie * a.scale[i]) * tied[k];
     const auto mine = x[i], last = before[i];
     const auto result = out[i];
     for (size_t k = 0; k < sums.size(); ++k)
@@ -313,8 +319,8 @@ class Iteration {
 
 }  // namespace
 
-Spectrum leading_eigenpairs(const Links& links, size_t n_leading) {
-  const SparseMatrix a(links);
+Spectrum leading_eigenpairs(const Links& links, size_t n_leading, int64_t tie) {
+  const SparseMatrix a(links, tie);
   const size_t wanted = n_leading + kGuard + n_leading / 10;
   const size_t n_block = round_up(wanted, kTile);
   const bool whole = 2 * n_block >= a.size();

@@ -26,7 +26,7 @@ struct Eigenpairs {
 /// diagonal count as 0).
 Eigenpairs all_eigenpairs(Matrix a);
 
-/// n_leading is at most the number of anchors.
-Spectrum leading_eigenpairs(const Links& links, size_t n_leading);
+/// n_leading is at most the number of anchors; `tie`: more links between any two anchors.
+Spectrum leading_eigenpairs(const Links& links, size_t n_leading, int64_t tie = 0);
 
 }  // namespace viewpass

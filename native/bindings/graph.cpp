@@ -60,12 +60,13 @@ nb::tuple most_linked_of(Vector<const int64_t> starts, Vector<const int64_t> col
 }
 
 nb::tuple spectrum(Vector<const int64_t> starts, Vector<const int64_t> columns, Vector<const int64_t> values,
-                   size_t n_leading) {
+                   size_t n_leading, int64_t tie) {
   const Links links = links_in(starts, columns, values);
   const size_t n_anchors = links.size();
   expect(n_leading >= 1 && n_leading <= n_anchors, "n_leading must be from 1 to the number of anchors");
+  expect(tie >= 0, "tie must be at least 0");
   std::vector<double> vectors(n_anchors * n_leading);
-  Spectrum found = without_lock(1, [&](Team&) { return leading_eigenpairs(links, n_leading); });
+  Spectrum found = without_lock(1, [&](Team&) { return leading_eigenpairs(links, n_leading, tie); });
   for (size_t k = 0; k < n_leading; ++k)
     for (size_t i = 0; i < n_anchors; ++i) vectors[i * n_leading + k] = found.vectors[k * n_anchors + i];
   return nb::make_tuple(array_of(std::move(found.values)),
@@ -156,7 +157,7 @@ void bind_graph(nb::module_& m) {
   m.def("links_of", &links_of_rows, "near"_a, "weights"_a, "copies"_a.none(), "n_anchors"_a);
   m.def("merged_links", &merged_links_of, "starts"_a, "columns"_a, "values"_a, "places"_a, "n_places"_a);
   m.def("most_linked", &most_linked_of, "starts"_a, "columns"_a, "values"_a, "most"_a);
-  m.def("spectrum", &spectrum, "starts"_a, "columns"_a, "values"_a, "n_leading"_a);
+  m.def("spectrum", &spectrum, "starts"_a, "columns"_a, "values"_a, "n_leading"_a, "tie"_a = 0);
   m.def("small_kmeans", &kmeans, "places"_a, "weights"_a, "n_clusters"_a, "n_restarts"_a, "seed"_a);
   m.def("graph_labels", &labels_of, "near"_a, "weights"_a, "places"_a, "centres"_a);
   m.def("agglomerate", &agglomerate_of, "counts"_a, "products"_a.noconvert(), "alpha"_a, "to_mean"_a,

@@ -20,10 +20,10 @@ ENGINES = [spectrum_reference] if native is None else [native, spectrum_referenc
 @settings(max_examples=80, deadline=None)
 @given(graphs(), st.data())
 def test_the_compiled_bits_are_the_specified_ones(links, data):
-    n_leading = data.draw(st.integers(1, len(links)))
+    n_leading, tie = data.draw(st.integers(1, len(links))), data.draw(st.sampled_from([0, 1, 10**6]))
     for mine, theirs in zip(
-        native.spectrum(*entries(links), n_leading),
-        spectrum_reference.spectrum(*entries(links), n_leading),
+        native.spectrum(*entries(links), n_leading, tie),
+        spectrum_reference.spectrum(*entries(links), n_leading, tie),
         strict=True,
     ):
         assert mine.shape == theirs.shape
@@ -34,11 +34,12 @@ def test_the_compiled_bits_are_the_specified_ones(links, data):
 @compiled
 @pytest.mark.parametrize(("n_anchors", "n_leading"), [(1, 1), (2, 2), (3, 1), (3, 3), (200, 10), (300, 101)])
 @pytest.mark.parametrize("n_parts", [1, 2, 40])
-def test_so_they_are_for_many_anchors(n_anchors, n_leading, n_parts):
+@pytest.mark.parametrize("tie", [0, 3])
+def test_so_they_are_for_many_anchors(n_anchors, n_leading, n_parts, tie):
     links = random_links(n_anchors, n_anchors, 5 * n_anchors, 4, min(n_parts, n_anchors))
     for mine, theirs in zip(
-        native.spectrum(*entries(links), n_leading),
-        spectrum_reference.spectrum(*entries(links), n_leading),
+        native.spectrum(*entries(links), n_leading, tie),
+        spectrum_reference.spectrum(*entries(links), n_leading, tie),
         strict=True,
     ):
         assert mine.tobytes() == theirs.tobytes()
@@ -48,14 +49,15 @@ def test_so_they_are_for_many_anchors(n_anchors, n_leading, n_parts):
 @given(graphs(most_anchors=150), st.data())
 def test_eigenpairs_by_their_laws(links, data):
     n_leading = data.draw(st.integers(1, min(len(links), 12)))
-    values, vectors = ENGINES[0].spectrum(*entries(links), n_leading)
+    tie = data.draw(st.sampled_from([0, 10**7, 10**9]))  # of the size of links
+    values, vectors = ENGINES[0].spectrum(*entries(links), n_leading, tie)
     assert (np.diff(values) <= 1e-14).all()  # falling
     assert values.min() > -1e-12
     assert values.max() < 1 + 1e-12
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(n_leading), atol=1e-12)
     largest = np.abs(vectors).argmax(axis=0)
     assert (vectors[largest, np.arange(n_leading)] > 0).all()
-    matrix = scaled(links)
+    matrix = scaled(links + tie)
     expected = scipy.linalg.eigvalsh(matrix)[::-1][:n_leading]
     np.testing.assert_allclose(values, expected, rtol=0, atol=1e-11)
     assert np.linalg.norm(matrix @ vectors - vectors * values, axis=0).max() < 1e-9

@@ -197,9 +197,6 @@ class _Choosing:
         wide = any(w >= WIDE * n_columns and is_filled(rows, v) for v, w in enumerate(widths))
         if not wide or not question.can_be_asked or not self._n_anchors:
             return None
-        if self._separated(names):
-            self._note("projection", "none", SEPARATED)
-            return None
         if not self.whole and len(question.usable) < FIT_ROWS:  # they may be of a few classes only
             self._note("projection", "none", TOO_FEW)
             return None

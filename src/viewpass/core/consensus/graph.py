@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from viewpass.core.consensus.soft_assignment import SoftAssignment, link_parts
 from viewpass.kernels.backend import backend
@@ -23,7 +22,6 @@ from viewpass.kernels.reference.kmeans import directions
 
 RESTARTS = 20
 SPLINTER = 0.01  # of the links that a cluster has on average
-MOST_TIED = 2048  # anchors of a graph with a link between any two
 
 
 @dataclass(frozen=True)
@@ -40,12 +38,13 @@ class GraphCut:
         return labels
 
 
-def spectrum(links: Links, n_leading: int) -> tuple[Floats, Floats]:
+def spectrum(links: Links, n_leading: int, tie: int = 0) -> tuple[Floats, Floats]:
     """The largest eigenvalues of D^-1/2 G D^-1/2, in descending order, and their eigenvectors.
 
-    The entry of largest magnitude in each vector is positive.
+    The entry of largest magnitude in each vector is positive. `tie`: more links between any two anchors.
     """
-    found: tuple[Floats, Floats] = backend().spectrum(*link_parts(links), min(n_leading, links.shape[0]))
+    given = *link_parts(links), min(n_leading, links.shape[0]), tie
+    found: tuple[Floats, Floats] = backend().spectrum(*given)
     return found
 
 
@@ -59,8 +58,8 @@ def cuts(links: Links, numbers: Sequence[int], n_restarts: int) -> Iterator[Grap
     graph, tied = _Graph.of(links, max(numbers)), None
     for n_clusters in numbers:
         found = graph.cut(n_clusters, n_restarts)
-        if graph.has_splinter(found) and links.shape[0] <= MOST_TIED:
-            tied = tied or _Graph.of(_tied(links), max(numbers))
+        if graph.has_splinter(found):
+            tied = tied or _Graph.of(links, max(numbers), _tie(links))
             found = tied.cut(n_clusters, n_restarts)
         yield found
 
@@ -72,9 +71,9 @@ class _Graph(NamedTuple):
     degrees: Floats
 
     @classmethod
-    def of(cls, links: Links, most: int) -> _Graph:
-        degrees = np.maximum(np.asarray(links.sum(axis=1)).reshape(-1), 1).astype(np.float64)
-        return cls(spectrum(links, most)[1], degrees)
+    def of(cls, links: Links, most: int, tie: int = 0) -> _Graph:
+        degrees = np.asarray(links.sum(axis=1)).reshape(-1) + tie * links.shape[0]
+        return cls(spectrum(links, most, tie)[1], np.maximum(degrees, 1).astype(np.float64))
 
     def cut(self, n_clusters: int, n_restarts: int) -> GraphCut:
         degrees, vectors = self.degrees, np.ascontiguousarray(self.leading[:, :n_clusters])
@@ -91,11 +90,10 @@ class _Graph(NamedTuple):
         return bool(sizes.min() * n_clusters < SPLINTER * self.degrees.sum())
 
 
-def _tied(links: Links) -> Links:
-    """The graph with as many links again, spread evenly over all pairs: to cut off a splinter costs more."""
-    n_anchors = links.shape[0]
-    more = int(links.sum()) // n_anchors**2
-    return csr_array(links.toarray() + max(more, 1))
+def _tie(links: Links) -> int:
+    """As many links again, spread evenly over all pairs: to cut off a splinter costs more."""
+    n_pairs = links.shape[0] ** 2
+    return max(int(links.sum()) // int(n_pairs), 1)
 
 
 def _by_first(labels: Integers, n_clusters: int) -> Integers:

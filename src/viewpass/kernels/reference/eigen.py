@@ -45,12 +45,15 @@ class Draws:
         return (z >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
-def spectrum(starts: Integers, columns: Integers, links: Integers, n_leading: int) -> tuple[Floats, Floats]:
+def spectrum(
+    starts: Integers, columns: Integers, links: Integers, n_leading: int, tie: int = 0
+) -> tuple[Floats, Floats]:
     """The leading eigenvalues, falling, and eigenvectors (columns) of the links scaled by degrees.
 
-    The links by their entries, row by row: those of row i are links[starts[i] : starts[i + 1]].
+    The links by their entries, row by row: those of row i are links[starts[i] : starts[i + 1]]. `tie`: more
+    links between any two anchors.
     """
-    a = SparseMatrix.scaled(starts, columns, links)
+    a = SparseMatrix.scaled(starts, columns, links, tie)
     wanted = n_leading + GUARD + n_leading // 10
     n_block = -(-wanted // TILE) * TILE
     if 2 * n_block >= a.size:
@@ -64,17 +67,22 @@ def spectrum(starts: Integers, columns: Integers, links: Integers, n_leading: in
 
 @dataclass(frozen=True)
 class SparseMatrix:
-    """A symmetric matrix by the entries of its rows that are not zero: the first of each, the second, ..."""
+    """A symmetric matrix: the entries of its rows that are not zero, and tie s s' for a vector s.
+
+    The first entry of each row, then the second, ...
+    """
 
     size: int
     entries: list[tuple[Integers, Integers, Floats]]  # rows that have so many, columns, values
+    scale: Floats  # s
+    tie: float
 
     @classmethod
-    def scaled(cls, starts: Integers, columns: Integers, links: Integers) -> SparseMatrix:
-        """D^-1/2 G D^-1/2."""
+    def scaled(cls, starts: Integers, columns: Integers, links: Integers, tie: int) -> SparseMatrix:
+        """D^-1/2 (G + tie 11') D^-1/2."""
         size = len(starts) - 1
         rows = np.repeat(np.arange(size), np.diff(starts))
-        degrees = np.zeros(size, dtype=np.int64)
+        degrees = np.full(size, tie * size, dtype=np.int64)
         np.add.at(degrees, rows, links)
         scale = 1.0 / np.sqrt(np.where(degrees > 0, degrees, 1).astype(np.float64))
         values = links.astype(np.float64) * (scale[rows] * scale[columns])
@@ -83,13 +91,15 @@ class SparseMatrix:
         for t in range(int(number.max(initial=-1)) + 1):
             some = number == t
             entries.append((rows[some], columns[some], values[some]))
-        return cls(size, entries)
+        return cls(size, entries, scale, float(tie))
 
     def whole(self) -> Floats:
         """All entries."""
         out = np.zeros((self.size, self.size))
         for rows, columns, values in self.entries:
             out[rows, columns] = values
+        if self.tie > 0.0:
+            out += self.tie * (self.scale[:, None] * self.scale)
         return out
 
     def step(self, x: Floats, before: Floats | float, shift: float, factor: float) -> Floats:
@@ -97,6 +107,9 @@ class SparseMatrix:
         sums = np.zeros_like(x)
         for rows, columns, values in self.entries:
             sums[rows] += values[:, None] * x[columns]
+        if self.tie > 0.0:
+            tied = np.cumsum(self.scale[:, None] * x, axis=0)[-1]  # one after another
+            sums += (self.tie * self.scale)[:, None] * tied
         return (sums - shift * x) * factor - before
 
 
