@@ -59,7 +59,7 @@ def test_sums_and_links_are_those_of_all_rows(adaptive, n_passes):
     assert again.add(views, model.anchor_labels_, observed) == held.total
     assert (held.links != held.links.T).nnz == 0
     assert held.links.has_canonical_format
-    whole = (held.n_rows - held.n_without_views) * float(UNIT) ** 2
+    whole = held.read.n_seen * float(UNIT) ** 2
     assert abs(held.links.sum() / whole - 1) < 4 * MANY_NEIGHBOURS / UNIT
 
 

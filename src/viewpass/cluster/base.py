@@ -419,7 +419,7 @@ class ViewClusterer(ChosenSettings, ViewReader):
     @property
     def n_rows_without_views_(self) -> int:
         """Rows without any view: label -1, without effect."""
-        return self._fitted_model().n_without_views
+        return self._fitted_model().read.n_without_views
 
     @property
     def n_all_zero_(self) -> dict[str, int]:

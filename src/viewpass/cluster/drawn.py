@@ -166,7 +166,7 @@ class DrawnClusterer(ExplainedClusterer):
         ]
         return {
             "rows": model.n_rows,
-            "rows_without_any_view": model.n_without_views,
+            "rows_without_any_view": model.read.n_without_views,
             "n_clusters": model.clusters.n_clusters,
             "consensus": model.consensus,
             "n_anchors": None if model.cut is None else model.total.n_clusters,

@@ -31,6 +31,7 @@ from viewpass.core.start.prototypes import learn_completion
 from viewpass.core.state.alpha import Alpha, each_view
 from viewpass.core.state.census import Census
 from viewpass.core.state.centres import objective
+from viewpass.core.state.row_counts import RowCounts
 from viewpass.core.state.view_weights import learnt_weights
 from viewpass.core.step.chunk_step import Outcome
 from viewpass.engine.run import too_few
@@ -39,7 +40,7 @@ from viewpass.kernels.grid import Array, Floats, Labels
 from viewpass.store.container.fields import Fields, Rule
 from viewpass.store.state.model import pack_model, unpack_model
 from viewpass.views.chunk import Chunk, Schema
-from viewpass.views.gaps import CHOICES, GapCounts, gap_counts
+from viewpass.views.gaps import CHOICES
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling
 from viewpass.views.seeds import as_generator
@@ -187,18 +188,14 @@ class IMC(DrawnClusterer):
             best.centres,
             scaling,
             tuple(each_view(alpha, rows.n_views).tolist()),
-            rows.n_rows,
-            rows.n_rows - n_seen,
+            RowCounts.of(rows),
             best.n_iter,
             [best.loss * scaling.unit**2 / chunk.n_copies],
             n_clusters=best.total.n_clusters,
             curve=chosen.curve,
             choices=chosen.choices,
             weights=rows.weights,
-            n_copies=None if copies is None else chunk.n_copies,
             weight_unit=unit,
-            n_all_zero=tuple(rows.n_all_zero().tolist()),
-            n_gaps=tuple(GapCounts(*own) for own in gap_counts(chunk, chunk.n_rows).tolist()),
             census=Census.none(best.total.n_clusters).added(best.labels, 0, rows.inverse > 0),
         )
         fresh._learnt.calibration = learn_reasons(rows, fresh._learnt, best.labels, fresh._workspace())

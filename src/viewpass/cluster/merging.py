@@ -75,13 +75,7 @@ def merge(models: Sequence[OPIMC], match: str = "auto") -> OPIMC:
     rng = generator_from(generator_state(first._learnt.rng))
     assert isinstance(rng, np.random.Generator)
     stream.rng = rng
-    counts = 0, learnt.n_rows, learnt.n_without_views
-    stream.state = StreamState(
-        *(learnt.schema, learnt, (), *counts),
-        n_copies=learnt.n_copies,
-        n_all_zero=learnt.n_all_zero,
-        n_gaps=learnt.n_gaps,
-    )
+    stream.state = StreamState(learnt.schema, learnt, (), 0, learnt.read)
     made._learnt = stream
     return made
 

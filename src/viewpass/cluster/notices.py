@@ -80,7 +80,7 @@ def _reason(model: Model) -> str:
         return (
             f"the rows of each are equal{at}{which}, so they cannot be split. Ask for fewer clusters{shared}."
         )
-    n_rows = model.n_rows - model.n_without_views
+    n_rows = model.read.n_seen
     few = n_rows < FEW_ROWS * clusters.n_clusters
     reason = f"{n_rows} rows are few for so many" if few else "the others lost theirs as centres moved"
     return f"{reason}. Ask for fewer, or for the start 'k-means++'."

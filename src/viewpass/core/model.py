@@ -22,6 +22,7 @@ from viewpass.core.state.census import Census
 from viewpass.core.state.centres import Centres, update
 from viewpass.core.state.choice import Choice
 from viewpass.core.state.growth import Anchors, Growth
+from viewpass.core.state.row_counts import RowCounts
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.state.view_weights import Weights
 from viewpass.core.step.workspace import Workspace
@@ -47,8 +48,7 @@ class Model:
     centres: Centres
     scaling: Scaling
     alpha: tuple[float, ...]  # ridge of each view, in units of 1 / weight_unit
-    n_rows: int = 0
-    n_without_views: int = 0
+    read: RowCounts = field(default_factory=RowCounts)
     n_iter: int = 0
     loss_curve: list[float] = field(default_factory=list)
     consensus: str = "plain"
@@ -57,10 +57,7 @@ class Model:
     curve: Curve | None = None  # the score of each number of clusters, where it was looked at
     choices: tuple[Choice, ...] = ()  # what was chosen from the first rows
     weights: Weights | None = None  # of the views, relative to the largest; None: all equal
-    n_copies: int | None = None  # rows as often as they count, in units of 1 / weight_unit; None: n_rows
     weight_unit: int = 1  # what sums, counts and alpha are multiplied by
-    n_all_zero: tuple[int, ...] = ()  # rows missing in each view because they are all zero; (): none
-    n_gaps: tuple[GapCounts, ...] = ()  # values missing inside the rows of each view; (): none
     calibration: Calibration | None = None  # what reasons rest on, learnt from the warm-up
     growth: Growth | None = None  # of anchors that are born and merge
     census: Census | None = None  # rows of each centre along the stream; None: of an earlier version
@@ -71,6 +68,11 @@ class Model:
         if self.consensus == "plain":
             return None
         return cut(self.total.whole(self.centres.marks), self.links, self.alpha, self.n_clusters)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows read in the first pass, those without any view included."""
+        return self.read.n_rows
 
     @property
     def anchors(self) -> Anchors | None:
@@ -116,20 +118,20 @@ class Model:
     @property
     def n_missing(self) -> list[int]:
         """Rows without each view; estimated from their share of the weight where rows have weights."""
-        n_counted = self.n_rows if self.n_copies is None else self.n_copies
+        n_counted = self.read.n_counted
         return [(n_counted - n) * self.n_rows // max(n_counted, 1) for n in self.total.n_present]
 
     @property
     def zero_rows(self) -> dict[str, int]:
         """Rows that count as missing in each view because they are all zero."""
         names = self.schema.names
-        return dict(zip(names, self.n_all_zero or (0,) * len(names), strict=True))
+        return dict(zip(names, self.read.n_all_zero or (0,) * len(names), strict=True))
 
     @property
     def gap_counts(self) -> dict[str, GapCounts]:
         """Values missing inside the rows of each view."""
         names = self.schema.names
-        return dict(zip(names, self.n_gaps or (GapCounts(),) * len(names), strict=True))
+        return dict(zip(names, self.read.n_gaps or (GapCounts(),) * len(names), strict=True))
 
     @property
     def n_shortened(self) -> dict[str, int]:
@@ -215,12 +217,8 @@ class StreamState:
     model: Model | None
     gathered: Sequence[Chunk]
     n_gathered: int
-    n_rows: int
-    n_without_views: int
+    read: RowCounts
     reservoir: Reservoir = field(default_factory=Reservoir)
-    n_copies: int | None = None  # as in Model
-    n_all_zero: tuple[int, ...] = ()  # as in Model
-    n_gaps: tuple[GapCounts, ...] = ()  # as in Model
 
 
 def assign(rows: MeasuredRows, centres: Centres, workspace: Workspace) -> tuple[Labels, Floats]:

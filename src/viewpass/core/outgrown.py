@@ -116,7 +116,7 @@ def _alike(model: Model, total: Statistics, loss: float) -> bool:
     if not model.loss_curve:  # a file may have none
         return False
     was, now = (float(sum(squares_of(each, model.row_squares))) for each in (model.total, total))
-    n_before = model.n_rows if model.n_copies is None else model.n_copies
+    n_before = model.read.n_counted
     share, loss_before = (now - was) / max(was, 1.0), model.loss_curve[-1] * n_before / model.square_unit
     explained, due = loss_before - loss / model.square_unit, -share * loss_before
     return now - was - explained < NEARLY_MORE * (share * was - due) and explained > NEARLY_LESS * due

@@ -8,35 +8,28 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from viewpass.core.auto.choose import choose
+from viewpass.core.begin import begin
 from viewpass.core.consensus.anchor_merges import shrunk
 from viewpass.core.consensus.births import candidates, chosen, opened
 from viewpass.core.consensus.searched_step import is_searched, searched_step
 from viewpass.core.consensus.soft_assignment import MAX_ROWS, links_of, soft_assignment, sparse_links
-from viewpass.core.initialise import anchors_for, continued, initialise, initialise_unweighted, most_anchors
 from viewpass.core.model import Assigned, Model, StreamState, scaled
 from viewpass.core.outgrown import FEWEST_ROWS, linked, may_outgrow, outgrown
 from viewpass.core.plan import Plan, Rules
-from viewpass.core.projection import learnt_projection
-from viewpass.core.reasons.learning import learn as learn_reasons
 from viewpass.core.reservoir import Reservoir
-from viewpass.core.settled import grown_for, sample_of, settled
-from viewpass.core.start.given import scaled_centres
-from viewpass.core.start.prototypes import learn_completion
+from viewpass.core.settled import settled
 from viewpass.core.state.alpha import each_view
 from viewpass.core.state.census import Census, span
 from viewpass.core.state.centres import Centres
-from viewpass.core.state.growth import ROWS_PER_ANCHOR, Anchors, Growth, followed
-from viewpass.core.state.lineage import Lineage
+from viewpass.core.state.growth import Anchors, Growth, followed
+from viewpass.core.state.row_counts import RowCounts
 from viewpass.core.state.statistics import Statistics
-from viewpass.core.state.view_weights import Weights, learnt_weights
 from viewpass.core.step.chunk_step import ChunkStep, Outcome, State, Task
 from viewpass.core.step.workspace import Workspace
 from viewpass.errors import DataError, SettingError
 from viewpass.kernels.backend import FROM_CENTRES, FROM_COUNTED
-from viewpass.kernels.grid import Integers, Labels, Links
+from viewpass.kernels.grid import Labels, Links
 from viewpass.views.chunk import Chunk, Schema, join
-from viewpass.views.gaps import GapCounts, gap_counts
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling
 
@@ -52,14 +45,10 @@ class ChunkResult:
     total: Statistics  # with these rows
     centres: Centres
     links: Links | None  # edge weights of the anchor graph, with these rows
-    n_rows: int  # new rows; 0 in the second pass and later
-    n_without_views: int  # among them
+    read: RowCounts  # new rows; none in the second pass and later
     n_iter: int
     losses: Sequence[float]  # average loss after each chunk
-    n_copies: int | None = None  # the new rows, each as often as it counts; None: n_rows
-    n_all_zero: Integers | None = None  # new rows missing in each view because they are all zero
     growth: Growth | None = None  # where anchors are born and merge; None: as before
-    n_gaps: Integers | None = None  # of the new rows (views x GapCounts)
     census: Census | None = None  # with these rows; None: as before
 
 
@@ -80,30 +69,22 @@ class Stream:
         self._n_gathered = 0  # rows among them that have a view
         self._guess: Stream | None = None
         self._settled: tuple[Model, Model] | None = None  # the model, and what people see of it
-        self._n_rows = 0
-        self._n_without_views = 0
-        self._n_copies: int | None = None
-        self._n_all_zero: tuple[int, ...] = ()
-        self._n_gaps: tuple[GapCounts, ...] = ()
+        self._read = RowCounts()
         self._reservoir = Reservoir()
 
     @property
     def state(self) -> StreamState:
         """All that the stream remembers; set it to continue in another stream."""
-        counts = self._n_gathered, self._n_rows, self._n_without_views
         if self._model is not None and self._settled is not None and self._settled[0] is self._model:
             self._model.calibration = self._settled[1].calibration  # of the labels that people see
-        known = self._schema, self._model, tuple(self._gathered)
-        odd = self._n_all_zero, self._n_gaps
-        return StreamState(*known, *counts, self._reservoir, self._n_copies, *odd)
+        known = self._schema, self._model, tuple(self._gathered), self._n_gathered
+        return StreamState(*known, self._read, self._reservoir)
 
     @state.setter
     def state(self, at: StreamState) -> None:
         self._schema, self._model, self._guess = at.schema, at.model, None
         self._gathered, self._n_gathered = list(at.gathered), at.n_gathered
-        self._n_rows, self._n_without_views = at.n_rows, at.n_without_views
-        self._reservoir, self._n_copies = at.reservoir, at.n_copies
-        self._n_all_zero, self._n_gaps = at.n_all_zero, at.n_gaps
+        self._read, self._reservoir = at.read, at.reservoir
 
     @property
     def started(self) -> bool:
@@ -126,12 +107,12 @@ class Stream:
     @property
     def n_rows(self) -> int:
         """Rows read in the first pass, those without any view included."""
-        return self._n_rows
+        return self._read.n_rows
 
     @property
     def n_counted(self) -> int:
         """The same rows, each as often as it counts, in units of 1 / plan.weight_unit."""
-        return self._n_rows if self._n_copies is None else self._n_copies
+        return self._read.n_counted
 
     @property
     def model(self) -> Model:
@@ -225,18 +206,18 @@ class Stream:
         assert self._model is not None
         if self._model.growth is not None:
             return self._learn_growing(chunk, self._model)
-        return self._read(self._rows(chunk), Task())
+        return self._learn_rows(self._rows(chunk), Task())
 
     def _learn_growing(self, chunk: Chunk, model: Model) -> Assigned:
         """Let rows open anchors, then process them; links are those with the anchors as they are then."""
         assert model.anchors is not None
         self._check_links(chunk, model)
         rows = self._rows(chunk).measure(self.workspace.n_threads)
-        found = chosen([candidates(rows, self._n_rows, model.centres)])
+        found = chosen([candidates(rows, self.n_rows, model.centres)])
         weights, reference = rows.weights, self.plan.reference
         model = linked(self.plan, model, found, self.workspace, weights=weights, reference=reference)
         assert model.anchors is not None
-        given = model.anchors, found, self._n_rows + rows.n_rows, self.workspace
+        given = model.anchors, found, self.n_rows + rows.n_rows, self.workspace
         before = model.grown(opened(*given, weights=weights, reference=reference))
         schema = before.schema.merged(chunk.schema)
         state = State(before.widened(schema), before.centres)
@@ -268,9 +249,9 @@ class Stream:
         rows = self._rows(chunk).measure(self.workspace.n_threads)
         assert self._model is not None
         counted = self._reservoir.counted(chunk.start, self._model.centres_of(labels))
-        return self._read(rows, Task(FROM_COUNTED, counted))
+        return self._learn_rows(rows, Task(FROM_COUNTED, counted))
 
-    def _read(self, rows: MeasuredRows, task: Task) -> Assigned:
+    def _learn_rows(self, rows: MeasuredRows, task: Task) -> Assigned:
         """Process scaled rows; nothing changes if they are refused."""
         model = self._model
         assert model is not None
@@ -356,10 +337,8 @@ class Stream:
     def _rows(self, chunk: Chunk) -> MeasuredRows:
         """Rows scaled by the weights of their views, as far as these are known."""
         weights = self.plan.weights if self._model is None else self._model.weights
-        return self._weighed(chunk, None if isinstance(weights, str) else weights)
-
-    def _weighed(self, chunk: Chunk, weights: Weights | None) -> MeasuredRows:
-        return MeasuredRows(chunk, reference=self.plan.reference, weights=weights)
+        known = None if isinstance(weights, str) else weights
+        return MeasuredRows(chunk, reference=self.plan.reference, weights=known)
 
     def _scaled(self, chunk: Chunk) -> Chunk:
         """Rows in the scale of the centres."""
@@ -367,112 +346,28 @@ class Stream:
         return scaled(chunk, self._model, self.workspace)
 
     def _begin(self, rows: MeasuredRows, schema: Schema, *, whole: bool = False) -> Assigned:
-        """Choose what the plan leaves open from the first rows, then initialise the centres."""
-        n_threads, given = self.workspace.n_threads, rows.chunk
-        completion, entrywise = None, self.plan.missing_entries == "entrywise"
-        if entrywise or self.plan.missing_entries == "local":
-            completion = learn_completion(rows.measure(n_threads), n_threads)
-            rows = self._rows(completion.apply(rows.chunk))
-        chosen = choose(rows.measure(n_threads), self.plan, self.workspace, whole=whole)
-        plan, scaling, choices, curve = chosen
-        if entrywise:  # only the start is made of filled rows
-            known = self._rows(given).measure(n_threads)
-            by_values = Scaling.learn(known, scaling.names, plan.weight_unit)
-            scaling, completion = replace(by_values, chosen=scaling.chosen), None
-        scaling, rows = self._in_scale(rows, plan, scaling)
-        if isinstance(plan.init, list):
-            plan = replace(plan, init=scaled_centres(plan.init, scaling, schema, plan.n_clusters or 1))
-        if plan.weights == "auto":
-            tried, alpha = initialise_unweighted(rows, plan, self.workspace, self.rng, whole=whole)
-            learnt = learnt_weights(tried.total, alpha, rows.squares.tolist())
-            rows = self._weighed(rows.chunk, learnt)
-        first = initialise(rows, _begun(plan, rows), self.workspace, self.rng, whole=whole)
-        if entrywise:
-            scaling = scaling.with_marks()
-            rows = self._weighed(scaling.apply(given, n_threads=n_threads), rows.weights)
-            first = continued(first, rows, plan, self.workspace)
-        outcome, n_clusters = first.outcome, plan.n_clusters
-        outcome.total = outcome.total.widened(scaling.widths(schema.widths))
-        if rows.unmapped is not None:
-            outcome.total.unmapped = Statistics(outcome.total.n_clusters, rows.unmapped.widths)
-            outcome.total.unmapped.move(rows.unmapped, outcome.labels, 1, n_threads)
-        growth = _growth(replace(plan, consensus=first.consensus), outcome, rows)
-        sample = None if whole or plan.spares else sample_of(self.plan, rows, choices, first.consensus)
-        if sample is not None:
-            growth = grown_for(n_clusters or 1, sample) if growth is None else replace(growth, sample=sample)
-        blank = Model(
-            schema,
-            outcome.total,
-            outcome.centres,
-            replace(scaling, completion=completion),
-            tuple(each_view(first.alpha, rows.n_views).tolist()),
-            consensus="merge" if growth is not None and first.links is None else first.consensus,
-            n_clusters=n_clusters or outcome.total.n_clusters,
-            links=first.links,
-            curve=curve,
-            choices=choices,
-            weights=rows.weights,
-            weight_unit=self.plan.weight_unit,
-            growth=growth,
-            census=Census.none(outcome.total.n_clusters, self._n_rows),
-        )
-        calibration = learn_reasons(rows, blank, outcome.labels, self.workspace)
-        return self._commit(replace(blank, calibration=calibration), outcome, rows, schema)
-
-    def _in_scale(self, rows: MeasuredRows, plan: Plan, scaling: Scaling) -> tuple[Scaling, MeasuredRows]:
-        """The first rows scaled, and mapped by a map learnt from them if the plan has one."""
-        n_threads = self.workspace.n_threads
-        if isinstance(plan.projection, int):
-            unit = scaling.mapped(None)
-            scaled = unit.apply(rows.chunk, n_threads=n_threads)
-            projection = learnt_projection(self._rows(scaled), plan, self.workspace, self.rng)
-            if projection is not None:
-                return unit.mapped(projection), self._rows(projection.apply(scaled, n_threads=n_threads))
-        if scaling.plain:
-            return scaling, rows
-        return scaling, self._rows(scaling.apply(rows.chunk, n_threads=n_threads))
+        """Make the model from the first rows."""
+        given = rows, schema, self.plan, self.workspace, self.rng
+        return self._commit(*begin(*given, n_before=self.n_rows, whole=whole), schema)
 
     def commit(self, before: Model, result: ChunkResult) -> None:
         """Take over the result of chunks: the one place where the model changes."""
         result.total.check_room()
-        odd = result.n_all_zero, result.n_gaps
-        self._count(result.n_rows, result.n_copies, result.n_without_views, *odd)
+        self._read += result.read
         self._model = replace(
             before,
             schema=result.schema,
             total=result.total,
             centres=result.centres,
             links=result.links,
-            n_rows=self._n_rows,
-            n_without_views=self._n_without_views,
+            read=self._read,
             n_iter=before.n_iter + result.n_iter,
-            n_copies=self._n_copies,
-            n_all_zero=self._n_all_zero,
-            n_gaps=self._n_gaps,
             growth=result.growth or before.growth,
             census=result.census or before.census,
         )
         self._model.loss_curve.extend(result.losses)
         self._schema = result.schema
         self._gathered, self._n_gathered, self._guess = [], 0, None
-
-    def _count(
-        self,
-        n_rows: int,
-        n_copies: int | None,
-        n_without_views: int,
-        n_all_zero: Integers | None,
-        n_gaps: Integers | None,
-    ) -> None:
-        if n_copies is not None or self._n_copies is not None:
-            self._n_copies = self.n_counted + (n_rows if n_copies is None else n_copies)
-        self._n_rows += n_rows
-        self._n_without_views += n_without_views
-        if n_all_zero is not None and n_all_zero.any():
-            self._n_all_zero = tuple((np.array(self._n_all_zero or 0) + n_all_zero).tolist())
-        if n_gaps is not None and n_gaps.any():
-            total = n_gaps + np.array(self._n_gaps or np.zeros_like(n_gaps))
-            self._n_gaps = tuple(GapCounts(*own) for own in total.tolist())
 
     def _commit(
         self,
@@ -485,29 +380,24 @@ class Stream:
         size: int | None = None,
     ) -> Assigned:
         """Let the reservoir follow, then commit chunks of `size` rows (None: one chunk)."""
-        settled, reservoir, n_before = outcome, self._reservoir, self._n_rows
-        n_done, n_new, n_without_views = len(outcome.labels), 0, 0
-        copies, n_copies, n_all_zero, n_gaps = rows.chunk.copies, None, None, None
+        settled, reservoir, n_before = outcome, self._reservoir, self.n_rows
+        n_done, new = len(outcome.labels), RowCounts()
         read = np.full(len(outcome.losses), self.n_counted)
         if not again:
             settled, reservoir = reservoir.follow(
                 outcome, self.rules, self.workspace, reference=self.plan.reference
             )
-            n_new = n_done
-            n_without_views = int((~(rows.inverse[:, :n_done] > 0).any(axis=0)).sum())
-            n_all_zero, n_gaps = rows.n_all_zero(n_done), gap_counts(rows.chunk, n_done)
+            new, copies = RowCounts.of(rows, n_done), rows.chunk.copies
             ends = np.minimum((size or n_done) * np.arange(1, len(read) + 1), n_done)
             read += ends if copies is None else np.cumsum(copies)[ends - 1]
-            n_copies = None if copies is None else int(copies[:n_done].sum())
         losses = (settled.losses * before.square_unit / read).tolist()
         sums, growth = (settled.total, settled.centres, before.links), before.growth
         if growth is not None and not again:
             anchors = Anchors(*sums, growth)
-            anchors = shrunk(anchors, n_before + n_new, self.rules, reference=self.plan.reference)
+            anchors = shrunk(anchors, n_before + n_done, self.rules, reference=self.plan.reference)
             sums, growth = (anchors.total, anchors.centres, anchors.links), anchors.growth
             if growth.sample is not None and before.n_rows:  # the start has its own
                 growth = replace(growth, sample=growth.sample.with_rows(rows))
-        counted = n_new, n_without_views, settled.n_iter
         census = None
         if before.census is not None:
             start, seen = (rows.chunk.start, None) if again else (n_before, rows.inverse[:, :n_done] > 0)
@@ -515,9 +405,7 @@ class Stream:
             census = before.census.emptied() if again and start == 0 else before.census
             lineages = (None if each is None else each.lineage for each in (before.growth, growth))
             census = followed(census, [mine], *lineages)
-        odd = n_all_zero, growth, n_gaps
-        result = ChunkResult(schema, *sums, *counted, losses, n_copies, *odd, census)
-        self.commit(before, result)
+        self.commit(before, ChunkResult(schema, *sums, new, settled.n_iter, losses, growth, census))
         if again:
             self._reservoir = reservoir.decided(rows.chunk.start, outcome.labels)
         elif self.plan.reservoir:
@@ -536,10 +424,7 @@ class Stream:
 
     def _without_views(self, rows: MeasuredRows, schema: Schema) -> Assigned:
         chunk = rows.chunk
-        self._schema = schema
-        n_copies = None if chunk.copies is None else chunk.n_copies
-        odd = rows.n_all_zero(), gap_counts(chunk, chunk.n_rows)
-        self._count(chunk.n_rows, n_copies, chunk.n_rows, *odd)
+        self._schema, self._read = schema, self._read + RowCounts.of(rows)
         n_clusters = self.plan.n_clusters or 1
         no_labels, no_margins = np.full(chunk.n_rows, -1, dtype=np.int32), np.full(chunk.n_rows, np.inf)
         return Assigned(chunk.start, no_labels, no_margins, rows, Centres.none(n_clusters, rows.n_views))
@@ -559,32 +444,7 @@ class Stream:
                 Centres.none(n_clusters, len(schema.names)),
                 Scaling.none(len(schema.names)),
                 tuple(each_view(self.plan.rules.alpha, len(schema.names)).tolist()),
-                self._n_rows,
-                self._n_without_views,
-                n_copies=self._n_copies,
+                self._read,
                 weight_unit=self.plan.weight_unit,
-                n_all_zero=self._n_all_zero,
-                n_gaps=self._n_gaps,
             )
         return guess
-
-
-def _begun(plan: Plan, rows: MeasuredRows) -> Plan:
-    """The plan of the first chunk: where anchors are born later, it makes no more than its rows carry."""
-    if not plan.adaptive or plan.n_anchors is None:
-        return plan
-    n_rows = int(rows.measure().counted.sum())
-    return replace(plan, n_anchors=min(plan.n_anchors, max(n_rows // ROWS_PER_ANCHOR, plan.n_clusters or 1)))
-
-
-def _growth(plan: Plan, outcome: Outcome, rows: MeasuredRows) -> Growth | None:
-    """What is remembered of anchors that are born and merge; None if they are not."""
-    n_now = outcome.total.n_clusters
-    if plan.consensus == "plain":
-        return Growth(n_now + plan.n_spares, Lineage.of(n_now)) if plan.spares else None
-    if not plan.adaptive:
-        return None
-    few = anchors_for(plan, MANY_ROWS, rows.n_columns)
-    if plan.n_anchors is not None:
-        return Growth(max(few, n_now), Lineage.of(n_now))
-    return Growth(max(most_anchors(few, rows.n_columns), n_now), Lineage.of(n_now), few=few)

@@ -26,7 +26,6 @@ from viewpass.core.state.statistics import Statistics, added
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Floats, Integers
 from viewpass.kernels.reference.exact import ordered_sum
-from viewpass.views.gaps import GapCounts
 
 
 def prices(one: Statistics, other: Statistics, alpha: Alpha) -> Floats:
@@ -92,22 +91,16 @@ def merged(models: Sequence[Model], fill: str | None, *, by_price: bool) -> Mode
     seen = np.array([bool(counts.any()) for counts in total.counts])
     zeros = [np.zeros(width) for width in total.widths]
     centres = update(total, seen, last, everyone, alpha, fill=fill is not None, means=zeros)
-    n_rows = sum(model.n_rows for model in models)
-    n_counted = sum(model.n_rows if model.n_copies is None else model.n_copies for model in models)
-    weighted = any(model.n_copies is not None for model in models)
+    read = sum((model.read for model in rest), start=first.read)
     return replace(
         first,
         schema=schema,
         total=total,
         centres=centres,
         alpha=alpha,
-        n_rows=n_rows,
-        n_without_views=sum(model.n_without_views for model in models),
+        read=read,
         n_iter=sum(model.n_iter for model in models),
-        loss_curve=[loss(centres, total, alpha) * first.square_unit / max(n_counted, 1)],
-        n_copies=n_counted if weighted else None,
-        n_all_zero=_added_counts([model.n_all_zero for model in models]),
-        n_gaps=_added_gaps([model.n_gaps for model in models]),
+        loss_curve=[loss(centres, total, alpha) * first.square_unit / max(read.n_counted, 1)],
         links=links,
         growth=_growth(first),
         census=census,
@@ -119,15 +112,6 @@ def _growth(first: Model) -> Growth | None:
     if first.growth is None or first.consensus == "plain":
         return None
     return Growth(first.growth.most, Lineage.of(first.total.n_clusters), few=first.growth.few)
-
-
-def _added_counts(counts: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    return tuple(map(sum, zip(*filter(None, counts), strict=True)))
-
-
-def _added_gaps(counts: Sequence[tuple[GapCounts, ...]]) -> tuple[GapCounts, ...]:
-    views = zip(*filter(None, counts), strict=True)
-    return tuple(GapCounts(*map(sum, zip(*each, strict=True))) for each in views)
 
 
 def _known_first(one: Centres, other: Centres) -> Centres:

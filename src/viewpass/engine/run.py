@@ -238,7 +238,7 @@ def check_passes(source: Source, n_passes: int) -> None:
 def check_enough(stream: Stream) -> None:
     """After the first pass: refuse fewer rows than clusters."""
     n_clusters = stream.plan.n_clusters or 1
-    n_seen = stream.n_rows - (stream.learning.n_without_views if stream.started else stream.n_rows)
+    n_seen = stream.learning.read.n_seen if stream.started else 0
     if n_seen < n_clusters:
         raise DataError(too_few(n_seen, n_clusters))
 

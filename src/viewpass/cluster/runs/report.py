@@ -21,7 +21,7 @@ def figures(model: Model, sizes: Integers) -> dict[str, Any]:
     missing = dict(zip(model.schema.names, model.n_missing, strict=True))
     return {
         "rows": model.n_rows,
-        "rows_without_any_view": model.n_without_views,
+        "rows_without_any_view": model.read.n_without_views,
         "views": {
             name: {
                 "columns": width,

@@ -19,6 +19,7 @@ from viewpass.core.state.alpha import Alpha, each_view
 from viewpass.core.state.census import Census
 from viewpass.core.state.centres import Centres, loss, update, wants_mean
 from viewpass.core.state.growth import Anchors
+from viewpass.core.state.row_counts import RowCounts
 from viewpass.core.state.sample import Sample
 from viewpass.core.state.statistics import Statistics, added
 from viewpass.core.step.workspace import Workspace
@@ -102,36 +103,32 @@ def advance(
     tally = shards.measured(model.total.n_clusters) if again else shards.assign(stage)
     schema = model.schema.merged(tally.schema)
     total = added(model.widened(schema), tally.change)
-    n_new, n_without_views = (0, 0) if again else (tally.n_rows, tally.n_rows - tally.n_seen)
+    new = RowCounts() if again else tally.read
     if stage.searched:
         if again:
             total = added(total, shards.follow(None, stage).change)
         given = total, model.centres, tally.seen, rules, lambda: means_of(shards.row_sums())
         (centres, value), n_iter = moved_once(*given), int(tally.seen.any())
-    elif tally.n_seen:
+    elif tally.read.n_seen:
         coordinator = Coordinator(total, model.centres, tally.seen, rules)
         stage = settle(coordinator, shards, stage, name, again=again)
         value, n_iter, centres = coordinator.loss, coordinator.n_iter, stage.centres
     else:
         value, n_iter, centres = loss(model.centres, total, rules.alpha), 0, stage.centres
-    n_rows = model.n_rows + n_new
-    none_seen = n_rows == model.n_without_views + n_without_views  # the curve begins with the first view
-    losses = [] if none_seen else [value * model.square_unit / n_rows]
+    read = model.read + new  # the curve begins with the first view
+    losses = [value * model.square_unit / read.n_rows] if read.n_seen else []
     links = model.links
     if links is not None:  # every pass counts its own
         mine = shards.links(stage) if again or tally.links is None else tally.links
         links = mine if again and first else links + mine
-    n_all_zero = tally.n_all_zero if isinstance(tally.n_all_zero, np.ndarray) else None
-    n_gaps = tally.n_gaps if isinstance(tally.n_gaps, np.ndarray) else None
-    counts = n_new, n_without_views, n_iter, losses, None, n_all_zero
+    counts = new, n_iter, losses
     if model.growth is None or again:
-        return ChunkResult(schema, total, centres, links, *counts, n_gaps=n_gaps), stage
-    anchors = shrunk(Anchors(total, centres, links, model.growth), n_rows, rules)
+        return ChunkResult(schema, total, centres, links, *counts), stage
+    anchors = shrunk(Anchors(total, centres, links, model.growth), read.n_rows, rules)
     growth = anchors.growth
     if growth.sample is not None:
         growth = growth.with_rows(shards.sampled(growth.sample.most, growth.sample.limit))
-    result = ChunkResult(schema, anchors.total, anchors.centres, anchors.links, *counts)
-    return replace(result, growth=growth, n_gaps=n_gaps), stage
+    return ChunkResult(schema, anchors.total, anchors.centres, anchors.links, *counts, growth), stage
 
 
 def settle(coordinator: Coordinator, shards: Shards, stage: Stage, name: str, *, again: bool) -> Stage:

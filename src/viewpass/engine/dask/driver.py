@@ -151,7 +151,7 @@ class DaskSteps:
         result, stage = advance(here, model, rules, name, again=number > 0, first=row == 0, found=found)
         anchored = None
         if number == 0 and result.losses:
-            given = result.total, result.losses[-1], model.n_rows + result.n_rows
+            given = result.total, result.losses[-1], model.n_rows + result.read.n_rows
             anchored = outgrown(self.stream.plan, model, *given)
         if anchored is not None:  # the round is made again
             model = anchored
@@ -183,11 +183,7 @@ class DaskSteps:
         return model
 
     def _begin_with(self, model: Model) -> None:
-        self.stream.state = StreamState(
-            *(model.schema, model, (), 0, model.n_rows, model.n_without_views),
-            n_all_zero=model.n_all_zero,
-            n_gaps=model.n_gaps,
-        )
+        self.stream.state = StreamState(model.schema, model, (), 0, model.read)
 
     def _put_labels(
         self, rounds: Sequence[tuple[Round, Stage]], number: int, *, counted: bool = False

@@ -15,13 +15,13 @@ from viewpass.core.consensus.births import Candidates, candidates
 from viewpass.core.consensus.soft_assignment import SoftAssignment, links_of, soft_assignment
 from viewpass.core.state.centres import Centres
 from viewpass.core.state.lineage import Lineage
+from viewpass.core.state.row_counts import RowCounts
 from viewpass.core.state.sample import Sample, lowest
 from viewpass.core.state.statistics import Statistics, added
 from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.backend import backend
-from viewpass.kernels.grid import Integers, Labels, Links, Mask
+from viewpass.kernels.grid import Labels, Links, Mask
 from viewpass.views.chunk import Schema
-from viewpass.views.gaps import gap_counts
 from viewpass.views.rows import MeasuredRows
 
 
@@ -57,12 +57,9 @@ class Tally:
     change: Statistics
     touched: Mask  # clusters that rows left or joined
     seen: Mask  # views observed in some row
-    n_rows: int
-    n_seen: int  # rows with a view
+    read: RowCounts
     n_moved: int
     links: Links | None = None  # of the anchor graph
-    n_all_zero: Integers | int = 0  # rows missing in each view because they are all zero
-    n_gaps: Integers | int = 0  # values missing inside rows of each view (views x GapCounts)
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(
@@ -70,12 +67,9 @@ class Tally:
             added(self.change, other.change),
             self.touched | other.touched,
             self.seen | other.seen,
-            self.n_rows + other.n_rows,
-            self.n_seen + other.n_seen,
+            self.read + other.read,
             self.n_moved + other.n_moved,
             None if self.links is None or other.links is None else self.links + other.links,
-            self.n_all_zero + other.n_all_zero,
-            self.n_gaps + other.n_gaps,
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -131,8 +125,7 @@ class Shard:
         touched = np.asarray((change.flat_counts > 0).any(axis=0))
         links = self.links(stage) if stage.linked else None
         tally = self._tally(change, touched, self.rows.n_rows)
-        n_gaps = gap_counts(self.rows.chunk, self.rows.n_rows)
-        return replace(tally, links=links, n_all_zero=self.rows.n_all_zero(), n_gaps=n_gaps)
+        return replace(tally, links=links, read=RowCounts.of(self.rows))
 
     def candidates(self, stage: Stage, start: int) -> Candidates:
         """Rows that may open an anchor; the first row is number `start` of the data."""
@@ -200,6 +193,6 @@ class Shard:
 
     def _tally(self, change: Statistics, touched: Mask, n_moved: int) -> Tally:
         rows = self.rows
-        n_seen = int((rows.n_seen > 0).sum())
+        read = RowCounts(rows.n_rows, int((rows.n_seen == 0).sum()))
         seen = np.asarray(rows.inverse.any(axis=1))
-        return Tally(rows.chunk.schema, change, touched, seen, rows.n_rows, n_seen, n_moved)
+        return Tally(rows.chunk.schema, change, touched, seen, read, n_moved)

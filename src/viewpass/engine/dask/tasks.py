@@ -374,4 +374,4 @@ def _report(block: Block, compute: Callable[[Shard], Tally], schema: Schema | No
         tally = compute(shard)
     worker = _worker()
     where = "here" if worker is None else str(worker.address)
-    return Report(tally, (Worked(where, tally.n_rows, time.perf_counter() - began),))
+    return Report(tally, (Worked(where, tally.read.n_rows, time.perf_counter() - began),))

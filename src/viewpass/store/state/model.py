@@ -36,9 +36,9 @@ from viewpass.store.container.values import from_plain, to_plain
 from viewpass.store.state.calibration import pack_calibration, unpack_calibration
 from viewpass.store.state.census import pack_census, unpack_census
 from viewpass.store.state.growth import pack_growth, unpack_growth
+from viewpass.store.state.row_counts import pack_counts, unpack_counts
 from viewpass.views.chunk import Schema
 from viewpass.views.completion import MOST, Completion, Prototypes
-from viewpass.views.gaps import GapCounts
 from viewpass.views.projection import LEAST_COLUMNS, MOST_COLUMNS, Projection, ViewMap
 from viewpass.views.rows import Kept, Lengthy
 from viewpass.views.scaling import LEARNT, Scale, Scaling
@@ -134,24 +134,15 @@ def pack_model(model: Model, arrays: dict[str, Array]) -> dict[str, Any]:
         "centred": [values is not None for values in model.centres.values],
         "scales": list(model.scaling.names),
         "view_weights": None if model.weights is None else list(model.weights),
-        "n_rows": model.n_rows,
-        "n_unseen": model.n_without_views,
         "n_iter": model.n_iter,
-        **({} if model.n_copies is None else {"n_copies": model.n_copies}),
+        **pack_counts(model.read),
         **({} if model.weight_unit == 1 else {"weight_unit": model.weight_unit}),
-        **pack_zero_counts(model.n_all_zero),
-        **pack_gaps(model.n_gaps),
         **_pack_lengths(model),
         **pack_calibration(model.calibration, arrays),
         **pack_growth(model.growth, arrays),
         **pack_census(model.census, arrays),
         **_pack_parameters(model.scaling),
     }
-
-
-def pack_zero_counts(n_all_zero: tuple[int, ...]) -> dict[str, Any]:
-    """Rows missing in each view because they are all zero; files without such rows do not mention them."""
-    return {"n_all_zero": list(n_all_zero)} if any(n_all_zero) else {}
 
 
 def _pack_completion(scaling: Scaling, arrays: dict[str, Array]) -> None:
@@ -251,41 +242,11 @@ def _unpack_kept(stored: Fields, scaling: Scaling, total: Statistics, n_rows: in
     return tuple(found)
 
 
-def unpack_zero_counts(stored: Fields, n_views: int, n_rows: int) -> tuple[int, ...]:
-    """The same, restored."""
-    if "n_all_zero" not in stored.values:
-        return ()
-    counts = stored.list("n_all_zero", int)
-    stored.need(len(counts) == n_views and all(0 <= n <= n_rows for n in counts), "n_all_zero")
-    return tuple(counts)
-
-
-def pack_gaps(n_gaps: tuple[GapCounts, ...]) -> dict[str, Any]:
-    """Counts of values missing inside rows; files without such rows, and older ones, do not have them."""
-    return {"n_gaps": [list(own) for own in n_gaps]} if any(map(any, n_gaps)) else {}
-
-
-def unpack_gaps(stored: Fields, schema: Schema | None, n_rows: int) -> tuple[GapCounts, ...]:
-    """The same, restored."""
-    if "n_gaps" not in stored.values or schema is None:
-        return ()
-    counts = stored.list("n_gaps", list)
-    stored.need(len(counts) == len(schema.names), "n_gaps")
-    for own, width in zip(counts, schema.widths, strict=True):
-        stored.need(len(own) == 3 and all(type(n) is int and n >= 0 for n in own), "n_gaps")
-        rows, values, too_few = own
-        sound = rows + too_few <= n_rows and rows <= values <= rows * (width or 0)
-        stored.need(sound, "n_gaps")
-    return tuple(GapCounts(*own) for own in counts)
-
-
 def unpack_model(stored: Fields, first_alpha: float) -> Model:
     """Restore a model after checking every part; files of version 1 have their ridge elsewhere."""
     schema = unpack_schema(stored.part("schema"))
     n_clusters = stored.number("n_clusters", least=1)
-    n_rows, n_without_views = stored.number("n_rows"), stored.number("n_unseen")
-    stored.need(n_without_views <= n_rows, "n_unseen")
-    n_copies, unit = stored_copies(stored), weight_unit(stored)
+    read, unit = unpack_counts(stored, schema), weight_unit(stored)
     centred = stored.list("centred", bool)
     stored.need(len(centred) == len(schema.names), "centred")
     scaling = _scaling(stored, schema)
@@ -300,7 +261,7 @@ def unpack_model(stored: Fields, first_alpha: float) -> Model:
         any_width = None if centred[v] else 0  # `init` may give centres of a view that no row has had
         steps = stored.array_of(f"sums.{v}", ARRAYS, K=n_clusters, d=width or any_width)
         counts = stored.array_of(f"counts.{v}", ARRAYS, K=n_clusters)
-        _check_sums(steps, counts, n_rows - n_without_views if n_copies is None else n_copies, name)
+        _check_sums(steps, counts, read.n_seen if read.n_copies is None else read.n_copies, name)
         sums.append((steps, counts))
         known.append(stored.array_of(f"known.{v}", ARRAYS, K=n_clusters))
         if not centred[v]:
@@ -314,8 +275,8 @@ def unpack_model(stored: Fields, first_alpha: float) -> Model:
         total.steps[v][:], total.counts[v][:] = steps, counts
     n_iter = stored.number("n_iter")
     total.unmapped = _unmapped(stored, schema, scaling, total)
-    total.kept = _unpack_kept(stored, scaling, total, n_rows)
-    counted = n_rows, n_without_views, n_iter
+    total.kept = _unpack_kept(stored, scaling, total, read.n_rows)
+    counted = read, n_iter
     if "consensus" not in stored.values:  # version 1: every centre is a cluster
         given = scaling, (first_alpha,) * len(schema.names)
         centres = Centres(views, known)
@@ -330,9 +291,7 @@ def unpack_model(stored: Fields, first_alpha: float) -> Model:
         )
     asked = stored.number("asked", least=1, most=n_clusters)
     stored.need(asked == n_clusters if consensus == "plain" else True, "asked")
-    links = (
-        _links(stored, n_clusters, n_rows if n_copies is None else n_copies) if consensus == "graph" else None
-    )
+    links = _links(stored, n_clusters, read.n_counted) if consensus == "graph" else None
     weights = view_weights(stored, len(schema.names))
     sizes = () if lengths is None else lengths.mark_sizes(weights or (1.0,) * len(views))
     centres = Centres(views, known, sizes)
@@ -347,13 +306,10 @@ def unpack_model(stored: Fields, first_alpha: float) -> Model:
         weights=weights,
         curve=_curve(stored),
         choices=_choices(stored),
-        n_copies=n_copies,
         weight_unit=unit,
-        n_all_zero=unpack_zero_counts(stored, len(schema.names), n_rows),
-        n_gaps=unpack_gaps(stored, schema, n_rows),
         calibration=unpack_calibration(stored, total.whole(centres.marks).all_in_columns().widths, centres),
         growth=growth,
-        census=unpack_census(stored, n_clusters, n_rows),
+        census=unpack_census(stored, n_clusters, read.n_rows),
     )
 
 
@@ -364,11 +320,6 @@ def _alpha(stored: Fields, n_views: int) -> tuple[float, ...]:
         return (stored.decimal("alpha"),) * n_views
     stored.need(len(value) == n_views, "alpha")
     return tuple(Fields({"alpha": each}, {}).decimal("alpha") for each in value)
-
-
-def stored_copies(stored: Fields) -> int | None:
-    """Rows as often as they count; files without sample weights do not have it."""
-    return stored.number("n_copies") if "n_copies" in stored.values else None
 
 
 def weight_unit(stored: Fields) -> int:

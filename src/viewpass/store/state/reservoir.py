@@ -43,7 +43,7 @@ def unpack_reservoir(stored: Fields, schema: Schema | None, size: int, model: Mo
     stored.need(model is not None, NAME)
     assert model is not None
     chunk = unpack_chunk(part.part("rows"), NAME, schema)
-    n_met = part.number("n_met", least=chunk.n_rows, most=model.n_rows - model.n_without_views)
+    n_met = part.number("n_met", least=chunk.n_rows, most=model.read.n_seen)
     stored.need(chunk.n_rows == min(size, n_met), NAME)
     inverse = part.array(f"{NAME}.inverse", ARRAYS["inverse"], v=len(chunk.names), n=chunk.n_rows)
     chunk = replace(chunk, lengths=model.scaling.lengths)

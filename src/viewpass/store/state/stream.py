@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,19 +18,15 @@ from viewpass.store.container.generators import generator_from, generator_state
 from viewpass.store.container.values import from_plain, to_plain
 from viewpass.store.state.model import (
     CONSENSUS,
-    pack_gaps,
     pack_model,
     pack_schema,
-    pack_zero_counts,
-    stored_copies,
-    unpack_gaps,
     unpack_model,
     unpack_schema,
-    unpack_zero_counts,
     view_weights,
     weight_unit,
 )
 from viewpass.store.state.reservoir import pack_reservoir, unpack_reservoir
+from viewpass.store.state.row_counts import pack_counts, unpack_counts
 from viewpass.store.state.rows import pack_chunk, unpack_chunk
 from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.gaps import CHOICES
@@ -74,11 +71,8 @@ def pack_stream(stream: Stream, arrays: dict[str, Array]) -> dict[str, Any]:
         "schema": None if at.schema is None else pack_schema(at.schema, arrays),
         "model": None if at.model is None else pack_model(at.model, arrays),
         "gathered": [pack_chunk(chunk, f"gathered.{c}", arrays) for c, chunk in enumerate(at.gathered)],
-        "n_rows": at.n_rows,
-        "n_unseen": at.n_without_views,
         "reservoir": pack_reservoir(at.reservoir, arrays),
-        **({} if at.n_copies is None else {"n_copies": at.n_copies}),
-        **({} if at.model else pack_zero_counts(at.n_all_zero) | pack_gaps(at.n_gaps)),
+        **pack_counts(at.read if at.model is None else replace(at.read, n_all_zero=(), n_gaps=())),
     }
 
 
@@ -109,11 +103,7 @@ def unpack_stream(stored: Fields, workspace: Workspace) -> Stream:
     stream = Stream(plan, rng, workspace)
     schema = None if stored.get("schema") is None else unpack_schema(stored.part("schema"))
     model = None if stored.get("model") is None else unpack_model(stored.part("model"), plan.rules.alpha)
-    n_rows, n_without_views, n_copies = (
-        stored.number("n_rows"),
-        stored.number("n_unseen"),
-        stored_copies(stored),
-    )
+    read = unpack_counts(stored, schema)
     stored.need(schema is None or len(plan.scale) in (0, len(schema.names)), "scale")
     if schema is not None and isinstance(plan.weights, tuple):
         stored.need(len(plan.weights) == len(schema.names), "view_weights")
@@ -126,9 +116,14 @@ def unpack_stream(stored: Fields, workspace: Workspace) -> Stream:
         shown = chunk.schema if shown is None else _merged(shown, chunk.schema)
     stored.need(shown == schema, "widths")
     if model is not None:
-        fits = (model.n_rows, model.n_without_views, model.schema) == (n_rows, n_without_views, schema)
+        mine = model.read  # which knows all of them
+        fits = (mine.n_rows, mine.n_without_views, model.schema) == (
+            read.n_rows,
+            read.n_without_views,
+            schema,
+        )
         stored.need(fits and not gathered, "model")
-        same = (model.n_copies, model.weight_unit) == (n_copies, plan.weight_unit)
+        same = (mine.n_copies, model.weight_unit) == (read.n_copies, plan.weight_unit)
         stored.need(same, "weight_unit")
         spare = plan.spares and model.consensus == "merge"
         stored.need(plan.consensus in ("auto", model.consensus) or spare, "consensus")
@@ -137,16 +132,13 @@ def unpack_stream(stored: Fields, workspace: Workspace) -> Stream:
         stored.need((model.growth is not None) == growing or (model.growth is None and was_cut), "growth")
         stored.need(plan.n_clusters in (None, model.n_clusters), "n_clusters")
     else:
-        stored.need(n_rows == n_without_views, "n_rows")  # warm-up rows are counted when they are labelled
+        stored.need(read.n_seen == 0, "n_rows")  # warm-up rows are counted when they are labelled
     sound = plan.weight_unit == 1 or all(chunk.copies is not None for chunk in gathered)
     stored.need(sound, "weight_unit")
     n_gathered = sum(_n_seen(chunk, plan) for chunk in gathered)
     reservoir = unpack_reservoir(stored, schema, plan.reservoir, model)
-    counts = n_gathered, n_rows, n_without_views
-    n_all_zero = unpack_zero_counts(stored, len(schema.names) if schema else 0, n_rows)
-    n_all_zero = model.n_all_zero if model else n_all_zero
-    n_gaps = model.n_gaps if model else unpack_gaps(stored, schema, n_rows)
-    stream.state = StreamState(schema, model, gathered, *counts, reservoir, n_copies, n_all_zero, n_gaps)
+    read = read if model is None else model.read
+    stream.state = StreamState(schema, model, gathered, n_gathered, read, reservoir)
     return stream
 
 
