@@ -17,6 +17,8 @@ from viewpass.core.consensus.soft_assignment import links_of, soft_assignment
 from viewpass.core.plan import ANCHORS_PER_CLUSTER, MAX_ANCHORS, MOST_GROWN, ROWS_PER_ANCHOR, Plan
 from viewpass.core.start import candidates
 from viewpass.core.start.alpha import alike, estimated_alpha
+from viewpass.core.start.breathing import breathed
+from viewpass.core.start.main_columns import in_main_columns
 from viewpass.core.state.alpha import Alpha
 from viewpass.core.state.centres import Centres
 from viewpass.core.step.chunk_step import ChunkStep, Outcome, State
@@ -118,6 +120,20 @@ def initialise_ridged(
     """Make the first centres of clusters, and estimate the ridge of each view where that is asked for."""
     outcome = initialise_clusters(rows, plan, workspace, rng, whole=whole)
     return ridged(rows, plan, outcome, workspace, whole=whole)
+
+
+def initialise_searched(
+    rows: MeasuredRows, plan: Plan, workspace: Workspace, rng: np.random.Generator
+) -> tuple[Outcome, Alpha]:
+    """The same of rows that are all there are, by a search that leaves local optima; `rows` are measured."""
+    assert plan.n_clusters is not None
+    main = in_main_columns(rows)
+    first, alpha = initialise_ridged(main, plan, workspace, rng)
+    rules = replace(plan.rules, alpha=alpha)
+    labels = breathed(main, first, ChunkStep(rules, workspace), rng).labels
+    settling = replace(rules, max_iter=candidates.WHOLE_UPDATES * rules.max_iter)
+    outcome = ChunkStep(settling, workspace).from_labels(rows, labels, plan.n_clusters)
+    return ridged(rows, replace(plan, rules=rules), outcome, workspace, whole=True)
 
 
 def initialise_anchors(

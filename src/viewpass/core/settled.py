@@ -22,7 +22,7 @@ from dataclasses import replace
 import numpy as np
 
 from viewpass.core.auto.choose import choose
-from viewpass.core.initialise import initialise_ridged
+from viewpass.core.initialise import initialise_searched
 from viewpass.core.model import Model, assign, distances
 from viewpass.core.outgrown import MERGED_PER_CLUSTER
 from viewpass.core.plan import Plan
@@ -81,7 +81,7 @@ def settled(model: Model, plan: Plan, workspace: Workspace) -> Model:
             return model
         choices = (*choices, again)
     given = replace(plan, n_clusters=model.n_clusters, consensus="plain", weights=None, init="auto")
-    outcome, alpha = initialise_ridged(rows, given, own, own_generator(), whole=True)
+    outcome, alpha = initialise_searched(rows, given, own, own_generator())
     owners = _owners(model, outcome.centres, own, reference=plan.reference)
     lineage = _merged(model.growth.lineage, owners, model.n_clusters)
     census = None if model.census is None else model.census.grouped(owners.astype(np.int32), model.n_clusters)
