@@ -3,8 +3,8 @@
 K centres made of the first rows, and moved by those that follow, depend on which rows came first. So where
 the first rows chose centres, and did not find them well separated, the stream carries a few anchors per
 cluster (for the sums of all rows), and a sample of the rows read that does not depend on their order
-(state/sample.py). The centres are those of the sample, solved like data that fits into the warm-up; each
-anchor, with its sums, belongs to the nearest of them.
+(state/sample.py). The centres are those of the sample, found by a search that leaves local optima
+(start/breathing.py); each anchor, with its sums, belongs to the nearest of them.
 
 The same sample settles a doubt about the graph: where the first rows preferred it by little, the question is
 asked again once there are AGAIN times as many rows.

@@ -19,7 +19,7 @@ from viewpass.views.rows import MeasuredRows
 
 MOST_SPLIT, FEWEST_SPLIT = 2, 8  # one cluster in so many is split at first, and in the end
 TRIES = 2  # in vain with the same number of splits; then it is halved
-UPDATES = 6  # of the centres after the splits, and after the merges
+UPDATES = 10  # of the centres after the splits, and after the merges
 
 
 def breathed(rows: MeasuredRows, outcome: Outcome, step: ChunkStep, rng: np.random.Generator) -> Outcome:
