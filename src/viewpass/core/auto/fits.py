@@ -24,7 +24,7 @@ from viewpass.core.initialise import (
     ridged,
 )
 from viewpass.core.model import assign
-from viewpass.core.plan import Plan
+from viewpass.core.plan import ROWS_PER_ANCHOR, Plan
 from viewpass.core.start import candidates
 from viewpass.core.start.ridge import start_ridge
 from viewpass.core.state.alpha import Alpha
@@ -137,8 +137,9 @@ def n_anchors_of(question: Question, n_clusters: int | None) -> int:
     """Number of anchors to try; 0 if the rows are too few for a graph."""
     n_rows, n_columns = question.n_fitted, question.rows.n_columns
     plan = replace(question.plan, n_clusters=n_clusters, consensus="auto")
-    fitting = max(ANCHOR_VALUES // n_columns, MIN_ANCHORS_PER_CLUSTER * (n_clusters or ASSUMED_CLUSTERS))
-    return min(anchors_for(plan, n_rows, n_columns), n_rows // 2, fitting)
+    least = MIN_ANCHORS_PER_CLUSTER * (n_clusters or ASSUMED_CLUSTERS)
+    carried = min(max(n_rows // ROWS_PER_ANCHOR, least), n_rows // 2)  # `n_anchors` is for many more rows
+    return min(anchors_for(plan, n_rows, n_columns), carried, max(ANCHOR_VALUES // n_columns, least))
 
 
 def n_small(question: Question) -> int:
