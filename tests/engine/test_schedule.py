@@ -63,7 +63,7 @@ def test_width_counts_the_views_that_rows_have():
     assert view_bytes(Chunk.of([dense.astype(np.float64), words[:, :9], absent, None])) == [120, 72, 0, 0]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def rows():
     """More rows than the first eight chunks; a view that shows only after the first."""
     views = made_rows(30_000, widths=(12, 7, 5))
@@ -72,34 +72,39 @@ def rows():
     return views, np.stack([~np.isnan(x[:, 0]) for x in views], axis=1)
 
 
-SETTINGS = {"random_state": 0, "n_threads": 1}
+SETTINGS = {
+    "random_state": 0,
+    "n_threads": 1,
+    "scale": "unit",
+    "n_anchors": None,
+}  # nothing is compared first
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def local(rows):
     views, observed = rows
     names = [f"v{v}" for v in range(3)]
     return vp.OPIMC(4, **SETTINGS).fit(dict(zip(names, views, strict=True)), observed=observed)
 
 
-def table(views, *, cut=None):
+@pytest.fixture(scope="module")
+def table(rows):
+    views, _ = rows
     columns = {"item": np.arange(len(views[0]))}
     for v, x in enumerate(views):
         columns[f"v{v}"] = pa.array([None if np.isnan(row[0]) else row for row in x])
-    made = pa.table(columns)
-    return made if cut is None else pa.Table.from_batches(made.to_batches(max_chunksize=cut))
+    return pa.table(columns)
 
 
-def test_files_and_streams_of_any_batches_take_the_same_steps(rows, local, tmp_path):
+def test_files_and_streams_of_any_batches_take_the_same_steps(rows, table, local, tmp_path):
     views, _ = rows
     assert (
         len(local.loss_curve_) == 10
     )  # 6,000 rows to start with (some lack all views), 5 x 2,000, 4 x 4,000
-    lists = table(views, cut=777)
-    reader = pa.RecordBatchReader.from_batches(lists.schema, lists.to_batches())
+    reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches(max_chunksize=777))
     for source in (
         write_files(tmp_path / "files", views, cuts=[3100, 3101, 17_000]),
-        vp.scan(table(views), id="item"),
+        vp.scan(table, id="item"),
         vp.scan(reader, id="item"),
     ):
         found = vp.OPIMC(4, **SETTINGS).fit(source)
@@ -108,23 +113,34 @@ def test_files_and_streams_of_any_batches_take_the_same_steps(rows, local, tmp_p
             np.testing.assert_array_equal(found.labels_, local.labels_)
 
 
-def test_partial_fit_of_a_table_takes_the_same_steps(rows, local):
-    views, _ = rows
-    assert_same(vp.OPIMC(4, **SETTINGS).partial_fit(vp.scan(table(views), id="item")), local)
+def test_partial_fit_of_a_table_takes_the_same_steps(table, local):
+    assert_same(vp.OPIMC(4, **SETTINGS).partial_fit(vp.scan(table, id="item")), local)
 
 
-def test_several_passes(rows):
+def test_several_passes(rows, table):
     views, observed = rows
     two = {**SETTINGS, "n_passes": 2}
     assert_same(
-        vp.OPIMC(4, **two).fit(vp.scan(table(views), id="item")),
+        vp.OPIMC(4, **two).fit(vp.scan(table, id="item")),
         vp.OPIMC(4, **two).fit({f"v{v}": x for v, x in enumerate(views)}, observed=observed),
     )
 
 
 def test_the_command_line_takes_the_same_steps(commands, rows, local, tmp_path):
     write_files(tmp_path / "files", rows[0], cuts=[3100, 3101, 17_000])
-    given = ["fit", tmp_path / "files", "-k", "4", "--id", "item", "--out"]
+    given = [
+        "fit",
+        tmp_path / "files",
+        "-k",
+        "4",
+        "--id",
+        "item",
+        "--scale",
+        "unit",
+        "--anchors",
+        "none",
+        "--out",
+    ]
     assert commands.run(*given, tmp_path / "run").code == 0
     found = vp.load(tmp_path / "run" / "model.viewpass")
     assert_same(found, local, labels=False)

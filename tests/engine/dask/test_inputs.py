@@ -17,6 +17,7 @@ from clusters import assert_same, made_rows, write_files
 
 VIEWS = made_rows(1200)
 SETTINGS = {"random_state": 0, "max_iter": 3, "warmup": 0}
+SETTINGS |= {"scale": "unit", "n_anchors": None}  # nothing is compared first
 
 
 @pytest.fixture(scope="module")
@@ -41,10 +42,10 @@ def test_files_are_read_by_the_workers(client, files, local):
     assert (mine.n_features_in_, mine.view_names_in_) == (19, ("v0", "v1"))
 
 
-@pytest.mark.parametrize("clusters", [{"n_anchors": None}, {"consensus": "graph"}], ids=str)
+@pytest.mark.parametrize("clusters", [{}, {"consensus": "graph", "n_anchors": 24}], ids=str)
 def test_labels_in_parts_and_a_manifest(client, files, tmp_path, clusters):
     settings = {"n_passes": 2, **clusters}
-    local = vp.OPIMC(4, chunk_size=400, **SETTINGS, **settings).fit(files)
+    local = ours(**settings).fit(files)
     mine = vp.dask.fit(ours(**settings), files, client=client, out=tmp_path / "run")
     assert_same(mine, local, labels=False)
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [

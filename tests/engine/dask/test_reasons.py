@@ -14,12 +14,19 @@ from clusters import made_rows, write_files
 from viewpass.cluster.runs.run import Run, RunOptions, StoppedError
 from viewpass.store.folder import RunFolder
 
-SETTINGS = {"scale": "unit", "warmup": 300, "chunk_size": 300, "random_state": 0}
+SETTINGS = {"scale": "unit", "warmup": 300, "chunk_size": 200, "random_state": 0}
+N_SAMPLED = 300
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    return write_files(tmp_path_factory.mktemp("files"), made_rows(1500), [700])
+    return write_files(tmp_path_factory.mktemp("files"), made_rows(900), [500])
+
+
+@pytest.fixture(autouse=True)
+def _fewer_sampled_rows(monkeypatch):
+    monkeypatch.setattr("viewpass.cluster.runs.sampled_rows.SAMPLE", N_SAMPLED)
+    monkeypatch.setattr("viewpass.cluster.summary.gatherer.SAMPLE", N_SAMPLED)
 
 
 def run_here(files, out, settings, *, stopped=False, **more):
@@ -71,12 +78,8 @@ def test_local_dask_and_resumed_runs_agree(client, files, tmp_path, clusters):
 @pytest.mark.every_value
 @pytest.mark.parametrize("scale", ["unit", "auto"])
 @pytest.mark.parametrize("clusters", CLUSTERS, ids=str)
-def test_sampled_rows_of_runs_with_labels_of_the_stream_agree(
-    client, files, tmp_path, clusters, scale, monkeypatch
-):
+def test_sampled_rows_of_runs_with_labels_of_the_stream_agree(client, files, tmp_path, clusters, scale):
     """Rows are taken while they are read, once; what they show is that of a run that reads them again."""
-    monkeypatch.setattr("viewpass.cluster.runs.sampled_rows.SAMPLE", 500)
-    monkeypatch.setattr("viewpass.cluster.summary.gatherer.SAMPLE", 500)
     settings, more = SETTINGS | clusters | {"scale": scale}, {"stream_labels": True}
     here = run_here(files, tmp_path / "here", settings, **more)
     again = run_here(files, tmp_path / "again", settings, stopped=True, **more)
@@ -84,7 +87,7 @@ def test_sampled_rows_of_runs_with_labels_of_the_stream_agree(
     vp.dask.fit(vp.OPIMC(4, **settings), files, client=client, n_workers=2, out=there, **more)
     final = run_here(files, tmp_path / "final", settings)
     expected = json.loads((here / "sample.json").read_text())
-    assert len(expected["rows"]) == 500
+    assert len(expected["rows"]) == N_SAMPLED
     for folder in (again, there):
         assert (folder / "sample.json").read_bytes() == (here / "sample.json").read_bytes()
     assert vp.summary(here) == vp.summary(again) == vp.summary(there)

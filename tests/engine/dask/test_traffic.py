@@ -14,7 +14,7 @@ from clusters import made_rows, write_files
 from viewpass.engine.dask.round import FEW_BLOCKS, Round
 from viewpass.engine.dask.tasks import open_block
 
-WIDTH, N_CLUSTERS, COLUMNS = 2, 10, (1200, 900)
+WIDTH, N_CLUSTERS, COLUMNS = 2, 10, (600, 450)
 
 
 class Meter:
