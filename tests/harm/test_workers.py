@@ -123,11 +123,12 @@ def test_a_task_that_always_fails_names_the_file_and_rows(client, files, tmp_pat
 
 
 def test_rows_that_kill_every_worker_are_named(client, files, monkeypatch):
-    """No more chances than the scheduler gives, and rows that no worker survives."""
+    """No more chances than the scheduler gives (here two), and rows that no worker survives."""
     from viewpass.engine.dask import rows
     from viewpass.engine.dask import worker_pool as pool
 
     monkeypatch.setattr(pool, "RETRIES", 0)
+    monkeypatch.setattr(client.cluster.scheduler, "allowed_failures", 1)
     monkeypatch.setattr(rows.tasks, "open_block", fatal)
     named = r"rows 800 to 999 \(.*1\.parquet, rows 100 to 299\).*: every worker"
     with pytest.raises(vp.EngineError, match=named):
@@ -348,7 +349,7 @@ def test_labels_of_lost_workers_are_whole(client, files, expected, tmp_path):
     import pyarrow.parquet as pq
 
     runs = 0
-    with Killer(client.cluster, 3, 1.0, seed=4) as killer:
+    with Killer(client.cluster, 1, 1.0, seed=4) as killer:
         while runs == 0 or killer.n_killed == 0:
             fitted(client, files, out=tmp_path / str(runs))
             runs += 1
