@@ -86,11 +86,17 @@ def test_dense_rows_start_as_sparse_ones_do():
     assert one.total == other.total
 
 
+def few_values(rng, n_rows, width, each):
+    """A wide sparse matrix, which is never a dense one."""
+    places = np.repeat(np.arange(n_rows), each), rng.integers(width, size=n_rows * each)
+    return scipy.sparse.csr_array((rng.random(n_rows * each), places), shape=(n_rows, width))
+
+
 @pytest.mark.skipif(native is None, reason="the module is not compiled")
 def test_all_of_them_are_never_held_at_once():
     rng = np.random.default_rng(4)
     widths, n_clusters = (40_000, 30_000, 20_000), 60
-    views = [random_csr(rng, (1000, d), 1e-3) for d in widths]
+    views = [few_values(rng, 1000, d, d // 1000) for d in widths]
     rows, rules = case_of(views, None), Rules(0.1, 1, 1e-6, "mean")
     few_at_a_time(rows, n_clusters, rules, Workspace(1), 5)
     tracemalloc.start()

@@ -14,7 +14,7 @@ import viewpass as vp
 from tables import FORMS, IDS, IMAGE, ONCE, TEXT, N, rows_of, views_for
 
 SETTINGS = {"n_clusters": 4, "chunk_size": 64, "warmup": 100, "random_state": 0}
-
+SETTINGS |= {"scale": "unit", "n_anchors": None}  # nothing is compared first
 
 ARRAYS = {"image": IMAGE, "text": TEXT}
 
