@@ -56,7 +56,7 @@ def some(n):
     return {*first.values(), *(cell.name for cell in quick[::n])}
 
 
-@pytest.mark.parametrize("cell", cases(CELLS, few=some(10)))
+@pytest.mark.parametrize("cell", cases(CELLS, few=some(20)))
 def test_any_number_of_threads(cell):
     for n_threads in THREADS:
         compare(cell, parts(cell.fitted(n_threads)), f"{n_threads} threads")
@@ -89,7 +89,7 @@ def test_chunk_by_chunk(cell):
 FROM_FILES = ("plain", "large-chunks", "reservoir", *MAIN)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("cell", cases(in_one_pass(kinds=("float32", "float64"), starts=FROM_FILES)))
 def test_from_parquet_files(cell, tmp_path):
     n_rows = rows(cell.data).n_rows
@@ -97,7 +97,7 @@ def test_from_parquet_files(cell, tmp_path):
     compare(cell, parts(cell.model(2).fit(source)), "from Parquet files")
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("cell", cases(in_one_pass(starts=("plain",))))
 def test_missing_views_given_by_a_mask(cell):
     """The values in the place of a missing view are ignored."""
