@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-ROWS, CHUNK = 40_000, 1_000
+ROWS, CHUNK = 20_000, 1_000
 COMMAND = Path(sys.executable).with_name("viewpass")  # installed beside this Python
 
 
