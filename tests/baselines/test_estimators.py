@@ -90,7 +90,7 @@ def test_planted_low_rank_is_recovered(make):
     U = 0.02 + np.eye(3)[GROUP]
     views = [U @ rng.random((3, width)) ** 3 for width in (8, 6)]
     model = make()
-    more = {"n_passes": 15, "tol": 1e-9} if hasattr(model, "n_passes") else {}
+    more = {"n_passes": 6, "tol": 1e-9} if hasattr(model, "n_passes") else {}
     if isinstance(model, vp.OMVC | vp.MIC):
         more |= {"agreement": 1e-6, "sparsity": 0}
     if isinstance(model, vp.MultiNMF):

@@ -23,7 +23,7 @@ def soft(n_rows, n_clusters, rng):
     return memberships / memberships.sum(axis=1, keepdims=True)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     cases(ties=False, min_rows=10),
     st.integers(3, 40),
@@ -66,7 +66,7 @@ def test_random_data_gives_what_the_oracle_gives(case, chunk_size, n_passes, fil
     np.testing.assert_allclose(model.objective_, expected.objective, rtol=1e-6, atol=1e-6)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(cases(ties=False, min_rows=10))
 def test_random_data_offline(case):
     if case.present.any(axis=1).sum() < case.n_clusters:

@@ -10,7 +10,7 @@ from viewpass.errors import DataError, SettingError
 from viewpass.evaluate import remove_partial_rows, remove_per_view, remove_windows
 
 GENERATORS = [remove_per_view, remove_windows, remove_partial_rows]
-law = settings(max_examples=60, deadline=None)
+law = settings(max_examples=30, deadline=None)
 seeds = st.integers(0, 2**32 - 1)
 percents = st.integers(0, 100)
 

@@ -198,7 +198,7 @@ def long_calls():
 def test_ctrl_c_stops_a_long_call(long_calls, what, n_threads):
     print(what, n_threads, file=long_calls.stdin, flush=True)
     assert long_calls.stdout.readline() == "go\n"
-    time.sleep(0.5)
+    time.sleep(0.2)
     long_calls.send_signal(signal.SIGINT)
     hangs = threading.Timer(PATIENCE, long_calls.kill)
     hangs.start()

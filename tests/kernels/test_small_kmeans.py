@@ -32,7 +32,7 @@ def points(draw):
 
 
 @compiled
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(points(), st.integers(1, 20), st.integers(1, 4), st.integers(0, 2**64 - 1))
 def test_the_compiled_bits_are_the_specified_ones(given, n_clusters, n_restarts, seed):
     mine = native.small_kmeans(*given, n_clusters, n_restarts, seed)
@@ -65,7 +65,7 @@ def test_fewer_places_than_clusters(engine):
 
 
 @compiled
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**20), st.integers(1, 40), st.integers(1, 9), st.integers(1, 20))
 def test_labels_of_rows(seed, n_anchors, width, n_clusters):
     rng = np.random.default_rng(seed)

@@ -17,7 +17,7 @@ ENGINES = [spectrum_reference] if native is None else [native, spectrum_referenc
 
 
 @compiled
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(graphs(), st.data())
 def test_the_compiled_bits_are_the_specified_ones(links, data):
     n_leading, tie = data.draw(st.integers(1, len(links))), data.draw(st.sampled_from([0, 1, 10**6]))
@@ -45,7 +45,7 @@ def test_so_they_are_for_many_anchors(n_anchors, n_leading, n_parts, tie):
         assert mine.tobytes() == theirs.tobytes()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(graphs(most_anchors=150), st.data())
 def test_eigenpairs_by_their_laws(links, data):
     n_leading = data.draw(st.integers(1, min(len(links), 12)))

@@ -97,7 +97,7 @@ def test_equal_rows_have_no_ridge_and_opposite_ones_the_largest():
 
 
 @pytest.mark.parametrize("reference", [False, True])
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(case=cases(), whole=st.booleans())
 def test_rows_of_weight_w_are_w_rows(case, whole, reference):
     weights = np.random.default_rng(case.seed).integers(0, 4, size=case.n_rows)
@@ -117,7 +117,7 @@ def test_rows_of_weight_w_are_w_rows(case, whole, reference):
     np.testing.assert_array_equal(np.repeat(one.labels, weights), other.labels)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(cases(min_rows=12), st.sampled_from(["k-means++", "auto"]))
 def test_compiled_and_reference_estimate_the_same_bits(case, init):
     assume(case.present.any(axis=1).sum() >= case.n_clusters)

@@ -23,7 +23,7 @@ from viewpass.paper.page import CANNOT, CONFIRMED, NOT, Claim, Section, hypertex
 from viewpass.paper.run import PARTS, chosen, preface
 from viewpass.paper.settings import METHODS, SEARCH_SEED, SETS, grid, settings_text, trial
 
-SMALL = {"data": "made digit", "rate": 0.4, "seed": 0, "n_passes": 2, "chunk_size": 50, "n_rows": 200}
+SMALL = {"data": "made digit", "rate": 0.4, "seed": 0, "n_passes": 2, "chunk_size": 50, "n_rows": 120}
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_every_method_runs_with_every_setting_of_its_quick_grid(method):
 
 
 def test_passes_of_opimc_are_those_of_the_estimator():
-    data = trial("made digit", 0.4, 0, None, 200)
+    data = trial("made digit", 0.4, 0, None, SMALL["n_rows"])
     found = list(work.opimc_passes(data, 10, 3, 5, chunk_size=50, alpha=0.1, n_threads=1))
     model = vp.OPIMC(
         10, alpha=0.1, chunk_size=50, n_passes=3, init="random", random_state=np.random.default_rng([5, 77])
@@ -97,7 +97,7 @@ def test_passes_of_opimc_are_those_of_the_estimator():
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(("method", "make"), [("OMVC", vp.OMVC), ("ONMF-I", vp.ONMF)])
 def test_scores_of_baselines_are_those_of_the_estimator(method, make):
-    data = trial("made digit", 0.4, 0, None, 200)
+    data = trial("made digit", 0.4, 0, None, SMALL["n_rows"])
     result = work.passes(method=method, folder=None, n_threads=1, n_init=2, **SMALL)
     more = {"fill": "mean"} if make is vp.ONMF else {}
     n_clusters = len(np.unique(data.truth))

@@ -26,7 +26,7 @@ from inputs import (
 )
 from viewpass.sources.arrays import ArraySource
 
-law = settings(max_examples=60, deadline=None)
+law = settings(max_examples=30, deadline=None)
 
 
 def rows_of(source, size=N):

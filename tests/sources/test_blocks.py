@@ -12,7 +12,7 @@ import viewpass as vp
 from inputs import GAPS, IMAGE, TEXT, N, assert_same, csr, dense, learnt, small
 from viewpass.sources.blocks import block_widths, cut
 
-law = settings(max_examples=80, deadline=None)
+law = settings(max_examples=40, deadline=None)
 
 BOTH = np.hstack([IMAGE, TEXT])
 

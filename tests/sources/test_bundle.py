@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import viewpass as vp
 from inputs import GAPS, IMAGE, TEXT, N, csr, dense, small
 
-BITS = settings(max_examples=80, deadline=None)
+BITS = settings(max_examples=40, deadline=None)
 
 
 def sparse_parts(name, x):

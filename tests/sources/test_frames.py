@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import viewpass as vp
 from inputs import GAPS, IMAGE, TEXT, N, assert_same, dense, learnt, small, with_gaps
 
-law = settings(max_examples=60, deadline=None)
+law = settings(max_examples=30, deadline=None)
 
 KINDS = ["pandas", "pandas index", "pandas nullable", "pandas arrow", "polars", "pyarrow"]
 

@@ -15,7 +15,7 @@ from inputs import FORMS, GAPS, IMAGE, TEXT, N, csr, dense
 from viewpass.views.checks import as_view, check_columns, check_observed, number_type
 from viewpass.views.chunk import Chunk, Schema, default_names, format_id, join, unique_names
 
-law = settings(max_examples=100, deadline=None)
+law = settings(max_examples=50, deadline=None)
 ONE_DIMENSION = pytest.mark.skipif(
     sp.coo_array(IMAGE[0]).ndim == 2, reason="SciPy before 1.13 has no sparse arrays of one dimension"
 )

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from viewpass.errors import SettingError
 from viewpass.views.seeds import as_generator
 
-law = settings(max_examples=60, deadline=None)
+law = settings(max_examples=30, deadline=None)
 
 
 def draws(random_state):

@@ -30,7 +30,7 @@ def alone(rows):
     return vp.Statistics(len(rows), [rows.shape[1]]).add([rows], np.arange(len(rows)))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(cases())
 def test_a_price_is_what_the_objective_loses(case):
     total = statistics(case, 12)
@@ -40,7 +40,7 @@ def test_a_price_is_what_the_objective_loses(case):
     np.testing.assert_allclose(-np.diff(found)[::-1], order.prices, rtol=0, atol=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(cases())
 def test_a_cut_has_as_many_clusters_as_asked_for(case):
     order = merges(statistics(case, 9), case.alpha)
@@ -51,7 +51,7 @@ def test_a_cut_has_as_many_clusters_as_asked_for(case):
         assert firsts == sorted(firsts)  # numbered by their lowest anchor
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(cases())
 def test_clusters_are_nested(case):
     order = merges(statistics(case, 9), case.alpha)
@@ -106,7 +106,7 @@ def test_few_anchors(n_clusters):
         assert cut(total, None, 0.1, k).anchors.max() == k - 1
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(cases())
 def test_a_price_under_a_ridge_to_the_mean_is_what_the_ridged_objective_loses(case):
     total = statistics(case, 12)
@@ -115,7 +115,7 @@ def test_a_price_under_a_ridge_to_the_mean_is_what_the_ridged_objective_loses(ca
     np.testing.assert_allclose(-np.diff(found)[::-1], order.prices, rtol=0, atol=1e-8)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(cases(), st.integers(2, 20))
 def test_each_merge_is_the_cheapest(case, n_anchors):
     total = statistics(case, n_anchors)

@@ -11,7 +11,7 @@ from sklearn.metrics import adjusted_mutual_info_score
 from viewpass.core.consensus.mutual_information import adjusted_mutual_information
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(
     st.integers(0, 2**20), st.integers(1, 400), st.integers(1, 40), st.integers(1, 40), st.floats(0.0, 1.0)
 )

@@ -28,7 +28,7 @@ def anchors_of(case, n_anchors):
     return Centres.of([case.rng.standard_normal((n_anchors, x.shape[1]))[which] for x in case.views])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(cases(), st.integers(1, 60), st.booleans(), st.integers(1, 3))
 def test_rows_are_mixed_by_their_distances(case, n_anchors, sparse, n_threads):
     rows, anchors = case.measured(sparse=sparse), anchors_of(case, n_anchors)
@@ -43,7 +43,7 @@ def test_rows_are_mixed_by_their_distances(case, n_anchors, sparse, n_threads):
     np.testing.assert_array_equal(found.weights, written.weights)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(cases(), st.integers(1, 60), st.integers(0, 2**32 - 1))
 def test_links_are_an_exact_sum_over_rows(case, n_anchors, seed):
     rng, anchors = np.random.default_rng(seed), anchors_of(case, n_anchors)
@@ -58,7 +58,7 @@ def test_links_are_an_exact_sum_over_rows(case, n_anchors, seed):
     np.testing.assert_array_equal(added, whole)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(cases(), st.integers(2, 60))
 def test_the_weights_of_a_row_are_a_whole(case, n_anchors):
     rows = case.measured()

@@ -233,7 +233,7 @@ def test_damaged_pages_give_the_rows_of_pyarrow_or_an_error(tmp_path, monkeypatc
 
     rng = np.random.default_rng(1)
     n_refused = n_changed = n_fast = 0
-    for _ in range(300):
+    for _ in range(150):
         damaged = bytearray(sound)
         for place in rng.integers(4, end, rng.integers(1, 4)):
             damaged[place] = rng.integers(256)
@@ -249,9 +249,9 @@ def test_damaged_pages_give_the_rows_of_pyarrow_or_an_error(tmp_path, monkeypatc
             with pytest.raises(vp.DataError, match=r"a\.parquet"):
                 list(vp.scan(path, views=list(WIDTHS)).chunks(700))
         n_changed += found not in (None, sound_rows)
-    assert n_refused > 30
-    assert n_changed > 30  # damage that shows in the rows, and in the same way in PyArrow's
-    assert n_fast > 30  # and of files that the fast reader read alone
+    assert n_refused > 15
+    assert n_changed > 15  # damage that shows in the rows, and in the same way in PyArrow's
+    assert n_fast > 15  # and of files that the fast reader read alone
 
 
 def test_damaged_footers_give_the_rows_of_pyarrow_or_an_error(tmp_path, monkeypatch):

@@ -85,7 +85,7 @@ def columns_of_lists(draw):
     return rows, width, kind, draw(st.integers(0, 5)), draw(st.integers(1, 12)), draw(st.booleans())
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(columns_of_lists())
 def test_lists_are_read_from_any_layout(made):
     rows, width, kind, offset, size, hidden = made
