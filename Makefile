@@ -21,12 +21,12 @@ help: ## list the targets
 demo: .venv/.demo compiled ## cluster an example, output in viewpass-demo/
 	.venv/bin/viewpass demo --out viewpass-demo
 
-# One BLAS thread in each test process, so that they do not fight over the cores;
-# the threads viewpass starts itself are not touched by these. Work stealing leaves the tests of a
+# One thread in each test process, of BLAS and (LOKY_MAX_CPU_COUNT) of viewpass, so that they do not fight over
+# the cores; tests about threads say how many. Work stealing leaves the tests of a
 # file in one process, which then makes the file's fixtures once, and ends with both processes busy.
 # Bytecode is kept even where the environment says otherwise: hundreds of processes import viewpass.
 test: .venv/.dev compiled ## run the tests, without those that take minutes
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= \
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 LOKY_MAX_CPU_COUNT=1 PYTHONDONTWRITEBYTECODE= \
 	    .venv/bin/python -m pytest -m "not long" -n $(WORKERS) --dist worksteal $(ARGS)
 
 test-long: .venv/.dev compiled ## run the tests that take minutes
