@@ -24,11 +24,13 @@ from viewpass.kernels.grid import (
 
 def ordered_sum(terms: Floats) -> Floats:
     """Sum the last axis: column j in partial sum j % PARTIAL_SUMS, which are then added in halves."""
-    sums = np.zeros((*terms.shape[:-1], PARTIAL_SUMS))
+    # Of few columns most partial sums would be 0, and adding 0 changes no bit: no sum that begins at 0 is -0.
+    n_sums = min(PARTIAL_SUMS, 1 << max(terms.shape[-1] - 1, 0).bit_length())
+    sums = np.zeros((*terms.shape[:-1], n_sums))
     for start in range(0, terms.shape[-1], PARTIAL_SUMS):
         part = terms[..., start : start + PARTIAL_SUMS]
         sums[..., : part.shape[-1]] += part
-    half = PARTIAL_SUMS // 2
+    half = n_sums // 2
     while half:
         sums = sums[..., :half] + sums[..., half : 2 * half]
         half //= 2
