@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -49,6 +50,11 @@ def with_every_value(product):
         best = max(product, key=lambda item: len(taken[item] & left))
         left -= taken[best]
         yield best
+
+
+def pytest_collection_finish():
+    """Imported modules and collected tests stay to the end: no garbage collection need visit them again."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
