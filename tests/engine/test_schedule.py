@@ -72,12 +72,8 @@ def rows():
     return views, np.stack([~np.isnan(x[:, 0]) for x in views], axis=1)
 
 
-SETTINGS = {
-    "random_state": 0,
-    "n_threads": 1,
-    "scale": "unit",
-    "n_anchors": None,
-}  # nothing is compared first
+# Nothing is compared first: the matter is the steps.
+SETTINGS = {"random_state": 0, "n_threads": 1, "scale": "unit", "n_anchors": None}
 
 
 @pytest.fixture(scope="module")
@@ -128,19 +124,8 @@ def test_several_passes(rows, table):
 
 def test_the_command_line_takes_the_same_steps(commands, rows, local, tmp_path):
     write_files(tmp_path / "files", rows[0], cuts=[3100, 3101, 17_000])
-    given = [
-        "fit",
-        tmp_path / "files",
-        "-k",
-        "4",
-        "--id",
-        "item",
-        "--scale",
-        "unit",
-        "--anchors",
-        "none",
-        "--out",
-    ]
+    settings = ["-k", "4", "--id", "item", "--scale", "unit", "--anchors", "none"]
+    given = ["fit", tmp_path / "files", *settings, "--out"]
     assert commands.run(*given, tmp_path / "run").code == 0
     found = vp.load(tmp_path / "run" / "model.viewpass")
     assert_same(found, local, labels=False)
