@@ -19,7 +19,7 @@ import viewpass as vp
 from clusters import made_rows, write_files
 
 # Enough clusters for the threads of a fit to share the work of a chunk.
-SETTINGS = {"n_clusters": 24, "chunk_size": 500, "random_state": 0, "n_passes": 2}
+SETTINGS = {"n_clusters": 24, "chunk_size": 1000, "random_state": 0, "n_passes": 2}
 SETTINGS |= {"n_anchors": None, "scale": "unit"}
 TRIES, PATIENCE = 5, 300  # seconds: a call that takes longer hangs, even on a busy machine
 METHODS = [
@@ -31,7 +31,7 @@ posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks h
 
 @cache
 def data():
-    return made_rows(1000, widths=(60, 40))
+    return made_rows(2000, widths=(60, 40))
 
 
 def fitted(n_threads=2, path=None):
@@ -63,7 +63,7 @@ def path(request, tmp_path_factory):
     if request.param == "memory":
         return None
     folder = tmp_path_factory.mktemp("rows")
-    write_files(folder, data(), (350, 825))
+    write_files(folder, data(), (700, 1650))
     return str(folder)
 
 
