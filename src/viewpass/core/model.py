@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -28,6 +27,7 @@ from viewpass.core.state.view_weights import Weights
 from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Floats, Labels, Links
+from viewpass.kernels.lazy import cached_property
 from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.gaps import GapCounts
 from viewpass.views.rows import MeasuredRows, without_unknown

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Floats, Matrix
+from viewpass.kernels.lazy import cached_property
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 

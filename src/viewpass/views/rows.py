@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +29,7 @@ from viewpass.kernels.grid import (
     Mask,
     Matrix,
 )
+from viewpass.kernels.lazy import cached_property
 from viewpass.kernels.reference.exact import unit_rows
 from viewpass.views.chunk import Chunk
 

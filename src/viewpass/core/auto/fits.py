@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +31,7 @@ from viewpass.core.state.statistics import Statistics
 from viewpass.core.state.view_weights import Weights, learnt_weights
 from viewpass.core.step.chunk_step import ChunkStep, Outcome
 from viewpass.kernels.grid import Labels, Links
+from viewpass.kernels.lazy import cached_property
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.seeds import own_generator
 

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +31,7 @@ from viewpass.core.start import candidates
 from viewpass.core.step.chunk_step import ChunkStep
 from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.grid import Floats, Integers, Labels, Mask, Matrix
+from viewpass.kernels.lazy import cached_property
 from viewpass.kernels.portable import log
 from viewpass.kernels.reference.exact import ordered_sum
 from viewpass.views.chunk import Chunk

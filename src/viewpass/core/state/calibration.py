@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from viewpass.kernels.grid import Array, Floats, Integers, Mask
+from viewpass.kernels.lazy import cached_property
 
 BINS = 16  # of a curve of confidence
 KNOTS = 2 * BINS  # where they begin and end
