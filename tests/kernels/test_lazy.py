@@ -41,29 +41,28 @@ def test_it_is_computed_once_for_each_object():
     assert Box.twice.__doc__ == "Two times the value."
 
 
-def test_threads_do_not_wait_for_each_other():
+@pytest.fixture
+def quick():
+    """An object whose value can be computed while another thread computes that of a slow one."""
     slow, quick = Slow(), Slow()
     quick.go_on.set()
     beside = threading.Thread(target=lambda: slow.value)
     beside.start()
     assert slow.begun.wait(60)
-    assert quick.value == 1
+    yield quick
     slow.go_on.set()
     beside.join()
+
+
+def test_threads_do_not_wait_for_each_other(quick):
+    assert quick.value == 1
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
-def test_a_child_forked_while_it_is_computed_can_compute():
-    slow, quick = Slow(), Slow()
-    quick.go_on.set()
-    beside = threading.Thread(target=lambda: slow.value)
-    beside.start()
-    assert slow.begun.wait(60)
+def test_a_child_forked_while_it_is_computed_can_compute(quick):
     pid = os.fork()
     if pid == 0:
         threading.Timer(30, os._exit, [1]).start()  # it hangs
         os._exit(quick.value - 1)
-    slow.go_on.set()
-    beside.join()
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0

@@ -132,8 +132,8 @@ class OPIMC(AnchoredClusterer):
         after it (with any `scale`), and anchors and distances are those of the mapped rows;
         `cluster_centers_`, `explain` and `impute` speak of the views' own columns all the same. Sparse views
         that are mostly zeros, and views with no more columns than this, stay as they are. "auto": two columns
-        per cluster, if there is an anchor graph, clusters are not well separated and first rows not few
-        (`choices_`); otherwise none. None: none.
+        per cluster, if there is an anchor graph and the first rows are not few (`choices_`); otherwise none.
+        None: none.
     view_weights : None, "auto", or list or dict of float, default=None
         Factors of the views' squared distances, one per view; 0 leaves a view out. Only their ratios
         matter. "auto": the better the centres of a first start explain a view, the larger, if labels then

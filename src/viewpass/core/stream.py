@@ -34,7 +34,6 @@ from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling
 
 MOST_COPIED = 4096  # rows scaled at once
-MANY_ROWS = 2**62
 
 
 @dataclass(frozen=True)
