@@ -12,7 +12,7 @@ from benchmarks import machine, run, table
 from benchmarks.drawing import draw_if_possible
 from benchmarks.workloads import FAMILIES, QUICK_SHARE, WORKLOADS
 
-SECTIONS = ("scaling", "first", "anchors")
+SECTIONS = ("scaling", "first")
 
 
 def main() -> int:
@@ -35,8 +35,6 @@ def main() -> int:
         found["scaling"] = run.measure_scaling(effort)
     if "first" in options.only:
         found["first_call"] = run.measure_first_call(effort)
-    if "anchors" in options.only:
-        found["anchors"] = run.measure_anchors(effort)
     _write(found, options.out)
     failed = [row for row in found["rows"] if "failed" in row and row["method"].startswith("viewpass")]
     return 1 if failed else 0

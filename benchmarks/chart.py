@@ -8,14 +8,13 @@ from typing import Any
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from benchmarks.ours import DEFAULT, PUBLISHED, START
+from benchmarks.ours import DEFAULT, PUBLISHED
 from benchmarks.peers import FAISS
 
 INK, SOFT, FAINT = "#222222", "#666666", "#DDDDDD"
 # Colour-blind safe (Paul Tol's vibrant scheme); the markers differ as well.
 STYLES = {
     PUBLISHED: ("o", "#0077BB", 17),
-    START: ("D", "#33BBEE", 11),
     DEFAULT: ("h", "#009988", 15),
     FAISS[0].name: ("s", "#EE7733", 12),
     FAISS[1].name: ("p", "#AA5500", 14),
@@ -32,7 +31,7 @@ def draw(found: dict[str, Any], folder: Path) -> None:
     names = list(dict.fromkeys(row["workload"] for row in measured))
     if not names:
         return
-    settings = {"font.size": 17, "text.color": INK, "svg.hashsalt": "viewpass"}
+    settings: dict[Any, Any] = {"font.size": 17, "text.color": INK, "svg.hashsalt": "viewpass"}
     with rc_context(settings):
         figure = Figure(figsize=(15, 2.9 + 0.72 * len(names)), facecolor="white")
         top = 1 - 1.75 / figure.get_figheight()
@@ -47,7 +46,7 @@ def draw(found: dict[str, Any], folder: Path) -> None:
 def _dots(axes: Any, measured: list[dict[str, Any]], names: list[str]) -> None:
     for method, (marker, colour, size) in STYLES.items():
         rows = [row for row in measured if row["method"] == method]
-        front = {DEFAULT: 4, PUBLISHED: 5, START: 6}.get(method, 3)
+        front = {DEFAULT: 5, PUBLISHED: 4}.get(method, 3)
         axes.plot(
             [row["ratio"] for row in rows],
             [names.index(row["workload"]) for row in rows],
@@ -62,9 +61,9 @@ def _dots(axes: Any, measured: list[dict[str, Any]], names: list[str]) -> None:
             clip_on=False,
         )
     for row in measured:
-        if row["method"] == PUBLISHED:
+        if row["method"] == DEFAULT:
             place = (row["ratio"], names.index(row["workload"]))
-            style = {"fontsize": 14, "weight": "bold", "color": STYLES[PUBLISHED][1], "ha": "center"}
+            style = {"fontsize": 14, "weight": "bold", "color": STYLES[DEFAULT][1], "ha": "center"}
             axes.annotate(_brief(row["ratio"]), place, (0, 11), textcoords="offset points", **style)
 
 

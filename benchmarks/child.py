@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def _work(kind: str) -> Any:
-    module = kind if kind in ("first", "anchors", "scaling") else "measure"
+    module = kind if kind in ("first", "scaling") else "measure"
     return getattr(import_module(f"benchmarks.{module}"), kind)
 
 

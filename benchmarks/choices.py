@@ -1,4 +1,4 @@
-"""How often the settings chosen from the first rows are right (`python -m benchmarks.choices`).
+"""How often the settings chosen from the sample are right (`python -m benchmarks.choices`).
 
 Each set is fitted with every candidate (scale, centres or graph) and with default settings. A default fit is
 right in a seed if its NMI is within .02 of the best candidate's. It is undecided if the question could not
@@ -22,9 +22,9 @@ from benchmarks.data import Data, observed
 from benchmarks.quality.cells import Cell, Cells, Key
 from benchmarks.quality.page import filled
 from benchmarks.quality.sets import DIGIT_SORTED, SETS
+from viewpass.cluster.validation import solving_plan
 from viewpass.core.auto.choose import scales
 from viewpass.core.auto.comparison import CLEAR
-from viewpass.core.plan import Plan, Rules
 from viewpass.evaluate import nmi
 from viewpass.views.chunk import Chunk
 from viewpass.views.kinds import KINDS
@@ -42,7 +42,7 @@ def fit(data: Data, seed: int, **settings: Any) -> Cell:
     began = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = vp.OPIMC(len(np.unique(data.classes)), random_state=seed, **settings).fit(data.views)
+        model = vp.ViewPass(len(np.unique(data.classes)), random_state=seed, **settings).fit(data.views)
     seconds = time.process_time() - began
     seen = np.any([observed(view) for view in data.views], axis=0)
     choices = [
@@ -55,11 +55,11 @@ def fit(data: Data, seed: int, **settings: Any) -> Cell:
 
 def candidates(data: Data) -> Iterator[tuple[str, dict[str, Any]]]:
     """The settings that a default fit chooses among, by name."""
-    n_views = len(data.views)
-    plan = Plan(2, Rules(0.1, 20, 1e-6, "mean"), scale=("auto",) * n_views)
+    names = tuple(f"view{number}" for number in range(len(data.views)))
+    plan = solving_plan(vp.ViewPass(), names)
     rows = MeasuredRows(Chunk.of(data.views)).measure()
     for name, names in scales(rows, plan).items():
-        yield _scale_name(name), {"scale": list(names), "n_anchors": None}
+        yield _scale_name(name), {"scale": list(names), "consensus": "plain"}
         yield _scale_name(name) + GRAPH, {"scale": list(names), "consensus": "graph"}
 
 

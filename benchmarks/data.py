@@ -38,7 +38,8 @@ def buffers(view: Any) -> list[np.ndarray]:
 
 def observed(view: Any) -> np.ndarray:
     """Which rows of a view are there."""
-    return np.diff(view.indptr) > 0 if scipy.sparse.issparse(view) else ~np.isnan(view[:, 0])
+    there = np.diff(view.indptr) > 0 if scipy.sparse.issparse(view) else ~np.isnan(view[:, 0])
+    return np.asarray(there)
 
 
 def save(folder: Path, data: Data) -> None:

@@ -4,8 +4,8 @@ python -m benchmarks.gaps --out out/gaps [--seeds 3] [--slow 1] [--rows 2000]
 
 Of every view .3 of the rows are removed, and of the values that are left a share, at random or in blocks (a
 quarter of the columns of a view for some rows). Imputers work on each view alone, on the rows that have it;
-OPIMC then gets what they made, with the same settings. `--slow`: seeds for which IterativeImputer runs, which
-takes minutes each. Seconds are those of processors, so that they can be compared on a busy machine.
+ViewPass then gets what they made, with the same settings. `--slow`: seeds for which IterativeImputer runs;
+each takes minutes. Seconds are those of processors, so that they can be compared on a busy machine.
 """
 
 from __future__ import annotations
@@ -22,17 +22,18 @@ from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
 
 import viewpass as vp
+from benchmarks.real import DIGIT_VIEWS, bundle_of
 from viewpass.evaluate import nmi
 from viewpass.evaluate.missing import remove_per_view
 
-DATA = Path("../shared/data")
-VIEWS = {"mfeat": ["fou", "fac", "kar", "pix", "zer"], "mnist_hog5000": None}
+VIEWS = {"mfeat": DIGIT_VIEWS, "mnist_hog5000": None}
 SHARES = (0.1, 0.3, 0.5)
 MISSING_VIEWS = 0.3
 
 
 def load(name: str) -> tuple[list[Any], Any]:
-    bundle = vp.load_bundle(DATA / f"{name}.npz")
+    bundle = bundle_of(name)
+    assert bundle.labels is not None
     chosen = VIEWS[name] or list(bundle.views)
     order = np.random.default_rng(0).permutation(bundle.n_rows)
     return [np.asarray(bundle.views[view], dtype=np.float64)[order] for view in chosen], bundle.labels[order]
@@ -70,7 +71,6 @@ def imputed(views: list[Any], imputer: Any) -> list[Any]:
 METHODS = {
     "fill": None,
     "local": None,
-    "entrywise": None,
     "SimpleImputer": SimpleImputer(keep_empty_features=True),
     "KNNImputer": KNNImputer(keep_empty_features=True),
     "IterativeImputer": IterativeImputer(  # with all columns, or more rounds, it takes minutes per cell
@@ -89,14 +89,14 @@ def run(views: list[Any], labels: Any, method: str, seed: int) -> dict[str, floa
         else:
             views = imputed(views, METHODS[method])
         prepared = time.process_time() - begin
-        found = vp.OPIMC(len(set(labels)), **settings).fit(views).labels_
+        found = vp.ViewPass(len(set(labels)), **settings).fit(views).labels_
     seconds = time.process_time() - begin
     held = found >= 0
     return {"nmi": nmi(labels[held], found[held]), "seconds": seconds, "imputing": prepared}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.gaps", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("out/gaps"))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--slow", type=int, default=1)

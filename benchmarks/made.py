@@ -37,6 +37,26 @@ def dense(
     return Data(views, classes)
 
 
+def repeated(
+    n_rows: int,
+    *,
+    share: float,
+    widths: tuple[int, ...],
+    n_classes: int,
+    noise: float,
+    missing: float,
+    seed: int,
+) -> Data:
+    """The same, with one complete row in place of a share of the rows, as a class of its own."""
+    data = dense(n_rows, widths=widths, n_classes=n_classes, noise=noise, missing=missing, seed=seed)
+    rng = np.random.default_rng(seed)
+    equal = rng.permutation(n_rows)[: round(share * n_rows)]
+    for view in data.views:
+        view[equal] = rng.standard_normal(view.shape[1], dtype=np.float32)
+    data.classes[equal] = n_classes
+    return data
+
+
 def blobs(n_rows: int, *, n_columns: int, n_classes: int, seed: int) -> Data:
     """scikit-learn's blobs: round clusters of one view, told apart by position, not by direction."""
     from sklearn.datasets import make_blobs

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,25 +46,17 @@ def viewpass(job: Job) -> Numbers:
     tiny = _tiny(data, settings)
     found: dict[str, Numbers] = {}
     for method in ours.METHODS:
-        for labels in (False, True):
-            ours.fit(*tiny, method, job["threads"], labels=labels)
+        ours.fit(*tiny, method, job["threads"])
     for method in ours.METHODS:  # before the timed rounds, which leave the heap fragmented
         before = memory.trimmed()
-        model = ours.fit(data.views, settings, method, job["threads"])
-        above = memory.peak() - before
-        found[method] = {"bytes_above": above, "n_iter": int(model.n_iter_), "rounds": []}
-        found[method]["labels"] = model.stream_labels_
-        del model
+        labels = ours.fit(data.views, settings, method, job["threads"])
+        found[method] = {"bytes_above": memory.peak() - before, "rounds": [], "labels": labels}
     spent: list[float] = []
     while _again(job, spent):
         for method, numbers in found.items():
-            one_round = {"pass_before": _least(distances)}
-            for name, labels in (("fit", False), ("fit_with_labels", True)):
-                one_round[name] = timed(
-                    lambda m=method, w=labels: ours.fit(data.views, settings, m, job["threads"], labels=w)
-                )[0]
-                one_round.setdefault("pass_after", _least(distances))
-            numbers["rounds"].append(one_round)
+            one = _least(distances)
+            seconds, _ = timed(partial(ours.fit, data.views, settings, method, job["threads"]))
+            numbers["rounds"].append({"pass_before": one, "fit": seconds, "pass_after": _least(distances)})
         spent.append(sum(numbers["rounds"][-1]["fit"] for numbers in found.values()))
     return found
 
@@ -91,14 +84,14 @@ def threads(job: Job) -> Numbers:
     from benchmarks import ours
 
     data, settings, several = load(Path(job["folder"])), job["settings"], job["threads"]
-    ours.fit(*_tiny(data, settings), ours.PUBLISHED, several)
+    ours.fit(*_tiny(data, settings), ours.DEFAULT, several)
     runs: dict[int, list[float]] = {1: [], several: []}
     labels = {}
     for _ in range(job["runs"]):
         for n_threads in runs:
-            seconds, model = timed(lambda n=n_threads: ours.fit(data.views, settings, ours.PUBLISHED, n))
+            fit = partial(ours.fit, data.views, settings, ours.DEFAULT, n_threads)
+            seconds, labels[n_threads] = timed(fit)
             runs[n_threads].append(seconds)
-            labels[n_threads] = model.stream_labels_
     same = bool((labels[1] == labels[several]).all())
     gain = min(runs[1]) / min(runs[several])
     return {"one": runs[1], "several": runs[several], "gain": gain, "same_labels": same}
@@ -106,7 +99,7 @@ def threads(job: Job) -> Numbers:
 
 def _again(job: Job, spent: list[float]) -> bool:
     """Whether to run again."""
-    return len(spent) < job["runs"] and sum(spent) < job["time_limit"]
+    return bool(len(spent) < job["runs"] and sum(spent) < job["time_limit"])
 
 
 def _least(work: DistancePass | Read) -> float:

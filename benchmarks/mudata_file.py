@@ -99,24 +99,24 @@ def read_whole(path: str) -> None:
 
 
 def fit(path: str) -> None:
-    """One pass, default settings."""
+    """Default settings, every row read once."""
     import viewpass as vp
 
-    vp.OPIMC(GROUPS, random_state=0, compute_labels=False).fit(path)
+    vp.ViewPass(GROUPS, random_state=0, compute_labels=False).fit(path)
 
 
 def fit_and_label(path: str) -> None:
-    """One pass and the labels under the final centres, which reads the file again."""
+    """Default settings, with tallies and final labels, for which the file is read again."""
     import viewpass as vp
 
-    vp.OPIMC(GROUPS, random_state=0).fit(path)
+    vp.ViewPass(GROUPS, random_state=0).fit(path)
 
 
 JOBS = {job.__name__: job for job in (read_plainly, read_whole, read, fit, fit_and_label)}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.mudata_file", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("out/mudata"))
     parser.add_argument("--cells", type=int, default=500_000)
     parser.add_argument("--job", choices=JOBS)
@@ -125,7 +125,7 @@ def main() -> None:
     if given.job:
         import anndata  # noqa: F401
 
-        import viewpass.cluster.opimc  # noqa: F401  (what is measured are the jobs, not the imports)
+        import viewpass.cluster.viewpass  # noqa: F401  (what is measured are the jobs, not the imports)
 
         begin = time.perf_counter()
         JOBS[given.job](str(path))

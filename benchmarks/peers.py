@@ -37,7 +37,7 @@ class Imml:
         return [unit(view) for view in views]
 
     def fit(self, prepared: Any, settings: dict[str, Any], n_threads: int) -> Any:
-        from imml.cluster import OPIMC
+        from imml.cluster import OPIMC  # type: ignore[import-not-found,unused-ignore]
 
         model = OPIMC(
             n_clusters=settings["n_clusters"],

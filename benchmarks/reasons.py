@@ -58,7 +58,7 @@ def tate() -> list[Any]:
 
 def calibration(name: str, views: list[Any], n_clusters: int) -> Iterator[str]:
     """Expected calibration error of "same label as by all views", and agreement of both halves."""
-    model = vp.OPIMC(n_clusters, random_state=0).fit(views)
+    model = vp.ViewPass(n_clusters, random_state=0).fit(views)
     rows = np.flatnonzero(~np.isnan(np.column_stack([x[:, 0] for x in views])).any(axis=1))
     rows = np.sort(np.random.default_rng(0).choice(rows, min(len(rows), MOST), replace=False))
     whole = [x[rows] for x in views]
@@ -81,7 +81,7 @@ def ranked(name: str) -> str:
     out; of the label by all views, so are rows that have no more than these.
     """
     views, classes = any_kind(name)
-    model = vp.OPIMC(len(np.unique(classes)), random_state=0).fit(views)
+    model = vp.ViewPass(len(np.unique(classes)), random_state=0).fit(views)
     labels, seen = model.predict(views), np.stack([present(x) for x in views])
     majority = np.array(
         [np.bincount(classes[labels == k], minlength=1).argmax() for k in range(labels.max() + 1)]
@@ -108,6 +108,7 @@ def ranked(name: str) -> str:
 def any_kind(name: str) -> tuple[list[Any], Any]:
     """At most MOST_RANKED rows of a set, in random order, with the gaps it has; classes from 0 on."""
     bundle = vp.load_bundle(FOLDER / f"{name}.npz")
+    assert bundle.labels is not None
     order = np.random.default_rng(0).permutation(bundle.n_rows)[:MOST_RANKED]
     views: list[Any] = []
     for v, x in enumerate(bundle.views.values()):
@@ -163,7 +164,7 @@ def outliers(seed: int, *, held_out: bool = False, **settings: Any) -> str:
     for x in views:
         x[noise] = x.mean(axis=0) + x.std(axis=0) * rng.standard_normal((100, x.shape[1]))
     fitted = np.random.default_rng(9).random(2000) < (0.5 if held_out else 1.0)
-    model = vp.OPIMC(10, random_state=seed, **settings).fit([x[fitted] for x in views])
+    model = vp.ViewPass(10, random_state=seed, **settings).fit([x[fitted] for x in views])
     if held_out:
         views, noise = [x[~fitted] for x in views], noise[~fitted]
     alone = [model.outlier_score([x if u == v else None for u, x in enumerate(views)]) for v in range(5)]
@@ -181,7 +182,7 @@ def area(score: Any, positive: Any) -> float:
 
 def highest(views: list[Any], n_clusters: int) -> str:
     """The share of rows by number of views among the 500 highest outlier scores, over that in the table."""
-    score = vp.OPIMC(n_clusters, random_state=0).fit(views).outlier_score(views)
+    score = vp.ViewPass(n_clusters, random_state=0).fit(views).outlier_score(views)
     n_views = sum(~np.isnan(x[:, 0]) for x in views)
     top = np.argsort(-np.nan_to_num(score, nan=-np.inf), kind="stable")[:500]
     ratios = [(n_views[top] == n).mean() / (n_views == n).mean() for n in range(1, len(views) + 1)]
@@ -199,7 +200,7 @@ def imputation(name: str) -> str:
     hidden = rng.random((n_rows, n_views)) < 0.3
     hidden[np.arange(n_rows), rng.integers(n_views, size=n_rows)] = False
     given = [np.where(hidden[:, [v]], np.nan, x) for v, x in enumerate(views)]
-    found = vp.OPIMC(len(np.unique(classes)), random_state=0).fit(given).impute(given)
+    found = vp.ViewPass(len(np.unique(classes)), random_state=0).fit(given).impute(given)
     parts = []
     for v, x in enumerate(views):
         rows = hidden[:, v] & ~np.isnan(found.spread[:, v])
@@ -220,7 +221,7 @@ def main() -> None:
     for name, (views, n_clusters) in sets.items():
         for line in calibration(name, views, n_clusters):
             print(line, flush=True)
-    plain: dict[str, Any] = {"n_anchors": None, "scale": "unit"}
+    plain: dict[str, Any] = {"consensus": "plain", "scale": "unit"}
     for seed in range(3):
         print(outliers(seed), outliers(seed, **plain), outliers(seed, held_out=True, **plain), sep="\n")
     print(highest(*sets["Tate"]), sep="\n", flush=True)

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import anchors, first, scaling
+from benchmarks import first, scaling
 from benchmarks.child import FailedError, start
 from benchmarks.data import Data, save
-from benchmarks.ours import DEFAULT, METHODS, warmup_rows
+from benchmarks.ours import METHODS, PUBLISHED
 from benchmarks.peers import PEERS, Peer
 from benchmarks.real import NoDataError
 from benchmarks.workloads import Workload
@@ -94,22 +94,6 @@ def measure_first_call(effort: Effort) -> list[Row]:
     return [{"data": job["data"], **ask(job, effort)} for job in jobs]
 
 
-def measure_anchors(effort: Effort) -> list[Row]:
-    """For each number of anchors: a distance pass to as many centres, and fits."""
-    rows = []
-    for number in anchors.NUMBERS:
-        job = {"kind": "anchors", "method": f"{number:,} anchors", "anchors": number}
-        found = ask({**job, "rows": round(anchors.ROWS * effort.share)}, effort)
-        if "failed" in found:
-            rows.append({"anchors": number, **found})
-            continue
-        for name, numbers in found["found"].items():
-            least = min(numbers["fits"])
-            row = {"anchors": number, "what": name, "pass": found["pass"], "seconds": least, **numbers}
-            rows.append({**row, "ratio": least / found["pass"], "cut_seconds": min(numbers["cuts"])})
-    return rows
-
-
 def ask(job: dict[str, Any], effort: Effort) -> dict[str, Any]:
     """The answer of another process; {"failed": why} if it had none."""
     print(f"  {job['method']}", file=sys.stderr, flush=True)
@@ -146,20 +130,19 @@ def _ours(case: Case, method: str, found: Row) -> Row:
         # whose distance passes were disturbed most.
         "ratio": seconds / min(passes),
         "ratios_within_rounds": [each["fit"] / one for each, one in zip(rounds, passes, strict=True)],
-        "labels_seconds": min(each["fit_with_labels"] for each in rounds) - seconds,
         "nmi": nmi(case.classes, found.pop("labels")),
         **found,
     }
-    if method != DEFAULT:  # no target is set for the memory of anchors
-        row["bytes_allowed"] = _allowed(case.about, warmup_rows(method, case.workload.n_clusters))
+    if method == PUBLISHED:
+        row["bytes_allowed"] = _allowed(case.about)
     return row
 
 
-def _allowed(about: Row, warmup: int) -> int:
-    """Three chunks, the warm-up, four states, and 50 MB."""
-    n_rows = 3 * min(about["chunk_size"], about["rows"]) + min(warmup, about["rows"])
+def _allowed(about: Row) -> int:
+    """Three chunks, four states, and 50 MB."""
+    n_rows = 3 * min(about["chunk_size"], about["rows"])
     state = 8 * about["n_clusters"] * sum(about["widths"])
-    return int(n_rows * about["data_bytes"] / about["rows"]) + 4 * state + SPARE_BYTES
+    return int(n_rows * about["data_bytes"] / about["rows"] + 4 * state + SPARE_BYTES)
 
 
 def _peer(case: Case, peer: Peer, one_pass: float) -> Row:

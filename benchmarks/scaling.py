@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,11 +25,11 @@ def scaling(job: Job) -> Numbers:
     spent: dict[str, dict[str, list[float]]] = {name: {"ours": [], "pass": []} for name in cases}
     for views, n_clusters in cases.values():
         few = [view[: 3 * CHUNK] for view in views]
-        ours.fit(few, _settings(n_clusters), ours.PUBLISHED, n_threads)
+        ours.fit(few, _settings(n_clusters), ours.DEFAULT, n_threads)
     for _ in range(job["runs"]):
         for name, (views, n_clusters) in cases.items():
             settings = _settings(n_clusters)
-            seconds, _ = timed(lambda v=views, s=settings: ours.fit(v, s, ours.PUBLISHED, n_threads))
+            seconds, _ = timed(partial(ours.fit, views, settings, ours.DEFAULT, n_threads))
             spent[name]["ours"].append(seconds)
             spent[name]["pass"].append(timed(passes[name])[0])
     least = {name: {what: min(taken) for what, taken in each.items()} for name, each in spent.items()}

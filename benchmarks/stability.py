@@ -1,93 +1,90 @@
-"""`python -m benchmarks.stability`: how much labels depend on the seed, the order of rows and the chunk size.
+"""`python -m benchmarks.stability`: how much labels depend on the seed, the order, the chunks, and the rows.
 
-One pass under default settings over the Tate table (69,202 rows, views with natural gaps, 30 clusters).
-Prints the adjusted Rand index of `labels_`, mean over pairs: between seeds, in file order and of shuffled
-rows; between file order and shuffled copies; and between chunks of 2,000 and 8,192 rows.
+The Tate table (69,202 rows with ids, views with natural gaps, 30 clusters), default settings. Prints the
+adjusted Rand index of labels: between seeds; between file order and shuffled copies; between chunks of 2,000
+and 8,192 rows in `partial_fit`; and between models of two random halves, which label all rows.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
-from itertools import combinations
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 
-from viewpass import OPIMC
+import viewpass as vp
 from viewpass.evaluate import ari
+from viewpass.sources.source import Source
 
-VIEWS = ("title_emb", "medium_emb", "subjects_emb", "size")
+VIEWS, ID = ("title_emb", "medium_emb", "subjects_emb", "size"), "acno"
 CHUNKS = 2000, 8192
 
-
-def read(path: Path) -> list[np.ndarray]:
-    """The views of the table as arrays, NaN where a row lacks one."""
-    table, found = pq.read_table(path, columns=list(VIEWS)), []
-    for name in VIEWS:
-        rows = table[name].to_pylist()
-        width = len(next(row for row in rows if row is not None))
-        found.append(np.array([[np.nan] * width if row is None else row for row in rows], dtype=np.float32))
-    return found
+Pair = tuple[np.ndarray, np.ndarray]
 
 
 class Fits:
-    """Labels of fits, each in file order."""
+    """Labels of fits, in file order."""
 
-    def __init__(self, views: list[np.ndarray], n_clusters: int) -> None:
-        self.views, self.n_clusters = views, n_clusters
-        self._found: dict[tuple[Any, ...], np.ndarray] = {}
+    def __init__(self, table: pa.Table, n_clusters: int) -> None:
+        self.table, self.n_clusters = table, n_clusters
 
-    def labels(self, seed: int = 0, shuffle: int | None = None, chunk_size: int | str = "auto") -> np.ndarray:
-        """Labels by a fit with this seed and chunk size, of rows in file order or shuffled by a seed."""
-        key = seed, shuffle, chunk_size
-        if key not in self._found:
-            n_rows = len(self.views[0])
-            order = (
-                np.arange(n_rows) if shuffle is None else np.random.default_rng(shuffle).permutation(n_rows)
-            )
-            began = time.process_time()
-            given = {"random_state": seed, "chunk_size": chunk_size, "n_threads": 1}
-            model = OPIMC(self.n_clusters, **given).fit([view[order] for view in self.views])
-            labels = np.empty(n_rows, dtype=np.int32)
-            labels[order] = model.labels_
-            self._found[key] = labels
-            what = f"seed {seed}, {'file' if shuffle is None else f'shuffle {shuffle}'}, chunks {chunk_size}"
-            taken = time.process_time() - began
-            about = f"{model.consensus_}, inertia {model.inertia_:,.0f}"
-            print(f"  {what}: {about}, {taken:.1f} CPU s", flush=True)
-        return self._found[key]
+    def labels(self, seed: int = 0, shuffle: int | None = None) -> np.ndarray:
+        """By a fit with this seed, of rows in file order or shuffled by a seed."""
+        n_rows = len(self.table)
+        order = np.arange(n_rows) if shuffle is None else np.random.default_rng(shuffle).permutation(n_rows)
+        found = np.empty(n_rows, dtype=np.int32)
+        found[order] = self._model(seed).fit(self._source(self.table.take(order))).labels_
+        return found
+
+    def streamed(self, chunk_size: int) -> np.ndarray:
+        """By a model that got its rows chunk by chunk."""
+        model = self._model(0)
+        for start in range(0, len(self.table), chunk_size):
+            model.partial_fit(self._source(self.table.slice(start, chunk_size)))
+        return model.predict(self._source(self.table))
+
+    def halves(self, seed: int) -> Pair:
+        """By models of two random halves."""
+        order = np.random.default_rng(seed).permutation(len(self.table))
+        parts = (np.sort(part) for part in np.array_split(order, 2))
+        models = (self._model(0).fit(self._source(self.table.take(part))) for part in parts)
+        one, other = (model.predict(self._source(self.table)) for model in models)
+        return one, other
+
+    def _model(self, seed: int) -> vp.ViewPass:
+        return vp.ViewPass(self.n_clusters, random_state=seed, n_threads=1)
+
+    def _source(self, table: pa.Table) -> Source:
+        return vp.scan(table, views=list(VIEWS), id=ID)
 
 
-def mean(pairs: list[tuple[np.ndarray, np.ndarray]]) -> str:
+def line(name: str, pairs: list[Pair]) -> str:
     """Mean and least agreement of pairs of labels; rows without a view count as a cluster."""
     found = [ari(one, other) for one, other in pairs]
-    return f"{np.mean(found):.3f} | {min(found):.3f} | {len(found)}"
+    return f"| {name} | {np.mean(found):.3f} | {min(found):.3f} | {len(found)} |"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.stability", description=__doc__)
     parser.add_argument("--table", type=Path, default=Path("../shared/data/tate.parquet"))
     parser.add_argument("--clusters", type=int, default=30)
-    parser.add_argument("--runs", type=int, default=3, help="seeds, and shuffled copies")
+    parser.add_argument("--runs", type=int, default=3, help="pairs of each kind")
     options = parser.parse_args()
-    fits, runs = Fits(read(options.table), options.clusters), range(options.runs)
-    in_file = [fits.labels(seed) for seed in runs]
-    shuffled = [fits.labels(seed, shuffle=0) for seed in runs]
-    rows = {
-        "two seeds, file order": list(combinations(in_file, 2)),
-        "two seeds, shuffled": list(combinations(shuffled, 2)),
-        "file order and shuffled": [(in_file[0], fits.labels(0, shuffle=number)) for number in runs],
-        "chunks of 2,000 and 8,192": [
-            (fits.labels(0, chunk_size=CHUNKS[0]), fits.labels(0, chunk_size=CHUNKS[1])),
-            (fits.labels(0, 0, CHUNKS[0]), fits.labels(0, 0, CHUNKS[1])),
-        ],
-    }
-    print("\n| ARI of `labels_` between | mean | least | pairs |\n|---|---|---|---|")
-    for name, pairs in rows.items():
-        print(f"| {name} | {mean(pairs)} |")
+    fits, runs = (
+        Fits(pq.read_table(options.table, columns=[ID, *VIEWS]), options.clusters),
+        range(options.runs),
+    )
+    print("| ARI of labels between | mean | least | pairs |\n|---|---|---|---|")
+    seeds = [fits.labels(seed) for seed in range(options.runs + 1)]
+    print(line("two seeds", list(pairwise(seeds))), flush=True)
+    shuffled = [(seeds[0], fits.labels(0, shuffle=number)) for number in runs]
+    print(line("file order and shuffled", shuffled), flush=True)
+    one, other = (fits.streamed(size) for size in CHUNKS)
+    print(line("chunks of 2,000 and 8,192", [(one, other)]), flush=True)
+    print(line("models of two random halves", [fits.halves(number) for number in runs]), flush=True)
 
 
 if __name__ == "__main__":

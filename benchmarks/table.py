@@ -11,12 +11,12 @@ BUSY = 0.3
 NOTES = """\
 Seconds: least of the runs, each method in a process of its own (those of viewpass in one, in turn).
 "x pass": seconds over those of one distance pass; for viewpass the least of the distance passes before
-and after each of its fits, in the same process. "default settings": OPIMC with the number of clusters,
-chunk size and passes of the workload and nothing else set. MB: peak resident memory above what the
-process held with the data loaded and a tiny fit done; for peers with their prepared copy of the data.
-labels_: additional seconds for `labels_`. prepare: seconds to scale, impute and join the data for a peer,
-NOT included in its seconds; viewpass takes the data as it is, and everything it does is included. FAISS's
-search for labels is not included either. NMI: of the stream's labels, against the classes. Absent views of
+and after each of its fits, in the same process. "default settings": ViewPass with the number of clusters
+and nothing else set, final labels included. "published OPIMC": chunk size and passes of the workload, the
+stream's labels. MB: peak resident memory above what the process held with the data loaded and a tiny fit
+done; for peers with their prepared copy of the data. prepare: seconds to scale, impute and join the data for
+a peer, NOT included in its seconds; viewpass takes the data as it is, and everything it does is included.
+FAISS's search for labels is not included either. NMI: of these labels, against the classes. Absent views of
 sparse data are zeros for MiniBatchKMeans. ~: measured on fewer rows (in brackets) and scaled linearly."""
 
 
@@ -31,8 +31,6 @@ def text(found: dict[str, Any]) -> str:
         parts.append(_scaling(found["scaling"]))
     if found.get("first_call"):
         parts.append(_first_call(found["first_call"]))
-    if found.get("anchors"):
-        parts.append(_anchors(found["anchors"]))
     parts.append(_bars(found))
     return "\n\n".join(parts) + "\n"
 
@@ -74,7 +72,7 @@ def _heading(found: dict[str, Any]) -> str:
 
 
 def _methods(rows: list[dict[str, Any]]) -> str:
-    head = ("workload", "method", "seconds", "x pass", "MB", "NMI", "labels_", "prepare")
+    head = ("workload", "method", "seconds", "x pass", "MB", "NMI", "prepare")
     lines, last = [], None
     for row in rows:
         workload = "" if row["workload"] == last else row["workload"]
@@ -90,18 +88,16 @@ def _failures(rows: list[dict[str, Any]]) -> list[str]:
 
 def _line(row: dict[str, Any]) -> tuple[str, ...]:
     if "seconds" not in row:
-        return (f"{row['method']}: {row.get('note', 'failed')}", *[""] * 6)
+        return (f"{row['method']}: {row.get('note', 'failed')}", *[""] * 5)
     about = "~" if "scaled_from" in row else ""
     method = row["method"] + (f" ({row['scaled_from']:,} rows)" if about else "")
     above = row.get("bytes_above")
-    extra = row.get("labels_seconds")
     return (
         method,
         about + short(row["seconds"]),
         about + short(row["ratio"]),
         "" if above is None else about + f"{above / MEBIBYTE:,.0f}",
         "" if row.get("nmi") is None else f"{row['nmi']:.3f}",
-        short(None if extra is None else max(extra, 0.0)),
         "" if "prepare_seconds" not in row else about + short(row["prepare_seconds"]),
     )
 
@@ -112,7 +108,7 @@ def _threads(rows: list[dict[str, Any]]) -> str:
         for row in rows
         if "gain" in row
     ]
-    return grid(("published start", "1 thread", "all threads", "gain"), lines)
+    return grid(("default settings", "1 thread", "all threads", "gain"), lines)
 
 
 def _scaling(found: dict[str, Any]) -> str:
@@ -131,18 +127,6 @@ def _first_call(rows: list[dict[str, Any]]) -> str:
         seconds = (row["import"], row["first_fit"], min(row["later_fits"]))
         lines.append((row["data"], *map(short, seconds)))
     return grid(("1,000 rows", "import s", "first fit s", "later fits s"), lines)
-
-
-def _anchors(rows: list[dict[str, Any]]) -> str:
-    lines = []
-    for row in rows:
-        if "failed" in row:
-            lines.append((f"{row['anchors']:,}: {row['failed'][:60]}", *[""] * 6))
-            continue
-        times = (row["pass"], row["seconds"], row["ratio"], row["cut_seconds"])
-        lines.append((f"{row['anchors']:,}", row["what"], *map(short, times), f"{row['nmi']:.3f}"))
-    head = ("mnist70k_3v, anchors", "fit", "one distance pass s", "seconds", "x pass", "cut s", "NMI")
-    return grid(head, lines, left=2)
 
 
 def _bars(found: dict[str, Any]) -> str:

@@ -44,7 +44,9 @@ _reuters = partial(
 )
 _embeddings = partial(made.dense, widths=(256, 128), n_classes=100, noise=3.0, missing=0.3, seed=4)
 _many = partial(made.dense, widths=(768, 512), n_classes=1000, noise=3.0, missing=0.3, seed=5)
+_several = partial(made.dense, widths=(768, 512), n_classes=300, noise=3.0, missing=0.3, seed=11)
 _most = partial(made.dense, widths=(128, 64), n_classes=10_000, noise=1.0, missing=0.3, seed=9)
+_repeated = partial(made.repeated, share=0.2, widths=(64, 32), n_classes=10, noise=1.5, missing=0.3, seed=12)
 _digit = partial(real.digit, missing=0.3, seed=6)
 _debian = partial(real.shuffled, "debian_l10n", seed=7)
 _mnist = partial(real.shuffled, "mnist70k_3v", seed=8)
@@ -64,8 +66,10 @@ WORKLOADS = (
     Workload("digit, 1 pass", "digit", 2000, 10, 50, _digit, always_whole=True),
     Workload("digit, 10 passes", "digit", 2000, 10, 50, _digit, n_passes=10, always_whole=True),
     Workload("embeddings", "embeddings", 1_000_000, 100, 8192, _embeddings, slow_chunks=2),
+    Workload("several", "several", 60_000, 300, 8192, _several, slow_chunks=1, full_only=_SLOW_AT_MANY),
     Workload("many", "many", 200_000, 1000, 8192, _many, slow_chunks=1, full_only=_SLOW_AT_MANY),
     Workload("most", "most", 500_000, 10_000, 16_384, _most, not_run=("KMeans", *_SLOW_AT_MANY)),
+    Workload("repeated", "repeated", 100_000, 11, 2000, _repeated),
     Workload("digits, one view", "one view", 1797, 10, 2000, real.one_view, always_whole=True, not_run=_IMML),
     Workload("5 blobs in 2-D", "one view", 5_000, 5, 2000, _blobs(2, 5), always_whole=True, not_run=_IMML),
     Workload("50 blobs in 64-D", "one view", 100_000, 50, 2000, _blobs(64, 50), not_run=_IMML),

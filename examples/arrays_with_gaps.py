@@ -12,14 +12,14 @@ from viewpass.evaluate import nmi, remove_per_view
 from viewpass.evaluate.digits import digit_views
 
 digits = load_digits()
-order = np.random.default_rng(0).permutation(len(digits.target))  # one pass: rows in no order
+order = np.random.default_rng(0).permutation(len(digits.target))
 views, classes = digit_views(digits.images[order]), digits.target[order]
 
 observed = remove_per_view(len(classes), len(views), 0.3, random_state=0)
 for view, seen in zip(views.values(), observed.T, strict=True):
     view[~seen] = np.nan  # a row of NaN is a missing view
 
-model = vp.OPIMC(n_clusters=10, random_state=0).fit(views)
+model = vp.ViewPass(n_clusters=10, random_state=0).fit(views)
 print(f"{(~observed).any(axis=1).mean():.0%} of {len(classes)} rows lack a view")
 print(f"agreement with the digits written (NMI): {nmi(classes, model.labels_):.2f}")
 for choice in model.choices_:

@@ -24,7 +24,7 @@ tables = {
 }
 
 cohort = vp.frames(tables)  # by the index; id="column" for a column
-model = vp.IMC(n_clusters=3, scale="standard", random_state=0).fit(cohort)
+model = vp.ViewPass(n_clusters=3, scale="standard", random_state=0).fit(cohort)
 found = pd.DataFrame(
     {"cluster": model.labels_, "sure": model.confidence(cohort).round(2)}, index=model.row_ids_
 )

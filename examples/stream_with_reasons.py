@@ -31,7 +31,7 @@ def days() -> Iterator[dict[str, np.ndarray]]:
         yield chunk(500)
 
 
-model = vp.OPIMC(n_clusters=5, warmup=1000, random_state=0)
+model = vp.ViewPass(n_clusters=5, random_state=0)
 for rows in days():
     model.partial_fit(rows)
     print(

@@ -37,8 +37,8 @@ def write_table(path: Path) -> None:
 
 def fit(out: Path, *more: str) -> subprocess.Popen[str]:
     """Start `viewpass fit`."""
-    settings = ["-k", "8", "--id", "item", "--seed", "0", "--scale", "unit", "--anchors", "none"]
-    chunks = ["--chunk-size", str(CHUNK), "--checkpoint-every", "5", "--json", "--no-report"]
+    settings = ["-k", "8", "--id", "item", "--seed", "0", "--scale", "unit", "--consensus", "plain"]
+    chunks = ["--sample", "2000", "--checkpoint-every", "1", "--json", "--no-report"]
     words = ["fit", "items.parquet", *settings, *chunks, "--out", out.name, *more]
     return subprocess.Popen([COMMAND, *words], cwd=out.parent, stdout=subprocess.PIPE, text=True)
 

@@ -28,16 +28,12 @@ void Assignment::begin(const Rows& rows, size_t n_clusters, Span<int32_t> labels
   known_ = false;
   if (kept_) distances_.reserve(n * n_padded_);
   drift_.begin(rows.n_views(), n_clusters, kept_);
-  set_team(team);
-  for (AssignScratch& mine : scratch_) mine.n_compared = 0.0;
-}
-
-void Assignment::set_team(Team& team) {
   team_ = &team;
   size_t n_values = 0;
-  for (const View& view : rows_.views) n_values += row_bytes(view) / 4 + 1;
-  alone_ = team.size() == 1 || rows_.n_rows * n_values * n_clusters_ <= kSmall;
+  for (const View& view : rows.views) n_values += row_bytes(view) / 4 + 1;
+  alone_ = team.size() == 1 || n * n_values * n_clusters <= kSmall;
   scratch_.resize(std::max(scratch_.size(), team.size()));
+  for (AssignScratch& mine : scratch_) mine.n_compared = 0.0;
 }
 
 void Assignment::take_labels() {
@@ -64,7 +60,7 @@ Kind Assignment::assign(const Centres& centres, const Then& then) {
     mine.which.resize(end - begin);
     std::iota(mine.which.begin(), mine.which.end(), uint32_t(begin));
     assign_rows(mine.which, centres, mine);
-    if (then) then(begin, end, worker);
+    if (then) then(worker);
   });
   rows_.measured = true;
   known_ = kept_;
@@ -275,41 +271,6 @@ void Assignment::compare_with_moved(Span<const uint32_t> which, const Centres& c
     choose(i, line(i), centres, mine);
   }
   mine.n_compared += double(which.size() * mine.moved_clusters.size()) / double(n_clusters_);
-}
-
-Kind Shard::assign(const Centres& centres, Team& team) {
-  centres_ = centres;
-  centres_.suit(rows_);
-  assignment_.begin(rows_, centres.n_clusters, labels_, team);
-  const Kind worst = assignment_.assign(centres_);
-  rows_.measured = true;
-  return worst;
-}
-
-void Shard::follow(const Centres& centres, Team& team) {
-  assignment_.set_team(team);
-  const double magnitude = ErrorBounds(centres_, rows_).magnitude;
-  Drift& drift = assignment_.drift();
-  for (size_t v = 0; v < centres.n_views(); ++v) {
-    const ViewCentres& theirs = centres.views[v];
-    ViewCentres& mine = centres_.views[v];
-    if (!theirs.ready) continue;
-    if (!mine.ready) mine = ViewCentres(centres.n_clusters, theirs.width, is_sparse(rows_.views[v]));
-    mine.mark = theirs.mark;
-    for (size_t k = 0; k < centres.n_clusters; ++k) {
-      const double before = mine.squares[k];
-      const double shift = mine.replace(k, theirs.centre(k));
-      if (!mine.ready)
-        drift.move_without_bound(v, k);
-      else
-        drift.move(v, k, shift, mine.squares[k] - before, mine.width, rows_.reach(v));
-    }
-    mine.ready = true;
-    mine.known = theirs.known;
-    mine.lay_out();
-  }
-  drift.finish_update(std::max(magnitude, ErrorBounds(centres_, rows_).magnitude));
-  assignment_.reassign(centres_);
 }
 
 }  // namespace viewpass

@@ -24,14 +24,10 @@ class Assignment {
   /// New rows, not assigned yet. `again`: they will be reassigned.  OUT labels.
   void begin(const Rows& rows, size_t n_clusters, Span<int32_t> labels, Team& team, bool again = true);
 
-  /// Assigns all rows, measuring them first if they are not; `then(begin, end, worker)` is called for every
-  /// tile while it is in cache: line r of scratch(worker).pass then has the distances of row begin + r.
-  /// Gives the worst kind of row met.
-  using Then = std::function<void(size_t begin, size_t end, size_t worker)>;
+  /// Assigns all rows, measuring them first if they are not; `then(worker)` is called for every tile while it
+  /// is in cache: its rows are those of assigned(worker). Gives the worst kind of row met.
+  using Then = std::function<void(size_t worker)>;
   Kind assign(const Centres& centres, const Then& then = {});
-
-  /// The threads to work with from now on.
-  void set_team(Team& team);
 
   /// Takes given labels: nothing is known of how near the rows are.
   void take_labels();
@@ -46,9 +42,7 @@ class Assignment {
   const Rows& rows() const { return rows_; }
   Span<int32_t> labels() const { return labels_; }
   Span<const double> margins() const { return margins_; }
-  /// What the float32 distances of a row may be off by.
-  double slack(size_t i) const { return slack_[i]; }
-  AssignScratch& scratch(size_t worker) { return scratch_[worker]; }
+  Span<const uint32_t> assigned(size_t worker) const { return scratch_[worker].which; }
   double n_compared() const;
 
   /// Runs tasks on the team, or on one thread where the chunk is small.
@@ -87,27 +81,6 @@ class Assignment {
   bool kept_ = false;        // whether the distances are kept,
   bool known_ = false;       // and they are known
   std::vector<AssignScratch> scratch_;
-};
-
-/// Some rows of a chunk on a worker: the half of a chunk step that needs rows. The coordinator, which has the
-/// sums, updates the centres.
-class Shard {
- public:
-  /// OUT labels: written whenever rows are assigned.
-  Shard(const Rows& rows, Span<int32_t> labels) : rows_(rows), labels_(labels) {}
-
-  /// Assigns all rows. Gives the worst kind of row met.
-  Kind assign(const Centres& centres, Team& team);
-  /// Reassigns rows whose label the move to these centres may have changed: `moved` are those that did.
-  void follow(const Centres& centres, Team& team);
-  const std::vector<uint32_t>& moved() const { return assignment_.moved(); }
-  int32_t before(size_t i) const { return assignment_.before(i); }
-
- private:
-  Rows rows_;
-  Span<int32_t> labels_;
-  Assignment assignment_;
-  Centres centres_;
 };
 
 }  // namespace viewpass

@@ -17,7 +17,6 @@ ViewCentres::ViewCentres(size_t n, size_t columns, bool sparse)
     : width(columns),
       n_clusters(n),
       squares(n, 0.0),
-      norms(n, 0.0),
       traces(n, 0.0),
       known(n, 0),
       sparse_(sparse),
@@ -34,7 +33,7 @@ void ViewCentres::allocate() {
 
 double ViewCentres::longest() const {
   double square = 0.0;
-  for (double s : norms) square = std::max(square, s);
+  for (double s : squares) square = std::max(square, s);
   return std::sqrt(square);
 }
 
@@ -47,34 +46,13 @@ double ViewCentres::renew(size_t k, Span<const int64_t> sums, int64_t count, dou
   if (count == 0) {
     traces[k] = 0.0;
     if (keeps(k, fill)) return 0.0;
-    const std::vector<double> zero(width, 0.0);
-    if (fill == Fill::zero) return replace(k, zero);
-    return replace(k, mark > 0.0 ? entrywise(mean, 0.0, zero) : mean);
-  }
-  if (mark > 0.0) {
-    std::vector<double> total(width);
-    for (size_t j = 0; j < width; ++j) total[j] = double(sums[j]) * kStep;
-    const double shift = replace(k, entrywise(total, alpha, centre(k)));
-    traces[k] = trace_of(k, sums);
-    return shift;
+    return replace(k, fill == Fill::zero ? std::vector<double>(width, 0.0) : mean);
   }
   double* centre = values_.data() + k * width;
   const Renewed made = kernels().renew_centre(sums.data(), kStep / (double(count) + alpha), width, centre);
   derive(k, made.square);
   traces[k] = (double(count) + alpha) * squares[k];  // u.R = u.u (T + alpha)
   return made.shift;
-}
-
-std::vector<double> ViewCentres::entrywise(Span<const double> sums, double alpha,
-                                           Span<const double> last) const {
-  const size_t n = width / 2;
-  std::vector<double> made(width);
-  for (size_t j = 0; j < n; ++j) {
-    const double count = sums[n + j] / mark, u = count > 0.0 ? sums[j] / (count + alpha) : last[j];
-    made[j] = u;
-    made[n + j] = -(u * u) * (0.5 / mark);
-  }
-  return made;
 }
 
 double ViewCentres::replace(size_t k, Span<const double> by) {
@@ -87,9 +65,8 @@ double ViewCentres::replace(size_t k, Span<const double> by) {
 
 /// Sets what is derived from a centre's values.
 void ViewCentres::derive(size_t k, double square) {
-  norms[k] = square;
-  squares[k] = mark > 0.0 ? 0.0 : square;
-  base[k] = float(squares[k]);
+  squares[k] = square;
+  base[k] = float(square);
   if (!sparse_) kernels().f64.narrow(values_.data() + k * width, 1.0, width, narrow_.data() + k * width);
 }
 
@@ -124,12 +101,12 @@ void ViewCentres::set_sparse(bool sparse) {
   if (sparse == sparse_ && !layout_.empty()) return;
   sparse_ = sparse;
   allocate();
-  for (size_t k = 0; k < n_clusters; ++k) derive(k, norms[k]);
+  for (size_t k = 0; k < n_clusters; ++k) derive(k, squares[k]);
   lay_out();
 }
 
 void ViewCentres::pick(const ViewCentres& all, Span<const uint32_t> clusters) {
-  width = all.width, n_clusters = clusters.size(), ready = all.ready, mark = all.mark, sparse_ = all.sparse_;
+  width = all.width, n_clusters = clusters.size(), ready = all.ready, sparse_ = all.sparse_;
   squares.resize(n_clusters);
   base.assign(round_up(n_clusters, kVector), std::numeric_limits<float>::infinity());
   for (size_t c = 0; c < n_clusters; ++c)
@@ -150,28 +127,10 @@ void ViewCentres::pick(const ViewCentres& all, Span<const uint32_t> clusters) {
   }
 }
 
-ViewCentres ViewCentres::take(Span<const uint32_t> clusters) const {
-  ViewCentres some(clusters.size(), width, sparse_);
-  some.ready = ready, some.mark = mark;
-  for (size_t c = 0; c < clusters.size(); ++c) {
-    some.replace(c, centre(clusters[c]));
-    some.known[c] = known[clusters[c]];
-  }
-  some.lay_out();
-  return some;
-}
-
 void Centres::pick(const Centres& all, Span<const uint32_t> clusters) {
   n_clusters = clusters.size();
   views.resize(all.views.size());
   for (size_t v = 0; v < views.size(); ++v) views[v].pick(all.views[v], clusters);
-}
-
-Centres Centres::take(Span<const uint32_t> clusters) const {
-  Centres some;
-  some.n_clusters = clusters.size();
-  for (const ViewCentres& view : views) some.views.push_back(view.take(clusters));
-  return some;
 }
 
 void Centres::suit(const Rows& rows) {
@@ -180,7 +139,6 @@ void Centres::suit(const Rows& rows) {
     if (views[v].width == 0 && !views[v].ready && width) {
       std::vector<char> known = views[v].known;
       views[v] = ViewCentres(n_clusters, width, is_sparse(rows.views[v]));
-      views[v].mark = rows.mark(v);
       views[v].known = known;
     } else if (width) {
       views[v].set_sparse(is_sparse(rows.views[v]));

@@ -1,8 +1,4 @@
 // The centres U (Eq. 13): exact, and laid out for the float32 filter with what it may be off by.
-//
-// Where W is per value, a row is z = w [x, m s]: its values (0 where it lacks one) and marks of those it has,
-// of size s, times w. A centre is c = [u, -u^2 / (2 s)]: -2 z.c is w times the sum of u^2 - 2 x u over the
-// values that the row has, and there is no |u|^2 to add. The sums of z hold R and T of every column.
 #pragma once
 
 #include "exact_sums.hpp"
@@ -17,9 +13,7 @@ class ViewCentres {
  public:
   size_t width = 0, n_clusters = 0;
   bool ready = false;           // whether there are any yet
-  double mark = 0.0;            // s, where W is per value; 0 in other views
-  std::vector<double> squares;  // |u|^2, or 0 where W is per value
-  std::vector<double> norms;    // the squared length of what rows are multiplied with
+  std::vector<double> squares;  // |u|^2
   std::vector<double> traces;   // u.R, of the sums the loss is of
   std::vector<char> known;      // whether a cluster ever had a centre here
   std::vector<float> base;      // |u|^2 in float32, infinite beyond the last cluster
@@ -43,7 +37,6 @@ class ViewCentres {
   double trace_of(size_t k, Span<const int64_t> sums) const;
   /// A cluster's term of the loss: |u|^2 (T + alpha) - 2 u.R.
   double loss(size_t k, int64_t count, double alpha, double trace) const {
-    if (mark > 0.0) return kernels().f64.square(centre(k).data(), width / 2) * alpha - 2.0 * trace;
     return squares[k] * (double(count) + alpha) - 2.0 * trace;
   }
 
@@ -53,8 +46,6 @@ class ViewCentres {
                const std::vector<double>& mean);
   /// Whether a cluster without rows keeps its last centre.
   bool keeps(size_t k, Fill fill) const { return fill == Fill::last_centre && ready && known[k]; }
-  /// A centre whose columns have counts of their own; a value that no row has is that of `last`.
-  std::vector<double> entrywise(Span<const double> sums, double alpha, Span<const double> last) const;
   /// Replaces a centre. Gives the squared distance between old and new.
   double replace(size_t k, Span<const double> by);
   /// The float32 layout consists of parts that can be updated concurrently.
@@ -65,8 +56,6 @@ class ViewCentres {
   void set_sparse(bool sparse);
   /// Becomes some clusters of another, with only what the filter needs.
   void pick(const ViewCentres& all, Span<const uint32_t> clusters);
-  /// A copy of some clusters.
-  ViewCentres take(Span<const uint32_t> clusters) const;
 
  private:
   void derive(size_t k, double square);
@@ -85,7 +74,6 @@ struct Centres {
   size_t n_views() const { return views.size(); }
   size_t n_padded() const { return round_up(n_clusters, kVector); }
   void pick(const Centres& all, Span<const uint32_t> clusters);
-  Centres take(Span<const uint32_t> clusters) const;
   /// Lays every view out as the rows need it; views without centres get their width from the rows.
   void suit(const Rows& rows);
   /// Whether every view is laid out as the rows need it.

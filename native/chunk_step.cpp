@@ -47,13 +47,7 @@ bool ChunkStep::run_chunk(const Rows& rows, Begin begin, bool first, Span<int32_
     last_loss = loss(state_.centres, state_.total, rules_.alpha);
     n_done = 1;
   }
-  if (state_.links.data() && begin == Begin::centres)
-    add_links(soft_.near, soft_.weights, soft_.n_near, state_.links, rows.copies);
   iterate(first, n_done, last_loss, progress);
-  if (state_.links.data() && begin == Begin::counted) {
-    soft_assign(assignment_.rows(), state_.centres, soft_, team_);
-    add_links(soft_.near, soft_.weights, soft_.n_near, state_.links, rows.copies);
-  }
   return true;
 }
 
@@ -69,17 +63,9 @@ bool ChunkStep::assign_and_add() {
       dense.push_back(v);
   for (size_t worker = 1; worker < n_workers; ++worker)
     if (parts_[worker].empty()) parts_[worker] = OwnSums(n_clusters, widths);
-  const bool linked = state_.links.data() != nullptr;
-  std::vector<SoftScratch> soft_scratch(linked ? team_.size() : 0);
-  if (linked) soft_.resize(rows.n_rows, n_clusters);
-  const Kind worst = assignment_.assign(state_.centres, [&](size_t begin, size_t end, size_t worker) {
-    AssignScratch& mine = assignment_.scratch(worker);
-    for (size_t i = begin; linked && i < end; ++i)
-      soft_assign_row(rows, i, state_.centres,
-                      {{mine.pass.line_of[i - begin], state_.centres.n_padded()}, {}}, assignment_.slack(i),
-                      soft_, soft_scratch[worker]);
+  const Kind worst = assignment_.assign(state_.centres, [&](size_t worker) {
     Groups& groups = groups_[worker];
-    groups.sort(n_clusters, mine.which, [&](size_t i) { return assignment_.labels()[i]; });
+    groups.sort(n_clusters, assignment_.assigned(worker), [&](size_t i) { return assignment_.labels()[i]; });
     const ExactSums& sums = worker == 0 ? state_.total : parts_[worker].get();
     for (size_t k = 0; k < n_clusters; ++k)
       for (size_t v : dense) sums.add(rows, v, k, groups.of(k), 1);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "assignment.hpp"
-#include "soft_assignment.hpp"
 
 namespace viewpass {
 
@@ -28,7 +27,6 @@ enum class Begin {
 struct State {
   ExactSums total;
   Centres centres;
-  Grid<int64_t> links;  // what anchors have in common; empty: not wanted
 };
 
 struct Progress {
@@ -65,7 +63,6 @@ class ChunkStep {
   std::vector<char> changed_;   // clusters whose sums differ from those the centres were made from
   std::vector<char> seen_;      // views that some row has that counts
   std::vector<std::vector<double>> means_;
-  SoftRows soft_;
 };
 
 }  // namespace viewpass

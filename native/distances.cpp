@@ -295,45 +295,6 @@ void all_distances(const Rows& rows, const Centres& centres, bool relative, Grid
   });
 }
 
-void own_distances(const Rows& rows, const Centres& centres, Span<const int32_t> labels, Span<float> distance,
-                   Span<float> margin, Team& team) {
-  struct Scratch {
-    PassScratch pass;
-    std::vector<uint32_t> which, near;
-    std::vector<double> found;
-  };
-  const ErrorBounds errors(centres, rows);
-  const size_t n_padded = centres.n_padded();
-  std::vector<Scratch> scratch(team.size());
-  team.each_range(rows.n_rows, tile_rows(rows), [&](size_t begin, size_t end, size_t worker) {
-    auto& [pass, which, near, found] = scratch[worker];
-    which.clear();
-    for (size_t i = begin; i < end; ++i) {
-      distance[i] = margin[i] = float(kNaN);
-      if (labels[i] >= 0 && rows.has_any(i)) which.push_back(uint32_t(i));
-    }
-    pass.make_lines(which.size(), n_padded);
-    distance_pass(rows, which, centres, pass.line_of, pass);
-    for (size_t r = 0; r < which.size(); ++r) {
-      const uint32_t i = which[r], own = uint32_t(labels[i]);
-      float* line = pass.line_of[r];
-      line[own] = std::numeric_limits<float>::infinity();
-      const double doubt = 2.0 * errors.of_pass(rows, i, centres);
-      const double reach = double(kernels().two_nearest(line, n_padded).nearest) + doubt;
-      near.assign(1, own);
-      for (size_t k = 0; k < centres.n_clusters; ++k)
-        if (k != own && !(double(line[k]) > reach)) near.push_back(uint32_t(k));
-      exact_distances(rows, i, centres, near, found);
-      double square = 0.0;  // |x|^2
-      for (size_t v = 0; v < rows.n_views(); ++v)
-        if (rows.has(v, i) && centres.views[v].ready) square += rows.square(v, i);
-      distance[i] = float(std::max(found[0] + square, 0.0));
-      if (near.size() > 1)
-        margin[i] = float(std::max(*std::min_element(found.begin() + 1, found.end()) - found[0], 0.0));
-    }
-  });
-}
-
 /// With float32 distances off by at most e each, the two nearest clusters are among those whose distance is
 /// at most 2 e above the second least: the second least of all is at most (second in float32) + e.
 void nearest_two(const Rows& rows, const Centres& centres, Span<int32_t> labels, Span<float> distance,

@@ -72,13 +72,8 @@ uint32_t nearest_exactly(const Rows& rows, size_t i, const Centres& centres, Spa
 /// as they are compared.  OUT out (rows x clusters).
 void all_distances(const Rows& rows, const Centres& centres, bool relative, Grid<double> out, Team& team);
 
-/// Of rows with these labels: the squared distance to the own cluster, and how much farther the next one is;
-/// NaN where there is none.  OUT distance, margin.
-void own_distances(const Rows& rows, const Centres& centres, Span<const int32_t> labels, Span<float> distance,
-                   Span<float> margin, Team& team);
-
-/// The nearest cluster of every row (Eq. 16; -1 without any view) and what `own_distances` gives for it, by
-/// one distance pass.  OUT labels, distance, margin.
+/// The nearest cluster of every row (Eq. 16; -1 without any view), its squared distance, and how much farther
+/// the next one is; NaN where there is none.  OUT labels, distance, margin.
 void nearest_two(const Rows& rows, const Centres& centres, Span<int32_t> labels, Span<float> distance,
                  Span<float> margin, Team& team);
 

@@ -64,37 +64,4 @@ OwnLinks links_of(const Mixtures& rows, size_t n_anchors) {
   return made;
 }
 
-OwnLinks merged_links(const Links& links, Span<const int64_t> places, size_t n_places) {
-  OwnLinks made{{0}, {}, {}};
-  RowSum sum(n_places);
-  std::vector<size_t> ends;
-  const std::vector<size_t> order =
-      sorted_by(links.size(), n_places, [&](size_t a) { return size_t(places[a]); }, ends);
-  for (size_t place = 0; place < n_places; ++place) {
-    for (size_t at = ends[place]; at < ends[place + 1]; ++at)
-      for (auto p = size_t(links.starts[order[at]]); p < size_t(links.starts[order[at] + 1]); ++p)
-        sum.add(size_t(places[size_t(links.columns[p])]), links.values[p]);
-    sum.finish(made);
-  }
-  return made;
-}
-
-OwnLinks most_linked(const Links& links, size_t most) {
-  OwnLinks made{{0}, {}, {}};
-  std::vector<size_t> entries;
-  const auto more = [&](size_t a, size_t b) {
-    return links.values[a] != links.values[b] ? links.values[a] > links.values[b] : a < b;
-  };
-  for (size_t a = 0; a < links.size(); ++a) {
-    entries.clear();
-    for (auto p = size_t(links.starts[a]); p < size_t(links.starts[a + 1]); ++p)
-      if (size_t(links.columns[p]) != a) entries.push_back(p);
-    const size_t n = std::min(most, entries.size());
-    std::partial_sort(entries.begin(), entries.begin() + std::ptrdiff_t(n), entries.end(), more);
-    for (size_t e = 0; e < n; ++e) made.columns.push_back(links.columns[entries[e]]);
-    made.starts.push_back(int64_t(made.columns.size()));
-  }
-  return made;
-}
-
 }  // namespace viewpass

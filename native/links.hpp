@@ -31,10 +31,4 @@ struct Mixtures {
 /// G = sum of z z' over the rows.
 OwnLinks links_of(const Mixtures& rows, size_t n_anchors);
 
-/// The links of merged anchors: those of anchors with the same place add up.
-OwnLinks merged_links(const Links& links, Span<const int64_t> places, size_t n_places);
-
-/// The `most` others that each anchor has most links with, the lowest of equals first; no values.
-OwnLinks most_linked(const Links& links, size_t most);
-
 }  // namespace viewpass

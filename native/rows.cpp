@@ -80,7 +80,7 @@ int64_t Rows::n_counted() const {
 
 double Rows::square(size_t v, size_t i) const {
   if (!keeps_lengths(v)) return weights[v];
-  double square = 0.0, divisor = 1.0;
+  double square = 0.0;
   with_rows(views[v], [&](const auto& rows) {
     const auto row = rows[i];
     if constexpr (std::decay_t<decltype(rows)>::sparse) {
@@ -88,19 +88,11 @@ double Rows::square(size_t v, size_t i) const {
       for (size_t p = 0; p < row.n; ++p)
         partial[row.column(p) % kPartialSums] += double(row.values[p]) * double(row.values[p]);
       square = fold(partial);
-    } else if (mark(v) > 0.0) {  // of the values alone, times their weight: they were multiplied by it
-      const size_t n = row.n / 2;
-      const double largest = double(*std::max_element(row.values + n, row.values + row.n));
-      divisor = largest * scale(v, i) / mark(v);
-      if (divisor > 0.0)
-        square = kernels().of(row.values).square(row.values, n);
-      else
-        divisor = 1.0;
     } else {
       square = kernels().of(row.values).square(row.values, row.n);
     }
   });
-  return square * (scale(v, i) * scale(v, i)) / divisor;
+  return square * (scale(v, i) * scale(v, i));
 }
 
 std::vector<double> squares_of(const Rows& rows, size_t v) {

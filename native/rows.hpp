@@ -88,9 +88,6 @@ struct Rows {
   // Per view: 0 where rows are brought to that length; else they keep theirs, times the root of the weight,
   // and none is longer than this, which is at most 1. Empty: 0 for all.
   std::vector<double> reaches;
-  // Per view: the size of the mark of a value that a row has, where its marks follow its values (W per value,
-  // centres.hpp); 0 in other views. Empty: 0 for all.
-  std::vector<double> marks;
   std::vector<Span<double>> inverse;  // per view: what scales each row to that length; 0: absent
   std::vector<Span<Kind>> kinds;      // per view
   Span<const int64_t> copies;         // how many equal rows each one counts as; empty: one
@@ -105,7 +102,6 @@ struct Rows {
     return false;
   }
   bool keeps_lengths(size_t v) const { return v < reaches.size() && reaches[v] > 0.0; }
-  double mark(size_t v) const { return v < marks.size() ? marks[v] : 0.0; }
   /// No row of a view is longer.
   double reach(size_t v) const { return keeps_lengths(v) ? reaches[v] : 1.0; }
   /// |x|^2 of a row that has the view.

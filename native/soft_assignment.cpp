@@ -109,14 +109,4 @@ void soft_assign(const Rows& rows, const Centres& anchors, SoftRows& soft, Team&
   });
 }
 
-void add_links(Span<const int32_t> near, Span<const int64_t> weights, size_t n_near, Grid<int64_t> links,
-               Span<const int64_t> copies) {
-  for (size_t at = 0, i = 0; at < near.size(); at += n_near, ++i) {
-    const int64_t times = copies.empty() ? 1 : copies[i];
-    for (size_t a = 0; a < n_near; ++a)
-      for (size_t b = 0; b < n_near; ++b)
-        links[size_t(near[at + a])][size_t(near[at + b])] += times * weights[at + a] * weights[at + b];
-  }
-}
-
 }  // namespace viewpass

@@ -57,8 +57,4 @@ double soft_assign_row(const Rows& rows, size_t i, const Centres& anchors, Met m
 /// All rows.  OUT soft.
 void soft_assign(const Rows& rows, const Centres& anchors, SoftRows& soft, Team& team);
 
-/// Adds z z' of every row, as often as it counts (empty copies: once).  INOUT links.
-void add_links(Span<const int32_t> near, Span<const int64_t> weights, size_t n_near, Grid<int64_t> links,
-               Span<const int64_t> copies = {});
-
 }  // namespace viewpass

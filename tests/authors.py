@@ -32,8 +32,8 @@ class Run:
 
     def model(self, **more):
         """The product under the settings that equal the program."""
-        same = {"fill": "zero-filled-mean", "scale": "unit", "n_anchors": None, "warmup": 0}
-        return vp.OPIMC(**{**same, "max_iter": 30, "tol": 1e-6, **self.settings, **more})
+        same = {"fill": "zero-filled-mean", "max_iter": 30, "tol": 1e-6}
+        return vp.OPIMC(**{**same, **self.settings, **more})
 
     def given(self, kind):
         """The views as "float64", "float32", "csr64" or "csr32"."""

@@ -25,7 +25,6 @@ class Made:
     seed: int
     copies: np.ndarray | None = None  # how often each row counts
     reaches: tuple[float, ...] = ()  # of views whose rows keep their lengths; 0 for others
-    marks: tuple[float, ...] = ()  # the size of the marks that follow the values of rows; 0 for others
 
     @property
     def rng(self) -> np.random.Generator:
@@ -47,12 +46,8 @@ def made(seed, n_rows=None, n_clusters=None, kinds=None, widths=None, styles=STY
         rng.choice([1.0, 0.3, 1e-4], size=len(kinds)).tolist() if rng.random() < 0.5 else [1.0] * len(kinds)
     )
     copies = rng.integers(0, 5, size=n_rows) if rng.random() < 0.4 else None
-    reaches = list(with_lengths(np.random.default_rng([seed, 1]), views, weights)) if kept else []
-    marks = with_marks(np.random.default_rng([seed, 2]), views, weights, reaches) if kept else ()
-    widths = [
-        w if x is None or isinstance(x, tuple) else x.shape[1] for w, x in zip(widths, views, strict=True)
-    ]
-    return Made(views, observed, weights, widths, n_rows, n_clusters, seed, copies, tuple(reaches), marks)
+    reaches = with_lengths(np.random.default_rng([seed, 1]), views, weights) if kept else ()
+    return Made(views, observed, weights, widths, n_rows, n_clusters, seed, copies, reaches)
 
 
 def with_lengths(rng, views, weights):
@@ -70,25 +65,6 @@ def with_lengths(rng, views, weights):
         reaches[v] = min(longest * np.sqrt(weights[v]) * (1 + 1e-6) + np.sqrt(x.shape[1]) * 2.0**-33, 1.0)
         views[v] = x
     return tuple(reaches)
-
-
-def with_marks(rng, views, weights, reaches):
-    """Gives rows of some views that keep their lengths marks of their values, and takes others from them."""
-    marks = [0.0] * len(views)
-    for v, x in enumerate(views):
-        if not reaches[v] or rng.random() > 0.5:
-            continue
-        held = rng.random(x.shape) < rng.choice([0.5, 1.0])
-        held[:, 0] = True
-        times = x.shape[1] / held.sum(axis=1, keepdims=True)
-        both = np.hstack([np.where(held, x, 0.0) * times, held * times * 0.25])
-        both[np.isnan(x).all(axis=1)] = np.nan
-        longest = 2.0 ** np.ceil(
-            np.log2(np.nanmax(np.linalg.norm(np.nan_to_num(both), axis=1), initial=1e-9))
-        )
-        views[v] = (both / longest).astype(x.dtype)
-        marks[v], reaches[v] = 0.25 / longest * np.sqrt(weights[v]), 1.0
-    return tuple(marks)
 
 
 def view(rng, kind, n_rows, width, style):
@@ -132,7 +108,7 @@ def rows_of(module, given: Made, n_threads=1, *, measured=True):
     n_views = len(given.views)
     inverse = np.full((n_views, given.n_rows), 7.0 if measured else 0.0)
     kinds = np.full((n_views, given.n_rows), 9 if measured else 0, dtype=np.uint8)
-    lengths = given.copies, list(given.reaches), list(given.marks)
+    lengths = given.copies, list(given.reaches)
     rows = module.Rows(given.views, given.observed, given.weights, inverse, kinds, False, *lengths)
     return rows, inverse, kinds, rows.measure(n_threads) if measured else None
 
@@ -149,7 +125,14 @@ def centres_of(module, given: Made, rng):
         none = rng.random() < 0.15
         known[v] = False if none else rng.random(given.n_clusters) < 0.8
         values.append(None if none else u)
-    return module.Centres(values, known, given.marks)
+    return module.Centres(values, known)
+
+
+def taken(module, centres, n_views, some):
+    """The centres of some clusters."""
+    values = [centres.values(v) for v in range(n_views)]
+    known = np.array([centres.known(v)[some] for v in range(n_views)], dtype=bool)
+    return module.Centres([None if u is None else u[some] for u in values], known)
 
 
 def shown(centres, n_views):
@@ -173,7 +156,7 @@ def ridges(alpha: float, n_views: int):
     return alpha * (1.0 + np.arange(n_views))
 
 
-def run(module, given: Made, rng, n_threads, *, begin, size, rules, first, linked, measured=True):
+def run(module, given: Made, rng, n_threads, *, begin, size, rules, first, measured=True):
     """One call of `run_chunks`: what it found, and apart from that the margins."""
     rows, inverse, *_ = rows_of(module, given, n_threads)
     n_views = len(given.views)
@@ -184,18 +167,17 @@ def run(module, given: Made, rng, n_threads, *, begin, size, rules, first, linke
     older = np.where(rng.random(given.n_rows) < 0.5, old, -1).astype(np.int32)
     module.accumulate(rows, None, old if begin == 3 else older, 1, sums, counts, 1)
     labels, margins = old.copy(), np.full(given.n_rows, np.inf)
-    links = np.zeros((given.n_clusters,) * 2, dtype=np.int64) if linked else None
     if begin < 2 and not measured:  # measured while they are read
         rows, inverse, *_ = rows_of(module, given, measured=False)
     if begin == 2:
         nowhere = np.zeros((n_views, given.n_clusters), dtype=bool)
         centres = module.Centres([None] * n_views, nowhere)
     n_done, losses, n_iter, _, new = module.run_chunks(
-        *(rows, size, begin, first, sums, counts, centres, links),
+        *(rows, size, begin, first, sums, counts, centres),
         *(module.Rules(ridges(rules[0], n_views), *rules[1:]), labels, margins, n_threads),
     )
     found = [np.array([n_done, n_iter]), losses, labels, *sums, counts, *shown(new, n_views), inverse]
-    return found + ([links] if linked else []), margins
+    return found, margins
 
 
 def everything(module, given: Made, n_threads=1):
@@ -207,18 +189,13 @@ def everything(module, given: Made, n_threads=1):
     centres = centres_of(module, given, rng)
     suited = centres.suited(rows)
     found["centres"] = shown(centres, n_views)
-    some = rng.permutation(given.n_clusters)[: max(1, given.n_clusters // 2)]
-    found["take"] = shown(centres.take(some), n_views)
 
     labels = np.full(given.n_rows, -7, dtype=np.int32)
     module.assign(rows, suited, labels, n_threads)
     fresh, again = rows_of(module, given, measured=False)[0], labels.copy()
     module.assign(fresh, centres.suited(fresh), again, n_threads)
     found["assign"] = [labels, again]
-    found["own distances"] = list(module.own_distances(rows, suited, labels, n_threads))
-    odd = rng.integers(-1, given.n_clusters, size=given.n_rows).astype(np.int32)
     found["nearest two"] = list(module.nearest_two(rows, suited, n_threads))
-    found["own distances, any label"] = list(module.own_distances(rows, suited, odd, n_threads))
     for relative in (False, True):
         found[f"all distances {relative}"] = [module.all_distances(rows, suited, relative, n_threads)]
 
@@ -226,11 +203,12 @@ def everything(module, given: Made, n_threads=1):
     found["soft"] = [near, weights]
     n_groups = max(1, given.n_clusters // 3)
     grouped = rng.integers(n_groups, size=given.n_clusters).astype(np.int32)
-    middles = centres.take(rng.permutation(given.n_clusters)[:n_groups]).suited(rows)
+    middles = taken(module, centres, n_views, rng.permutation(given.n_clusters)[:n_groups]).suited(rows)
     for fewest in {min(given.n_clusters, 5), given.n_clusters} - {1}:
         met = middles, grouped, fewest, n_threads
         found[f"met {fewest}"] = list(module.search_anchors(rows, suited, *met))
 
+    odd = rng.integers(-1, given.n_clusters, size=given.n_rows).astype(np.int32)
     sums, counts = nothing(given)
     module.accumulate(rows, None, odd, 1, sums, counts, n_threads)
     which = np.sort(rng.permutation(given.n_rows)[: given.n_rows // 2])
@@ -257,18 +235,6 @@ def everything(module, given: Made, n_threads=1):
         n_groups = (given.n_clusters, max(given.n_clusters // 2, 1), 1)  # all in one group, or one by one
         found["seeds"] = [module.draw_seeds(rows, points, n, n_threads) for n in n_groups]
 
-    shard_labels = np.full(given.n_rows, -1, dtype=np.int32)
-    shard = module.Shard(rows, shard_labels)
-    moved = centres
-    for number in range(3):
-        (shard.follow if number else shard.assign)(moved, n_threads)
-        found[f"shard {number}"] = [shard_labels.copy()]
-        sums, counts = nothing(given)
-        module.accumulate(rows, None, shard_labels, 1, sums, counts, 1)
-        there, all_of_them = inverse.any(axis=1), np.ones(given.n_clusters, dtype=bool)
-        zeros = [np.zeros(width) for width in given.widths]
-        each = ridges(0.1, n_views)
-        moved = module.update_centres(moved, sums, counts, there, all_of_them, each, True, zeros)
     return found
 
 

@@ -88,7 +88,7 @@ def write_table(path, n_rows, *, seed=0, widths=(12, 7), gaps=0.3, start=0):
 
 def contents(folder):
     """The files that must not depend on what happened on the way."""
-    files = (folder / name for name in ("model.viewpass", "labels.parquet", "sample.json"))
+    files = (folder / name for name in ("model.viewpass", "labels.parquet"))
     return {file.name: file.read_bytes() for file in files if file.exists()}
 
 

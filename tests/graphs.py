@@ -62,14 +62,3 @@ def mixture(distance, n_seen):
     shares = np.divide(gaps, whole, out=np.full_like(gaps, 1 / n_near), where=whole > 0)
     weights = np.where(n_seen[:, None] > 0, np.rint(shares * UNIT), 0).astype(np.int64)
     return SoftAssignment(np.ascontiguousarray(order[:, :-1], dtype=np.int32), weights)
-
-
-def bits(model):
-    """All that a model has learnt, as bytes."""
-    held = model._learnt.model
-    growth = held.growth
-    parts = [held.total.flat, held.total.flat_counts, np.array(held.loss_curve), *held.centres.values]
-    parts += [growth.lineage.names, growth.lineage.heirs]
-    parts += [] if held.links is None else [held.links.toarray()]
-    parts += [] if growth.waiting is None else [growth.waiting.inverse]
-    return b"".join(np.ascontiguousarray(part).tobytes() for part in parts)

@@ -40,7 +40,7 @@ FENCE = re.compile(r"^```(\w+)\n(.*?)^```$\n?", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
 
-ESTIMATORS = [vp.OPIMC, vp.IMC, vp.OMVC, vp.ONMF, vp.MultiNMF, vp.MIC, vp.DAIMC]
+ESTIMATORS = [vp.ViewPass, vp.OPIMC, vp.IMC, vp.OMVC, vp.ONMF, vp.MultiNMF, vp.MIC, vp.DAIMC]
 PLACEHOLDERS = {"MODEL": "run/model.viewpass", "DATA": "items.parquet", "RUN": "run"}
 # Objects of other libraries, and names that stand for something of the reader's.
 FOREIGN = re.compile(
@@ -237,8 +237,8 @@ def check_options(words):
 def check_setting(span):
     """`name=value` is accepted by an estimator or a function; `name=` is a parameter of one."""
     name, value = span.split("=", 1)
-    functions = (vp.scan, vp.frames, vp.dask.fit, vp.dask.predict, vp.OPIMC.fit, vp.OPIMC.partial_fit)
-    functions += (vp.OPIMC.explain, vp.OPIMC.labels_frame, vp.OPIMC.summary, vp.BatchPredictor)
+    functions = (vp.scan, vp.frames, vp.dask.fit, vp.dask.predict, vp.ViewPass.fit, vp.ViewPass.save)
+    functions += (vp.ViewPass.explain, vp.ViewPass.labels_frame, vp.ViewPass.summary, vp.BatchPredictor)
     takers = [each for each in ESTIMATORS if name in inspect.signature(each).parameters]
     known = takers or any(name in inspect.signature(each).parameters for each in functions)
     assert known, "no such parameter"
@@ -262,7 +262,7 @@ class Names(dict):
     def __missing__(self, name):
         if name in EXAMPLE:
             return EXAMPLE[name]
-        for owner in (vp, EXAMPLE["model"], EXAMPLE["compared"]):
+        for owner in (vp, EXAMPLE["model"], EXAMPLE["published"], EXAMPLE["compared"]):
             if hasattr(owner, name):
                 return getattr(owner, name)
         raise KeyError(name)
@@ -281,11 +281,12 @@ def example():
     rows = np.abs(5 * np.eye(2, 4)[rng.integers(2, size=60)] + rng.normal(size=(60, 4)))
     views = {"image": rows, "text": rows[:, :3]}
     frames = vp.frames({name: pd.DataFrame(view) for name, view in views.items()})
-    model = vp.OPIMC(2, n_anchors=6, consensus="graph", random_state=0).fit(frames)
+    model = vp.ViewPass(2, n_anchors=6, consensus="graph", random_state=0).fit(frames)
     compared = vp.OMVC(2, chunk_size=30, random_state=0).fit(views)
-    apart = [vp.OPIMC(2, init=model.cluster_centers_, scale="unit").fit(views) for _ in range(2)]
+    published = vp.OPIMC(2, random_state=0).fit(views)
+    apart = [vp.ViewPass(2, random_state=0).fit(views) for _ in range(2)]
     libraries = {"vp": vp, "np": np, "dask": dask}
-    models = {"model": model, "sample": model, "compared": compared, "models": apart}
+    models = {"model": model, "published": published, "compared": compared, "models": apart}
     numbers = {"n_clusters": 2, "alpha": 0.1, "v": 0, "m": 20, "W": 2, "s": 10}
     return {**libraries, **models, **numbers, "views": views, "observed": np.ones((60, 2), bool)}
 
@@ -344,7 +345,7 @@ def test_the_index_leads_to_every_page():
 
 def test_every_picture_is_shown():
     shown = {target for page in WRITTEN for target, _ in links(page)}
-    pictures = [path for folder in ("images", "measured/images") for path in (DOCS / folder).iterdir()]
+    pictures = [*DOCS.glob("images/*"), *DOCS.glob("measured/images/*")]
     assert not [path.name for path in pictures if path not in shown]
 
 

@@ -111,7 +111,7 @@ def test_the_site_builds_without_a_warning_and_without_a_broken_link(site):
     assert all((site / "api" / f"{name}.html").exists() for name in api.public())
 
 
-LOOKED_AT = ("index", "guide-tate", "method", "api/OPIMC", "measured/defaults")
+LOOKED_AT = ("index", "guide-tate", "method", "api/ViewPass", "default")
 
 
 @pytest.mark.long
@@ -128,6 +128,6 @@ def test_a_page_in_a_browser(site, browser, name, theme, size):
 
 @pytest.mark.long
 def test_the_search_works_from_a_folder(site, browser):
-    opened = Opened(browser, site / "search.html", query="?q=warmup")
+    opened = Opened(browser, site / "search.html", query="?q=sample")
     opened.page.wait_for_selector("#search-results ul.search li", timeout=20_000)
     opened.close()

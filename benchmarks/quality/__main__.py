@@ -12,14 +12,16 @@ from benchmarks.quality.cells import Cells
 from benchmarks.quality.methods import METHODS, chosen
 from benchmarks.quality.page import fill_page
 from benchmarks.quality.run import Wanted, fill
-from benchmarks.quality.sets import SETS
+from benchmarks.quality.sets import RATES, SETS
 from benchmarks.quality.summary import Results, results
 
 
 def main() -> int:
     options = _options()
     cells = Cells(options.out / "cells.jsonl")
-    wanted = Wanted(tuple(options.only), tuple(options.methods), options.seeds, options.threads)
+    wanted = Wanted(
+        tuple(options.only), tuple(options.methods), options.seeds, options.threads, tuple(options.missing)
+    )
     again = set(chosen(options.again))
     if not options.report:
         cells.forget(key for key in wanted.all() if key.method in again)
@@ -42,6 +44,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--only", type=_names, default=list(SETS), help="sets, by name")
     parser.add_argument("--methods", type=_names, default=list(METHODS), help="by name or prefix")
     parser.add_argument("--again", type=_names, default=[], help="methods whose cells are run again")
+    parser.add_argument("--missing", type=_names, default=list(RATES), help="rates: 0.3,0.4")
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
     parser.add_argument("--threads", type=int, default=1, help="threads of each process")
@@ -58,6 +61,8 @@ def _options() -> argparse.Namespace:
             if each not in known and (known is SETS or not chosen([each])):
                 parser.error(f"{what} {each}: choose from {', '.join(known)}")
     options.methods = chosen(options.methods)
+    if not set(options.missing) <= set(RATES):
+        parser.error(f"--missing: choose from {', '.join(RATES)}")
     if options.seeds < 1:
         parser.error("--seeds must be 1 or more")
     return options

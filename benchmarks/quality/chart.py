@@ -24,9 +24,8 @@ STYLES = {
     "pimvc": ("X", "#009988", 13),
     "nemo-standard": ("P", "#D9A3C0", 13),
     "pimvc-standard": ("X", "#7FCCC3", 13),
-    "viewpass-start": ("d", "#33BBEE", 14),
-    "viewpass-auto-quarter": ("h", "#99CCEE", 15),
-    "viewpass-auto": ("o", "#0077BB", 17),
+    "viewpass-quarter": ("h", "#99CCEE", 15),
+    "viewpass": ("o", "#0077BB", 17),
 }
 ROW, HEAD, FOOT = 0.62, 2.6, 1.25  # inches
 
@@ -106,6 +105,6 @@ def _write(figure: Any, measured: list[Result]) -> None:
     about = (
         f"Mean of at most {seeds} seeds; 0.3 of each view removed (not bdgp, debian_l10n, emoji_l10n). "
         "Right is better.\nNEMO and PIMVC need all pairs of rows: sets of at most 3,100. "
-        "1/4: warm-up limited to a quarter of the rows."
+        "Sample of a quarter of the rows: at least 50 per cluster."
     )
     figure.text(0.02, 0.42 / height, about, fontsize=15, color=SOFT, va="center")

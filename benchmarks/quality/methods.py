@@ -14,20 +14,13 @@ import viewpass as vp
 from benchmarks.data import Data
 from benchmarks.quality import peers
 from benchmarks.quality.sets import RealSet
-from viewpass.cluster.validation import warmup_rows
+from viewpass.sample.sample import ROWS
 
 CHUNK_SIZE = 2000
 SMALL_ROWS, SMALL_CHUNK = 5000, 50  # the paper's s: 50 below so many rows
+LEAST_PER_CLUSTER = 50  # rows of a sample that is held to a quarter
 
-WITHOUT_ANCHORS: dict[str, Any] = {"scale": "unit", "n_anchors": None}
-VIEWPASS: dict[str, tuple[str, dict[str, Any]]] = {
-    "viewpass-start": ("viewpass, default start without anchors", WITHOUT_ANCHORS),
-    "viewpass-plain": ("viewpass, automatic scaling without anchors", {"n_anchors": None}),
-    "viewpass-merge": ("viewpass, merged anchors", {"consensus": "merge"}),
-    "viewpass-graph": ("viewpass, anchor graph", {"consensus": "graph"}),
-    "viewpass-auto": ("viewpass, default settings", {}),
-}
-QUARTER = "-quarter"
+Labels = dict[str, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -36,10 +29,10 @@ class Method:
 
     name: str
     title: str
-    kind: str  # opimc, imc, or the name of a peer
+    kind: str  # viewpass, opimc, imc, or the name of a peer
     labels: str = "labels_"
     settings: dict[str, Any] = field(default_factory=dict)
-    quarter: bool = False
+    quarter: bool = False  # of the rows are in the sample
 
     def refuses(self, real: RealSet) -> str | None:
         """Why it cannot run on this set; None if it can."""
@@ -50,36 +43,25 @@ class Method:
         if self.kind in peers.PEERS:
             return {"labels_": peers.PEERS[self.kind](data, n_clusters, seed)}
         common = {"n_clusters": n_clusters, "random_state": seed, "n_threads": n_threads}
-        if self.kind == "imc":
-            return {"labels_": vp.IMC(**common, **self.settings).fit(data.views).labels_}
-        sizes = self._sizes(data.n_rows, n_clusters)
-        model = vp.OPIMC(**common, **sizes, **self.settings).fit(data.views)
-        return {"labels_": model.labels_, "stream_labels_": model.stream_labels_}
+        more = {**self.settings, **self.sizes(data.n_rows, n_clusters)}
+        model = MODELS[self.kind](**common, **more).fit(data.views)
+        return {name: getattr(model, name) for name in ("labels_", "stream_labels_") if hasattr(model, name)}
 
-    def _sizes(self, n_rows: int, n_clusters: int) -> dict[str, int]:
-        if self.settings.get("init") == "random":
+    def sizes(self, n_rows: int, n_clusters: int) -> dict[str, int]:
+        """Settings that depend on the size of the data."""
+        if self.kind == "opimc":
             return {"chunk_size": SMALL_CHUNK if n_rows < SMALL_ROWS else CHUNK_SIZE}
-        if not self.quarter or same_as_whole(n_rows, n_clusters):
+        if not self.quarter:
             return {}
-        # The warm-up reads whole chunks: larger ones would read more than the quarter.
-        rows = max(n_rows // 4, n_clusters)
-        return {"warmup": rows, "chunk_size": min(CHUNK_SIZE, rows)}
-
-
-Labels = dict[str, np.ndarray]
-
-
-def same_as_whole(n_rows: int, n_clusters: int) -> bool:
-    """Whether the default warm-up is no more than a quarter of the rows anyway."""
-    return warmup_rows(n_clusters) <= n_rows // 4
+        return {"sample_size": min(max(n_rows // 4, LEAST_PER_CLUSTER * n_clusters), ROWS)}
 
 
 def _published(n_passes: int) -> Method:
     title = f"published OPIMC, {n_passes} pass{'es' if n_passes > 1 else ''}"
-    settings = {"init": "random", "alpha": 0.1, **WITHOUT_ANCHORS, "n_passes": n_passes}
-    return Method(f"opimc{n_passes}", title, "opimc", "stream_labels_", settings)
+    return Method(f"opimc{n_passes}", title, "opimc", "stream_labels_", {"n_passes": n_passes})
 
 
+MODELS: dict[str, Any] = {"viewpass": vp.ViewPass, "opimc": vp.OPIMC, "imc": vp.IMC}
 METHODS = {
     method.name: method
     for method in (
@@ -91,11 +73,8 @@ METHODS = {
         Method("pimvc", "PIMVC", "pimvc"),
         Method("nemo-standard", "NEMO, standardised", "nemo-standard"),
         Method("pimvc-standard", "PIMVC, standardised", "pimvc-standard"),
-        *(Method(name, title, "opimc", settings=given) for name, (title, given) in VIEWPASS.items()),
-        *(
-            Method(name + QUARTER, f"{title}, 1/4", "opimc", settings=given, quarter=True)
-            for name, (title, given) in VIEWPASS.items()
-        ),
+        Method("viewpass", "viewpass, default settings", "viewpass"),
+        Method("viewpass-quarter", "viewpass, sample of a quarter", "viewpass", quarter=True),
     )
 }
 

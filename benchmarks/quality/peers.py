@@ -34,14 +34,14 @@ def refuses(name: str, real: RealSet) -> str | None:
 
 
 def pimvc(data: Data, n_clusters: int, seed: int, *, standard: bool = False) -> np.ndarray:
-    from imml.cluster import PIMVC
+    from imml.cluster import PIMVC  # type: ignore[import-not-found,unused-ignore]
 
     model = PIMVC(n_clusters=n_clusters, random_state=seed)
     return _of_seen_rows(model, data, lambda view: _narrowed(_prepared(view, standard)))
 
 
 def nemo(data: Data, n_clusters: int, seed: int, *, standard: bool = False) -> np.ndarray:
-    from imml.cluster import NEMO
+    from imml.cluster import NEMO  # type: ignore[import-not-found,unused-ignore]
 
     model = NEMO(n_clusters=n_clusters, random_state=seed)
     return _of_seen_rows(model, data, lambda view: _prepared(view, standard))
@@ -90,7 +90,7 @@ def _prepared(view: Any, standard: bool) -> np.ndarray:
         return dense(unit(view))
     array = dense(view)
     spread = np.nanstd(array, axis=0)
-    return (array - np.nanmean(array, axis=0)) / np.where(spread > 0, spread, 1.0)
+    return np.asarray((array - np.nanmean(array, axis=0)) / np.where(spread > 0, spread, 1.0))
 
 
 def _narrowed(view: np.ndarray) -> np.ndarray:
@@ -103,5 +103,5 @@ def _narrowed(view: np.ndarray) -> np.ndarray:
     if view.shape[1] <= there.sum():
         return view
     turned = np.full((len(view), int(there.sum())), np.nan)
-    turned[there] = np.linalg.qr(view[there].T, mode="r").T
+    turned[there] = np.asarray(np.linalg.qr(view[there].T, mode="r")).T
     return turned

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from benchmarks.quality.bars import Bar, bars
 from benchmarks.quality.methods import METHODS
 from benchmarks.quality.sets import DIGIT_SORTED, REPORTED, SETS, TUNED
-from benchmarks.quality.summary import Result, Results
+from benchmarks.quality.summary import Result, Results, mean_nmi
 from benchmarks.table import grid, short
 
 GROUPS = (
@@ -17,47 +17,52 @@ GROUPS = (
 )
 TABLES = (
     ("nmi", "NMI"),
+    ("least", "NMI of the worst seed"),
     ("acc", "ACC"),
     ("ari", "ARI"),
     ("processor_seconds", "processor seconds"),
     ("bytes_above", "MB above the data"),
 )
-WHOLE, QUARTER = "default warm-up", "warm-up limited to a quarter of the rows"
 MEBIBYTE = 1 << 20
 
 
 def text(found: Results, seeds: int) -> str:
     """All tables and checks; those of NMI first."""
-    parts = []
+    parts = ["## Mean NMI of all sets, first missing rate of each", means(found)]
     for measure, title in TABLES:
         for group, names in GROUPS:
-            for warmup, methods in _columns(found):
-                words = _table(found, names, methods, measure, seeds)
-                if words:
-                    parts += [f"## {title}, {group}, {warmup}", words]
-    parts += ["## The other labels of the stream's methods", *_others(found)]
+            words = _table(found, names, measure, seeds)
+            if words:
+                parts += [f"## {title}, {group}", words]
     parts += ["## Targets", _checks(list(bars(found)), seeds), *_failures(found)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def brief(found: Results, seeds: int) -> str:
-    """NMI and the checks."""
-    _, methods = next(_columns(found))
-    tables = [_table(found, names, methods, "nmi", seeds) for _, names in GROUPS]
-    return "\n\n".join(part for part in (*tables, _checks(list(bars(found)), seeds)) if part)
+    """NMI, processor seconds and the checks."""
+    tables = [_table(found, names, "nmi", seeds) for _, names in GROUPS]
+    every = [name for _, names in GROUPS for name in names]
+    tables += [_table(found, every, measure, seeds) for measure in ("least", "processor_seconds")]
+    return "\n\n".join(part for part in (*tables, means(found), _checks(list(bars(found)), seeds)) if part)
 
 
-def _columns(found: Results) -> Iterator[tuple[str, list[str]]]:
-    there = {method for *_, method in found}
-    whole = [name for name in METHODS if name in there and not METHODS[name].quarter]
-    quarter = [name for name in METHODS if name in there and METHODS[name].quarter]
-    yield WHOLE, whole
-    if quarter:
-        yield QUARTER, [name for name in ("imc5",) if name in there] + quarter
-
-
-def _table(found: Results, names: Sequence[str], methods: list[str], measure: str, seeds: int) -> str:
+def means(found: Results) -> str:
+    """Mean NMI of each method over the sets it has, and over those of the reported half."""
     lines = []
+    for method in _methods(found):
+        shown = [mean_nmi(found, method, names) for names in (TUNED + REPORTED, REPORTED)]
+        cells = [f"{_points(mean[0])} ({mean[1]})" if mean else "" for mean in shown]
+        lines.append((METHODS[method].title, *cells))
+    return grid(("mean NMI (sets)", "all sets", "reported half"), lines)
+
+
+def _methods(found: Results) -> list[str]:
+    there = {method for *_, method in found}
+    return [name for name in METHODS if name in there]
+
+
+def _table(found: Results, names: Sequence[str], measure: str, seeds: int) -> str:
+    lines, methods = [], _methods(found)
     for name in names:
         for missing in SETS[name].missing:
             row = [found.get((name, missing, method)) for method in methods]
@@ -72,8 +77,10 @@ def _entry(result: Result | None, measure: str, seeds: int) -> str:
         return ""
     if not result.figures:
         return "fails"
-    figure = result.figures[measure]
+    figure = result.figures["nmi" if measure == "least" else measure]
     few = f" ({figure.seeds})" if figure.seeds < seeds else ""
+    if measure == "least":
+        return _points(figure.least) + few
     if measure == "processor_seconds":
         return short(figure.mean) + few
     if measure == "bytes_above":
@@ -83,21 +90,6 @@ def _entry(result: Result | None, measure: str, seeds: int) -> str:
 
 def _points(value: float) -> str:
     return f"{value:.3f}".replace("0.", ".", 1)
-
-
-def _others(found: Results) -> list[str]:
-    """NMI of the labels that do not count."""
-    methods = [name for name in METHODS if any(r.method == name and r.other_nmi for r in found.values())]
-    lines = []
-    for name in SETS:
-        for missing in SETS[name].missing:
-            row = [found.get((name, missing, method)) for method in methods]
-            if any(row):
-                said = [_points(each.other_nmi.mean) if each and each.other_nmi else "" for each in row]
-                lines.append((name, missing, *said))
-    heads = [METHODS[method].title for method in methods]
-    about = "NMI of `labels_` for published OPIMC, of `stream_labels_` for viewpass."
-    return [about, grid(("set", "missing", *heads), lines, left=2)] if lines else []
 
 
 def _checks(checks: list[Bar], seeds: int) -> str:

@@ -12,8 +12,8 @@ from typing import Any
 
 from benchmarks.quality import job
 from benchmarks.quality.cells import Cells, Key
-from benchmarks.quality.methods import METHODS, same_as_whole
-from benchmarks.quality.sets import SETS
+from benchmarks.quality.methods import METHODS
+from benchmarks.quality.sets import NATURAL, RATES, SETS
 
 LARGE_ROWS = 3000
 FIRST_SEEDS = 3  # of every large set, before further seeds of any
@@ -27,6 +27,7 @@ class Wanted:
     methods: tuple[str, ...]
     seeds: int
     threads: int = 1
+    rates: tuple[str, ...] = RATES
 
     def all(self) -> Iterator[Key]:
         """All of them, finished or not, in the order of the run."""
@@ -37,9 +38,10 @@ class Wanted:
         rounds += [(real, seeds) for seeds in (first, later) for real in large]
         for real, seeds in rounds:
             for name in self.methods:
-                if _runs(name, real.name):
+                if METHODS[name].refuses(real) is None:
                     for missing in real.missing:
-                        yield from (Key(real.name, missing, seed, name) for seed in seeds)
+                        if missing in (NATURAL, *self.rates):
+                            yield from (Key(real.name, missing, seed, name) for seed in seeds)
 
 
 def fill(cells: Cells, wanted: Wanted, n_jobs: int = 1) -> None:
@@ -63,13 +65,6 @@ def _unknown(cells: Cells, wanted: Wanted) -> list[dict[str, Any]]:
         {"set": name, "method": method, "cells": [(key.missing, key.seed) for key in some]}
         for (name, method), some in groupby(keys, lambda key: (key.set, key.method))
     ]
-
-
-def _runs(name: str, of: str) -> bool:
-    method, real = METHODS[name], SETS[of]
-    if method.quarter and same_as_whole(real.n_rows, 0):
-        return False  # the table takes the cells of the whole
-    return method.refuses(real) is None
 
 
 def _line(cell: dict[str, Any]) -> str:

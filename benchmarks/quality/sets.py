@@ -47,7 +47,7 @@ class RealSet:
         if bundle.observed is not None:
             there &= bundle.observed[order]
         if missing != NATURAL:
-            there = remove_per_view(*there.shape, float(missing), seed, observed=there)
+            there = remove_per_view(len(there), len(views), float(missing), seed, observed=there)
         views = [_without(view, ~there[:, number]) for number, view in enumerate(views)]
         return Data(views, bundle.labels[order].astype(np.int32))
 
@@ -99,7 +99,7 @@ def _owned(view: Any) -> Any:
 
 
 def _not_zero(view: Any) -> np.ndarray:
-    return np.diff(view.indptr) > 0 if scipy.sparse.issparse(view) else view.any(axis=1)
+    return np.asarray(np.diff(view.indptr) > 0 if scipy.sparse.issparse(view) else view.any(axis=1))
 
 
 def _without(view: Any, absent: np.ndarray) -> Any:

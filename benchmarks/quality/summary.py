@@ -1,17 +1,15 @@
-"""Summarises cells: mean and standard deviation over the seeds, per method and set."""
+"""Summarises cells: mean, standard deviation and least over the seeds, per method and set."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from benchmarks.quality.cells import Cell
-from benchmarks.quality.methods import METHODS, QUARTER, same_as_whole
+from benchmarks.quality.methods import METHODS
 from benchmarks.quality.sets import SETS
-
-OTHER = {"labels_": "stream_labels_", "stream_labels_": "labels_"}
 
 
 @dataclass(frozen=True)
@@ -20,6 +18,7 @@ class Figure:
 
     mean: float
     spread: float
+    least: float
     seeds: int
 
 
@@ -31,7 +30,6 @@ class Result:
     missing: str
     method: str
     figures: dict[str, Figure]
-    other_nmi: Figure | None = None  # of the labels that do not count
     failed: str | None = None
 
 
@@ -44,12 +42,14 @@ def results(cells: Iterable[Cell], seeds: int) -> Results:
     for cell in cells:
         if cell["seed"] < seeds and cell["set"] in SETS and cell["method"] in METHODS:
             together.setdefault((cell["set"], cell["missing"], cell["method"]), []).append(cell)
-    found = {key: _result(key, some) for key, some in together.items()}
-    for (name, missing, method), result in list(found.items()):
-        key = (name, missing, method + QUARTER)
-        if key[-1] in METHODS and key not in found and same_as_whole(SETS[name].n_rows, 0):
-            found[key] = replace(result, method=key[-1])
-    return found
+    return {key: _result(key, some) for key, some in together.items()}
+
+
+def mean_nmi(found: Results, method: str, names: Iterable[str]) -> tuple[float, int] | None:
+    """Mean NMI of a method over sets at their first missing rate, and how many sets; None without any."""
+    results = (found.get((name, SETS[name].missing[0], method)) for name in names)
+    means = [each.figures["nmi"].mean for each in results if each and each.figures]
+    return (float(np.mean(means)), len(means)) if means else None
 
 
 def _result(key: tuple[str, str, str], cells: list[Cell]) -> Result:
@@ -59,10 +59,8 @@ def _result(key: tuple[str, str, str], cells: list[Cell]) -> Result:
     counts = METHODS[key[2]].labels
     columns = {name: [cell["scores"][counts][name] for cell in done] for name in ("nmi", "acc", "ari")}
     columns |= {name: [cell[name] for cell in done] for name in ("processor_seconds", "bytes_above")}
-    other = [cell["scores"][OTHER[counts]]["nmi"] for cell in done if OTHER[counts] in cell["scores"]]
-    figures = {name: _figure(values) for name, values in columns.items()}
-    return Result(*key, figures, _figure(other) if other else None)
+    return Result(*key, {name: _figure(values) for name, values in columns.items()})
 
 
 def _figure(values: list[float]) -> Figure:
-    return Figure(float(np.mean(values)), float(np.std(values)), len(values))
+    return Figure(float(np.mean(values)), float(np.std(values)), min(values), len(values))

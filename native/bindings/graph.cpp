@@ -43,22 +43,6 @@ nb::tuple links_of_rows(Table<const int32_t> near, Table<const int64_t> weights,
   return tuple_of(without_lock(1, [&](Team&) { return links_of(rows, n_anchors); }));
 }
 
-nb::tuple merged_links_of(Vector<const int64_t> starts, Vector<const int64_t> columns,
-                          Vector<const int64_t> values, Vector<const int64_t> places, size_t n_places) {
-  const Links links = links_in(starts, columns, values);
-  expect(places.shape(0) == links.size(), "a place per anchor is needed");
-  for (int64_t place : span_of(places))
-    expect(place >= 0 && size_t(place) < n_places, "a place that does not exist");
-  return tuple_of(without_lock(1, [&](Team&) { return merged_links(links, span_of(places), n_places); }));
-}
-
-nb::tuple most_linked_of(Vector<const int64_t> starts, Vector<const int64_t> columns,
-                         Vector<const int64_t> values, size_t most) {
-  const Links links = links_in(starts, columns, values);
-  OwnLinks made = without_lock(1, [&](Team&) { return most_linked(links, most); });
-  return nb::make_tuple(array_of(std::move(made.starts)), array_of(std::move(made.columns)));
-}
-
 nb::tuple spectrum(Vector<const int64_t> starts, Vector<const int64_t> columns, Vector<const int64_t> values,
                    size_t n_leading, int64_t tie) {
   const Links links = links_in(starts, columns, values);
@@ -155,8 +139,6 @@ auto products_of(Table<const double> a, Table<const double> b) {
 
 void bind_graph(nb::module_& m) {
   m.def("links_of", &links_of_rows, "near"_a, "weights"_a, "copies"_a.none(), "n_anchors"_a);
-  m.def("merged_links", &merged_links_of, "starts"_a, "columns"_a, "values"_a, "places"_a, "n_places"_a);
-  m.def("most_linked", &most_linked_of, "starts"_a, "columns"_a, "values"_a, "most"_a);
   m.def("spectrum", &spectrum, "starts"_a, "columns"_a, "values"_a, "n_leading"_a, "tie"_a = 0);
   m.def("small_kmeans", &kmeans, "places"_a, "weights"_a, "n_clusters"_a, "n_restarts"_a, "seed"_a);
   m.def("graph_labels", &labels_of, "near"_a, "weights"_a, "places"_a, "centres"_a);

@@ -51,21 +51,16 @@ void take_view(nb::handle view, PyRows& made, size_t n_rows) {
 
 PyRows make_rows(nb::list views, std::optional<Table<const bool>> observed, std::vector<double> weights,
                  Table<double> inverse, Table<uint8_t> kinds, bool measured,
-                 std::optional<Vector<const int64_t>> copies, std::vector<double> reaches,
-                 std::vector<double> marks) {
+                 std::optional<Vector<const int64_t>> copies, std::vector<double> reaches) {
   PyRows made;
   made.n_rows = inverse.shape(1);
-  made.weights = std::move(weights), made.reaches = std::move(reaches), made.marks = std::move(marks);
+  made.weights = std::move(weights), made.reaches = std::move(reaches);
   made.measured = measured;
   expect(inverse.shape(0) == views.size() && has_shape(kinds, views.size(), made.n_rows) &&
              made.weights.size() == views.size() &&
-             (made.reaches.empty() || made.reaches.size() == views.size()) &&
-             (made.marks.empty() || made.marks.size() == views.size()),
+             (made.reaches.empty() || made.reaches.size() == views.size()),
          "norms, kinds and weights of every view are needed");
   for (nb::handle view : views) take_view(view, made, made.n_rows);
-  for (size_t v = 0; v < views.size(); ++v)
-    expect(made.mark(v) == 0.0 || (!is_sparse(made.views[v]) && width_of(made.views[v]) % 2 == 0),
-           "values and marks of a view must be as many, and dense");
   for (size_t v = 0; v < views.size(); ++v) {
     made.inverse.push_back(grid_of(inverse)[v]);
     made.kinds.emplace_back(reinterpret_cast<Kind*>(grid_of(kinds)[v].data()), made.n_rows);
@@ -95,16 +90,13 @@ uint8_t measure(PyRows& self, size_t n_threads) {
   });
 }
 
-PyCentres make_centres(std::vector<std::optional<Table<const double>>> values, Table<const bool> known,
-                       std::vector<double> marks) {
+PyCentres make_centres(std::vector<std::optional<Table<const double>>> values, Table<const bool> known) {
   auto made = std::make_shared<Centres>();
   made->n_clusters = known.shape(1);
-  expect(values.size() == known.shape(0) && (marks.empty() || marks.size() == values.size()),
-         "values, known and marks must have as many views");
+  expect(values.size() == known.shape(0), "values and known must have as many views");
   for (size_t v = 0; v < values.size(); ++v) {
     const size_t width = values[v] ? values[v]->shape(1) : 0;
     ViewCentres u(made->n_clusters, width, false);
-    u.mark = marks.empty() ? 0.0 : marks[v];
     std::copy(grid_of(known)[v].begin(), grid_of(known)[v].end(), u.known.begin());
     if (values[v]) {
       expect(values[v]->shape(0) == made->n_clusters, "views must have as many centres");
@@ -131,16 +123,14 @@ void bind_rows(nb::module_& m) {
   nb::class_<PyRows>(m, "Rows")
       .def(nb::new_(&make_rows), "views"_a, "observed"_a.none(), "weights"_a, "inverse"_a.noconvert(),
            "kinds"_a.noconvert(), "measured"_a, "copies"_a.none() = nb::none(),
-           "reaches"_a = std::vector<double>(), "marks"_a = std::vector<double>())
+           "reaches"_a = std::vector<double>())
       .def("measure", &measure, "n_threads"_a)
-      .def("squares",
-           [](const PyRows& self, size_t v) {
-             expect(v < self.n_views(), "a view that does not exist");
-             return array_of(squares_of(self, v));
-           })
-      .def_prop_ro("measured", [](const PyRows& self) { return self.measured; });
+      .def("squares", [](const PyRows& self, size_t v) {
+        expect(v < self.n_views(), "a view that does not exist");
+        return array_of(squares_of(self, v));
+      });
   nb::class_<Centres>(m, "Centres")
-      .def(nb::new_(&make_centres), "values"_a, "known"_a, "marks"_a = std::vector<double>())
+      .def(nb::new_(&make_centres), "values"_a, "known"_a)
       .def("values", &values_of)
       .def("known",
            [](const Centres& self, size_t v) {
@@ -148,20 +138,6 @@ void bind_rows(nb::module_& m) {
              return array_of(std::vector<uint8_t>(known.begin(), known.end()));
            })
       .def("squares", [](const Centres& self, size_t v) { return array_of(self.views.at(v).squares); })
-      .def_ro("n_clusters", &Centres::n_clusters)
-      .def_prop_ro("marks",
-                   [](const Centres& self) {
-                     std::vector<double> marks;
-                     marks.reserve(self.views.size());
-                     for (const ViewCentres& u : self.views) marks.push_back(u.mark);
-                     return marks;
-                   })
-      .def("take",
-           [](const Centres& self, Vector<const uint32_t> clusters) {
-             for (uint32_t k : span_of(clusters))
-               expect(k < self.n_clusters, "a cluster that does not exist");
-             return std::make_shared<Centres>(self.take(span_of(clusters)));
-           })
       .def(
           "suited",
           [](PyCentres self, const PyRows& rows) {

@@ -1,5 +1,4 @@
 // Starts, scales and least squares as Python calls them.
-#include "../births.hpp"
 #include "../kernels.hpp"
 #include "../nnls.hpp"
 #include "../scaling.hpp"
@@ -28,17 +27,6 @@ auto draw_seeds_of(const PyRows& rows, Table<const double> points, size_t n_grou
     draw_seeds(rows, grid_of(points), n_groups, {labels.data(), n_sets, n}, team);
   });
   return array_of(std::move(labels), {n_sets, n});
-}
-
-nb::tuple open_anchors_of(const PyRows& rows, Vector<double> far, size_t first, size_t most, size_t tried,
-                          size_t n_threads) {
-  expect(far.shape(0) == rows.n_rows, "a distance per row is needed");
-  std::vector<uint8_t> joined(rows.n_rows, 0);
-  Births births = without_lock(n_threads, [&](Team& team) {
-    return open_anchors(rows, span_of(far), {first, most, tried}, joined, team);
-  });
-  return nb::make_tuple(array_of(std::move(births.born)), array_of(std::move(births.lone)),
-                        array_of(std::move(joined)));
 }
 
 template <class T>
@@ -135,8 +123,6 @@ void bind_starts(nb::module_& m) {
   m.def("soft_centres", &soft_centres_of, "rows"_a, "memberships"_a, "alpha"_a, "fill"_a, "zero_filled"_a,
         "n_threads"_a);
   m.def("draw_seeds", &draw_seeds_of, "rows"_a, "points"_a, "n_groups"_a, "n_threads"_a);
-  m.def("open_anchors", &open_anchors_of, "rows"_a, "far"_a.noconvert(), "first"_a, "most"_a, "tried"_a,
-        "n_threads"_a);
   bind_scaling<float>(m);
   bind_scaling<double>(m);
   m.def("nnls", &nnls_of, "gram"_a, "products"_a, "out"_a.noconvert(), "n_threads"_a);

@@ -7,18 +7,14 @@ namespace viewpass {
 namespace {
 
 nb::tuple run_chunks(PyRows& rows, size_t size, int begin, bool first, const Sums& sums, const Counts& counts,
-                     const PyCentres& centres, std::optional<Table<int64_t>> links, const Rules& rules,
-                     Vector<int32_t> labels, Vector<double> margins, size_t n_threads) {
-  State state{sums_of(sums, counts), *centres, {}};
+                     const PyCentres& centres, const Rules& rules, Vector<int32_t> labels,
+                     Vector<double> margins, size_t n_threads) {
+  State state{sums_of(sums, counts), *centres};
   const size_t n_clusters = state.total.n_clusters;
   expect_fit(rows, state.total), expect_fit(rows, state.centres, false), expect_fit(*centres, state.total);
   expect_labels(span_of(labels), rows, n_clusters);
   expect(margins.shape(0) == rows.n_rows && size > 0, "a margin per row, and chunks of rows are needed");
   expect(rules.alpha.size() == rows.n_views(), "an alpha per view is needed");
-  if (links) {
-    state.links = grid_of(*links);
-    expect(has_shape(*links, n_clusters, n_clusters), "links must be clusters x clusters");
-  }
   Progress done = without_lock(n_threads, [&](Team& team) {
     return ChunkStep(state, rules, team)
         .run(rows, size, Begin(begin), first, span_of(labels), span_of(margins));
@@ -78,7 +74,7 @@ PyCentres update_centres(const PyCentres& centres, const Sums& sums, const Count
     if (!seen.data()[v]) continue;
     if (!made->views[v].ready) {
       ViewCentres u(total.n_clusters, width, made->views[v].sparse());
-      u.known = made->views[v].known, u.mark = made->views[v].mark;
+      u.known = made->views[v].known;
       made->views[v] = std::move(u);
     }
     for (size_t k = 0; k < total.n_clusters; ++k)
@@ -153,16 +149,6 @@ auto all_distances_of(const PyRows& rows, const PyCentres& centres, bool relativ
   return array_of(std::move(out), {rows.n_rows, n_clusters});
 }
 
-nb::tuple own_distances_of(const PyRows& rows, const PyCentres& centres, Vector<const int32_t> labels,
-                           size_t n_threads) {
-  expect_fit(rows, *centres, true);
-  expect_labels(span_of(labels), rows, centres->n_clusters);
-  std::vector<float> distance(rows.n_rows), margin(rows.n_rows);
-  without_lock(n_threads,
-               [&](Team& team) { own_distances(rows, *centres, span_of(labels), distance, margin, team); });
-  return nb::make_tuple(array_of(std::move(distance)), array_of(std::move(margin)));
-}
-
 nb::tuple nearest_two_of(const PyRows& rows, const PyCentres& centres, size_t n_threads) {
   expect_fit(rows, *centres, true);
   std::vector<int32_t> labels(rows.n_rows);
@@ -171,30 +157,6 @@ nb::tuple nearest_two_of(const PyRows& rows, const PyCentres& centres, size_t n_
   return nb::make_tuple(array_of(std::move(labels)), array_of(std::move(distance)),
                         array_of(std::move(margin)));
 }
-
-/// A shard, and the Python objects it works on.
-struct PyShard {
-  PyShard(nb::object of, Vector<int32_t> to)
-      : rows(of), labels(to), shard(nb::cast<const PyRows&>(of), span_of(to)) {
-    expect(to.shape(0) == nb::cast<const PyRows&>(of).n_rows, "a label per row is needed");
-  }
-
-  uint8_t assign(const PyCentres& centres, size_t n_threads) {
-    auto& mine = nb::cast<PyRows&>(rows);
-    expect_fit(mine, *centres, false);
-    const Kind worst = without_lock(n_threads, [&](Team& team) { return shard.assign(*centres, team); });
-    mine.measured |= worst <= Kind::present;
-    return uint8_t(worst);
-  }
-  void follow(const PyCentres& centres, size_t n_threads) {
-    expect_fit(nb::cast<const PyRows&>(rows), *centres, false);
-    without_lock(n_threads, [&](Team& team) { shard.follow(*centres, team); });
-  }
-
-  nb::object rows;
-  Vector<int32_t> labels;
-  Shard shard;
-};
 
 }  // namespace
 
@@ -206,8 +168,7 @@ void bind_steps(nb::module_& m) {
            }),
            "alpha"_a, "max_iter"_a, "tol"_a, "fill"_a, "zero_filled"_a);
   m.def("run_chunks", &run_chunks, "rows"_a, "size"_a, "begin"_a, "first"_a, "sums"_a, "counts"_a.noconvert(),
-        "centres"_a, "links"_a.none(), "rules"_a, "labels"_a.noconvert(), "margins"_a.noconvert(),
-        "n_threads"_a);
+        "centres"_a, "rules"_a, "labels"_a.noconvert(), "margins"_a.noconvert(), "n_threads"_a);
   m.def("assign", &assign, "rows"_a, "centres"_a, "labels"_a.noconvert(), "n_threads"_a);
   m.def("accumulate", &accumulate, "rows"_a, "which"_a.none(), "labels"_a, "sign"_a, "sums"_a,
         "counts"_a.noconvert(), "n_threads"_a);
@@ -218,12 +179,7 @@ void bind_steps(nb::module_& m) {
   m.def("search_anchors", &search_anchors_of, "rows"_a, "anchors"_a, "group_centres"_a, "group_of"_a,
         "fewest"_a, "n_threads"_a);
   m.def("all_distances", &all_distances_of, "rows"_a, "centres"_a, "relative"_a, "n_threads"_a);
-  m.def("own_distances", &own_distances_of, "rows"_a, "centres"_a, "labels"_a, "n_threads"_a);
   m.def("nearest_two", &nearest_two_of, "rows"_a, "centres"_a, "n_threads"_a);
-  nb::class_<PyShard>(m, "Shard")
-      .def(nb::init<nb::object, Vector<int32_t>>(), "rows"_a, "labels"_a.noconvert())
-      .def("assign", &PyShard::assign, "centres"_a, "n_threads"_a)
-      .def("follow", &PyShard::follow, "centres"_a, "n_threads"_a);
 }
 
 }  // namespace viewpass

@@ -18,10 +18,12 @@
 #include "chunk_step.hpp"
 #include "example.hpp"
 #include "hash.hpp"
+#include "links.hpp"
 #include "nnls.hpp"
 #include "scaling.hpp"
 #include "seeds.hpp"
 #include "small_kmeans.hpp"
+#include "soft_assignment.hpp"
 #include "soft_start.hpp"
 #include "spectrum.hpp"
 
@@ -77,9 +79,7 @@ Centres soft_start_and_passes(Rows& rows, std::vector<int32_t>& labels, Team& te
          soft_centres(rows.part(0, 30), {soft.data(), 30, kClusters}, none, true, false, team));
 
   const OwnSums sums(kClusters, rows.widths());
-  std::vector<int64_t> links(kClusters * kClusters, 0);
-  State state{
-      sums.get(), soft_centres(first, soft, alpha, true, false, team), {links.data(), kClusters, kClusters}};
+  State state{sums.get(), soft_centres(first, soft, alpha, true, false, team)};
   report("soft start", state.centres);
   Rules rules;
   rules.alpha = alpha;
@@ -90,10 +90,8 @@ Centres soft_start_and_passes(Rows& rows, std::vector<int32_t>& labels, Team& te
   report_state("first chunk", state, labels, done);
   done = step.run(rest, kChunk, Begin::centres, false, all.part(kFirst, kRows - kFirst), margins);
   report_state("first pass", state, labels, done);
-  report("first pass, links", links);
   done = step.run(rows, kChunk, Begin::counted, false, labels, margins);
   report_state("second pass", state, labels, done);
-  report("second pass, links", links);
   return state.centres;
 }
 
@@ -103,7 +101,7 @@ void seeds_and_labels(Rows& rows, Team& team) {
   draw_seeds(rows, {points.data(), kGroups, 3}, kGroups / 2, {labels.data(), 3, kRows}, team);
   report("seeds", labels);
   const OwnSums sums(kGroups + 2, rows.widths());  // two clusters have no rows
-  State state{sums.get(), {}, {}};
+  State state{sums.get(), {}};
   state.centres.n_clusters = kGroups + 2;
   state.centres.views.resize(rows.n_views());
   Rules rules;
@@ -116,19 +114,6 @@ void seeds_and_labels(Rows& rows, Team& team) {
   report_state("from labels", state, labels, done);
 }
 
-void shard(const Rows& rows, const Centres& centres, Team& team) {
-  std::vector<int32_t> labels(kRows, -1);
-  std::vector<uint32_t> back(kClusters);
-  for (std::size_t k = 0; k < kClusters; ++k) back[k] = uint32_t(kClusters - 1 - k);
-  Shard some(rows, labels);
-  some.assign(centres, team);
-  report("shard, assigned", labels);
-  some.follow(centres.take(back), team);
-  std::vector<uint32_t> moved = some.moved();
-  std::sort(moved.begin(), moved.end());  // threads list rows as they come to them
-  report("shard, followed", labels, moved);
-}
-
 // ---- anchors, distances, and what stands by itself
 // ---------------------------------------------------------
 
@@ -136,23 +121,16 @@ void graph(const Rows& rows, const Centres& anchors, Team& team) {
   SoftRows soft;
   soft_assign(rows, anchors, soft, team);
   report("soft assignment", soft.near, soft.weights);
-  std::vector<int64_t> links(kClusters * kClusters, 0);
-  add_links(soft.near, soft.weights, soft.n_near, {links.data(), kClusters, kClusters});
-  report("links", links);
-  std::vector<int64_t> starts(1, 0), columns, values;  // of the links that are not zero
-  for (std::size_t a = 0; a < kClusters; ++a) {
-    for (std::size_t b = 0; b < kClusters; ++b)
-      if (const int64_t link = links[a * kClusters + b])
-        columns.push_back(int64_t(b)), values.push_back(link);
-    starts.push_back(int64_t(columns.size()));
-  }
-  const Spectrum spectrum = leading_eigenpairs({starts, columns, values}, kGroups);
+  const OwnLinks links = links_of({soft.near, soft.weights, soft.n_near, {}}, kClusters);
+  report("links", links.starts, links.columns, links.values);
+  const Spectrum spectrum = leading_eigenpairs({links.starts, links.columns, links.values}, kGroups);
   report("spectrum", spectrum.values, spectrum.vectors);
   std::vector<double> places(kClusters * kGroups), weights(kClusters, 0.0);
   for (std::size_t a = 0; a < kClusters; ++a) {
     for (std::size_t k = 0; k < kGroups; ++k) places[a * kGroups + k] = spectrum.vectors[k * kClusters + a];
     normalise(Span<double>(places).part(a * kGroups, kGroups));
-    for (std::size_t b = 0; b < kClusters; ++b) weights[a] += double(links[a * kClusters + b]);
+    for (auto p = std::size_t(links.starts[a]); p < std::size_t(links.starts[a + 1]); ++p)
+      weights[a] += double(links.values[p]);
   }
   const Grid<const double> where(places.data(), kClusters, kGroups);
   const Clustering found = small_kmeans({where, weights}, kGroups, 5, 3);
@@ -163,14 +141,15 @@ void graph(const Rows& rows, const Centres& anchors, Team& team) {
   report("labels by the graph", labels);
 }
 
-void distances(const Rows& rows, const Centres& centres, const std::vector<int32_t>& labels, Team& team) {
+void distances(const Rows& rows, const Centres& centres, Team& team) {
   std::vector<double> exact(kRows * kClusters), relative(kRows * kClusters);
   all_distances(rows, centres, false, {exact.data(), kRows, kClusters}, team);
   all_distances(rows, centres, true, {relative.data(), kRows, kClusters}, team);
   report("all distances", exact, relative);
-  std::vector<float> own(kRows), margin(kRows);
-  own_distances(rows, centres, labels, own, margin, team);
-  report("own distances", own, margin);
+  std::vector<int32_t> labels(kRows);
+  std::vector<float> distance(kRows), margin(kRows);
+  nearest_two(rows, centres, labels, distance, margin, team);
+  report("nearest two", labels, distance, margin);
 }
 
 void merges_and_least_squares(Team& team) {
@@ -219,9 +198,8 @@ void run(std::size_t n_threads) {
   std::vector<int32_t> labels(kRows, -1);
   const Centres centres = soft_start_and_passes(rows, labels, team);
   seeds_and_labels(rows, team);
-  shard(rows, centres, team);
   graph(rows, centres, team);
-  distances(rows, centres, labels, team);
+  distances(rows, centres, team);
   merges_and_least_squares(team);
   scaled("scaled float32", example.narrow(), team);
   scaled("scaled float64", example.wide(), team);

@@ -5,8 +5,6 @@ import scipy.sparse
 
 import viewpass as vp
 
-PUBLISHED = {"init": "random", "n_anchors": None, "scale": "unit"}
-
 
 def made(n_rows: int = 2500) -> list:
     """Rows of twelve groups in views of three kinds, a third of each missing."""
@@ -24,8 +22,10 @@ def made(n_rows: int = 2500) -> list:
 
 def main() -> None:
     views = made()
-    for settings in (PUBLISHED, {}, {"consensus": "graph"}, {"consensus": "merge"}):
-        model = vp.OPIMC(12, random_state=0, chunk_size=500, n_passes=2, n_threads=5, **settings).fit(views)
+    published = vp.OPIMC(12, random_state=0, chunk_size=500, n_passes=2, n_threads=5)
+    shapes = [vp.ViewPass(12, random_state=0, consensus=shape, n_threads=5) for shape in ("plain", "graph")]
+    for model in (published, *shapes):
+        model.fit(views)
         assert len(model.predict(views)) == len(model.transform(views)) == len(model.labels_)
     vp.OMVC(5, random_state=0, n_threads=5).fit([np.abs(np.nan_to_num(view)) for view in views[:2]])
     print("five threads: done")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from viewpass.version import __version__ as __version__
 
 _HOMES = {
+    "ViewPass": "viewpass.cluster.viewpass",
     "OPIMC": "viewpass.cluster.opimc",
     "IMC": "viewpass.cluster.imc",
     "DAIMC": "viewpass.baselines.daimc",
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from viewpass.cluster.persistence import load as load
     from viewpass.cluster.summary import summary as summary
     from viewpass.cluster.tables import BatchPredictor as BatchPredictor
+    from viewpass.cluster.viewpass import ViewPass as ViewPass
     from viewpass.core.state.statistics import Statistics as Statistics
     from viewpass.errors import DataError as DataError
     from viewpass.errors import EngineError as EngineError

@@ -10,13 +10,11 @@ from benchmarks.data import buffers, observed
 from benchmarks.quality import report
 from benchmarks.quality.bars import Bar, bars
 from benchmarks.quality.cells import Cells, Key
-from benchmarks.quality.methods import METHODS, chosen
+from benchmarks.quality.methods import METHODS, MODELS, chosen
 from benchmarks.quality.page import filled
 from benchmarks.quality.run import Wanted, fill
 from benchmarks.quality.sets import DIGIT_SORTED, NATURAL, REPORTED, SETS, TUNED
 from benchmarks.quality.summary import results
-
-import viewpass as vp
 
 SMALL = Wanted(("nutrimouse",), ("kmeans", "opimc1"), seeds=2)
 
@@ -103,17 +101,23 @@ def test_methods_are_chosen_by_name_or_prefix():
 
 def test_settings_are_parameters_of_the_estimator_and_the_default_ones_are_a_column():
     for method in METHODS.values():
-        if method.kind == "opimc":
-            vp.OPIMC(3).set_params(**method.settings)
-    assert METHODS["viewpass-auto"].settings == {}
-    assert METHODS["viewpass-auto"].title == "viewpass, default settings"
+        if method.kind in MODELS:
+            MODELS[method.kind](3).set_params(**method.settings)
+    assert METHODS["viewpass"].settings == {}
+    assert METHODS["viewpass"].title == "viewpass, default settings"
+
+
+@pytest.mark.parametrize(("n_rows", "rows"), [(400, 150), (2000, 500), (1_000_000, 16_384)])
+def test_a_sample_of_a_quarter_has_fifty_rows_per_cluster_and_no_more_than_the_default(n_rows, rows):
+    assert METHODS["viewpass-quarter"].sizes(n_rows, 3) == {"sample_size": rows}
+    assert METHODS["viewpass"].sizes(n_rows, 3) == {}
 
 
 def test_mean_and_checks():
-    cells = [cell(seed, "viewpass-start", nmi) for seed, nmi in enumerate((0.4, 0.6))]
-    cells += [cell(seed, "opimc10", 0.51) for seed in range(2)]
+    cells = [cell(seed, "viewpass", nmi) for seed, nmi in enumerate((0.4, 0.6))]
+    cells += [cell(seed, "imc5", 0.53) for seed in range(2)]
     found = results(cells, seeds=2)
-    figure = found["nutrimouse", "0.3", "viewpass-start"].figures["nmi"]
+    figure = found["nutrimouse", "0.3", "viewpass"].figures["nmi"]
     assert (figure.mean, figure.spread, figure.seeds) == (pytest.approx(0.5), pytest.approx(0.1), 2)
     checks = list(bars(found))
     assert checks == [Bar(checks[0].what, pytest.approx(0.5), pytest.approx(0.51), 2)]

@@ -9,12 +9,14 @@ from benchmarks.data import Data, buffers, load, observed, save
 from benchmarks.real import NoDataError
 from benchmarks.workloads import WORKLOADS, Workload
 
-MADE = [workload for workload in WORKLOADS if workload.family not in ("digit", "real", "one view")]
+OTHERS = ("digit", "real", "one view", "repeated")
+MADE = [workload for workload in WORKLOADS if workload.family not in OTHERS]
 SHAPES = {
     "youtube, easy": (92_457, (512, 2000, 1000), 0.4),
     "youtube, hard": (92_457, (512, 2000, 1000), 0.4),
     "reuters": (111_740, (21_531, 24_893, 34_279, 15_506, 11_547), 0.4),
     "embeddings": (1_000_000, (256, 128), 0.3),
+    "several": (60_000, (768, 512), 0.3),
     "many": (200_000, (768, 512), 0.3),
     "most": (500_000, (128, 64), 0.3),
 }
@@ -84,6 +86,15 @@ def test_easy_and_hard_differ_in_noise():
         # A centre of variance 1 and noise around it.
         assert np.nanstd(view) == pytest.approx(np.sqrt(1 + 3**2), rel=0.05)
         assert np.nanstd(noisier) == pytest.approx(np.sqrt(1 + 10**2), rel=0.05)
+
+
+def test_a_fifth_of_the_rows_is_one_row():
+    workload = next(w for w in WORKLOADS if w.family == "repeated")
+    data = workload.make(N_ROWS)
+    equal = data.classes == workload.n_clusters - 1
+    assert equal.mean() == pytest.approx(0.2)
+    assert all(len(np.unique(view[equal], axis=0)) == 1 for view in data.views)
+    assert all(observed(view)[equal].all() for view in data.views)
 
 
 def test_texts_have_about_eighty_words_and_few_of_them_are_common():

@@ -17,10 +17,6 @@ import viewpass as vp
 from bits.rows import REAL, Rows, rows, views_of
 
 THREADS = (1, 5)
-PLAIN = {"scale": "unit", "n_anchors": None}
-FIXED = {"adaptive_anchors": False, "projection": None}
-PUBLISHED = {**PLAIN, "init": "random"}
-ANCHORED = ("graph", "merge")
 
 
 def labels_given(data: Rows) -> Any:
@@ -37,53 +33,33 @@ def centres_given(data: Rows) -> Any:
     return [(rng.random((data.n_clusters, x.shape[1])) - 0.5) / x.shape[1] for x in data.views]
 
 
-def weights_given(data: Rows) -> list[float]:
-    return [(1.0, 0.3, 2.0, 0.0, 1.0)[v] for v in range(len(data.views))]
-
-
-def anchors_for(data: Rows) -> int:
-    return max(2 * data.n_clusters, 24)
-
-
-# Settings that differ from the defaults, by the name of the start; functions compute theirs from the rows.
+# Settings that differ from the defaults, by their name; functions compute theirs from the rows.
 STARTS: dict[str, dict[str, dict[str, Any]]] = {
     "published": {
-        "plain": PUBLISHED,
-        "alpha-0": {**PUBLISHED, "alpha": 0.0},
-        "fill-none": {**PUBLISHED, "fill": None},
-        "fill-zeros": {**PUBLISHED, "fill": "zero-filled-mean"},
-        "one-update": {**PUBLISHED, "max_iter": 1},
-        "tol-0": {**PUBLISHED, "tol": 0.0, "max_iter": 50},
-        "weights": {**PUBLISHED, "view_weights": weights_given},
-        "reservoir": {**PUBLISHED, "reservoir": 70},
-        "large-chunks": {**PUBLISHED, "chunk_size": 350},
-        "labels": {**PLAIN, "init": labels_given},
-        "labels-one-update": {**PLAIN, "init": labels_given, "max_iter": 1},
-        "memberships": {**PLAIN, "init": memberships_given},
-        "centres": {**PLAIN, "init": centres_given},
+        "plain": {},
+        "alpha-0": {"alpha": 0.0},
+        "fill-none": {"fill": None},
+        "fill-zeros": {"fill": "zero-filled-mean"},
+        "one-update": {"max_iter": 1},
+        "tol-0": {"tol": 0.0, "max_iter": 50},
+        "large-chunks": {"chunk_size": 350},
+        "labels": {"init": labels_given},
+        "labels-one-update": {"init": labels_given, "max_iter": 1},
+        "memberships": {"init": memberships_given},
+        "centres": {"init": centres_given},
     },
-    "started": {
-        "k-means++": {**PLAIN, "init": "k-means++"},
-        "default": {**FIXED},
-        "one-update": {**PUBLISHED, "max_iter": 1},
-        "graph": {"scale": "unit", "consensus": "graph", "n_anchors": anchors_for, **FIXED},
-        "merge": {"scale": "unit", "consensus": "merge", "n_anchors": anchors_for, **FIXED},
-        "standard": {"scale": "standard", "n_anchors": None, "init": "auto"},
-        "idf": {"scale": "idf", "n_anchors": None, "init": "auto"},
-        "own-weights": {**PLAIN, "view_weights": "auto"},
-        "own-number": {"scale": "unit", "n_clusters": "auto", "consensus": "graph", **FIXED},
-        "graph-reservoir": {
-            "scale": "standard",
-            "consensus": "graph",
-            "n_anchors": anchors_for,
-            "reservoir": 70,
-            **FIXED,
-        },
+    "solved": {
+        "default": {},
+        "sampled": {"sample_size": 150},
+        "graph": {"consensus": "graph", "sample_size": 150},
+        "plain": {"consensus": "plain", "sample_size": 150, "scale": "unit"},
+        "standard": {"scale": "standard", "consensus": "plain"},
+        "own-number": {"n_clusters": "auto"},
     },
 }
 # The first centres of a soft V solve a linear system. Where they are never made anew from the sums, their
 # last digits depend on BLAS: those parts are recorded among the started ones.
-LEFT_TO_BLAS = {("published", "one-update"): ("centres", "loss_curve")}
+LEFT_TO_BLAS = {"one-update": ("centres", "loss_curve")}
 
 
 @dataclass(frozen=True)
@@ -116,14 +92,9 @@ class Cell:
         return self.data in REAL
 
     @property
-    def waits(self) -> bool:
-        """Whether rows are gathered before the first are decided."""
-        return self.group == "started" and self.start != "one-update"
-
-    @property
     def left_out(self) -> tuple[str, ...]:
         """Parts that are not recorded here."""
-        return LEFT_TO_BLAS.get((self.group, self.start), ())
+        return LEFT_TO_BLAS.get(self.start, ())
 
     def __str__(self) -> str:
         return f"{self.section}/{self.name}".replace(", ", "-")
@@ -132,18 +103,16 @@ class Cell:
     def views(self) -> list[Any]:
         return views_of(self.data, self.kind)
 
-    def model(self, n_threads: int = 1, **other: Any) -> vp.OPIMC:
+    def model(self, n_threads: int = 1) -> Any:
         data = rows(self.data)
-        settings = {"n_clusters": data.n_clusters, "chunk_size": data.chunk_size, "warmup": data.warmup}
-        settings |= {"alpha": 0.1}
-        settings |= {"n_passes": self.n_passes, "random_state": self.seed, "n_threads": n_threads}
-        settings |= STARTS[self.group][self.start] | other
+        settings = {"n_clusters": data.n_clusters, "random_state": self.seed, "n_threads": n_threads}
+        if self.group == "published":
+            settings |= {"chunk_size": data.chunk_size, "n_passes": self.n_passes}
+        settings |= STARTS[self.group][self.start]
         settings = {name: value(data) if callable(value) else value for name, value in settings.items()}
-        if not isinstance(init := settings.get("init", "auto"), str) or init == "random":
-            del settings["warmup"]  # which starts from the first chunk
-        return vp.OPIMC(**settings)
+        return (vp.OPIMC if self.group == "published" else vp.ViewPass)(**settings)
 
-    def fitted(self, n_threads: int = 1) -> vp.OPIMC:
+    def fitted(self, n_threads: int = 1) -> Any:
         return self.model(n_threads).fit(self.views)
 
     def chunks(self) -> list[list[Any]]:
@@ -154,8 +123,6 @@ class Cell:
 # ---- which cells there are
 
 KINDS = ("float32", "float64", "csr", "mixed")
-MAIN = ("k-means++", "default", "graph", "merge")
-OTHER = ("standard", "own-weights", "own-number", "graph-reservoir")
 
 
 def _product(group, datas, kinds, starts, passes=(1, 3), seeds=(0,), long=False):
@@ -170,13 +137,10 @@ def _product(group, datas, kinds, starts, passes=(1, 3), seeds=(0,), long=False)
 
 
 def _short() -> list[Cell]:
-    shapes, special = (
-        ("tiles", "wide", "halves"),
-        [start for start in STARTS["published"] if start != "plain"],
-    )
-    quick = ("k-means++", "graph", "merge")
+    shapes = ("tiles", "wide", "halves")
+    special = [start for start in STARTS["published"] if start != "plain"]
+    solved = list(STARTS["solved"])
     return [
-        *_product("started", ("odd", "tiles"), KINDS, ("one-update",)),
         *_product("published", (*shapes, "ties", "odd", "many", "digit"), KINDS, ("plain",)),
         *_product("published", ("odd",), KINDS, special),
         *_product("published", (*shapes, "ties"), ("float32", "csr"), special, passes=(3,)),
@@ -184,32 +148,25 @@ def _short() -> list[Cell]:
         *_product("published", ("odd", "wide", "webkb"), ("csr64",), ("plain",)),
         *_product("published", ("webkb",), ("csr", "mixed"), ("plain",)),
         *_product("published", ("webkb",), ("csr",), special),
-        *_product("started", ("odd",), KINDS, MAIN),
-        *_product("started", (*shapes, "ties"), ("float64", "csr"), quick, passes=(3,)),
-        *_product("started", ("digit",), ("float32",), quick, passes=(1,)),
-        *_product("started", ("digit",), ("float32", "mixed"), quick, passes=(3,)),
-        *_product("started", ("webkb",), ("csr",), MAIN),
-        *_product("started", ("many",), ("float32", "csr"), ("k-means++",), passes=(1,)),
-        *_product("started", ("odd",), ("float32", "mixed"), OTHER, passes=(1,)),
-        *_product("started", ("webkb",), ("csr",), ("idf", "own-weights"), passes=(1,)),
+        *_product("solved", ("odd", "ties"), KINDS, solved, passes=(1,)),
+        *_product(
+            "solved", ("tiles", "wide", "halves"), ("float32", "csr"), ("default", "graph"), passes=(1,)
+        ),
+        *_product("solved", ("digit",), ("float32", "mixed"), ("default", "graph"), passes=(1,)),
+        *_product("solved", ("webkb",), ("csr",), ("default", "sampled"), passes=(1,)),
     ]
 
 
 def _long() -> list[Cell]:
-    large, shapes = (
-        [f"large-{seed}" for seed in range(3)],
-        ("tiles", "wide", "halves", "ties", "odd", "digit"),
-    )
+    large = [f"large-{seed}" for seed in range(3)]
+    shapes = ("tiles", "wide", "halves", "ties", "odd", "digit")
     published = list(STARTS["published"])
     return [
         *_product("published", (*shapes, "digit-2000", *large), KINDS, ("plain",), seeds=(1, 2), long=True),
         *_product("published", ("digit-2000", "large-0"), KINDS, published, long=True),
         *_product("published", ("ties", "many"), KINDS, published, seeds=(1,), long=True),
         *_product("published", ("webkb",), ("csr", "csr64", "mixed"), published, seeds=(1,), long=True),
-        *_product("started", shapes, KINDS, (*MAIN, "one-update"), seeds=(1,), long=True),
-        *_product("started", ("digit-2000", *large), KINDS, MAIN, passes=(3,), long=True),
-        *_product("started", ("odd", "large-0"), KINDS, OTHER, passes=(3,), seeds=(1,), long=True),
-        *_product("started", ("many",), ("float32", "csr"), MAIN, passes=(1,), seeds=(1,), long=True),
+        *_product("solved", ("digit-2000", *large), KINDS, ("default", "sampled"), passes=(1,), long=True),
     ]
 
 
@@ -229,25 +186,22 @@ def digest(*arrays: Any) -> str:
     return found.hexdigest()[:16]
 
 
-def parts(model: vp.OPIMC, labels: Any = None, stream_labels: Any = None) -> dict[str, Any]:
+def parts(model: Any, labels: Any = None, stream_labels: Any = None) -> dict[str, Any]:
     """A hash of each part of what was learnt; `labels` and `stream_labels` where the model lacks them."""
     found = {
-        "stream_labels": digest(model.stream_labels_ if stream_labels is None else stream_labels),
         "labels": digest(model.labels_ if labels is None else labels),
         "sums": digest(model.statistics_.flat),
         "counts": digest(*model.counts_),
         "centres": digest(*model.cluster_centers_),
-        "loss_curve": digest(model.loss_curve_),
-        "n_iter": int(model.n_iter_),
     }
-    if model.consensus_ in ANCHORED:
+    if isinstance(model, vp.OPIMC):
         found |= {
-            "anchors": digest(model.anchors_),
-            "anchor_labels": digest(model.anchor_labels_),
-            "anchor_centres": digest(*model.anchor_centers_),
+            "stream_labels": digest(model.stream_labels_ if stream_labels is None else stream_labels),
+            "loss_curve": digest(model.loss_curve_),
+            "n_iter": int(model.n_iter_),
         }
-    if model.consensus_ == "merge":  # cut into as many clusters as there are anchors, these are their sums
-        found["anchor_sums"] = digest(model.cut(len(model.anchors_)).statistics_.flat)
+    elif model.anchors_ is not None:
+        found |= {"anchors": digest(model.anchors_), "anchor_centres": digest(*model.anchor_centers_)}
     return found
 
 

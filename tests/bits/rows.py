@@ -31,7 +31,6 @@ class Rows:
     views: list[Any]
     n_clusters: int
     chunk_size: int
-    warmup: int  # rows: fewer than there are
 
     @property
     def n_rows(self) -> int:
@@ -55,22 +54,22 @@ def around(n_rows, widths, n_groups, seed, noise=1.0, missing=0.3):
 
 def tiles():
     """Chunks of a tile and two rows more, the last one shorter; a tile is 192 rows at most."""
-    return Rows(around(710, (40, 7, 1), 31, seed=1), 31, 194, 300)
+    return Rows(around(710, (40, 7, 1), 31, seed=1), 31, 194)
 
 
 def wide():
     """Columns in several blocks of 256 and of 64, with some left over; small tiles, all threads."""
-    return Rows(around(500, (300, 600, 7), 12, seed=2), 31, 240, 260)
+    return Rows(around(500, (300, 600, 7), 12, seed=2), 31, 240)
 
 
 def halves():
     """Two clusters; several times what a tile holds in a chunk."""
-    return Rows(around(520, (1, 300, 40), 2, seed=3, noise=2.5), 2, 450, 400)
+    return Rows(around(520, (1, 300, 40), 2, seed=3, noise=2.5), 2, 450)
 
 
 def many():
     """As many clusters as a chunk has rows, nearly."""
-    return Rows(around(900, (40, 7, 64), 300, seed=4, noise=0.5), 300, 420, 400)
+    return Rows(around(900, (40, 7, 64), 300, seed=4, noise=0.5), 300, 420)
 
 
 def ties():
@@ -80,7 +79,7 @@ def ties():
     views = [rng.integers(-1, 2, size=(40, width)).astype(np.float64)[which] for width in (1, 3, 7)]
     for x in views:
         x[rng.random(len(x)) < 0.2] = np.nan
-    return Rows(views, 31, 130, 250)
+    return Rows(views, 31, 130)
 
 
 def odd():
@@ -94,7 +93,7 @@ def odd():
     views[1][:260], views[0][390:520] = np.nan, np.nan
     for x in views:
         x[:9] = x[300:310] = np.nan
-    return Rows(views, 5, 130, 200)
+    return Rows(views, 5, 130)
 
 
 def large(seed):
@@ -106,7 +105,7 @@ def large(seed):
         x[rng.random(len(x)) < 0.02] = 0.0
         x[4000:4300] = x[1000:1300]
     views[2][:1200] = np.nan
-    return Rows(views, 31, 1002, 1500)
+    return Rows(views, 31, 1002)
 
 
 # ---- real rows
@@ -120,13 +119,13 @@ def digit(n_rows, chunk_size):
     views = [bundle.views[name][order].astype(np.float64) for name in ("fou", "fac", "kar", "pix", "zer")]
     for v, x in enumerate(views):
         x[~observed[:, v]] = np.nan
-    return Rows(views, 10, chunk_size, n_rows // 3)
+    return Rows(views, 10, chunk_size)
 
 
 def webkb():
     bundle = vp.load_bundle(FOLDER / "webkb.npz")
     order = np.random.default_rng(8).permutation(bundle.n_rows)
-    return Rows([sp.csr_array(x)[order] for x in bundle.views.values()], 2, 250, 400)
+    return Rows([sp.csr_array(x)[order] for x in bundle.views.values()], 2, 250)
 
 
 MADE = {

@@ -11,9 +11,15 @@ def table(tmp_path_factory):
 
 
 @pytest.fixture(scope="package")
+def two_chunks(tmp_path_factory):
+    """A table that is labelled in two chunks."""
+    return write_table(tmp_path_factory.mktemp("two_chunks") / "items.parquet", 40_000)
+
+
+@pytest.fixture(scope="package")
 def run(commands, table, tmp_path_factory):
     out = tmp_path_factory.mktemp("fitted") / "new" / "run"
-    ended = commands.run("fit", table, "-k", "5", "--id", "item", "--chunk-size", "1000", "--out", out)
+    ended = commands.run("fit", table, "-k", "5", "--id", "item", "--out", out)
     assert ended.code == 0, ended.err
     return out, ended.out
 

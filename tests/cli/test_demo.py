@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from viewpass import __version__
 from viewpass.cli import main
 from viewpass.cli.app import app
-from viewpass.cli.demo import CHUNK, METHODS, WARMUP, make_trial, match, one_pass
+from viewpass.cli.demo import CHUNK, METHODS, default, make_trial, match
 from viewpass.cli.stopping import signals
 from viewpass.errors import SettingError
 from viewpass.evaluate import accuracy
@@ -58,7 +58,6 @@ def test_the_table_has_every_method_and_states_its_settings(output):
         assert method.name in output
     assert all(word in output for word in ("ACC", "NMI", "seconds", "1797/1797"))
     assert f"chunks of {CHUNK} rows" in output
-    assert f"{WARMUP} rows" in output
 
 
 def test_labels_are_written_for_every_digit_in_the_order_of_the_data_set(written):
@@ -71,7 +70,7 @@ def test_labels_are_written_for_every_digit_in_the_order_of_the_data_set(written
 
 
 def test_partial_fit_of_every_chunk_equals_fit(written, trial):
-    model = one_pass(trial).fit(trial.views, observed=trial.observed)
+    model = default(trial).fit(trial.views, observed=trial.observed)
     np.testing.assert_array_equal(written["cluster"][trial.rows], model.labels_)
 
 

@@ -41,18 +41,6 @@ def test_predict_labels_new_rows(commands, run, table, tmp_path):
     assert out.read_bytes() == first
 
 
-def test_label_files_do_not_depend_on_the_chunks(commands, run, table, tmp_path):
-    for size in (500, 8192):
-        options = ["--chunk-size", size, "--out", tmp_path / str(size)]
-        assert commands.run("predict", run[0] / "model.viewpass", table, *options).code == 0
-    few, many = pq.read_table(tmp_path / "500"), pq.read_table(tmp_path / "8192")
-    assert few["cluster"] == many["cluster"]
-    for name in ("distance", "margin"):
-        np.testing.assert_allclose(
-            few[name].fill_null(0).to_numpy(), many[name].fill_null(0).to_numpy(), atol=1e-5
-        )
-
-
 READERS = {
     ".csv": pyarrow.csv.read_csv,
     ".CSV": pyarrow.csv.read_csv,
@@ -97,9 +85,9 @@ def test_other_endings_are_refused_before_anything_is_read(commands, tmp_path, n
 
 
 @pytest.mark.parametrize("ending", [".csv", ".jsonl", ".arrow"])
-def test_a_label_file_of_any_format_is_whole_or_absent(commands, model, table, tmp_path, ending):
+def test_a_label_file_of_any_format_is_whole_or_absent(commands, model, two_chunks, tmp_path, ending):
     out = tmp_path / f"labels{ending}"
-    argv = ["predict", model, table, "--chunk-size", "1000", "--force", "--out", out]
+    argv = ["predict", model, two_chunks, "--force", "--out", out]
     for before in (None, b"labels of yesterday"):
         if before is not None:
             out.write_bytes(before)
@@ -164,7 +152,7 @@ def test_update_does_not_count_a_file_twice(commands, model, tmp_path):
 def test_update_of_npy_files_does_not_count_them_twice(commands, tmp_path):
     rng, model = np.random.default_rng(0), tmp_path / "model.viewpass"
     views = {name: rng.standard_normal((40, 3)) for name in ("image", "text")}
-    vp.OPIMC(2, random_state=0).fit(views).save(model)
+    vp.ViewPass(2, random_state=0).fit(views).save(model)
     for name, rows in views.items():
         np.save(tmp_path / f"{name}.npy", rows)
     data = [f"{name}={tmp_path / name}.npy" for name in views]
@@ -179,11 +167,11 @@ def test_update_refuses_an_offline_model(commands, table, tmp_path):
 
 
 @pytest.mark.parametrize("command", ["predict", "update"])
-def test_a_stop_changes_nothing(commands, model, table, tmp_path, command):
+def test_a_stop_changes_nothing(commands, model, two_chunks, tmp_path, command):
     before = model.read_bytes()
     more = ["--out", tmp_path / "labels.parquet"] if command == "predict" else []
-    fault = {"step": "chunk", "when": "before", "number": 2, "how": "SIGINT"}
-    ended = commands.run(command, model, table, "--chunk-size", "1000", *more, fault=fault)
+    fault = {"step": "chunk", "when": "before", "number": 2 if more else 1, "how": "SIGINT"}
+    ended = commands.run(command, model, two_chunks, *more, fault=fault)
     assert (ended.code, ended.out) == (130, "")
     assert ended.err == "viewpass: stopped; no existing file was changed.\n"
     assert model.read_bytes() == before
@@ -217,7 +205,8 @@ def test_inspect_of_the_first_rows(commands, table, n_rows):
 
 def test_inspect_shows_the_size_of_every_cluster(commands, table, tmp_path):
     out = tmp_path / "run"
-    assert commands.run("fit", table, "-k", "30", "--anchors", "none", "--no-report", "--out", out).code == 0
+    argv = ["fit", table, "-k", "30", "--consensus", "plain", "--no-report", "--out", out]
+    assert commands.run(*argv).code == 0
     sizes = json.loads((out / "run.json").read_text())["clusters"]
     assert f"rows of each: {' '.join(f'{size:,}' for size in sizes)}\n" in commands.run("inspect", out).out
     counts = vp.load(out / "model.viewpass").counts_[0].tolist()
@@ -226,11 +215,11 @@ def test_inspect_shows_the_size_of_every_cluster(commands, table, tmp_path):
 
 def test_inspect_of_a_model(commands, run):
     found = json.loads(commands.run("inspect", run[0] / "model.viewpass", "--json").out)
-    assert (found["kind"], found["estimator"], found["rows"]) == ("model", "OPIMC", 6000)
+    assert (found["kind"], found["estimator"], found["rows"]) == ("model", "ViewPass", 6000)
     assert sum(found["cluster_rows_by_view"]["text"]) == 6000 - found["views"]["text"]["missing"]
     said = commands.run("inspect", run[0] / "model.viewpass").out
-    assert "OPIMC model of 6,000 rows" in said
-    assert "chunk_size=1000" in said
+    assert "ViewPass model of 6,000 rows" in said
+    assert "n_clusters=5" in said
 
 
 def test_inspect_of_runs(commands, run, table, tmp_path):
@@ -238,16 +227,12 @@ def test_inspect_of_runs(commands, run, table, tmp_path):
     assert found["finished"]
     assert sum(found["clusters"]) + found["rows_without_any_view"] == 6000
     assert "a finished run over 6,000 rows" in commands.run("inspect", run[0]).out
-    argv = ["fit", table, "-k", "5", "--out", tmp_path / "run", "--chunk-size", "1000"]
-    commands.run(
-        *argv,
-        "--checkpoint-every",
-        "2",
-        fault={"step": "rename", "when": "after", "number": 2, "how": "SIGKILL"},
-    )
+    argv = ["fit", table, "-k", "5", "--out", tmp_path / "run"]
+    fault = {"step": "rename", "when": "after", "number": 2, "how": "SIGKILL"}
+    commands.run(*argv, "--checkpoint-every", "2", fault=fault, block=1000)
     found = json.loads(commands.run("inspect", tmp_path / "run", "--json").out)
-    assert (found["finished"], found["pass"], found["row"]) == (False, 1, 4000)
-    assert "pass 1, after row 4,000" in commands.run("inspect", tmp_path / "run").out
+    assert (found["finished"], found["what"], found["row"]) == (False, "sampling", 4000)
+    assert "sampling, after row 4,000" in commands.run("inspect", tmp_path / "run").out
 
 
 def test_rows_of_zeros_are_counted_and_warned_of(commands, tmp_path):

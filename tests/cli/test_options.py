@@ -1,4 +1,4 @@
-"""Options of the command line: views, scales, weights and the reservoir."""
+"""Options of the command line: views, scales and weights."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_one_array_file_per_view(commands, tmp_path):
 @pytest.mark.parametrize("given", ["auto", "image=standard,text=unit"])
 def test_the_scale_can_be_chosen_and_is_shown(commands, table, tmp_path, given):
     out, labels, more = tmp_path / "run", tmp_path / "labels.parquet", tmp_path / "more.viewpass"
-    options = ["-k", "5", "--chunk-size", "1000", "--scale", given, "--no-report", "--out", out]
+    options = ["-k", "5", "--scale", given, "--no-report", "--out", out]
     ended = commands.run("fit", table, "--id", "item", *options)
     assert ended.code == 0, ended.err
     views = json.loads((out / "run.json").read_text())["views"]
@@ -81,9 +81,6 @@ def test_a_wrong_scale_is_reported_in_one_line(commands, table, tmp_path, given,
     assert not (tmp_path / "run").exists()
 
 
-# ---- view weights and the reservoir
-
-
 # ---- errors of the library
 
 
@@ -91,15 +88,12 @@ def test_a_wrong_scale_is_reported_in_one_line(commands, table, tmp_path, given,
     ("options", "words"),
     [
         (["-k", "9999"], "a smaller -k"),
-        (["-k", "auto", "--init", "random"], "-k auto would have no effect: --init random"),
         (["-k", "5", "--anchors", "3"], "--anchors 3 cannot form -k 5 clusters"),
-        (["-k", "5", "--consensus", "merge", "--anchors", "none"], "--consensus merge needs anchors"),
         (["-k", "5", "--view-weights", "image=0,text=0"], "--view-weights are all 0"),
         (["-k", "5", "--scale", "image=unit"], "--scale is given for 'image'"),
         (["-k", "5", "--id", "nobody"], "'nobody' for --id"),
         (["-k", "5", "--views", "image=text:image"], "--views, view 'image'"),
-        (["-k", "5", "--init", "best"], "--init best: choose auto, k-means++ or random"),
-        (["-k", "5", "--consensus", "best"], "--consensus best: choose auto, graph or merge"),
+        (["-k", "5", "--consensus", "best"], "--consensus best: choose auto, plain or graph"),
     ],
 )
 def test_errors_name_options_not_arguments(commands, table, tmp_path, options, words):
@@ -108,7 +102,7 @@ def test_errors_name_options_not_arguments(commands, table, tmp_path, options, w
 
 
 def test_another_setting_is_named_by_its_option(commands, table, run):
-    argv = ["fit", table, "--id", "item", "--chunk-size", "1000", "--out", run[0], "--resume"]
+    argv = ["fit", table, "--id", "item", "--out", run[0], "--resume"]
     for more, words in ((["-k", "6"], "-k was 5"), (["-k", "5", "--seed", "1"], "--seed was 0, now it is 1")):
         refused(commands.run(*argv, *more), f"another setting: {words}")
         assert not (run[0] / "staging").exists()
@@ -124,24 +118,24 @@ def test_what_the_user_typed_is_left_as_it_is():
         assert in_options(text) == text
 
 
-@pytest.mark.parametrize("n_chunks", [5, 8])
-def test_weights_and_a_reservoir_survive_a_stop(commands, table, tmp_path, n_chunks):
-    """Stopped in the first pass or the second, the files are those of the library's own fit."""
+@pytest.mark.parametrize("n_chunks", [1, 2])
+def test_weights_survive_a_stop(commands, table, tmp_path, n_chunks):
+    """Stopped before the sample or before the labels, the files are those of the library's own fit."""
     out = tmp_path / "run"
-    options = ["-k", "5", "--chunk-size", "1000", "--passes", "2", "--anchors", "none", "--no-report"]
-    options += ["--view-weights", "image=1,text=0.4", "--reservoir", "500", "--checkpoint-every", "3"]
+    options = ["-k", "5", "--consensus", "plain", "--no-report"]
+    options += ["--view-weights", "image=1,text=0.4", "--checkpoint-every", "1"]
     options += ["--out", out]
     fault = {"step": "chunk", "when": "before", "number": n_chunks, "how": "SIGINT"}
     assert commands.run("fit", table, "--id", "item", *options, fault=fault).code == 130
     ended = commands.run("fit", table, "--id", "item", *options, "--resume")
     assert ended.code == 0, ended.err
-    settings = {"chunk_size": 1000, "n_passes": 2, "n_anchors": None, "random_state": 0}
     weights = {"image": 1.0, "text": 0.4}
-    model = vp.OPIMC(5, view_weights=weights, reservoir=500, **settings).fit(vp.scan(str(table), id="item"))
+    model = vp.ViewPass(5, view_weights=weights, consensus="plain", random_state=0)
+    model.fit(vp.scan(str(table), id="item"))
     model.save(tmp_path / "by-library")
     assert (tmp_path / "by-library").read_bytes() == (out / "model.viewpass").read_bytes()
     labels = pq.read_table(out / "labels.parquet")["cluster"].to_numpy()
-    np.testing.assert_array_equal(labels, model.stream_labels_)
+    np.testing.assert_array_equal(labels, model.labels_)
     views = json.loads((out / "run.json").read_text())["views"]
     assert {name: view["weight"] for name, view in views.items()} == model.view_weights_
     least = min(model.view_weights_.values())
@@ -154,11 +148,11 @@ def test_weights_and_a_reservoir_survive_a_stop(commands, table, tmp_path, n_chu
     np.testing.assert_allclose(found["distance"].to_numpy(zero_copy_only=False), nearest, atol=1e-5)
 
 
-@pytest.mark.parametrize("n_chunks", [2, 7])
+@pytest.mark.parametrize("n_chunks", [1, 2])
 def test_a_map_survives_a_stop(commands, table, tmp_path, n_chunks):
-    """Stopped in the warm-up or the second pass, the model is that of the library's own fit."""
+    """Stopped before the sample or before the labels, the model is that of the library's own fit."""
     out = tmp_path / "run"
-    options = ["-k", "5", "--chunk-size", "1000", "--passes", "2", "--scale", "unit", "--consensus", "graph"]
+    options = ["-k", "5", "--scale", "unit", "--consensus", "graph"]
     options += ["--projection", "3", "--anchors", "40", "--checkpoint-every", "1", "--no-report"]
     options += ["--out", out]
     fault = {"step": "chunk", "when": "before", "number": n_chunks, "how": "SIGINT"}
@@ -167,8 +161,8 @@ def test_a_map_survives_a_stop(commands, table, tmp_path, n_chunks):
     assert ended.code == 0, ended.err
     model = vp.load(out / "model.viewpass")
     assert {own.shape[0] for own in model.projections_.values()} == {3}
-    settings = {"chunk_size": 1000, "n_passes": 2, "scale": "unit", "random_state": 0, "projection": 3}
-    mine = vp.OPIMC(5, n_anchors=40, consensus="graph", **settings).fit(vp.scan(str(table), id="item"))
+    settings = {"scale": "unit", "random_state": 0, "projection": 3}
+    mine = vp.ViewPass(5, n_anchors=40, consensus="graph", **settings).fit(vp.scan(str(table), id="item"))
     mine.save(tmp_path / "by-library")
     assert (tmp_path / "by-library").read_bytes() == (out / "model.viewpass").read_bytes()
 

@@ -94,7 +94,7 @@ def test_errors_and_logs_in_python_escape_names(tmp_path, name, caplog):
         vp.scan(tmp_path / name.replace("/", ""))
     assert_shown(name.replace("/", ""), str(caught.value))
     with caplog.at_level(logging.INFO, "viewpass"):
-        vp.OPIMC(3, scale="standard", random_state=0).fit(
+        vp.ViewPass(3, scale="standard", random_state=0).fit(
             {name: np.random.default_rng(0).normal(size=(60, 3))}
         )
     assert caplog.messages

@@ -57,7 +57,7 @@ def contents(path):
 @pytest.mark.parametrize("form", ["object", "file"])
 def test_what_is_written_is_what_the_model_says(form, tmp_path):
     mdata = cohort()
-    model = vp.IMC(11, random_state=0).fit(mdata)
+    model = vp.ViewPass(11, random_state=0).fit(mdata)
     if form == "file":
         mdata.write(tmp_path / "cohort.h5mu")
         vp.write_labels(tmp_path / "cohort.h5mu", model, "found")
@@ -73,7 +73,7 @@ def test_what_is_written_is_what_the_model_says(form, tmp_path):
     np.testing.assert_array_equal(mdata.obsm["found_distances"], model.transform(mdata).astype(np.float32))
     params = mdata.uns["found"]["params"]
     assert params["n_clusters"] == 11
-    assert params["estimator"] == "IMC"
+    assert params["estimator"] == "ViewPass"
     assert list(params["views"]) == ["rna", "protein"]
 
 
@@ -84,7 +84,7 @@ def test_nothing_else_in_a_file_changes(kind, tmp_path):
     data.write(path) if kind == "h5mu" else data.write_h5ad(path)
     read = mudata.read_h5mu if kind == "h5mu" else anndata.read_h5ad
     before, obs = contents(path), read(path).obs
-    model = vp.OPIMC(11, random_state=0).fit(path)
+    model = vp.ViewPass(11, random_state=0).fit(path)
     vp.write_labels(path, model, "found")
     vp.write_labels(path, model, "found")  # replaces what was there
     assert contents(path) == before
@@ -138,7 +138,7 @@ def test_what_cannot_be_labelled_is_refused(tmp_path):
 def test_confidence_is_that_of_the_model_with_gaps_too():
     mdata = cohort(n_groups=3, n=300)
     mdata["rna"].X[np.random.default_rng(1).random(mdata["rna"].X.shape) < 0.2] = np.nan
-    model = vp.OPIMC(3, scale="standard", missing_entries="local", random_state=0).fit(mdata)
+    model = vp.ViewPass(3, scale="standard", missing_entries="local", random_state=0).fit(mdata)
     vp.write_labels(mdata, model, "found")
     assert mdata.obs["found"].astype(int).tolist() == model.labels_.tolist()
     if "found_confidence" in mdata.obs:

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import viewpass as vp
-from inputs import IMAGE, PUBLISHED, TEXT
+from inputs import IMAGE, TEXT
 
 RNG = np.random.default_rng(0)
 EVEN = RNG.standard_normal((300, 5))
@@ -25,8 +25,8 @@ CASES = {
     "as many as rows": ([EVEN], 300, r"\d+ of 300 clusters have rows: 300 rows are few"),
 }
 MODELS = {
+    "ViewPass": vp.ViewPass(random_state=0),
     "OPIMC": vp.OPIMC(random_state=0),
-    "published": vp.OPIMC(random_state=0, **PUBLISHED),
     "IMC": vp.IMC(random_state=0, n_init=4),
 }
 
@@ -78,8 +78,8 @@ def test_integers_that_floats_round_are_refused(number):
     x[7, 2] = number
     for X in (x, [IMAGE[:40], x], [sp.csr_array(x)], {"a": x}):
         with pytest.raises(vp.DataError, match=rf"row 7: the integer {number} cannot be told from"):
-            vp.OPIMC(2).fit(X)
-    model = vp.OPIMC(2).fit([IMAGE[:40, :3]])
+            vp.ViewPass(2).fit(X)
+    model = vp.ViewPass(2).fit([IMAGE[:40, :3]])
     with pytest.raises(vp.DataError, match="row 7"):
         model.predict([x])
 

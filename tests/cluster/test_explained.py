@@ -11,13 +11,11 @@ from clusters import made_rows
 
 VIEWS = made_rows(600, widths=(12, 7, 5), seed=3)
 MODELS = {
-    "plain": lambda: vp.OPIMC(4, n_anchors=None, random_state=0),
-    "merge": lambda: vp.OPIMC(4, n_anchors=24, consensus="merge", random_state=0),
-    "graph": lambda: vp.OPIMC(4, n_anchors=24, consensus="graph", random_state=0),
-    "weights": lambda: vp.OPIMC(4, n_anchors=None, view_weights=[1, 3, 0.5], random_state=0),
-    "euclidean": lambda: vp.OPIMC(4, scale="euclidean", random_state=0),
-    "standard": lambda: vp.OPIMC(4, scale="standard", n_anchors=24, consensus="graph", random_state=0),
-    "IMC": lambda: vp.IMC(4, random_state=0),
+    "plain": lambda: vp.ViewPass(4, consensus="plain", random_state=0),
+    "graph": lambda: vp.ViewPass(4, n_anchors=24, consensus="graph", random_state=0),
+    "weights": lambda: vp.ViewPass(4, consensus="plain", view_weights=[1, 3, 0.5], random_state=0),
+    "euclidean": lambda: vp.ViewPass(4, scale="euclidean", random_state=0),
+    "standard": lambda: vp.ViewPass(4, scale="standard", n_anchors=24, consensus="graph", random_state=0),
 }
 
 
@@ -123,7 +121,7 @@ def test_chunks_threads_and_files_make_no_difference(model, tmp_path):
 def test_threads_learn_the_same(tmp_path):
     files = []
     for n_threads in (1, 2):
-        vp.OPIMC(4, random_state=0, n_threads=n_threads).fit(VIEWS).save(tmp_path / str(n_threads))
+        vp.ViewPass(4, random_state=0, n_threads=n_threads).fit(VIEWS).save(tmp_path / str(n_threads))
         files.append((tmp_path / str(n_threads)).read_bytes())
     assert files[0] == files[1]
 
@@ -135,8 +133,8 @@ def test_sparse_rows_are_explained_and_estimated():
     other = np.eye(3)[group] + 0.1 * rng.standard_normal((300, 3))
     dense[::7] = 0.0
     sparse = sp.csr_array(dense)
-    one = vp.OPIMC(3, random_state=0, scale="unit").fit([sparse, other])
-    two = vp.OPIMC(3, random_state=0, scale="unit").fit([dense, other])
+    one = vp.ViewPass(3, random_state=0, scale="unit").fit([sparse, other])
+    two = vp.ViewPass(3, random_state=0, scale="unit").fit([dense, other])
     for mine, theirs in zip(
         one.explain([sparse, other], features=True).features,
         two.explain([dense, other], features=True).features,
@@ -152,41 +150,57 @@ def test_sparse_rows_are_explained_and_estimated():
 
 def test_a_model_of_one_view_ranks_its_rows():
     rows = VIEWS[0][~np.isnan(VIEWS[0][:, 0])]
-    model = vp.OPIMC(4, random_state=0).fit([rows])
+    model = vp.ViewPass(4, random_state=0).fit([rows])
     confidence = model.confidence([rows])
     assert 0.94 < np.nanmean(confidence) <= 1.0
     assert not model.stability([rows]).stable.any()
 
 
 def test_one_cluster_is_certain_and_has_no_margin():
-    model = vp.OPIMC(1, random_state=0).fit(VIEWS)
+    model = vp.ViewPass(1, random_state=0).fit(VIEWS)
     there = seen(model)
     np.testing.assert_array_equal(model.predict_proba(VIEWS)[there], 1.0)
     assert np.isnan(model.explain(VIEWS).margins).all()
 
 
-def test_files_without_calibration_say_so(tmp_path):
-    model = vp.OPIMC(4, random_state=0).fit(VIEWS)
-    model._fitted_model().calibration = None
-    model.save(tmp_path / "old")
-    old = vp.load(tmp_path / "old")
-    with pytest.raises(vp.NotCalibratedError, match="Fit it again"):
-        old.predict_proba(VIEWS)
-    assert old.explain(VIEWS).margins.shape == (600,)
+def test_files_without_the_sample_say_so(tmp_path):
+    model = vp.ViewPass(4, random_state=0).fit(VIEWS)
+    model.save(tmp_path / "less", rows=False)
+    model.save(tmp_path / "whole")
+    less = vp.load(tmp_path / "less")
+    assert (tmp_path / "less").stat().st_size < (tmp_path / "whole").stat().st_size / 3
+    for reason in (less.confidence, less.predict_proba, less.outlier_score, less.impute):
+        with pytest.raises(vp.NotCalibratedError, match=r"save\(rows=False\)"):
+            reason(VIEWS)
+    for learn in (less.partial_fit, lambda rows: vp.merge([less, model])):
+        with pytest.raises(vp.SettingError, match=r"save\(rows=False\)"):
+            learn(VIEWS)
+    np.testing.assert_array_equal(less.predict(VIEWS), model.labels_)
+    np.testing.assert_array_equal(less.explain(VIEWS).views, model.explain(VIEWS).views)
+    assert less.summary(VIEWS)["n_clusters"] == 4
+    np.testing.assert_array_equal(less.cut(3).predict(VIEWS), model.cut(3).predict(VIEWS))
 
 
-def test_what_is_learnt_is_of_all_rows_where_they_are_read_again():
+def test_the_sample_may_be_left_out_before_the_first_solve(tmp_path):
+    model = vp.ViewPass(4, random_state=0).partial_fit(VIEWS)
+    model.save(tmp_path / "less", rows=False)
+    less = vp.load(tmp_path / "less")
+    np.testing.assert_array_equal(less.predict(VIEWS), model.predict(VIEWS))
+    less.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "less").read_bytes()
+
+
+def test_what_is_learnt_is_of_all_rows_however_they_come():
     """Sorted rows: the first ones do not show how usual the others are."""
     rng = np.random.default_rng(0)
     group = np.sort(rng.integers(4, size=1200))
     centres = [rng.standard_normal((4, 10)) for _ in range(2)]
     rows = [c[group] + (0.3 + group[:, None]) * 0.3 * rng.standard_normal((1200, 10)) for c in centres]
-    model = vp.OPIMC(4, warmup=300, chunk_size=300, random_state=0)
-    once = vp.OPIMC(4, warmup=300, chunk_size=300, random_state=0, compute_labels=False)
-    read_again = np.sort(model.fit(rows).outlier_score(rows))
-    of_the_first = np.sort(once.fit(rows).outlier_score(rows))
     level = -np.log(0.1)
-    assert 0.05 < (read_again > level).mean() < 0.15 < (of_the_first > level).mean()
+    for settings in ({}, {"sample_size": 300}, {"sample_size": 300, "compute_labels": False}):
+        model = vp.ViewPass(4, random_state=0, **settings).fit(rows)
+        score = model.outlier_score(rows)[model._learnt.sample.numbers]
+        assert 0.05 < (score > level).mean() < 0.15
 
 
 @pytest.mark.data
@@ -199,7 +213,7 @@ def test_digit_is_calibrated_and_noise_stands_out(data_folder):
     noise = np.arange(2000) % 20 == 0
     for x in views:
         x[noise] = x.mean(axis=0) + x.std(axis=0) * rng.standard_normal((100, x.shape[1]))
-    model = vp.OPIMC(10, random_state=0).fit(views)
+    model = vp.ViewPass(10, random_state=0).fit(views)
     whole = model.predict(views)
     for v, x in enumerate(views):
         alone = [x if u == v else None for u in range(5)]

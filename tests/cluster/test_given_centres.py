@@ -61,7 +61,7 @@ def test_centres_of_a_single_array_may_be_an_array_or_nested_lists(kind):
 @pytest.mark.parametrize("kind", [vp.OPIMC, vp.IMC])
 def test_a_fitted_models_centres_start_the_same_clusters(kind):
     views = [IMAGE, TEXT]
-    model = vp.OPIMC(3, **PLAIN, random_state=0).fit(views)
+    model = vp.ViewPass(3, **PLAIN, random_state=0).fit(views)
     again = kind(3, init=model.cluster_centers_, scale="unit").fit(views)
     np.testing.assert_array_equal(again.labels_, model.labels_)
 

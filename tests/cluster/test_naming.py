@@ -91,10 +91,10 @@ def made_frames(kind):
 
 
 @pytest.mark.parametrize("kind", ["frames", "mudata"])
-@pytest.mark.parametrize("more", [{"n_anchors": None}, {"n_anchors": 12, "consensus": "merge"}], ids=str)
+@pytest.mark.parametrize("more", [{"consensus": "plain"}, {"n_anchors": 12, "consensus": "graph"}], ids=str)
 def test_features_that_differ_most_name_clusters(kind, more, tmp_path):
     data = made_frames(kind)
-    model = vp.OPIMC(3, random_state=0, scale="standard", **more).fit(data)
+    model = vp.ViewPass(3, random_state=0, scale="standard", **more).fit(data)
     frame = model.labels_frame(data, names=["rna"])
     for k, (high, low) in enumerate(("ab", "cd", "ef")):
         name = set(frame["cluster_name"][k == CLUSTERS])
@@ -107,6 +107,6 @@ def test_features_that_differ_most_name_clusters(kind, more, tmp_path):
 
 def test_views_without_names_of_columns_name_nothing():
     rows = [np.random.default_rng(0).normal(size=(60, 4)) for _ in range(2)]
-    model = vp.OPIMC(3, random_state=0, scale="unit", n_anchors=None).fit(rows)
+    model = vp.ViewPass(3, random_state=0, scale="unit", consensus="plain").fit(rows)
     with pytest.raises(vp.SettingError, match="view0"):
         model.labels_frame(rows, names=["view0"])

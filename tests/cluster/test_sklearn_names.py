@@ -1,4 +1,4 @@
-"""What users of scikit-learn look for: inertia_, n_samples_seen_, n_init, published, callback, names."""
+"""What users of scikit-learn look for: inertia_, n_samples_seen_, callback, names."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ import numpy as np
 import pytest
 
 import viewpass as vp
-from inputs import GAPS, IMAGE, PLAIN, TEXT, small
+from inputs import GAPS, IMAGE, TEXT, small
 from viewpass.kernels.threads import available_threads
 
 MODELS = {
-    "plain": {"n_anchors": None},
+    "plain": {"consensus": "plain"},
     "graph": {"consensus": "graph", "n_anchors": 12},
-    "merge": {"consensus": "merge", "n_anchors": 12},
-    "published": {"init": "random", "scale": "unit", "n_anchors": None},
-    "weighted": {"n_anchors": None, "view_weights": [2.0, 1.0]},
+    "more rows than sampled": {"consensus": "plain", "sample_size": 20},
+    "weighted": {"consensus": "plain", "view_weights": [2.0, 1.0]},
 }
 
 
@@ -25,11 +24,10 @@ def unit(views, observed):
 
 
 @pytest.mark.parametrize("settings", MODELS.values(), ids=MODELS)
-@pytest.mark.parametrize("n_passes", [1, 2])
-def test_inertia_is_the_sum_of_squared_distances_to_the_centres(settings, n_passes):
-    given = {"scale": "unit", **settings, "n_passes": n_passes}
-    model = vp.OPIMC(3, random_state=0, chunk_size=20, warmup=0, **given).fit([IMAGE, TEXT], observed=GAPS)
-    rows, labels = unit([IMAGE, TEXT], GAPS), model.stream_labels_
+def test_inertia_is_the_sum_of_squared_distances_to_the_centres(settings):
+    given = {"scale": "unit", **settings}
+    model = vp.ViewPass(3, random_state=0, **given).fit([IMAGE, TEXT], observed=GAPS)
+    rows, labels = unit([IMAGE, TEXT], GAPS), model.labels_
     expected = sum(
         weight * np.nansum((x - centres[labels]) ** 2)
         for x, centres, weight in zip(rows, model.cluster_centers_, model.view_weights_.values(), strict=True)
@@ -52,59 +50,29 @@ def test_offline_inertia_is_what_its_objective_is_without_the_ridge():
 
 
 def test_samples_seen_counts_every_row_once():
-    model = small(chunk_size=10, n_passes=3).fit([IMAGE, TEXT])
+    model = small().fit([IMAGE, TEXT])
     assert model.n_samples_seen_ == len(IMAGE)
-    parts = small(warmup=40)
+    parts = small()
     for stop in range(12, 49, 12):
         parts.partial_fit([IMAGE[stop - 12 : stop], TEXT[stop - 12 : stop]])
         assert parts.n_samples_seen_ == stop
     assert vp.IMC(3).fit([IMAGE, TEXT]).n_samples_seen_ == len(IMAGE)
 
 
-@pytest.mark.parametrize("init", ["random", "auto", "k-means++"])
-def test_more_starts_never_raise_the_loss_of_the_first_chunk(init):
-    def loss(n_init, **settings):
-        model = vp.OPIMC(4, init=init, n_init=n_init, **PLAIN, chunk_size=60, max_iter=3, **settings)
-        return model.set_params(random_state=0).fit([IMAGE, TEXT], observed=GAPS).loss_curve_[0]
-
-    losses = [loss(n_init) for n_init in (1, 2, 5, 10)]
-    assert losses == sorted(losses, reverse=True)
-
-
-def test_one_start_is_the_default_and_starts_are_reproducible():
-    one, default = small(n_init=1).fit([IMAGE, TEXT]), small().fit([IMAGE, TEXT])
-    assert one.objective_ == default.objective_
-    again = [small(n_init=4, consensus="graph", n_anchors=9).fit([IMAGE, TEXT]).labels_ for _ in range(2)]
-    np.testing.assert_array_equal(*again)
-
-
-def test_the_published_procedure_is_what_its_settings_say():
-    views = [IMAGE, TEXT]
-    settings = {"init": "random", "scale": "unit", "n_anchors": None, "chunk_size": 20, "random_state": 0}
-    by_hand = vp.OPIMC(3, alpha=0.5, **settings).fit(views)
-    named = vp.OPIMC.published(3, alpha=0.5, chunk_size=20, random_state=0).fit(views)
-    np.testing.assert_array_equal(named.stream_labels_, by_hand.stream_labels_)
-    assert named.objective_ == by_hand.objective_
-    for name, value in {"init": "auto", "n_anchors": 20, "scale": "auto", "reservoir": 5}.items():
-        with pytest.raises(vp.SettingError, match=f"{name}= is not part of the published procedure"):
-            vp.OPIMC.published(3, **{name: value})
-
-
 def test_a_callback_sees_every_step_and_can_stop():
     seen = []
-    whole = small(chunk_size=10, warmup=0, n_passes=2)
-    whole.fit([IMAGE, TEXT], callback=seen.append)
-    assert seen[-1].pass_number == 1
+    small(sample_size=20).fit([IMAGE, TEXT], callback=seen.append)
+    assert seen[0].pass_number == 0
+    assert seen[-1].pass_number > 1  # sampled, tallied and labelled
     assert seen[-1].n_rows_read == seen[-1].n_rows == len(IMAGE)
-    assert seen[-1].loss == whole.loss_curve_[-1]
 
-    rows = np.vstack([IMAGE] * 200)  # more than are processed in one step
-    stopped = vp.OPIMC(3, chunk_size=1000, random_state=0, n_passes=3)
+    rows = np.vstack([IMAGE] * 400)  # more than are read at once
+    stopped = vp.ViewPass(3, random_state=0, sample_size=500)
     stopped.fit([rows], callback=lambda progress: progress.n_rows_read >= 4000)
     n_rows = stopped.n_samples_seen_
     assert 4000 <= n_rows < len(rows)
-    assert len(stopped.labels_) == len(stopped.stream_labels_) == n_rows
-    ended = vp.OPIMC(3, chunk_size=1000, random_state=0).fit([rows[:n_rows]])
+    assert len(stopped.labels_) == n_rows
+    ended = vp.ViewPass(3, random_state=0, sample_size=500).fit([rows[:n_rows]])
     np.testing.assert_array_equal(stopped.labels_, ended.labels_)
     assert stopped.objective_ == ended.objective_
 
@@ -123,11 +91,11 @@ def test_a_callback_that_fails_leaves_the_model_as_it_was():
 
 
 def test_a_single_array_gives_a_single_array_of_centres(tmp_path):
-    model = vp.OPIMC(3, random_state=0).fit(IMAGE)
+    model = vp.ViewPass(3, random_state=0).fit(IMAGE)
     assert model.cluster_centers_.shape == (3, IMAGE.shape[1])
-    listed = vp.OPIMC(3, random_state=0).fit([IMAGE]).cluster_centers_
+    listed = vp.ViewPass(3, random_state=0).fit([IMAGE]).cluster_centers_
     np.testing.assert_array_equal(model.cluster_centers_, listed[0])
-    assert isinstance(vp.OPIMC(3, views=2).fit(IMAGE).cluster_centers_, list)
+    assert isinstance(vp.ViewPass(3, views=2).fit(IMAGE).cluster_centers_, list)
     model.save(tmp_path / "model.viewpass")
     np.testing.assert_array_equal(vp.load(tmp_path / "model.viewpass").cluster_centers_, listed[0])
     again = vp.OPIMC(3, init=model.cluster_centers_, random_state=0).fit(IMAGE)
@@ -136,7 +104,7 @@ def test_a_single_array_gives_a_single_array_of_centres(tmp_path):
 
 
 def test_feature_names_out_name_the_clusters():
-    plain = small(n_anchors=None).fit([IMAGE, TEXT])
+    plain = small(consensus="plain").fit([IMAGE, TEXT])
     assert plain.get_feature_names_out().tolist() == ["cluster0", "cluster1", "cluster2"]
     graph = small(consensus="graph", n_anchors=9).fit([IMAGE, TEXT])
     names = [f"cluster{k}_of_{n}_anchors" for k, n in enumerate(np.bincount(graph.anchors_))]

@@ -37,7 +37,7 @@ TWO_READINGS = {
 
 
 @pytest.mark.parametrize("what", TWO_READINGS)
-@pytest.mark.parametrize("estimator", [vp.OPIMC, vp.IMC])
+@pytest.mark.parametrize("estimator", [vp.ViewPass, vp.IMC])
 def test_a_list_of_flat_arrays_is_refused_with_both_readings(estimator, what):
     model = small(estimator)
     with pytest.raises(ValueError, match=BOTH_READINGS):
@@ -133,7 +133,7 @@ NO_READING = {
 
 
 @pytest.mark.parametrize("what", NO_READING)
-@pytest.mark.parametrize("estimator", [vp.OPIMC, vp.MIC])
+@pytest.mark.parametrize("estimator", [vp.ViewPass, vp.MIC])
 def test_what_has_no_reading_is_refused_at_once_with_the_call_that_has(estimator, what):
     make, message = NO_READING[what]
     model = small(estimator)
@@ -167,7 +167,7 @@ MASKS = {
 
 @pytest.mark.every_value
 @pytest.mark.parametrize("form", MASKS)
-@pytest.mark.parametrize("estimator", [vp.OPIMC, vp.IMC])
+@pytest.mark.parametrize("estimator", [vp.ViewPass, vp.IMC])
 def test_a_mask_in_any_form_is_matched_by_name(estimator, form):
     model, plain = (small(estimator).fit(VIEWS, observed=given) for given in (MASKS[form], GAPS))
     np.testing.assert_array_equal(model.labels_, plain.labels_)

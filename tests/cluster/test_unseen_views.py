@@ -24,17 +24,15 @@ NEW_ROWS = [
 UNKNOWN = np.isin(NEW, (WITH_NEITHER, ONLY_UNSEEN))
 
 MODELS = {
+    "ViewPass": lambda: vp.ViewPass(3, random_state=0),
+    "ViewPass, plain": lambda: vp.ViewPass(3, consensus="plain", random_state=0),
+    "ViewPass, graph": lambda: vp.ViewPass(3, n_anchors=12, consensus="graph", random_state=0),
     "OPIMC": lambda: vp.OPIMC(3, random_state=0),
-    "OPIMC, plain": lambda: vp.OPIMC(
-        3, init="random", warmup=0, n_anchors=None, chunk_size=30, random_state=0
-    ),
-    "OPIMC, graph": lambda: vp.OPIMC(3, n_anchors=12, consensus="graph", random_state=0),
-    "OPIMC, merge": lambda: vp.OPIMC(3, n_anchors=12, consensus="merge", random_state=0),
-    "OPIMC, weights": lambda: vp.OPIMC(3, view_weights=[1, 2], random_state=0),
-    "OPIMC, standard": lambda: vp.OPIMC(3, scale="standard", random_state=0),
+    "ViewPass, weights": lambda: vp.ViewPass(3, view_weights=[1, 2], random_state=0),
+    "ViewPass, standard": lambda: vp.ViewPass(3, scale="standard", random_state=0),
     "IMC": lambda: vp.IMC(3, random_state=0),
-    "OMVC": lambda: vp.OMVC(3, chunk_size=30, random_state=0),
-    "ONMF": lambda: vp.ONMF(3, chunk_size=30, random_state=0),
+    "OMVC": lambda: vp.OMVC(3, random_state=0),
+    "ONMF": lambda: vp.ONMF(3, random_state=0),
     "ONMF, argmax": lambda: vp.ONMF(3, assign="argmax", fill="mean", random_state=0),
     "MultiNMF": lambda: vp.MultiNMF(3, n_rounds=2, max_iter=20, n_tries=1, random_state=0),
     "MIC": lambda: vp.MIC(3, max_iter=20, n_tries=1, random_state=0),
@@ -110,15 +108,18 @@ def test_faulty_rows_of_the_view_are_refused_all_the_same(make):
 
 
 def test_while_no_row_had_any_view():
-    model = vp.OPIMC(3, random_state=0).partial_fit([np.full((4, 6), np.nan), np.full((4, 4), np.nan)])
+    nothing = [np.full((4, 6), np.nan), np.full((4, 4), np.nan)]
+    model = vp.OPIMC(3, random_state=0).partial_fit(nothing)
     assert (model.predict([KNOWN, UNSEEN]) == -1).all()
     assert np.isnan(model.transform([KNOWN, UNSEEN])).all()
+    with pytest.raises(vp.DataError, match="0 samples with at least one view"):
+        vp.ViewPass(3, random_state=0).partial_fit(nothing).predict([KNOWN, UNSEEN])
 
 
-@pytest.mark.parametrize("consensus", ["graph", "merge", "plain"])
+@pytest.mark.parametrize("consensus", ["graph", "plain"])
 def test_in_label_files(commands, tmp_path, consensus):
-    how = {"n_anchors": None} if consensus == "plain" else {"n_anchors": 12, "consensus": consensus}
-    model = vp.OPIMC(3, random_state=0, **how).fit({"known": KNOWN, "unseen": None})
+    how = {"consensus": "plain"} if consensus == "plain" else {"n_anchors": 12, "consensus": consensus}
+    model = vp.ViewPass(3, random_state=0, **how).fit({"known": KNOWN, "unseen": None})
     model.save(tmp_path / "model.vp")
     lists = {
         name: pa.array([None if np.isnan(row[0]) else row for row in x], type=pa.list_(pa.float64()))

@@ -28,10 +28,10 @@ def marks(seed=0):
 
 
 def model(scale="standard", **settings):
-    return vp.OPIMC(K, scale=scale, random_state=0, **settings)
+    return vp.ViewPass(K, scale=scale, random_state=0, **settings)
 
 
-@pytest.mark.parametrize("estimator", [vp.OPIMC, vp.IMC])
+@pytest.mark.parametrize("estimator", [vp.ViewPass, vp.IMC])
 def test_an_observed_row_of_zeros_is_data_where_columns_are_centred(estimator):
     """Standardised columns do not depend on where zero lies."""
     counts, other, _ = marks()
@@ -64,7 +64,7 @@ def test_without_a_word_or_a_direction_a_row_of_zeros_is_missing():
         assert fitted.predict([np.zeros((1, 6)), None]) == -1
 
 
-@pytest.mark.parametrize("estimator", [vp.OPIMC, vp.IMC])
+@pytest.mark.parametrize("estimator", [vp.ViewPass, vp.IMC])
 def test_where_lengths_are_kept_a_row_of_zeros_is_data_without_a_word(estimator):
     """Its length is a length like others; a shift of all rows changes nothing."""
     counts, other, _ = marks()
@@ -83,8 +83,8 @@ def test_where_lengths_are_kept_a_row_of_zeros_is_data_without_a_word(estimator)
 
 def test_kept_lengths_of_zero_rows_do_not_depend_on_how_rows_come(tmp_path):
     counts, other, _ = marks()
-    expected = model("euclidean", warmup=300, chunk_size=100).fit([counts, other])
-    parts = model("euclidean", warmup=300, chunk_size=100)
+    expected = model("euclidean").fit([counts, other])
+    parts = model("euclidean")
     for start in range(0, N, 100):
         part = slice(start, start + 100)
         parts.partial_fit([counts[part], other[part]], observed=ALL[part] if start == 100 else None)
@@ -114,8 +114,8 @@ def test_dense_and_sparse_rows_of_zeros_are_counted_alike():
 @pytest.mark.parametrize("scale", ["unit", "standard"])
 def test_the_count_does_not_depend_on_how_rows_come(scale, tmp_path):
     counts, other, _ = marks()
-    whole = model(scale, warmup=150, chunk_size=100).fit([counts, other])
-    parts = model(scale, warmup=150, chunk_size=100)
+    whole = model(scale).fit([counts, other])
+    parts = model(scale)
     for start in range(0, N, 100):
         parts.partial_fit([counts[start : start + 100], other[start : start + 100]])
         parts.save(tmp_path / "model")
@@ -125,19 +125,15 @@ def test_the_count_does_not_depend_on_how_rows_come(scale, tmp_path):
     assert twice.n_all_zero_["view0"] == 2 * whole.n_all_zero_["view0"]
 
 
-def test_the_warm_up_remembers_what_was_said(tmp_path):
+def test_the_sample_remembers_what_was_said(tmp_path):
     counts, other, _ = marks()
-    expected = model(warmup=N).fit([counts, other], observed=ALL)
-    halves = model(warmup=N)
+    expected = model().fit([counts, other], observed=ALL)
+    halves = model()
     for part in (slice(0, 150), slice(150, N)):
         halves.partial_fit([counts[part], other[part]], observed=ALL[part])
         halves.save(tmp_path / "model")
         halves = vp.load(tmp_path / "model")
     assert (halves.predict([counts, other], observed=ALL) == expected.labels_).all()
-    mixed = model(warmup=N)
-    mixed.partial_fit([counts[:150], other[:150]])
-    mixed.partial_fit([counts[150:], other[150:]], observed=ALL[150:])
-    assert mixed.n_all_zero_["view0"] == (~counts[:150].any(axis=1)).sum()
 
 
 def test_sources_that_say_what_is_missing_have_said_that_the_rest_is_there():
@@ -159,7 +155,7 @@ def test_a_warning_is_given_once_and_only_for_many():
     with warnings.catch_warnings():
         warnings.simplefilter("error", DataWarning)
         model("unit").fit([few, other])
-    parts = model("unit", warmup=0)
+    parts = model("unit").set_params(sample_size=150)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for start in range(0, N, 100):
@@ -173,8 +169,8 @@ def test_patients_without_a_mutation_keep_the_view(data_folder):
     table = table if len(table) < table.shape[1] else table.T
     zero = ~table.to_numpy().any(axis=1)
     assert zero.sum() == 55
-    fitted = vp.OPIMC(2, scale="standard", random_state=0).fit(vp.frames({"mutations": table}))
+    fitted = vp.ViewPass(2, scale="standard", random_state=0).fit(vp.frames({"mutations": table}))
     assert (fitted.labels_ >= 0).all()
     assert fitted.n_all_zero_ == {"mutations": 0}
     with pytest.warns(DataWarning, match="55 of 90 rows are all zero"):
-        vp.OPIMC(2, scale="unit", random_state=0).fit([table.to_numpy()])
+        vp.ViewPass(2, scale="unit", random_state=0).fit([table.to_numpy()])

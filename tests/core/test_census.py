@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from viewpass.core.state.census import BINS, MOST_PATTERNS, Census, span
-from viewpass.core.state.growth import followed
-from viewpass.core.state.lineage import Lineage
+from viewpass.core.state.census import BINS, MOST_PATTERNS, Census
 
 
 def counted(labels, seen, cuts):
@@ -37,16 +35,6 @@ def test_cuts_make_no_difference(n_views, seed):
     assert (len(whole.counts) - 1) * whole.width < n_rows <= len(whole.counts) * whole.width
     assert sum(whole.patterns.values()) + whole.n_other == n_rows
     assert len(whole.patterns) <= MOST_PATTERNS
-
-
-def test_merged_anchors_keep_their_rows_and_born_ones_begin_without():
-    census = Census.none(2).added(np.array([0, 1, 1], dtype=np.int32), 0)
-    before = Lineage.of(2).born(1)
-    more = span(np.array([2, 0], dtype=np.int32), 3, 3)
-    after = before.merged(np.array([[0, 1]]))
-    found = followed(census, [more], before, after)
-    assert found.sizes.tolist() == [4, 1]
-    assert found.counts.tolist() == [[1, 0], [1, 0], [1, 0], [0, 1], [1, 0]]
 
 
 def test_streams_read_at_the_same_time_are_added_bin_by_bin():

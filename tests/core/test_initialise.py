@@ -1,4 +1,4 @@
-"""Which consensus is chosen from the warm-up, on real data: the graph of anchors or plain clusters."""
+"""Which consensus is chosen from the sample, on real data: the graph of anchors or plain clusters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def fitted(bundle, seed, rate, **settings):
     order = np.random.default_rng(seed).permutation(n_rows)
     observed = remove_per_view(n_rows, len(views), rate, random_state=seed)
     n_clusters = len(set(bundle.labels.tolist()))
-    model = vp.OPIMC(n_clusters, random_state=seed, **settings).fit(
+    model = vp.ViewPass(n_clusters, random_state=seed, **settings).fit(
         [x[order] for x in views], observed=observed
     )
     return model, nmi(bundle.labels[order], model.labels_)
@@ -37,6 +37,6 @@ def test_web_pages_are_clustered_without_anchors(data_folder):
     model, found = fitted(load_webkb(data_folder), 0, 0.3)
     assert model.consensus_ == "plain"
     assert model.anchors_ is None
-    without, same = fitted(load_webkb(data_folder), 0, 0.3, n_anchors=None)
+    without, same = fitted(load_webkb(data_folder), 0, 0.3, consensus="plain")
     assert model.statistics_ == without.statistics_  # as if anchors had never been tried
     assert found == same

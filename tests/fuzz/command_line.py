@@ -18,8 +18,8 @@ from viewpass.cli.app import app
 
 SECONDS = 2
 ARGUMENTS = re.compile(
-    r"\b(n_clusters|n_anchors|n_passes|chunk_size|max_iter|view_weights|random_state|n_threads|n_workers|n_init"
-    r"|storage_options|compute_labels|n_samples)\b|\bvp\.\w+|\b(init|scale|alpha|consensus|reservoir|views|id|"
+    r"\b(n_clusters|n_anchors|sample_size|missing_entries|view_weights|random_state|n_threads|n_workers"
+    r"|storage_options|compute_labels|n_samples)\b|\bvp\.\w+|\b(scale|alpha|consensus|projection|views|id|"
     r"observed|out)=(?!\w+\.npy)"
 )
 NUMBERS = [
@@ -133,11 +133,11 @@ def _words(random, folder):
 
     places = [path for path in sorted(folder.iterdir()) if path.name != "out"]
     places += [folder / "absent.parquet", folder / "*.parquet", "", folder / "run" / "run.json"]
-    numbers = ["--chunk-size", "--threads", "--seed"]
+    numbers = ["--threads", "--seed"]
     options = {
-        "fit": {"--alpha": NUMBERS, "--anchors": NUMBERS, "--reservoir": NUMBERS, "--max-iter": NUMBERS}
-        | dict.fromkeys(["--init", "--scale", "--consensus", "--view-weights", "--scheduler"], TEXTS)
-        | {"--passes": NUMBERS[:5] + NUMBERS[6:7], "--checkpoint-every": NUMBERS, "--workers": NUMBERS},
+        "fit": dict.fromkeys(["--alpha", "--anchors", "--sample", "--projection", "--workers"], NUMBERS)
+        | dict.fromkeys(["--scale", "--consensus", "--missing-entries", "--view-weights"], TEXTS)
+        | {"--scheduler": TEXTS, "--checkpoint-every": NUMBERS},
         "predict": {},
         "update": {},
         "inspect": {"--rows": NUMBERS},

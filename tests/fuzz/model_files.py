@@ -95,7 +95,7 @@ def cut(model, random, folder):
 
 
 def merge(model, random, folder):
-    if isinstance(model, vp.OPIMC):
+    if isinstance(model, vp.ViewPass):
         vp.merge([model, sound[0]]).predict(rows(model))
 
 

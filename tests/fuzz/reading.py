@@ -160,7 +160,7 @@ def _labels(path: Path, options: dict[str, Any]) -> np.ndarray | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            model = vp.OPIMC(3, random_state=0, n_threads=1).fit(vp.scan(path, **options))
+            model = vp.ViewPass(3, random_state=0, n_threads=1).fit(vp.scan(path, **options))
             predicted = model.predict(vp.scan(path, **options))
         except vp.ViewpassError:
             return None

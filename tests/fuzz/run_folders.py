@@ -14,19 +14,25 @@ from tests.fuzz.mutants import changed_bytes, closed, mutant, opened, sealed
 import viewpass as vp
 from commands import write_table
 from viewpass.cli import fit
+from viewpass.cluster.runs import label_file, work
 from viewpass.cluster.runs.run import Run, RunOptions, StoppedError
+from viewpass.engine import local
 from viewpass.store.folder import RunFolder
 
 SECONDS = 4  # reading a table anew takes longer than a model file
-PLAIN = {"n_passes": 3, "warmup": 0, "n_anchors": None}
-BEGUN = [  # settings, whether rows have ids, steps before the stop
-    (PLAIN, True, 3),
-    (PLAIN, True, 9),
-    (PLAIN, False, 6),
-    ({"n_passes": 2}, True, 3),  # collecting rows
-    ({"n_passes": 2, "warmup": 40, "n_anchors": 12, "consensus": "graph"}, True, 8),
-    ({"n_passes": 2, "warmup": 0, "reservoir": 9}, False, 8),
-    (PLAIN, True, None),
+BLOCK = 16  # rows read at a time
+PLAIN = {"sample_size": 40, "consensus": "plain"}
+GRAPH = {"sample_size": 40, "n_anchors": 12, "consensus": "graph"}
+BEGUN = [  # settings, whether rows have ids, whether they are read once, steps before the stop
+    (PLAIN, True, False, 3),
+    (PLAIN, True, False, 12),
+    (PLAIN, False, True, 2),
+    (PLAIN, True, True, 6),
+    ({}, True, True, 3),
+    (GRAPH, True, False, 20),
+    (GRAPH, True, True, 6),
+    ({"sample_size": 40, "projection": 2, "consensus": "graph"}, False, False, 12),
+    (PLAIN, True, False, None),
 ]
 
 
@@ -36,6 +42,7 @@ class Begun:
 
     settings: dict
     id: str | None
+    once: bool
     folder: Path
 
 
@@ -44,14 +51,15 @@ runs: list[Begun] = []
 
 def prepare(folder):
     write_table(folder / "items.parquet", 120)
-    for number, (settings, with_ids, n_steps) in enumerate(BEGUN):
-        begun = Begun(settings, "item" if with_ids else None, folder / str(number))
+    local.READ_ROWS = work.BLOCK = label_file.CHUNK = BLOCK
+    for number, (settings, with_ids, once, n_steps) in enumerate(BEGUN):
+        begun = Begun(settings, "item" if with_ids else None, once, folder / str(number))
         make(begun, n_steps, folder)
         runs.append(begun)
 
 
 def parts(begun, folder):
-    model = vp.OPIMC(3, chunk_size=20, random_state=0, n_threads=1, **begun.settings)
+    model = vp.ViewPass(3, random_state=0, n_threads=1, **begun.settings)
     return model, vp.scan(str(folder / "items.parquet"), views=["image", "text"], id=begun.id)
 
 
@@ -59,7 +67,7 @@ def make(begun, n_steps, folder):
     """Run until so many chunks were read, or to the end."""
     into = RunFolder(begun.folder)
     into.open(resume=False)
-    run = Run(*parts(begun, folder), into, stream_labels=begun.id is not None)
+    run = Run(*parts(begun, folder), into, stream_labels=begun.once)
     seen = []
 
     def stopping():
@@ -78,8 +86,8 @@ def trial(random, folder):
     damage(out, random)
     shown = io.StringIO()
     with contextlib.suppress(vp.ViewpassError), contextlib.redirect_stdout(shown):
-        given = {"every": 1, "as_json": True, "stream_labels": begun.id is not None}
-        fit.run(*parts(begun, folder), out, resume=True, **given)
+        about, how = {"stream_labels": begun.once}, {"resume": True, "every": 1, "as_json": True}
+        fit.run(*parts(begun, folder), out, about, how)
     with contextlib.suppress(vp.ViewpassError, FileNotFoundError):
         vp.load(out / "model.viewpass")
 
@@ -108,12 +116,8 @@ def damage(out, random):
 def fit_checkpoint(into, path):
     """Write size and digest of a file into the checkpoint that refers to it."""
     meta, arrays = opened(into.checkpoint.read_bytes())
-    labels, ids = meta["run"]["labels"], meta["run"]["ids"]
     content = path.read_bytes()
     extent = {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-    for name, number in (("now", labels["pass"]), ("before", labels["pass"] - 1)):
-        if labels[name] is not None and path.name == f"labels.{number % 2}":
-            labels[name] = extent
-    if ids is not None and path.name == "ids":
-        meta["run"]["ids"] = extent
+    if meta["work"].get(path.name) is not None:
+        meta["work"][path.name] = extent
     into.checkpoint.write_bytes(sealed(closed(meta, arrays), b"ckpt"))

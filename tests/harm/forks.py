@@ -3,7 +3,7 @@
 
 A command then starts in milliseconds, and is still a real process that can be killed. Run as a
 script, it reads JSON requests from standard input and prints the child's process id, then its
-exit code. `fault` names the step of writing that fails, and how.
+exit code. `fault` names the step of writing that fails, and how; `block` the rows that are read at a time.
 """
 
 from __future__ import annotations
@@ -41,9 +41,8 @@ def warm_up():
 
     import viewpass.cli
     import viewpass.sources.arrow
-    from viewpass import OPIMC
-    from viewpass.cluster.runs import report, sampled_rows
-    from viewpass.cluster.summary import gatherer
+    from viewpass import ViewPass
+    from viewpass.cluster.runs import report, row_reasons
 
     # The same for every command, and as long to find as to cluster a thousand rows.
     typer.main.get_command = cache(typer.main.get_command)
@@ -51,7 +50,7 @@ def warm_up():
     for name in report.LIBRARIES:
         report.version(name)
     # Fewer sampled rows: what becomes of each is a matter of Python, and most of the time of a small run.
-    sampled_rows.SAMPLE = gatherer.SAMPLE = 300
+    row_reasons.ROWS = 300
 
     for package in (viewpass.cli, viewpass.sources.arrow):
         for module in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
@@ -62,8 +61,8 @@ def warm_up():
 
     rng = np.random.default_rng(0)
     views = [rng.standard_normal((200, 5)).astype(np.float32), rng.standard_normal((200, 4))]
-    for warmup in (0, 100):
-        OPIMC(3, chunk_size=50, n_passes=2, warmup=warmup, n_threads=1, random_state=0).fit(views)
+    for consensus in ("plain", "graph"):
+        ViewPass(3, sample_size=100, consensus=consensus, n_threads=1, random_state=0).fit(views)
     # A killed process does not lose what the system was given to write: waiting for the disk shows nothing.
     os.fsync = lambda file: None
     gc.collect()
@@ -143,6 +142,14 @@ def inject(fault):
         writer.replacing = torn
 
 
+def read_in_blocks(n_rows):
+    """Read and label so few rows at a time: a small table then takes as many steps as a large one."""
+    from viewpass.cluster.runs import label_file, work
+    from viewpass.engine import local
+
+    local.READ_ROWS = work.BLOCK = label_file.CHUNK = n_rows
+
+
 def child(request):
     """Become the command."""
     for number, name in ((1, "stdout"), (2, "stderr")):
@@ -154,6 +161,8 @@ def child(request):
 
         next(scan(request["nobody"]).chunks(100))  # whatever else must be imported, while it can be
         os.setuid(65534)
+    if request.get("block"):
+        read_in_blocks(request["block"])
     if request.get("fault"):
         inject(request["fault"])
     sys.argv = ["viewpass", *request["argv"]]

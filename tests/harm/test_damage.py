@@ -26,8 +26,9 @@ from viewpass.store.folder import RunFolder
 N_MUTATIONS = [2_000, pytest.param(20_000, marks=pytest.mark.long)]
 N_LIES = 15  # the fuzzer tries more of them (make fuzz-short)
 SETS = (
-    *("fitted", "gathering", "gathering, sparse", "IMC", "MT19937", "frames", "standard", "a scale a view"),
-    *("graph", "plain, its own number", "OMVC, chunks", "MIC", "gathering, sample weights"),
+    *("fitted", "more rows than sampled", "not solved yet", "not solved yet, sparse", "frames", "standard"),
+    *("a scale a view", "graph", "graph, cut again", "plain, its own number", "projection", "gaps"),
+    *("not solved yet, sample weights", "OPIMC", "IMC", "MT19937", "OMVC, chunks", "MIC"),
 )
 
 
@@ -90,33 +91,34 @@ def test_every_mutation_is_refused(files, tmp_path, n_mutations):
             vp.load(path)
 
 
-@pytest.fixture(scope="module")
-def checkpoints(commands, tmp_path_factory):
+@pytest.fixture(scope="module", params=["final", "stream"])
+def checkpoints(request, commands, tmp_path_factory):
     """A table, an unfinished run of it, and its checkpoints at two moments."""
     folder = tmp_path_factory.mktemp("run")
     table = write_table(folder / "items.parquet", 6000)
     contents = []
-    for number in (2, 9):
+    for number in (2, 9 if request.param == "stream" else 15):  # amid the sample, and amid a tally
         out = folder / str(number)
         fault = {"step": "rename", "when": "after", "number": number, "how": "SIGKILL"}
-        argv = ["fit", table, "-k", "3", "--passes", "2", "--chunk-size", "1000", "--checkpoint-every", "1"]
-        commands.run(*argv, "--out", out, "--id", "item", "--stream-labels", fault=fault)
+        argv = ["fit", table, "-k", "3", "--sample", "400", "--checkpoint-every", "1", "--out", out]
+        argv += ["--id", "item", *(["--stream-labels"] if request.param == "stream" else [])]
+        commands.run(*argv, fault=fault, block=600)
         contents.append((out / "staging" / "checkpoint.viewpass").read_bytes())
-    return table, folder / "9", contents
+    return table, out, contents, request.param
 
 
-def resumed(table, out):
-    model = vp.OPIMC(3, n_passes=2, chunk_size=1000, random_state=0)
-    run = Run(model, vp.scan(str(table), id="item"), RunFolder(out), stream_labels=True)
+def resumed(table, out, which):
+    model = vp.ViewPass(3, sample_size=400, random_state=0)
+    run = Run(model, vp.scan(str(table), id="item"), RunFolder(out), stream_labels=which == "stream")
     try:
         run.resume()
     finally:
-        run._sink.close()
+        run._work.close()
 
 
 @pytest.mark.parametrize("n_mutations", N_MUTATIONS)
 def test_every_mutation_of_a_checkpoint_is_refused(checkpoints, n_mutations):
-    _, out, contents = checkpoints
+    _, out, contents, _ = checkpoints
     rng = np.random.default_rng(22)
     folder = RunFolder(out)
     for _ in range(n_mutations // 5):
@@ -128,16 +130,19 @@ def test_every_mutation_of_a_checkpoint_is_refused(checkpoints, n_mutations):
 
 @pytest.mark.parametrize("value", [None, -1, 2**70, "x", [], {}, 0.5])
 def test_every_field_of_a_checkpoint_is_checked(checkpoints, value):
-    table, out, contents = checkpoints
+    table, out, contents, which = checkpoints
     path = RunFolder(out).checkpoint
     path.write_bytes(contents[1])
-    resumed(table, out)
-    fields = [("run", key) for key in metadata(contents[1])["run"]]
-    fields += [("run", "labels", key) for key in ("pass", "now", "before")]
-    fields += [("run", "labels", part, key) for part in ("before", "now") for key in ("size", "sha256")]
-    fields += [("run", "ids", key) for key in ("size", "sha256")]
-    for where in [*fields, ("run",), ("estimator",)]:
-        valid = (("seconds", 0.5), ("seconds", 2**70), ("now", None), ("ids", None), ("row_bytes", None))
+    resumed(table, out, which)
+    meta = metadata(contents[1])
+    fields = [(key,) for key in meta] + [("work", key) for key in meta["work"]]
+    part = ("work", "fitting" if which == "final" else "learning")
+    fields += [(*part, key) for key in meta["work"][part[1]]]
+    fields += [(*part, "sample", key) for key in ("widths", "n_clusters", "rows")]
+    if which == "stream":
+        fields += [("work", file, key) for file in ("labels", "ids") for key in ("size", "sha256")]
+    for where in fields:
+        valid = (("seconds", 0.5), ("seconds", 2**70))
         if (where[-1], value) in valid:
             continue
 
@@ -148,7 +153,7 @@ def test_every_field_of_a_checkpoint_is_checked(checkpoints, value):
 
         put(path, edited(contents[1], edit, b"ckpt"))
         with pytest.raises(vp.FileError):
-            resumed(table, out)
+            resumed(table, out, which)
     path.write_bytes(contents[1])
 
 
@@ -257,7 +262,7 @@ def test_names_of_scales_must_fit_what_was_learnt(tmp_path, names):
     MODELS["a scale a view"]().save(path)
 
     def edit(meta):
-        meta["learnt"]["stream"]["model"]["scales"] = names
+        meta["learnt"]["learning"]["model"]["scales"] = names
 
     path.write_bytes(edited(path.read_bytes(), edit))
     with pytest.raises(vp.FileError, match="is invalid"):
@@ -288,7 +293,6 @@ def test_links_that_make_no_sense_are_refused(tmp_path, what):
 
 CONSENSUS = [
     ("model", "consensus", "plain"),
-    ("model", "consensus", "merge"),
     ("model", "consensus", "auto"),
     ("model", "asked", 13),
     ("model", "asked", 0),
@@ -307,7 +311,7 @@ def test_a_consensus_must_fit_what_was_learnt(tmp_path, part, name, value):
     MODELS["graph"]().save(path)
 
     def edit(meta):
-        meta["learnt"]["stream"][part][name] = value
+        meta["learnt"]["learning"][part][name] = value
 
     path.write_bytes(edited(path.read_bytes(), edit))
     with pytest.raises(vp.FileError):
@@ -315,12 +319,13 @@ def test_a_consensus_must_fit_what_was_learnt(tmp_path, part, name, value):
 
 
 WEIGHTS = [
-    ("fractions as sample weights", lambda stream: stream["plan"].pop("weight_unit")),
-    ("fractions as sample weights", lambda stream: stream["model"].pop("weight_unit")),
-    ("fractions as sample weights", lambda stream: stream["model"].update(weight_unit=512)),
-    ("fractions as sample weights", lambda stream: stream["model"].update(n_copies=3)),
-    ("fractions as sample weights", lambda stream: stream.pop("n_copies")),
-    ("gathering, sample weights", lambda stream: stream["gathered"][0].pop("weighted")),
+    ("fractions as sample weights", lambda learning: learning["plan"].pop("weight_unit")),
+    ("fractions as sample weights", lambda learning: learning["model"].pop("weight_unit")),
+    ("fractions as sample weights", lambda learning: learning["model"].update(weight_unit=512)),
+    ("fractions as sample weights", lambda learning: learning["model"].update(n_copies=3)),
+    ("fractions as sample weights", lambda learning: learning["model"].pop("n_copies")),
+    ("fractions as sample weights", lambda learning: learning["sample"]["chunk"].pop("weighted")),
+    ("not solved yet, sample weights", lambda learning: learning["sample"]["chunk"].pop("weighted")),
 ]
 
 
@@ -328,7 +333,7 @@ WEIGHTS = [
 def test_sample_weights_must_fit_what_was_learnt(tmp_path, name, damage):
     path = tmp_path / "model"
     MODELS[name]().save(path)
-    path.write_bytes(edited(path.read_bytes(), lambda meta: damage(meta["learnt"]["stream"])))
+    path.write_bytes(edited(path.read_bytes(), lambda meta: damage(meta["learnt"]["learning"])))
     with pytest.raises(vp.FileError):
         vp.load(path)
 
@@ -405,14 +410,13 @@ def test_loading_imports_and_executes_nothing(files, tmp_path):
     assert loaded.stdout.strip() == f"{len(paths)} []"
 
 
-@pytest.mark.parametrize("kind", ["started", "gathering"])
-def test_loading_takes_less_than_twice_the_file(tmp_path, kind):
+@pytest.mark.parametrize("rows", [True, False], ids=["with its sample", "without"])
+def test_loading_takes_less_than_twice_the_file(tmp_path, rows):
     rng = np.random.default_rng(0)
     views = [rng.standard_normal((1200, 800)), rng.standard_normal((1200, 300)).astype(np.float32)]
-    settings = {"n_clusters": 300, "max_iter": 1, **PLAIN}  # only the size of the file matters
-    model = small(warmup=0 if kind == "started" else 4000, **settings).partial_fit(views)
+    model = small(n_clusters=300, **PLAIN).fit(views)
     path = tmp_path / "model"
-    model.save(path)
+    model.save(path, rows=rows)
     vp.load(path)
     size = path.stat().st_size
     assert size > 2e6

@@ -15,8 +15,9 @@ import viewpass as vp
 from commands import contents, write_table
 from viewpass.store.container.lock import Lock
 
-OPTIONS = ["--chunk-size", "1000", "--checkpoint-every", "2", "--passes", "2", "--threads", "1"]
-OPTIONS += ["--scale", "unit", "--anchors", "none"]  # nothing is compared first
+OPTIONS = ["--sample", "500", "--consensus", "plain", "--scale", "unit"]
+OPTIONS += ["--checkpoint-every", "2", "--threads", "1"]
+BLOCK = 1000  # rows read at a time
 # Steps of one run, in order: each kind, and which of its kind goes wrong.
 STEPS = [
     *(("temporary", when, number) for when in ("before", "amid", "after") for number in (1, 4)),
@@ -25,6 +26,7 @@ STEPS = [
     *(("sync_folder", when, number) for when in ("before", "after") for number in (1, 3)),
     *(("append", when, number) for when in ("before", "after") for number in (1, 9)),
 ]
+STREAM = ["--stream-labels"]
 
 
 @pytest.fixture(scope="module")
@@ -37,10 +39,22 @@ def fit(table, out, *more, report=False):
     return ["fit", table, "-k", "5", "--id", "item", "--out", out, *shown, *OPTIONS, *more]
 
 
+def run(commands, *argv, **request):
+    return commands.run(*argv, block=BLOCK, **request)
+
+
 @pytest.fixture(scope="module")
 def expected(commands, table, tmp_path_factory):
     out = tmp_path_factory.mktemp("plain") / "run"
-    assert commands.run(*fit(table, out)).code == 0
+    assert run(commands, *fit(table, out)).code == 0
+    return contents(out)
+
+
+@pytest.fixture(scope="module")
+def streamed(commands, table, tmp_path_factory):
+    """The files of a run whose rows are read once."""
+    out = tmp_path_factory.mktemp("streamed") / "run"
+    assert run(commands, *fit(table, out, *STREAM)).code == 0
     return contents(out)
 
 
@@ -56,17 +70,19 @@ FAULTS = [("SIGKILL", *step) for step in STEPS] + [("ENOSPC", *step) for step in
 
 @pytest.mark.every_value
 @pytest.mark.parametrize(("how", "kind", "when", "number"), FAULTS)
-def test_a_fault_at_any_step(commands, table, expected, tmp_path, how, kind, when, number):
+@pytest.mark.parametrize("more", [[], STREAM], ids=["final", "stream"])
+def test_a_fault_at_any_step(commands, table, expected, streamed, tmp_path, how, kind, when, number, more):
+    more = STREAM if kind == "append" else more
     fault = {"step": kind, "when": when, "number": number, "how": how}
     out = tmp_path / "run"
-    ended = commands.run(*fit(table, out), fault=fault)
+    ended = run(commands, *fit(table, out, *more), fault=fault)
     if how == "SIGKILL":
         assert ended.code == -signal.SIGKILL, "the step was never reached"
     else:
         assert "No space left on device" in one_line(ended)
-    ended = commands.run(*fit(table, out, "--resume"))
+    ended = run(commands, *fit(table, out, *more, "--resume"))
     assert ended.code == 0, ended.err
-    assert contents(out) == expected
+    assert contents(out) == (streamed if more else expected)
     assert not (out / "staging").exists()
 
 
@@ -88,25 +104,25 @@ def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
     assert calls == ["fsync", "replace", "fsync"]
 
 
-RESULTS = ["sample.json", "labels.parquet", "model.viewpass", "run.json"]  # in the order of writing
+RESULTS = ["labels.parquet", "model.viewpass", "run.json"]  # in the order of writing
+N_CHECKPOINTS = 3 * 4  # the names given before: four in each of three readings
 
 
 @pytest.mark.parametrize("number", range(len(RESULTS)), ids=RESULTS)
 def test_a_fault_while_the_results_are_written(commands, table, expected, tmp_path, number):
-    """The results are the last four names to be given, after 8 checkpoints and the staged labels."""
     out = tmp_path / "run"
-    for when, step in (("before", 10 + number), ("after", 1)):
-        fault = {"step": "rename", "when": when, "number": step, "how": "SIGKILL"}
+    for step in (N_CHECKPOINTS + 1 + number, 1 + number):
+        fault = {"step": "rename", "when": "before", "number": step, "how": "SIGKILL"}
         more = ["--resume"] if out.exists() else []
-        assert commands.run(*fit(table, out, *more), fault=fault).code == -signal.SIGKILL
+        assert run(commands, *fit(table, out, *more), fault=fault).code == -signal.SIGKILL
         assert [name for name in RESULTS if (out / name).exists()] == RESULTS[:number]
-    assert commands.run(*fit(table, out, "--resume")).code == 0
+    assert run(commands, *fit(table, out, "--resume")).code == 0
     assert contents(out) == expected
 
 
 PAGE_STEPS = [
     *(("page", when, 1) for when in ("before", "amid", "after")),
-    *(("rename", when, 14) for when in ("before", "after")),  # the last name to be given
+    *(("rename", when, N_CHECKPOINTS + 4) for when in ("before", "after")),  # the last name to be given
 ]
 
 
@@ -114,7 +130,7 @@ PAGE_STEPS = [
 def shown(commands, table, tmp_path_factory):
     """The files of a run with its page."""
     out = tmp_path_factory.mktemp("shown") / "run"
-    assert commands.run(*fit(table, out, report=True)).code == 0
+    assert run(commands, *fit(table, out, report=True)).code == 0
     return {path.name: path.read_bytes() for path in out.iterdir() if path.name != "run.json"}
 
 
@@ -123,17 +139,17 @@ def shown(commands, table, tmp_path_factory):
 def test_a_kill_while_the_page_is_written(commands, table, shown, tmp_path, kind, when, number):
     out = tmp_path / "run"
     fault = {"step": kind, "when": when, "number": number, "how": "SIGKILL"}
-    assert commands.run(*fit(table, out, report=True), fault=fault).code == -signal.SIGKILL
+    assert run(commands, *fit(table, out, report=True), fault=fault).code == -signal.SIGKILL
     assert contents(out).items() <= shown.items()
     assert (out / "report.html").exists() == (when == "after" and kind == "rename")
-    assert commands.run(*fit(table, out, "--resume", report=True)).code == 0
+    assert run(commands, *fit(table, out, "--resume", report=True)).code == 0
     assert {path.name for path in out.iterdir()} == {*shown, "run.json"}
     assert all((out / name).read_bytes() == content for name, content in shown.items())
 
 
 def test_a_kill_while_the_page_is_made_again(commands, table, shown, tmp_path):
     out = tmp_path / "run"
-    assert commands.run(*fit(table, out, report=True)).code == 0
+    assert run(commands, *fit(table, out, report=True)).code == 0
     fault = {"step": "page", "when": "amid", "number": 1, "how": "SIGKILL"}
     assert commands.run("report", out, "--no-rows", fault=fault).code == -signal.SIGKILL
     assert (out / "report.html").read_bytes() == shown["report.html"]
@@ -146,10 +162,10 @@ def test_a_kill_while_the_page_is_made_again(commands, table, shown, tmp_path):
 def test_a_full_disk(commands, table, expected, tmp_path, largest):
     """Writes really fail: the system lets no file grow beyond a size."""
     out = tmp_path / "run"
-    message = one_line(commands.run(*fit(table, out), largest=largest))
+    message = one_line(run(commands, *fit(table, out), largest=largest))
     assert "could not be written" in message
     assert str(out) in message
-    ended = commands.run(*fit(table, out, "--resume"))
+    ended = run(commands, *fit(table, out, "--resume"))
     assert ended.code == 0, ended.err
     assert contents(out) == expected
 
@@ -174,7 +190,7 @@ def test_a_folder_that_cannot_be_written_to(commands, table, expected, tmp_path)
             folder.chmod(folder.stat().st_mode | 0o055)
     place.chmod(0o555)  # the command runs as nobody where these tests are run as root
     try:
-        message = one_line(commands.run(*fit(table, place / "run"), nobody=str(table)))
+        message = one_line(run(commands, *fit(table, place / "run"), nobody=str(table)))
         assert str(place / "run") in message
         message = one_line(commands.run("update", place / "model.viewpass", table, nobody=str(table)))
         assert "Permission denied" in message
@@ -185,14 +201,14 @@ def test_a_folder_that_cannot_be_written_to(commands, table, expected, tmp_path)
 
 @pytest.fixture(scope="module")
 def begun(commands, tmp_path_factory):
-    """Three files, and a run over them that was killed in its first pass, after rows were decided."""
+    """Three files, and a run over them that was killed after some rows were labelled."""
     folder = tmp_path_factory.mktemp("begun")
     (folder / "parts").mkdir()
     for part in range(3):
         write_table(folder / "parts" / f"{part}.parquet", 3000, seed=part, start=3000 * part)
     fault = {"step": "rename", "when": "after", "number": 4, "how": "SIGKILL"}
     command = fit(folder / "parts", folder / "run", "--stream-labels")
-    assert commands.run(*command, fault=fault).code == -signal.SIGKILL
+    assert run(commands, *command, fault=fault).code == -signal.SIGKILL
     return folder
 
 
@@ -210,7 +226,7 @@ def stopped(begun, out):
 def refused(commands, parts, out, *more):
     """Resuming is refused in one line, and the state is as it was."""
     before = {path: path.read_bytes() for path in sorted((out / "staging").iterdir())}
-    message = one_line(commands.run(*fit(parts, out, "--resume", "--stream-labels", *more)))
+    message = one_line(run(commands, *fit(parts, out, "--resume", "--stream-labels", *more)))
     assert {path: path.read_bytes() for path in sorted((out / "staging").iterdir())} == before
     return message
 
@@ -222,7 +238,7 @@ def test_a_file_that_vanished(commands, begun, parts, tmp_path):
     (parts / "2.parquet").unlink()
     assert "was begun with another source" in refused(commands, parts, out)
     (parts / "2.parquet").write_bytes(held)
-    assert commands.run(*fit(parts, out, "--resume", "--stream-labels")).code == 0
+    assert run(commands, *fit(parts, out, "--resume", "--stream-labels")).code == 0
 
 
 def test_a_file_that_was_written_again(commands, begun, parts, tmp_path):
@@ -233,14 +249,14 @@ def test_a_file_that_was_written_again(commands, begun, parts, tmp_path):
     write_table(parts / "0.parquet", 3000, seed=7)
     assert "was begun with another source" in refused(commands, parts, out)
     (parts / "0.parquet").write_bytes(held)
-    assert commands.run(*fit(parts, out, "--resume", "--stream-labels")).code == 0
+    assert run(commands, *fit(parts, out, "--resume", "--stream-labels")).code == 0
 
 
 def test_a_truncated_file(commands, parts, tmp_path):
     out = tmp_path / "run"
     whole = (parts / "2.parquet").read_bytes()
     (parts / "2.parquet").write_bytes(whole[:-2000])
-    assert "2.parquet" in one_line(commands.run(*fit(parts, out)))
+    assert "2.parquet" in one_line(run(commands, *fit(parts, out)))
     assert not out.exists()
 
 
@@ -250,7 +266,7 @@ def test_a_file_damaged_inside(commands, parts, tmp_path):
     whole = bytearray((parts / "2.parquet").read_bytes())
     whole[30_000:60_000] = bytes(30_000)
     (parts / "2.parquet").write_bytes(whole)
-    assert "2.parquet" in one_line(commands.run(*fit(parts, out)))
+    assert "2.parquet" in one_line(run(commands, *fit(parts, out)))
     assert (out / "staging" / "checkpoint.viewpass").exists()
     assert not (out / "run.json").exists()
 
@@ -272,7 +288,7 @@ CHANGES = {
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_schema_that_changes_between_files(commands, parts, tmp_path, change):
     rewritten(parts / "1.parquet", CHANGES[change])
-    message = one_line(commands.run(*fit(parts, tmp_path / "run")))
+    message = one_line(run(commands, *fit(parts, tmp_path / "run")))
     assert "1.parquet" in message
     assert "text" in message
 
@@ -286,7 +302,7 @@ def test_a_bad_row_is_named(commands, parts, tmp_path):
 
     rewritten(parts / "1.parquet", half_nan)
     out = tmp_path / "run"
-    message = one_line(commands.run(*fit(parts, out)))
+    message = one_line(run(commands, *fit(parts, out)))
     for word in ("1.parquet", "image", "1234", "item-4234", "NaN"):
         assert word in message
     assert (out / "staging" / "checkpoint.viewpass").exists()
@@ -318,17 +334,13 @@ def test_another_schema_names_both(commands, begun, parts, tmp_path):
     assert "another source: views" in message
 
 
-def test_an_old_state_with_new_labels(commands, parts, tmp_path):
-    """A checkpoint of the first pass beside the labels of the third, which are in the same file."""
+def test_labels_of_another_run(commands, begun, parts, tmp_path):
+    """As many of them as the checkpoint has counted."""
     out = tmp_path / "run"
-    fault = {"step": "rename", "when": "after", "number": 4, "how": "SIGKILL"}
-    options = ["--passes", "3", "--stream-labels"]
-    assert commands.run(*fit(parts, out, *options), fault=fault).code == -signal.SIGKILL
-    old = (out / "staging" / "checkpoint.viewpass").read_bytes()
-    fault["number"] = 10
-    assert commands.run(*fit(parts, out, *options, "--resume"), fault=fault).code == -signal.SIGKILL
-    (out / "staging" / "checkpoint.viewpass").write_bytes(old)
-    message = refused(commands, parts, out, "--passes", "3")
+    stopped(begun, out)
+    path = out / "staging" / "labels"
+    path.write_bytes(bytes(path.stat().st_size))
+    message = refused(commands, parts, out)
     assert "does not belong to the checkpoint" in message
     assert message.count("SHA-256") == 2
 
@@ -336,7 +348,7 @@ def test_an_old_state_with_new_labels(commands, parts, tmp_path):
 def test_a_label_file_that_is_too_short(commands, begun, parts, tmp_path):
     out = tmp_path / "run"
     stopped(begun, out)
-    for name in ("labels.0", "ids"):
+    for name in ("labels", "ids"):
         path = out / "staging" / name
         held = path.read_bytes()
         if held:
@@ -377,10 +389,10 @@ def test_two_processes_on_one_run(commands, begun, parts, tmp_path):
     lock = Lock(out / "staging" / "lock")
     assert lock.take()
     for more in ([], ["--resume"]):
-        assert "another process is working on this run" in one_line(commands.run(*fit(parts, out, *more)))
+        assert "another process is working on this run" in one_line(run(commands, *fit(parts, out, *more)))
     assert "another process" in refused(commands, parts, out)
     lock.release()
-    assert commands.run(*fit(parts, out, "--resume", "--stream-labels")).code == 0
+    assert run(commands, *fit(parts, out, "--resume", "--stream-labels")).code == 0
 
 
 def test_a_lock_is_held_once_and_not_on_a_removed_file(tmp_path):

@@ -12,23 +12,25 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+import viewpass as vp
 from commands import Ended, contents, write_table
+from viewpass.store.checkpoint import read_checkpoint
+from viewpass.store.folder import RunFolder
 
 KILLED = -signal.SIGKILL
 PARTS = (2500, 2050, 2250)  # rows of each file
+BLOCK = 300  # rows read at a time
 CODES = {"SIGINT": 130, "SIGTERM": 143}
-MERGE = ["--consensus", "merge", "--anchors", "30", "--scale", "unit"]
-PLAIN = ["--anchors", "none", "--scale", "unit"]
-GRAPH = ["--consensus", "graph", "--anchors", "40", "--scale", "auto"]
-BIRTHS = ["--consensus", "graph", "--anchors", "40", "--adaptive-anchors", "yes"]
+PLAIN = ["--sample", "500", "--consensus", "plain", "--scale", "unit"]
+GRAPH = ["--sample", "500", "--consensus", "graph", "--anchors", "40"]
 RUNS = {
-    "one pass": ["--chunk-size", "300", "--checkpoint-every", "4", *MERGE],
-    "three passes": ["--chunk-size", "400", "--checkpoint-every", "3", "--passes", "3", *GRAPH],
-    "few checkpoints": ["--chunk-size", "300", "--checkpoint-every", "40", *PLAIN],
-    "labels of the stream": ["--chunk-size", "300", "--checkpoint-every", "7", *MERGE, "--stream-labels"],
-    "births": ["--chunk-size", "400", "--checkpoint-every", "4", "--passes", "2", *BIRTHS, "--stream-labels"],
-    "births and a map": ["--chunk-size", "400", "--checkpoint-every", "3", *BIRTHS, "--projection", "3"],
-    "chosen, with a sample": ["--chunk-size", "400", "--checkpoint-every", "3"],
+    "plain": [*PLAIN, "--checkpoint-every", "4"],
+    "graph": [*GRAPH, "--checkpoint-every", "3"],
+    "few checkpoints": [*PLAIN, "--checkpoint-every", "40"],
+    "a map": [*GRAPH, "--checkpoint-every", "1", "--projection", "3"],
+    "chosen, all rows in the sample": ["--checkpoint-every", "3"],
+    "labels of the stream": [*PLAIN, "--checkpoint-every", "7", "--stream-labels"],
+    "labels of the stream, graph": [*GRAPH, "--checkpoint-every", "1", "--stream-labels", "--anchors", "20"],
 }
 
 
@@ -51,7 +53,7 @@ def case(request, commands, table, tmp_path_factory):
     out = tmp_path_factory.mktemp("plain") / "run"
     options = RUNS[request.param]
     began = time.perf_counter()
-    ended = commands.run(*fit(table, out, options, "--threads", "1"))
+    ended = commands.run(*fit(table, out, options, "--threads", "1"), block=BLOCK)
     seconds = time.perf_counter() - began
     assert ended.code == 0, ended.err
     return options, contents(out), seconds
@@ -63,7 +65,7 @@ def kill_until_done(commands, table, out, case, rng, n_kills, number=signal.SIGK
     landed = 0
     while landed < n_kills:
         command = fit(table, out, options, "--resume")
-        ended = commands.signalled(number, rng.uniform(0, seconds), *command)
+        ended = commands.signalled(number, rng.uniform(0, seconds), *command, block=BLOCK)
         assert ended.code in (0, KILLED if number == signal.SIGKILL else 128 + number), ended
         if ended.code == 0:  # it was quicker: a new run
             assert contents(out) == expected
@@ -72,7 +74,7 @@ def kill_until_done(commands, table, out, case, rng, n_kills, number=signal.SIGK
         landed += 1
         if number != signal.SIGKILL:
             assert_stopped_cleanly(ended, out)
-    ended = commands.run(*fit(table, out, options, "--resume"))
+    ended = commands.run(*fit(table, out, options, "--resume"), block=BLOCK)
     assert ended.code == 0, ended.err
     assert contents(out) == expected
     assert {path.name for path in out.iterdir()} == {*expected, "run.json"}
@@ -88,7 +90,7 @@ def assert_stopped_cleanly(ended, out):
     else:
         assert ended.err == "viewpass: stopped; no existing file was changed.\n"
     staged = {path.name for path in out.rglob("*")} - {"staging"}
-    assert staged <= {"checkpoint.viewpass", "labels.0", "labels.1", "ids", "lock"}
+    assert staged <= {"checkpoint.viewpass", "labels", "ids", "lock"}
     assert not staged or "checkpoint.viewpass" in staged
 
 
@@ -108,7 +110,7 @@ def test_kills_leave_no_trace(commands, table, case, tmp_path, number):
 def test_many_kills_leave_no_trace(commands, table, case, tmp_path, number):
     rng = np.random.default_rng(6)
     n_landed = 0
-    while n_landed < 100:  # of each of the three runs: 300 of each signal
+    while n_landed < 40:  # of each run: 280 of each signal
         n_landed += kill_until_done(commands, table, tmp_path / str(n_landed), case, rng, 10, number)
 
 
@@ -169,6 +171,7 @@ def test_many_signals_to_whole_processes_leave_no_trace(table, case, tmp_path, n
 
 @pytest.mark.one_in(2)
 def test_threads_leave_no_trace(commands, table, case, tmp_path):
+    """Nor do the rows that are read at a time: here all at once."""
     options, expected, _ = case
     assert commands.run(*fit(table, tmp_path / "run", options, "--threads", "3")).code == 0
     assert contents(tmp_path / "run") == expected
@@ -181,15 +184,14 @@ def test_a_stop_saves_everything_and_prints_how_to_resume(commands, table, case,
     options, expected, _ = case
     out = tmp_path / "run"
     fault = {"step": "chunk", "when": "before", "number": number, "how": how}
-    ended = commands.run(*fit(table, out, options), fault=fault)
+    ended = commands.run(*fit(table, out, options), fault=fault, block=BLOCK)
     assert ended.code == CODES[how], ended
     assert ended.err == ""
-    assert "everything is saved" in ended.out
     assert f"--out {out}" in ended.out
     assert ended.out.endswith(" --resume\n")
-    n_before = number * int(options[1])
-    assert f"row {n_before:,} of pass 1;" in ended.out
-    ended = commands.run(*fit(table, out, options, "--resume"))
+    what = "reading" if "--stream-labels" in options else "sampling"
+    assert f"stopped after {what} row {number * BLOCK:,}; everything is saved." in ended.out
+    ended = commands.run(*fit(table, out, options, "--resume"), block=BLOCK)
     assert ended.code == 0, ended.err
     assert contents(out) == expected
 
@@ -200,82 +202,107 @@ def test_a_second_signal_stops_at_once_and_prints_how_to_resume(commands, table,
     options, expected, _ = case
     out = tmp_path / "run"
     fault = {"step": "chunk", "when": "before", "number": number, "how": how, "times": 2}
-    ended = commands.run(*fit(table, out, options), fault=fault)
+    ended = commands.run(*fit(table, out, options), fault=fault, block=BLOCK)
     assert ended.code == CODES[how], ended
     assert ended.err.count("\n") == 1, ended.err
     assert ended.err.startswith("viewpass: stopped. Go on with: viewpass fit ")
     assert ended.err.endswith(" --resume\n")
     assert not out.exists() or (out / "staging" / "checkpoint.viewpass").exists()
-    ended = commands.run(*fit(table, out, options, "--resume"))
+    ended = commands.run(*fit(table, out, options, "--resume"), block=BLOCK)
     assert ended.code == 0, ended.err
     assert contents(out) == expected
 
 
+N_CHUNKS = -(-sum(PARTS) // BLOCK)  # of each reading
+
+
+@pytest.mark.parametrize("number", [N_CHUNKS + 10, 2 * N_CHUNKS + 10], ids=["tally", "next tally"])
+@pytest.mark.parametrize("how", ["SIGKILL", "SIGTERM"])
+def test_a_signal_amid_a_tally(commands, table, graph, tmp_path, how, number):
+    """The tally goes on from the last checkpoint: all that was read before is not read again."""
+    out, options = tmp_path / "run", RUNS["graph"]
+    fault = {"step": "chunk", "when": "before", "number": number, "how": how}
+    ended = commands.run(*fit(table, out, options), fault=fault, block=BLOCK)
+    assert ended.code == {**CODES, "SIGKILL": KILLED}[how], ended
+    at = read_checkpoint(RunFolder(out)).part("work").part("fitting")
+    assert at.number("stage") == number // N_CHUNKS
+    assert 10 - 3 <= at.number("row") // BLOCK <= 10
+    assert commands.run(*fit(table, out, options, "--resume"), block=BLOCK).code == 0
+    assert contents(out) == graph
+
+
+@pytest.fixture(scope="module")
+def graph(commands, table, tmp_path_factory):
+    out = tmp_path_factory.mktemp("undisturbed") / "run"
+    assert commands.run(*fit(table, out, RUNS["graph"])).code == 0
+    return contents(out)
+
+
 def test_at_most_the_chunks_since_the_last_checkpoint_are_read_again(commands, table, tmp_path):
-    options = ["--chunk-size", "300", "--checkpoint-every", "4", "--stream-labels", *PLAIN]
+    options = [*PLAIN, "--checkpoint-every", "4", "--stream-labels"]
     out = tmp_path / "run"
-    fault = {"step": "append", "number": 2 * 12, "when": "before", "how": "SIGKILL"}  # after the warm-up
-    assert commands.run(*fit(table, out, options), fault=fault).code == KILLED
-    before = commands.run("inspect", out, "--json").out
-    row = int(before.split('"row": ')[1].split(",")[0])
-    n_rows = (out / "staging" / "labels.0").stat().st_size // 14
-    assert 0 < row <= n_rows < row + 4 * 300
+    fault = {"step": "chunk", "number": 15, "when": "before", "how": "SIGKILL"}
+    assert commands.run(*fit(table, out, options), fault=fault, block=BLOCK).code == KILLED
+    row = read_checkpoint(RunFolder(out)).part("work").part("learning").number("n_rows")
+    n_rows = (out / "staging" / "labels").stat().st_size // 4
+    assert 0 < row <= n_rows < row + 4 * BLOCK
+
+
+def test_stream_labels_get_the_numbers_of_later_solves_after_a_resume(commands, table, tmp_path):
+    """Here clusters are found anew at each solve, and some of those before are gone."""
+    options = ["--sample", "100", "--consensus", "plain", "--scale", "unit", "--stream-labels"]
+    options += ["-k", "9", "--checkpoint-every", "1"]
+    assert commands.run(*fit(table, tmp_path / "whole", options), block=BLOCK).code == 0
+    out = tmp_path / "run"
+    for number in (5, 8, 2):
+        fault = {"step": "chunk", "number": number, "when": "before", "how": "SIGKILL"}
+        command = fit(table, out, options, "--resume")
+        assert commands.run(*command, fault=fault, block=BLOCK).code == KILLED
+    arrays = read_checkpoint(RunFolder(out)).arrays
+    numbers = arrays["segment_numbers"].reshape(len(arrays["segment_starts"]), 9)
+    assert (numbers != np.arange(9)).any(), "no cluster has another number now"
+    assert commands.run(*fit(table, out, options, "--resume"), block=BLOCK).code == 0
+    assert contents(out) == contents(tmp_path / "whole")
 
 
 @pytest.mark.parametrize("which", ["final", "stream"])
 def test_label_files_hold_and_name_the_labels(commands, table, tmp_path, which):
-    import viewpass as vp
-
     out = tmp_path / "run"
     more = ["--stream-labels"] if which == "stream" else []
-    assert commands.run(*fit(table, out, RUNS["three passes"], *more)).code == 0
-    settings = {"chunk_size": 400, "n_passes": 3, "consensus": "graph", "n_anchors": 40, "random_state": 0}
+    assert commands.run(*fit(table, out, RUNS["graph"], *more)).code == 0
+    settings = {"sample_size": 500, "consensus": "graph", "n_anchors": 40, "random_state": 0}
     source = vp.scan(str(table), id="item")
-    model = vp.OPIMC(5, **settings).fit(source)
+    model = vp.ViewPass(5, **settings, compute_labels=which == "final").fit(source)
     labels = pq.read_table(out / "labels.parquet")
     expected = model.labels_ if which == "final" else model.stream_labels_
     np.testing.assert_array_equal(labels["cluster"].to_numpy(), expected)
     assert labels.schema.metadata[b"viewpass.labels"] == which.encode()
     for described in (out, out / "labels.parquet"):
         assert json.loads(commands.run("inspect", described, "--json").out)["which_labels"] == which
-        said = "under the final centres" if which == "final" else "as assigned when rows were read"
-        assert said in commands.run("inspect", described).out
-    np.testing.assert_array_equal(labels["item"].to_numpy(), model.row_ids_)
+    np.testing.assert_array_equal(labels["item"].to_numpy(), pq.read_table(table)["item"].to_numpy())
     again = vp.load(out / "model.viewpass")
-    assert (again._learnt.model.links != model._learnt.model.links).nnz == 0
-    np.testing.assert_array_equal(again.predict(source), model.labels_)
+    np.testing.assert_array_equal(again.predict(source), model.predict(source))
     np.testing.assert_equal(again.cluster_centers_, model.cluster_centers_)
 
 
 def test_a_run_goes_on_with_the_labels_it_was_begun_with(commands, table, tmp_path):
-    out, options = tmp_path / "run", OFTEN
+    out, options = tmp_path / "run", RUNS["plain"]
     fault = {"step": "chunk", "when": "before", "number": 7, "how": "SIGTERM"}
-    assert commands.run(*fit(table, out, options), fault=fault).code == 143
+    assert commands.run(*fit(table, out, options), fault=fault, block=BLOCK).code == 143
     ended = commands.run(*fit(table, out, options, "--resume", "--stream-labels"))
     assert ended.code == 1
     assert "begun with another choice of labels (--stream-labels)" in ended.err
     assert commands.run(*fit(table, out, options, "--resume")).code == 0
 
 
-OFTEN = ["--chunk-size", "300", "--checkpoint-every", "4", *PLAIN]
-
-
-@pytest.fixture(scope="module")
-def undisturbed(commands, table, tmp_path_factory):
-    out = tmp_path_factory.mktemp("undisturbed") / "run"
-    assert commands.run(*fit(table, out, OFTEN)).code == 0
-    return contents(out)
-
-
 @pytest.mark.parametrize("how", ["SIGKILL", "SIGTERM", "SIGINT"])
-def test_a_signal_while_final_labels_are_written(commands, table, undisturbed, tmp_path, how):
-    n_chunks = -(-sum(PARTS) // 300)  # of the pass; then the rows are read to be labelled
-    fault = {"step": "chunk", "when": "before", "number": n_chunks + 1, "how": how}
+def test_a_signal_while_final_labels_are_written(commands, table, graph, tmp_path, how):
+    fault = {"step": "chunk", "when": "before", "number": 3 * N_CHUNKS + 2, "how": how}
     out = tmp_path / "run"
-    ended = commands.run(*fit(table, out, OFTEN), fault=fault)
+    ended = commands.run(*fit(table, out, RUNS["graph"]), fault=fault, block=BLOCK)
     assert ended.code == {**CODES, "SIGKILL": KILLED}[how], ended
     assert not (out / "labels.parquet").exists()
     if how != "SIGKILL":
-        assert "stopped after labelling row" in ended.out
-    assert commands.run(*fit(table, out, OFTEN, "--resume")).code == 0
-    assert contents(out) == undisturbed
+        assert f"stopped after labelling row {2 * BLOCK:,}; everything is saved." in ended.out
+    assert commands.run(*fit(table, out, RUNS["graph"], "--resume")).code == 0
+    assert contents(out) == graph

@@ -19,8 +19,7 @@ import viewpass as vp
 from clusters import made_rows, write_files
 
 # Enough clusters for the threads of a fit to share the work of a chunk.
-SETTINGS = {"n_clusters": 24, "chunk_size": 1000, "random_state": 0, "n_passes": 2}
-SETTINGS |= {"n_anchors": None, "scale": "unit"}
+SETTINGS = {"n_clusters": 24, "sample_size": 1000, "consensus": "plain", "scale": "unit", "random_state": 0}
 TRIES, PATIENCE = 5, 300  # seconds: a call that takes longer hangs, even on a busy machine
 METHODS = [
     pytest.param(method, marks=[] if method == "fork" else pytest.mark.long)
@@ -37,7 +36,7 @@ def data():
 def fitted(n_threads=2, path=None):
     """Labels of the rows in memory, or of the same rows in files, which threads of their own read."""
     rows = data() if path is None else vp.scan(path)
-    return vp.OPIMC(**SETTINGS, n_threads=n_threads).fit(rows).labels_.tobytes()
+    return vp.ViewPass(**SETTINGS, n_threads=n_threads).fit(rows).labels_.tobytes()
 
 
 @pytest.fixture(scope="module")
@@ -143,13 +142,11 @@ def state(model):
 
 
 def run(what, n_threads):
-    given = {"tol": 0.0, "max_iter": 100_000, "chunk_size": len(many[0]), "scale": "unit", "n_anchors": None}
-    given |= {"random_state": 0, "n_threads": n_threads}
-    if what == "start":  # all rows, many clusters: nothing else takes long
-        given |= {"n_clusters": 2000, "init": "auto", "warmup": len(many[0])}
+    given = {"scale": "unit", "random_state": 0, "n_threads": n_threads}
+    if what == "solve":  # of all rows, in many clusters: nothing else takes long
+        model = vp.ViewPass(2000, consensus="plain", sample_size=len(many[0]), **given)
     else:
-        given |= {"n_clusters": 50, "init": "random"}
-    model = vp.OPIMC(**given)
+        model = vp.OPIMC(50, tol=0.0, max_iter=100_000, chunk_size=len(many[0]), **given)
     if what == "partial":
         model.partial_fit(few)
     before = state(model)
@@ -164,7 +161,8 @@ def run(what, n_threads):
     except KeyboardInterrupt:
         at = time.time()
         assert state(model) == before, "the estimator has changed"
-        model.set_params(max_iter=2, n_clusters=5).fit(few)  # and can be used again
+        shorter = {} if what == "solve" else {"max_iter": 2}
+        model.set_params(n_clusters=5, **shorter).fit(few)  # and can be used again
         print("interrupted", at, flush=True)
     else:
         print("never", time.time(), flush=True)
@@ -194,7 +192,7 @@ def long_calls():
 @pytest.mark.every_value
 @posix
 @pytest.mark.parametrize("n_threads", [1, 2])
-@pytest.mark.parametrize("what", ["chunk", "start", "draw", "partial"])
+@pytest.mark.parametrize("what", ["chunk", "solve", "draw", "partial"])
 def test_ctrl_c_stops_a_long_call(long_calls, what, n_threads):
     print(what, n_threads, file=long_calls.stdin, flush=True)
     assert long_calls.stdout.readline() == "go\n"

@@ -1,9 +1,8 @@
-"""Workers killed at any moment, the driver killed and resumed: the same bits, and nothing left behind."""
+"""Workers killed at any moment: the same bits, clear errors, and nothing left behind."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import signal
@@ -15,27 +14,33 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
 import psutil
 import pytest
 from distributed.chaos import KillWorker
 
 import viewpass as vp
 from clusters import Killer, assert_same, made_rows, two_workers, write_files
+from viewpass.engine.dask import parts
 from viewpass.engine.dask.scratch import temporary_folder
 
-SETTINGS = {"random_state": 0, "n_passes": 2, "max_iter": 3, "warmup": 0, "compute_labels": False}
-WIDTH, SIZE = 3, 200
+SETTINGS = {"random_state": 0, "sample_size": 1000}
+BLOCK = 1000  # rows of a partition
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    return write_files(tmp_path_factory.mktemp("table") / "parts", made_rows(3000), (700, 1650))
+    return write_files(tmp_path_factory.mktemp("table") / "parts", made_rows(12_000), (2800, 6600))
 
 
 @pytest.fixture(scope="module")
 def expected(files):
-    return vp.OPIMC(4, chunk_size=WIDTH * SIZE, **SETTINGS).fit(files)
+    return vp.ViewPass(4, **SETTINGS).fit(files)
+
+
+@pytest.fixture(autouse=True)
+def _small_parts(monkeypatch):
+    monkeypatch.setattr(parts, "BLOCK", BLOCK)
+    monkeypatch.setattr(parts, "PARTS_PER_WORKER", 6)
 
 
 @pytest.fixture(scope="module")
@@ -60,8 +65,7 @@ def client(clusters):
 
 
 def fitted(client, files, **more):
-    model = vp.OPIMC(4, chunk_size=WIDTH * SIZE, **SETTINGS)
-    return vp.dask.fit(model, files, client=client, n_workers=WIDTH, **more)
+    return vp.dask.fit(vp.ViewPass(4, **SETTINGS), files, client=client, **more)
 
 
 def kill_workers(client, files, expected, n_kills, seed, spared=None):
@@ -73,8 +77,43 @@ def kill_workers(client, files, expected, n_kills, seed, spared=None):
     assert_same(fitted(client, files), expected)
 
 
+@pytest.mark.parametrize("task", ["candidates", "tally", "label"])
+def test_a_worker_killed_in_any_stage_leaves_no_trace(client, files, expected, monkeypatch, tmp_path, task):
+    """It kills itself in the middle of a partition, the first time that it is given one."""
+    from viewpass.engine import partitions
+
+    monkeypatch.setattr(partitions, task, Deadly(task, tmp_path / "was killed"))
+    assert_same(fitted(client, files), expected)
+    assert (tmp_path / "was killed").exists()
+
+
+class Deadly:
+    """A task whose worker is killed (SIGKILL) once, after some of its rows were read."""
+
+    def __init__(self, name, sign):
+        self.__name__, self.sign = name, sign
+
+    def __call__(self, chunks, *given):
+        from viewpass.engine import partitions
+
+        return getattr(partitions, self.__name__)(self.read(chunks), *given)
+
+    def read(self, chunks):
+        for chunk in chunks:
+            if chunk.start >= 4000 and not self.sign.exists():
+                self.sign.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            yield chunk
+
+
 def test_killed_workers_leave_no_trace(client, files, expected):
     kill_workers(client, files, expected, 2, seed=1)
+
+
+def test_killed_workers_lose_no_rows_that_were_sent(client):
+    views = made_rows(6000)
+    expected = vp.ViewPass(4, **SETTINGS).fit(views)
+    kill_workers(client, views, expected, 1, seed=5)
 
 
 @pytest.mark.long
@@ -112,7 +151,7 @@ def test_many_killed_workers_leave_no_trace(client, files, expected, seed):
     kill_workers(client, files, expected, 50, seed)
 
 
-def test_a_task_that_always_fails_names_the_file_and_rows(client, files, tmp_path):
+def test_a_task_that_always_fails_names_the_file_and_rows(client, tmp_path):
     source = write_files(tmp_path / "broken", made_rows(900), (500,))
     path = tmp_path / "broken" / "1.parquet"
     content = bytearray(path.read_bytes())
@@ -124,71 +163,28 @@ def test_a_task_that_always_fails_names_the_file_and_rows(client, files, tmp_pat
 
 def test_rows_that_kill_every_worker_are_named(client, files, monkeypatch):
     """No more chances than the scheduler gives (here two), and rows that no worker survives."""
-    from viewpass.engine.dask import rows
-    from viewpass.engine.dask import worker_pool as pool
+    from viewpass.engine.dask import workers
 
-    monkeypatch.setattr(pool, "RETRIES", 0)
+    monkeypatch.setattr(workers, "RETRIES", 0)
     monkeypatch.setattr(client.cluster.scheduler, "allowed_failures", 1)
-    monkeypatch.setattr(rows.tasks, "open_block", fatal)
-    named = r"rows 800 to 999 \(.*1\.parquet, rows 100 to 299\).*: every worker"
+    monkeypatch.setattr(parts, "file_rows", fatal)
+    named = r"rows \d+ to \d+ \(.*\.parquet, rows \d+ to \d+\).*: every worker"  # or others on these workers
     with pytest.raises(vp.EngineError, match=named):
         fitted(client, files)
 
 
-def fatal(source, start, size, n_threads):
-    if start == 800:
+def fatal(source, start, stop):
+    if start == 3000:
         os._exit(3)
-    from viewpass.engine.dask.tasks import open_block
+    from viewpass.engine.dask.parts import file_rows
 
-    return open_block(source, start, size, n_threads)
-
-
-def everything(folder):
-    """All files but the times in the report."""
-    found = {}
-    for path in sorted(Path(folder).rglob("*")):
-        if path.is_file() and path.name != "run.json":
-            found[str(path.relative_to(folder))] = path.read_bytes()
-    return found
+    return file_rows(source, start, stop)
 
 
-DRIVER = """
-import sys
-from viewpass.cli import main
-if __name__ == "__main__":
-    sys.argv = ["viewpass", *sys.argv[1:]]
-    main()
-"""
-
-
-def process(*words, apart=False, **environment):
-    environment = {
-        **os.environ,
-        "OPENBLAS_NUM_THREADS": "1",
-        "PYTHONPATH": os.pathsep.join(sys.path),
-        **environment,
-    }
+def process(*words, **environment):
+    given = {"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path), **environment}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen(
-        [sys.executable, *map(str, words)], env=environment, start_new_session=apart, **pipes
-    )
-
-
-def driver(script, files, out, scheduler, *more, **environment):
-    script.write_text(DRIVER)
-    table = Path(files._reader._files[0].path).parent
-    options = ["-k", "4", "--id", "item", "--passes", "2", "--max-iter", "3", "--init", "random"]
-    dask = ["--engine", "dask", "--workers", WIDTH, "--chunk-size", WIDTH * SIZE]
-    dask += [] if scheduler is None else ["--scheduler", scheduler]
-    words = [script, "fit", table, "--out", out, *options, *dask, *more, "--checkpoint-every", 2]
-    return process(*words, **environment)
-
-
-def begun(running, run):
-    """Wait until a run has a checkpoint."""
-    while not (run / "staging" / "checkpoint.viewpass").exists():
-        assert running.poll() is None, running.communicate()
-        time.sleep(0.002)
+    return subprocess.Popen([sys.executable, *map(str, words)], env={**os.environ, **given}, **pipes)
 
 
 @contextmanager
@@ -220,31 +216,6 @@ def test_a_worker_of_another_version_is_refused_by_name(client, files, expected,
     assert_same(fitted(client, files), expected)
 
 
-@pytest.mark.long
-def test_a_lost_scheduler_ends_the_run_with_one_error(files, tmp_path):
-    """Its last checkpoint stays, from which a new scheduler goes on."""
-    words = ["-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
-    run = tmp_path / "run"
-    with process(*words, "--scheduler-file", tmp_path / "scheduler.json") as scheduler:
-        try:
-            while not (tmp_path / "scheduler.json").exists():
-                assert scheduler.poll() is None, scheduler.communicate()
-                time.sleep(0.05)
-            address = json.loads((tmp_path / "scheduler.json").read_text())["address"]
-            with worker_of(address, tmp_path):
-                running = driver(tmp_path / "go.py", files, run, address)
-                begun(running, run)
-                scheduler.kill()
-                _, err = running.communicate(timeout=300)
-        finally:
-            scheduler.kill()
-            scheduler.communicate()
-    assert running.returncode == 1
-    assert err.startswith(f"viewpass: the scheduler at {address} no longer answers")
-    assert err.count("\n") == 1, err
-    assert (run / "staging" / "checkpoint.viewpass").exists()
-
-
 def test_folders_of_killed_processes_are_removed_by_the_next(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with temporary_folder() as mine:
@@ -258,62 +229,6 @@ def test_folders_of_killed_processes_are_removed_by_the_next(tmp_path, monkeypat
         with temporary_folder() as another:
             assert {str(path) for path in tmp_path.iterdir()} == {mine, another}
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_to_the_driver_and_its_workers_stops_as_any_other(files, tmp_path, number, code):
-    """As a terminal sends Ctrl-C, and as many systems end a service: to all processes at once."""
-    home, run = tmp_path / "tmp", tmp_path / "run"
-    home.mkdir()
-    running = driver(tmp_path / "go.py", files, run, None, apart=True, TMPDIR=str(home))
-    begun(running, run)
-    os.killpg(running.pid, number)
-    out, err = running.communicate()
-    assert (running.returncode, err) == (code, "")
-    assert "everything is saved. Go on with:" in out
-    assert not list(home.iterdir())
-
-
-@pytest.mark.long
-def test_a_killed_driver_leaves_nothing_past_its_next_start(files, tmp_path):
-    home, run = tmp_path / "tmp", tmp_path / "run"
-    home.mkdir()
-    killed = driver(tmp_path / "go.py", files, run, None, TMPDIR=str(home))
-    begun(killed, run)
-    workers = psutil.Process(killed.pid).children(recursive=True)
-    killed.kill()
-    killed.communicate()
-    assert not psutil.wait_procs(workers, timeout=300)[1], "processes live on"
-    assert list(home.glob("viewpass-dask-*"))
-    ended = driver(tmp_path / "go.py", files, run, None, "--resume", TMPDIR=str(home))
-    _, err = ended.communicate()
-    assert (ended.returncode, err) == (0, "")
-    assert not list(home.iterdir())
-
-
-@pytest.mark.long
-def test_the_driver_killed_and_resumed(client, files, tmp_path):
-    address = client.scheduler.address
-    model = vp.OPIMC(4, chunk_size=WIDTH * SIZE, init="random", n_passes=2, max_iter=3, random_state=0)
-    vp.dask.fit(model, files, client=client, n_workers=WIDTH, out=tmp_path / "plain")
-    run = tmp_path / "run"
-    seen = set()
-    for _ in range(2):
-        killed = driver(tmp_path / "go.py", files, run, address, "--resume")
-        checkpoint = run / "staging" / "checkpoint.viewpass"
-        while killed.poll() is None:
-            now = checkpoint.stat().st_mtime_ns if checkpoint.exists() else None
-            if now is not None and now not in seen:  # a new checkpoint: some work is saved, some is not
-                seen.add(now)
-                killed.send_signal(signal.SIGKILL)
-            time.sleep(0.002)
-        killed.communicate()
-    ended = driver(tmp_path / "go.py", files, run, address, "--resume")
-    out, err = ended.communicate()
-    assert ended.returncode == 0, err
-    assert "Dask dashboard: http://127.0.0.1:" in out
-    assert everything(run) == everything(tmp_path / "plain")
 
 
 def children(process):
@@ -333,7 +248,7 @@ def test_nothing_is_left_behind(files, expected):
     before = children(me)
     temporary = set(os.listdir(tempfile.gettempdir()))
     ports = {one.laddr for one in me.net_connections() if one.status == psutil.CONN_LISTEN}
-    assert_same(fitted(None, files), expected)
+    assert_same(fitted(None, files, n_workers=2), expected)
     for _ in range(1000):
         if children(me) <= before:
             break
@@ -343,17 +258,3 @@ def test_nothing_is_left_behind(files, expected):
     assert left <= ports
     assert not [name for name in set(os.listdir(tempfile.gettempdir())) - temporary if "dask" in name]
     assert all(address.ip == "127.0.0.1" for address in left)
-
-
-def test_labels_of_lost_workers_are_whole(client, files, expected, tmp_path):
-    import pyarrow.parquet as pq
-
-    runs = 0
-    with Killer(client.cluster, 1, 1.0, seed=4) as killer:
-        while runs == 0 or killer.n_killed == 0:
-            fitted(client, files, out=tmp_path / str(runs))
-            runs += 1
-    for labels in tmp_path.glob("*/labels"):
-        rows = pq.read_table(labels).sort_by("row")
-        np.testing.assert_array_equal(rows["cluster"].to_numpy(), expected.predict(files))
-        assert not list(labels.glob("*.new"))

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from battery import KINDS, Made, digest, everything, made, parts, rows_of, run, scaled
+from battery import KINDS, Made, digest, everything, made, nothing, parts, rows_of, run, scaled
 from viewpass.kernels import reference
 from viewpass.kernels.grid import (
     ABSENT,
@@ -90,7 +90,6 @@ def runs(draw):
             draw(st.booleans()),
         ),
         "first": draw(st.booleans()),
-        "linked": draw(st.booleans()),
         "measured": draw(st.booleans()),
     }
 
@@ -127,7 +126,7 @@ def test_chunks_that_threads_share(kinds, begin):
     for n_rows, n_clusters, size in ((2500, 12, 2500), (1500, 40, 1500), (1500, 40, 700)):
         case = made(n_clusters, n_rows, n_clusters, kinds, [70, 30, 5][: len(kinds)])
         rules = 0.1, 20, 0.0, True, False
-        task = {"begin": begin, "size": size, "rules": rules, "first": True, "linked": size == n_rows}
+        task = {"begin": begin, "size": size, "rules": rules, "first": True}
         theirs, _ = run(reference, case, case.rng, 1, **task)
         for n_threads in THREADS:
             mine, _ = run(native, case, case.rng, n_threads, **task)
@@ -138,7 +137,7 @@ def test_chunks_that_threads_share(kinds, begin):
 def test_more_updates_than_bounds_remember(kinds):
     """Labels at random move for long."""
     case = made(5, 900, 30, kinds, [40, 90][: len(kinds)], styles=("groups",))
-    task = {"begin": 2, "size": 900, "rules": (0.0, 80, 0.0, True, False), "first": True, "linked": False}
+    task = {"begin": 2, "size": 900, "rules": (0.0, 80, 0.0, True, False), "first": True}
     mine, _ = run(native, case, case.rng, 2, **task)
     theirs, _ = run(reference, case, case.rng, 1, **task)
     assert_same({"run": mine}, {"run": theirs})
@@ -147,15 +146,15 @@ def test_more_updates_than_bounds_remember(kinds):
 def test_a_chunk_with_a_row_to_repair_leaves_the_sums_unchanged():
     case = made(3, 300, 4, ("float64", "csr64"), [9, 12], styles=("groups",), kept=False)
     case.views[0][250] = 1e-300
-    task = {"begin": 0, "size": 100, "rules": (0.1, 5, 0.0, True, False), "first": False, "linked": True}
+    task = {"begin": 0, "size": 100, "rules": (0.1, 5, 0.0, True, False), "first": False}
     for n_threads in THREADS:
         mine, _ = run(native, case, case.rng, n_threads, measured=False, **task)
         theirs, _ = run(reference, case, case.rng, 1, measured=False, **task)
         assert mine[0][0] == 200
         same = slice(0, 200)  # whose norms and labels are not those of the chunk that was not done
         assert_same(
-            {"run": [*mine[:2], mine[2][same], *mine[3:-2], mine[-2][:, same], mine[-1]]},
-            {"run": [*theirs[:2], theirs[2][same], *theirs[3:-2], theirs[-2][:, same], theirs[-1]]},
+            {"run": [*mine[:2], mine[2][same], *mine[3:-1], mine[-1][:, same]]},
+            {"run": [*theirs[:2], theirs[2][same], *theirs[3:-1], theirs[-1][:, same]]},
         )
 
 
@@ -233,7 +232,7 @@ def test_what_does_not_fit_is_refused():
         native.assign(rows, wide, labels, 1)
     good = native.Centres([np.ones((3, 4))], np.ones((1, 3), dtype=bool))
     with pytest.raises(ValueError, match="label"):
-        native.own_distances(rows, good, labels + 3, 1)
+        native.accumulate(rows, None, labels + 3, 1, *nothing(case), 1)
     with pytest.raises(ValueError, match="label"):
         native.assign(rows, good, labels[:4].copy(), 1)
     with pytest.raises(TypeError):
@@ -251,7 +250,7 @@ for seed in range(12):
     case = made(seed, 400, 11 + seed, [KINDS[seed % 6], KINDS[(seed + 1) % 6]], [1 + 23 * seed, 64])
     found = everything(native, case, 2)
     for begin in range(4):
-        task = {"size": 150, "rules": (0.1, 20, 0.0, True, False), "first": True, "linked": True}
+        task = {"size": 150, "rules": (0.1, 20, 0.0, True, False), "first": True}
         found[f"run {begin}"] = run(native, case, case.rng, 2, begin=begin, **task)[0]
     print(digest(found), digest(scaled(native, case)))
 """
@@ -348,38 +347,14 @@ def test_merges_of_candidates(seed, n_clusters, n_views, ridge, share_views):
 @tried
 @given(SEEDS, st.integers(1, 40), st.integers(1, 5), st.booleans())
 def test_links(seed, n_anchors, n_near, weighted):
-    """Rows without weights, anchors without links, ties; merged links are those of merged anchors."""
+    """Rows without weights, and anchors without links."""
     rng = np.random.default_rng(seed)
     n_rows = int(rng.integers(0, 60))
     near = rng.integers(n_anchors, size=(n_rows, n_near)).astype(np.int32)
     weights = rng.integers(0, 3, size=(n_rows, n_near)) * (rng.random((n_rows, 1)) < 0.8)
     copies = rng.integers(0, 3, size=n_rows) if weighted else None
-    places, most = rng.integers(n_anchors, size=n_anchors), int(rng.integers(0, 6))
-    found = []
-    for module in (native, reference):
-        links = module.links_of(near, weights, copies, n_anchors)
-        merged = module.merged_links(*links, places, n_anchors)
-        found.append([*links, *merged, *module.most_linked(*links, most)])
-    assert_same({"links": found[0]}, {"links": found[1]})
-    again = native.links_of(places[near].astype(np.int32), weights, copies, n_anchors)
-    assert_same({"merged": found[0][3:6]}, {"merged": list(again)})
-
-
-# ---- births
-
-
-@tried
-@given(SEEDS, st.sampled_from(THREADS))
-def test_births(seed, n_threads):
-    case = made(seed)
-    rng = np.random.default_rng(seed)
-    far = rng.choice([0.0, 0.5, 1.0, 1.9], size=case.n_rows) * rng.choice([1.0, 1e-3])
-    first, most = (int(n) for n in rng.integers(0, case.n_rows // 2 + 1, size=2))
-    found = []
-    for module, threads in ((native, n_threads), (reference, 1)):
-        rows, left = rows_of(module, case)[0], far.copy()
-        found.append([*module.open_anchors(rows, left, first, most, 2 * most, threads), left])
-    assert_same({"births": found[0]}, {"births": found[1]})
+    found = [module.links_of(near, weights, copies, n_anchors) for module in (native, reference)]
+    assert_same({"links": list(found[0])}, {"links": list(found[1])})
 
 
 @pytest.mark.parametrize("size", [1e-20, 1e20])
@@ -388,16 +363,15 @@ def test_rows_that_float32_products_say_nothing_about(size):
     rng = np.random.default_rng(0)
     x = (rng.standard_normal((90, 8)) * rng.choice([1.0, size], size=(90, 1))).astype(np.float32)
     case = Made([x], None, [1.0], [8], 90, 40, 0)
-    values, far = rng.standard_normal((40, 8)), rng.random(90)
+    values = rng.standard_normal((40, 8))
     found = []
     for module in (native, reference):
         rows = rows_of(module, case)[0]
-        centres = module.Centres([values], np.ones((1, 40), dtype=bool), ()).suited(rows)
-        groups = module.Centres([values[::8]], np.ones((1, 5), dtype=bool), ()).suited(rows)
-        group_of, left = (np.arange(40) % 5).astype(np.int32), far.copy()
-        births = module.open_anchors(rows, left, 0, 20, 40, 1)
+        centres = module.Centres([values], np.ones((1, 40), dtype=bool)).suited(rows)
+        groups = module.Centres([values[::8]], np.ones((1, 5), dtype=bool)).suited(rows)
+        group_of = (np.arange(40) % 5).astype(np.int32)
         searched = module.search_anchors(rows, centres, groups, group_of, 16, 1)
-        found.append([*module.soft_assign(rows, centres, 1), *searched, *births, left])
+        found.append([*module.soft_assign(rows, centres, 1), *searched])
     assert_same({"all": found[0]}, {"all": found[1]})
 
 

@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 
 from cases import cases, workspace
 from inputs import random_csr
-from viewpass.core.model import Assigned, assign, distances
+from viewpass.core.model import Model, assign, distances
 from viewpass.core.state.centres import Centres
+from viewpass.core.state.statistics import Statistics
 from viewpass.core.step.workspace import Workspace
-from viewpass.engine.labelling import label_rows
+from viewpass.engine.labelling import cluster_rows
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
+from viewpass.views.scaling import Scaling
 
 
 def parts(views, observed, centres):
@@ -25,7 +27,11 @@ def parts(views, observed, centres):
 
 
 def nearness(rows, centres, labels, workspace):
-    records = label_rows(Assigned(0, labels, np.zeros(len(labels)), rows, centres), workspace)
+    chunk, n_clusters = rows.chunk, centres.n_clusters
+    scaling, alpha = Scaling.none(len(chunk.names)), (0.1,) * len(chunk.names)
+    model = Model(chunk.schema, Statistics(n_clusters, rows.widths), centres, scaling, alpha)
+    records = cluster_rows(chunk, model, workspace).records
+    np.testing.assert_array_equal(records["cluster"], labels)
     return records["distance"], records["margin"]
 
 

@@ -1,4 +1,4 @@
-"""A map learnt from the first rows: the same bits however rows arrive, sums in both kinds of columns."""
+"""A map learnt from the sample: the same bits however rows arrive, sums in both kinds of columns."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import pytest
 import scipy.sparse as sp
 
 import viewpass as vp
-from viewpass.engine.run import LocalSteps, run_to_end
-from viewpass.engine.sinks import LabelArray
+from viewpass.core.step.workspace import Workspace
 from viewpass.evaluate import nmi
+from viewpass.solve.solve import solve
 from viewpass.views.chunk import Chunk
 
 N, COLUMNS = 600, 5
 FORMS = ("float64", "float32", "mixed")
-PLAIN = {"n_anchors": None, "consensus": "auto"}
+PLAIN = {"consensus": "plain", "n_anchors": "auto"}
 
 
 def data(form="float64", seed=0):
@@ -41,90 +41,72 @@ def data(form="float64", seed=0):
 
 def mapped(**settings):
     given = {"n_clusters": 4, "n_anchors": 30, "consensus": "graph", "scale": "standard", "random_state": 0}
-    given |= {"projection": COLUMNS, "warmup": 200, "chunk_size": 100, "n_threads": 1}
-    return vp.OPIMC(**(given | settings))
+    given |= {"projection": COLUMNS, "sample_size": 250, "n_threads": 1}
+    return vp.ViewPass(**(given | settings))
 
 
 def bits(model):
     """All that a model has learnt, as bytes."""
-    held = model._learnt.model
-    parts = [held.total.flat, held.total.flat_counts, held.total.unmapped.flat, np.array(held.loss_curve)]
+    held = model._fitted_model()
+    parts = [held.total.flat, held.total.flat_counts, held.labelled.flat, held.labelled.unmapped.flat]
     parts += [*held.centres.values, *model.projections_.values()]
     parts += [] if held.links is None else [held.links.toarray()]
     return b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
 
 
-SETTINGS = [
-    {},
-    {"consensus": "merge"},
-    PLAIN,
-    {"n_passes": 2},
-    {"reservoir": 50},
-    {"adaptive_anchors": True, "n_anchors": 40},
-    {"scale": "euclidean"},
-    {"view_weights": [1.0, 0.5, 2.0]},
-    {"view_weights": "auto"},
-]
+SETTINGS = [{}, PLAIN, {"sample_size": N}, {"scale": "euclidean"}, {"view_weights": [1.0, 0.5, 2.0]}]
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 def test_sums_are_those_of_all_rows_in_both_kinds_of_columns(settings):
     views, observed, group = data()
     model = mapped(**settings).fit(views, observed=observed)
-    held = model._learnt.model
+    held = model._fitted_model()
     scaled = held.scaling.apply(Chunk.of(views, observed=observed))
     assert [None if x is None else x.shape[1] for x in scaled.views] == [COLUMNS, COLUMNS, 4]
-    assert held.total.widths == (COLUMNS, COLUMNS, 4)
-    assert held.total.unmapped.widths == (30, 12, 0)
+    assert held.labelled.widths == (COLUMNS, COLUMNS, 4)
+    assert held.labelled.unmapped.widths == (30, 12, 0)
     for v in (0, 1):
-        np.testing.assert_array_equal(held.total.unmapped.counts[v], held.total.counts[v])
-    centres = model.cluster_centers_
-    assert [u.shape for u in centres] == [(4, 30), (4, 12), (4, 4)]
-    if "reservoir" not in settings and "view_weights" not in settings:
-        labels = model.stream_labels_ if model.anchors_ is None else model.anchor_labels_
-        for rows, total in ((scaled, held.total), (scaled.unmapped, held.total.unmapped)):
-            again = vp.Statistics(total.n_clusters, total.widths)
-            again.add(rows.views, labels, rows.observed)
+        np.testing.assert_array_equal(held.labelled.unmapped.counts[v], held.labelled.counts[v])
+    assert [u.shape for u in model.cluster_centers_] == [(4, 30), (4, 12), (4, 4)]
+    if "view_weights" not in settings:
+        for rows, total in ((scaled, held.labelled), (scaled.unmapped, held.labelled.unmapped)):
+            again = vp.Statistics(4, total.widths)
+            again.add(rows.views, model.labels_, rows.observed)
             for v, width in enumerate(total.widths):
                 np.testing.assert_array_equal(again.steps[v], total.steps[v] if width else again.steps[v])
     assert nmi(group[observed.any(axis=1)], model.labels_[observed.any(axis=1)]) > 0.6
 
 
 @pytest.mark.every_value
-@pytest.mark.parametrize("settings", [{}, PLAIN, {"adaptive_anchors": True}], ids=str)
+@pytest.mark.parametrize("settings", [{}, PLAIN], ids=str)
 @pytest.mark.parametrize("form", FORMS)
 def test_threads_and_calls_do_not_matter(form, settings):
     views, observed, _ = data(form)
-    model = mapped(**settings).fit(views, observed=observed)
-    assert bits(mapped(n_threads=3, **settings).fit(views, observed=observed)) == bits(model)
-    parts = mapped(**settings)
-    for start in range(0, N, 100):
-        stop = start + 100
+    one, other = (mapped(n_threads=n, **settings).fit(views, observed=observed) for n in (1, 3))
+    assert bits(one) == bits(other)
+    whole, parts = (mapped(**settings) for _ in range(2))
+    whole.partial_fit(views, observed=observed)
+    for start in range(0, N, 110):
+        stop = start + 110
         parts.partial_fit([x[start:stop] for x in views], observed=observed[start:stop])
-    assert bits(parts) == bits(model)
-    np.testing.assert_array_equal(parts.predict(views, observed=observed), model.labels_)
-    np.testing.assert_array_equal(parts.transform(views, observed), model.transform(views, observed))
+    assert bits(parts) == bits(whole)
+    np.testing.assert_array_equal(parts.transform(views, observed), whole.transform(views, observed))
 
 
 def test_the_reference_gives_the_same_bits():
     views, observed, _ = data()
-    model = mapped().fit(views, observed=observed)
-    other = mapped()
-    fresh, source, _ = other._prepare(views, observed)
-    stream = fresh._learnt
-    stream.plan = replace(stream.plan, reference=True)
-    sink = LabelArray(source.n_rows)
-    run_to_end(LocalSteps(stream, source, sink, other._cuts()), sink, 1, n_rows=source.n_rows)
-    held, theirs = stream.model, model._learnt.model
-    assert held.total == theirs.total
-    np.testing.assert_array_equal(held.links.toarray(), theirs.links.toarray())
+    learning = mapped().fit(views, observed=observed)._learnt
+    one, other = (
+        solve(learning.sample, learning.schema, replace(learning.plan, reference=reference), 1, Workspace(1))
+        for reference in (False, True)
+    )
+    assert one.total == other.total
+    np.testing.assert_array_equal(one.links.toarray(), other.links.toarray())
 
 
 @pytest.mark.every_value
-@pytest.mark.parametrize(
-    "settings",
-    [{}, PLAIN, {"adaptive_anchors": True}, {"reservoir": 50}, {"scale": "euclidean"}],
-)
+@pytest.mark.parametrize("settings", [{}, PLAIN, {"scale": "euclidean"}], ids=str)
 @pytest.mark.parametrize("stop", [100, 300])
 def test_a_stored_model_goes_on_as_if_it_had_not_been_stored(tmp_path, stop, settings):
     views, observed, _ = data()
@@ -173,18 +155,6 @@ def test_missing_views_are_estimated_in_the_own_columns():
     assert model.summary(views, observed)["views"]["view0"]["columns"] == 30
 
 
-def test_models_of_one_map_can_be_merged_and_others_cannot():
-    views, observed, _ = data()
-    model = mapped().fit(views, observed=observed)
-    both = vp.merge([model, model])
-    assert both._learnt.model.total.unmapped == model._learnt.model.total.unmapped + (
-        model._learnt.model.total.unmapped
-    )
-    other = mapped(random_state=5).fit([x[::-1].copy() for x in views], observed=observed[::-1].copy())
-    with pytest.raises(vp.SettingError, match="another scale"):
-        vp.merge([model, other])
-
-
 def test_edges():
     views, *_ = data()
     # A view that no row has: it is not mapped, nor when it shows later.
@@ -203,14 +173,12 @@ def test_edges():
     views[1][:] = 1.0
     assert set(mapped(scale="unit").fit(views).projections_) == {"view0"}
     # Few rows, two clusters, and more columns than any view has.
-    few = mapped(n_clusters=2, warmup=0, **PLAIN).fit([x[:12] for x in views])
+    few = mapped(n_clusters=2, **PLAIN).fit([x[:12] for x in views])
     assert few.projections_ == {}
     assert mapped(n_clusters=2, projection=2).fit(views).projections_["view0"].shape == (2, 30)
     assert mapped(projection=60).fit(views).projections_ == {}
     with pytest.raises(ValueError, match="projection"):
         mapped(projection=1).fit(views)
-    with pytest.raises(vp.SettingError, match="projection=5 would have no effect"):
-        vp.OPIMC(4, projection=5, init="random").fit(views)
 
 
 def test_rows_that_cannot_be_used_are_named():

@@ -11,26 +11,26 @@ from hypothesis import strategies as st
 
 import viewpass as vp
 from cases import cases, workspace
+from viewpass.algorithm1.algorithm1 import Algorithm1, Settings
 from viewpass.core.model import assign
-from viewpass.core.plan import Plan, Rules
+from viewpass.core.plan import Rules
 from viewpass.core.state.centres import Centres
-from viewpass.core.stream import Stream
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 
 
 def streamed(case, *, n_threads=1, reference=False, sparse=False, n_passes=2, chunk_size=17):
-    plan = Plan(case.n_clusters, Rules(case.alpha, 20, 1e-6, "mean"), "random", reference=reference)
-    stream = Stream(plan, np.random.default_rng(case.seed), workspace(n_threads))
+    settings = Settings(case.n_clusters, Rules(case.alpha, 20, 1e-6, "mean"), reference=reference)
+    algorithm = Algorithm1(settings, np.random.default_rng(case.seed), workspace(n_threads))
     views = case.sparse() if sparse else case.views
     labels = np.full(case.n_rows, -1, dtype=np.int32)
     for number in range(n_passes):
         for start in range(0, case.n_rows, chunk_size):
             rows = slice(start, start + chunk_size)
             chunk = Chunk.of([x[rows] for x in views], observed=case.observed[rows], start=start)
-            decided = stream.learn(chunk) if number == 0 else stream.relearn(chunk, labels[rows])
-            labels[rows] = decided.labels
-    return labels, stream.model
+            decided = algorithm.learn(chunk, chunk_size, labels[rows] if number else None)
+            labels[rows] = np.concatenate(list(decided))
+    return labels, algorithm.model
 
 
 def assert_same(a, b):
@@ -57,11 +57,13 @@ def test_sparse_kernels_equal_the_sparse_reference_to_the_bit(case):
     outcomes = []
     for sparse in (False, True):
         for reference in (False, True):
-            plan = Plan(case.n_clusters, Rules(case.alpha, 20, 0.0, "mean"), start, reference=reference)
-            stream = Stream(plan, np.random.default_rng(0), workspace())
+            settings = Settings(
+                case.n_clusters, Rules(case.alpha, 20, 0.0, "mean"), start, reference=reference
+            )
+            algorithm = Algorithm1(settings, np.random.default_rng(0), workspace())
             views = case.sparse() if sparse else case.views
-            decided = stream.learn(Chunk.of(views, observed=case.observed))
-            outcomes.append((decided.labels, stream.model))
+            (decided,) = algorithm.learn(Chunk.of(views, observed=case.observed), case.n_rows)
+            outcomes.append((decided, algorithm.model))
     for other in outcomes[1:]:
         assert_same(other, outcomes[0])
 
@@ -93,7 +95,7 @@ def test_the_memory_layout_of_arrays_does_not_matter(scale):
     rng = np.random.default_rng(0)
     views = [np.exp(rng.standard_normal((700, width))) for width in (9, 6)]
     models = [
-        vp.OPIMC(3, scale=scale, random_state=0).fit(given)
+        vp.ViewPass(3, scale=scale, random_state=0).fit(given)
         for given in (
             views,
             [np.asfortranarray(x) for x in views],

@@ -18,7 +18,7 @@ FORMS = {"dense": np.array, "CSR": sp.csr_array, "CSR matrix": sp.csr_matrix, "C
 # All rows at once, as k-means; and in chunks, as mini-batch k-means. Without ridge and learnt scale.
 KINDS = {
     "IMC": vp.IMC(N_CLUSTERS, alpha=0.0, scale="unit", n_init=2, random_state=0),
-    "OPIMC": vp.OPIMC(N_CLUSTERS, alpha=0.0, scale="unit", n_anchors=None, chunk_size=32, random_state=0),
+    "OPIMC": vp.OPIMC(N_CLUSTERS, alpha=0.0, chunk_size=32, random_state=0),
 }
 
 

@@ -18,7 +18,7 @@ def views():
 
 @pytest.fixture(scope="session")
 def model():
-    return vp.OPIMC(4, scale="unit", n_anchors=24, consensus="graph", random_state=0).fit(VIEWS)
+    return vp.ViewPass(4, scale="unit", n_anchors=24, consensus="graph", random_state=0).fit(VIEWS)
 
 
 @pytest.fixture(scope="session")

@@ -78,13 +78,13 @@ def on_the_map(model, views, observed):
 
 @pytest.mark.data
 @pytest.mark.long
-@pytest.mark.parametrize("n_anchors", ["auto", None])
-def test_digit_keeps_its_neighbourhoods(data_folder, n_anchors):
+@pytest.mark.parametrize("consensus", ["auto", "plain"])
+def test_digit_keeps_its_neighbourhoods(data_folder, consensus):
     with np.load(data_folder / "mfeat.npz", allow_pickle=False) as file:
         views = {name: file[f"view_{name}"].astype(float) for name in ("fou", "fac", "kar", "pix", "zer")}
     order = np.random.default_rng(0).permutation(2000)
     views = {name: view[order] for name, view in views.items()}
-    model = vp.OPIMC(10, n_anchors=n_anchors, random_state=0).fit(views)
+    model = vp.ViewPass(10, consensus=consensus, random_state=0).fit(views)
     places, apart = on_the_map(model, list(views.values()), np.ones((2000, 5), dtype=bool))
     assert trustworthiness(apart, places, n_neighbors=15, metric="precomputed") >= 0.85
 
@@ -95,7 +95,7 @@ def test_tate_keeps_its_neighbourhoods(data_folder):
     import pyarrow.parquet as pq
 
     path = data_folder / "tate.parquet"
-    model = vp.OPIMC(30, random_state=0, compute_labels=False).fit(vp.scan(str(path), id="acno"))
+    model = vp.ViewPass(30, random_state=0).fit(vp.scan(str(path), id="acno"))
     table = pq.read_table(path, columns=list(model.view_names_in_))
     table = table.take(np.random.default_rng(0).choice(len(table), 2000, replace=False))
     views, observed = [], []

@@ -160,7 +160,7 @@ def test_columns_and_pictures_of_a_table(tmp_path, monkeypatch):
         }
     )
     source = vp.scan(table, id="item")
-    model = vp.OPIMC(3, scale="unit", n_anchors=None, random_state=0).fit(source)
+    model = vp.ViewPass(3, scale="unit", consensus="plain", random_state=0).fit(source)
     text = model.report(X=source, keep=["picture"], names=["word"]).text
     assert text.count("data:image/jpeg;base64,") >= 9
     assert "word0" in text

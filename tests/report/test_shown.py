@@ -18,17 +18,17 @@ matplotlib.use("Agg")
 def test_a_fitted_model_is_three_lines_and_an_unfitted_one_its_settings(model):
     lines = repr(model).split("\n")
     assert len(lines) == 3
-    assert lines[0].startswith("OPIMC(")
+    assert lines[0].startswith("ViewPass(")
     assert "fitted to 600 rows" in lines[0]
     assert lines[1].startswith("4 clusters of ")
     assert lines[2].startswith("separated by image ")
-    assert repr(clone(model)) == repr(vp.OPIMC(**model.get_params()))
+    assert repr(clone(model)) == repr(vp.ViewPass(**model.get_params()))
     assert "fitted" not in repr(clone(model))
 
 
 def test_the_card_is_small_and_escapes_names():
     rows = {"<script>x</script>": np.eye(4), "[red]\x1b[2J" + "n" * 10_000: np.eye(4)}
-    model = vp.IMC(2, random_state=0).fit(rows)
+    model = vp.ViewPass(2, random_state=0).fit(rows)
     card = model._repr_html_()
     assert len(card) < 4000
     assert "script" not in Tags(card).tags

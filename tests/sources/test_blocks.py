@@ -75,7 +75,7 @@ def test_widths_that_do_not_add_up_are_refused(views):
 
 
 @pytest.mark.every_value
-@pytest.mark.parametrize("estimator", [vp.OPIMC, vp.IMC])
+@pytest.mark.parametrize("estimator", [vp.ViewPass, vp.IMC])
 @pytest.mark.parametrize("views", [[4, 5], [4, -1], [-1, 5], (4, 5), np.array([4, 5])], ids=repr)
 @pytest.mark.parametrize(
     "form", [np.array, csr, sp.csc_array, np.asfortranarray, lambda x: csr(x, flip=True)]
@@ -131,5 +131,5 @@ def test_columns_outside_a_sparse_array_are_not_cut_away(wrong, views):
 
 def test_another_width_is_refused():
     model = small(views=[4, 5]).fit(BOTH)
-    with pytest.raises(ValueError, match="X has 8 features, but OPIMC is expecting 9"):
+    with pytest.raises(ValueError, match="X has 8 features, but ViewPass is expecting 9"):
         model.predict(BOTH[:, :8])

@@ -257,14 +257,14 @@ def test_the_real_sets_are_as_described(data_folder, name):
 @pytest.mark.data
 def test_zero_rows_of_bdgp_are_missing_views(data_folder):
     bundle = vp.load_bundle(data_folder / "bdgp.npz")
-    model = vp.OPIMC(n_clusters=5, random_state=0, init="random", compute_labels=False).fit(bundle)
+    model = vp.ViewPass(n_clusters=5, random_state=0, compute_labels=False).fit(bundle)
     assert [2500 - int(counts.sum()) for counts in model.counts_] == [201, 1203]
 
 
 @pytest.mark.data
 def test_emoji_have_the_views_their_mask_gives_them(data_folder):
     bundle = vp.load_bundle(data_folder / "emoji_l10n.npz")
-    model = vp.OPIMC(n_clusters=9, random_state=0, init="random", compute_labels=False).fit(bundle)
+    model = vp.ViewPass(n_clusters=9, random_state=0, compute_labels=False).fit(bundle)
     present = (
         np.column_stack([dense(abs(x).sum(axis=1)) > 0 for x in bundle.views.values()]) & bundle.observed
     )

@@ -62,7 +62,7 @@ def test_nulls_are_missing_values(kind):
     assert np.isnan(rows(source)[1, 1:3]).all()
     with pytest.raises(vp.DataError, match=r"row 1 .*2 of 5 values are NaN"):
         vp.IMC(2).fit(source)
-    model = vp.IMC(2, scale="standard", missing_entries="fill", random_state=0).fit(source)
+    model = vp.ViewPass(2, scale="standard", missing_entries="fill", random_state=0).fit(source)
     assert (model.labels_ >= 0).all()
     assert model.n_gaps_["a"].values == 2
 

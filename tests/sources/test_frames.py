@@ -120,7 +120,8 @@ def test_frames_are_arrays_to_every_method(kind):
     np.testing.assert_array_equal(model.transform(items), model.transform({"text": TEXT, "image": IMAGE}))
     assert model.score(items) == model.score([IMAGE, TEXT])
     np.testing.assert_array_equal(small().fit_predict(items), model.labels_)
-    parts = small(chunk_size=20).partial_fit(items).partial_fit(items)
+    later = framed(kind, {name: list(range(N, 2 * N)) for name in ids}, {"image": IMAGE, "text": TEXT})
+    parts = small().partial_fit(items).partial_fit(later)
     plain = small().partial_fit([IMAGE, TEXT]).partial_fit([IMAGE, TEXT])
     assert parts.statistics_ == plain.statistics_
 
@@ -253,7 +254,7 @@ def test_a_partly_null_row_is_refused_by_view_row_and_id(kind):
     ids = {"text": [f"i{k}" for k in range(N)][::-1], "image": [f"i{k}" for k in range(N)]}
     items = framed(kind, ids, {"text": TEXT, "image": image})
     with pytest.raises(vp.DataError, match=rf"view 'image', row {N - 8} \(id 'i7'\): 1 of 4 values are NaN"):
-        small(chunk_size=5).fit(items)
+        small().fit(items)
 
 
 @pytest.mark.parametrize(

@@ -103,11 +103,11 @@ def test_rows_are_those_of_the_modalities(form, size, tmp_path):
 def test_every_form_gives_the_same_bits(form, tmp_path):
     mdata = cohort()
     frames = {name: a.to_df() for name, a in mdata.mod.items()}
-    expected = vp.OPIMC(3, scale="unit", random_state=0).fit(vp.frames(frames))
+    expected = vp.ViewPass(3, scale="unit", random_state=0).fit(vp.frames(frames))
     order = pd.Series(expected.predict(vp.frames(frames)), index=vp.frames(frames).row_ids)
-    model = vp.OPIMC(3, scale="unit", random_state=0, warmup=0, chunk_size=20)
+    model = vp.ViewPass(3, scale="unit", random_state=0)
     model.fit(vp.from_mudata(given_as(form, mdata, tmp_path)))
-    plain = vp.OPIMC(3, scale="unit", random_state=0, warmup=0, chunk_size=20).fit(mdata)
+    plain = vp.ViewPass(3, scale="unit", random_state=0).fit(mdata)
     assert model.statistics_ == plain.statistics_
     assert (model.labels_ == plain.labels_).all()
     assert model.row_ids_.tolist() == mdata.obs_names.tolist()
@@ -122,9 +122,9 @@ def test_sparse_rows_stay_sparse():
 def test_paths_are_read_by_fit_and_scan(tmp_path):
     mdata = cohort()
     path = given_as("file", mdata, tmp_path)
-    expected = vp.OPIMC(3, random_state=0).fit(mdata)
-    assert (vp.OPIMC(3, random_state=0).fit(path).labels_ == expected.labels_).all()
-    only = vp.OPIMC(3, random_state=0).fit(vp.scan(path, views=["protein"]))
+    expected = vp.ViewPass(3, random_state=0).fit(mdata)
+    assert (vp.ViewPass(3, random_state=0).fit(path).labels_ == expected.labels_).all()
+    only = vp.ViewPass(3, random_state=0).fit(vp.scan(path, views=["protein"]))
     assert only.view_names_in_ == ("protein",)
     with pytest.raises(vp.SettingError, match="observation names"):
         vp.scan(path, id="cell")
@@ -150,9 +150,9 @@ def test_layers_and_embeddings(tmp_path):
 def test_one_anndata_is_one_view(tmp_path):
     data = cohort()["protein"]
     data.write_h5ad(tmp_path / "protein.h5ad")
-    expected = vp.OPIMC(3, random_state=0).fit([data.X])
+    expected = vp.ViewPass(3, random_state=0).fit(vp.frames({"X": data.to_df()}))
     for given in (data, tmp_path / "protein.h5ad", anndata.read_h5ad(tmp_path / "protein.h5ad", backed="r")):
-        model = vp.OPIMC(3, random_state=0).fit(given)
+        model = vp.ViewPass(3, random_state=0).fit(given)
         assert model.view_names_in_ == ("X",)
         assert (model.labels_ == expected.labels_).all()
 
@@ -160,17 +160,17 @@ def test_one_anndata_is_one_view(tmp_path):
 def test_frames_take_anndata():
     mdata = cohort()
     frames = {name: a.to_df() for name, a in mdata.mod.items()}
-    expected = vp.OPIMC(3, scale="unit", random_state=0).fit(vp.frames(frames))
+    expected = vp.ViewPass(3, scale="unit", random_state=0).fit(vp.frames(frames))
     mixed = vp.frames({"rna": mdata["rna"], "protein": frames["protein"]})
     assert mixed.sparse_widths == {"rna": 40}
-    model = vp.OPIMC(3, scale="unit", random_state=0).fit(mixed)
+    model = vp.ViewPass(3, scale="unit", random_state=0).fit(mixed)
     assert (model.labels_ == expected.labels_).all()
     assert (model.row_ids_ == expected.row_ids_).all()
 
 
 def test_predict_goes_by_modality_name():
     mdata = cohort()
-    model = vp.OPIMC(3, random_state=0).fit(mdata)
+    model = vp.ViewPass(3, random_state=0).fit(mdata)
     alone = model.predict(vp.from_mudata(mdata, modalities=["protein"]))
     has = np.isin(mdata.obs_names, mdata["protein"].obs_names)
     assert (alone[has] >= 0).all()
@@ -191,7 +191,7 @@ def test_duplicated_names_are_refused(tmp_path):
     data = cohort()["protein"]
     data.obs.index = ["cell1", "cell1", *data.obs_names[2:]]
     with pytest.raises(vp.DataError, match="'cell1' appears in rows 0 and 1"):
-        vp.OPIMC(2).fit(data)
+        vp.ViewPass(2).fit(data)
 
 
 @pytest.mark.parametrize("place", ["obs", "mod/protein/obs"])
@@ -203,14 +203,14 @@ def test_duplicated_names_in_a_file_are_refused(place, tmp_path):
         first = names[0].decode()
         names[3] = first
     with pytest.raises(vp.DataError, match=f"{first!r} appears in rows 0 and 3"):
-        vp.OPIMC(2).fit(path)
+        vp.ViewPass(2).fit(path)
 
 
 def test_a_changed_modality_is_refused():
     mdata = cohort()
     mdata.mod["protein"] = mdata["protein"][:10].copy()
     with pytest.raises(vp.DataError, match=r"mdata.update\(\)"):
-        vp.OPIMC(2).fit(mdata)
+        vp.ViewPass(2).fit(mdata)
 
 
 def test_files_with_other_variables_are_refused(tmp_path):
@@ -222,7 +222,7 @@ def test_files_with_other_variables_are_refused(tmp_path):
     changed.write(other)
     with pytest.raises(vp.DataError, match=r"b.h5mu, modality 'rna': variable 0 is 'other'.*'gene0'"):
         vp.from_mudata([one, other])
-    model = vp.OPIMC(3, random_state=0).fit(one)
+    model = vp.ViewPass(3, random_state=0).fit(one)
     with pytest.raises(vp.DataError, match="column 0 is 'other' where 'gene0' was expected"):
         model.predict(other)
 
@@ -266,6 +266,6 @@ def test_damaged_files_are_refused(tmp_path):
 def test_objects_in_a_dict_are_matched_by_frames():
     mdata = cohort()
     with pytest.raises(vp.DataError, match=r"vp.frames\(X\)"):
-        vp.OPIMC(2).fit(dict(mdata.mod.items()))
+        vp.ViewPass(2).fit(dict(mdata.mod.items()))
     with pytest.raises(vp.SettingError, match="its modalities"):
-        vp.OPIMC(2, views=[3]).fit(mdata)
+        vp.ViewPass(2, views=[3]).fit(mdata)

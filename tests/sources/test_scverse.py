@@ -55,7 +55,7 @@ def test_scanpy_reads_and_plots_by_the_labels(tmp_path):
     scanpy = imported("scanpy")
     before, path = cohort()["rna"], tmp_path / "rna.h5ad"
     before.write(path)
-    model = vp.OPIMC(3, scale="standard", n_anchors=None, random_state=0).fit(path)
+    model = vp.ViewPass(3, scale="standard", consensus="plain", random_state=0).fit(path)
     vp.write_labels(path, model)
     after = quietly(scanpy.read_h5ad, path)
     assert_same(after, before)
@@ -74,7 +74,7 @@ def test_muon_reads_the_modalities_as_they_were(tmp_path):
     muon = imported("muon")
     path = tmp_path / "cohort.h5mu"
     mudata.MuData(cohort()).write(path)
-    model = vp.OPIMC(3, scale="standard", n_anchors=None, random_state=0).fit(path)
+    model = vp.ViewPass(3, scale="standard", consensus="plain", random_state=0).fit(path)
     vp.write_labels(path, model)
     after = quietly(muon.read_h5mu, path)
     for name, before in cohort().items():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ import viewpass as vp
 from inputs import IMAGE, TEXT, assert_same, learnt, small
 from store.models import FRAME, MODELS
 
-NOT_IN_THE_FILE = ("labels_", "stream_labels_", "anchor_labels_", "row_ids_")
+NOT_IN_THE_FILE = ("labels_", "stream_labels_", "row_ids_")
 
 
 def kept(model):
@@ -61,7 +60,7 @@ def test_learning_goes_on_to_the_same_bits(model, path):
         return
     model.save(path)
     again = vp.load(path)
-    for _ in range(3):  # enough rows to end any warm-up
+    for _ in range(3):  # enough rows to be solved again
         model.partial_fit(more(model))
         again.partial_fit(more(model))
     mine, theirs = learnt(again), learnt(model)
@@ -80,7 +79,7 @@ def test_the_same_model_gives_the_same_bytes(model, path, tmp_path):
 
 def test_the_number_of_threads_is_not_in_the_file(path, tmp_path):
     for n_threads, name in ((1, "one"), (2, "two"), (None, "all")):
-        small(n_threads=n_threads, chunk_size=9, warmup=0).fit([IMAGE, TEXT]).save(tmp_path / name)
+        small(n_threads=n_threads).fit([IMAGE, TEXT]).save(tmp_path / name)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     assert (tmp_path / "one").read_bytes() == (tmp_path / "all").read_bytes()
     assert vp.load(tmp_path / "two").n_threads is None
@@ -88,7 +87,7 @@ def test_the_number_of_threads_is_not_in_the_file(path, tmp_path):
 
 @pytest.mark.filterwarnings("ignore:only .* clusters have rows")
 def test_settings_changed_after_the_fit_do_not_mislead_it(path):
-    model = small(warmup=0, chunk_size=9).fit([IMAGE, TEXT])
+    model = small().fit([IMAGE, TEXT])
     model.set_params(n_clusters=5, alpha=3.0)
     model.save(path)
     again = vp.load(path)
@@ -107,7 +106,7 @@ def test_a_generator_of_the_users_is_shared_with_the_setting_again(path):
 
 
 def test_data_of_another_shape_is_refused_by_name(path):
-    small(warmup=0).fit({"image": IMAGE, "text": TEXT}).save(path)
+    small().fit({"image": IMAGE, "text": TEXT}).save(path)
     again = vp.load(path)
     with pytest.raises(vp.DataError, match="view 'text': 4 columns where 5"):
         again.predict({"image": IMAGE, "text": TEXT[:, :4]})
@@ -119,13 +118,13 @@ def test_what_cannot_be_saved_is_refused_and_nothing_written(path):
     with pytest.raises(NotFittedError):
         small().save(path)
 
-    class Mine(vp.OPIMC):
+    class Mine(vp.ViewPass):
         pass
 
     with pytest.raises(vp.FileError, match="a Mine cannot be saved"):
-        Mine(3, warmup=0).fit([IMAGE, TEXT]).save(path)
+        Mine(3).fit([IMAGE, TEXT]).save(path)
     timed = FRAME.iloc[:, :4].set_axis(np.arange(4).astype("datetime64[D]"), axis=1)
-    dated = small(warmup=0).fit(vp.frames({"a": timed}))
+    dated = small().fit(vp.frames({"a": timed}))
     with pytest.raises(vp.FileError, match="the column names of view 'a'"):
         dated.save(path)
     assert list(path.parent.iterdir()) == []
@@ -138,18 +137,25 @@ def test_saving_replaces_a_file_at_once(path):
     assert [file.name for file in path.parent.iterdir()] == ["model.viewpass"]
 
 
-@pytest.mark.parametrize("name", ["fitted", "gathering", "IMC"])
-def test_files_of_version_1_are_read(name, path):
-    old = Path(__file__).parent / "version1" / f"{name}.viewpass"
-    assert old.read_bytes()[8] == 1
-    again = vp.load(old)
-    assert again.scale == "unit"
-    found, expected = kept(again), kept(MODELS[name]())
-    if name == "IMC":  # it held the objectives of the best centres, equal but for rounding
-        np.testing.assert_allclose(found.pop("objectives_"), expected.pop("objectives_"), rtol=1e-12)
-    assert_same(found, expected)
-    again.save(path)
-    assert_same(kept(vp.load(path)), kept(again))
+def test_without_its_sample_a_model_predicts_but_learns_no_more(path):
+    model = small().fit([IMAGE, TEXT])
+    model.save(path, rows=False)
+    again = vp.load(path)
+    np.testing.assert_array_equal(again.predict([IMAGE, TEXT]), model.labels_)
+    for refused in (again.partial_fit, again.confidence, again.outlier_score):
+        with pytest.raises(ValueError, match=r"save\(rows=False\)"):
+            refused([IMAGE, TEXT])
+
+
+def test_a_model_that_has_seen_no_view_yet_goes_on(path):
+    model = small().partial_fit([np.full((4, 4), np.nan), None])
+    model.save(path)
+    again = vp.load(path)
+    for one in (model, again):
+        with pytest.raises(vp.DataError, match="0 samples with at least one view"):
+            one.predict([IMAGE, TEXT])
+        one.partial_fit([IMAGE, TEXT])
+    assert_same(kept(again), kept(model))
 
 
 def test_a_file_that_is_not_there(path):

@@ -103,14 +103,14 @@ def test_rare_marks_weigh_more():
 @pytest.mark.parametrize("name", ["counts", "composition", "binary"])
 def test_models_keep_what_was_learnt(name, tmp_path):
     x = marks() if name == "binary" else counts()[0]
-    model = vp.OPIMC(3, scale={"a": name, "b": "unit"}, random_state=0, warmup=100, chunk_size=50)
-    model.fit({"a": x, "b": counts()[0]})
+    settings = {"scale": {"a": name, "b": "unit"}, "random_state": 0, "sample_size": 100}
+    model = vp.ViewPass(3, **settings).partial_fit({"a": x, "b": counts()[0]})
     assert model.scales_ == {"a": name, "b": "unit"}
     model.save(tmp_path / "model")
     loaded = vp.load(tmp_path / "model")
     given = {"a": x, "b": None}
     assert (loaded.predict(given) == model.predict(given)).all()
-    again = vp.OPIMC(3, scale={"a": name, "b": "unit"}, random_state=0, warmup=100, n_threads=2)
+    again = vp.ViewPass(3, **settings, n_threads=2)
     for first in range(0, 200, 50):
         again.partial_fit({"a": x[first : first + 50], "b": counts()[0][first : first + 50]})
     assert again.statistics_ == model.statistics_
@@ -144,7 +144,7 @@ def test_partly_missing_rows_are_still_refused_or_filled():
     for name in ("counts", "composition"):
         with pytest.raises(vp.DataError, match="row 4: 1 of 30 values are NaN"):
             vp.IMC(2, scale=name, random_state=0).fit([x])
-        model = vp.IMC(2, scale=name, random_state=0, missing_entries="fill").fit([x])
+        model = vp.ViewPass(2, scale=name, random_state=0, missing_entries="fill").fit([x])
         assert model.labels_[4] >= 0
 
 
@@ -166,6 +166,6 @@ def test_marks_may_have_gaps():
     x = marks().astype(np.float64)
     x[np.random.default_rng(1).random(x.shape) < 0.2] = np.nan
     for way in ("fill", "local"):
-        model = vp.IMC(2, scale="binary", random_state=0, missing_entries=way).fit([x])
+        model = vp.ViewPass(2, scale="binary", random_state=0, missing_entries=way).fit([x])
         assert (model.predict([x]) == model.labels_).all()
         assert (model.labels_ >= 0).all()

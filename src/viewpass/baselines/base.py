@@ -19,10 +19,10 @@ from viewpass.baselines.algorithms.rows import FilledView, present_rows
 from viewpass.baselines.algorithms.stream import FactorStream
 from viewpass.cluster.base import ViewReader
 from viewpass.cluster.validation import check_whole
-from viewpass.engine.run import too_few
 from viewpass.errors import DataError, FileError
 from viewpass.kernels.grid import Floats, Integers, Labels, Matrix
 from viewpass.kernels.threads import available_threads, single_threaded_blas
+from viewpass.solve.solve import too_few
 from viewpass.sources.source import Source
 from viewpass.views.chunk import Schema
 from viewpass.views.rows import MeasuredRows, without_unknown

@@ -32,8 +32,8 @@ def options(
     """Cluster multi-modal rows in one pass, even when modalities are missing.
 
     A row has up to several views (an image, a text, sensor readings ...), and
-    many rows lack some of them. viewpass reads the rows once, in chunks, and
-    assigns every row to a cluster.
+    many rows lack some of them. viewpass draws a sample of all rows, finds the
+    clusters in it, and assigns every row to one; memory stays small.
     """
 
 
@@ -46,7 +46,7 @@ def demo(
     """Cluster real handwritten digits, with 30% of each view removed.
 
     Computes four views of each of the 1,797 images in scikit-learn, finds ten
-    clusters in one pass, and compares the result with other methods. Takes less
+    clusters, and compares the result with other methods. Takes less
     than a minute and downloads nothing.
 
     Writes labels.csv (the cluster of each image) and clusters.png (the images of
@@ -67,18 +67,9 @@ def fit(
     out: Annotated[Path, option("FOLDER", "Folder for model, labels and report.")],
     views: Views = None,
     id: Id = None,
-    passes: Annotated[int, option("N", "Number of passes over the data.", min=1)] = 1,
-    chunk_size: Annotated[
-        str,
-        option(
-            "ROWS",
-            "Rows processed per step, or auto (few at first, later up to 64 MiB); affects the result.",
-        ),
-    ] = "auto",
     alpha: Annotated[
         str, option("X", "Ridge on the centres, in rows, or auto to estimate one for each view.")
     ] = "auto",
-    init: Annotated[str, option("NAME", "Initial centres: auto, k-means++ or random.")] = "auto",
     scale: Annotated[
         str,
         option(
@@ -94,46 +85,36 @@ def fit(
         option(
             "NAME",
             "A row with some values of a view: refuse it, fill the others by the means of their columns "
-            "(fill) or the values of similar rows (local), or compare it by the values it has (entrywise).",
+            "(fill) or the values of similar rows (local).",
         ),
     ] = "refuse",
+    consensus: Annotated[
+        str,
+        option("NAME", "What clusters are: plain (each has a centre), graph (of any shape) or auto."),
+    ] = "auto",
     anchors: Annotated[
-        str,
-        option(
-            "N", "Number of anchors (small clusters that are combined into the final ones), auto or none."
-        ),
+        str, option("N", "Number of anchors (small clusters that a graph links), or auto.")
     ] = "auto",
-    adaptive_anchors: Annotated[
-        str,
-        option(
-            "WHICH",
-            "Whether far rows open new anchors and the nearest anchors are merged, so that the order of "
-            "rows matters little: yes, no or auto.",
-        ),
-    ] = "auto",
-    consensus: Annotated[str, option("NAME", "How anchors form clusters: merge, graph or auto.")] = "auto",
     projection: Annotated[
         str,
         option(
             "N",
-            "Columns that dense views are mapped to, by a map that keeps what separates the clusters of the "
-            "first rows; auto or none.",
+            "Columns that dense views are mapped to, by a map that keeps what separates the clusters; "
+            "auto or none.",
         ),
     ] = "auto",
     view_weights: Annotated[
-        str, option("WEIGHTS", "View weights: none (equal), auto, or VIEW=WEIGHT,VIEW=WEIGHT for each view.")
+        str, option("WEIGHTS", "View weights: none (equal), or VIEW=WEIGHT,VIEW=WEIGHT for each view.")
     ] = "none",
-    reservoir: Annotated[
-        int, option("N", "Rows kept as a sample and reassigned after every chunk; 0 for none.", min=0)
-    ] = 0,
-    max_iter: Annotated[int, option("N", "Maximum centre updates per chunk.", min=1)] = 20,
+    sample: Annotated[
+        str, option("ROWS", "Rows of the sample that everything is chosen from, or auto.", "--sample")
+    ] = "auto",
     seed: Annotated[int, option("N", "Random seed.", min=0)] = 0,
     stream_labels: Annotated[
         bool,
         flag(
             "--stream-labels",
-            "Write the labels as assigned when rows were read, not under the final centres; saves reading "
-            "the data once more.",
+            "Read every row once, and write the labels that rows got then.",
         ),
     ] = False,
     keep: Keep = None,
@@ -174,7 +155,7 @@ def fit(
         int | None,
         option(
             "N",
-            "With dask: blocks that a chunk is divided into; by default the number of workers.",
+            "With dask: processes of a cluster on this machine; by default one per processor.",
             min=1,
             show_default=False,
         ),
@@ -186,8 +167,9 @@ def fit(
 
     FOLDER gets model.viewpass (for predict and update), labels.parquet (id,
     kept columns, cluster, distance, margin, views_seen and confidence of every
-    row, under the final centres), run.json (settings and statistics) and
-    report.html (a page of what was found, from these files and sample.json).
+    row), run.json (settings and statistics) and report.html (a page of what was
+    found). The rows are read for a sample, which is solved, for at most three
+    tallies that refine it, and for their labels.
 
     Checkpoints are written during the run. After Ctrl-C, a crash or a power
     cut, the same command with --resume continues, and the files are identical
@@ -209,30 +191,22 @@ def fit(
     from viewpass.views.gaps import CHOICES
 
     check_choice(f"--engine {engine}", engine, "local", "dask")
-    check_choice(f"--init {init}", init, "auto", "k-means++", "random")
-    check_choice(f"--adaptive-anchors {adaptive_anchors}", adaptive_anchors, "auto", "yes", "no")
     check_choice(f"--missing-entries {missing_entries}", missing_entries, *CHOICES)
-    check_choice(f"--consensus {consensus}", consensus, "auto", "graph", "merge")
+    check_choice(f"--consensus {consensus}", consensus, "auto", "plain", "graph")
     if engine == "local" and (scheduler is not None or workers is not None):
         raise SettingError("--scheduler and --workers need --engine dask.")
-    from viewpass.cli.fit import run
-    from viewpass.cluster.opimc import OPIMC
+    from viewpass.cluster.viewpass import ViewPass
 
-    estimator = OPIMC(
+    estimator = ViewPass(
         parsed_number(n_clusters, "-k") or "auto",
-        alpha=parsed_alpha(alpha),
-        chunk_size=parsed_number(chunk_size, "--chunk-size") or "auto",
-        n_passes=passes,
-        max_iter=max_iter,
-        init=init,
         scale=parsed_scale(scale),
-        missing_entries=missing_entries,
-        n_anchors=parsed_number(anchors, "--anchors"),
-        adaptive_anchors=adaptive_anchors if adaptive_anchors == "auto" else adaptive_anchors == "yes",
         consensus=consensus,
+        n_anchors=parsed_number(anchors, "--anchors") or "auto",
         projection=parsed_number(projection, "--projection"),
+        alpha=parsed_alpha(alpha),
         view_weights=parsed_weights(view_weights),
-        reservoir=reservoir,
+        missing_entries=missing_entries,
+        sample_size=parsed_number(sample, "--sample") or "auto",
         random_state=seed,
         n_threads=threads,
     )
@@ -244,32 +218,16 @@ def fit(
 
         try_run(estimator, source, as_json=as_json)
         return
+    about = {"stream_labels": stream_labels, "keep": kept, "name_by": named}
+    how = {"resume": resume, "every": checkpoint_every, "as_json": as_json, "report": not no_report}
     if engine == "dask":
         from viewpass.cli.distributed import run as run_on_dask
 
-        run_on_dask(
-            *(estimator, source, out),
-            resume=resume,
-            every=checkpoint_every,
-            as_json=as_json,
-            stream_labels=stream_labels,
-            keep=kept,
-            name_by=named,
-            scheduler=scheduler,
-            n_workers=workers,
-            report=not no_report,
-        )
-        return
-    run(
-        *(estimator, source, out),
-        resume=resume,
-        every=checkpoint_every,
-        as_json=as_json,
-        stream_labels=stream_labels,
-        keep=kept,
-        name_by=named,
-        report=not no_report,
-    )
+        run_on_dask(estimator, source, out, about, how, scheduler, workers)
+    else:
+        from viewpass.cli.fit import run
+
+        run(estimator, source, out, about, how)
 
 
 @app.command(
@@ -293,9 +251,6 @@ def predict(
             "label stays without any one view, too.",
         ),
     ] = False,
-    chunk_size: Annotated[
-        int, option("ROWS", "Rows read at a time; does not affect the labels.", min=1)
-    ] = 8192,
     force: Annotated[bool, flag("--force", "Overwrite FILE if it exists.")] = False,
     threads: Threads = None,
     as_json: AsJson = False,
@@ -314,7 +269,7 @@ def predict(
     check_out(out, force=force)
     source = open_data(data, views or [], id)
     wanted = Wanted(parsed_names(keep), (), proba, explain)
-    run(model, source, out, chunk_size=chunk_size, n_threads=threads, as_json=as_json, wanted=wanted)
+    run(model, source, out, n_threads=threads, as_json=as_json, wanted=wanted)
 
 
 @app.command(epilog="Example:  viewpass inspect items.parquet  (or a model file, or a run folder)")
@@ -353,10 +308,6 @@ def update(
     ] = None,
     views: Views = None,
     id: Id = None,
-    chunk_size: Annotated[
-        str | None,
-        option("ROWS", "Rows processed per step, or auto; by default as in the fit.", show_default=False),
-    ] = None,
     again: Annotated[bool, flag("--again", "Read files that an earlier update has read.")] = False,
     threads: Threads = None,
     as_json: AsJson = False,
@@ -368,16 +319,9 @@ def update(
     SHA-256 of the files that updates have read: a file with the same content is
     refused, since its rows would count twice.
     """
-    from viewpass.cli.arguments import parsed_number
     from viewpass.cli.update import run
 
-    run(
-        *(model, data, views or [], id, out),
-        chunk_size=chunk_size and parsed_number(chunk_size, "--chunk-size"),
-        n_threads=threads,
-        again=again,
-        as_json=as_json,
-    )
+    run(model, data, views or [], id, out, n_threads=threads, again=again, as_json=as_json)
 
 
 @app.command(epilog="Example:  viewpass paper --quick --out paper --only fig1 --only table2")

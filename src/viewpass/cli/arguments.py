@@ -79,16 +79,16 @@ def check_choice(typed: str, given: str, *choices: str) -> None:
 
 
 def parsed_number(given: str, option: str) -> int | str | None:
-    """A number, "auto", or, for --anchors and --projection, None for "none".
+    """A number, "auto", or, for --projection, None for "none".
 
-    >>> parsed_number("12", "-k"), parsed_number("auto", "-k"), parsed_number("none", "--anchors")
+    >>> parsed_number("12", "-k"), parsed_number("auto", "-k"), parsed_number("none", "--projection")
     (12, 'auto', None)
     """
     if given.isdecimal() and 0 < int(given) <= MOST_CLUSTERS:
         return int(given)
     if given == "auto":
         return given
-    optional = option in ("--anchors", "--projection")
+    optional = option == "--projection"
     if given == "none" and optional:
         return None
     more = ", auto or none" if optional else " or auto"

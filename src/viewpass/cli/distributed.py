@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from distributed import Client
 
 from viewpass.cli.fit import ShowProgress, go
 from viewpass.cli.progress import Display
-from viewpass.cluster.distributed import DaskRun, pool_of
-from viewpass.cluster.opimc import OPIMC
+from viewpass.cluster.distributed import workers_of
+from viewpass.cluster.runs.distributed import DaskRun
 from viewpass.cluster.runs.run import Run
-from viewpass.engine.run import Progress
+from viewpass.cluster.viewpass import ViewPass
+from viewpass.engine.progress import Progress
 from viewpass.errors import SettingError
 from viewpass.sources.source import Source
 from viewpass.store.folder import RunFolder
@@ -23,42 +25,28 @@ CONNECT_SECONDS = 30.0
 
 
 def run(
-    estimator: OPIMC,
+    estimator: ViewPass,
     data: Source,
     out: Path,
-    *,
-    resume: bool,
-    every: int,
-    as_json: bool,
-    stream_labels: bool,
-    keep: Sequence[str],
-    name_by: Sequence[str],
+    about: Mapping[str, Any],
+    how: Mapping[str, Any],
     scheduler: str | None,
     n_workers: int | None,
-    report: bool,
 ) -> None:
     """Fit on a cluster, or go on with a fit there."""
     _silence()
     folder = RunFolder(out)
-    options = {"stream_labels": stream_labels, "keep": keep, "name_by": name_by}
-    fitting = DaskRun(estimator, data, folder, **options)
+    fitting = DaskRun(estimator, data, folder, **about)
 
     @contextmanager
     def helped(shown: Display, _: Run) -> Iterator[Callable[[Progress], None]]:
-        wanted = n_workers or fitting.width or None
-        with connected(scheduler) as client, pool_of(client, wanted, fitting.rows) as pool:
-            shown.say(f"Dask dashboard: {pool.client.dashboard_link}")
-            fitting.use(pool, n_workers)
-            shown.say(f"chunks in {fitting.width} blocks")
-            watch = ShowProgress(shown, fitting.first_row)
+        watch = ShowProgress(shown, 0)
+        with connected(scheduler) as client, workers_of(client, n_workers) as workers:
+            shown.say(f"Dask dashboard: {workers.client.dashboard_link}")
+            fitting.use(workers, watch)
+            yield watch
 
-            def show(progress: Progress) -> None:
-                shown.workers(fitting.rates.by_worker())
-                watch(progress)
-
-            yield show
-
-    go(fitting, folder, resume=resume, every=every, as_json=as_json, helped=helped, report=report)
+    go(fitting, folder, helped=helped, **how)
 
 
 @contextmanager

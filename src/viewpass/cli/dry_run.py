@@ -9,50 +9,45 @@ from typing import Any
 import typer
 
 from viewpass.cli.inspect import all_zero, in_gaps
-from viewpass.cluster.opimc import OPIMC
 from viewpass.cluster.runs.report import gaps_of, peak_memory
+from viewpass.cluster.viewpass import ViewPass
 from viewpass.errors import DataError, printable
 from viewpass.sources.source import Source
+from viewpass.tally.tally import tally_by_label
 from viewpass.views.chunk import join
 
-TIMED = 3  # the sample is this many times the warm-up: what is beyond it shows the speed
+READINGS = 3  # of all rows: for the sample, a tally and the labels
 
 
-def run(estimator: OPIMC, data: Source, *, as_json: bool) -> None:
+def run(estimator: ViewPass, data: Source, *, as_json: bool) -> None:
     """Read the first rows, fit them, and say what was found and what to expect."""
     found = tried(estimator, data)
     typer.echo(json.dumps(found) if as_json else "\n".join(map(printable, lines(found))))
 
 
-def tried(estimator: OPIMC, data: Source) -> dict[str, Any]:
+def tried(estimator: ViewPass, data: Source) -> dict[str, Any]:
     """What a fit of the first rows shows."""
     fresh, source, _ = estimator._prepare(data, None)
-    warmup = max(fresh._learnt.plan.warmup, 2000)
+    learning, workspace = fresh._learnt, fresh._workspace(source)
     began = time.perf_counter()
     chunks, n_rows = [], 0
-    for chunk in source.chunks(min(warmup, 8192)):
+    for chunk in source.chunks(8192):
         chunks.append(chunk.copy())
         n_rows += chunk.n_rows
-        if n_rows >= TIMED * warmup:
+        if n_rows >= learning.sample.most:
             break
     if not chunks:
         raise DataError("the data has no rows (0 samples): at least one is needed.")
-    stream = fresh._learnt
-    rows = join(chunks)
-    first = rows if rows.n_rows <= warmup else rows.cut(0, warmup)
-    stream.learn(first)
-    if not stream.started:
-        stream.finish()
-    started = time.perf_counter() - began
-    if rows.n_rows > warmup:
-        stream.learn(rows.cut(warmup, rows.n_rows))
-    later = time.perf_counter() - began - started
-    model = stream.model
-    in_all = source.n_rows if source.n_rows is not None else None
-    speed = (rows.n_rows - warmup) / later if rows.n_rows > warmup and later > 0 else None
-    seconds = None
+    reading, rows = time.perf_counter() - began, join(chunks)
+    for _ in learning.learn(rows, workspace):
+        pass
+    model = learning.model(workspace)
+    solving = time.perf_counter() - began - reading
+    tally_by_label(rows, model, workspace)
+    labelling = time.perf_counter() - began - reading - solving
+    in_all, seconds = source.n_rows, None
     if in_all is not None:
-        seconds = started if speed is None else started + max(0, in_all - warmup) * 2.0 / speed
+        seconds = solving + in_all / n_rows * (READINGS * reading + (READINGS - 1) * labelling)
     missing = dict(zip(model.schema.names, model.n_missing, strict=True))
     return {
         "kind": "dry run",
@@ -95,7 +90,9 @@ def lines(found: dict[str, Any]) -> list[str]:
     out.append(f"clusters: {found['n_clusters']}{anchors}")
     out += [f"  {choice}" for choice in found["choices"]]
     if found["seconds"] is not None:
-        out.append(f"time to expect: {found['seconds']:.0f} s, reading the rows twice, as on this sample")
+        out.append(
+            f"time to expect: {found['seconds']:.0f} s, reading the rows {READINGS} times, as on these"
+        )
     if found["memory"] is not None:
         out.append(
             f"memory to expect: {found['memory'] / 2**20:,.0f} MiB, about the same for any number of rows"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -14,32 +14,21 @@ from viewpass.cli.inspect import LABELS, all_zero, in_gaps
 from viewpass.cli.progress import Display, Json, display
 from viewpass.cli.stopping import how_to_go_on, signals
 from viewpass.cluster.drawn import write_run_page
-from viewpass.cluster.opimc import OPIMC
 from viewpass.cluster.runs.run import Run, RunOptions, StoppedError
 from viewpass.cluster.summary import Summary, summary
-from viewpass.engine.run import Progress
+from viewpass.cluster.viewpass import ViewPass
+from viewpass.engine.progress import Progress
 from viewpass.errors import MissingExtraError, printable
 from viewpass.sources.source import Source
 from viewpass.store.folder import RunFolder
 
 
 def run(
-    estimator: OPIMC,
-    data: Source,
-    out: Path,
-    *,
-    resume: bool,
-    every: int,
-    as_json: bool,
-    stream_labels: bool,
-    keep: Sequence[str] = (),
-    name_by: Sequence[str] = (),
-    report: bool = True,
+    estimator: ViewPass, data: Source, out: Path, about: Mapping[str, Any], how: Mapping[str, Any]
 ) -> None:
     """Fit, or go on with a fit; leave model, labels and report."""
     folder = RunFolder(out)
-    fitting = Run(estimator, data, folder, stream_labels=stream_labels, keep=keep, name_by=name_by)
-    go(fitting, folder, resume=resume, every=every, as_json=as_json, report=report)
+    go(Run(estimator, data, folder, **about), folder, **how)
 
 
 @contextmanager
@@ -84,7 +73,7 @@ def go(
 
 
 class ShowProgress:
-    """Shows the progress of a run; the speed counts from the row at which the pass began or resumed."""
+    """Shows the progress of a run; the speed counts from the row at which a reading began or resumed."""
 
     def __init__(self, shown: Display, first_row: int) -> None:
         self._shown = shown
@@ -93,14 +82,10 @@ class ShowProgress:
     def __call__(self, progress: Progress) -> None:
         """Show it."""
         row = progress.n_rows_read
-        if not row:  # a pass has ended, the next one begins
+        if not row:  # a reading has ended, the next one begins
             self._shown.begin(0)
             return
-        number, n_passes = progress.pass_number + 1, progress.n_passes
-        label = "reading" if n_passes == 1 else f"pass {number} of {n_passes}"
-        if number > n_passes:
-            label = "labelling"
-        self._shown.show(row, progress.n_rows, label, progress.loss, progress.sizes)
+        self._shown.show(row, progress.n_rows, progress.what, progress.sizes)
 
 
 def _check_finished(folder: RunFolder, fitting: Run) -> None:

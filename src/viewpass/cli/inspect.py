@@ -146,7 +146,7 @@ def of_model(path: Path) -> dict[str, Any]:
             estimator.view_names_in_, statistics.widths, missing_rows(estimator), strict=True
         )
     }
-    losses = estimator.loss_curve_
+    losses: Any = getattr(estimator, "loss_curve_", ())
     settings = {key: repr(value) for key, value in estimator.get_params().items() if key != "n_threads"}
     return {
         "kind": "model",
@@ -179,14 +179,21 @@ def of_run(path: Path) -> dict[str, Any]:
             raise FileError(f"{folder.report} is damaged ({type(problem).__name__}: {problem}).") from problem
         return found
     if not folder.begun:
-        return {"kind": "run", "path": str(path), "finished": False, "pass": 1, "row": 0}
-    at = read_checkpoint(folder).part("run")
+        return {"kind": "run", "path": str(path), "finished": False, "what": "sampling", "row": 0}
+    at = read_checkpoint(folder)
+    work = at.part("work")
+    if "fitting" in work.values:
+        fitting = work.part("fitting")
+        stage, row = fitting.number("stage"), fitting.number("row")
+        what = f"tally {stage}" if stage else "sampling"
+    else:
+        what, row = "reading", work.part("learning").number("n_rows")
     return {
         "kind": "run",
         "path": str(path),
         "finished": False,
-        "pass": at.number("pass") + 1,
-        "row": at.number("row"),
+        "what": what,
+        "row": row,
         "settings": at.get("settings"),
         "source": at.get("source"),
     }
@@ -230,7 +237,7 @@ def of_data(source: Source, most_rows: int | None) -> dict[str, Any]:
 def lines(found: dict[str, Any]) -> list[str]:
     """The description as text."""
     if found["kind"] == "run" and not found["finished"]:
-        where = f"pass {found['pass']}, after row {found['row']:,}"
+        where = f"{found['what']}, after row {found['row']:,}"
         return [
             f"an unfinished run, {where}: continue with `viewpass fit ... --out {found['path']} --resume`"
         ]

@@ -35,7 +35,6 @@ def run(
     data: Source,
     out: Path,
     *,
-    chunk_size: int,
     n_threads: int | None,
     as_json: bool,
     wanted: Wanted,
@@ -45,10 +44,10 @@ def run(
     with display(as_json=as_json) as shown, signals.asked_to_stop() as stopping:
 
         def watch(done: int, sizes: Any) -> None:
-            shown.show(done, data.n_rows, "labelling", None, sizes)
+            shown.show(done, data.n_rows, "labelling", sizes)
             if stopping():
                 raise KeyboardInterrupt
 
-        n_rows, sizes = write_labels(estimator, data, out, chunk_size, watch, wanted=wanted)
+        n_rows, sizes = write_labels(estimator, data, out, watch, wanted=wanted)
     shown.say(f"{n_rows:,} rows labelled: {out}")
     shown.end("finished", rows=n_rows, clusters=sizes.tolist(), labels=str(out))

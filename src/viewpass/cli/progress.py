@@ -40,7 +40,7 @@ class Display:
         """Start the clock; `done` rows were read before."""
         self._began, self._first = time.perf_counter(), done
 
-    def show(self, done: int, total: int | None, label: str, loss: float | None, sizes: Any) -> None:
+    def show(self, done: int, total: int | None, label: str, sizes: Any) -> None:
         """Show that `done` of `total` rows are done; `label` names the step."""
 
     def workers(self, rates: dict[str, float]) -> None:
@@ -77,7 +77,7 @@ def rates_text(rates: dict[str, float]) -> str:
 class Lines(Display):
     """Prints a line every few seconds."""
 
-    def show(self, done: int, total: int | None, label: str, loss: float | None, sizes: Any) -> None:
+    def show(self, done: int, total: int | None, label: str, sizes: Any) -> None:
         """Print it if some seconds have passed."""
         if not self._due(LINE_SECONDS):
             return
@@ -85,8 +85,6 @@ class Lines(Display):
             f"{label}: {done:,}{f' of {total:,}' if total else ''} rows",
             f"{self._speed(done):,.0f} rows/s",
         ]
-        if loss is not None:
-            parts.append(f"loss {loss:.6f}")
         if total and self._speed(done) > 0:
             parts.append(f"{(total - done) / self._speed(done):.0f} s left")
         typer.echo(", ".join(parts))
@@ -97,7 +95,7 @@ class Lines(Display):
 class Json(Display):
     """Prints one JSON object per line on standard output, and nothing else."""
 
-    def show(self, done: int, total: int | None, label: str, loss: float | None, sizes: Any) -> None:
+    def show(self, done: int, total: int | None, label: str, sizes: Any) -> None:
         """Print it once a second at most."""
         if not self._due(1.0):
             return
@@ -107,8 +105,7 @@ class Json(Display):
             rows=done,
             of=total,
             rows_per_second=round(self._speed(done), 1),
-            loss=loss,
-            clusters=np.asarray(sizes).tolist(),
+            **({} if sizes is None else {"clusters": np.asarray(sizes).tolist()}),
             **({"workers": self._rates} if self._rates else {}),
         )
 
@@ -138,7 +135,7 @@ class Terminal(Display):
         self._label = ""
         self.live = Live(Group(self._bar, self._below), console=console, refresh_per_second=4, transient=True)
 
-    def show(self, done: int, total: int | None, label: str, loss: float | None, sizes: Any) -> None:
+    def show(self, done: int, total: int | None, label: str, sizes: Any) -> None:
         """Update it; the display refreshes itself."""
         if label != self._label:
             self._label = label
@@ -151,9 +148,8 @@ class Terminal(Display):
             rows=f"{done:,}",
             speed=f"{self._speed(done):,.0f}",
         )
-        loss_text = "" if loss is None else f"loss {loss:.6f}   "
         below = f"\n{rates_text(self._rates)}" if self._rates else ""
-        self._below.plain = f"{loss_text}clusters {bars(sizes)}{below}"
+        self._below.plain = f"{'' if sizes is None else f'clusters {bars(sizes)}'}{below}"
 
 
 def bars(sizes: Any) -> str:

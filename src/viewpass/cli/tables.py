@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
 from viewpass.cli.predict import check_out
 from viewpass.cli.progress import display
 from viewpass.cli.stopping import signals
@@ -27,7 +25,7 @@ def run_join(run: Path, data: Source, out: Path, *, by_id: bool, force: bool, as
     with display(as_json=as_json) as shown, signals.asked_to_stop() as stopping:
 
         def watch(done: int) -> None:
-            shown.show(done, data.n_rows, "joining", None, np.zeros(0, int))
+            shown.show(done, data.n_rows, "joining", None)
             if stopping():
                 raise KeyboardInterrupt
 
@@ -60,7 +58,7 @@ def run_dedup(
     with display(as_json=as_json) as shown, signals.asked_to_stop() as stopping:
 
         def watch(done: int, n_pairs: int) -> None:
-            shown.show(done, labels.n_rows, "comparing", None, np.zeros(0, int))
+            shown.show(done, labels.n_rows, "comparing", None)
             if stopping():
                 raise KeyboardInterrupt
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from viewpass.cli.arguments import file_digests, open_data
 from viewpass.cli.progress import display
 from viewpass.cli.stopping import signals
-from viewpass.cluster.opimc import OPIMC
 from viewpass.cluster.persistence import load
-from viewpass.engine.run import Progress
+from viewpass.cluster.viewpass import ViewPass
+from viewpass.engine.progress import Progress
 from viewpass.errors import SettingError
 from viewpass.sources.source import Source
 
@@ -22,7 +22,6 @@ def run(
     id: str | None,
     out: Path | None,
     *,
-    chunk_size: int | str | None,
     n_threads: int | None,
     again: bool,
     as_json: bool,
@@ -30,7 +29,7 @@ def run(
     """Read the rows once; the model is replaced when all have been read."""
     source = open_data(data, views, id)
     estimator = load(model)
-    if not isinstance(estimator, OPIMC):
+    if not isinstance(estimator, ViewPass):
         raise SettingError(
             f"{model} holds {type(estimator).__name__}, which cannot learn from more rows: fit it again."
         )
@@ -41,18 +40,17 @@ def run(
                 f"{name} has the content of a file that an earlier update of {model} has read: its rows "
                 "would count twice. Leave it out, or count them again with --again."
             )
-    before, saved_size = estimator.n_samples_seen_, estimator.chunk_size
-    estimator.set_params(n_threads=n_threads, chunk_size=chunk_size or saved_size)
+    before = estimator.n_samples_seen_
+    estimator.set_params(n_threads=n_threads)
     target = model if out is None else out
     with display(as_json=as_json) as shown, signals.asked_to_stop() as stopping:
 
         def watch(progress: Progress) -> None:
-            shown.show(progress.n_rows_read, progress.n_rows, "learning", progress.loss, None)
+            shown.show(progress.n_rows_read, progress.n_rows, "learning", None)
             if stopping():
                 raise KeyboardInterrupt
 
         estimator.partial_fit(source, callback=watch)
-    estimator.set_params(chunk_size=saved_size)  # of the model, not of this command
     estimator.update_digests_ = tuple(dict.fromkeys((*seen, *files.values())))
     with signals.finishing():
         estimator.save(target)

@@ -9,19 +9,13 @@ from typing import Any
 OPTIONS = {
     "n_clusters": "-k",
     "n_anchors": "--anchors",
-    "adaptive_anchors": "--adaptive-anchors",
-    "n_passes": "--passes",
-    "chunk_size": "--chunk-size",
-    "max_iter": "--max-iter",
+    "sample_size": "--sample",
     "view_weights": "--view-weights",
     "missing_entries": "--missing-entries",
     "random_state": "--seed",
     "n_threads": "--threads",
     "n_workers": "--workers",
-    **{
-        name: f"--{name}"
-        for name in ("alpha", "init", "scale", "consensus", "projection", "reservoir", "views", "id", "out")
-    },
+    **{name: f"--{name}" for name in ("alpha", "scale", "consensus", "projection", "views", "id", "out")},
 }
 NAMES = "|".join(OPTIONS)
 FREE = r"(?<![\w/\\.=,'\"-])"  # not part of a path, of a quoted text or of VIEW=VALUE

@@ -43,7 +43,7 @@ def write_labels(
     ----------
     data : MuData, AnnData or path
         An object, or a `.h5mu` or `.h5ad` file, which is changed in place.
-    model : OPIMC or IMC
+    model : ViewPass, OPIMC or IMC
         Fitted; on these observations or on others with the same views.
     key_added : str, default="viewpass"
     layer, use_rep : str or dict of str, optional
@@ -56,13 +56,13 @@ def write_labels(
     >>> import viewpass as vp
     >>> rna = pd.DataFrame({"g1": [9.0, 8.0, 1.0], "g2": [1.0, 2.0, 7.0]}, index=["p1", "p2", "p3"])
     >>> patients = anndata.AnnData(rna)
-    >>> vp.write_labels(patients, vp.IMC(n_clusters=2, random_state=0).fit(patients))
+    >>> vp.write_labels(patients, vp.ViewPass(n_clusters=2, random_state=0).fit(patients))
     >>> patients.obs["viewpass"].value_counts().tolist()
     [2, 1]
     """
     check_is_fitted(model)
     if not isinstance(model, ViewClusterer):
-        raise SettingError(f"vp.write_labels takes an OPIMC or IMC, not a {type(model).__name__}.")
+        raise SettingError(f"vp.write_labels takes a ViewPass, OPIMC or IMC, not a {type(model).__name__}.")
     if not isinstance(key_added, str) or not key_added or "/" in key_added:
         raise SettingError(f"key_added={key_added!r}: a name without '/' was expected.")
     is_path = isinstance(data, str | os.PathLike)

@@ -34,12 +34,12 @@ from viewpass.cluster.inputs import (
 from viewpass.cluster.misreadings import is_views, refuse_ignored
 from viewpass.cluster.persistence import save
 from viewpass.cluster.validation import check_memory
-from viewpass.core.model import Model, cluster_distances
-from viewpass.core.reasons.gathering import Gathered
+from viewpass.core.model import Model, cluster_distances, label
 from viewpass.core.state.centres import in_columns, objective
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.step.workspace import Workspace
-from viewpass.engine.run import check_passes, labels_of
+from viewpass.engine.local import rows_per_read
+from viewpass.engine.passes import check_passes
 from viewpass.errors import DataError, NoLabelsError
 from viewpass.kernels.grid import Array, Floats, Labels
 from viewpass.kernels.threads import available_threads
@@ -269,13 +269,13 @@ class ViewClusterer(ChosenSettings, ViewReader):
         source = self._read(X, observed, reset=False)
         return self._labels_of(source)
 
-    def _labels_of(self, source: Source, n_rows: int = WHOLE, sample: list[Gathered] | None = None) -> Labels:
-        """Labels of the source's first rows under the model; `sample` gets what sampled rows show."""
+    def _labels_of(self, source: Source, n_rows: int = WHOLE) -> Labels:
+        """Labels of the source's first rows under the model."""
         parts, n_done = [np.empty(0, dtype=np.int32)], 0
-        given = self._fitted_model(), source, self._workspace(source)
-        for part in labels_of(*given, block=PREDICT_BLOCK, sample=sample):
-            parts.append(part)
-            n_done += len(part)
+        model, workspace = self._fitted_model(), self._workspace(source)
+        for chunk in source.chunks(rows_per_read(source, PREDICT_BLOCK)):
+            parts.append(label(chunk, model, workspace))
+            n_done += chunk.n_rows
             if n_done >= n_rows:
                 break
         return np.concatenate(parts)[:n_rows]
@@ -320,7 +320,7 @@ class ViewClusterer(ChosenSettings, ViewReader):
         array itself for a model fitted on a single 2-D array.
         """
         model = self._fitted_model()
-        means = model.unweighed(in_columns(model.cluster_centres, model.grouped))
+        means = model.unweighed(in_columns(model.cluster_centres, model.clusters))
         shape = [(model.clusters.n_clusters, width or 0) for width in model.schema.widths]
         centres = [
             np.full(shape[v], np.nan) if model.centres.values[v] is None or values is None else values
@@ -379,21 +379,16 @@ class ViewClusterer(ChosenSettings, ViewReader):
         return self._fitted_model().clusters.copy().all_in_columns()
 
     @property
-    def loss_curve_(self) -> Floats:
-        """The average loss per row (per unit of sample weight) after every chunk (Eq. 18-20)."""
-        return np.array(self._fitted_model().loss_curve)
-
-    @property
     def objective_(self) -> float:
         """The objective J over all rows read (Eq. 17): `inertia_` plus `alpha_` times the squared centres.
 
         With anchors: of the clusters they form, with the best centres.
         """
         model = self._fitted_model()
-        if model.cut is not None and not any(model.centres.marks):
+        if model.cut is not None:
             found = model.clusters.objective(model.alpha, model.row_squares)
         else:
-            found = objective(model.cluster_centres, model.grouped, model.alpha, model.row_squares)
+            found = objective(model.cluster_centres, model.clusters, model.alpha, model.row_squares)
         return found * model.square_unit / model.weight_unit
 
     @property
@@ -403,13 +398,8 @@ class ViewClusterer(ChosenSettings, ViewReader):
         Known from the sums, so it is that of `stream_labels_`; without the ridge that `objective_` has.
         """
         model = self._fitted_model()
-        total = objective(model.cluster_centres, model.grouped, 0.0, model.row_squares)
+        total = objective(model.cluster_centres, model.clusters, 0.0, model.row_squares)
         return total * model.square_unit / model.weight_unit
-
-    @property
-    def n_iter_(self) -> int:
-        """Centre updates in all."""
-        return self._fitted_model().n_iter
 
     @property
     def n_samples_seen_(self) -> int:

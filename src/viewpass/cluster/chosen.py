@@ -1,4 +1,4 @@
-"""What estimators say of the settings that they have chosen from the first rows."""
+"""What estimators report of the settings that they have chosen."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class ChosenSettings:
 
     @property
     def choices_(self) -> list[Choice]:
-        """What was chosen from the first rows, with the scores of the candidates and the reason."""
+        """What was chosen, with the scores of the candidates and the reason."""
         return list(self._fitted_model().choices)
 
     @property
     def cluster_curve_(self) -> Curve | None:
-        """How much labels tell about hidden views, for each number of clusters; None if not looked at."""
+        """The score of each number of clusters (how well labels predict hidden views), or None."""
         return self._fitted_model().curve
 
     def plot_cluster_curve(self, ax: Any = None) -> Any:
@@ -48,8 +48,5 @@ class ChosenSettings:
         check_is_fitted(self)
         curve = self.cluster_curve_
         if curve is None:
-            raise SettingError(
-                "this model has no curve: other numbers of clusters are looked at with n_clusters='auto' and "
-                "where clusters consist of anchors."
-            )
+            raise SettingError("no cluster curve: it is computed with n_clusters='auto' or anchors.")
         return draw_curve(curve, self._fitted_model().n_clusters, ax)

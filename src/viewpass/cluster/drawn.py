@@ -10,15 +10,17 @@ from typing import Any
 import numpy as np
 
 from viewpass.cluster.explained import ExplainedClusterer
-from viewpass.cluster.runs.sampled_rows import RowSampler
+from viewpass.cluster.runs.row_reasons import row_sampler
 from viewpass.cluster.summary import Summary, summarise
 from viewpass.cluster.summary.gatherer import RowGatherer
 from viewpass.cluster.summary.overview import take_labels, view_summaries
 from viewpass.core.model import Model
+from viewpass.errors import DataError
 from viewpass.kernels.grid import Integers
 from viewpass.report.card import card_html, card_lines
 from viewpass.report.layout import centre_places
 from viewpass.report.page import Page, Places, report_page
+from viewpass.sample.sample import Sampler
 from viewpass.store.folder import RunFolder
 
 
@@ -70,7 +72,7 @@ class DrawnClusterer(ExplainedClusterer):
         >>> import numpy as np
         >>> import viewpass as vp
         >>> rows = np.repeat(np.eye(3), 20, axis=0) + 0.1 * np.random.default_rng(0).standard_normal((60, 3))
-        >>> model = vp.OPIMC(n_clusters=3, random_state=0).fit({"image": rows, "text": 2 * rows})
+        >>> model = vp.ViewPass(n_clusters=3, random_state=0).fit({"image": rows, "text": 2 * rows})
         >>> model.report("found.html", {"image": rows, "text": 2 * rows})
         """
         model = self._checked()._fitted_model()
@@ -144,7 +146,7 @@ class DrawnClusterer(ExplainedClusterer):
     def _has_model(self) -> bool:
         try:
             self._fitted_model()
-        except AttributeError:
+        except (AttributeError, DataError):  # not fitted, or to fewer rows than clusters
             return False
         return True
 
@@ -188,12 +190,12 @@ class DrawnClusterer(ExplainedClusterer):
         """The summary of X, or of the model alone."""
         if X is None:
             return summarise(self)
-        sampler = RowSampler.of(self._fitted_model())
+        sampler = row_sampler()
         tables = self._tables(X, observed, keep, names, sampler)
-        return summarise(self, tables, rows=rows, which="final", reasons=sampler)
+        return summarise(self, tables, rows=rows, which="final", sampler=sampler)
 
     def _tables(
-        self, X: Any, observed: Any, keep: Sequence[str], names: Sequence[str], sampler: RowSampler
+        self, X: Any, observed: Any, keep: Sequence[str], names: Sequence[str], sampler: Sampler
     ) -> Iterator[Any]:
         """Rows with their labels, and with names of clusters where those are asked for."""
         from viewpass.cluster.features import with_features

@@ -11,13 +11,14 @@ import scipy.sparse
 from sklearn.utils.validation import check_is_fitted
 
 from viewpass.cluster.base import PREDICT_BLOCK, ViewClusterer
-from viewpass.cluster.runs.sampled_rows import RowSampler
+from viewpass.cluster.runs.row_reasons import row_sampler
 from viewpass.cluster.summary import Summary, summarise
 from viewpass.cluster.tables import labels_frame
 from viewpass.core.model import prepare
 from viewpass.core.reasons.confidence import confidences, probabilities
 from viewpass.core.reasons.contributions import contributions
 from viewpass.core.reasons.imputation import Estimates, estimates
+from viewpass.core.reasons.learning import calibration_of
 from viewpass.core.reasons.outliers import outlier_scores
 from viewpass.core.reasons.stability import stability
 from viewpass.core.state.calibration import Calibration
@@ -76,7 +77,7 @@ class ExplainedClusterer(ViewClusterer):
     def predict_proba(self, X: Any, observed: Any = None) -> Floats:
         """Probabilities of the clusters; the largest is that of the label, and `confidence`.
 
-        That of the label is the share of rows of the warm-up, with the same views and a margin like this,
+        That of the label is the share of rows of the sample, with the same views and a margin like this,
         that kept their label when all their views were known; so rows with different views can be compared.
         The rest is divided among the other clusters by how far they are. With anchors, "far" is that of the
         row's soft assignment. A row without any view gets NaN.
@@ -92,7 +93,7 @@ class ExplainedClusterer(ViewClusterer):
         >>> rng = np.random.default_rng(0)
         >>> centre = np.repeat(np.eye(3), 100, axis=0)
         >>> image, text = (centre + 0.4 * rng.standard_normal((300, 3)) for _ in range(2))
-        >>> model = vp.OPIMC(n_clusters=3, random_state=0).fit([image, text])
+        >>> model = vp.ViewPass(n_clusters=3, random_state=0).fit([image, text])
         >>> sure, less = model.confidence([image, text]), model.confidence([image, None])
         >>> bool(sure.mean() > less.mean())
         True
@@ -113,8 +114,8 @@ class ExplainedClusterer(ViewClusterer):
     def outlier_score(self, X: Any, observed: Any = None) -> Floats:
         """How unusual each row is among rows that have the same views; higher is farther out.
 
-        A score s means that a share of about exp(-s) of such rows of the warm-up are farther from their
-        nearest centre. NaN for a row without any view, or with views that no row of the warm-up had.
+        A score s means that a share of about exp(-s) of such rows of the sample are farther from their
+        nearest centre. NaN for a row without any view, or with views that no row of the sample had.
 
         Returns
         -------
@@ -144,7 +145,7 @@ class ExplainedClusterer(ViewClusterer):
         >>> import numpy as np
         >>> import viewpass as vp
         >>> image, text = np.repeat(np.eye(2), 10, axis=0), np.repeat([[1.0, 0.1], [0.9, 0.2]], 10, axis=0)
-        >>> model = vp.OPIMC(n_clusters=2, random_state=0).fit({"image": image, "text": text})
+        >>> model = vp.ViewPass(n_clusters=2, random_state=0).fit({"image": image, "text": text})
         >>> why = model.explain({"image": image[:1], "text": text[:1]})
         >>> why.view_names[why.views[0].argmax()], bool(np.isclose(why.views.sum(), why.margins[0]))
         ('image', True)
@@ -191,8 +192,8 @@ class ExplainedClusterer(ViewClusterer):
         """Rows with their missing views estimated from rows near them, in the data's own units.
 
         An estimate mixes the centres of the row's soft assignment (without anchors, it is that of its
-        cluster), as far from the mean of all rows as suited hidden views of the warm-up best. Where those
-        were not met better than by the mean, the estimate is the mean, and `known` is False.
+        cluster), as far from the mean of all rows as suited hidden views of the sample best. Where the
+        mean did as well for those, the estimate is the mean, and `known` is False.
 
         Returns
         -------
@@ -257,8 +258,7 @@ class ExplainedClusterer(ViewClusterer):
         """What was found, as one dict that JSON can hold: settings, views, clusters, patterns, some rows.
 
         Sizes, growth, presence patterns and rows are those of X. Without X there are no rows; sizes and
-        growth are those of `labels_` where they were computed, and otherwise of the labels of the pass, which
-        were counted for each anchor while the rows were read. `labels` says which.
+        growth are those of the labels that rows got when they were read. `labels` says which.
 
         Parameters
         ----------
@@ -276,9 +276,9 @@ class ExplainedClusterer(ViewClusterer):
             return summarise(self, rows=rows)
         from viewpass.cluster.runs.label_file import labelled_tables
 
-        sampler = RowSampler.of(self._fitted_model())
+        sampler = row_sampler()
         tables = labelled_tables(self, self._read(X, observed, reset=False), sampler=sampler)
-        return summarise(self, tables, rows=rows, which="final", reasons=sampler)
+        return summarise(self, tables, rows=rows, which="final", sampler=sampler)
 
     # ---- what these share
 
@@ -287,12 +287,11 @@ class ExplainedClusterer(ViewClusterer):
         return self
 
     def _calibration(self) -> Calibration:
-        learnt = self._checked()._fitted_model().calibration
+        learnt = calibration_of(self._checked()._fitted_model(), self._workspace())
         if learnt is None:
             raise NotCalibratedError(
-                "the model does not hold what probabilities, outlier scores and estimates rest on: it was "
-                "written by an earlier version, begun from given centres on Dask, or has seen no row with a "
-                "view. Fit it again."
+                "probabilities, outlier scores and estimates are learnt from the model's sample, and it has "
+                "none: it was saved by save(rows=False), or no row had a view."
             )
         return learnt
 

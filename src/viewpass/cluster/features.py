@@ -3,7 +3,7 @@
     d = (mean of the cluster - mean of all rows) / standard deviation of all rows
 
 in the scale of the model, so without reading rows again: means are those of the exact sums, deviations
-those of the rows that the model was calibrated on.
+those of the sample.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 
 from viewpass.core.model import Model
 from viewpass.core.reasons.imputation import mean_unit
+from viewpass.core.reasons.learning import calibration_of
 from viewpass.errors import NotCalibratedError, SettingError
 from viewpass.kernels.grid import STEP, Floats
 from viewpass.views.chunk import Schema
@@ -46,12 +47,12 @@ def feature_terms(model: Model, views: Sequence[str]) -> list[list[str]]:
 
 def differences(model: Model, v: int) -> Floats:
     """The standardised differences of the columns of a view (clusters x columns); 0 without rows."""
-    learnt = model.calibration
+    learnt = calibration_of(model)
     spread = learnt.deviations[v] if learnt is not None and learnt.deviations else None
     if spread is None:
         raise NotCalibratedError(
-            f"clusters cannot be named by view {model.schema.names[v]!r}: the model is of an earlier "
-            "version, or has seen no row of the view. Fit it again."
+            f"clusters cannot be named by view {model.schema.names[v]!r}: the model was saved without its "
+            "sample (save(rows=False)), or no row of the sample has the view."
         )
     counts = model.clusters.counts[v]
     means = model.clusters.steps[v] * (STEP / np.maximum(counts, 1))[:, None] - mean_unit(model, v)

@@ -10,37 +10,24 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from viewpass.cluster.base import logging_progress, whole
-from viewpass.cluster.drawn import DrawnClusterer
+from viewpass.algorithm1.algorithm1 import Settings
+from viewpass.algorithm1.start import first_chunk, scaled_centres
+from viewpass.cluster.base import ViewClusterer, logging_progress, whole
 from viewpass.cluster.notices import warn_of_fit
-from viewpass.cluster.validation import (
-    check_whole,
-    checked_alpha,
-    checked_init,
-    checked_scale,
-    checked_weights,
-    row_copies,
-)
-from viewpass.core.auto.choose import Chosen, choose
-from viewpass.core.initialise import Initialised, continued, initialise_clusters, initialise_ridged
+from viewpass.cluster.validation import check_whole, checked_init, fixed_scale, row_copies
 from viewpass.core.model import Model
-from viewpass.core.plan import Plan, Rules
-from viewpass.core.reasons.learning import learn as learn_reasons
-from viewpass.core.start.given import scaled_centres
-from viewpass.core.start.prototypes import learn_completion
-from viewpass.core.state.alpha import Alpha, each_view
-from viewpass.core.state.census import Census
+from viewpass.core.plan import Rules
+from viewpass.core.start import candidates
+from viewpass.core.state.alpha import each_view
 from viewpass.core.state.centres import objective
 from viewpass.core.state.row_counts import RowCounts
-from viewpass.core.state.view_weights import learnt_weights
-from viewpass.core.step.chunk_step import Outcome
-from viewpass.engine.run import too_few
+from viewpass.core.step.chunk_step import ChunkStep, Outcome
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array, Floats, Labels
+from viewpass.solve.solve import too_few
 from viewpass.store.container.fields import Fields, Rule
 from viewpass.store.state.model import pack_model, unpack_model
-from viewpass.views.chunk import Chunk, Schema
-from viewpass.views.gaps import CHOICES
+from viewpass.views.chunk import Schema
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling
 from viewpass.views.seeds import as_generator
@@ -48,32 +35,27 @@ from viewpass.views.seeds import as_generator
 logger = logging.getLogger("viewpass")
 
 
-class IMC(DrawnClusterer):
+class IMC(ViewClusterer):
     """Offline incomplete multi-view clustering: the best of several starts on all rows at once.
 
-    The same objective and steps as `OPIMC` with the whole data as one chunk, so it needs the data
-    in memory and several distance passes over every row.
+    The objective and the steps of `OPIMC` with the whole data as one chunk, in memory.
 
     Parameters
     ----------
-    n_clusters : int or "auto", default=8
-        "auto": read off `cluster_curve_`, as in `OPIMC`.
-    alpha : float or "auto", default="auto"
-        Ridge on the centres; "auto": one for each view, estimated from one start on all rows, as in
-        `OPIMC`.
+    n_clusters : int, default=8
+    alpha : float, default=0.1
+        Ridge on the centres, in rows.
     n_init : int, default=10
         Number of starts; the one with the lowest objective is kept. An array as `init` is one start.
     max_iter : int, default=100
         Centre updates per start, at most.
     tol : float, default=1e-6
         Stop when the loss changes by less than this share; 0: when no label changes.
-    init : {"auto", "k-means++", "random"}, array or list of arrays, default="auto"
-        How a start is made. "k-means++": seeds far apart by distances over shared views;
-        "random": the published soft random V; "auto": alternately both. Arrays as in `OPIMC`.
-    scale, view_weights
-        As in `OPIMC`, chosen and learnt from all rows.
-    fill, views, missing_entries, random_state, n_threads, verbose
-        As in `OPIMC`; what fills missing values is learnt from all rows.
+    init : {"random", "k-means++"}, array or list of arrays, default="random"
+        "random": the published soft random V. "k-means++": seeds far apart by distances over shared views.
+        Arrays as in `OPIMC`.
+    fill, scale, views, random_state, n_threads, verbose
+        As in `OPIMC`.
 
     Attributes
     ----------
@@ -81,10 +63,11 @@ class IMC(DrawnClusterer):
         -1: a row without any view.
     objectives_ : (n_init,) array
         The objective each start reached.
-    cluster_centers_, alpha_, scales_, view_weights_, choices_, cluster_curve_, counts_, statistics_,
-    loss_curve_, objective_, n_iter_, n_all_zero_, n_shortened_, n_gaps_, n_rows_without_views_,
-    view_names_in_, n_features_in_, row_ids_
+    cluster_centers_, alpha_, scales_, counts_, statistics_, objective_, inertia_, n_all_zero_, n_shortened_,
+    n_rows_without_views_, view_names_in_, n_features_in_, row_ids_
         As in `OPIMC`.
+    n_iter_ : int
+        Centre updates of the best start.
 
     Examples
     --------
@@ -97,36 +80,34 @@ class IMC(DrawnClusterer):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
-        "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "init": "no_validation",  # type: ignore[dict-item]
         "fill": [StrOptions({"mean", "zero-filled-mean"}), None],
         "scale": "no_validation",  # type: ignore[dict-item]
-        "view_weights": "no_validation",  # type: ignore[dict-item]
         "views": "no_validation",  # type: ignore[dict-item]
-        "missing_entries": [StrOptions(set(CHOICES))],
         "random_state": "no_validation",  # type: ignore[dict-item]
         "n_threads": [Interval(Integral, 1, None, closed="left"), None],
         "verbose": ["verbose"],
     }
 
+    _learnt: Model
+
     def __init__(
         self,
-        n_clusters: int | str = 8,
+        n_clusters: int = 8,
         *,
-        alpha: float | str = "auto",
+        alpha: float = 0.1,
         n_init: int = 10,
         max_iter: int = 100,
         tol: float = 1e-6,
-        init: Any = "auto",
+        init: Any = "random",
         fill: str | None = "mean",
-        scale: Any = "auto",
-        view_weights: Any = None,
+        scale: Any = "unit",
         views: Any = None,
-        missing_entries: str = "refuse",
         random_state: Any = None,
         n_threads: int | None = None,
         verbose: int = 0,
@@ -139,14 +120,10 @@ class IMC(DrawnClusterer):
         self.init = init
         self.fill = fill
         self.scale = scale
-        self.view_weights = view_weights
         self.views = views
-        self.missing_entries = missing_entries
         self.random_state = random_state
         self.n_threads = n_threads
         self.verbose = verbose
-
-    _learnt: Model
 
     def fit(self, X: Any, y: Any = None, observed: Any = None, *, sample_weight: Any = None) -> Self:
         """Cluster the rows. `X`, `observed` and `sample_weight` are as in `OPIMC.fit`."""
@@ -156,30 +133,22 @@ class IMC(DrawnClusterer):
         source = fresh._read(X, observed, reset=True)
         copies, unit = row_copies(sample_weight, source, None)
         chunk = replace(whole(source), copies=copies)
-        plan = fresh._plan(chunk.n_rows, unit)
-        wanted = plan.n_clusters or 1
-        if chunk.n_rows < wanted:
-            raise DataError(too_few(chunk.n_rows, wanted))
+        settings = fresh._settings(chunk.n_rows).weighted(unit)
+        if chunk.n_rows < settings.n_clusters:
+            raise DataError(too_few(chunk.n_rows, settings.n_clusters))
+        workspace = fresh._workspace()
+        rows = MeasuredRows(chunk).measure(workspace.n_threads)
+        n_seen = int((rows.n_seen > 0).sum())
+        if n_seen < settings.n_clusters:
+            raise DataError(too_few(n_seen, settings.n_clusters))
+        scaling = Scaling.learn(rows, settings.scale, unit)
+        if not scaling.plain:
+            rows = MeasuredRows(scaling.apply(chunk, n_threads=workspace.n_threads))
+        if isinstance(settings.init, list):
+            centres = scaled_centres(settings.init, scaling, chunk.schema, settings.n_clusters)
+            settings = replace(settings, init=centres)
         with logging_progress(self.verbose):
-            rows, chosen = fresh._scaled(chunk, plan)
-            plan, scaling = chosen.plan, chosen.scaling
-            n_seen = int((rows.n_seen > 0).sum())
-            assert plan.n_clusters is not None
-            if n_seen < plan.n_clusters:
-                raise DataError(too_few(n_seen, plan.n_clusters))
-            if isinstance(plan.init, list):
-                plan = replace(plan, init=scaled_centres(plan.init, scaling, chunk.schema, plan.n_clusters))
-            alpha = fresh._ridge(rows, plan)
-            best, objectives = fresh._best_start(rows, plan.ridged(alpha))
-            if plan.weights == "auto":
-                weights = learnt_weights(best.total, alpha, rows.squares.tolist())
-                rows = MeasuredRows(rows.chunk, weights=weights)
-                best, objectives = fresh._best_start(rows, plan.ridged(alpha))
-            if self.missing_entries == "entrywise":  # only the start is made of filled rows
-                scaling = scaling.with_marks()
-                rows = MeasuredRows(scaling.apply(chunk), weights=rows.weights)
-                begun = Initialised(best, "plain", None, alpha)
-                best = continued(begun, rows, plan, fresh._workspace()).outcome
+            best, objectives = fresh._best_start(rows, settings)
         best.total.check_room()
         fresh.objectives_ = objectives * scaling.unit**2 / unit
         fresh._learnt = Model(
@@ -187,18 +156,12 @@ class IMC(DrawnClusterer):
             best.total.widened(chunk.schema.widths),
             best.centres,
             scaling,
-            tuple(each_view(alpha, rows.n_views).tolist()),
+            tuple(each_view(settings.rules.alpha, rows.n_views).tolist()),
             RowCounts.of(rows),
             best.n_iter,
-            [best.loss * scaling.unit**2 / chunk.n_copies],
-            n_clusters=best.total.n_clusters,
-            curve=chosen.curve,
-            choices=chosen.choices,
-            weights=rows.weights,
+            n_clusters=settings.n_clusters,
             weight_unit=unit,
-            census=Census.none(best.total.n_clusters).added(best.labels, 0, rows.inverse > 0),
         )
-        fresh._learnt.calibration = learn_reasons(rows, fresh._learnt, best.labels, fresh._workspace())
         fresh.labels_ = best.labels
         fresh._count_features(chunk.schema)
         if chunk.row_ids is not None:
@@ -213,62 +176,29 @@ class IMC(DrawnClusterer):
         """Fit, then give `labels_`."""
         return self.fit(X, observed=observed, sample_weight=sample_weight).labels_
 
-    def _plan(self, n_rows: int, weight_unit: int) -> Plan:
-        """The settings, checked; what they leave open is chosen from all rows."""
-        names = self.view_names_in_
-        n_clusters = None if isinstance(self.n_clusters, str) else int(self.n_clusters)
-        init = checked_init(self.init, n_clusters, names, self._single_shape(n_rows))
-        scale = checked_scale(self.scale, names)
-        if not isinstance(init, str):  # as in OPIMC: what is given is for rows as they are
-            scale = tuple("unit" if name == "auto" else name for name in scale)
-        alpha, auto = checked_alpha(self.alpha, init)
-        rules = Rules(alpha, self.max_iter, self.tol, self.fill)
-        weights = checked_weights(self.view_weights, names)
-        plan = Plan(n_clusters, rules, init, scale=scale, weights=weights, auto_alpha=auto)
-        return plan.weighted(weight_unit)
+    def _settings(self, n_rows: int) -> Settings:
+        names, n_clusters = self.view_names_in_, int(self.n_clusters)
+        given = self.init, n_clusters, names, self._single_shape(n_rows)
+        init = checked_init(*given, ("random", "k-means++"))
+        rules = Rules(float(self.alpha), int(self.max_iter), float(self.tol), self.fill)
+        return Settings(n_clusters, rules, init, fixed_scale(self.scale, names))
 
-    def _scaled(self, chunk: Chunk, plan: Plan) -> tuple[MeasuredRows, Chosen]:
-        """All rows, in the scale chosen and learnt from them, and what was chosen."""
-        workspace = self._workspace()
-        given = None if isinstance(plan.weights, str) else plan.weights
-        rows = MeasuredRows(chunk, weights=given).measure(workspace.n_threads)
-        completion, known = None, rows
-        if self.missing_entries in ("local", "entrywise"):
-            completion = learn_completion(rows, workspace.n_threads)
-            rows = MeasuredRows(completion.apply(chunk), weights=given).measure(workspace.n_threads)
-        chosen = choose(rows, plan, workspace)
-        scaling = chosen.scaling
-        if self.missing_entries == "entrywise":
-            by_values = Scaling.learn(known, scaling.names, plan.weight_unit)
-            scaling, completion = replace(by_values, chosen=scaling.chosen), None
-        if not scaling.plain or rows.chunk.gaps:
-            scaled = scaling.apply(rows.chunk, n_threads=workspace.n_threads)
-            rows = MeasuredRows(scaled, weights=given).measure(workspace.n_threads)
-        return rows, chosen._replace(scaling=replace(scaling, completion=completion))
-
-    def _ridge(self, rows: MeasuredRows, plan: Plan) -> Alpha:
-        """The ridge as given, or estimated from one start: starts are compared under the same ridge."""
-        if not plan.auto_alpha:
-            return plan.rules.alpha
-        rng = as_generator(self.random_state)
-        plan = replace(plan, init="one seeding")
-        return initialise_ridged(rows, plan, self._workspace(), rng, whole=True)[1]
-
-    def _best_start(self, rows: MeasuredRows, plan: Plan) -> tuple[Outcome, Floats]:
-        init, alpha = plan.init, plan.rules.alpha
-        workspace, rng = self._workspace(), as_generator(self.random_state)
+    def _best_start(self, rows: MeasuredRows, settings: Settings) -> tuple[Outcome, Floats]:
+        init, n_clusters = settings.init, settings.n_clusters
+        step, rng = ChunkStep(settings.rules, self._workspace()), as_generator(self.random_state)
         best: Outcome | None = None
-        objectives = []
+        objectives: list[float] = []
         for number in range(self.n_init if isinstance(init, str) else 1):
-            kind = init
-            if isinstance(init, str) and init != "random":
-                seeded = init == "k-means++" or number % 2 == 0
-                kind = "one seeding" if seeded else "random"
-            outcome = initialise_clusters(rows, replace(plan, init=kind), workspace, rng)
-            objectives.append(objective(outcome.centres, outcome.total, alpha, rows.squares.tolist()))
-            if best is None or objectives[-1] < min(objectives[:-1]):
+            if isinstance(init, str) and init == "k-means++":
+                outcome = candidates.seeded(rows, n_clusters, step, rng)
+            else:
+                outcome = first_chunk(rows, init, n_clusters, step, rng)
+            squares = rows.squares.tolist()
+            value = objective(outcome.centres, outcome.total, settings.rules.alpha, squares)
+            if best is None or value < min(objectives):
                 best = outcome
-            logger.info("start %d (%s): objective %.6g", number + 1, kind, objectives[-1])
+            objectives.append(value)
+            logger.info("start %d: objective %.6g", number + 1, value)
         assert best is not None
         return best, np.array(objectives)
 
@@ -278,15 +208,20 @@ class IMC(DrawnClusterer):
         return self._learnt
 
     def _fitted_schema(self) -> Schema:
-        return self._learnt.schema
+        return self._fitted_model().schema
 
     def _packed(self, arrays: dict[str, Array]) -> dict[str, Any]:
         arrays["objectives"] = self.objectives_
         return {"model": pack_model(self._learnt, arrays)}
 
     def _take_packed(self, stored: Fields) -> None:
-        self._learnt = unpack_model(stored.part("model"), checked_alpha(self.alpha, self.init)[0])
+        self._learnt = unpack_model(stored.part("model"))
         self.objectives_ = stored.array("objectives", Rule(np.float64, "*"))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_learnt")
+
+    @property
+    def n_iter_(self) -> int:
+        """Centre updates of the best start."""
+        return self._fitted_model().n_iter

@@ -5,41 +5,41 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from viewpass.cluster.opimc import OPIMC
-from viewpass.core.model import Model, StreamState
-from viewpass.engine.model_merging import merged
+from viewpass.cluster.viewpass import ViewPass
 from viewpass.errors import DataError, SettingError
-from viewpass.store.container.generators import generator_from, generator_state
+from viewpass.tally.merging import merged
 
-MATCHES = ("auto", "index", "price")
+SAME = (
+    "n_clusters",
+    "scale",
+    "consensus",
+    "n_anchors",
+    "projection",
+    "alpha",
+    "view_weights",
+    "missing_entries",
+    "sample_size",
+)
 
 
-def merge(models: Sequence[OPIMC], match: str = "auto") -> OPIMC:
+def merge(models: Sequence[ViewPass]) -> ViewPass:
     """Merge models that were fitted on different rows of the same views.
 
-    The statistics of the merged model are exactly those of all rows under the labels each model gave them,
-    and its centres follow from them. Rows are not reassigned, as they would be in a fit on all rows: the
-    result is as good as the clusters of the models agree.
+    The sample of all rows is the union of the models' samples, so the merged model is the one that a single
+    read of all rows would give. Where rows have ids, that is so to the bit. The order of the models makes
+    no difference, nor does merging some of them first. While the sample holds all rows, `counts_` are exact.
 
     Parameters
     ----------
-    models : sequence of fitted OPIMC
-        With the same views, `n_clusters`, `alpha` and `fill`, the same scale (use `scale="unit"`: learnt
-        scales differ between models), the same number of anchors or none, and no rows in common. Where
-        `alpha="auto"` found different ridges, they are estimated again from all sums.
-    match : {"auto", "index", "price"}, default="auto"
-        How clusters are matched. "index": by their number, for models that started from the same centres
-        (`init=`); the order of the models does not matter. "price": so that merging raises the objective
-        least, one model after another, for models that started independently. "auto": "index" if all were
-        given the same centres, otherwise "price".
+    models : sequence of fitted ViewPass
+        With the same views and settings, no rows in common, and their samples: not saved with `rows=False`.
 
     Returns
     -------
-    OPIMC
-        A new model with the settings and cluster numbers of the first; it can predict and learn more rows.
+    ViewPass
+        A new model; it can predict, explain and learn more rows.
 
     Examples
     --------
@@ -48,102 +48,40 @@ def merge(models: Sequence[OPIMC], match: str = "auto") -> OPIMC:
     >>> rng = np.random.default_rng(0)
     >>> group = rng.integers(3, size=120)
     >>> X = 5 * np.eye(3)[group] + rng.standard_normal((120, 3))
-    >>> settings = {"scale": "unit", "n_anchors": None}
-    >>> parts = [vp.OPIMC(3, random_state=seed, **settings).fit([X[seed::2]]) for seed in range(2)]
+    >>> parts = [vp.ViewPass(3, random_state=0).fit([X[part::2]]) for part in range(2)]
     >>> both = vp.merge(parts)
     >>> sum(both.counts_[0]).item()
     120
     """
-    if match not in MATCHES:
-        raise SettingError(f"match={match!r}: one of {', '.join(map(repr, MATCHES))} was expected.")
     given = list(models)
     if not given:
         raise DataError("no model was given: pass a list of fitted models.")
     for number, model in enumerate(given):
         _check(model, number, given[0])
-    by_price = match == "price" or (match == "auto" and not _same_start(given))
-    first = given[0]
-    learnt = merged([model._fitted_model() for model in given], first.fill, by_price=by_price)
-    made = first._blank()
-    made.n_features_in_ = first.n_features_in_
-    made.view_names_in_ = first.view_names_in_
-    made._cut_by_views = first._cut_by_views
-    made._count_features(learnt.schema)
-    if hasattr(first, "feature_names_in_"):
-        made.feature_names_in_ = first.feature_names_in_
-    stream = first._learnt.twin()
-    rng = generator_from(generator_state(first._learnt.rng))
-    assert isinstance(rng, np.random.Generator)
-    stream.rng = rng
-    stream.state = StreamState(learnt.schema, learnt, (), 0, learnt.read)
-    made._learnt = stream
+    first = min(given, key=lambda model: model._learnt.seed)
+    made = first._continued()
+    made._learnt = merged([model._learnt for model in given], first._workspace())
+    made._count_features(made._fitted_schema())
     return made
 
 
-def _check(model: Any, number: int, first: OPIMC) -> None:
-    if not isinstance(model, OPIMC):
-        raise DataError(f"model {number} is a {type(model).__name__}: OPIMC models can be merged.")
+def _check(model: Any, number: int, first: ViewPass) -> None:
+    if not isinstance(model, ViewPass):
+        raise DataError(f"model {number} is a {type(model).__name__}: ViewPass models can be merged.")
     check_is_fitted(model)
-    if not model._learnt.started:
-        raise DataError(
-            f"model {number} has no centres yet: it is still gathering rows for its warm-up. Fit it to more "
-            "rows, or with a smaller warmup."
-        )
-    for name in ("n_clusters", "alpha", "fill"):
-        mine, theirs = getattr(model, name), getattr(first, name)
-        if mine != theirs:
-            raise SettingError(
-                f"model {number} has {name}={mine!r}, the first has {theirs!r}: use the same settings."
-            )
-    learnt, other = model._fitted_model(), first._fitted_model()
-    if (learnt.consensus, learnt.total.n_clusters) != (other.consensus, other.total.n_clusters):
+    model._check_sample(f"model {number} cannot be merged")
+    mine, theirs = model._learnt, first._learnt
+    first._fitted_schema().merged(model._fitted_schema())
+    if mine.plan.weight_unit != theirs.plan.weight_unit:
+        which = (number, 0) if mine.plan.weight_unit > 1 else (0, number)
         raise SettingError(
-            f"model {number} has {_described(learnt)}, the first has {_described(other)}. Fit them with the "
-            "same n_anchors and consensus and adaptive_anchors=False, or with n_anchors=None."
+            f"model {which[0]} uses fractional sample weights and model {which[1]} does not. Fit both with "
+            "such weights, or neither."
         )
-    if (learnt.growth is None) != (other.growth is None):
+    if (mine.plan, mine.sample.size) != (theirs.plan, theirs.sample.size):
+        differ = [name for name in SAME if repr(getattr(model, name)) != repr(getattr(first, name))]
+        name = (differ or ["n_clusters"])[0]  # a model that was cut has another number of clusters
         raise SettingError(
-            f"model {number} and the first do not both have anchors that are born and merge. Fit both with "
-            "the same adaptive_anchors."
+            f"model {number} has {name}={getattr(model, name)!r}, model 0 has {getattr(first, name)!r}: use "
+            "the same settings."
         )
-    if learnt.weights != other.weights:
-        raise SettingError(
-            f"model {number} has other view_weights_ than the first: statistics under different weights do "
-            "not add up. Give both the same view_weights."
-        )
-    if learnt.weight_unit != other.weight_unit:
-        raise SettingError(
-            f"model {number} and the first do not both have sample weights that are not whole numbers. Fit "
-            "both with such weights, or neither."
-        )
-    if not learnt.scaling.same(other.scaling):
-        mapped = learnt.scaling.projection is not None or other.scaling.projection is not None
-        raise SettingError(
-            f"model {number} has learnt another scale {'or map ' if mapped else ''}than the first: "
-            f"statistics in different scales do not add up. Fit them with scale='unit'"
-            f"{' and projection=None' if mapped else ''}."
-        )
-
-
-def _described(model: Model) -> str:
-    if model.consensus == "plain":
-        return f"{model.total.n_clusters} clusters"
-    return f"{model.total.n_clusters} anchors ({model.consensus})"
-
-
-def _same_start(models: Sequence[OPIMC]) -> bool:
-    """Whether all models were given the same initial centres."""
-    first, *others = (_given_centres(model.init) for model in models)
-    return first is not None and all(
-        other is not None and len(other) == len(first) and all(map(np.array_equal, first, other))
-        for other in others
-    )
-
-
-def _given_centres(init: Any) -> list[Any] | None:
-    if isinstance(init, dict):
-        init = [init[name] for name in sorted(init)]
-    if not isinstance(init, list | tuple) or not init:
-        return None
-    parts = [np.asarray(part) for part in init]
-    return parts if all(part.ndim == 2 for part in parts) else None

@@ -51,8 +51,7 @@ def warn_of_shortened(model: Model, before: Model | None = None) -> None:
             warn(
                 f"view {name!r}: {n_rows:,} rows are longer than {model.scaling.longest:g} times the root "
                 "mean square (after centring), far beyond the rows that the scale was learnt from, and were "
-                "shortened to that. If they are real, let the first rows be a sample of all, or use more of "
-                "them (warmup=)."
+                "shortened to that. If they are real, learn the scale from more rows (sample_size=)."
             )
 
 
@@ -83,7 +82,7 @@ def _reason(model: Model) -> str:
     n_rows = model.read.n_seen
     few = n_rows < FEW_ROWS * clusters.n_clusters
     reason = f"{n_rows} rows are few for so many" if few else "the others lost theirs as centres moved"
-    return f"{reason}. Ask for fewer, or for the start 'k-means++'."
+    return f"{reason}. Ask for fewer."
 
 
 def _is_constant(model: Model, v: int, n_rows: int) -> bool:

@@ -11,33 +11,19 @@ from typing import Any, Protocol
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from viewpass.core.stream import Stream
 from viewpass.errors import FileError, not_a_file
 from viewpass.kernels.grid import Array
 from viewpass.sources.blocks import names_columns
 from viewpass.store.container import body, frame
 from viewpass.store.container.fields import MOST_STARTS, MOST_UPDATES, Fields
 from viewpass.store.container.values import from_plain, to_plain
-from viewpass.store.state.stream import check_start
 from viewpass.version import __version__
 from viewpass.views.chunk import Schema
 
 # Every estimator that can be saved: a name in a file is one of these public names or nothing.
-ESTIMATORS = ("OPIMC", "IMC", "OMVC", "ONMF", "MultiNMF", "MIC", "DAIMC")
+ESTIMATORS = ("ViewPass", "OPIMC", "IMC", "OMVC", "ONMF", "MultiNMF", "MIC", "DAIMC")
 MOST = {"n_init": MOST_STARTS, "max_iter": MOST_UPDATES}  # that a file may hold
 MACHINE = ("n_threads",)  # settings that belong to a machine, not to a model
-# Settings that older files do not have, and what those meant.
-LATER = {
-    "scale": "unit",
-    "n_anchors": None,
-    "adaptive_anchors": "auto",
-    "projection": "auto",
-    "consensus": "auto",
-    "view_weights": None,
-    "reservoir": 0,
-    "n_init": 1,
-    "missing_entries": "refuse",
-}
 
 
 class Saveable(Protocol):
@@ -58,16 +44,15 @@ class Saveable(Protocol):
 
     def _count_features(self, schema: Schema) -> None: ...
 
-    def _packed(self, arrays: dict[str, Array]) -> dict[str, Any]: ...
+    def _packed(self, arrays: dict[str, Array], **how: bool) -> dict[str, Any]: ...
 
     def _take_packed(self, stored: Fields) -> None: ...
 
 
-def save(estimator: Saveable, path: str | os.PathLike[str]) -> None:
-    """Write a fitted estimator to a file, whole or not at all."""
+def save(estimator: Saveable, path: str | os.PathLike[str], **how: bool) -> None:
+    """Write a fitted estimator to a file, whole or not at all; `how`: options of its own (`_packed`)."""
     arrays: dict[str, Array] = {}
-    meta = pack(estimator, arrays)
-    _check_start(estimator)
+    meta = pack(estimator, arrays, **how)
     frame.write(Path(path), "model", body.encode(meta, arrays))
 
 
@@ -84,7 +69,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    OPIMC, IMC, or one of the compared methods
+    ViewPass, OPIMC, IMC, or one of the compared methods
 
     Raises
     ------
@@ -97,7 +82,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> import tempfile, pathlib
     >>> import viewpass as vp
     >>> X = np.repeat(np.eye(3), 5, axis=0)
-    >>> model = vp.OPIMC(n_clusters=3, random_state=0).fit([X, 2 * X])
+    >>> model = vp.ViewPass(n_clusters=3, random_state=0).fit([X, 2 * X])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     model.save(pathlib.Path(folder) / "model.viewpass")
     ...     again = vp.load(pathlib.Path(folder) / "model.viewpass")
@@ -109,15 +94,10 @@ def load(path: str | os.PathLike[str]) -> Any:
         inside = " Give a model file in it, such as model.viewpass." if path.is_dir() else ""
         raise FileError(f"{path} is {kind}, not a model file.{inside}")
     meta, arrays = body.decode(frame.read(path, "model"), str(path))
-    estimator = unpack(meta, arrays, path)
-    try:
-        _check_start(estimator)
-    except FileError as problem:
-        raise FileError(f"{path} is damaged: {problem}") from problem
-    return estimator
+    return unpack(meta, arrays, path)
 
 
-def pack(estimator: Saveable, arrays: dict[str, Array]) -> dict[str, Any]:
+def pack(estimator: Saveable, arrays: dict[str, Array], **how: bool) -> dict[str, Any]:
     """An estimator as JSON; its arrays go into `arrays`."""
     check_is_fitted(estimator)
     name = type(estimator).__name__
@@ -140,7 +120,7 @@ def pack(estimator: Saveable, arrays: dict[str, Array]) -> dict[str, Any]:
             "cut": bool(estimator._cut_by_views),
             "columns": None if names is None else [str(column) for column in names],
         },
-        "learnt": estimator._packed(arrays),
+        "learnt": estimator._packed(arrays, **how),
         **({"update_digests": list(digests)} if digests else {}),
     }
 
@@ -158,22 +138,13 @@ def unpack(meta: dict[str, Any], arrays: dict[str, Array], path: Path) -> Any:
         raise FileError(f"{path} is damaged: {problem}{version_note}") from problem
 
 
-def completed(settings: Any, kind: Any) -> Any:
-    """Settings from a file, with those that older files do not have."""
-    wanted = set(kind._get_param_names())
-    later = {key: value for key, value in LATER.items() if key in wanted}
-    return later | settings if isinstance(settings, dict) else settings
-
-
 def _unpacked(stored: Fields) -> Saveable:
     name = stored.text("estimator")
     stored.need(name in ESTIMATORS, "estimator")
     stored.text("library")
     kind = _class(name)
     wanted = set(kind._get_param_names()) - set(MACHINE)
-    given = completed(stored.part("settings").values, kind)
-    if given.get("consensus", "auto") is None:  # how older files say that there are no anchors
-        given |= {"consensus": "auto", "n_anchors": None}
+    given = stored.part("settings").values
     settings = {key: from_plain(value, stored.arrays) for key, value in given.items()}
     stored.need(set(settings) == wanted, "settings")
     estimator: Saveable = kind(**settings)
@@ -212,11 +183,6 @@ def _unpacked(stored: Fields) -> Saveable:
     columns = inputs.values["columns"]
     inputs.need(columns is None or len(columns) == estimator.n_features_in_, "columns")
     return estimator
-
-
-def _check_start(estimator: Any) -> None:
-    if isinstance(estimator._learnt, Stream):
-        check_start(estimator._learnt)
 
 
 def _class(name: str) -> Any:

@@ -56,7 +56,7 @@ class BatchPredictor:
 
     Parameters
     ----------
-    model : fitted OPIMC or IMC, or path of a model file
+    model : fitted ViewPass, or path of a model file
     views : as in `vp.scan`, optional
         The columns of each view; by default the columns of the model's names.
     keep : list of str, optional
@@ -71,7 +71,7 @@ class BatchPredictor:
     >>> import viewpass as vp
     >>> lists = [[1.0, 0.1], [0.9, 0.0], None, [0.0, 1.0]]
     >>> items = pa.table({"item": [1, 2, 3, 4], "image": lists, "text": [[1.0], [2.0], [3.0], [4.0]]})
-    >>> model = vp.OPIMC(n_clusters=2, random_state=0).fit(vp.scan(items, id="item"))
+    >>> model = vp.ViewPass(n_clusters=2, random_state=0).fit(vp.scan(items, id="item"))
     >>> label = vp.BatchPredictor(model, keep=["item"])
     >>> label(items).column_names
     ['item', 'cluster', 'distance', 'margin', 'views_seen', 'has_views', 'confidence']

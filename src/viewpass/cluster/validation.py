@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from viewpass.algorithm1.algorithm1 import Settings
 from viewpass.core.consensus.soft_assignment import MAX_ROWS
 from viewpass.core.initialise import ASSUMED_CLUSTERS
 from viewpass.core.plan import Plan, Rules
@@ -21,71 +22,58 @@ from viewpass.kernels.grid import WEIGHT_UNIT, Array, Floats, Integers, Mask
 from viewpass.sources.source import Source
 from viewpass.views.scaling import NAMES
 
-WARMUP_ROWS = 4000
-WARMUP_ROWS_PER_CLUSTER = 50
-# Of very many clusters: the rows of a warm-up are in memory, and a start works with fewer per cluster.
-MAX_WARMUP_ROWS, LEAST_ROWS_PER_CLUSTER = 250_000, 20
+MOST_UPDATES, TOLERANCE = 20, 1e-6  # of the centres in a solve
 # Numbers per column of a sparse view that a fit holds, as measured for 3 to 50 clusters: statistics of
 # the columns, and the sums and centres of the starts that compete.
 NUMBERS_PER_COLUMN, NUMBERS_PER_CENTRE = 100, 30
-AUTO_ADAPTIVE = True  # what adaptive_anchors="auto" means where there can be anchors
 ASSUMED_MEMORY = 2**34  # where the system does not say
 
 
-def plan_of(settings: Any, names: tuple[str, ...], single: tuple[int | None, int] | None = None) -> Plan:
-    """The plan of a stream over views of these names; refuses settings that conflict.
+def published_settings(
+    settings: Any, names: tuple[str, ...], single: tuple[int | None, int] | None
+) -> Settings:
+    """The settings of Algorithm 1, checked.
 
-    `single`: rows and columns of a single 2-D array, whose centres may be given as one array.
+    `single`: rows of the first chunk and columns of a single 2-D array, whose centres may be one array.
     """
+    init = checked_init(settings.init, int(settings.n_clusters), names, single, ("random",))
+    rules = Rules(float(settings.alpha), int(settings.max_iter), float(settings.tol), settings.fill)
+    return Settings(int(settings.n_clusters), rules, init, fixed_scale(settings.scale, names))
+
+
+def fixed_scale(scale: Any, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The name of the scale of each view, where none is chosen."""
+    found = checked_scale(scale, names)
+    if "auto" in found:
+        raise SettingError(
+            "scale='auto': a scale is chosen by ViewPass; the published method has scale='unit'."
+        )
+    return found
+
+
+def solving_plan(settings: Any, names: tuple[str, ...]) -> Plan:
+    """The settings of ViewPass as the plan of a solve; refuses those that conflict."""
     n_clusters = None if settings.n_clusters == "auto" else int(settings.n_clusters)
-    init = checked_init(settings.init, n_clusters, names, single)
-    scale = checked_scale(settings.scale, names)
-    if isinstance(init, list):  # so that models from the same centres can be merged
-        scale = tuple("unit" if name == "auto" else name for name in scale)
-    check_whole(settings.reservoir, "reservoir")
-    alpha, auto_alpha = checked_alpha(settings.alpha, init)
-    _check_start(settings, init)
+    n_anchors = None if settings.n_anchors == "auto" else int(settings.n_anchors)
+    if n_anchors is not None and settings.consensus == "plain":
+        raise SettingError(f"n_anchors={n_anchors} needs anchors, which consensus='plain' rules out.")
+    if n_anchors is not None and n_clusters is not None and n_anchors < n_clusters:
+        raise SettingError(
+            f"n_anchors={n_anchors} cannot form n_clusters={n_clusters} clusters: give more anchors "
+            "(about 20 per cluster), or 'auto'."
+        )
+    alpha = FIRST_ALPHA if settings.alpha == "auto" else float(settings.alpha)
     return Plan(
         n_clusters,
-        Rules(alpha, settings.max_iter, settings.tol, settings.fill),
-        init,
-        _warmup_rows(settings.warmup, init, n_clusters),
-        scale=scale,
-        n_anchors=None if settings.n_anchors in ("auto", None) else int(settings.n_anchors),
-        consensus=checked_consensus(settings, init),
+        Rules(alpha, MOST_UPDATES, TOLERANCE, "mean"),
+        scale=checked_scale(settings.scale, names),
+        n_anchors=n_anchors,
+        consensus=settings.consensus,
         weights=checked_weights(settings.view_weights, names),
-        reservoir=int(settings.reservoir),
-        adaptive=checked_adaptive(settings, init),
-        spares=settings.adaptive_anchors not in ("auto", False),
-        n_init=int(settings.n_init),
-        missing_entries=checked_gaps(settings),
-        auto_alpha=auto_alpha,
-        projection=checked_projection(settings, init),
+        missing_entries=str(settings.missing_entries),
+        projection=settings.projection if settings.projection in ("auto", None) else int(settings.projection),
+        auto_alpha=settings.alpha == "auto",
     )
-
-
-def checked_alpha(alpha: Any, init: Any) -> tuple[float, bool]:
-    """The ridge to begin with, and whether it is to be estimated: not with a start from the first chunk."""
-    if isinstance(alpha, str):
-        return FIRST_ALPHA, _from_warmup(init)
-    return float(alpha), False
-
-
-def checked_projection(settings: Any, init: Any) -> int | str | None:
-    """The columns that dense views are mapped to: a number, "auto" or None."""
-    given = getattr(settings, "projection", None)
-    entrywise = settings.missing_entries == "entrywise"
-    if given is None or not _from_warmup(init):
-        return None
-    if given == "auto":
-        return None if entrywise else "auto"
-    check_whole(given, "projection")
-    if entrywise:
-        raise SettingError(
-            f"projection={given} and missing_entries='entrywise' cannot be used together: a map needs all "
-            "values of a row. Leave one of them out, or fill the values ('local')."
-        )
-    return int(given)
 
 
 def row_copies(sample_weight: Any, source: Source, unit: int | None) -> tuple[Integers | None, int]:
@@ -176,96 +164,10 @@ def _single(init: Any, n_clusters: int, n_rows: int | None, n_columns: int) -> A
     return [init]
 
 
-def _check_start(settings: Any, init: Any) -> None:
-    """Refuse settings that a start from the first chunk would ignore."""
-    if _from_warmup(init):
-        return
-    ignored = {
-        "warmup": settings.warmup not in ("auto", 0),
-        "n_anchors": settings.n_anchors not in ("auto", None),
-        "consensus": settings.consensus != "auto",
-        "adaptive_anchors": settings.adaptive_anchors not in ("auto", False),
-        "projection": getattr(settings, "projection", None) not in ("auto", None),
-        "n_clusters": settings.n_clusters == "auto",
-        "n_init": settings.n_init != 1 and not isinstance(init, str),
-    }
-    for name, conflict in ignored.items():
-        if conflict:
-            what = f"init={init!r}" if isinstance(init, str) else "init as arrays"
-            raise SettingError(
-                f"{name}={getattr(settings, name)!r} would have no effect: {what} makes a given number of "
-                "clusters from the first chunk, without anchors. Leave one of the two out."
-            )
-
-
-def _from_warmup(init: Any) -> bool:
-    return isinstance(init, str) and init != "random"
-
-
-def _warmup_rows(warmup: int | str, init: Any, n_clusters: int | None) -> int:
-    if not _from_warmup(init):
-        return 0
-    return warmup_rows(n_clusters) if warmup == "auto" else int(warmup)
-
-
-def warmup_rows(n_clusters: int | None) -> int:
-    """Default number of warm-up rows."""
-    n_clusters = n_clusters or 0
-    most = max(MAX_WARMUP_ROWS, LEAST_ROWS_PER_CLUSTER * n_clusters)
-    return max(WARMUP_ROWS, min(WARMUP_ROWS_PER_CLUSTER * n_clusters, most))
-
-
 def check_whole(value: Any, name: str) -> None:
     """Refuse True and False as numbers (in Python they equal 1 and 0)."""
     if isinstance(value, bool):
         raise SettingError(f"{name}={value!r}: a number was expected.")
-
-
-STARTS = ("auto", "k-means++", "random")
-
-
-def checked_consensus(settings: Any, init: Any) -> str:
-    """How clusters are formed ("plain", "merge", "graph" or "auto"); refuses settings that conflict."""
-    n_clusters, n_anchors, consensus = settings.n_clusters, settings.n_anchors, settings.consensus
-    if n_anchors is None:
-        if consensus != "auto":
-            raise SettingError(f"consensus={consensus!r} needs anchors, which n_anchors=None rules out.")
-        return "plain"
-    if "auto" not in (n_anchors, n_clusters) and n_anchors < n_clusters:
-        raise SettingError(
-            f"n_anchors={n_anchors} cannot form n_clusters={n_clusters} clusters: give more anchors "
-            "(about 20 per cluster), or 'auto'."
-        )
-    return str(consensus) if _from_warmup(init) else "plain"
-
-
-def checked_adaptive(settings: Any, init: Any) -> bool:
-    """Whether anchors are born and merge; refuses settings that conflict."""
-    if settings.adaptive_anchors == "auto":
-        possible = settings.n_anchors is not None and not settings.reservoir and _from_warmup(init)
-        possible = possible and settings.missing_entries != "entrywise"
-        return AUTO_ADAPTIVE and possible
-    if not settings.adaptive_anchors:
-        return False
-    if settings.reservoir:
-        raise SettingError(
-            "adaptive_anchors=True and reservoir cannot be used together: rows of the reservoir are not "
-            "assigned to anchors that are born later. Leave one of them out."
-        )
-    return True
-
-
-def checked_gaps(settings: Any) -> str:
-    """How values missing inside views are treated; refuses settings that conflict."""
-    chosen = str(settings.missing_entries)
-    adaptive = settings.adaptive_anchors not in ("auto", False)
-    if chosen == "entrywise" and (settings.reservoir or adaptive):
-        other = "adaptive_anchors=True" if adaptive else "reservoir"
-        raise SettingError(
-            f"missing_entries='entrywise' and {other} cannot be used together: they compare rows with one "
-            "another, which need not have any value in common. Choose missing_entries='local'."
-        )
-    return chosen
 
 
 def checked_init(
@@ -273,14 +175,15 @@ def checked_init(
     n_clusters: int | None,
     names: tuple[str, ...],
     single: tuple[int | None, int] | None = None,
+    starts: tuple[str, ...] = ("random", "k-means++"),
 ) -> Any:
     """A name, an array (memberships or labels of the first rows), or a list with the centres of each view.
 
     `single`: rows of the first chunk and columns of a single 2-D array.
     """
     if isinstance(init, str):
-        if init not in STARTS:
-            raise SettingError(f"init={init!r}: one of {', '.join(map(repr, STARTS))} or an array.")
+        if init not in starts:
+            raise SettingError(f"init={init!r}: one of {', '.join(map(repr, starts))} or an array.")
         return init
     if n_clusters is None:
         raise SettingError("init as arrays needs a number of clusters: give n_clusters, not 'auto'.")
@@ -349,15 +252,15 @@ def _checked_name(value: Any, where: str) -> str:
     return value
 
 
-def checked_weights(given: Any, names: tuple[str, ...]) -> Weights | str | None:
-    """Weights relative to the largest, "auto", or None if all views have the same weight."""
-    if given is None or (isinstance(given, str) and given == "auto"):
-        return given
+def checked_weights(given: Any, names: tuple[str, ...]) -> Weights | None:
+    """Weights relative to the largest, or None if all views have the same weight."""
+    if given is None:
+        return None
     if isinstance(given, np.ndarray) and given.ndim == 1:
         given = given.tolist()
     each = for_each_view(given, names, "view_weights")
     if each is None:
-        raise SettingError(f"view_weights={given!r}: None, 'auto', or a list or dict with a number per view.")
+        raise SettingError(f"view_weights={given!r}: None, or a list or dict with a number per view.")
     weights = [_checked_weight(value, name) for value, name in zip(each, names, strict=True)]
     largest = max(weights)
     if largest == 0:

@@ -1,91 +1,33 @@
-"""The first chunk of a stream: makes its centres, of clusters or of anchors.
-
-Three results are possible (`Plan.consensus`): "plain", where each centre is a cluster; "merge", where centres
-are anchors to be merged by the objective; and "graph", where they are the nodes of an anchor graph.
-"""
+"""The first centres of a sample: of clusters, or of anchors; and their ridge."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from viewpass.core.consensus.searched_step import searched_updates
-from viewpass.core.consensus.soft_assignment import links_of, soft_assignment
-from viewpass.core.plan import ANCHORS_PER_CLUSTER, MAX_ANCHORS, MOST_GROWN, ROWS_PER_ANCHOR, Plan
+from viewpass.core.plan import ANCHORS_PER_CLUSTER, MAX_ANCHORS, ROWS_PER_ANCHOR, Plan
 from viewpass.core.start import candidates
 from viewpass.core.start.alpha import alike, estimated_alpha
 from viewpass.core.start.breathing import breathed
 from viewpass.core.start.main_columns import in_main_columns
 from viewpass.core.state.alpha import Alpha
-from viewpass.core.state.centres import Centres
-from viewpass.core.step.chunk_step import ChunkStep, Outcome, State
+from viewpass.core.step.chunk_step import ChunkStep, Outcome
 from viewpass.core.step.workspace import Workspace
-from viewpass.errors import SettingError
-from viewpass.kernels.grid import Links
+from viewpass.kernels.grid import FEWEST_GROUPED
 from viewpass.views.rows import MeasuredRows
 
 MIN_ANCHORS_PER_CLUSTER = 4  # with fewer a graph is meaningless
 ANCHOR_VALUES = 2**23  # columns x anchors, unless that leaves too few anchors
+SEARCHED = 2**24  # rows x clusters, at most, that are searched for a lower objective
 ASSUMED_CLUSTERS = 10  # where their number is to be estimated
 RIDGE_ROUNDS = 4  # how often the ridge is estimated, at most,
 RIDGE_UPDATES = 2  # and centre updates under it, unless there are no more rows to come
 
 
-class Initialised(NamedTuple):
-    """The first chunk processed, and what its centres are."""
-
-    outcome: Outcome
-    consensus: str  # "plain", "merge" or "graph"
-    links: Links | None
-    alpha: Alpha  # the ridge that the centres have
-
-
-def initialise(
-    rows: MeasuredRows, plan: Plan, workspace: Workspace, rng: np.random.Generator, *, whole: bool = False
-) -> Initialised:
-    """Make the first centres, the best of `plan.n_init` starts; `whole` if there are no rows but these."""
-    best = initialise_once(rows, plan, workspace, rng, whole=whole)
-    same = plan.ridged(best.alpha)  # losses can be compared under the same ridge
-    for _ in range(1, plan.n_init):
-        other = initialise_once(rows, same, workspace, rng, whole=whole)
-        if other.outcome.loss < best.outcome.loss:
-            best = other
-    return best
-
-
-def continued(first: Initialised, rows: MeasuredRows, plan: Plan, workspace: Workspace) -> Initialised:
-    """The first chunk again, from its labels, in another form of its rows."""
-    before, links = first.outcome, first.links
-    step = ChunkStep(replace(plan.rules, alpha=first.alpha), workspace)
-    outcome = step.from_labels(rows, before.labels, before.total.n_clusters)
-    outcome.n_iter += before.n_iter
-    if links is not None:
-        soft = soft_assignment(rows, outcome.centres, workspace)
-        links = links_of(soft, before.total.n_clusters, rows.chunk.copies)
-    return first._replace(outcome=outcome, links=links)
-
-
-def initialise_once(
-    rows: MeasuredRows, plan: Plan, workspace: Workspace, rng: np.random.Generator, *, whole: bool = False
-) -> Initialised:
-    """Make the first centres, of clusters or anchors."""
-    rows.measure(workspace.n_threads)
-    if plan.consensus == "plain":
-        outcome, alpha = initialise_ridged(rows, plan, workspace, rng, whole=whole)
-        return Initialised(outcome, "plain", None, alpha)
-    n_anchors = anchors_for(plan, int(rows.counted.sum()), rows.n_columns)
-    outcome, alpha = initialise_anchors(rows, n_anchors, plan, workspace, rng, whole=whole)
-    if plan.consensus == "merge":
-        return Initialised(outcome, "merge", None, alpha)
-    links = links_of(soft_assignment(rows, outcome.centres, workspace), n_anchors, rows.chunk.copies)
-    return Initialised(outcome, "graph", links, alpha)
-
-
 def anchors_for(plan: Plan, n_rows: int, n_columns: int) -> int:
-    """Number of anchors, by the clusters, the warm-up rows and memory; 0 if there cannot be enough."""
+    """Number of anchors, by the clusters, the rows and memory; 0 if there cannot be enough."""
     if plan.n_anchors is not None:
         return max(min(plan.n_anchors, n_rows), plan.n_clusters or 1)
     n_clusters = plan.n_clusters or ASSUMED_CLUSTERS
@@ -99,40 +41,22 @@ def anchors_for(plan: Plan, n_rows: int, n_columns: int) -> int:
     return max(min(2 * n_clusters, n_rows), plan.n_clusters or 1)
 
 
-def most_anchors(few: int, n_columns: int) -> int:
-    """The same where they follow the rows: at most, given the number for few rows."""
-    return min(MOST_GROWN, max(ANCHOR_VALUES // n_columns, few))
-
-
-def initialise_unweighted(
-    rows: MeasuredRows, plan: Plan, workspace: Workspace, rng: np.random.Generator, *, whole: bool = False
-) -> tuple[Outcome, Alpha]:
-    """Make cluster centres with equal view weights, to learn the weights from, and their ridge."""
-    rows.measure(workspace.n_threads)
-    assumed = min(ASSUMED_CLUSTERS, max(1, int(rows.counted.sum())))
-    plan = replace(plan, n_clusters=plan.n_clusters or assumed)
-    return initialise_ridged(rows, plan, workspace, rng, whole=whole)
-
-
-def initialise_ridged(
-    rows: MeasuredRows, plan: Plan, workspace: Workspace, rng: np.random.Generator, *, whole: bool = False
-) -> tuple[Outcome, Alpha]:
-    """Make the first centres of clusters, and estimate the ridge of each view where that is asked for."""
-    outcome = initialise_clusters(rows, plan, workspace, rng, whole=whole)
-    return ridged(rows, plan, outcome, workspace, whole=whole)
-
-
-def initialise_searched(
+def initialise_clusters(
     rows: MeasuredRows, plan: Plan, workspace: Workspace, rng: np.random.Generator
 ) -> tuple[Outcome, Alpha]:
-    """The same of rows that are all there are, by a search that leaves local optima; `rows` are measured."""
+    """Make the centres of clusters by a search that leaves local optima; and the ridge of each view.
+
+    `rows` are measured. The search is among the main columns of the rows; then all of them settle.
+    """
     assert plan.n_clusters is not None
     main = in_main_columns(rows)
-    first, alpha = initialise_ridged(main, plan, workspace, rng)
+    first = candidates.compete(main, plan.n_clusters, ChunkStep(plan.rules, workspace), rng)
+    first, alpha = ridged(main, plan, first, workspace, whole=False)
     rules = replace(plan.rules, alpha=alpha)
-    labels = breathed(main, first, ChunkStep(rules, workspace), rng).labels
-    settling = replace(rules, max_iter=candidates.WHOLE_UPDATES * rules.max_iter)
-    outcome = ChunkStep(settling, workspace).from_labels(rows, labels, plan.n_clusters)
+    step = ChunkStep(rules, workspace)
+    if len(rows.counted) * plan.n_clusters <= SEARCHED:
+        first = breathed(main, first, step, rng)
+    outcome = step.from_labels(rows, first.labels, plan.n_clusters)
     return ridged(rows, replace(plan, rules=rules), outcome, workspace, whole=True)
 
 
@@ -142,13 +66,11 @@ def initialise_anchors(
     plan: Plan,
     workspace: Workspace,
     rng: np.random.Generator,
-    *,
-    whole: bool = False,
 ) -> tuple[Outcome, Alpha]:
     """Make the first anchors, and estimate the ridge of each view where that is asked for."""
-    outcome = candidates.anchors(rows, n_anchors, ChunkStep(plan.rules, workspace), rng, whole=whole)
-    searched = candidates.are_searched(rows, n_anchors)
-    return ridged(rows, plan, outcome, workspace, whole=whole, searched=searched)
+    outcome = candidates.anchors(rows, n_anchors, ChunkStep(plan.rules, workspace), rng)
+    searched = n_anchors >= FEWEST_GROUPED
+    return ridged(rows, plan, outcome, workspace, whole=False, searched=searched)
 
 
 def ridged(
@@ -179,44 +101,3 @@ def ridged(
         n_iter += outcome.n_iter
     outcome.n_iter = n_iter
     return outcome, alpha
-
-
-def initialise_clusters(
-    rows: MeasuredRows, plan: Plan, workspace: Workspace, rng: np.random.Generator, *, whole: bool = False
-) -> Outcome:
-    """Make the first centres of clusters by `plan.init`."""
-    assert plan.n_clusters is not None
-    init, n_clusters, step = plan.init, plan.n_clusters, ChunkStep(plan.rules, workspace)
-    rows.measure(workspace.n_threads)
-    if isinstance(init, np.ndarray):
-        return _from_array(rows, init, n_clusters, step)
-    if not isinstance(init, str):
-        return step.from_centres(rows, State.without_rows(rows, _given_centres(init, rows)))
-    if init == "random":
-        memberships = candidates.soft_memberships(rows, n_clusters, rng)
-        centres = step.soft_centres(rows, memberships)
-        del memberships  # as large as the distances that come next
-        return step.from_soft_centres(rows, centres)
-    if init == "one seeding":
-        return candidates.seeded(rows, n_clusters, step, rng)
-    return candidates.compete(rows, n_clusters, init, step, rng, whole=whole)
-
-
-def _from_array(rows: MeasuredRows, init: Any, n_clusters: int, step: ChunkStep) -> Outcome:
-    """The first chunk from given labels (1-D), hard memberships (1-of-K) or soft ones."""
-    if len(init) != rows.n_rows:
-        raise SettingError(
-            f"init has {len(init)} rows, the first chunk has {rows.n_rows}: init as an array gives "
-            "the initial labels or memberships of the rows of the first chunk."
-        )
-    if init.ndim == 1:
-        return step.from_labels(rows, init.astype(np.int32), n_clusters)
-    if np.isin(init, (0, 1)).all() and (init.sum(axis=1) == 1).all():
-        return step.from_labels(rows, init.argmax(axis=1).astype(np.int32), n_clusters)
-    return step.from_memberships(rows, np.ascontiguousarray(init, dtype=np.float64))
-
-
-def _given_centres(init: Sequence[Any], rows: MeasuredRows) -> Centres:
-    """Given centres in the scale of the rows (start/given.py), weighted by view like them."""
-    lengths = np.sqrt(np.where(rows.squares > 0, rows.squares, 1.0))
-    return Centres.of([u * length for u, length in zip(init, lengths, strict=True)])

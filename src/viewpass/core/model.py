@@ -1,4 +1,4 @@
-"""The model: statistics, centres and clusters that a stream has learnt, and labelling rows by them.
+"""The model: statistics, centres and clusters, and labelling rows by them.
 
 Rows are compared with the centres over their observed views (Eq. 15-16). Where the centres are anchors, the
 clusters are groups of them (consensus/), and a row follows its nearest anchor or, with an anchor graph, its
@@ -15,12 +15,10 @@ import numpy as np
 from viewpass.core.consensus.cut import Cut, cut
 from viewpass.core.consensus.number_of_clusters import Curve
 from viewpass.core.consensus.soft_assignment import soft_assignment
-from viewpass.core.reservoir import Reservoir
 from viewpass.core.state.calibration import Calibration
 from viewpass.core.state.census import Census
-from viewpass.core.state.centres import Centres, update
+from viewpass.core.state.centres import Centres
 from viewpass.core.state.choice import Choice
-from viewpass.core.state.growth import Anchors, Growth
 from viewpass.core.state.row_counts import RowCounts
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.state.view_weights import Weights
@@ -38,7 +36,7 @@ ANCHORS_AT_ONCE = 512  # whose distances to the rows of a block are in memory
 
 @dataclass
 class Model:
-    """What a stream has learnt: enough to predict, to report and to continue.
+    """What was learnt: enough to predict and to report.
 
     Its centres are those of the clusters ("plain"), or anchors that are grouped into clusters.
     """
@@ -55,71 +53,62 @@ class Model:
     n_clusters: int = 1  # as requested, or estimated
     links: Links | None = None  # the anchor graph G (consensus/soft_assignment.py)
     curve: Curve | None = None  # the score of each number of clusters, where it was looked at
-    choices: tuple[Choice, ...] = ()  # what was chosen from the first rows
+    choices: tuple[Choice, ...] = ()  # what was chosen from the sample
     weights: Weights | None = None  # of the views, relative to the largest; None: all equal
     weight_unit: int = 1  # what sums, counts and alpha are multiplied by
-    calibration: Calibration | None = None  # what reasons rest on, learnt from the warm-up
-    growth: Growth | None = None  # of anchors that are born and merge
-    census: Census | None = None  # rows of each centre along the stream; None: of an earlier version
+    calibration: Calibration | None = None  # what reasons rest on, learnt from the sample
+    census: Census | None = None  # rows of each centre along the data; None: not counted
+    labelled: Statistics | None = None  # of the clusters by the labels of all rows; `census` is then too
+    rows: Chunk | None = None  # the sample: what reasons are learnt from when they are asked for
+    numbers: Labels | None = None  # of the clusters that anchors form; None: in the order of the cut
 
     @cached_property
     def cut(self) -> Cut | None:
         """The grouping of anchors into clusters; None where every centre is a cluster."""
         if self.consensus == "plain":
             return None
-        return cut(self.total.whole(self.centres.marks), self.links, self.alpha, self.n_clusters)
+        found = cut(self.total, self.links, self.alpha, self.n_clusters)
+        return found if self.numbers is None else found.numbered(self.numbers)
 
     @property
     def n_rows(self) -> int:
-        """Rows read in the first pass, those without any view included."""
+        """Rows read, those without any view included."""
         return self.read.n_rows
-
-    @property
-    def anchors(self) -> Anchors | None:
-        """Anchors that are born and merge; None where centres stay as many as they are."""
-        if self.growth is None:
-            return None
-        return Anchors(self.total, self.centres, self.links, self.growth)
-
-    def grown(self, anchors: Anchors) -> Model:
-        """The same model with these anchors."""
-        return replace(
-            self, total=anchors.total, centres=anchors.centres, links=anchors.links, growth=anchors.growth
-        )
-
-    @property
-    def n_recorded(self) -> int:
-        """Numbers that rows are recorded under: of the centres, or of all anchors there have ever been."""
-        return self.total.n_clusters if self.growth is None else self.growth.lineage.n_names
-
-    @cached_property
-    def grouped(self) -> Statistics:
-        """Sums and counts of the clusters, as rows are compared."""
-        cut = self.cut
-        return self.total if cut is None else self.total.grouped(cut.anchors, cut.n_clusters)
 
     @cached_property
     def clusters(self) -> Statistics:
-        """Sums and counts of the clusters; a value that a row lacks counts as the mean of its cluster."""
-        return self.grouped.whole(self.centres.marks)
+        """Sums and counts of the clusters."""
+        if self.labelled is not None:
+            return self.labelled
+        cut = self.cut
+        return self.total if cut is None else self.total.grouped(cut.anchors, cut.n_clusters)
+
+    def numbered(self, numbers: Labels) -> Model:
+        """The same model with these numbers for its clusters; it has no sums by label yet."""
+        if self.consensus != "plain":
+            before = np.arange(self.n_clusters, dtype=np.int32) if self.numbers is None else self.numbers
+            return replace(self, numbers=numbers[before], labelled=None)
+        order = np.argsort(numbers)
+        total = self.total.grouped(numbers, self.n_clusters)
+        return replace(self, centres=self.centres.take(order), total=total, labelled=None)
+
+    @property
+    def cluster_census(self) -> Census | None:
+        """Rows of each cluster along the data."""
+        if self.labelled is not None or self.census is None or self.cut is None:
+            return self.census
+        return self.census.grouped(self.cut.anchors, self.cut.n_clusters)
 
     @cached_property
     def cluster_centres(self) -> Centres:
         """The centres of the clusters: the best for their sums, where anchors form them."""
-        if self.cut is None:
-            return self.centres
-        if not any(self.centres.marks):
-            return Centres.of(self.clusters.centres(self.alpha))
-        seen = np.array([u is not None for u in self.centres.values])
-        blank = Centres.none(self.grouped.n_clusters, len(seen), self.centres.marks)
-        everyone, means = np.ones(blank.n_clusters, dtype=bool), [None] * len(seen)
-        return update(self.grouped, seen, blank, everyone, self.alpha, fill=False, means=means)
+        return self.centres if self.cut is None else Centres.of(self.clusters.centres(self.alpha))
 
     @property
     def n_missing(self) -> list[int]:
         """Rows without each view; estimated from their share of the weight where rows have weights."""
         n_counted = self.read.n_counted
-        return [(n_counted - n) * self.n_rows // max(n_counted, 1) for n in self.total.n_present]
+        return [(n_counted - n) * self.n_rows // max(n_counted, 1) for n in self.clusters.n_present]
 
     @property
     def zero_rows(self) -> dict[str, int]:
@@ -137,7 +126,7 @@ class Model:
     def n_shortened(self) -> dict[str, int]:
         """Rows that were longer in each view than rows may be, where it keeps their lengths."""
         names = self.schema.names
-        kept = self.total.kept or (None,) * len(names)
+        kept = self.clusters.kept or (None,) * len(names)
         return {name: 0 if own is None else own.n_shortened for name, own in zip(names, kept, strict=True)}
 
     @property
@@ -183,10 +172,6 @@ class Model:
         lengths = np.sqrt(self.view_weights) / self.scaling.unit
         return [None if u is None else u / (length or 1.0) for u, length in zip(values, lengths, strict=True)]
 
-    def centres_of(self, recorded: Labels) -> Labels:
-        """The centres that now hold the sums of rows, given what the rows were recorded under."""
-        return recorded if self.growth is None else self.growth.lineage.places(recorded)
-
     def labels_of(self, centres: Labels) -> Labels:
         """The clusters of rows, given their nearest centres: a row follows its anchor."""
         return centres if self.cut is None else self.cut.of_anchors(centres)
@@ -201,24 +186,6 @@ class Assigned:
     margins: Floats
     rows: MeasuredRows
     centres: Centres  # that the labels were assigned by
-    names: Labels | None = None  # what rows of each centre are recorded under; None: its number
-
-    @property
-    def recorded(self) -> Labels:
-        """What the rows are recorded under: valid however anchors merge later."""
-        return self.labels if self.names is None else np.append(self.names, np.int32(-1))[self.labels]
-
-
-@dataclass(frozen=True)
-class StreamState:
-    """All that a stream holds besides its plan and random generator: enough to continue elsewhere."""
-
-    schema: Schema | None
-    model: Model | None
-    gathered: Sequence[Chunk]
-    n_gathered: int
-    read: RowCounts
-    reservoir: Reservoir = field(default_factory=Reservoir)
 
 
 def assign(rows: MeasuredRows, centres: Centres, workspace: Workspace) -> tuple[Labels, Floats]:

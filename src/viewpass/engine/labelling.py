@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from viewpass.core.consensus.soft_assignment import soft_assignment
-from viewpass.core.model import Assigned, Model, assign, nearest_anchors, prepare
+from viewpass.core.model import Model, assign, nearest_anchors, prepare
 from viewpass.core.reasons.separation import separations
 from viewpass.core.state.calibration import patterns_of
 from viewpass.core.step.workspace import Workspace
@@ -15,22 +15,7 @@ from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Array, Floats, Integers
 from viewpass.store.labels.staging import records
 from viewpass.views.chunk import Chunk
-
-
-def bare_rows(decided: Assigned, workspace: Workspace) -> Array:
-    """The same as `label_rows` without distances and margins, for labels that only the next pass reads."""
-    nothing = np.full(len(decided.labels), np.nan, dtype=np.float32)
-    return records(decided.recorded, nothing, nothing, decided.rows.measure(workspace.n_threads).n_seen)
-
-
-def label_rows(decided: Assigned, workspace: Workspace) -> Array:
-    """Rows with their nearest centre, as the stream assigned them."""
-    rows = decided.rows.measure(workspace.n_threads)
-    distance, margin = backend(rows.reference).own_distances(
-        rows.handle, decided.centres.suited(rows), decided.labels, workspace.n_threads
-    )
-    unit = np.float32(rows.square_unit)
-    return records(decided.recorded, distance * unit, margin * unit, rows.n_seen)
+from viewpass.views.rows import MeasuredRows
 
 
 class Labelled(NamedTuple):
@@ -39,6 +24,7 @@ class Labelled(NamedTuple):
     records: Array
     margins: Floats  # of core/reasons/separation.py
     patterns: Integers  # which views rows have
+    rows: MeasuredRows  # as they were compared
 
 
 def cluster_rows(chunk: Chunk, model: Model, workspace: Workspace) -> Labelled:
@@ -56,7 +42,7 @@ def cluster_rows(chunk: Chunk, model: Model, workspace: Workspace) -> Labelled:
         labels, distance, margin = kernels.nearest_two(rows.handle, centres, workspace.n_threads)
         unit = np.float32(rows.square_unit)
         made = records(labels, distance * unit, margin * unit, rows.n_seen)
-        return Labelled(made, relative_margins(made), patterns)
+        return Labelled(made, relative_margins(made), patterns, rows)
     nearest = nearest_anchors(rows, model, workspace)
     if model.links is not None:
         soft = soft_assignment(rows, model.centres, workspace)
@@ -73,7 +59,7 @@ def cluster_rows(chunk: Chunk, model: Model, workspace: Workspace) -> Labelled:
     if cut.n_clusters == 1:
         margin[:] = np.nan
     made = records(labels, np.maximum(own, 0), margin, rows.n_seen)
-    return Labelled(made, relative_margins(made) if margins is None else margins, patterns)
+    return Labelled(made, relative_margins(made) if margins is None else margins, patterns, rows)
 
 
 def relative_margins(made: Array) -> Floats:

@@ -15,7 +15,7 @@ IMC_AS_PUBLISHED: dict[str, Any] = {"init": "random", "n_init": 1, "scale": "uni
 
 def opimc(n_clusters: int, **more: Any) -> OPIMC:
     """OPIMC as published."""
-    return OPIMC.published(n_clusters, **{"compute_labels": False, **more})
+    return OPIMC(n_clusters, **{"compute_labels": False, **more})
 
 
 def imc(n_clusters: int, **more: Any) -> IMC:

@@ -48,7 +48,6 @@ SETS = {
     ),
     "mnist70k_3v": Set("mnist70k_3v", "MNIST in 3 views (for YouTube)", 10, 2000, "YouTube", True, 3000, 500),
 }
-MADE = ("webkb", "digit", "reuters", "youtube")
 
 ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0)
 BEST_ALPHA = {"webkb": 10.0, "digit": 0.1, "reuters1200": 0.01, "debian_l10n": 0.01, "mnist70k_3v": 1.0}

@@ -14,7 +14,7 @@ class GapSource(Source):
     """The rows of a source, with missing values marked (`Chunk.gaps`) instead of refused."""
 
     def __init__(self, source: Source) -> None:
-        self._source = source
+        self.source = source
         self.schema, self.n_rows, self.row_ids = source.schema, source.n_rows, source.row_ids
         self.rereadable, self.in_memory, self.portable = source.rereadable, source.in_memory, source.portable
         self.row_bytes, self.left_out, self.sparse_widths = (
@@ -25,28 +25,28 @@ class GapSource(Source):
 
     def chunks(self, size: int | Cuts, start: int = 0) -> Iterator[Chunk]:
         """Read the rows from `start` on, in chunks that end at multiples of `size`, or by `Cuts`."""
-        for chunk in self._source.chunks(_Marking(as_cuts(size)), start):
+        for chunk in self.source.chunks(_Marking(as_cuts(size)), start):
             yield with_gaps(chunk)
 
     def span(self, start: int, size: int) -> Chunk:
         """Read one chunk."""
-        return with_gaps(self._source.span(start, size))
+        return with_gaps(self.source.span(start, size))
 
     def place(self, start: int, stop: int) -> str:
         """Describe rows as the source does."""
-        return self._source.place(start, stop)
+        return self.source.place(start, stop)
 
     def arranged(self, names: tuple[str, ...]) -> GapSource:
         """Return the same rows with the views in this order."""
-        return GapSource(self._source.arranged(names))
+        return GapSource(self.source.arranged(names))
 
     def suited(self, schema: Schema) -> GapSource:
         """Return the same rows in the columns of a model."""
-        return GapSource(self._source.suited(schema))
+        return GapSource(self.source.suited(schema))
 
     def identity(self) -> dict[str, Any]:
         """That of the source."""
-        return self._source.identity()
+        return self.source.identity()
 
 
 class _Marking(Cuts):

@@ -22,7 +22,6 @@ class RunFolder:
         self.labels = path / "labels.parquet"
         self.parts = path / "labels"  # of a Dask run
         self.report = path / "run.json"
-        self.sample = path / "sample.json"  # what sampled rows showed, for the page
         self.page = path / "report.html"
         self.staging = path / "staging"
         self.checkpoint = self.staging / "checkpoint.viewpass"

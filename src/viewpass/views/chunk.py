@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -83,17 +82,6 @@ class Lengths:
     kept: tuple[bool, ...]  # per view
     longest: float  # that a row of any view may be
     reach: tuple[float, ...]  # per view: no row of this chunk is longer; 0 where lengths are not kept
-    # Per view: the size of the marks that follow the values of its rows (views/entries.py); 0: none do.
-    marks: tuple[float, ...] = ()
-
-    def mark_sizes(self, weights: Sequence[float]) -> list[float]:
-        """The marks as the kernels take them: of rows divided by `longest` and weighted by view."""
-        pairs = zip(self.marks or (0.0,) * len(self.kept), weights, strict=True)
-        return [mark * math.sqrt(weight / self.longest**2) for mark, weight in pairs]
-
-    def marked(self, v: int) -> bool:
-        """Whether rows of a view hold marks of their values."""
-        return bool(self.marks) and self.marks[v] > 0
 
     def joined(self, other: Lengths) -> Lengths:
         """Those of rows of both."""
@@ -102,10 +90,6 @@ class Lengths:
     def at_most(self) -> Lengths:
         """Those of any rows."""
         return replace(self, reach=tuple(self.longest if kept else 0.0 for kept in self.kept))
-
-    def only(self, v: int) -> Lengths:
-        """Those of one view alone."""
-        return Lengths((self.kept[v],), self.longest, (self.reach[v],), self.marks[v : v + 1])
 
 
 @dataclass(frozen=True)
@@ -135,6 +119,7 @@ class Chunk:
     unmapped: Chunk | None = None  # the rows in their own columns, in views that were mapped (projection.py)
     # Rows x views: how many values each row lacks, negative where so many that it lacks the view; None: none.
     lacking: Array | None = None
+    numbers: Integers | None = None  # of the rows in the data, where they do not follow each other
 
     @classmethod
     def of(
@@ -164,11 +149,7 @@ class Chunk:
     @property
     def schema(self) -> Schema:
         """Names and widths, as far as this chunk shows them: those of the data, before views are mapped."""
-        widths = _each(self.own_views, lambda view: view.shape[1])
-        if self.lengths is not None and self.lengths.marks:
-            pairs = enumerate(widths)
-            widths = tuple(width // 2 if width and self.lengths.marked(v) else width for v, width in pairs)
-        return Schema(self.names, widths, self.columns)
+        return Schema(self.names, _each(self.own_views, lambda view: view.shape[1]), self.columns)
 
     @property
     def own_views(self) -> tuple[Matrix | None, ...]:
@@ -190,7 +171,7 @@ class Chunk:
 
     def place(self, row: int) -> str:
         """Describe a row for an error message: its number in the data, its file, its id."""
-        number = self.start + row
+        number = self.start + row if self.numbers is None else int(self.numbers[row])
         details = [f"row {number - first} of {file}" for first, file in self.files if first <= number][-1:]
         if self.row_ids is not None:
             details.append(f"id {format_id(self.row_ids[row])}")

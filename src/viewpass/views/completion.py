@@ -1,6 +1,6 @@
 """Values missing inside views, filled by those of similar rows (`missing_entries="local"`).
 
-Similar rows are summed up by prototypes: small clusters of the warm-up, whose values are means over the rows
+Similar rows are summed up by prototypes: small clusters of the sample, whose values are means over the rows
 that have them (core/start/prototypes.py). A row is compared with the prototypes over the values it has, in
 all of its dense views, by the mean squared difference per value in each view (in units of the columns'
 spreads); a gap takes the mean of its NEAREST prototypes.
@@ -24,7 +24,6 @@ from viewpass.views.gaps import hiding
 
 QUANTUM, MOST = 2.0**-8, 8.0  # in units of a column's spread
 NEAREST = 3
-PARTS = ("mean", "spread", "values")
 BLOCK = 2048  # rows compared at a time
 
 
@@ -61,7 +60,7 @@ class Prototypes:
 
 @dataclass(frozen=True)
 class Completion:
-    """Prototypes of every view; None for one that has none: sparse, or not in the warm-up."""
+    """Prototypes of every view; None for one that has none: sparse, or not in the sample."""
 
     views: tuple[Prototypes | None, ...]
 
@@ -85,15 +84,6 @@ class Completion:
             if len(rows):
                 self._fill(chunk, rows, views)
         return hiding(replace(chunk, views=tuple(views), gaps=()), hidden)
-
-    def same(self, other: Completion | None) -> bool:
-        """Whether both fill every row in the same way."""
-        return other is not None and all(
-            mine is theirs
-            if mine is None or theirs is None
-            else all(np.array_equal(getattr(mine, name), getattr(theirs, name)) for name in PARTS)
-            for mine, theirs in zip(self.views, other.views, strict=True)
-        )
 
     def _fill(self, chunk: Chunk, rows: Array, views: Sequence[Any]) -> None:
         nearest = self.nearest(chunk, rows)

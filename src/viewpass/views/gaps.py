@@ -1,7 +1,7 @@
 """Values missing inside a view (`missing_entries`): found before rows are measured, then filled.
 
 A row that has at least LEAST_SHARE of the values of a dense view has the view; the others take the means of
-their columns ("fill"), which the scale of the view has learnt from the warm-up (views/scaling.py), or the
+their columns ("fill"), which the scale of the view has learnt from the sample (views/scaling.py), or the
 values of similar rows ("local", views/completion.py). A row with fewer counts as lacking the view.
 """
 
@@ -16,7 +16,7 @@ from viewpass.kernels.grid import Floats, Integers, Mask, Matrix
 from viewpass.views.chunk import Chunk
 
 LEAST_SHARE = 0.1  # of a view's values; a row with fewer counts as lacking the view
-CHOICES = ("refuse", "fill", "local", "entrywise")
+CHOICES = ("refuse", "fill", "local")
 
 
 class GapCounts(NamedTuple):

@@ -1,9 +1,9 @@
 """Kinds of values that are transformed row by row before their columns are scaled.
 
     counts       x -> log(1 + x s / t), where t is the total of the row and s the median total of the
-                 warm-up (size factors); columns are then standardised, sparse views keep their zeros
+                 sample (size factors); columns are then standardised, sparse views keep their zeros
     composition  x -> log x minus the mean of log x over the row (centred log-ratio), with zeros as half of
-                 the smallest share of the warm-up; columns are then centred
+                 the smallest share of the sample; columns are then centred
     binary       marks of 0 and 1 (or between, where gaps were filled): not changed; columns are centred and
                  weighted by their rarity, so that a row without marks is data
 
@@ -136,7 +136,7 @@ def _totals(view: Matrix) -> Floats:
 def without_unfit(chunk: Chunk, names: Sequence[str]) -> Chunk:
     """The rows, which lack a view where they hold values that are none of its kind; they count as all zero.
 
-    For kinds that were chosen by the first rows: a later row must not end a stream that never asked for one.
+    For kinds that were chosen by the sample: another row must not end a fit that never asked for one.
     """
     hidden = np.zeros((chunk.n_rows, len(chunk.names)), dtype=bool)
     for v, name in enumerate(names):
@@ -144,7 +144,7 @@ def without_unfit(chunk: Chunk, names: Sequence[str]) -> Chunk:
         if len(rows):
             hidden[rows, v] = True
             warn(
-                f"view {chunk.names[v]!r}: its scale {name!r} was chosen by the first rows, and later ones "
+                f"view {chunk.names[v]!r}: its scale {name!r} was chosen by the sample, and other rows "
                 f"hold other values: {_EXPECTED[name]}. Such rows count as lacking the view (n_all_zero_)."
             )
     if not hidden.any():

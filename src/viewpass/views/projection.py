@@ -62,15 +62,6 @@ class Projection:
             width if own is None else own.n_columns for own, width in zip(self.views, widths, strict=True)
         )
 
-    def same(self, other: Projection | None) -> bool:
-        """Return whether both map every row in the same way."""
-        return other is not None and all(
-            a is b
-            if a is None or b is None
-            else np.array_equal(a.directions, b.directions) and np.array_equal(a.mean, b.mean)
-            for a, b in zip(self.views, other.views, strict=True)
-        )
-
     def apply(self, chunk: Chunk, *, n_threads: int = 1) -> Chunk:
         """Map scaled rows, which do not keep their lengths then; rows that cannot be used are refused."""
         rows = MeasuredRows(replace(chunk, lengths=None, shortened=None)).measure(n_threads)

@@ -119,16 +119,6 @@ class MeasuredRows:
             for kept, reach, square, width in found
         ]
 
-    @property
-    def marks(self) -> list[float]:
-        """The size of marks as the kernels take them (views/entries.py); 0 for views without."""
-        lengths, weights = self.chunk.lengths, self.weights or (1.0,) * self.n_views
-        return [0.0] * self.n_views if lengths is None else lengths.mark_sizes(weights)
-
-    def marked(self, v: int) -> bool:
-        """Whether rows of view `v` hold marks of their values."""
-        return self.chunk.lengths is not None and self.chunk.lengths.marked(v)
-
     def squared_lengths(self, which: Mask) -> Kept:
         """S of the rows of `which` in each view that keeps lengths: exact in any order."""
         lengths, copies, shortened = self.chunk.lengths, self.chunk.copies, self.chunk.shortened
@@ -153,7 +143,7 @@ class MeasuredRows:
         views = [_parts(x) for x in self._matrices]
         observed = self.chunk.observed
         given = None if observed is None else np.ascontiguousarray(observed)
-        rest = self.inverse, self._kinds, self.measured, self.chunk.copies, self.reaches, self.marks
+        rest = self.inverse, self._kinds, self.measured, self.chunk.copies, self.reaches
         return backend(self.reference).Rows(views, given, self.squares.tolist(), *rest)
 
     @cached_property
@@ -219,45 +209,16 @@ class MeasuredRows:
         return self._matrices[v]
 
     def values(self, v: int) -> Floats:
-        """The rows of view `v` before they are brought to their length, dense; zero where it is missing.
-
-        So are values that rows lack, where rows hold marks.
-        """
-        return self.without_marks(self._dense(v), v)
-
-    def unit(self, v: int) -> Floats:
-        """The rows of view `v` as the kernels compare them: of their length and on the grid, dense."""
-        return self.without_marks(self.compared(v), v)
-
-    def compared(self, v: int) -> Floats:
-        """The same with their marks, where they hold any, and multiplied by their weight."""
-        unit: Floats = np.multiply(unit_rows(self._dense(v), self.inverse[v]), STEP, dtype=np.float64)
-        return unit
-
-    def n_held(self, v: int) -> Any:
-        """How many rows have each value of view `v`, at least 1; a number where rows hold no marks."""
-        if not self.marked(v):
-            return max(int(self.present(v).sum()), 1)
-        return np.maximum((self._dense(v)[:, self.values_wide(v) :] > 0).sum(axis=0), 1)
-
-    def values_wide(self, v: int) -> int:
-        """Number of values of a row in view `v`."""
-        return self.widths[v] // (2 if self.marked(v) else 1)
-
-    def _dense(self, v: int) -> Floats:
+        """The rows of view `v` before they are brought to their length, dense; zero where it is missing."""
         matrix = self._matrices[v]
         assert matrix is not None
         dense = matrix.toarray() if scipy.sparse.issparse(matrix) else np.asarray(matrix)
         return np.where(self.present(v)[:, None], dense, 0.0).astype(np.float64)
 
-    def without_marks(self, rows: Floats, v: int) -> Floats:
-        """Rows of view `v`, or some of them, as they are without marks and the weight of their values."""
-        if not self.marked(v):
-            return rows
-        values, marks = np.split(rows, 2, axis=1)
-        largest = marks.max(axis=1, initial=0.0)[:, None]
-        n_held = (marks > 0).sum(axis=1)[:, None]  # w is d / n
-        return np.where(largest > 0, values * (n_held / marks.shape[1]), 0.0)
+    def unit(self, v: int) -> Floats:
+        """The rows of view `v` as the kernels compare them: of their length and on the grid, dense."""
+        unit: Floats = np.multiply(unit_rows(self.values(v), self.inverse[v]), STEP, dtype=np.float64)
+        return unit
 
     @property
     def widths(self) -> list[int]:
@@ -318,7 +279,7 @@ class MeasuredRows:
         where = f"view {self.chunk.names[v]!r}, {self.chunk.place(row)}"
         matrix = self._matrices[v]
         assert matrix is not None
-        width = self.values_wide(v)
+        width = self.widths[v]
         if kind == OUTSIDE:
             return f"{where}: a column number of the CSR matrix lies outside its {width} columns."
         values = matrix[[row]].data if scipy.sparse.issparse(matrix) else matrix[row]

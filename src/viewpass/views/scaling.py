@@ -38,7 +38,6 @@ from viewpass.views.checks import check_columns
 from viewpass.views.chunk import Chunk, Lengths
 from viewpass.views.columns import Columns, columns_of, euclidean
 from viewpass.views.completion import Completion
-from viewpass.views.entries import LONGEST_UNIT, TIMES_LONGER, mark_size, marked
 from viewpass.views.gaps import filled
 from viewpass.views.kinds import KINDS, check_form, learn_parameter, transformed, without_unfit
 from viewpass.views.projection import Projection
@@ -62,14 +61,6 @@ class Scale:
     longest: float = 0.0  # that a row may be where lengths are kept; 0: rows are brought to unit length
     fill: Floats | None = None  # what values that rows lack take: the means of the columns
     parameter: float = 0.0  # of a kind of values (views/kinds.py)
-    marked: bool = False  # rows get marks of the values they have (views/entries.py)
-
-    @property
-    def reach(self) -> float:
-        """How long rows may be with their marks; 0: they are brought to unit length."""
-        if not self.marked:
-            return self.longest
-        return self.longest * TIMES_LONGER or LONGEST_UNIT
 
     @property
     def zero(self) -> Floats | None:
@@ -145,11 +136,6 @@ class Scaling:
         views = (None if scale is None else replace(scale, longest=0.0) for scale in self.views)
         return replace(self, views=tuple(views), projection=projection)
 
-    def with_marks(self) -> Scaling:
-        """The same for rows that get marks, in every view whose columns have means."""
-        views = (s if s is None or s.fill is None else replace(s, marked=True) for s in self.views)
-        return replace(self, views=tuple(views))
-
     @property
     def longest(self) -> float:
         """The longest that a row may be, where some views keep their lengths; 0 where none does."""
@@ -158,48 +144,19 @@ class Scaling:
     @property
     def unit(self) -> float:
         """What the kernels divide rows by: the longest that they get; 1 where all are of unit length."""
-        return max((scale.reach for scale in self.views if scale is not None), default=0.0) or 1.0
+        return self.longest or 1.0
 
     @property
     def lengths(self) -> Lengths | None:
         """Which views keep their lengths; None if none does."""
-        kept = tuple(scale is not None and scale.reach > 0 for scale in self.views)
+        kept = tuple(scale is not None and scale.longest > 0 for scale in self.views)
         reach = tuple(self.unit if keeps else 0.0 for keeps in kept)
-        marks = tuple(
-            0.0 if scale is None or not scale.marked else mark_size(len(scale.weights))
-            for scale in self.views
-        )
-        return Lengths(kept, self.unit, reach, marks if any(marks) else ()) if any(kept) else None
+        return Lengths(kept, self.unit, reach) if any(kept) else None
 
     @property
     def names(self) -> tuple[str, ...]:
         """The name of the scale of each view."""
         return tuple("unit" if scale is None else scale.name for scale in self.views)
-
-    def same(self, other: Scaling) -> bool:
-        """Return whether both scale every row in the same way."""
-        pairs = zip(self.views, other.views, strict=True)
-        if self.completion is None:
-            completed_alike = other.completion is None
-        else:
-            completed_alike = self.completion.same(other.completion)
-        if self.projection is None:
-            mapped_alike = other.projection is None
-        else:
-            mapped_alike = self.projection.same(other.projection)
-        if not completed_alike or not mapped_alike:
-            return False
-        return self.names == other.names and all(
-            mine is None
-            or theirs is None
-            or (
-                (np.array_equal(mine.weights, theirs.weights) and _equal(mine.mean, theirs.mean))
-                and (mine.longest == theirs.longest)
-                and (mine.marked or _equal(mine.fill, theirs.fill))
-                and (mine.parameter, mine.marked) == (theirs.parameter, theirs.marked)
-            )
-            for mine, theirs in pairs
-        )
 
     @property
     def plain(self) -> bool:
@@ -227,13 +184,12 @@ class Scaling:
         present: dict[int, Mask] = {}
         all_zero, lengths = chunk.all_zero, self.lengths
         squares: dict[int, Floats] = {}  # before rows are shortened
-        reach: dict[int, float] = {}  # of rows with marks
         for v, (view, scale) in enumerate(zip(chunk.views, self.views, strict=True)):
             if view is None:
                 continue
             gaps = chunk.gaps[v] if chunk.gaps else None
             if scale is None or (gaps is not None and scale.fill is None):
-                if gaps is not None:  # of a view that no row of the warm-up had: it has no means
+                if gaps is not None:  # of a view that no row of the sample had: it has no means
                     present[v] = chunk.wanted(v) & ~gaps.any(axis=1)
                 if scale is None:
                     continue
@@ -242,7 +198,7 @@ class Scaling:
             if gaps is not None and scale.fill is not None:
                 view = filled(view, gaps, scale.fill)
             sparse = scipy.sparse.issparse(view)
-            if sparse and (scale.mean is not None or scale.marked):  # it was dense when this was learnt
+            if sparse and scale.mean is not None:  # it was dense when this was learnt
                 check_columns(view, f"view {chunk.names[v]!r}", chunk.start)
                 view, sparse = view.toarray(), False
             values = view.data if sparse else view
@@ -276,17 +232,11 @@ class Scaling:
                 rows.data = out
             else:
                 backend().weigh_rows(view, scale.weights, out, n_threads)
-            if scale.marked:
-                views[v], there, reach[v] = marked(out, gaps, kept=scale.longest > 0)
-                zeros = chunk.zero_rows(v, np.flatnonzero(chunk.wanted(v) & ~there))
-                if len(zeros):
-                    all_zero = _marked(all_zero, zeros, v, (chunk.n_rows, len(views)))
-                present[v] = present.get(v, chunk.wanted(v)) & there
         observed = _observed(chunk, present)
         scaled = replace(chunk, views=tuple(views), observed=observed, all_zero=all_zero, gaps=())
         if self.projection is not None:
             return self.projection.apply(scaled, n_threads=n_threads)
-        return scaled if lengths is None else _with_squares(scaled, lengths, self.longest, squares, reach)
+        return scaled if lengths is None else _with_squares(scaled, lengths, self.longest, squares)
 
 
 def _zeros_are_data(name: str, chunk: Chunk) -> bool:
@@ -294,13 +244,10 @@ def _zeros_are_data(name: str, chunk: Chunk) -> bool:
     return name == "binary" or (chunk.stated and name != "composition")
 
 
-def _with_squares(
-    chunk: Chunk, lengths: Lengths, most: float, squares: dict[int, Floats], with_marks: dict[int, float]
-) -> Chunk:
+def _with_squares(chunk: Chunk, lengths: Lengths, most: float, squares: dict[int, Floats]) -> Chunk:
     """The scaled rows with their lengths, given their squares before they were shortened to `most`."""
     longest = {v: float(np.sqrt(found.max(initial=0.0))) for v, found in squares.items()}
-    found = {v: min(length, most) for v, length in longest.items()} | with_marks
-    reach = tuple(found.get(v, 0.0) for v in range(len(lengths.kept)))
+    reach = tuple(min(longest.get(v, 0.0), most) for v in range(len(lengths.kept)))
     shortened = None
     if any(length > most for length in longest.values()):
         shortened = np.zeros((chunk.n_rows, len(lengths.kept)), dtype=bool)
@@ -329,10 +276,6 @@ def _marked(mask: Mask | None, rows: Integers, v: int, shape: tuple[int, ...], m
     marked = np.zeros(shape, dtype=bool) if mask is None else mask.copy()
     marked[rows, v] = mark
     return marked
-
-
-def _equal(one: Floats | None, other: Floats | None) -> bool:
-    return one is other if one is None or other is None else np.array_equal(one, other)
 
 
 def _observed(chunk: Chunk, present: dict[int, Mask]) -> Mask | None:
@@ -369,14 +312,6 @@ def learn_scale(columns: Columns, name: str) -> Scale | None:
 
 def _rarity(columns: Columns) -> Floats:
     return log((1.0 + columns.n_values) / (1.0 + columns.n_nonzero)) + 1.0
-
-
-def candidates(columns: Columns) -> tuple[str, ...]:
-    """The scales that a view may be tried in, the simplest first."""
-    counts = columns.counts and (columns.sparse or columns.density < MOSTLY_ZERO)
-    suited = ("idf",) if counts else () if columns.sparse else ("standard",)
-    lengths = () if columns.sparse or not columns.spread.any() else ("euclidean",)
-    return ("unit", *suited, *lengths)
 
 
 def automatic(columns: Columns) -> str:

@@ -27,7 +27,7 @@ def items(tmp_path_factory):
         for v, x in enumerate(made_rows(N, widths=(6, 4)))
     }
     table = pa.table({"item": np.arange(N), **views})
-    model = vp.OPIMC(3, random_state=0).fit(vp.scan(table, id="item"))
+    model = vp.ViewPass(3, random_state=0).fit(vp.scan(table, id="item"))
     path = tmp_path_factory.mktemp("model") / "model.viewpass"
     model.save(path)
     return table, path, model.labels_.tolist()
@@ -110,7 +110,7 @@ def test_toponymy_names_anchors_and_cuts(monkeypatch):
     embedded = Embedder().encode(texts) + 0.05 * rng.normal(size=(400, 12))
     image = np.eye(4)[topic] + 0.1 * rng.normal(size=(400, 4))
     settings = {"n_anchors": 16, "consensus": "merge", "scale": "unit", "random_state": 0}
-    model = vp.OPIMC(4, **settings).fit({"text": embedded, "image": image})
+    model = vp.ViewPass(4, **settings).fit({"text": embedded, "image": image})
     with warnings.catch_warnings(action="ignore"):
         pytest.importorskip("toponymy", reason="Toponymy is not installed")
         from toponymy.llm_wrappers import LLMWrapper

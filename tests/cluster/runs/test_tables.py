@@ -43,7 +43,7 @@ def run(table, tmp_path_factory):
     home = tmp_path_factory.mktemp("run")
     pq.write_table(table, home / "items.parquet")
     folder = RunFolder(home / "run")
-    estimator = vp.OPIMC(4, warmup=200, chunk_size=200, scale="unit", random_state=0)
+    estimator = vp.ViewPass(4, scale="unit", random_state=0)
     fitting = Run(estimator, vp.scan(home / "items.parquet", id="item"), folder)
     folder.open(resume=False)
     fitting.go(RunOptions())
@@ -164,8 +164,8 @@ def test_duplicates_of_sparse_views_are_those_of_all_pairs(tmp_path, monkeypatch
     items = vp.scan(tmp_path / "items.parquet", views={"words": ("words", 30), "dense": "dense"})
     folder = RunFolder(tmp_path / "run")
     folder.open(resume=False)
-    settings = {"random_state": 0, "scale": "unit", "n_anchors": None}
-    Run(vp.OPIMC(2, **settings), items, folder).go(RunOptions())
+    settings = {"random_state": 0, "scale": "unit", "consensus": "plain"}
+    Run(vp.ViewPass(2, **settings), items, folder).go(RunOptions())
     folder.close()
     out = tmp_path / "pairs.parquet"
     n_pairs, _ = dedup(RunLabels(folder.path), vp.load(folder.model), items, out, 0.9)

@@ -1,4 +1,4 @@
-"""What is chosen from the first rows: the better candidate where it is clear, the simplest where not."""
+"""What is chosen from the sample: the better candidate where it is clear, the simplest where not."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sklearn.datasets import make_blobs
 
 import viewpass as vp
 from cases import workspace
-from viewpass.core.auto.choose import FIRST_FEW, TELLS_MORE, choose, scales
+from viewpass.core.auto.choose import TELLS_MORE, choose, scales
 from viewpass.core.auto.hidden_views import Question
 from viewpass.core.plan import Plan, Rules
 from viewpass.evaluate import nmi
@@ -23,10 +23,10 @@ def measured(views, observed=None):
     return MeasuredRows(Chunk.of(views, observed=observed)).measure()
 
 
-def chosen(views, names=None, n_clusters=4, observed=None, *, whole=True, **settings):
+def chosen(views, names=None, n_clusters=4, observed=None, **settings):
     scale = tuple(names or ["auto"] * len(views))
     plan = Plan(n_clusters, RULES, scale=scale, auto_alpha=True, **settings)
-    return choose(measured(views, observed), plan, workspace(), whole=whole)
+    return choose(measured(views, observed), plan, workspace())
 
 
 def clusters(rng, n_rows=800, n_views=2, spread=None):
@@ -68,7 +68,7 @@ def test_lengths_are_kept_where_they_tell_rows_apart():
     x, group = make_blobs(2000, 2, centers=5, random_state=3)
     found = chosen([x], n_clusters=5)
     assert found.scaling.names == ("euclidean",)
-    assert nmi(group, vp.OPIMC(5, random_state=0).fit([x]).labels_) > 0.9
+    assert nmi(group, vp.ViewPass(5, random_state=0).fit([x]).labels_) > 0.9
 
 
 def test_a_single_column_is_not_reduced_to_its_sign():
@@ -78,7 +78,7 @@ def test_a_single_column_is_not_reduced_to_its_sign():
 
 def test_clusters_that_are_not_round_get_a_graph_and_a_curve():
     views, truth = arcs()
-    model = vp.OPIMC(3, random_state=0).fit(views)
+    model = vp.ViewPass(3, random_state=0).fit(views)
     assert (model.consensus_, round(nmi(truth, model.labels_), 2)) == ("graph", 1.0)
     choice = next(choice for choice in model.choices_ if choice.what == "consensus")
     assert choice.scores["graph"] > choice.scores["plain"] + choice.error
@@ -98,27 +98,7 @@ def test_a_graph_may_want_another_scale_than_centres():
     assert (found.scaling.names, found.plan.consensus) == (("euclidean", "euclidean"), "graph")
     assert [choice.what for choice in found.choices][:2] == ["scale", "consensus"]
     assert [choice.reason for choice in found.choices][:2] == [TELLS_MORE] * 2
-    assert nmi(truth, vp.OPIMC(2, random_state=0).fit(views).labels_) > 0.95
-
-
-def test_of_a_few_first_rows_anchors_are_made_that_follow_the_others():
-    views, truth = arcs()
-    first = [view[:150] for view in views]
-
-    def reason(rows, *, whole=False, adaptive=True):
-        found = chosen(rows, n_clusters=3, consensus="auto", adaptive=adaptive, whole=whole)
-        return found.plan.consensus if found.choices[-1].reason == FIRST_FEW else "asked"
-
-    assert reason(first) == "graph"
-    assert reason(first, whole=True) == reason(first, adaptive=False) == "asked"
-    assert reason([sp.csr_array(view) for view in first]) == "graph"
-    words = [np.where(np.random.default_rng(v).random((150, 40)) < 0.05, 1.0, 0.0) for v in range(2)]
-    words = [np.where(view.any(axis=1, keepdims=True), view, np.eye(150, 40)) for view in words]
-    assert reason(words) == reason([sp.csr_array(view) for view in words]) == "asked"
-    assert reason([view[:90] for view in views]) == "asked"
-    assert reason([view[:150] for view in clusters(np.random.default_rng(1))]) == "asked"  # separated
-    model = vp.OPIMC(3, warmup=150, chunk_size=150, random_state=0).fit(views)
-    assert nmi(truth, model.labels_) > 0.8
+    assert nmi(truth, vp.ViewPass(2, random_state=0).fit(views).labels_) > 0.95
 
 
 def test_rows_drawn_by_a_common_seed_are_not_drawn_alike():
@@ -135,9 +115,9 @@ def test_rows_drawn_by_a_common_seed_are_not_drawn_alike():
 
 def test_noise_gets_the_simplest_of_everything():
     views = [np.random.default_rng(2).standard_normal((400, 5)) for _ in range(3)]
-    found = chosen(views, consensus="auto", weights="auto")
-    assert (found.scaling.names, found.plan.consensus, found.plan.weights) == (("unit",) * 3, "plain", None)
-    again = chosen(views, consensus="auto", weights="auto")
+    found = chosen(views, consensus="auto")
+    assert (found.scaling.names, found.plan.consensus) == (("unit",) * 3, "plain")
+    again = chosen(views, consensus="auto")
     assert again.choices == found.choices  # to the bit
 
 
@@ -174,7 +154,7 @@ def test_the_scales_to_choose_from_suit_the_values():
 def test_choices_do_not_depend_on_threads_or_the_seed():
     views, _ = arcs(800)
     found = [
-        vp.OPIMC(3, random_state=seed, n_threads=n_threads).fit(views).choices_
+        vp.ViewPass(3, random_state=seed, n_threads=n_threads).fit(views).choices_
         for seed, n_threads in ((0, 1), (0, 2), (7, 1))
     ]
     assert found[0] == found[1] == found[2]
@@ -190,7 +170,7 @@ def test_very_many_clusters_get_no_graph():
 
 def test_choices_are_kept_in_files(tmp_path):
     views, _ = arcs(600)
-    model = vp.OPIMC(3, random_state=0).fit(views)
+    model = vp.ViewPass(3, random_state=0).fit(views)
     model.save(tmp_path / "model.viewpass")
     again = vp.load(tmp_path / "model.viewpass")
     assert again.choices_ == model.choices_

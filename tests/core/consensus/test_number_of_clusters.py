@@ -56,11 +56,11 @@ def planted(n_clusters, n_rows=1500):
 
 
 @pytest.mark.every_value
-@pytest.mark.parametrize("consensus", ["graph", "merge", "auto"])
+@pytest.mark.parametrize("consensus", ["graph", "plain", "auto"])
 @pytest.mark.parametrize("n_clusters", [3, 8])
 def test_planted_clusters_are_counted(consensus, n_clusters):
     views, observed = planted(n_clusters)
-    model = vp.OPIMC("auto", consensus=consensus, chunk_size=500, random_state=0, compute_labels=False)
+    model = vp.ViewPass("auto", consensus=consensus, random_state=0)
     model.fit(views, observed=observed)
     assert len(model.cluster_centers_[0]) == n_clusters
     assert model.cluster_curve_.n_clusters == n_clusters
@@ -68,20 +68,12 @@ def test_planted_clusters_are_counted(consensus, n_clusters):
     assert len(set(model.predict(views).tolist())) == n_clusters
 
 
-def test_planted_clusters_are_counted_offline_and_without_anchors():
-    views, observed = planted(8)
-    offline = vp.IMC("auto", random_state=0).fit(views, observed=observed)
-    assert len(offline.cluster_centers_[0]) == offline.cluster_curve_.n_clusters == 8
-    plain = vp.OPIMC("auto", n_anchors=None, random_state=0).fit(views, observed=observed)
-    assert (plain.consensus_, len(plain.cluster_centers_[0])) == ("plain", 8)
-
-
 def test_noise_has_no_number_of_clusters_and_that_is_said():
     rng = np.random.default_rng(0)
     with pytest.warns(DataWarning, match="do not determine the number of clusters"):
-        vp.OPIMC("auto", random_state=0).fit([rng.standard_normal((90, width)) for width in (4, 5)])
+        vp.ViewPass("auto", random_state=0).fit([rng.standard_normal((90, width)) for width in (4, 5)])
     with pytest.warns(DataWarning, match="give the number"):
-        vp.IMC("auto", random_state=0).fit([rng.standard_normal((9, 3)), rng.standard_normal((9, 2))])
+        vp.ViewPass("auto", random_state=0).fit([rng.standard_normal((9, 3)), rng.standard_normal((9, 2))])
 
 
 def test_the_number_does_not_depend_on_the_seed():
@@ -89,7 +81,7 @@ def test_the_number_does_not_depend_on_the_seed():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = {
-            len(vp.OPIMC("auto", random_state=seed).fit(views, observed=observed).cluster_centers_[0])
+            len(vp.ViewPass("auto", random_state=seed).fit(views, observed=observed).cluster_centers_[0])
             for seed in range(2)
         }
     assert found == {5}

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import viewpass as vp
+from cases import workspace
 from clusters import made_rows
 from viewpass.core.reasons import learning
 from viewpass.core.state.calibration import BINS, LEVELS, Calibration, interpolated, patterns_of, rising
@@ -13,10 +14,11 @@ from viewpass.core.state.calibration import BINS, LEVELS, Calibration, interpola
 
 def calibration(n_views, missing=0.3, **settings):
     rows = made_rows(500, widths=(5,) * n_views, missing=missing)
-    return vp.OPIMC(4, random_state=0, **settings).fit(rows)._fitted_model().calibration
+    model = vp.ViewPass(4, random_state=0, **settings).fit(rows)
+    return learning.calibration_of(model._fitted_model(), workspace())
 
 
-@pytest.mark.parametrize("settings", [{"n_anchors": None}, {"n_anchors": 20, "consensus": "graph"}])
+@pytest.mark.parametrize("settings", [{"consensus": "plain"}, {"n_anchors": 20, "consensus": "graph"}])
 def test_curves_rise_and_are_shares(settings):
     found = calibration(3, **settings)
     assert found.patterns.tolist() == list(range(1, 8))  # every combination of three views
@@ -76,7 +78,7 @@ def test_quantiles_that_few_rows_show_are_taken_from_the_tail():
 
 
 def test_one_row_is_enough_to_learn_from():
-    model = vp.OPIMC(1, random_state=0).fit([np.array([[1.0, 2.0]]), np.array([[3.0]])])
+    model = vp.ViewPass(1, random_state=0).fit([np.array([[1.0, 2.0]]), np.array([[3.0]])])
     assert model.outlier_score([np.array([[1.0, 2.0]]), None]).shape == (1,)
     assert model.impute([np.array([[1.0, 2.0]]), None]).views[1].tolist() == [[3.0]]
 
@@ -86,6 +88,6 @@ def test_rows_that_all_have_patterns_of_their_own_among_many_views_are_calibrate
     group = rng.integers(3, size=300)
     views = [2 * np.eye(3)[group] + rng.standard_normal((300, 3)) for _ in range(70)]
     observed = rng.random((300, 70)) < 0.7
-    model = vp.OPIMC(3, scale="unit", n_anchors=None, random_state=0).fit(views, observed=observed)
+    model = vp.ViewPass(3, scale="unit", consensus="plain", random_state=0).fit(views, observed=observed)
     confidence = model.confidence(views, observed=observed)
     assert ((confidence > 1 / 3) & (confidence <= 1)).all()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from viewpass.core.initialise import initialise_searched
+from viewpass.core.initialise import initialise_clusters
 from viewpass.core.plan import Plan, Rules
 from viewpass.core.start import main_columns
 from viewpass.core.start.breathing import breathed
@@ -67,7 +67,7 @@ def test_the_search_has_the_bits_of_the_reference_on_any_threads(monkeypatch, sp
     for reference, n_threads in ((False, 1), (False, 3), (True, 1)):
         plan = Plan(6, RULES, reference=reference, auto_alpha=True)
         rows = MeasuredRows(chunk, reference=reference).measure()
-        outcome, alpha = initialise_searched(rows, plan, Workspace(n_threads), np.random.default_rng(1))
+        outcome, alpha = initialise_clusters(rows, plan, Workspace(n_threads), np.random.default_rng(1))
         found.append((outcome.labels.tobytes(), outcome.loss, alpha))
     assert found[0] == found[1] == found[2]
 

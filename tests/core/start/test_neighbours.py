@@ -79,20 +79,20 @@ def test_threads_and_modules_agree(monkeypatch):
     for reference, n_threads in ((True, 1), (False, 1), (False, 3)):
         rows = MeasuredRows(Chunk.of(views, observed=observed), reference=reference)
         step = ChunkStep(RULES, Workspace(n_threads))
-        found.append(compete(rows, 12, "auto", step, np.random.default_rng(6), whole=False))
+        found.append(compete(rows.measure(), 12, step, np.random.default_rng(6)))
     for other in found[1:]:
         np.testing.assert_array_equal(other.labels, found[0].labels)
         assert other.loss == found[0].loss
 
 
-@pytest.mark.parametrize("n_rows", [6_000, 20_000])  # fewer than the warm-up, and more
+@pytest.mark.parametrize("n_rows", [6_000, 36_000])  # no more than the sample holds, and more
 def test_hundreds_of_clusters_are_found(n_rows):
     n_classes = 300
     assert candidates.SMALL_PER_CLUSTER * n_classes > TABLE_SMALL
     views, observed, classes = made(n_classes, n_rows, 1.0, 7, (48, 32))
     order = np.random.default_rng(8).permutation(n_rows)
     views, observed, classes = [x[order] for x in views], observed[order], classes[order]
-    model = vp.OPIMC(n_classes, alpha=2.0, random_state=0).fit(views, observed=observed)
+    model = vp.ViewPass(n_classes, alpha=2.0, random_state=0).fit(views, observed=observed)
     assert nmi(classes, model.labels_) > 0.93
     assert len(np.unique(model.labels_[model.labels_ >= 0])) > 0.95 * n_classes
 

@@ -13,8 +13,7 @@ import pytest
 import viewpass as vp
 from tables import FORMS, IDS, IMAGE, ONCE, TEXT, N, rows_of, views_for
 
-SETTINGS = {"n_clusters": 4, "chunk_size": 64, "warmup": 100, "random_state": 0}
-SETTINGS |= {"scale": "unit", "n_anchors": None}  # nothing is compared first
+SETTINGS = {"n_clusters": 4, "chunk_size": 64, "random_state": 0}
 
 ARRAYS = {"image": IMAGE, "text": TEXT}
 
@@ -134,13 +133,11 @@ def test_identity_tells_data_apart(tmp_path):
     assert plain != vp.scan(FORMS["Parquet, fixed lists"](tmp_path / "other")).identity()
 
 
-@pytest.mark.every_value
 @pytest.mark.parametrize("form", ["Parquet, fixed lists", "Parquet, wide", "DuckDB relation"])
-@pytest.mark.parametrize("warmup", [0, 100, 450, 2000])
-def test_partial_fit_goes_on_chunk_by_chunk(tmp_path, form, warmup):
-    settings = {**SETTINGS, "warmup": warmup}
-    model = vp.OPIMC(**settings).partial_fit({"image": IMAGE[:90], "text": TEXT[:90]})
-    other = vp.OPIMC(**settings).partial_fit({"image": IMAGE[:90], "text": TEXT[:90]})
+def test_partial_fit_goes_on_chunk_by_chunk(tmp_path, form):
+    model, other = (
+        vp.OPIMC(**SETTINGS).partial_fit({"image": IMAGE[:90], "text": TEXT[:90]}) for _ in range(2)
+    )
     model.partial_fit(scanned(form, tmp_path))
     labels = []
     for start in range(0, N, 64):
@@ -149,12 +146,21 @@ def test_partial_fit_goes_on_chunk_by_chunk(tmp_path, form, warmup):
         labels.append(other.stream_labels_)
     assert model.statistics_ == other.statistics_
     np.testing.assert_array_equal(model.loss_curve_, other.loss_curve_)
-    assert len(model.stream_labels_) == N
     assert model.row_ids_.tolist() == IDS
-    if warmup == 0:
-        np.testing.assert_array_equal(model.stream_labels_, np.concatenate(labels))
-    if warmup == 2000:  # all of it still gathers: labels are those of the provisional start
-        np.testing.assert_array_equal(model.stream_labels_, other.predict({"image": IMAGE, "text": TEXT}))
+    np.testing.assert_array_equal(model.stream_labels_, np.concatenate(labels))
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("sample_size", [100, "auto"])
+def test_viewpass_of_a_table_is_that_of_its_ids(tmp_path, form, sample_size):
+    settings = {"sample_size": sample_size, "compute_labels": form not in ONCE, "random_state": 0}
+    model = vp.ViewPass(4, **settings).fit(scanned(form, tmp_path))
+    expected = vp.ViewPass(4, **settings).fit(scanned("PyArrow table", tmp_path))
+    assert model.statistics_ == expected.statistics_
+    assert model.row_ids_.tolist() == IDS
+    name = "stream_labels_" if form in ONCE else "labels_"
+    np.testing.assert_array_equal(getattr(model, name), getattr(expected, name))
 
 
 def test_a_table_learnt_first_is_the_first_chunks(tmp_path):

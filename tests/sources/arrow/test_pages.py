@@ -11,7 +11,7 @@ import viewpass as vp
 from fixed_lists import FIXED
 from tables import with_size
 from viewpass.cluster import base
-from viewpass.engine import run as loop
+from viewpass.engine import local
 from viewpass.kernels.native import native
 from viewpass.sources.arrow import pages, parquet
 from viewpass.sources.arrow.files import find_files
@@ -362,5 +362,5 @@ def test_rows_labelled_together_get_the_same_labels(tmp_path, monkeypatch):
     model = vp.OPIMC(4, chunk_size=300, random_state=0).fit(vp.scan(tmp_path))
     monkeypatch.setattr(base, "PREDICT_BLOCK", 300)
     together = model.predict(vp.scan(tmp_path))
-    monkeypatch.setattr(loop, "READ_ROWS", 0)
+    monkeypatch.setattr(local, "READ_ROWS", 0)
     assert (together == model.predict(vp.scan(tmp_path))).all()

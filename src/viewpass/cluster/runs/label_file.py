@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,45 +10,33 @@ import numpy as np
 import pyarrow as pa
 from sklearn.utils.validation import check_is_fitted
 
-from viewpass.cluster.runs.reason_columns import (
-    Wanted,
-    completed,
-    reason_columns,
-    staged_columns,
-)
-from viewpass.cluster.runs.sampled_rows import RowSampler, write_reasons
-from viewpass.core.reasons.gathering import Gathered, gathered, needed, recalibrate
-from viewpass.engine.labelling import cluster_rows
-from viewpass.engine.run import rows_per_read
+from viewpass.cluster.runs.reason_columns import Wanted, reason_columns, with_names
+from viewpass.core.model import Model
+from viewpass.core.step.workspace import Workspace
+from viewpass.engine.labelling import Labelled, cluster_rows
+from viewpass.engine.local import rows_per_read
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Integers
+from viewpass.sample.sample import Sampler
 from viewpass.sources.source import Source
 from viewpass.store.container.files import naming, replacing
 from viewpass.store.folder import RunFolder
 from viewpass.store.labels.formats import FINAL, staged_tables, table_writer
 from viewpass.store.labels.parquet import ID, LabelFile, as_ids, label_columns
-
-MOST_CHUNKS = 4  # labelled at a time: progress is shown, and a stop answered, this often
+from viewpass.views.chunk import Chunk
 
 CHUNK = 8192
+MOST_CHUNKS = 4  # labelled at a time: progress is shown, and a stop answered, this often
 PLAIN = Wanted()
 
 Watch = Callable[[int, Integers], None]  # rows labelled, rows per cluster
-
-
-@dataclass(frozen=True)
-class Taken:
-    """What is taken of rows while they are labelled."""
-
-    rows: RowSampler | None = None  # for the summary
-    calibrating: list[Gathered] | None = None  # to learn how sure labels are
+Also = Callable[[Chunk, Labelled], None]  # what else is done with labelled rows
 
 
 def write_labels(
     model: Any,
     data: Source,
     path: Path,
-    chunk_size: int,
     watch: Watch,
     growing: Path | None = None,
     wanted: Wanted = PLAIN,
@@ -58,38 +45,35 @@ def write_labels(
 
     Gives the number of rows, and of rows per cluster.
     """
-    return _written(model, data, path, chunk_size, watch, growing, wanted, Taken())
+    check_is_fitted(model)
+    source = model._read(data, None, reset=False)
+    learnt, workspace = model._fitted_model(), model._workspace(source)
+    return _written(learnt, source, path, workspace, watch, wanted, growing=growing)
 
 
 def write_final_labels(
-    model: Any, data: Source, folder: RunFolder, chunk_size: int, watch: Watch, wanted: Wanted = PLAIN
+    model: Model,
+    source: Source,
+    folder: RunFolder,
+    workspace: Workspace,
+    watch: Watch,
+    wanted: Wanted,
+    also: Also,
 ) -> Integers:
-    """Write the label file of a run, and let the model learn how sure labels are; gives rows per cluster.
+    """Write the label file of a run; gives rows per cluster.
 
-    What sampled rows show is written beside it.
-    Where that is learnt from the same rows, it is known only when all are labelled: the labels are then
-    staged with what their confidence follows from.
+    Names of clusters follow from the labels of all rows, which are staged until then.
     """
-    learnt = model._fitted_model()
-    given = model, data, folder.labels, chunk_size, watch
-    again, sampler = needed(learnt), RowSampler.of(learnt)
-    if not again and not wanted.named:
-        sizes = _written(*given, folder.growing, wanted, Taken(sampler))[1]
-        write_reasons(sampler.reasons(learnt, model._workspace()), folder.sample, folder.growing)
-        return sizes
-    staged, sample = folder.staging / "final.arrows", list[Gathered]()
-    given = model, data, staged, chunk_size, watch
-    sizes = _written(*given, folder.growing, wanted, Taken(sampler, sample))[1]
-    if again:
-        recalibrate(learnt, sample, model._workspace())
-    write_reasons(sampler.reasons(learnt, model._workspace()), folder.sample, folder.growing)
+    given = workspace, watch, wanted
+    if not wanted.named:
+        return _written(model, source, folder.labels, *given, growing=folder.growing, also=also)[1]
+    staged = folder.staging / "final.arrows"
+    sizes = _written(model, source, staged, *given, growing=folder.growing, also=also, staged=True)[1]
+    names = wanted.names(model, staged_tables(staged, ["cluster", *wanted.name_by]))
     with naming(staged), replacing(folder.labels, folder.growing) as out:
-        writer, names = None, None
-        if wanted.named:
-            names = wanted.names(learnt, staged_tables(staged, ["cluster", *wanted.name_by]))
-        about = len(sizes), learnt.calibration, names, learnt.schema.names
+        writer = None
         for rows in staged_tables(staged):
-            table = completed(rows, *about)
+            table = with_names(rows, names)
             if writer is None:
                 writer = table_writer("Parquet", out, table.schema)
             with naming(folder.labels):
@@ -101,37 +85,30 @@ def write_final_labels(
 
 
 def _written(
-    model: Any,
-    data: Source,
+    model: Model,
+    source: Source,
     path: Path,
-    chunk_size: int,
+    workspace: Workspace,
     watch: Watch,
-    growing: Path | None,
     wanted: Wanted,
-    taken: Taken,
+    *,
+    growing: Path | None,
+    also: Also | None = None,
+    staged: bool = False,
 ) -> tuple[int, Integers]:
-    """Write labels; where they are calibrated by the same rows, confidence is left for later."""
-    check_is_fitted(model)
-    source = model._read(data, None, reset=False)
-    learnt, workspace = model._fitted_model(), model._workspace(source)
-    wanted.check(source.id_name, learnt)
+    """Write labels; gives the number of rows, and of rows per cluster."""
+    wanted.check(source.id_name, model)
     source = source.keeping(wanted.kept)
-    sizes = np.zeros(learnt.clusters.n_clusters, dtype=np.int64)
+    sizes = np.zeros(model.n_clusters, dtype=np.int64)
     id_type = None
-    staged = taken.calibrating is not None
     with replacing(path, growing) as file, LabelFile(file, path, FINAL, source.id_name, staged=staged) as out:
-        for chunk in source.chunks(_rows_at_once(source, chunk_size)):
-            found = cluster_rows(chunk, learnt, workspace)
+        for chunk in source.chunks(_rows_at_once(source)):
+            found = cluster_rows(chunk, model, workspace)
             ids = None if chunk.row_ids is None else as_ids(chunk.row_ids, id_type)
             id_type = None if ids is None else ids.type
-            if taken.rows is not None:
-                taken.rows.add(chunk)
-            if taken.calibrating is None:
-                more = reason_columns(chunk, found, learnt, workspace, wanted)
-            else:
-                taken.calibrating.append(gathered(chunk, learnt, workspace))
-                more = staged_columns(found, learnt)
-            out.add(found.records, ids, chunk.kept, more)
+            out.add(found.records, ids, chunk.kept, reason_columns(chunk, found, model, workspace, wanted))
+            if also is not None:
+                also(chunk, found)
             clusters = found.records["cluster"]
             sizes += np.bincount(clusters[clusters >= 0], minlength=len(sizes))
             watch(out.n_rows, sizes)
@@ -141,7 +118,7 @@ def _written(
 
 
 def labelled_tables(
-    model: Any, source: Source, wanted: Wanted = PLAIN, sampler: RowSampler | None = None
+    model: Any, source: Source, wanted: Wanted = PLAIN, sampler: Sampler | None = None
 ) -> Iterator[Any]:
     """The rows of a label file as Arrow tables, one per chunk; `source` fits the model.
 
@@ -163,6 +140,6 @@ def labelled_tables(
         yield pa.table(columns)
 
 
-def _rows_at_once(source: Source, chunk_size: int) -> int:
+def _rows_at_once(source: Source) -> int:
     """Rows to label at a time: several chunks."""
-    return min(rows_per_read(source, chunk_size), MOST_CHUNKS * chunk_size)
+    return min(rows_per_read(source, CHUNK), MOST_CHUNKS * CHUNK)

@@ -15,9 +15,10 @@ from viewpass.cluster.naming import names_of
 from viewpass.core.model import Model, prepare
 from viewpass.core.reasons.confidence import confidence_at, probabilities
 from viewpass.core.reasons.contributions import contributions
+from viewpass.core.reasons.learning import calibration_of
 from viewpass.core.reasons.outliers import outlier_scores
 from viewpass.core.reasons.stability import stability
-from viewpass.core.state.calibration import Calibration, distinct, pattern_text
+from viewpass.core.state.calibration import distinct, pattern_text
 from viewpass.core.step.workspace import Workspace
 from viewpass.engine.labelling import Labelled
 from viewpass.errors import NotCalibratedError, SettingError
@@ -28,7 +29,6 @@ from viewpass.views.chunk import Chunk
 CONFIDENCE = "confidence"
 VIEWS, NAME = "has_views", "cluster_name"
 OWN = frozenset((*(field.name for field in COLUMNS), CONFIDENCE, VIEWS, NAME))  # columns of label files
-STAGED = ("viewpass.margin", "viewpass.pattern")  # what confidence is computed from at the end of a run
 
 
 @dataclass(frozen=True)
@@ -58,10 +58,10 @@ class Wanted:
 
     def check(self, id_name: str | None, model: Model | None = None) -> None:
         """Refuse names that two columns would have, and reasons that the model does not have."""
-        if self.proba and model is not None and model.calibration is None:
+        if self.proba and model is not None and calibration_of(model) is None:
             raise NotCalibratedError(
-                "the model does not hold what probabilities rest on: it was written by an earlier version. "
-                "Fit it again."
+                "the model does not hold the rows that probabilities are learnt from: it was saved by "
+                "save(rows=False)."
             )
         own = set(OWN)
         if model is not None and self.proba:
@@ -87,7 +87,7 @@ def _part_names(model: Model) -> list[str]:
 
 def confidence_columns(found: Labelled, model: Model) -> Any:
     """The confidence of labels, as an Arrow table; without columns if the model does not have it."""
-    learnt, n_clusters = model.calibration, model.clusters.n_clusters
+    learnt, n_clusters = calibration_of(model), model.clusters.n_clusters
     columns = {VIEWS: _views(found.patterns, model.schema.names)}
     if learnt is not None:
         columns[CONFIDENCE] = _floats(confidence_at(found.patterns, found.margins, n_clusters, learnt))
@@ -101,11 +101,6 @@ def _views(patterns: Integers, names: Sequence[str]) -> Any:
     return pa.array(texts, pa.string()).take(pa.array(inverse))
 
 
-def staged_columns(found: Labelled, model: Model) -> Any:
-    """What the columns about labels follow from."""
-    return pa.table(dict(zip(STAGED, (found.margins, found.patterns), strict=True)))
-
-
 def with_names(table: Any, names: Sequence[str]) -> Any:
     """A table with the names of the rows' clusters; null without any view."""
     clusters = table["cluster"].combine_chunks()
@@ -113,26 +108,9 @@ def with_names(table: Any, names: Sequence[str]) -> Any:
     return table.append_column(pa.field(NAME, pa.string()), named)
 
 
-def completed(
-    table: Any,
-    n_clusters: int,
-    learnt: Calibration | None,
-    names: Sequence[str] | None,
-    views: Sequence[str],
-) -> Any:
-    """A staged table with views, confidence and any names in place of what they follow from."""
-    margins, patterns = (np.asarray(table[name]) for name in STAGED)
-    table = table.drop_columns(list(STAGED))
-    table = table.append_column(pa.field(VIEWS, pa.string()), _views(patterns, views))
-    if learnt is not None:
-        sure = _floats(confidence_at(patterns, margins, n_clusters, learnt))
-        table = table.append_column(pa.field(CONFIDENCE, pa.float32()), sure)
-    return table if names is None else with_names(table, names)
-
-
 def reason_columns(chunk: Chunk, found: Labelled, model: Model, workspace: Workspace, wanted: Wanted) -> Any:
     """The columns about labels of a chunk, as an Arrow table."""
-    learnt, sure = model.calibration, confidence_columns(found, model)
+    learnt, sure = calibration_of(model), confidence_columns(found, model)
     columns = dict(zip(sure.column_names, sure.columns, strict=True))
     if wanted.proba or wanted.explain:
         rows = prepare(chunk, model, workspace).measure(workspace.n_threads)

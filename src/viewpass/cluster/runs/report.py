@@ -1,4 +1,4 @@
-"""The report of a run (run.json): rows, views, choices, clusters, loss, memory and versions."""
+"""The report of a run (run.json): rows, views, choices, clusters, memory and versions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LIBRARIES = ("numpy", "scipy", "scikit-learn", "safetensors", "pyarrow")
 
 
 def figures(model: Model, sizes: Integers) -> dict[str, Any]:
-    """Rows, gaps, choices, clusters, loss, memory and versions."""
+    """Rows, gaps, choices, clusters, memory and versions."""
     missing = dict(zip(model.schema.names, model.n_missing, strict=True))
     return {
         "rows": model.n_rows,
@@ -39,8 +39,6 @@ def figures(model: Model, sizes: Integers) -> dict[str, Any]:
         },
         "choices": [asdict(choice) for choice in model.choices],
         "clusters": sizes.tolist(),
-        "loss_curve": model.loss_curve,
-        "updates": model.n_iter,
         "peak_memory": peak_memory(),
         "versions": {
             "viewpass": __version__,

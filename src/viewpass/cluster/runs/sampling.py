@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from viewpass.cluster.runs.reason_columns import CONFIDENCE
 from viewpass.cluster.runs.run_labels import RunLabels
-from viewpass.cluster.runs.shuffling import shuffled
 from viewpass.errors import SettingError
 from viewpass.kernels.grid import Array, Floats, Integers
+from viewpass.sample.keys import mixed, number_keys
 
 ROWS = 2**16
 NUMBER = "viewpass.row"
@@ -25,7 +25,7 @@ def sample(labels: RunLabels, per_cluster: int, *, doubtful: bool = False, seed:
     """
     if doubtful and CONFIDENCE not in labels.names:
         raise SettingError(
-            f"{labels.path}: the labels have no confidence (of an earlier version, or --stream-labels). "
+            f"{labels.path}: the labels have no confidence (--stream-labels). "
             "Label the rows with viewpass predict, and sample from that file."
         )
     drawn: Any = None
@@ -34,13 +34,19 @@ def sample(labels: RunLabels, per_cluster: int, *, doubtful: bool = False, seed:
         numbers = np.arange(n_rows, n_rows + len(table), dtype=np.int64)
         n_rows += len(table)
         table = table.append_column(NUMBER, pa.array(numbers))
-        key = np.asarray(table[CONFIDENCE], dtype=np.float64) if doubtful else shuffled(numbers, seed)
+        key = np.asarray(table[CONFIDENCE], dtype=np.float64) if doubtful else _random(numbers, seed)
         keys = np.concatenate((keys, key))
         drawn = table if drawn is None else pa.concat_tables((drawn, table))
         kept = _first(np.asarray(drawn["cluster"]), keys, per_cluster)
         drawn, keys = drawn.take(pa.array(kept)).combine_chunks(), keys[kept]
     order = np.lexsort((np.asarray(drawn[NUMBER]), np.asarray(drawn["cluster"])))
     return drawn.take(pa.array(order)).drop_columns([NUMBER])
+
+
+def _random(numbers: Integers, seed: int) -> Floats:
+    """A number for each row, by its number and the seed alone."""
+    keys = number_keys(numbers) ^ mixed(np.array([seed % 2**64], dtype=np.uint64))
+    return mixed(keys).astype(np.float64)
 
 
 def _first(clusters: Array, keys: Floats, per_cluster: int) -> Integers:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TypedDict
 
 from viewpass.cluster.apart import Apart
-from viewpass.cluster.runs.sampled_rows import RowReasons
+from viewpass.cluster.runs.row_reasons import RowReasons
 
 
 class RowSummary(TypedDict):

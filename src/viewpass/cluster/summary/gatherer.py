@@ -1,25 +1,25 @@
 """What a summary says of rows, gathered from label tables in one pass and bounded memory.
 
-Sizes, growth, presence patterns, a uniform sample, and a few rows of each cluster. All of it follows from the
-labels alone, so it is the same for any number of threads or workers, and after any interruption.
+Sizes, growth, presence patterns, the rows of a sample, and a few rows of each cluster. It is the same for any
+number of threads or workers, and after any interruption.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from viewpass.cluster.apart import Apart
-from viewpass.cluster.runs.sampled_rows import RowReasons
-from viewpass.cluster.runs.shuffling import SAMPLE, shuffled
+from viewpass.cluster.runs.row_reasons import RowReasons, row_sampler
 from viewpass.cluster.summary.fields import ClusterSummary, PatternSummary, RowSummary, SampledRow
 from viewpass.cluster.summary.typical import typical_rows
 from viewpass.core.model import Model
 from viewpass.core.state.calibration import pattern_text
 from viewpass.core.state.census import Census
 from viewpass.kernels.grid import Array, Floats, Integers
+from viewpass.sample.sample import Sampler
 
 EACH = 3  # typical and doubtful rows of a cluster
 FIRST_PART = 16  # rows per cluster, that are sorted first
@@ -38,7 +38,7 @@ Ranked = tuple[int, float, int, Any]  # cluster, key, row number, and the row on
 class RowGatherer:
     """What label tables show, table by table."""
 
-    def __init__(self, n_clusters: int, *, rows: bool = True) -> None:
+    def __init__(self, n_clusters: int, *, rows: bool = True, sampler: Sampler | None = None) -> None:
         self.census = Census.none(n_clusters)
         self._sure = np.zeros(n_clusters, dtype=np.int64)
         self._names: list[str | None] = [None] * n_clusters
@@ -46,7 +46,8 @@ class RowGatherer:
         self._clusters_of: dict[str, Integers] = {}  # patterns: rows of each cluster
         self._rows = rows
         self._kept: dict[str, list[Ranked]] = {}
-        self._sample: list[tuple[float, Any]] = []
+        self.sampler = sampler or row_sampler()  # which rows are sampled: it has seen those of each table
+        self._sampled: dict[int, RowSummary] = {}
         self._has_confidence = False
         self.n_rows = self.n_without_views = 0
 
@@ -96,12 +97,11 @@ class RowGatherer:
                 made[number] = row
             return made[number]
 
-        keys = shuffled(numbers, 0)
-        order = np.flatnonzero(keys < (self._sample[-1][0] if len(self._sample) == SAMPLE else 2.0))
-        order = order[np.argsort(keys[order], kind="stable")[:SAMPLE]]
-        drawn = [*self._sample, *zip(keys[order].tolist(), numbers[order].tolist(), strict=True)]
-        drawn = sorted(drawn, key=lambda item: item[0])[:SAMPLE]
-        self._sample = [(key, row_of(row) if isinstance(row, int) else row) for key, row in drawn]
+        sampled = self.sampler.sample.numbers
+        mine = sampled[(sampled >= self.n_rows) & (sampled < self.n_rows + len(table))].tolist()
+        self._sampled |= {number: row_of(number) for number in mine}
+        if "margin" not in table.column_names:  # labels of a stream
+            return
         margin = np.asarray(table["margin"], dtype=np.float64)
         for kind, key in (("typical", -margin), ("doubtful", sure)):
             key = np.where(np.isnan(key), FAR, key)
@@ -125,9 +125,8 @@ class RowGatherer:
             for cluster, _, _, row in self._kept.get(kind, ()):
                 kept[kind][cluster].append(row)
         sampled: list[list[SampledRow]] = [[] for _ in self._sure]
-        for _, drawn in self._sample:
-            if drawn["row"] in reasons and drawn["cluster"] >= 0:
-                one: SampledRow = drawn | {"reasons": reasons[drawn["row"]]}
+        for one in self.sample(reasons):
+            if "reasons" in one and one["cluster"] >= 0:
                 sampled[one["cluster"]].append(one)
         sizes = self.census.sizes.tolist()
         whole = max(sum(sizes), 1)
@@ -149,10 +148,8 @@ class RowGatherer:
 
     def take_pass(self, model: Model) -> None:
         """Take over what was counted while rows were read, in place of tables."""
-        assert model.census is not None
-        census = model.census
-        everyone = np.arange(model.total.n_clusters, dtype=np.int32)
-        self.census = census.grouped(model.labels_of(everyone), model.clusters.n_clusters)
+        assert model.cluster_census is not None
+        self.census = model.cluster_census
         self.n_rows = model.n_rows
 
     def take_patterns(self, model: Model) -> None:
@@ -177,10 +174,9 @@ class RowGatherer:
         ]
 
     def sample(self, reasons: Mapping[int, RowReasons]) -> list[SampledRow]:
-        """The uniform sample, in the order of the rows, with what they showed."""
-        rows: list[SampledRow] = sorted(
-            (row.copy() for _, row in self._sample), key=lambda row: int(row["row"])
-        )
+        """The sampled rows, in the order of the rows, with what they showed."""
+        numbers = sorted(self._sampled.keys() & set(self.sampler.sample.numbers.tolist()))
+        rows = [cast(SampledRow, self._sampled[number].copy()) for number in numbers]
         for row in rows:
             row["shown"] = {name: _cut(value) for name, value in row["shown"].items()}
             if row["row"] in reasons:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from viewpass.cluster.apart import apart
-from viewpass.cluster.runs.sampled_rows import RowReasons, RowSampler, read_reasons
+from viewpass.cluster.runs.row_reasons import row_reasons, row_sampler
 from viewpass.cluster.summary.fields import ChoiceSummary, CurveSummary, Summary, ViewSummary
 from viewpass.cluster.summary.gatherer import RowGatherer, plain
 from viewpass.core.consensus.number_of_clusters import Curve
@@ -19,6 +18,7 @@ from viewpass.core.state.choice import Choice
 from viewpass.core.state.statistics import Statistics, squares_of
 from viewpass.kernels.grid import Array, Integers
 from viewpass.kernels.reference.exact import ordered_sum
+from viewpass.sample.sample import Sampler
 from viewpass.version import __version__
 
 VERSION = 2
@@ -35,24 +35,23 @@ def summarise(
     *,
     rows: bool = True,
     which: str | None = None,
-    reasons: RowSampler | Mapping[int, RowReasons] = MappingProxyType({}),
+    sampler: Sampler | None = None,
 ) -> Summary:
     """The summary of a fitted estimator.
 
     Sizes, growth, patterns and rows are those of the label tables. Without tables, sizes and growth are
-    those of `labels_`, or were counted for each anchor while rows were read, as patterns were. `reasons`
-    are what sampled rows show, or the sampler that takes them from the rows of the tables.
+    those of `labels_`, or were counted while rows were read, as patterns were. `sampler` has the sampled rows
+    of the tables.
     """
     model: Model = estimator._fitted_model()
-    gatherer = RowGatherer(model.clusters.n_clusters, rows=rows)
+    gatherer = RowGatherer(model.clusters.n_clusters, rows=rows, sampler=sampler)
     for table in tables:
         gatherer.add(table)
     if gatherer.n_rows == 0:
         which = take_labels(estimator, model, gatherer)
     if not gatherer.patterns():
         gatherer.take_patterns(model)
-    if isinstance(reasons, RowSampler):
-        reasons = reasons.reasons(model, estimator._workspace()) if rows else {}
+    reasons = row_reasons(gatherer.sampler.sample, model, estimator._workspace()) if rows else {}
     curve = model.curve
     settings = {key: repr(value) for key, value in estimator.get_params().items() if key != "n_threads"}
     return Summary(
@@ -224,5 +223,5 @@ def summary(run: Any, *, rows: bool = True) -> Summary:
     path = Path(run)
     labels, folder = RunLabels(path), RunFolder(path)
     which, model = which_labels(labels.schema), load(folder.model)
-    reasons = read_reasons(folder.sample, model._fitted_model()) if rows else {}
-    return summarise(model, labels.tables(ROWS), rows=rows, which=which, reasons=reasons)
+    sampler = row_sampler(model._learnt.sample)
+    return summarise(model, labels.tables(ROWS), rows=rows, which=which, sampler=sampler)

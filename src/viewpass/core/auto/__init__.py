@@ -1,1 +1,1 @@
-"""What is chosen from the warm-up, by one criterion: scale, graph, view weights, number of clusters."""
+"""What is chosen from the sample, by one criterion: scale, graph, number of clusters."""

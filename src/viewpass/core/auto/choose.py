@@ -1,10 +1,9 @@
-"""Chooses from the first rows what was left open: scale, view weights, graph, map, number of clusters.
+"""Chooses from the sample what was left open: scale, graph, map, number of clusters.
 
 All by the same criterion (hidden_views.py), in this order, the simplest candidate first:
 
     scale         unit length; what suits the values; the kind they look like; lengths kept
     consensus     a centre for each cluster; an anchor graph, in the scale that is best for it
-    view_weights  all equal; learnt
     projection    a learnt map to fewer columns, where there is a graph (not compared)
     n_clusters    2, 3, 4 ... (number.py)
 
@@ -22,7 +21,7 @@ import scipy.sparse
 
 from viewpass.core.auto.comparison import Difference, Scorer, compared
 from viewpass.core.auto.fits import Anchored, Fitted, n_anchors_of, n_small
-from viewpass.core.auto.hidden_views import FIT_ROWS, Fold, Question, Score
+from viewpass.core.auto.hidden_views import Fold, Question, Score
 from viewpass.core.auto.number import curve_of
 from viewpass.core.consensus.number_of_clusters import Curve
 from viewpass.core.initialise import ASSUMED_CLUSTERS
@@ -38,11 +37,9 @@ from viewpass.views.scaling import Scaling, automatic
 
 logger = logging.getLogger("viewpass")
 
-FEWEST_ROWS = 100  # that a graph is begun with before it can be asked for
 WIDE = 1.25  # times as many columns as a map has are worth mapping
 NUMBER_FOLDS = 6  # that the number of clusters is read off
 SEPARATED = "clusters are well separated"
-FIRST_FEW = "few rows so far, and anchors follow those to come"
 TOO_FEW = "too few rows or columns to compare"
 TELLS_MORE = "its labels tell more about hidden views"
 MAPPED = "the wide views of a graph"
@@ -60,12 +57,12 @@ class Chosen(NamedTuple):
     curve: Curve | None = None  # the score of each number of clusters, where there are anchors
 
 
-def choose(rows: MeasuredRows, plan: Plan, workspace: Workspace, *, whole: bool = True) -> Chosen:
-    """Choose what the plan leaves open; `rows` are measured and not scaled. `whole`: there are no others."""
+def choose(rows: MeasuredRows, plan: Plan, workspace: Workspace) -> Chosen:
+    """Choose what the plan leaves open; `rows` are measured and not scaled."""
     own = Workspace(workspace.n_threads)
     assumed = min(ASSUMED_CLUSTERS, max(int(rows.counted.sum()), 1))
     question = Question(rows, replace(plan, n_clusters=plan.n_clusters or assumed), own)
-    chosen = _Choosing(question, plan, whole).run()
+    chosen = _Choosing(question, plan).run()
     workspace.n_compared += own.n_compared
     for choice in chosen.choices:
         logger.info("%s", choice)
@@ -78,7 +75,6 @@ class _Choosing:
 
     question: Question
     plan: Plan  # as far as it is decided
-    whole: bool  # the rows are all there are
     spaces: list[Names] = field(default_factory=list)  # scales that candidates are scored in
     choices: list[Choice] = field(default_factory=list)
     _fits: dict[tuple[Names, str, int], Fitted] = field(default_factory=dict)
@@ -96,8 +92,6 @@ class _Choosing:
             consensus, scale = self._consensus(candidates, scale)
             plan = self.plan = replace(plan, consensus=consensus)
         names = question.names(scale)
-        if plan.weights == "auto" and self._weights(names) == "equal":
-            plan = self.plan = replace(plan, weights=None)
         if plan.n_clusters is None:
             plan, curve = self._number(scale)
         elif plan.consensus != "plain":
@@ -147,22 +141,12 @@ class _Choosing:
         self.choices = [Choice("scale", taken, scores, error, reason), *others]
         return taken
 
-    def _weights(self, names: Names) -> str:
-        if not self.question.can_be_asked or self._separated(names):
-            reason = SEPARATED if self.question.can_be_asked else TOO_FEW
-            return self._note("view_weights", "equal", reason)
-        found = compared(self.question, self._scorer(names, "weighted"), self._scorer(names))
-        return self._decided("view_weights", ("equal", "learnt"), found)
-
     def _consensus(self, candidates: dict[str, Names], scale: Names) -> tuple[str, Names]:
         """What forms the clusters, and the scale; `scale` is that of centres, a graph may want another.
 
         `candidates`: other scales; none where the number of clusters was estimated from the same rows.
         """
         question, names = self.question, self.question.names(scale)
-        first_few = bool(candidates) and self._first_of_many
-        if first_few and not (question.can_be_asked and self._separated(names)):
-            return self._note("consensus", "graph", FIRST_FEW), scale
         if not question.can_be_asked or not n_anchors_of(question, self.plan.n_clusters):
             return self._note("consensus", "plain", "too few rows for anchors"), scale
         if question.n_clusters != self.plan.n_clusters:
@@ -196,9 +180,6 @@ class _Choosing:
         widths = [0 if view is None else view.shape[1] for view in rows.chunk.views]
         wide = any(w >= WIDE * n_columns and is_filled(rows, v) for v, w in enumerate(widths))
         if not wide or not question.can_be_asked or not self._n_anchors:
-            return None
-        if not self.whole and len(question.usable) < FIT_ROWS:  # they may be of a few classes only
-            self._note("projection", "none", TOO_FEW)
             return None
         self._note("projection", f"{n_columns} columns", MAPPED)
         return n_columns
@@ -266,7 +247,7 @@ class _Choosing:
             if shape == "graph":
                 self._fits[key] = Fitted(next(anchored.cuts([n_clusters], shape)))
             else:
-                self._fits[key] = anchored.plain(n_clusters, weigh=shape == "weighted")
+                self._fits[key] = anchored.plain(n_clusters)
         return self._fits[key]
 
     def _anchored(self, fold: Fold, names: Names) -> Anchored:
@@ -275,16 +256,6 @@ class _Choosing:
             number = self._n_anchors or n_small(self.question)
             self._anchors[key] = Anchored.fitted(fold, names, number)
         return self._anchors[key]
-
-    @property
-    def _first_of_many(self) -> bool:
-        """Whether these rows are too few to show what a graph would tell, and anchors can follow the others.
-
-        Not where a view is nearly all zero, such as words: there centres are the better guess.
-        """
-        if self.whole or not self.plan.adaptive or not FEWEST_ROWS <= len(self.question.usable) < FIT_ROWS:
-            return False
-        return all(is_filled(self.question.rows, v) for v in range(self.question.rows.n_views))
 
     @property
     def _n_anchors(self) -> int:

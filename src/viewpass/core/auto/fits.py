@@ -28,7 +28,6 @@ from viewpass.core.start import candidates
 from viewpass.core.start.ridge import start_ridge
 from viewpass.core.state.alpha import Alpha
 from viewpass.core.state.statistics import Statistics
-from viewpass.core.state.view_weights import Weights, learnt_weights
 from viewpass.core.step.chunk_step import ChunkStep, Outcome
 from viewpass.kernels.grid import Labels, Links
 from viewpass.kernels.lazy import cached_property
@@ -106,23 +105,16 @@ class Anchored:
         self._soft.append(soft_assignment(rows, self._settled[0].centres, self._workspace))
         return self._soft[-1].near[:, 0].astype(np.int32)
 
-    def plain(self, n_clusters: int, *, weigh: bool = False) -> Fitted:
-        """Clusters with centres of their own; `weigh`: with view weights learnt from them."""
+    def plain(self, n_clusters: int) -> Fitted:
+        """Clusters with centres of their own."""
         fitted, tested = self.rows
         plan, first, workspace = replace(self._plan, n_clusters=n_clusters), self._first, self._workspace
         ridge = start_ridge(fitted.n_counted, n_clusters, plan.rules.alpha)
         cluster_of = np.append(merges(first.total, ridge, to_mean=True).labels(n_clusters), -1)
         labels = cluster_of[first.labels].astype(np.int32)
         step = ChunkStep(plan.rules, workspace).at_most(PLAIN_UPDATES)
-
-        def fit(rows: MeasuredRows) -> tuple[Outcome, Alpha]:
-            return ridged(rows, plan, step.from_labels(rows, labels, n_clusters), workspace, whole=False)
-
-        outcome, alpha = fit(fitted)
-        weights = learnt_weights(outcome.total, alpha, fitted.squares.tolist()) if weigh else None
-        if weights is not None:
-            fitted, tested = (_weighted(rows, weights) for rows in self.rows)
-            outcome, alpha = fit(fitted)
+        outcome = step.from_labels(fitted, labels, n_clusters)
+        outcome, _ = ridged(fitted, plan, outcome, workspace, whole=False)
 
         def labeller(rows: MeasuredRows) -> Labels:
             return assign(rows, outcome.centres, workspace)[0]
@@ -149,13 +141,9 @@ def n_small(question: Question) -> int:
 
 
 def _plan(fold: Fold) -> Plan:
-    """The plan with the default start."""
+    """The plan of centres, with equal view weights."""
     plan = fold.question.plan
-    return replace(plan, n_clusters=None, init="auto", consensus="plain", weights=None, n_init=1)
-
-
-def _weighted(rows: MeasuredRows, weights: Weights) -> MeasuredRows:
-    return MeasuredRows(rows.chunk, reference=rows.reference, weights=weights).measure()
+    return replace(plan, n_clusters=None, consensus="plain", weights=None)
 
 
 def _separated(

@@ -15,7 +15,6 @@ from typing import NamedTuple
 import numpy as np
 
 from viewpass.core.state.alpha import Alpha, each_view
-from viewpass.core.state.lineage import heirs
 from viewpass.core.state.statistics import Statistics
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Floats, Integers
@@ -33,8 +32,12 @@ class Merges(NamedTuple):
 
     def labels(self, n_clusters: int) -> Integers:
         """The cluster of each anchor when `n_clusters` are left, numbered by their lowest anchor."""
-        done = heirs(self.n_anchors, self.pairs[: max(self.n_anchors - n_clusters, 0)])
-        return np.unique(done, return_inverse=True)[1].astype(np.int64)
+        pairs = self.pairs[: max(self.n_anchors - n_clusters, 0)]
+        parent = np.arange(self.n_anchors)
+        parent[pairs[:, 1]] = pairs[:, 0]
+        while (parent != parent[parent]).any():
+            parent = parent[parent]
+        return np.unique(parent, return_inverse=True)[1].astype(np.int64)
 
     def objective(self, value: float) -> Floats:
         """J for 1, 2, ... clusters, given J of all anchors; the last is that of all anchors."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,6 +32,14 @@ class Cut:
         labels = self.graph.labels_of(rows).astype(np.int32)
         labels[rows.weights[:, 0] == 0] = -1
         return labels
+
+    def numbered(self, numbers: Labels) -> Cut:
+        """The same cut with other numbers for its clusters."""
+        graph = self.graph
+        if graph is not None:
+            labels, centres = numbers[graph.labels].astype(np.int64), graph.centres[np.argsort(numbers)]
+            graph = replace(graph, labels=labels, centres=centres)
+        return Cut(self.n_clusters, numbers[self.anchors], graph)
 
     def nearest(self, distance: Floats, some: Integers | None = None) -> Floats:
         """Distances to clusters (rows x clusters): to the nearest anchor of each, of all or `some`."""

@@ -5,8 +5,7 @@
               average groups
 
 With few anchors (below FEWEST_GROUPED) a row meets all of them. The groups are a function of the anchors
-alone: they are made anew whenever anchors were born, merged or moved, which is once or twice per chunk, and
-nothing about them is stored.
+alone: they are made anew for other anchors, and nothing about them is stored.
 """
 
 from __future__ import annotations
@@ -47,11 +46,11 @@ class Groups:
 
 
 def groups_of(anchors: Centres, like: MeasuredRows, workspace: Workspace) -> Groups | None:
-    """The groups of the anchors; None if these are few, or cannot be rows (W per value).
+    """The groups of the anchors; None if these are few.
 
     `like`: any rows that may meet them.
     """
-    if anchors.n_clusters < FEWEST_GROUPED or any(anchors.marks):
+    if anchors.n_clusters < FEWEST_GROUPED:
         return None
     found: Groups = anchors.derived("groups", lambda: _grouped(anchors, like, workspace))
     return found

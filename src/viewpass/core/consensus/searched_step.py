@@ -21,13 +21,8 @@ from viewpass.core.state.centres import Centres, loss, update, wants_mean
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.step.chunk_step import Outcome, State
 from viewpass.core.step.workspace import Workspace
-from viewpass.kernels.grid import FEWEST_GROUPED, Floats, Labels, Links, Mask
+from viewpass.kernels.grid import Floats, Labels, Mask
 from viewpass.views.rows import MeasuredRows
-
-
-def is_searched(links: Links | None, centres: Centres) -> bool:
-    """Whether chunks are processed this way: there is a graph of many anchors."""
-    return links is not None and centres.n_clusters >= FEWEST_GROUPED and not any(centres.marks)
 
 
 def searched_step(

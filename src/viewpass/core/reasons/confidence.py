@@ -1,6 +1,6 @@
 """How sure the label of a row is, and the probabilities of all clusters.
 
-The confidence of a row is read off a curve that the warm-up gave for its presence pattern
+The confidence of a row is read off a curve that the sample gave for its presence pattern
 (learning.py): of rows with these views and a margin like this, the share that keep their label when all
 views are known. The rest of the probability is divided among the other clusters by how far they are,
 

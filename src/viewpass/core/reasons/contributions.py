@@ -63,10 +63,7 @@ def contributions(
             assert centres is not None
             a, b = centres[chosen[some]], centres[other[some]]
             own = rows.sampled(some)
-            if rows.marked(v):  # values and what marks are compared with: -2 z.(b - a)
-                parts = np.add(*np.split(-2.0 * own.compared(v) * (b - a), 2, axis=1)) * rows.square_unit
-            else:
-                parts = (b - a) * (b + a - 2.0 * own.unit(v)) * rows.square_unit
+            parts = (b - a) * (b + a - 2.0 * own.unit(v)) * rows.square_unit
             views[some, v] = ordered_sum(parts)
             if features:
                 map_ = maps[v]

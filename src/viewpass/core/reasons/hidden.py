@@ -96,14 +96,14 @@ def mean_row(sample: MeasuredRows, v: int) -> Floats | None:
     if not n_present:
         return None
     matrix: Any = sample.matrix(v)
-    total = np.zeros(sample.values_wide(v))
+    total = np.zeros(sample.widths[v])
     if scipy.sparse.issparse(matrix):
         some = matrix[sample.present(v)]
         np.add.at(total, some.indices, some.data)
         return total / n_present
     for values, _ in _blocks(sample, v):
         total += ordered_sum(values.T)
-    mean: Floats = total / sample.n_held(v)
+    mean: Floats = total / n_present
     return mean
 
 
@@ -113,13 +113,12 @@ def deviation(sample: MeasuredRows, v: int) -> Floats | None:
     n_present = int(sample.present(v).sum())
     if not n_present:
         return None
-    total, square = np.zeros((2, sample.values_wide(v)))
+    total, square = np.zeros((2, sample.widths[v]))
     for _, unit in _blocks(sample, v):
         total += ordered_sum(unit.T)
         square += ordered_sum((unit * unit).T)
-    number = sample.n_held(v)
-    mean = total / number
-    spread: Floats = np.sqrt(np.maximum(square / number - mean * mean, 0.0))
+    mean = total / n_present
+    spread: Floats = np.sqrt(np.maximum(square / n_present - mean * mean, 0.0))
     return spread
 
 
@@ -133,7 +132,7 @@ def _blocks(sample: MeasuredRows, v: int, which: Integers | None = None) -> Iter
         dense = block.toarray() if scipy.sparse.issparse(block) else block
         values = np.where((inverse > 0)[:, None], dense, 0.0).astype(np.float64)
         unit: Floats = np.multiply(unit_rows(values, inverse), STEP, dtype=np.float64)
-        yield sample.without_marks(values, v), sample.without_marks(unit, v)
+        yield values, unit
 
 
 def _folding(n_columns: int) -> Fold:

@@ -3,8 +3,8 @@
     x_v = m_v + b (g_v - g0_v)      in the scale of the model, before rows are brought to unit length
 
 g_v mixes the centres of the row's soft assignment (its own centre, without anchors), g0_v is the mean
-of all unit rows, m_v the mean row of the warm-up, and b the factor that fitted best where a view was hidden
-from rows of the warm-up with the same other views. It is 0, so that the estimate is the mean, where the
+of all unit rows, m_v the mean row of the sample, and b the factor that fitted best where a view was hidden
+from rows of the sample with the same other views. It is 0, so that the estimate is the mean, where the
 hidden views were not met better than by their mean.
 """
 
@@ -43,11 +43,7 @@ def mixture(rows: MeasuredRows, model: Model, workspace: Workspace) -> SoftAssig
 
 def mean_unit(model: Model, v: int) -> Floats:
     """The mean of all unit rows of a view."""
-    total, mark = model.total.in_columns(v).steps[v].sum(axis=0), model.centres.marks[v]
-    if mark:
-        values, held = np.split(total * STEP, 2)
-        means: Floats = np.divide(values, held / mark, out=np.zeros_like(values), where=held > 0)
-        return means
+    total = model.total.in_columns(v).steps[v].sum(axis=0)
     mean: Floats = total * (STEP / max(int(model.total.counts[v].sum()), 1))
     return mean
 

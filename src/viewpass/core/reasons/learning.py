@@ -1,4 +1,4 @@
-"""What the warm-up shows about rows that lack views: a sample of it is labelled again with views hidden.
+"""What the sample shows about rows that lack views: some of it is labelled again with views hidden.
 
 For a presence pattern, rows that have more views show how often their label stays, by margin. A pattern that
 no row has more than (usually: all views) keeps its label by definition; its curve only ranks rows, by how
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from viewpass.core.consensus.soft_assignment import SoftAssignment
-from viewpass.core.model import Model
+from viewpass.core.model import Model, assign, prepare
 from viewpass.core.reasons.hidden import HiddenView, deviation, mean_row, spread_out
 from viewpass.core.reasons.imputation import mixture
 from viewpass.core.reasons.outliers import measuring_centres, nearest_distances
@@ -36,7 +36,7 @@ from viewpass.kernels.reference.exact import ordered_sum
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.seeds import own_generator
 
-ROWS = 2000  # of the warm-up, at most
+ROWS = 2000  # of the sample, at most
 ROW_PASSES = 2**14  # patterns x rows, at most
 MOST_PATTERNS, LEAST_PATTERNS, PATTERN_VIEWS = 64, 8, 1024  # fewer where there are many views
 LEAST_ROWS = 30  # with the most views, or rows with fewer count as well
@@ -57,6 +57,16 @@ class Judged:
     margins: Floats
     distances: Floats
     mixed: SoftAssignment
+
+
+def calibration_of(model: Model, workspace: Workspace | None = None) -> Calibration | None:
+    """What reasons rest on: learnt from the sample in the model when it is first asked for."""
+    if model.calibration is None and model.rows is not None:
+        workspace = workspace or Workspace(1)
+        rows = prepare(model.rows, model, workspace).measure(workspace.n_threads)
+        assigned = assign(rows, model.centres, workspace)[0]
+        model.calibration = learn(rows, model, assigned, workspace)
+    return model.calibration
 
 
 def learn(

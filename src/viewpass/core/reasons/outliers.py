@@ -3,7 +3,7 @@
     score = -log(share of the rows of its presence pattern that are farther out)
 
 by the squared distance to the nearest centre, or anchor that has enough rows to be one, or (where centres are
-few) mean of a small cluster (small_clusters.py). The shares are those of the warm-up, by quantiles; beyond
+few) mean of a small cluster (small_clusters.py). The shares are those of the sample, by quantiles; beyond
 the last quantile they fall exponentially, at the rate of the rows there.
 """
 

@@ -1,4 +1,4 @@
-"""Means of small clusters of the warm-up, which unusual rows are told by where a model has few centres.
+"""Means of small clusters of the sample, which unusual rows are found by where a model has few centres.
 
 The mean of a large cluster is shorter than its rows and far from all of them: noise is hardly farther. Rows
 that are like others are near the mean of a small cluster. Clusters of very few rows do not count: they may be
@@ -33,7 +33,7 @@ def small_clusters(rows: MeasuredRows, model: Model, workspace: Workspace) -> tu
     """
     n_centres = model.centres.n_clusters
     most = min(MOST, min(rows.n_rows, ROWS) // ROWS_PER_CLUSTER, MOST_VALUES // max(rows.n_columns, 1))
-    if model.links is not None or rows.sparse or any(model.centres.marks):
+    if model.links is not None or rows.sparse:
         return ()
     if most < FEWEST_PER_CENTRE * n_centres:
         return ()

@@ -1,1 +1,1 @@
-"""Initial centres: candidates from the warm-up, compared by the objective."""
+"""Initial centres: candidates from the sample, compared by the objective."""

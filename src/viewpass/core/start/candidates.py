@@ -1,15 +1,12 @@
-"""Initial centres from the warm-up rows, by several methods, compared by the ridged objective.
+"""Initial centres of a sample, compared by the ridged objective.
 
-The published start is one soft random V. The default finds many small clusters and merges them by the
-increase of the objective (consensus/agglomeration.py). Where the warm-up is all the data there is, several
-kinds of candidates compete by successive halving: none of them is best on every data set, and the ridged
-objective (ridge.py) ranks them reliably.
+Many small clusters are found and merged by the increase of the objective (consensus/agglomeration.py). Where
+there are too few rows for that, several kinds of candidates compete by successive halving.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from math import isqrt
 
 import numpy as np
@@ -25,7 +22,7 @@ from viewpass.kernels.grid import FEWEST_GROUPED, Floats, Integers, Labels
 from viewpass.views.rows import MeasuredRows
 
 # The merged start: MIN_SMALL small clusters, or SMALL_PER_CLUSTER for each cluster wanted, are found on the
-# warm-up rows (on half of a large warm-up) and then merged. Up to TABLE_SMALL of them any two may merge;
+# rows (on half of many rows) and then merged. Up to TABLE_SMALL of them any two may merge;
 # beyond, only those near each other (neighbours.py).
 SMALL_PER_CLUSTER, MIN_SMALL, TABLE_SMALL = 4, 100, 600
 ROWS_PER_SMALL = 2  # at least
@@ -33,13 +30,9 @@ WIDE_ROWS_PER_SEED = 10  # seeds are drawn from this many rows each if there are
 SMALL_SUMS = 2**21  # values of their sums (columns x clusters), unless that leaves too few clusters
 MANY_SUMS, MIN_PER_CLUSTER = 2**24, 2  # the same beyond TABLE_SMALL, where fewer per cluster may do
 MERGED_UPDATES = 6
-# Candidates of each kind that compete, by the name of the start; on few rows up to twice as many
-# compete and one more stays in after the first heat.
-CANDIDATES = {
-    "auto": {"seeded": 3, "hard": 2, "soft": 1, "merged": 1},
-    "k-means++": {"seeded": 4},
-}
-# The heats: the share of the warm-up rows that each is run on, and how many candidates stay in after it.
+# Candidates of each kind that compete; on few rows up to twice as many, and one more stays after a heat.
+CANDIDATES = {"seeded": 3, "hard": 2, "soft": 1, "merged": 1}
+# The heats: the share of the rows that each is run on, and how many candidates stay in after it.
 HEATS = ((1 / 8, 2), (1 / 4, 1))
 HEAT_ROWS, HEAT_ROWS_PER_CLUSTER = 500, 20  # of each heat, at least
 MAX_HEAT_ROWS = 32_000  # of all candidates in the first heat; beyond it only seeded candidates compete
@@ -47,15 +40,12 @@ MAX_HEAT_ROWS = 32_000  # of all candidates in the first heat; beyond it only se
 # compared with about five times that root of them.
 GROUPED_SEEDS, QUICKLY_GROUPED = 500, 100
 ROWS_PER_SEED = 5  # seeds are drawn from this many rows each (at least HEAT_ROWS) if the heat has more
-# Centre updates in each heat, and of the winner on all warm-up rows, for a warm-up of LARGE rows or more; a
-# smaller one gets more updates for the same time. A start makes distance passes over some 30,000 rows in
-# all, or over seven times the rows of the warm-up.
+# Centre updates in each heat, and of the winner on all rows, for LARGE rows or more; fewer
+# get more updates for the same time. A start makes distance passes over some 30,000 rows in
+# all, or over seven times the rows .
 HEAT_UPDATES, FINAL_UPDATES = 2, 3
 MAX_HEAT_UPDATES = 6
 LARGE = 4000
-# Where the warm-up is all there is: finalists, and updates on all rows as a multiple of max_iter.
-FINALISTS = 5
-WHOLE_UPDATES = 5
 
 
 def soft_memberships(rows: MeasuredRows, n_clusters: int, rng: np.random.Generator) -> Floats:
@@ -98,27 +88,20 @@ def seeded(rows: MeasuredRows, n_clusters: int, step: ChunkStep, rng: np.random.
     return step.from_labels(rows, labels, n_clusters)
 
 
-def anchors(
-    rows: MeasuredRows, n_anchors: int, step: ChunkStep, rng: np.random.Generator, *, whole: bool
-) -> Outcome:
+def anchors(rows: MeasuredRows, n_anchors: int, step: ChunkStep, rng: np.random.Generator) -> Outcome:
     """Many centres that are grouped into clusters later: one seeding and a few updates are enough.
 
-    Very many are met by groups (consensus/groups.py), as they are in the stream.
+    Very many are met by groups (consensus/groups.py), as rows are later.
     """
     rows.measure(step.workspace.n_threads)
-    step = step if whole else step.at_most(FINAL_UPDATES)
-    if not are_searched(rows, n_anchors):
+    step = step.at_most(FINAL_UPDATES)
+    if n_anchors < FEWEST_GROUPED:
         (outcome,) = _from_seeds(rows, n_anchors, 1, step, rng)
         return outcome
     drawn = _rows_to_seed_from(rows, n_anchors, rng, ROWS_PER_SEED)
     (labels,) = seeded_labels(drawn, n_anchors, 1, rng, step.workspace.n_threads)
     state = State.without_rows(rows, step.centres_of(drawn, labels, n_anchors))
     return searched_updates(rows, state, step.rules, step.workspace)
-
-
-def are_searched(rows: MeasuredRows, n_anchors: int) -> bool:
-    """Whether these rows meet so many anchors by groups."""
-    return n_anchors >= FEWEST_GROUPED and not any(rows.marks)
 
 
 def quick_anchors(rows: MeasuredRows, n_anchors: int, step: ChunkStep, rng: np.random.Generator) -> Outcome:
@@ -175,41 +158,30 @@ def few_small(n_columns: int, n_seen: int, n_clusters: int) -> int:
     return min(wanted, fitting, n_seen // ROWS_PER_SMALL)
 
 
-def compete(
-    rows: MeasuredRows, n_clusters: int, kind: str, step: ChunkStep, rng: np.random.Generator, *, whole: bool
-) -> Outcome:
-    """The merged start, or successive halving: many candidates on few rows, the winner on all rows.
+def compete(rows: MeasuredRows, n_clusters: int, step: ChunkStep, rng: np.random.Generator) -> Outcome:
+    """The merged start; successive halving where nothing can be merged: the winner of few rows, on all.
 
-    Candidates compete on few rows, where there is time for it, and where nothing can be merged. `whole`:
-    these rows are all there are, so iterate to convergence; otherwise the stream continues from here.
+    `rows` are measured.
     """
-    rows.measure(step.workspace.n_threads)
     order = rng.permutation(_seen(rows))
     effort = max(1.0, LARGE / len(order))
-    if whole:
-        final_step = replace(step, rules=replace(step.rules, max_iter=WHOLE_UPDATES * step.rules.max_iter))
-    else:
-        final_step = step.at_most(int(FINAL_UPDATES * effort))
-    very_many = HEAT_ROWS_PER_CLUSTER * n_clusters * sum(CANDIDATES[kind].values()) > MAX_HEAT_ROWS
+    final_step = step.at_most(int(FINAL_UPDATES * effort))
     half = order[: max(len(order) // 2, LARGE)]
-    mergeable = _n_small(rows, len(half), n_clusters) is not None
-    if kind == "auto" and mergeable and (very_many or not whole):
+    if _n_small(rows, len(half), n_clusters) is not None:
         part = _part(rows, half)
         first = merged(part, n_clusters, step.at_most(int(MERGED_UPDATES * effort)), rng)
-        if first is not None and (whole or part is not rows):
-            return next(_next_heat(rows, [first], final_step, same_rows=part is rows))
         if first is not None:
-            return first
+            return first if part is rows else next(_next_heat(rows, [first], final_step, same_rows=False))
     sizes = [
         min(len(order), max(int(share * len(order)), HEAT_ROWS, HEAT_ROWS_PER_CLUSTER * n_clusters))
         for share, _ in HEATS
     ]
-    numbers = {of: round(n * min(effort, 2.0)) for of, n in CANDIDATES[kind].items()}
+    numbers = {of: round(n * min(effort, 2.0)) for of, n in CANDIDATES.items()}
     if len(order) < ROWS_PER_SMALL * n_clusters:  # random partitions would leave many clusters empty
         numbers = {"seeded": numbers["seeded"]}
     if sizes[0] * sum(numbers.values()) > MAX_HEAT_ROWS:  # very many clusters
         numbers = {"seeded": max(1, MAX_HEAT_ROWS // sizes[0])}
-    if sum(numbers.values()) == 1 and not whole:  # a single candidate needs no heats
+    if sum(numbers.values()) == 1:  # a single candidate needs no heats
         return next(_from_seeds(rows, n_clusters, 1, final_step, rng))
     heat_step = step.at_most(min(int(HEAT_UPDATES * effort), MAX_HEAT_UPDATES))
     field: list[Outcome] = []
@@ -221,8 +193,7 @@ def compete(
         else:
             runs = _next_heat(heat, field, heat_step, same_rows=heat is last)
         n_left = n_left + 1 if n_left > 1 and effort >= 2.0 else n_left
-        ridge = start_ridge(heat.n_counted, n_clusters, step.rules.alpha)
-        field = _best(runs, max(n_left, FINALISTS) if whole else n_left, ridge)
+        field = _best(runs, n_left, start_ridge(heat.n_counted, n_clusters, step.rules.alpha))
         last = heat
     same_rows = last is rows
     del heat, last  # a copy of some of the rows

@@ -1,4 +1,4 @@
-"""Prototypes that fill values missing inside views: small clusters of the warm-up (views/completion.py).
+"""Prototypes that fill values missing inside views: small clusters of the sample (views/completion.py).
 
 The rows are clustered with their gaps at the means of the columns, then with the gaps filled by the
 prototypes so far. A prototype's value in a column is the mean over its rows that have one, as if one more row
@@ -28,7 +28,7 @@ RULES = Rules(alpha=0.1, max_iter=6, tol=1e-3, fill="mean")
 
 
 def learn_completion(rows: MeasuredRows, n_threads: int = 1) -> Completion:
-    """Prototypes of the measured rows of a warm-up, none of which is scaled."""
+    """Prototypes of the measured rows of a sample, none of which is scaled."""
     chunk, counted = rows.chunk, np.flatnonzero(rows.counted)
     moments = tuple(_moments(rows, v) for v in range(rows.n_views))
     n_prototypes = max(1, min(MOST_PROTOTYPES, len(counted) // ROWS_PER_PROTOTYPE))

@@ -1,4 +1,4 @@
-"""What the warm-up showed about rows that lack views, frozen with the model: the data that reasons rest on.
+"""What the sample showed about rows that lack views, frozen with the model: the data that reasons rest on.
 
 A presence pattern is a whole number whose bit v says that a row has view v. For each pattern that was looked
 at, in ascending order:

@@ -7,6 +7,7 @@ and interruptions make no difference.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -17,7 +18,7 @@ from viewpass.core.state.calibration import patterns_of
 from viewpass.kernels.grid import Integers, Labels, Mask
 
 BINS = 64
-MOST_PATTERNS = 256  # that are counted one by one: the first to appear
+MOST_PATTERNS = 256  # that are counted one by one: the lowest
 
 
 class Span(NamedTuple):
@@ -94,18 +95,12 @@ class Census:
             return self
         return replace(self, counts=np.pad(self.counts, ((0, 0), (0, n_centres - self.counts.shape[1]))))
 
-    def emptied(self) -> Census:
-        """Before another pass over the same rows."""
-        return replace(self, width=1, counts=self.counts[:0])
-
     def _with_patterns(self, more: Mapping[int, int]) -> Census:
-        patterns, n_other = dict(self.patterns), self.n_other
-        for pattern, number in more.items():
-            if pattern in patterns or len(patterns) < MOST_PATTERNS:
-                patterns[pattern] = patterns.get(pattern, 0) + number
-            else:
-                n_other += number
-        return replace(self, patterns=patterns, n_other=n_other)
+        """With rows of more patterns; which of them are kept does not depend on the order of rows."""
+        both = Counter(self.patterns)
+        both.update(more)
+        kept = {pattern: both[pattern] for pattern in sorted(both)[:MOST_PATTERNS]}
+        return replace(self, patterns=kept, n_other=self.n_other + both.total() - sum(kept.values()))
 
     def _coarser(self, width: int) -> Census:
         if width == self.width:
@@ -134,13 +129,9 @@ def span(labels: Labels, start: int, n_centres: int, seen: Mask | None = None) -
 
 
 def pattern_counts(seen: Mask) -> dict[int, int]:
-    """Rows of each presence pattern (views x rows), in an order that does not depend on how rows are cut.
-
-    Of more views than MOST_PATTERNS has bits for, that is the order of their first rows.
-    """
+    """Rows of each presence pattern (views x rows), by ascending pattern."""
     if 2 ** len(seen) <= MOST_PATTERNS:
         numbers = np.bincount(patterns_of(seen))
         return {code: int(numbers[code]) for code in np.flatnonzero(numbers).tolist()}
-    found, first, counts = np.unique(patterns_of(seen), return_index=True, return_counts=True)
-    order = np.argsort(first)
-    return dict(zip(found[order].tolist(), counts[order].tolist(), strict=True))
+    found, counts = np.unique(patterns_of(seen), return_counts=True)
+    return dict(zip(found.tolist(), counts.tolist(), strict=True))

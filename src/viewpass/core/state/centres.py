@@ -19,19 +19,15 @@ from viewpass.core.state.alpha import Alpha, each_view
 from viewpass.core.state.statistics import Statistics, squares_of
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import STEP, Array, Floats, Integers, Mask
-from viewpass.kernels.reference.exact import squared_norms
 from viewpass.views.rows import MeasuredRows
 
 
 class Centres:
     """Centres of every view; immutable. The values of a view without any centre yet are None."""
 
-    def __init__(
-        self, values: Sequence[Floats | None], known: Sequence[Mask], marks: Sequence[float] = ()
-    ) -> None:
+    def __init__(self, values: Sequence[Floats | None], known: Sequence[Mask]) -> None:
         self.values = tuple(values)
         self.known = tuple(known)
-        self.marks = tuple(marks) or (0.0,) * len(self.values)  # where W is per value (views/entries.py)
         self._handles: dict[bool, Any] = {}  # by whether it belongs to the reference
         self._derived: dict[str, Any] = {}
 
@@ -39,14 +35,14 @@ class Centres:
     def made(cls, handle: Any, n_views: int, *, reference: bool = False) -> Centres:
         """Wrap centres that a kernel has made."""
         known = [np.asarray(handle.known(v), dtype=bool) for v in range(n_views)]
-        centres = cls([handle.values(v) for v in range(n_views)], known, handle.marks)
+        centres = cls([handle.values(v) for v in range(n_views)], known)
         centres._handles[reference] = handle
         return centres
 
     @classmethod
-    def none(cls, n_clusters: int, n_views: int, marks: Sequence[float] = ()) -> Centres:
+    def none(cls, n_clusters: int, n_views: int) -> Centres:
         """No centre in any view."""
-        return cls([None] * n_views, [np.zeros(n_clusters, dtype=bool) for _ in range(n_views)], marks)
+        return cls([None] * n_views, [np.zeros(n_clusters, dtype=bool) for _ in range(n_views)])
 
     @classmethod
     def of(cls, values: Sequence[Floats | None]) -> Centres:
@@ -63,7 +59,7 @@ class Centres:
         """The centres in the form the kernels take."""
         if reference not in self._handles:
             given = [None if u is None else np.ascontiguousarray(u) for u in self.values]
-            self._handles[reference] = backend(reference).Centres(given, np.array(self.known), self.marks)
+            self._handles[reference] = backend(reference).Centres(given, np.array(self.known))
         return self._handles[reference]
 
     def suited(self, rows: MeasuredRows) -> Any:
@@ -80,9 +76,6 @@ class Centres:
 
     def squares(self, v: int) -> Floats:
         """|u_k|^2 of the centres of view v."""
-        means = self.means[v]
-        if means is not None and self.marks[v]:
-            return squared_norms(means)
         squares: Floats = self.handle().squares(v)
         return squares
 
@@ -97,7 +90,6 @@ class Centres:
         return Centres(
             [None if u is None else u[clusters] for u in self.values],
             [known[clusters] for known in self.known],
-            self.marks,
         )
 
     def joined(self, more: Sequence[Array]) -> Centres:
@@ -105,12 +97,6 @@ class Centres:
         pairs = zip(self.values, more, strict=True)
         values = [None if u is None else np.concatenate((u, m.astype(np.float64))) for u, m in pairs]
         return Centres(values, [np.pad(k, (0, len(more[0])), constant_values=True) for k in self.known])
-
-    @property
-    def means(self) -> tuple[Floats | None, ...]:
-        """The centres without what marks are compared with, where W is per value."""
-        pairs = zip(self.values, self.marks, strict=True)
-        return tuple(u[:, : u.shape[1] // 2] if u is not None and mark else u for u, mark in pairs)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_handles": {}, "_derived": {}}
@@ -171,7 +157,7 @@ def in_columns(centres: Centres, total: Statistics) -> list[Floats | None]:
 
     Where a view is mapped they are means, without a ridge; a cluster without rows has the mean of all.
     """
-    found = list(centres.means)
+    found = list(centres.values)
     for v, counts in enumerate(total.counts):
         own = total.in_columns(v)
         if own is not total:

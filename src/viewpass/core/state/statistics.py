@@ -103,25 +103,6 @@ class Statistics:
         """R of a view: the sum of the unit rows of each cluster."""
         return np.multiply(self.steps[view], STEP, dtype=np.float64)
 
-    def whole(self, marks: Sequence[float]) -> Statistics:
-        """The same as if every value that a row lacks were the mean of its cluster, where rows hold marks.
-
-        `marks`: those of the centres (views/entries.py).
-        """
-        if not any(marks):
-            return self
-        pairs = zip(self.widths, marks, strict=True)
-        made = Statistics(self.n_clusters, [width // 2 if mark else width for width, mark in pairs])
-        made.flat_counts[:], made.kept = self.flat_counts, self.kept
-        for v, mark in enumerate(marks):
-            if not mark:
-                made.steps[v][:] = self.steps[v]
-                continue
-            values, held = np.split(self.sums(v), 2, axis=1)
-            means = np.divide(values, held / mark, out=np.zeros_like(values), where=held > 0)
-            made.steps[v][:] = np.rint(means * self.counts[v][:, None] / STEP).astype(np.int64)
-        return made
-
     def centres(self, alpha: Alpha) -> list[Floats]:
         """U = R (T + alpha I)^-1 (Eq. 13); 0 where a cluster has no row of a view."""
         centres, alphas = [], each_view(alpha, len(self.counts))

@@ -20,7 +20,7 @@ from viewpass.core.state.centres import Centres, update
 from viewpass.core.state.statistics import Statistics
 from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.backend import FROM_CENTRES, FROM_COUNTED, FROM_LABELS, FROM_SOFT_CENTRES, backend
-from viewpass.kernels.grid import Floats, Integers, Labels
+from viewpass.kernels.grid import Floats, Labels
 from viewpass.views.rows import MeasuredRows
 
 
@@ -63,7 +63,6 @@ class Task:
     labels: Labels | None = None  # IN, for FROM_LABELS and FROM_COUNTED
     first: bool = False  # the first chunk of the stream
     size: int | None = None  # rows per chunk; None: all rows are one chunk
-    links: Integers | None = None  # INOUT: the anchor graph, as a table
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,7 @@ class ChunkStep:
         margins = np.full(n_rows, np.inf)
         n_done, losses, n_iter, n_compared, made = backend(reference).run_chunks(
             *(rows.handle, task.size or max(n_rows, 1), task.begin, task.first),
-            *(total.steps, total.flat_counts, state.centres.handle(reference=reference), task.links),
+            *(total.steps, total.flat_counts, state.centres.handle(reference=reference)),
             *(
                 self.rules.handle(rows.n_views, reference=reference),
                 labels,

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import dask
 import numpy as np
 import scipy.sparse
-from distributed import Future
 
-from viewpass.engine.dask import tasks
-from viewpass.engine.dask.blocks import Block
-from viewpass.engine.dask.worker_pool import WorkerPool
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array
 from viewpass.sources.scan import scan
@@ -50,38 +47,32 @@ def source_of(data: Any, observed: Any, views: Any, id: str | None) -> Any:
 class CollectionSource(Source):
     """Rows in parts of known length, which Dask computes when they are needed.
 
-    A subclass says how parts become a chunk (`_recipe`).
+    A subclass says where they end (`_ends`) and how they become a chunk (`recipe`).
     """
 
     row_ids = None
     in_memory = False
     n_rows: int
+    _ends: Array
 
     @abstractmethod
-    def _recipe(self, start: int, stop: int) -> tuple[Callable[..., Chunk], list[Any]]:
+    def recipe(self, start: int, stop: int) -> list[Any]:
         """A function that makes a chunk of these rows, and its arguments; parts of the data are delayed."""
 
-    def block(
-        self, pool: WorkerPool, start: int, size: int, worker: str | None, n_threads: int = 1
-    ) -> Future[Any]:
-        """Bring the rows to a worker; Dask moves parts between workers as needed."""
-        stop = min(start + size, self.n_rows)
-        build, given = self._recipe(start, stop)
-        made = dask.delayed(_as_block, pure=True)(start, build, *given)
-        return pool.compute(made, worker=worker, rows=(start, stop))
+    def edges(self) -> Iterator[tuple[int, int]]:
+        """The first row and the row after the last of each part that has rows."""
+        for start, stop in pairwise(self._ends.tolist()):
+            if start < stop:
+                yield start, stop
 
     def chunks(self, size: int | Cuts, start: int = 0) -> Iterator[Chunk]:
         """Read the rows in this process, chunk by chunk."""
         cuts = as_cuts(size)
         for first, stop in spans(self.n_rows, cuts, start):
-            build, given = self._recipe(first, stop)
+            build, *given = self.recipe(first, stop)
             chunk = dask.delayed(build, pure=True)(*given).compute()
             cuts.look(chunk)
             yield chunk
-
-
-def _as_block(start: int, build: Callable[..., Chunk], *given: Any) -> Block:
-    return tasks.take_block(start, build(*given))
 
 
 class DaskArraysSource(CollectionSource):
@@ -102,6 +93,8 @@ class DaskArraysSource(CollectionSource):
                     "every view must be the same item; mark absent ones with NaN or observed=."
                 )
         self.n_rows = lengths[0][1]
+        self._parts = [None if x is None else x.to_delayed()[:, 0] for x in self._arrays]
+        self._ends = next(_ends(x) for x in self._arrays if x is not None)
         self._observed = observed
         if observed is not None and tuple(observed.shape) != (self.n_rows, len(names)):
             raise DataError(
@@ -110,10 +103,14 @@ class DaskArraysSource(CollectionSource):
         widths = tuple(None if x is None else int(x.shape[1]) for x in self._arrays)
         self.schema = Schema(names, widths)
 
-    def _recipe(self, start: int, stop: int) -> tuple[Callable[..., Chunk], list[Any]]:
-        views = [None if x is None else _pieces(x, start, stop) for x in self._arrays]
+    def recipe(self, start: int, stop: int) -> list[Any]:
+        """The blocks of every view that hold the rows."""
+        views = [
+            None if x is None or parts is None else _cut(parts, _ends(x), start, stop)
+            for x, parts in zip(self._arrays, self._parts, strict=True)
+        ]
         observed = None if self._observed is None else self._observed[start:stop]
-        return _chunk_of_arrays, [start, self.schema.names, views, observed]
+        return [_chunk_of_arrays, start, self.schema.names, views, observed]
 
     def arranged(self, names: tuple[str, ...]) -> DaskArraysSource:
         """The same rows with the views in this order; views that are not there are absent."""
@@ -170,9 +167,10 @@ class DaskFrameSource(CollectionSource):
                 )
         return found
 
-    def _recipe(self, start: int, stop: int) -> tuple[Callable[..., Chunk], list[Any]]:
+    def recipe(self, start: int, stop: int) -> list[Any]:
+        """The parts of the frame that hold the rows."""
         pieces = _cut(self._parts, self._ends, start, stop)
-        return _chunk_of_frames, [start, pieces, self._columns, self._views, self._id, self._order]
+        return [_chunk_of_frames, start, pieces, self._columns, self._views, self._id, self._order]
 
     def arranged(self, names: tuple[str, ...]) -> DaskFrameSource:
         """The same rows with the views in this order."""
@@ -202,9 +200,9 @@ def _whole_rows(x: Any, name: str) -> Any:
     return x if len(x.chunks[1]) == 1 else x.rechunk({1: -1})
 
 
-def _pieces(x: Any, start: int, stop: int) -> list[Piece]:
-    ends = np.cumsum([0, *x.chunks[0]])
-    return _cut(x.to_delayed()[:, 0], ends, start, stop)
+def _ends(x: Any) -> Array:
+    """The first row of each block, and the number of rows."""
+    return np.cumsum([0, *x.chunks[0]])
 
 
 def _cut(parts: Sequence[Any], ends: Array, start: int, stop: int) -> list[Piece]:

@@ -5,26 +5,24 @@ here is a loop because the order of adding is part of the specification.
 """
 
 from viewpass.kernels.reference.agglomeration import agglomerate
-from viewpass.kernels.reference.births import open_anchors
 from viewpass.kernels.reference.centres import Centres, loss, update_centres
-from viewpass.kernels.reference.distances import all_distances, nearest_two, own_distances
+from viewpass.kernels.reference.distances import all_distances, nearest_two
 from viewpass.kernels.reference.eigen import eigenpairs, spectrum
 from viewpass.kernels.reference.exact import products
 from viewpass.kernels.reference.factors import nnls
 from viewpass.kernels.reference.kmeans import graph_labels, small_kmeans
-from viewpass.kernels.reference.links import links_of, merged_links, most_linked
+from viewpass.kernels.reference.links import links_of
 from viewpass.kernels.reference.near_merges import merge_near
 from viewpass.kernels.reference.rows import Rows, accumulate
 from viewpass.kernels.reference.scaling import centre_rows, map_rows, standardise, weigh_entries, weigh_rows
 from viewpass.kernels.reference.soft import search_anchors, soft_assign
 from viewpass.kernels.reference.starts import draw_seeds, soft_centres
-from viewpass.kernels.reference.step import Rules, Shard, assign, run_chunks
+from viewpass.kernels.reference.step import Rules, assign, run_chunks
 
 __all__ = [
     "Centres",
     "Rows",
     "Rules",
-    "Shard",
     "accumulate",
     "agglomerate",
     "all_distances",
@@ -37,12 +35,8 @@ __all__ = [
     "loss",
     "map_rows",
     "merge_near",
-    "merged_links",
-    "most_linked",
     "nearest_two",
     "nnls",
-    "open_anchors",
-    "own_distances",
     "products",
     "run_chunks",
     "search_anchors",

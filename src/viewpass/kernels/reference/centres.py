@@ -1,12 +1,4 @@
-"""The centres U (Eq. 13), Algorithm 1's fill of those without rows, and the loss (Eq. 17).
-
-Where W is per value (`marks`), a row is z = w [x, m s]: its values (0 where it lacks one) and marks of those
-it has, of size s, times w (its share of the values, inverted). A centre is c = [u, -u^2 / (2 s)], so that
-
-    -2 z.c = w sum over the values a row has of (u^2 - 2 x u)
-
-and there is no |u|^2 to add. Sums of z hold R and T of every column: u = R / (T + alpha), column by column.
-"""
+"""The centres U (Eq. 13), Algorithm 1's fill of those without rows, and the loss (Eq. 17)."""
 
 from __future__ import annotations
 
@@ -22,10 +14,9 @@ from viewpass.kernels.reference import exact
 class Centres:
     """Centres of every view; a view without any yet is None."""
 
-    def __init__(self, values: Sequence[Floats | None], known: Mask, marks: Sequence[float] = ()) -> None:
+    def __init__(self, values: Sequence[Floats | None], known: Mask) -> None:
         self.all_values = [None if u is None else np.array(u, dtype=np.float64, order="C") for u in values]
         self.all_known: Mask = np.array(known, dtype=bool)
-        self.marks = list(marks) or [0.0] * len(self.all_values)  # as in Rows
         self.traces = np.zeros(self.all_known.shape)  # u.R of the sums they were made from
 
     @property
@@ -43,29 +34,13 @@ class Centres:
         return known
 
     def squares(self, v: int) -> Floats:
-        """|u_k|^2; 0 where rows have marks."""
+        """|u_k|^2."""
         u = self.all_values[v]
-        return np.zeros(self.n_clusters) if u is None or self.marks[v] else exact.squared_norms(u)
-
-    def ridges(self, v: int) -> Floats:
-        """What the ridge is multiplied by: |u_k|^2, without what marks are compared with."""
-        u = self.all_values[v]
-        assert u is not None
-        return exact.squared_norms(u[:, : u.shape[1] // 2] if self.marks[v] else u)
-
-    def take(self, clusters: Any) -> Centres:
-        """Some of the clusters."""
-        return Centres(
-            [None if u is None else u[clusters] for u in self.all_values],
-            self.all_known[:, clusters],
-            self.marks,
-        )
+        return np.zeros(self.n_clusters) if u is None else exact.squared_norms(u)
 
     def suited(self, rows: Any) -> Centres:
-        """The same for rows of any kind; views without centres yet are marked as the rows are."""
-        pairs = zip(self.all_values, self.marks, rows.marks, strict=True)
-        marks = [theirs if u is None else mine for u, mine, theirs in pairs]
-        return self if marks == self.marks else Centres(self.all_values, self.all_known, marks)
+        """The same for rows of any kind."""
+        return self
 
 
 def update_centres(
@@ -96,7 +71,7 @@ def renewed(
     means: Sequence[Floats | None],
 ) -> Centres:
     """The same; `fill` is "last", "mean" (no last centre is kept), or None (zero)."""
-    made = Centres(centres.all_values, centres.all_known, centres.marks)
+    made = Centres(centres.all_values, centres.all_known)
     made.traces[:] = centres.traces
     for v, u in enumerate(made.all_values):
         if u is not None and not seen[v]:  # rows may have moved since
@@ -106,33 +81,19 @@ def renewed(
         u = np.zeros(sums[v].shape) if before is None else made.all_values[v]
         assert u is not None
         for k in np.flatnonzero(changed | (before is None)):
-            if counts[v, k] > 0 and centres.marks[v]:
-                u[k] = entrywise(sums[v][k] * STEP, centres.marks[v], alpha[v], u[k])
-            elif counts[v, k] > 0:
+            if counts[v, k] > 0:
                 u[k] = sums[v][k] * (STEP / (counts[v, k] + alpha[v]))
             elif fill is None:
                 u[k] = 0.0
             elif not (fill == "last" and before is not None and centres.all_known[v, k]):
                 u[k] = means[v]
-                if centres.marks[v]:
-                    u[k] = entrywise(u[k], centres.marks[v], 0.0, np.zeros(u.shape[1]))
         made.all_values[v] = u
         there = (changed | (before is None)) & (counts[v] > 0)
-        if centres.marks[v]:
-            made.traces[v, there] = exact.centre_terms(u[there], sums[v][there])
-        else:  # u.R = u.u (T + alpha)
-            made.traces[v, there] = (counts[v, there] + alpha[v]) * exact.squared_norms(u)[there]
+        # u.R = u.u (T + alpha)
+        made.traces[v, there] = (counts[v, there] + alpha[v]) * exact.squared_norms(u)[there]
         made.traces[v, counts[v] == 0] = 0.0
         made.all_known[v] |= (counts[v] > 0) | (fill is not None)
     return made
-
-
-def entrywise(sums: Floats, mark: float, alpha: float, last: Floats) -> Floats:
-    """A centre whose columns have counts of their own; a value that no row has stays as it was."""
-    values, marks = np.split(sums, 2)
-    counts = marks / mark
-    u = np.divide(values, counts + alpha, out=last[: len(values)].copy(), where=counts > 0)
-    return np.concatenate([u, -(u * u) * (0.5 / mark)])
 
 
 def loss(
@@ -150,7 +111,6 @@ def loss(
             else:
                 centres.traces[v, moved] = exact.centre_terms(u[moved], sums[v][moved])
                 traces = centres.traces[v]
-            times = alpha[v] if centres.marks[v] else counts[v] + alpha[v]
-            for term in centres.ridges(v) * times - 2.0 * traces:
+            for term in centres.squares(v) * (counts[v] + alpha[v]) - 2.0 * traces:
                 value += float(term)
     return value

@@ -48,13 +48,11 @@ def all_distances(rows: Rows, centres: Centres, relative: bool, n_threads: int) 
 
 
 def nearest_two(rows: Rows, centres: Centres, n_threads: int) -> tuple[Labels, Array, Array]:
-    """The nearest cluster (-1 without any view), and what `own_distances` gives for it."""
+    """The nearest cluster (-1 without any view), its squared distance, and how much farther the next one is.
+
+    NaN where there is none.
+    """
     labels, _ = assigned(rows, centres)
-    return labels, *own_distances(rows, centres, labels, n_threads)
-
-
-def own_distances(rows: Rows, centres: Centres, labels: Labels, n_threads: int) -> tuple[Array, Array]:
-    """The squared distance to the own cluster, and how much farther the next one is; NaN if there is none."""
     total, everyone = distances(rows, centres), np.arange(rows.n_rows)
     square = np.zeros(rows.n_rows)
     for v, u in enumerate(centres.all_values):
@@ -67,4 +65,4 @@ def own_distances(rows: Rows, centres: Centres, labels: Labels, n_threads: int) 
     nothing: Mask = ~rows.has_any | (labels < 0)
     distance[nothing] = np.nan
     margin[nothing | (centres.n_clusters == 1)] = np.nan
-    return distance, margin
+    return labels, distance, margin

@@ -1,4 +1,4 @@
-"""The specification of native/small_kmeans.cpp and native/places.cpp, in NumPy, to the same bits.
+"""The specification of native/small_kmeans.cpp, in NumPy, to the same bits.
 
 Sums over the columns of a point, and over points, run one after another.
 """

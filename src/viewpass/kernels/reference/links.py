@@ -22,28 +22,6 @@ def links_of(near: Array, weights: Integers, copies: Integers | None, n_anchors:
     return _parts((values.ravel(), (first.ravel(), second.ravel())), n_anchors)
 
 
-def merged_links(
-    starts: Integers, columns: Integers, values: Integers, places: Integers, n_places: int
-) -> Sparse:
-    """The links of merged anchors: those of anchors with the same place add up."""
-    owners = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    return _parts((values, (places[owners], places[columns])), n_places)
-
-
-def most_linked(
-    starts: Integers, columns: Integers, values: Integers, most: int
-) -> tuple[Integers, Integers]:
-    """The others that each anchor has most links with, the lowest of equals first, and where they begin."""
-    n_anchors = len(starts) - 1
-    owners = np.repeat(np.arange(n_anchors), np.diff(starts))
-    entries = np.flatnonzero(owners != columns)
-    entries = entries[np.lexsort((-values[entries], owners[entries]))]
-    firsts = np.searchsorted(owners[entries], np.arange(n_anchors))
-    entries = entries[np.arange(len(entries)) - firsts[owners[entries]] < most]
-    begins = np.searchsorted(owners[entries], np.arange(n_anchors + 1))
-    return begins.astype(np.int64), columns[entries].astype(np.int64)
-
-
 def _parts(given: Any, n_anchors: int) -> Sparse:
     links = csr_array(given, shape=(n_anchors, n_anchors), dtype=np.int64)
     links.sum_duplicates()

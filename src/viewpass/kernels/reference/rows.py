@@ -25,15 +25,12 @@ class Rows:
         measured: bool,
         copies: Integers | None = None,
         reaches: Sequence[float] = (),
-        marks: Sequence[float] = (),
     ) -> None:
         self.views = list(views)
         self.observed = observed
         self.weights = np.asarray(weights)  # |x|^2 of rows that are present
         # 0 where rows are brought to that length; else they keep theirs, times the root of the weight.
         self.reaches = list(reaches) or [0.0] * len(self.views)
-        # Size of the mark of a value that a row has, where its marks follow its values; 0 in other views.
-        self.marks = list(marks) or [0.0] * len(self.views)
         self.inverse, self.kinds = inverse, kinds
         self.measured = measured
         # How many equal rows each one counts as.
@@ -90,7 +87,7 @@ class Rows:
         observed = None if self.observed is None else self.observed[begin:end]
         known = self.inverse[:, begin:end], self.kinds[:, begin:end]
         copies = self.copies[begin:end]
-        return Rows(cut, observed, self.weights, *known, self.measured, copies, self.reaches, self.marks)
+        return Rows(cut, observed, self.weights, *known, self.measured, copies, self.reaches)
 
     def width(self, v: int) -> int:
         """Columns of a view; 0 if it was not given."""
@@ -104,14 +101,8 @@ class Rows:
         if self.views[v] is None:
             return np.zeros(self.n_rows)
         x, scale = self.values(v), self.inverse[v]
-        if self.marks[v] == 0:
-            squares: Floats = exact.ordered_sum(x * x) * (scale * scale)
-            return squares
-        values, marks = np.split(x, 2, axis=1)
-        weights = marks.max(axis=1, initial=0.0) * scale / self.marks[v]
-        square = exact.ordered_sum(values * values) * (scale * scale)
-        found: Floats = np.divide(square, weights, out=np.zeros(len(x)), where=weights > 0)
-        return found
+        squares: Floats = exact.ordered_sum(x * x) * (scale * scale)
+        return squares
 
     def steps(self, v: int) -> Integers:
         """The unit rows of a view in grid steps; absent ones are zero."""

@@ -68,11 +68,3 @@ def search_anchors(
             square += rows.squares(v)
     distance[there] = np.maximum(least + square[there], 0.0).astype(np.float32)
     return near, weights, distance
-
-
-def add_links(near: Array, weights: Integers, links: Integers, copies: Integers | None = None) -> None:
-    """Add z z' of every row, as often as it counts (None: once).  INOUT links."""
-    times = np.ones(len(near), dtype=np.int64) if copies is None else copies
-    for a in range(near.shape[1]):
-        for b in range(near.shape[1]):
-            np.add.at(links, (near[:, a], near[:, b]), times * weights[:, a] * weights[:, b])

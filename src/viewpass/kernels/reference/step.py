@@ -11,7 +11,6 @@ from viewpass.kernels.grid import PRESENT, Floats, Integers, Labels
 from viewpass.kernels.reference.centres import Centres, loss, renewed
 from viewpass.kernels.reference.distances import assigned
 from viewpass.kernels.reference.rows import Rows, accumulate
-from viewpass.kernels.reference.soft import add_links, soft_assign
 
 # How a chunk begins (native/chunk_step.hpp).
 FROM_CENTRES, FROM_SOFT_CENTRES, FROM_LABELS, FROM_COUNTED = range(4)
@@ -43,7 +42,6 @@ def run_chunks(
     sums: Sequence[Integers],
     counts: Integers,
     centres: Centres,
-    links: Integers | None,
     rules: Rules,
     labels: Labels,
     margins: Floats,
@@ -51,7 +49,7 @@ def run_chunks(
 ) -> tuple[int, Floats, int, float, Centres]:
     """Chunks of `size` rows, one after another.
 
-    INOUT sums, counts, links, labels; OUT margins. Returns the number of rows done, the losses, the number of
+    INOUT sums, counts, labels; OUT margins. Returns the number of rows done, the losses, the number of
     updates, rows x distance passes, and the centres.
     """
     losses: list[float] = []
@@ -62,7 +60,7 @@ def run_chunks(
         if not chunk.measured and chunk.measure(n_threads) > PRESENT:
             break
         centres = centres.suited(rows)
-        made = _Chunk(chunk, rules, sums, counts, links, labels[part])
+        made = _Chunk(chunk, rules, sums, counts, labels[part])
         centres, value, number = made.run(begin, centres, first)
         labels[part], margins[part] = made.labels, made.margins
         losses.append(value)
@@ -80,10 +78,9 @@ class _Chunk:
         rules: Rules,
         sums: Sequence[Integers],
         counts: Integers,
-        links: Integers | None,
         labels: Labels,
     ) -> None:
-        self.rows, self.rules, self.sums, self.counts, self.links = rows, rules, sums, counts, links
+        self.rows, self.rules, self.sums, self.counts = rows, rules, sums, counts
         self.labels = np.where(rows.has_any, labels, -1).astype(np.int32)
         self.margins = np.full(rows.n_rows, np.inf)
         self.left_out = np.zeros(rows.n_rows, dtype=bool)
@@ -96,15 +93,10 @@ class _Chunk:
             self.left_out = self.labels < 0  # given as -1: they stay out
         if begin != FROM_COUNTED:
             accumulate(rows, None, self.labels, 1, self.sums, self.counts, 1)
-        if self.links is not None and begin == FROM_CENTRES:
-            add_links(*soft_assign(rows, centres, 1), self.links, rows.copies)
         n_done, last = 0, None
         if begin == FROM_SOFT_CENTRES:
             n_done, last = 1, loss(centres, self.sums, self.counts, rules.alpha, None)
-        made = self._iterate(centres, first, n_done, last)
-        if self.links is not None and begin == FROM_COUNTED:
-            add_links(*soft_assign(rows, made[0], 1), self.links, rows.copies)
-        return made
+        return self._iterate(centres, first, n_done, last)
 
     def _iterate(
         self, centres: Centres, first: bool, n_iter: int, last: float | None
@@ -132,18 +124,3 @@ class _Chunk:
                 break
             last = value
         return centres, value, n_iter
-
-
-class Shard:
-    """Some rows of a chunk; the coordinator updates the centres."""
-
-    def __init__(self, rows: Rows, labels: Labels) -> None:
-        self._rows, self._labels = rows, labels
-
-    def assign(self, centres: Centres, n_threads: int) -> int:
-        """Assign all rows.  OUT the labels."""
-        return assign(self._rows, centres, self._labels, n_threads)[0]
-
-    def follow(self, centres: Centres, n_threads: int) -> None:
-        """Assign rows again after the centres moved."""
-        self.assign(centres, n_threads)

@@ -132,13 +132,13 @@ class LabelFile:
 
 
 def label_columns(rows: Array) -> tuple[list[Any], list[Any]]:
-    """Convert records to Arrow arrays and their fields."""
-    columns = []
-    for field in COLUMNS:
+    """Convert records to Arrow arrays and their fields; records of a stream have clusters alone."""
+    columns, fields = [], [field for field in COLUMNS if field.name in (rows.dtype.names or ())]
+    for field in fields:
         values = np.ascontiguousarray(rows[field.name])
         absent = np.isnan(values) if values.dtype.kind == "f" else None
         columns.append(pa.array(values, type=field.type, mask=absent))
-    return columns, COLUMNS
+    return columns, fields
 
 
 def as_ids(ids: Array, type: Any = None) -> Any:

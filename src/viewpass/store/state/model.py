@@ -1,4 +1,4 @@
-"""Stores a model: schema, statistics, centres, scaling, anchor graph; read by state/stream.py and `vp.load`.
+"""Stores a model: schema, statistics, centres, scaling, anchor graph; read by `vp.load`.
 
 Centres, sums and counts are stored exactly: a restored model gives the same labels, and learning more
 rows gives the same bits as if it had never been stored.
@@ -29,13 +29,12 @@ from viewpass.kernels.grid import (
     WEIGHT_UNIT,
     Array,
     Floats,
+    Labels,
     Links,
 )
 from viewpass.store.container.fields import Fields, Rule
 from viewpass.store.container.values import from_plain, to_plain
-from viewpass.store.state.calibration import pack_calibration, unpack_calibration
 from viewpass.store.state.census import pack_census, unpack_census
-from viewpass.store.state.growth import pack_growth, unpack_growth
 from viewpass.store.state.row_counts import pack_counts, unpack_counts
 from viewpass.views.chunk import Schema
 from viewpass.views.completion import MOST, Completion, Prototypes
@@ -63,6 +62,9 @@ ARRAYS = {  # K clusters (or anchors), d columns
     "column_sums": Rule(np.int64, "K d"),
     "directions": Rule(np.float64, "m d", -1.0, 1.0),
     "map_mean": Rule(np.float64, "d", -1.0, 1.0),
+    "label_sums": Rule(np.int64, "K d"),
+    "label_counts": Rule(np.int64, "K", 0),
+    "label_column_sums": Rule(np.int64, "K d"),
     "links": Rule(np.int64, "K K", 0),  # of few anchors
     "link_counts": Rule(np.int64, "K", 0),
     "link_columns": Rule(np.int64, "n", 0),
@@ -138,11 +140,60 @@ def pack_model(model: Model, arrays: dict[str, Array]) -> dict[str, Any]:
         **pack_counts(model.read),
         **({} if model.weight_unit == 1 else {"weight_unit": model.weight_unit}),
         **_pack_lengths(model),
-        **pack_calibration(model.calibration, arrays),
-        **pack_growth(model.growth, arrays),
         **pack_census(model.census, arrays),
         **_pack_parameters(model.scaling),
+        **_pack_labelled(model, arrays),
     }
+
+
+def _pack_labelled(model: Model, arrays: dict[str, Array]) -> dict[str, Any]:
+    """The sums of the clusters by label, where rows were tallied so."""
+    total = model.labelled
+    if total is None:
+        return {}
+    for v in range(len(total.counts)):
+        arrays[f"label_sums.{v}"], arrays[f"label_counts.{v}"] = total.steps[v], total.counts[v]
+        if total.unmapped is not None and total.unmapped.widths[v]:
+            arrays[f"label_column_sums.{v}"] = total.unmapped.steps[v]
+    return {
+        "label_kept": [None if own is None else list(own) for own in total.kept],
+        "numbers": None if model.numbers is None else model.numbers.tolist(),
+    }
+
+
+def _labelled(stored: Fields, schema: Schema, scaling: Scaling, asked: int, n_rows: int) -> Statistics:
+    """The sums of the clusters by label, restored."""
+    made = Statistics(asked, [width or 0 for width in scaling.widths(schema.widths)])
+    own = None
+    if scaling.projection is not None:
+        views = zip(scaling.projection.views, schema.widths, strict=True)
+        own = Statistics(asked, [0 if each is None else width or 0 for each, width in views])
+    for v, name in enumerate(schema.names):
+        made.steps[v][:] = stored.array_of(f"label_sums.{v}", ARRAYS, K=asked, d=made.widths[v])
+        made.counts[v][:] = stored.array_of(f"label_counts.{v}", ARRAYS, K=asked)
+        _check_sums(made.steps[v], made.counts[v], n_rows + asked, name)
+        if own is not None and own.widths[v]:
+            own.steps[v][:] = stored.array_of(f"label_column_sums.{v}", ARRAYS, K=asked, d=own.widths[v])
+            own.counts[v][:] = made.counts[v]
+            _check_sums(own.steps[v], own.counts[v], n_rows + asked, name)
+    made.unmapped = own
+    kept, found = stored.list("label_kept", list, None), list[Lengthy | None]()
+    stored.need(len(kept) in (0, len(schema.names)), "label_kept")
+    for each in kept:
+        sound = each is None or (len(each) == 2 and all(type(n) is int and n >= 0 for n in each))
+        stored.need(sound, "label_kept")
+        found.append(None if each is None else Lengthy(*each))
+    made.kept = tuple(found)
+    return made
+
+
+def _numbers(stored: Fields, asked: int) -> Labels | None:
+    """The numbers of the clusters that anchors form."""
+    if stored.values.get("numbers") is None:
+        return None
+    numbers = stored.list("numbers", int)
+    stored.need(sorted(numbers) == list(range(asked)), "numbers")
+    return np.array(numbers, dtype=np.int32)
 
 
 def _pack_completion(scaling: Scaling, arrays: dict[str, Array]) -> None:
@@ -218,9 +269,7 @@ def _pack_lengths(model: Model) -> dict[str, Any]:
     if model.scaling.lengths is None:
         return {}
     kept = [None if own is None else list(own) for own in model.total.kept]
-    marked = [scale is not None and scale.marked for scale in model.scaling.views]
-    longest = {"longest": model.scaling.longest} if model.scaling.longest else {}
-    return {**longest, "kept": kept, **({"marked": marked} if any(marked) else {})}
+    return {"longest": model.scaling.longest, "kept": kept}
 
 
 def _unpack_kept(stored: Fields, scaling: Scaling, total: Statistics, n_rows: int) -> Kept:
@@ -242,8 +291,8 @@ def _unpack_kept(stored: Fields, scaling: Scaling, total: Statistics, n_rows: in
     return tuple(found)
 
 
-def unpack_model(stored: Fields, first_alpha: float) -> Model:
-    """Restore a model after checking every part; files of version 1 have their ridge elsewhere."""
+def unpack_model(stored: Fields) -> Model:
+    """Restore a model after checking every part."""
     schema = unpack_schema(stored.part("schema"))
     n_clusters = stored.number("n_clusters", least=1)
     read, unit = unpack_counts(stored, schema), weight_unit(stored)
@@ -253,11 +302,7 @@ def unpack_model(stored: Fields, first_alpha: float) -> Model:
     sums = []
     views: list[Floats | None] = []
     known = []
-    lengths = scaling.lengths
-    marks = lengths.marks if lengths is not None else ()
     for v, (name, width) in enumerate(zip(schema.names, scaling.widths(schema.widths), strict=True)):
-        if width is not None and marks and marks[v]:
-            width *= 2
         any_width = None if centred[v] else 0  # `init` may give centres of a view that no row has had
         steps = stored.array_of(f"sums.{v}", ARRAYS, K=n_clusters, d=width or any_width)
         counts = stored.array_of(f"counts.{v}", ARRAYS, K=n_clusters)
@@ -277,27 +322,17 @@ def unpack_model(stored: Fields, first_alpha: float) -> Model:
     total.unmapped = _unmapped(stored, schema, scaling, total)
     total.kept = _unpack_kept(stored, scaling, total, read.n_rows)
     counted = read, n_iter
-    if "consensus" not in stored.values:  # version 1: every centre is a cluster
-        given = scaling, (first_alpha,) * len(schema.names)
-        centres = Centres(views, known)
-        return Model(schema, total, centres, *given, *counted, curve.tolist(), n_clusters=n_clusters)
     alpha = _alpha(stored, len(schema.names))
     consensus = stored.text("consensus")
     stored.need(consensus in CONSENSUS, "consensus")
-    if stored.get("asked") is None:
-        raise FileError(
-            "it was written by a development version of viewpass 0.1.0 that estimated the number of clusters "
-            "from the eigenvalues of the anchor graph, which this version does not do. Fit again."
-        )
     asked = stored.number("asked", least=1, most=n_clusters)
     stored.need(asked == n_clusters if consensus == "plain" else True, "asked")
     links = _links(stored, n_clusters, read.n_counted) if consensus == "graph" else None
     weights = view_weights(stored, len(schema.names))
-    sizes = () if lengths is None else lengths.mark_sizes(weights or (1.0,) * len(views))
-    centres = Centres(views, known, sizes)
-    growth = None
-    if consensus != "plain":
-        growth = unpack_growth(stored, n_clusters, schema, scaling, weights)
+    centres = Centres(views, known)
+    labelled = None
+    if "label_kept" in stored.values:
+        labelled = _labelled(stored, schema, scaling, asked, read.n_counted)
     return Model(
         *(schema, total, centres, scaling, alpha, *counted, curve.tolist()),
         consensus=consensus,
@@ -307,9 +342,9 @@ def unpack_model(stored: Fields, first_alpha: float) -> Model:
         curve=_curve(stored),
         choices=_choices(stored),
         weight_unit=unit,
-        calibration=unpack_calibration(stored, total.whole(centres.marks).all_in_columns().widths, centres),
-        growth=growth,
-        census=unpack_census(stored, n_clusters, read.n_rows),
+        census=unpack_census(stored, n_clusters if labelled is None else asked, read.n_rows),
+        labelled=labelled,
+        numbers=_numbers(stored, asked),
     )
 
 
@@ -330,8 +365,8 @@ def weight_unit(stored: Fields) -> int:
 
 
 def _curve(stored: Fields) -> Curve | None:
-    """Restore the score of each number of clusters; older files have none."""
-    if "curve" not in stored.values or not stored.truth("curve"):
+    """Restore the score of each number of clusters."""
+    if not stored.truth("curve"):
         return None
     numbers = stored.array_of("numbers", ARRAYS, n=None)
     values = stored.array_of("values", ARRAYS, n=len(numbers))
@@ -351,9 +386,9 @@ def _pack_choice(choice: Choice) -> dict[str, Any]:
 
 
 def _choices(stored: Fields) -> tuple[Choice, ...]:
-    """Restore what was chosen from the first rows; older files do not say."""
+    """Restore what was chosen from the sample."""
     found = []
-    for each in stored.list("choices", dict) if "choices" in stored.values else ():
+    for each in stored.list("choices", dict):
         one = Fields(each, {})
         texts = [one.text(name) for name in ("what", "chosen", "reason")]
         pairs = one.list("scores", list)
@@ -365,7 +400,7 @@ def _choices(stored: Fields) -> tuple[Choice, ...]:
 
 
 def view_weights(stored: Fields, n_views: int | None) -> Weights | None:
-    """Restore the weights of the views, the largest of which is 1; older files have none."""
+    """Restore the weights of the views, the largest of which is 1."""
     if stored.values.get("view_weights") is None:
         return None
     weights = tuple(float(weight) for weight in stored.list("view_weights", float, int))
@@ -395,20 +430,13 @@ def _links(stored: Fields, n_anchors: int, n_rows: int) -> Links:
 
 
 def _scaling(stored: Fields, schema: Schema) -> Scaling:
-    """Restore the scaling of the views; files of version 1 have none."""
-    if "scales" not in stored.values:
-        return Scaling.none(len(schema.names))
+    """Restore the scaling of the views."""
     names = stored.list("scales", str)
     stored.need(len(names) == len(schema.names), "scales")
     pairs = zip(names, schema.widths, strict=True)
     views = tuple(_scale(stored, v, name, width) for v, (name, width) in enumerate(pairs))
     chosen = tuple(stored.list("kinds_chosen", bool)) if "kinds_chosen" in stored.values else ()
     stored.need(len(chosen) in (0, len(names)), "kinds_chosen")
-    if "marked" in stored.values:
-        marked = stored.list("marked", bool)
-        able = [scale is not None and scale.fill is not None for scale in views]
-        stored.need(marked == able and any(able), "marked")
-        return Scaling(views, _completion(stored, schema), chosen=chosen).with_marks()
     return Scaling(views, _completion(stored, schema), _projection(stored, schema), chosen)
 
 

@@ -1,4 +1,4 @@
-"""Stores rows that a stream keeps (warm-up, reservoir); read by state/stream.py and state/reservoir.py."""
+"""Stores the rows of a sample; read by state/learning.py."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""The bounded sample of all rows: by identity, mergeable, independent of order, chunks and engines."""

@@ -1,0 +1,68 @@
+"""A key for each row, from its identity: its id where the data has ids, its number otherwise.
+
+The key is a hash, so the rows with the lowest keys are a uniform sample of the rows. It does not depend on
+values: equal rows have keys of their own, and each counts as often as it appears.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from viewpass.kernels.grid import Array
+from viewpass.views.chunk import Chunk
+
+TEXT, TIME, REAL = (np.uint64(number << 56) for number in (1, 2, 3))  # keep kinds of ids apart
+FACTOR = 0x9E3779B97F4A7C15
+
+
+def row_keys(chunk: Chunk) -> Array:
+    """The key of each row of a chunk.
+
+    >>> import numpy as np
+    >>> chunk = Chunk.of([np.eye(3)])
+    >>> len(set(row_keys(chunk).tolist()))
+    3
+    """
+    if chunk.row_ids is None:
+        return number_keys(np.arange(chunk.start, chunk.start + chunk.n_rows))
+    return id_keys(np.asarray(chunk.row_ids))
+
+
+def number_keys(numbers: Array) -> Array:
+    """The keys of rows without ids, by their numbers."""
+    return mixed(numbers.astype(np.uint64))
+
+
+def id_keys(ids: Array) -> Array:
+    """The keys of ids: of text by its characters, of numbers and times by their values."""
+    if ids.dtype.kind in "iub":
+        return mixed(ids.astype(np.int64).astype(np.uint64))
+    if ids.dtype.kind in "Mm":
+        unit = f"{ids.dtype.kind}8[ns]"
+        return mixed(ids.astype(unit).view(np.int64).astype(np.uint64) ^ TIME)
+    if ids.dtype.kind == "f":
+        return mixed((ids.astype(np.float64) + 0.0).view(np.uint64) ^ REAL)
+    texts = np.array([str(one) for one in ids.tolist()], dtype=np.str_) if ids.dtype.kind == "O" else ids
+    return mixed(_text_hashes(texts.astype(np.str_)) ^ TEXT)
+
+
+def _text_hashes(texts: Array) -> Array:
+    """A polynomial of the characters, modulo 2^64; the padding of shorter texts adds nothing."""
+    width = texts.dtype.itemsize // 4
+    if not width:
+        return np.zeros(len(texts), dtype=np.uint64)
+    characters = np.ascontiguousarray(texts).view(np.uint32).reshape(len(texts), width)
+    found: Array = np.zeros(len(texts), dtype=np.uint64)
+    for place in range(width):
+        factor = mixed(np.array([place], dtype=np.uint64))[0] | np.uint64(1)
+        found += mixed(characters[:, place].astype(np.uint64)) * factor
+    return found
+
+
+def mixed(numbers: Array) -> Array:
+    """splitmix64, modulo 2^64; 0 stays 0."""
+    numbers = numbers * np.uint64(FACTOR)
+    numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    found: Array = numbers ^ (numbers >> np.uint64(31))
+    return found

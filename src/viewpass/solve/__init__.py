@@ -1,0 +1,1 @@
+"""From a sample to a model: everything that is chosen is chosen here."""

@@ -1,0 +1,124 @@
+"""solve(sample, plan, seed) -> Model: a pure function of the sample and the settings.
+
+    choose      scale, shape, number of clusters, map: what the settings leave open (core/auto)
+    scale, map  the rows of the sample
+    centres     of K clusters, or of anchors and the links between them
+
+The same sample, settings and seed give the same model, wherever the sample comes from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from viewpass.core.auto.choose import choose
+from viewpass.core.consensus.soft_assignment import links_of, soft_assignment
+from viewpass.core.initialise import anchors_for, initialise_anchors, initialise_clusters
+from viewpass.core.model import Model
+from viewpass.core.plan import Plan
+from viewpass.core.projection import learnt_projection
+from viewpass.core.start.prototypes import learn_completion
+from viewpass.core.state.alpha import each_view
+from viewpass.core.state.row_counts import RowCounts
+from viewpass.core.state.statistics import Statistics
+from viewpass.core.step.workspace import Workspace
+from viewpass.errors import DataError
+from viewpass.sample.sample import Sample
+from viewpass.views.chunk import Chunk, Schema
+from viewpass.views.rows import MeasuredRows
+from viewpass.views.scaling import Scaling
+
+ROWS_PER_ANCHOR, MOST_ANCHORS = 5, 3200  # of all rows; chosen on the tuning half of the quality table
+ANCHOR_VALUES = 2**23  # columns x anchors, unless that leaves fewer than the question assumed
+
+
+def solve(sample: Sample, schema: Schema, plan: Plan, seed: int, workspace: Workspace) -> Model:
+    """The model of a sample; its sums are those of the sample."""
+    assert sample.chunk is not None
+    n_threads, rng = workspace.n_threads, np.random.default_rng(seed)
+    rows = checked_rows(replace(sample.chunk, numbers=sample.numbers), plan, n_threads)
+    n_seen = int(rows.counted.sum())
+    if n_seen < (plan.n_clusters or 1):
+        raise DataError(too_few(n_seen, plan.n_clusters or 1))
+    completion = None
+    if plan.missing_entries == "local":
+        completion = learn_completion(rows, n_threads)
+        rows = _rows(completion.apply(sample.chunk), plan).measure(n_threads)
+    chosen, scaling, choices, curve = choose(rows, plan, workspace)
+    scaling, rows = _scaled(rows, chosen, scaling, workspace, rng)
+    assert chosen.n_clusters is not None
+    n_centres, links = chosen.n_clusters, None
+    rows.measure(n_threads)
+    if chosen.consensus == "graph":
+        n_centres = n_anchors(chosen, n_seen, sample.n_drawn_from * n_seen // sample.n_rows, rows.n_columns)
+        outcome, alpha = initialise_anchors(rows, n_centres, chosen, workspace, rng)
+        links = links_of(soft_assignment(rows, outcome.centres, workspace), n_centres, rows.chunk.copies)
+    else:
+        outcome, alpha = initialise_clusters(rows, chosen, workspace, rng)
+    total = outcome.total.widened(scaling.widths(schema.widths))
+    if rows.unmapped is not None:
+        total.unmapped = Statistics(n_centres, rows.unmapped.widths)
+        total.unmapped.move(rows.unmapped, outcome.labels, 1, n_threads)
+    return Model(
+        schema,
+        total,
+        outcome.centres,
+        replace(scaling, completion=completion),
+        tuple(each_view(alpha, rows.n_views).tolist()),
+        RowCounts.of(rows),
+        consensus=chosen.consensus,
+        n_clusters=chosen.n_clusters,
+        links=links,
+        curve=curve,
+        choices=choices,
+        weights=rows.weights,
+        weight_unit=plan.weight_unit,
+    )
+
+
+def n_anchors(plan: Plan, n_rows: int, n_drawn_from: int, n_columns: int) -> int:
+    """Number of anchors of a graph of so many sampled rows, two for each at least.
+
+    All the rows that these were drawn from move the anchors later, so that they need no more here.
+    """
+    assert plan.n_clusters is not None
+    if plan.n_anchors is not None:
+        return max(min(plan.n_anchors, n_rows), plan.n_clusters)
+    few = anchors_for(plan, n_rows, n_columns)
+    carried = min(n_drawn_from // ROWS_PER_ANCHOR, n_rows // 2)
+    return max(min(carried, MOST_ANCHORS, ANCHOR_VALUES // n_columns), few)
+
+
+def checked_rows(chunk: Chunk, plan: Plan, n_threads: int) -> MeasuredRows:
+    """The rows as they came, measured: values that are not numbers are refused."""
+    return _rows(chunk, plan).measure(n_threads)
+
+
+def _rows(chunk: Chunk, plan: Plan) -> MeasuredRows:
+    return MeasuredRows(chunk, reference=plan.reference, weights=plan.weights)
+
+
+def _scaled(
+    rows: MeasuredRows, plan: Plan, scaling: Scaling, workspace: Workspace, rng: np.random.Generator
+) -> tuple[Scaling, MeasuredRows]:
+    """The rows scaled, and mapped by a map learnt from them if the plan has one."""
+    n_threads = workspace.n_threads
+    if isinstance(plan.projection, int):
+        unit = scaling.mapped(None)
+        scaled = unit.apply(rows.chunk, n_threads=n_threads)
+        projection = learnt_projection(_rows(scaled, plan), plan, workspace, rng)
+        if projection is not None:
+            return unit.mapped(projection), _rows(projection.apply(scaled, n_threads=n_threads), plan)
+    if scaling.plain:
+        return scaling, rows
+    return scaling, _rows(scaling.apply(rows.chunk, n_threads=n_threads), plan)
+
+
+def too_few(n_seen: int, n_clusters: int) -> str:
+    """Say that there are fewer rows than clusters."""
+    return (
+        f"{n_seen} sample{'s' if n_seen != 1 else ''} with at least one view cannot form "
+        f"{n_clusters} clusters (n_samples = {n_seen}). Give more rows or a smaller n_clusters."
+    )
