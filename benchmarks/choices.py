@@ -22,10 +22,10 @@ from benchmarks.data import Data, observed
 from benchmarks.quality.cells import Cell, Cells, Key
 from benchmarks.quality.page import filled
 from benchmarks.quality.sets import DIGIT_SORTED, SETS
-from viewpass.cluster.validation import solving_plan
-from viewpass.core.auto.choose import scales
-from viewpass.core.auto.comparison import CLEAR
+from viewpass.estimators.validation import solving_plan
 from viewpass.evaluate import nmi
+from viewpass.solve.question.choose import scales
+from viewpass.solve.question.comparison import CLEAR
 from viewpass.views.chunk import Chunk
 from viewpass.views.kinds import KINDS
 from viewpass.views.rows import MeasuredRows

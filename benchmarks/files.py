@@ -142,8 +142,8 @@ def predict(folder: Path) -> dict[str, Any]:
 def fit_run(folder: Path, *, stream_labels: bool = False) -> dict[str, Any]:
     """The same into a run folder, as the command `viewpass fit` does: labels, checkpoints and all."""
     import viewpass as vp
-    from viewpass.cluster.runs.run import Run, RunOptions
-    from viewpass.store.folder import RunFolder
+    from viewpass.runs.folder import RunFolder
+    from viewpass.runs.run import Run, RunOptions
 
     _tiny(folder)
     with tempfile.TemporaryDirectory(prefix="viewpass-run-") as out:
@@ -156,7 +156,7 @@ def fit_run(folder: Path, *, stream_labels: bool = False) -> dict[str, Any]:
 def predict_file(folder: Path) -> dict[str, Any]:
     """The same into a label file, as the command `viewpass predict` does."""
     import viewpass as vp
-    from viewpass.cluster.runs.label_file import write_labels
+    from viewpass.labels.writing import write_labels
 
     _tiny(folder)
     model = _model().fit(vp.scan(min(folder.glob("*.parquet"))))

@@ -20,8 +20,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import viewpass as vp
-from viewpass.engine.dask.workers import local_client
-from viewpass.engine.progress import Progress
+from viewpass.engines.dask.workers import local_client
+from viewpass.engines.progress import Progress
 
 WIDTHS, N_CLUSTERS, N_FILES, MISSING = (64, 32), 10, 10, 0.3
 N_WORKERS = 2

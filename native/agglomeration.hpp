@@ -1,6 +1,6 @@
 // Agglomeration of clusters by what each merge adds to the objective J, and the products it works on.
 //
-// core/consensus/agglomeration.py says what a price is.
+// graph/agglomeration.py says what a price is.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Agglomeration of very many clusters: only clusters that are candidates of each other may merge.
 //
-// core/start/neighbours.py says what a price is.
+// solve/start/near_merges.py says what a price is.
 #pragma once
 
 #include "agglomeration.hpp"

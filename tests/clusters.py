@@ -88,7 +88,7 @@ def two_workers():
     """A client of two worker processes on this machine."""
     import dask
 
-    from viewpass.engine.dask.workers import local_client
+    from viewpass.engines.dask.workers import local_client
 
     with dask.config.set(IDLE_QUIETLY), local_client(2) as client:
         yield client

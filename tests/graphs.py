@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from viewpass.core.consensus.soft_assignment import SoftAssignment
+from viewpass.graph.soft_assignment import SoftAssignment
 from viewpass.kernels.grid import UNIT, neighbours
 
 

@@ -11,24 +11,24 @@ from typing import TYPE_CHECKING, Any
 from viewpass.version import __version__ as __version__
 
 _HOMES = {
-    "ViewPass": "viewpass.cluster.viewpass",
-    "OPIMC": "viewpass.cluster.opimc",
-    "IMC": "viewpass.cluster.imc",
+    "ViewPass": "viewpass.estimators.viewpass",
+    "OPIMC": "viewpass.estimators.opimc",
+    "IMC": "viewpass.estimators.imc",
     "DAIMC": "viewpass.baselines.daimc",
     "MIC": "viewpass.baselines.mic",
     "MultiNMF": "viewpass.baselines.multinmf",
     "OMVC": "viewpass.baselines.omvc",
     "ONMF": "viewpass.baselines.onmf",
-    "BatchPredictor": "viewpass.cluster.tables",
-    "Statistics": "viewpass.core.state.statistics",
+    "BatchPredictor": "viewpass.estimators.batches",
+    "Statistics": "viewpass.sums.statistics",
     "frames": "viewpass.sources.frames",
     "from_mudata": "viewpass.sources.mudata",
-    "load": "viewpass.cluster.persistence",
+    "load": "viewpass.estimators.persistence",
     "load_bundle": "viewpass.sources.bundle",
     "scan": "viewpass.sources.scan",
-    "merge": "viewpass.cluster.merging",
-    "summary": "viewpass.cluster.summary",
-    "write_labels": "viewpass.cluster.annotations",
+    "merge": "viewpass.estimators.merging",
+    "summary": "viewpass.runs.summary",
+    "write_labels": "viewpass.estimators.annotations",
     "DataError": "viewpass.errors",
     "EngineError": "viewpass.errors",
     "FileError": "viewpass.errors",
@@ -39,7 +39,7 @@ _HOMES = {
     "ViewpassError": "viewpass.errors",
 }
 
-_ROOMS = {"dask": "viewpass.cluster.distributed"}  # names that are modules
+_ROOMS = {"dask": "viewpass.estimators.dask"}  # names that are modules
 
 __all__ = sorted(_HOMES)
 
@@ -49,16 +49,6 @@ if TYPE_CHECKING:
     from viewpass.baselines.multinmf import MultiNMF as MultiNMF
     from viewpass.baselines.omvc import OMVC as OMVC
     from viewpass.baselines.onmf import ONMF as ONMF
-    from viewpass.cluster import distributed as dask  # noqa: F401
-    from viewpass.cluster.annotations import write_labels as write_labels
-    from viewpass.cluster.imc import IMC as IMC
-    from viewpass.cluster.merging import merge as merge
-    from viewpass.cluster.opimc import OPIMC as OPIMC
-    from viewpass.cluster.persistence import load as load
-    from viewpass.cluster.summary import summary as summary
-    from viewpass.cluster.tables import BatchPredictor as BatchPredictor
-    from viewpass.cluster.viewpass import ViewPass as ViewPass
-    from viewpass.core.state.statistics import Statistics as Statistics
     from viewpass.errors import DataError as DataError
     from viewpass.errors import EngineError as EngineError
     from viewpass.errors import FileError as FileError
@@ -67,10 +57,20 @@ if TYPE_CHECKING:
     from viewpass.errors import NotCalibratedError as NotCalibratedError
     from viewpass.errors import SettingError as SettingError
     from viewpass.errors import ViewpassError as ViewpassError
+    from viewpass.estimators import dask as dask
+    from viewpass.estimators.annotations import write_labels as write_labels
+    from viewpass.estimators.batches import BatchPredictor as BatchPredictor
+    from viewpass.estimators.imc import IMC as IMC
+    from viewpass.estimators.merging import merge as merge
+    from viewpass.estimators.opimc import OPIMC as OPIMC
+    from viewpass.estimators.persistence import load as load
+    from viewpass.estimators.viewpass import ViewPass as ViewPass
+    from viewpass.runs.summary import summary as summary
     from viewpass.sources.bundle import load_bundle as load_bundle
     from viewpass.sources.frames import frames as frames
     from viewpass.sources.mudata import from_mudata as from_mudata
     from viewpass.sources.scan import scan as scan
+    from viewpass.sums.statistics import Statistics as Statistics
 
 
 def __getattr__(name: str) -> Any:

@@ -14,10 +14,11 @@ from tests.fuzz.mutants import changed_bytes, closed, mutant, opened, sealed
 import viewpass as vp
 from commands import write_table
 from viewpass.cli import fit
-from viewpass.cluster.runs import label_file, work
-from viewpass.cluster.runs.run import Run, RunOptions, StoppedError
-from viewpass.engine import local
-from viewpass.store.folder import RunFolder
+from viewpass.engines import local
+from viewpass.labels import writing as label_file
+from viewpass.runs import work
+from viewpass.runs.folder import RunFolder
+from viewpass.runs.run import Run, RunOptions, StoppedError
 
 SECONDS = 4  # reading a table anew takes longer than a model file
 BLOCK = 16  # rows read at a time

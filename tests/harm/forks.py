@@ -42,7 +42,8 @@ def warm_up():
     import viewpass.cli
     import viewpass.sources.arrow
     from viewpass import ViewPass
-    from viewpass.cluster.runs import report, row_reasons
+    from viewpass.report.summary import row_sample as row_reasons
+    from viewpass.runs import report
 
     # The same for every command, and as long to find as to cluster a thousand rows.
     typer.main.get_command = cache(typer.main.get_command)
@@ -71,10 +72,10 @@ def warm_up():
 
 def inject(fault):
     """Let the n-th writing step of a kind go wrong: {"step", "number", "when", "how"}."""
+    from viewpass.labels.files import appended
     from viewpass.report import page
     from viewpass.sources.arrow.chunks import ArrowSource
     from viewpass.store.container import files, frame
-    from viewpass.store.labels import appended
 
     seen = 0
 
@@ -144,8 +145,9 @@ def inject(fault):
 
 def read_in_blocks(n_rows):
     """Read and label so few rows at a time: a small table then takes as many steps as a large one."""
-    from viewpass.cluster.runs import label_file, work
-    from viewpass.engine import local
+    from viewpass.engines import local
+    from viewpass.labels import writing as label_file
+    from viewpass.runs import work
 
     local.READ_ROWS = work.BLOCK = label_file.CHUNK = n_rows
 

@@ -18,10 +18,10 @@ import viewpass as vp
 from commands import write_table
 from inputs import PLAIN, small
 from store.models import FACTORS, MODELS
-from viewpass.cluster.runs.run import Run
-from viewpass.store.checkpoint import read_checkpoint
+from viewpass.runs.checkpoint import read_checkpoint
+from viewpass.runs.folder import RunFolder
+from viewpass.runs.run import Run
 from viewpass.store.container import body, frame
-from viewpass.store.folder import RunFolder
 
 N_MUTATIONS = [2_000, pytest.param(20_000, marks=pytest.mark.long)]
 N_LIES = 15  # the fuzzer tries more of them (make fuzz-short)

@@ -14,8 +14,8 @@ import pytest
 
 import viewpass as vp
 from commands import Ended, contents, write_table
-from viewpass.store.checkpoint import read_checkpoint
-from viewpass.store.folder import RunFolder
+from viewpass.runs.checkpoint import read_checkpoint
+from viewpass.runs.folder import RunFolder
 
 KILLED = -signal.SIGKILL
 PARTS = (2500, 2050, 2250)  # rows of each file

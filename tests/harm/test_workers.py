@@ -20,8 +20,8 @@ from distributed.chaos import KillWorker
 
 import viewpass as vp
 from clusters import Killer, assert_same, made_rows, two_workers, write_files
-from viewpass.engine.dask import parts
-from viewpass.engine.dask.scratch import temporary_folder
+from viewpass.engines.dask import parts
+from viewpass.engines.dask.scratch import temporary_folder
 
 SETTINGS = {"random_state": 0, "sample_size": 1000}
 BLOCK = 1000  # rows of a partition
@@ -80,7 +80,7 @@ def kill_workers(client, files, expected, n_kills, seed, spared=None):
 @pytest.mark.parametrize("task", ["candidates", "tally", "label"])
 def test_a_worker_killed_in_any_stage_leaves_no_trace(client, files, expected, monkeypatch, tmp_path, task):
     """It kills itself in the middle of a partition, the first time that it is given one."""
-    from viewpass.engine import partitions
+    from viewpass.engines import partitions
 
     monkeypatch.setattr(partitions, task, Deadly(task, tmp_path / "was killed"))
     assert_same(fitted(client, files), expected)
@@ -94,7 +94,7 @@ class Deadly:
         self.__name__, self.sign = name, sign
 
     def __call__(self, chunks, *given):
-        from viewpass.engine import partitions
+        from viewpass.engines import partitions
 
         return getattr(partitions, self.__name__)(self.read(chunks), *given)
 
@@ -163,7 +163,7 @@ def test_a_task_that_always_fails_names_the_file_and_rows(client, tmp_path):
 
 def test_rows_that_kill_every_worker_are_named(client, files, monkeypatch):
     """No more chances than the scheduler gives (here two), and rows that no worker survives."""
-    from viewpass.engine.dask import workers
+    from viewpass.engines.dask import workers
 
     monkeypatch.setattr(workers, "RETRIES", 0)
     monkeypatch.setattr(client.cluster.scheduler, "allowed_failures", 1)
@@ -176,7 +176,7 @@ def test_rows_that_kill_every_worker_are_named(client, files, monkeypatch):
 def fatal(source, start, stop):
     if start == 3000:
         os._exit(3)
-    from viewpass.engine.dask.parts import file_rows
+    from viewpass.engines.dask.parts import file_rows
 
     return file_rows(source, start, stop)
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 
-from viewpass.core.consensus.soft_assignment import SoftAssignment
+from viewpass.graph.soft_assignment import SoftAssignment
 from viewpass.kernels.grid import UNIT
 from viewpass.kernels.native import native
 from viewpass.kernels.reference import kmeans as kmeans_reference

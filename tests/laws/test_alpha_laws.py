@@ -12,14 +12,15 @@ from hypothesis import strategies as st
 import viewpass as vp
 from cases import cases, workspace
 from clusters import made_rows
-from viewpass.core.initialise import ridged
-from viewpass.core.plan import Plan, Rules
-from viewpass.core.start.alpha import FIRST_ALPHA, MAX_ALPHA, estimated_alpha
-from viewpass.core.state.statistics import Statistics
-from viewpass.core.step.chunk_step import ChunkStep
 from viewpass.evaluate import nmi
 from viewpass.sample.sample import Sample, Sampler, Size
+from viewpass.solve.centres import ridged
+from viewpass.solve.plan import Plan
 from viewpass.solve.solve import solve
+from viewpass.solve.start.ridge import FIRST_ALPHA, MAX_ALPHA, estimated_alpha
+from viewpass.sums.chunk_step import ChunkStep
+from viewpass.sums.rules import Rules
+from viewpass.sums.statistics import Statistics
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 

@@ -11,13 +11,13 @@ import scipy.sparse as sp
 
 import viewpass as vp
 from graphs import mixture
-from viewpass.core.consensus.groups import groups_of
-from viewpass.core.consensus.soft_assignment import links_of, soft_assignment
-from viewpass.core.model import assign, label, prepare
-from viewpass.core.step.workspace import Workspace
+from viewpass.graph.groups import groups_of
+from viewpass.graph.soft_assignment import links_of, soft_assignment
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import FEWEST_GROUPED, MANY_NEIGHBOURS, UNIT, neighbours
+from viewpass.model.model import assign, label, prepare
 from viewpass.solve.solve import solve
+from viewpass.sums.workspace import Workspace
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 

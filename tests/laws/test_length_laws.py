@@ -14,12 +14,12 @@ from sklearn.metrics import normalized_mutual_info_score
 
 import viewpass as vp
 from clusters import write_files
-from viewpass.core.plan import Rules
-from viewpass.core.start.candidates import seeded
-from viewpass.core.state.statistics import Statistics
-from viewpass.core.step.chunk_step import ChunkStep
-from viewpass.core.step.workspace import Workspace
 from viewpass.errors import DataWarning, SettingError
+from viewpass.solve.start.starts import seeded
+from viewpass.sums.chunk_step import ChunkStep
+from viewpass.sums.rules import Rules
+from viewpass.sums.statistics import Statistics
+from viewpass.sums.workspace import Workspace
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from cases import cases, workspace
 from inputs import random_csr
-from viewpass.core.model import Model, assign, distances
-from viewpass.core.state.centres import Centres
-from viewpass.core.state.statistics import Statistics
-from viewpass.core.step.workspace import Workspace
-from viewpass.engine.labelling import cluster_rows
+from viewpass.labels.labelled import cluster_rows
+from viewpass.model.model import Model, assign, distances
+from viewpass.sums.centres import Centres
+from viewpass.sums.statistics import Statistics
+from viewpass.sums.workspace import Workspace
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling

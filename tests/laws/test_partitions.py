@@ -11,12 +11,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cases import cases, workspace
-from viewpass.core.plan import Plan, Rules
-from viewpass.engine import interface, partitions
-from viewpass.engine.interface import Drawn
-from viewpass.engine.local import RowReader, fit_again
+from viewpass.engines import interface, partitions
+from viewpass.engines.interface import Drawn
+from viewpass.engines.local import RowReader, fit_again
 from viewpass.sample.sample import Sample, Size
+from viewpass.solve.plan import Plan
 from viewpass.sources.arrays import ArraySource
+from viewpass.sums.rules import Rules
 from viewpass.tally.fitting import Fitting
 from viewpass.tally.learning import Learning
 from viewpass.tally.tally import Tally

@@ -9,9 +9,9 @@ import pytest
 import scipy.sparse as sp
 
 import viewpass as vp
-from viewpass.core.step.workspace import Workspace
 from viewpass.evaluate import nmi
 from viewpass.solve.solve import solve
+from viewpass.sums.workspace import Workspace
 from viewpass.views.chunk import Chunk
 
 N, COLUMNS = 600, 5

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import viewpass as vp
 from cases import cases, workspace
 from viewpass.algorithm1.algorithm1 import Algorithm1, Settings
-from viewpass.core.model import assign
-from viewpass.core.plan import Rules
-from viewpass.core.state.centres import Centres
+from viewpass.model.model import assign
+from viewpass.sums.centres import Centres
+from viewpass.sums.rules import Rules
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 

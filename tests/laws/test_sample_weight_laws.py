@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import viewpass as vp
 from cases import Case, cases, workspace
 from viewpass.algorithm1.algorithm1 import Algorithm1, Settings
-from viewpass.core.plan import Rules
-from viewpass.core.start.candidates import seeded_labels
-from viewpass.core.step.chunk_step import ChunkStep
+from viewpass.solve.start.starts import seeded_labels
+from viewpass.sums.chunk_step import ChunkStep
+from viewpass.sums.rules import Rules
 from viewpass.views.chunk import Chunk
 from viewpass.views.columns import columns_of
 from viewpass.views.rows import MeasuredRows

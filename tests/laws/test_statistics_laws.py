@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import viewpass as vp
 from cases import Case, cases
 from inputs import PUBLISHED
-from viewpass.core.state.centres import Centres, objective
+from viewpass.sums.centres import Centres, objective
 
 
 def summed(case: Case, labels: np.ndarray, rows: np.ndarray | slice = slice(None)) -> vp.Statistics:

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 import viewpass as vp
 from cases import Case, cases, workspace
-from viewpass.core.plan import Rules
-from viewpass.core.start.candidates import soft_memberships
-from viewpass.core.state.centres import objective
-from viewpass.core.step.chunk_step import ChunkStep, Outcome
+from viewpass.solve.start.starts import soft_memberships
+from viewpass.sums.centres import objective
+from viewpass.sums.chunk_step import ChunkStep, Outcome
+from viewpass.sums.rules import Rules
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 

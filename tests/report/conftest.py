@@ -6,7 +6,7 @@ import pytest
 
 import viewpass as vp
 from clusters import made_rows
-from viewpass.cluster.drawn import places_of_model
+from viewpass.estimators.report_methods import places_of_model
 
 VIEWS = dict(zip(("image", "text"), made_rows(600, seed=4), strict=True))
 

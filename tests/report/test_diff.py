@@ -12,11 +12,11 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from commands import refused
 from viewpass.cli.pages import diff_lines
-from viewpass.cluster.runs.comparing import compare
-from viewpass.cluster.runs.run_labels import RunLabels
 from viewpass.errors import DataError
+from viewpass.labels.files.formats import IDS, WHICH
 from viewpass.report.page import comparison_page
-from viewpass.store.labels.formats import IDS, WHICH
+from viewpass.runs.diff import compare
+from viewpass.runs.run_labels import RunLabels
 
 
 def labels(path, clusters, ids=None, names=None):
@@ -42,7 +42,7 @@ def test_the_same_labels_under_other_numbers(tmp_path):
 @pytest.mark.parametrize("greedy", [False, True])
 def test_scores_are_those_of_scikit_learn_and_rows_add_up(tmp_path, monkeypatch, greedy):
     if greedy:
-        monkeypatch.setattr("viewpass.cluster.runs.comparing.MOST", 1)
+        monkeypatch.setattr("viewpass.runs.diff.MOST", 1)
     rng = np.random.default_rng(0)
     a, b = rng.integers(0, 6, 500), rng.integers(0, 4, 500)
     found = compare(labels(tmp_path / "a.parquet", a), labels(tmp_path / "b.parquet", b))

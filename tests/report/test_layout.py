@@ -7,11 +7,11 @@ import pytest
 from sklearn.manifold import trustworthiness
 
 import viewpass as vp
-from viewpass.cluster.drawn import places_of_model
-from viewpass.core.model import distances, prepare
-from viewpass.core.state.centres import Centres
-from viewpass.core.step.workspace import Workspace
+from viewpass.estimators.report_methods import places_of_model
+from viewpass.model.model import distances, prepare
 from viewpass.report.layout import LANDMARKS, centre_places, nearness, places_of, row_places
+from viewpass.sums.centres import Centres
+from viewpass.sums.workspace import Workspace
 from viewpass.views.chunk import Chunk
 
 

@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 import viewpass as vp
-from viewpass.core.start.prototypes import learn_completion
 from viewpass.evaluate import nmi
+from viewpass.solve.start.completion import learn_completion
 from viewpass.views.chunk import Chunk
 from viewpass.views.completion import QUANTUM
 from viewpass.views.gaps import LEAST_SHARE, with_gaps

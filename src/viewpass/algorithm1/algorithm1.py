@@ -1,6 +1,6 @@
 """Streaming driver of Algorithm 1: takes chunks, updates statistics and centres, gives labels.
 
-For each chunk of s rows, given R and T of all rows before (core/step/chunk_step.py has the inner loop):
+For each chunk of s rows, given R and T of all rows before (sums/chunk_step.py has the inner loop):
 
     V      each row to its nearest centre over the views it has     Eq. 15-16
     R, T   its sums and counts                                      Eq. 12, 14
@@ -21,17 +21,17 @@ from typing import Any
 import numpy as np
 
 from viewpass.algorithm1.start import first_chunk, scaled_centres
-from viewpass.core.model import Model, scaled
-from viewpass.core.plan import Rules
-from viewpass.core.state.alpha import each_view
-from viewpass.core.state.centres import Centres
-from viewpass.core.state.row_counts import RowCounts
-from viewpass.core.state.statistics import Statistics
-from viewpass.core.step.chunk_step import ChunkStep, Outcome, State, Task
-from viewpass.core.step.workspace import Workspace
 from viewpass.errors import DataError
 from viewpass.kernels.backend import FROM_CENTRES, FROM_COUNTED
 from viewpass.kernels.grid import Labels
+from viewpass.model.model import Model, scaled
+from viewpass.sums.alpha import each_view
+from viewpass.sums.centres import Centres
+from viewpass.sums.chunk_step import ChunkStep, Outcome, State, Task
+from viewpass.sums.row_counts import RowCounts
+from viewpass.sums.rules import Rules
+from viewpass.sums.statistics import Statistics
+from viewpass.sums.workspace import Workspace
 from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from viewpass.core.state.centres import Centres
-from viewpass.core.step.chunk_step import ChunkStep, Outcome, State
 from viewpass.errors import SettingError
 from viewpass.kernels.grid import Array, Floats
+from viewpass.sums.centres import Centres
+from viewpass.sums.chunk_step import ChunkStep, Outcome, State
 from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling

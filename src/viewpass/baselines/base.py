@@ -17,9 +17,9 @@ from threadpoolctl import threadpool_limits
 from viewpass.baselines.algorithms.offline import OfflineFactors
 from viewpass.baselines.algorithms.rows import FilledView, present_rows
 from viewpass.baselines.algorithms.stream import FactorStream
-from viewpass.cluster.base import ViewReader
-from viewpass.cluster.validation import check_whole
 from viewpass.errors import DataError, FileError
+from viewpass.estimators.base import ViewReader
+from viewpass.estimators.validation import check_whole
 from viewpass.kernels.grid import Floats, Integers, Labels, Matrix
 from viewpass.kernels.threads import available_threads, single_threaded_blas
 from viewpass.solve.solve import too_few

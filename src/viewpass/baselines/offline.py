@@ -12,7 +12,7 @@ from viewpass.baselines.algorithms.projection import project_consensus
 from viewpass.baselines.algorithms.rows import FilledView, without_negatives
 from viewpass.baselines.base import FactorClusterer
 from viewpass.baselines.files import pack_offline, unpack_offline
-from viewpass.cluster.base import logging_progress, whole
+from viewpass.estimators.base import logging_progress, whole
 from viewpass.kernels.grid import Array, Floats, Integers
 from viewpass.kernels.threads import single_threaded_blas
 from viewpass.store.container.fields import Fields

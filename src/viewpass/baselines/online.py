@@ -12,9 +12,9 @@ from viewpass.baselines.algorithms.rows import FilledView, RunningMean
 from viewpass.baselines.algorithms.stream import FactorStream
 from viewpass.baselines.base import FactorClusterer
 from viewpass.baselines.files import ARRAYS, MOST_EMPTY_CLUSTERS, pack_factor_stream, unpack_factor_stream
-from viewpass.cluster.base import logging_progress, whole
-from viewpass.cluster.validation import check_whole
 from viewpass.errors import DataError, FileError
+from viewpass.estimators.base import logging_progress, whole
+from viewpass.estimators.validation import check_whole
 from viewpass.kernels.grid import Array
 from viewpass.sources.source import Source
 from viewpass.store.container.fields import Fields

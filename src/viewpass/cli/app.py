@@ -195,7 +195,7 @@ def fit(
     check_choice(f"--consensus {consensus}", consensus, "auto", "plain", "graph")
     if engine == "local" and (scheduler is not None or workers is not None):
         raise SettingError("--scheduler and --workers need --engine dask.")
-    from viewpass.cluster.viewpass import ViewPass
+    from viewpass.estimators.viewpass import ViewPass
 
     estimator = ViewPass(
         parsed_number(n_clusters, "-k") or "auto",
@@ -264,7 +264,7 @@ def predict(
     """
     from viewpass.cli.arguments import open_data, parsed_names
     from viewpass.cli.predict import check_out, run
-    from viewpass.cluster.runs.reason_columns import Wanted
+    from viewpass.labels.columns import Wanted
 
     check_out(out, force=force)
     source = open_data(data, views or [], id)

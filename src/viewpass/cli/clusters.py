@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from viewpass.cluster.summary import ClusterSummary, Summary
 from viewpass.errors import printable
+from viewpass.report.summary.fields import ClusterSummary, Summary
 
 SHOWN = 20  # clusters, unless all are asked for
 WIDTH = 44  # characters of a name, and of a row

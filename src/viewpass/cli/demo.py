@@ -23,10 +23,10 @@ from sklearn.metrics import confusion_matrix
 from threadpoolctl import threadpool_limits
 
 from viewpass.cli.picture import Clustering, draw
-from viewpass.cluster.imc import IMC
-from viewpass.cluster.opimc import OPIMC
-from viewpass.cluster.viewpass import ViewPass
 from viewpass.errors import SettingError
+from viewpass.estimators.imc import IMC
+from viewpass.estimators.opimc import OPIMC
+from viewpass.estimators.viewpass import ViewPass
 from viewpass.evaluate import accuracy, nmi, remove_per_view
 from viewpass.evaluate.digits import digit_views
 from viewpass.kernels.native import native

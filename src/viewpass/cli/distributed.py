@@ -12,14 +12,14 @@ from distributed import Client
 
 from viewpass.cli.fit import ShowProgress, go
 from viewpass.cli.progress import Display
-from viewpass.cluster.distributed import workers_of
-from viewpass.cluster.runs.distributed import DaskRun
-from viewpass.cluster.runs.run import Run
-from viewpass.cluster.viewpass import ViewPass
-from viewpass.engine.progress import Progress
+from viewpass.engines.progress import Progress
 from viewpass.errors import SettingError
+from viewpass.estimators.dask import workers_of
+from viewpass.estimators.viewpass import ViewPass
+from viewpass.runs.dask import DaskRun
+from viewpass.runs.folder import RunFolder
+from viewpass.runs.run import Run
 from viewpass.sources.source import Source
-from viewpass.store.folder import RunFolder
 
 CONNECT_SECONDS = 30.0
 

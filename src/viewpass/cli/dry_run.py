@@ -9,9 +9,9 @@ from typing import Any
 import typer
 
 from viewpass.cli.inspect import all_zero, in_gaps
-from viewpass.cluster.runs.report import gaps_of, peak_memory
-from viewpass.cluster.viewpass import ViewPass
 from viewpass.errors import DataError, printable
+from viewpass.estimators.viewpass import ViewPass
+from viewpass.runs.report import gaps_of, peak_memory
 from viewpass.sources.source import Source
 from viewpass.tally.tally import tally_by_label
 from viewpass.views.chunk import join

@@ -13,14 +13,14 @@ from viewpass.cli.clusters import SHOWN, cluster_lines
 from viewpass.cli.inspect import LABELS, all_zero, in_gaps
 from viewpass.cli.progress import Display, Json, display
 from viewpass.cli.stopping import how_to_go_on, signals
-from viewpass.cluster.drawn import write_run_page
-from viewpass.cluster.runs.run import Run, RunOptions, StoppedError
-from viewpass.cluster.summary import Summary, summary
-from viewpass.cluster.viewpass import ViewPass
-from viewpass.engine.progress import Progress
+from viewpass.engines.progress import Progress
 from viewpass.errors import MissingExtraError, printable
+from viewpass.estimators.viewpass import ViewPass
+from viewpass.report.summary.fields import Summary
+from viewpass.runs.folder import RunFolder
+from viewpass.runs.run import Run, RunOptions, StoppedError
+from viewpass.runs.summary import summary, write_run_page
 from viewpass.sources.source import Source
-from viewpass.store.folder import RunFolder
 
 
 def run(

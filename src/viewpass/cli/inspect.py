@@ -15,15 +15,15 @@ import typer
 
 from viewpass.cli.arguments import open_data
 from viewpass.cli.clusters import SHOWN, cluster_lines
-from viewpass.cluster.persistence import load
-from viewpass.cluster.runs.report import gaps_of, missing_rows
-from viewpass.cluster.summary import summary
-from viewpass.core.state.choice import Choice
 from viewpass.errors import FileError, SettingError, printable
+from viewpass.estimators.persistence import load
+from viewpass.model.choice import Choice
+from viewpass.runs.checkpoint import read_checkpoint
+from viewpass.runs.folder import RunFolder
+from viewpass.runs.report import gaps_of, missing_rows
+from viewpass.runs.summary import summary
 from viewpass.sources.source import Source
-from viewpass.store.checkpoint import read_checkpoint
 from viewpass.store.container.frame import is_ours
-from viewpass.store.folder import RunFolder
 from viewpass.views.rows import MeasuredRows
 
 MOST_CLUSTERS = 2**24  # that a label file may have
@@ -50,8 +50,8 @@ def _labels_of(path: Path) -> tuple[str, Callable[[], Any]] | None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    from viewpass.labels.files.formats import label_format, which_labels
     from viewpass.sources.arrow.batches import UNREADABLE
-    from viewpass.store.labels.formats import label_format, which_labels
 
     def parquet() -> Any:
         return pq.read_table(path, columns=["cluster"])["cluster"]

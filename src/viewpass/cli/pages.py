@@ -9,13 +9,12 @@ import typer
 
 from viewpass.cli.predict import check_absent
 from viewpass.cli.progress import display
-from viewpass.cluster.drawn import run_page, write_run_page
-from viewpass.cluster.runs.comparing import SAME, Comparison, Pair, compare
-from viewpass.cluster.runs.run_labels import RunLabels
-from viewpass.cluster.summary import summary
 from viewpass.errors import FileError, printable
 from viewpass.report.page import comparison_page
-from viewpass.store.folder import RunFolder
+from viewpass.runs.diff import SAME, Comparison, Pair, compare
+from viewpass.runs.folder import RunFolder
+from viewpass.runs.run_labels import RunLabels
+from viewpass.runs.summary import run_page, summary, write_run_page
 
 SHOWN = 20  # pairs and moves in the text; --json has all
 

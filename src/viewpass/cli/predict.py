@@ -7,12 +7,12 @@ from typing import Any
 
 from viewpass.cli.progress import display
 from viewpass.cli.stopping import signals
-from viewpass.cluster.persistence import load
-from viewpass.cluster.runs.label_file import write_labels
-from viewpass.cluster.runs.reason_columns import Wanted
 from viewpass.errors import SettingError
+from viewpass.estimators.persistence import load
+from viewpass.labels.columns import Wanted
+from viewpass.labels.files.formats import label_format
+from viewpass.labels.writing import write_labels
 from viewpass.sources.source import Source
-from viewpass.store.labels.formats import label_format
 
 
 def check_out(out: Path, *, force: bool) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 
 from viewpass.cli.predict import check_absent
-from viewpass.cluster.summary import summary
+from viewpass.runs.summary import summary
 from viewpass.store.container.files import naming, replacing
 
 

@@ -7,15 +7,15 @@ from pathlib import Path
 from viewpass.cli.predict import check_out
 from viewpass.cli.progress import display
 from viewpass.cli.stopping import signals
-from viewpass.cluster.persistence import load
-from viewpass.cluster.runs.duplicates import dedup
-from viewpass.cluster.runs.joining import join
-from viewpass.cluster.runs.run_labels import RunLabels
-from viewpass.cluster.runs.sampling import sample
+from viewpass.estimators.persistence import load
+from viewpass.labels.files.formats import label_format, table_writer
+from viewpass.runs.duplicates import dedup
+from viewpass.runs.folder import RunFolder
+from viewpass.runs.join import join
+from viewpass.runs.run_labels import RunLabels
+from viewpass.runs.sample import sample
 from viewpass.sources.source import Source
 from viewpass.store.container.files import naming, replacing
-from viewpass.store.folder import RunFolder
-from viewpass.store.labels.formats import label_format, table_writer
 
 
 def run_join(run: Path, data: Source, out: Path, *, by_id: bool, force: bool, as_json: bool) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 from viewpass.cli.arguments import file_digests, open_data
 from viewpass.cli.progress import display
 from viewpass.cli.stopping import signals
-from viewpass.cluster.persistence import load
-from viewpass.cluster.viewpass import ViewPass
-from viewpass.engine.progress import Progress
+from viewpass.engines.progress import Progress
 from viewpass.errors import SettingError
+from viewpass.estimators.persistence import load
+from viewpass.estimators.viewpass import ViewPass
 from viewpass.sources.source import Source
 
 

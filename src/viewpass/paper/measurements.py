@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from viewpass.baselines.online import OnlineFactorClusterer
-from viewpass.cluster.opimc import OPIMC
+from viewpass.estimators.opimc import OPIMC
 from viewpass.evaluate import accuracy, nmi
 from viewpass.kernels.grid import Labels
 from viewpass.paper.checks import complete, filled

@@ -7,8 +7,8 @@ from typing import Any
 from viewpass.baselines.multinmf import MultiNMF
 from viewpass.baselines.omvc import OMVC
 from viewpass.baselines.onmf import ONMF
-from viewpass.cluster.imc import IMC
-from viewpass.cluster.opimc import OPIMC
+from viewpass.estimators.imc import IMC
+from viewpass.estimators.opimc import OPIMC
 
 IMC_AS_PUBLISHED: dict[str, Any] = {"init": "random", "n_init": 1, "scale": "unit"}
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from viewpass.report.wording import VIEW, cluster_name, listed, percent, short, title_of
 
-Summary = Mapping[str, Any]  # viewpass.cluster.summary.Summary
+Summary = Mapping[str, Any]  # viewpass.report.summary.fields.Summary
 
 DOUBTFUL = 0.5  # confidence below which a label is as likely wrong as right
 UNUSUAL = 5.0  # outlier score: one row in 150

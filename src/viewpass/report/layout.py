@@ -13,8 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from viewpass.core.state.centres import Centres
 from viewpass.kernels.grid import Floats, Integers
+from viewpass.sums.centres import Centres
 
 LANDMARKS = 600  # centres placed by t-SNE; others lie between these
 NEAR = 6  # centres that a row lies between

@@ -1,6 +1,6 @@
 """solve(sample, plan, seed) -> Model: a pure function of the sample and the settings.
 
-    choose      scale, shape, number of clusters, map: what the settings leave open (core/auto)
+    choose      scale, shape, number of clusters, map: what the settings leave open (question/)
     scale, map  the rows of the sample
     centres     of K clusters, or of anchors and the links between them
 
@@ -13,19 +13,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from viewpass.core.auto.choose import choose
-from viewpass.core.consensus.soft_assignment import links_of, soft_assignment
-from viewpass.core.initialise import anchors_for, initialise_anchors, initialise_clusters
-from viewpass.core.model import Model
-from viewpass.core.plan import Plan
-from viewpass.core.projection import learnt_projection
-from viewpass.core.start.prototypes import learn_completion
-from viewpass.core.state.alpha import each_view
-from viewpass.core.state.row_counts import RowCounts
-from viewpass.core.state.statistics import Statistics
-from viewpass.core.step.workspace import Workspace
 from viewpass.errors import DataError
+from viewpass.graph.soft_assignment import links_of, soft_assignment
+from viewpass.model.model import Model
 from viewpass.sample.sample import Sample
+from viewpass.solve.centres import anchors_for, initialise_anchors, initialise_clusters
+from viewpass.solve.plan import Plan
+from viewpass.solve.projection import learnt_projection
+from viewpass.solve.question.choose import choose
+from viewpass.solve.start.completion import learn_completion
+from viewpass.sums.alpha import each_view
+from viewpass.sums.row_counts import RowCounts
+from viewpass.sums.statistics import Statistics
+from viewpass.sums.workspace import Workspace
 from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling

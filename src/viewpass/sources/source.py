@@ -11,6 +11,8 @@ from viewpass.errors import DataError, SettingError
 from viewpass.kernels.grid import Array
 from viewpass.views.chunk import Chunk, Schema
 
+READ_ROWS, READ_BYTES = 2**14, 2**23  # read at a time from files
+
 
 class Cuts(metaclass=ABCMeta):
     """Where chunks end: a function of the row, and of what the first chunk shows."""
@@ -153,3 +155,11 @@ def check_known(given: tuple[str, ...], names: tuple[str, ...]) -> None:
         if name not in names:
             known = ", ".join(map(repr, names))
             raise DataError(f"view {name!r} is unknown; the views are {known}.")
+
+
+def rows_per_read(source: Source, block: int) -> int:
+    """Rows of whole blocks that are best read together, as far as is known."""
+    if source.row_bytes is None:
+        return block
+    fitting = min(READ_ROWS, READ_BYTES // max(source.row_bytes, 1))
+    return max(1, fitting // block) * block

@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from viewpass.core.model import Model
-from viewpass.core.state.census import BINS, Census
-from viewpass.core.state.row_counts import RowCounts
-from viewpass.core.state.statistics import Statistics
-from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.grid import Integers, Labels
+from viewpass.model.model import Model
 from viewpass.sample.sample import Sample
+from viewpass.sums.census import BINS, Census
+from viewpass.sums.row_counts import RowCounts
+from viewpass.sums.statistics import Statistics
+from viewpass.sums.workspace import Workspace
 from viewpass.tally.tally import tally_by_label
 
 

@@ -10,14 +10,14 @@ While the sample holds all rows there is nothing to refine. A stage can stop aft
 
 from __future__ import annotations
 
-from viewpass.core.model import Model
-from viewpass.core.plan import Plan
-from viewpass.core.state.centres import objective
-from viewpass.core.step.workspace import Workspace
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Labels
+from viewpass.model.model import Model
 from viewpass.sample.sample import Sample, Sampler
+from viewpass.solve.plan import Plan
 from viewpass.solve.solve import solve, too_few
+from viewpass.sums.centres import objective
+from viewpass.sums.workspace import Workspace
 from viewpass.tally.learning import Learning, whole_segment
 from viewpass.tally.refine import final, moved, with_tally
 from viewpass.tally.tally import Tally, tally_by_centre, tally_by_label

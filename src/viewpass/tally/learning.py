@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from viewpass.core.model import Model, label
-from viewpass.core.plan import Plan
-from viewpass.core.step.workspace import Workspace
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Labels
+from viewpass.model.model import Model, label
 from viewpass.sample.sample import Sample, Sampler
+from viewpass.solve.plan import Plan
 from viewpass.solve.solve import checked_rows, solve, too_few
+from viewpass.sums.workspace import Workspace
 from viewpass.tally.estimate import estimated
 from viewpass.tally.matching import places_of
 from viewpass.tally.refine import final

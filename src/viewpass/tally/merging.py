@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
 
-from viewpass.core.state.census import MOST_PATTERNS, Census
-from viewpass.core.state.row_counts import RowCounts
-from viewpass.core.step.workspace import Workspace
 from viewpass.sample.sample import united
 from viewpass.solve.solve import solve
+from viewpass.sums.census import MOST_PATTERNS, Census
+from viewpass.sums.row_counts import RowCounts
+from viewpass.sums.workspace import Workspace
 from viewpass.tally.estimate import estimated
 from viewpass.tally.learning import Learning, whole_segment
 from viewpass.views.chunk import Schema

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from viewpass.core.model import Model
-from viewpass.core.state.centres import update
+from viewpass.model.model import Model
+from viewpass.sums.centres import update
 from viewpass.tally.tally import Tally
 
 

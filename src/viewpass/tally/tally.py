@@ -1,7 +1,7 @@
 """The tally of rows under a model that stays as it is: sums over rows, in any order and on any machine.
 
     R, T, squares   sums and counts of each centre (Eq. 12), or of each cluster by the rows' labels
-    links           z z' of the anchor graph (consensus/soft_assignment.py)
+    links           z z' of the anchor graph (graph/soft_assignment.py)
     census          rows of each of them along the data, and of each presence pattern
 
 All of it is whole numbers, so tallies of parts of the data are added in any order.
@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from viewpass.core.consensus.soft_assignment import links_of, soft_assignment
-from viewpass.core.model import Model, assign, prepare
-from viewpass.core.state.census import Census
-from viewpass.core.state.row_counts import RowCounts
-from viewpass.core.state.statistics import Statistics, added
-from viewpass.core.step.workspace import Workspace
+from viewpass.graph.soft_assignment import links_of, soft_assignment
 from viewpass.kernels.grid import Labels, Links
+from viewpass.model.model import Model, assign, prepare
+from viewpass.sums.census import Census
+from viewpass.sums.row_counts import RowCounts
+from viewpass.sums.statistics import Statistics, added
+from viewpass.sums.workspace import Workspace
 from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.rows import MeasuredRows
 

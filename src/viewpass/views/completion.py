@@ -1,7 +1,7 @@
 """Values missing inside views, filled by those of similar rows (`missing_entries="local"`).
 
 Similar rows are summed up by prototypes: small clusters of the sample, whose values are means over the rows
-that have them (core/start/prototypes.py). A row is compared with the prototypes over the values it has, in
+that have them (solve/start/completion.py). A row is compared with the prototypes over the values it has, in
 all of its dense views, by the mean squared difference per value in each view (in units of the columns'
 spreads); a gap takes the mean of its NEAREST prototypes.
 

@@ -1,6 +1,6 @@
 """A linear map of dense views to fewer columns, learnt from the first rows, then fixed.
 
-    y = D (x / |x| - mean)      D: a direction per mapped column (core/projection.py learns it)
+    y = D (x / |x| - mean)      D: a direction per mapped column (solve/projection.py learns it)
 
 It follows the scaling. The rows y are brought to unit length like others, and are what centres or anchors are
 made of. The chunk keeps the rows in their own columns as well (`Chunk.unmapped`), for sums in these. A

@@ -249,7 +249,7 @@ def test_a_column_name_that_is_no_text(tmp_path):
 
 @pytest.mark.parametrize("width", [2**26, 2**31 - 1, 2**45])
 def test_sparse_views_wider_than_memory_are_refused_at_once(tmp_path, monkeypatch, width):
-    monkeypatch.setattr("viewpass.cluster.validation.memory_bytes", lambda: 2**34)
+    monkeypatch.setattr("viewpass.estimators.validation.memory_bytes", lambda: 2**34)
     entries = [{"indices": [3 * row, width - 1], "values": [1.0, 2.0]} for row in range(100)]
     kind = pa.struct({"indices": pa.list_(pa.int64()), "values": pa.list_(pa.float32())})
     field = pa.field("x", kind, metadata={"width": str(width)})

@@ -10,8 +10,8 @@ import pytest
 import viewpass as vp
 from fixed_lists import FIXED
 from tables import with_size
-from viewpass.cluster import base
-from viewpass.engine import local
+from viewpass.engines import local
+from viewpass.estimators import base
 from viewpass.kernels.native import native
 from viewpass.sources.arrow import pages, parquet
 from viewpass.sources.arrow.files import find_files

@@ -1,4 +1,4 @@
-"""Stores how many rows there were (core/state/census.py); files of earlier versions do not say."""
+"""Stores how many rows there were (sums/census.py); files of earlier versions do not say."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from viewpass.core.state.calibration import MOST_BITS
-from viewpass.core.state.census import BINS, MOST_PATTERNS, Census
 from viewpass.kernels.grid import MOST_ROWS, Array
 from viewpass.store.container.fields import Fields, Rule
+from viewpass.sums.census import BINS, MOST_BITS, MOST_PATTERNS, Census
 
 COUNTS = Rule(np.int64, "b K", 0, MOST_ROWS)
 PATTERNS = Rule(np.int64, "P", 0, 2 ** (MOST_BITS + 1) - 1)

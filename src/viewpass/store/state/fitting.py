@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from viewpass.core.model import Model
-from viewpass.core.state.statistics import Statistics
 from viewpass.kernels.grid import Array
+from viewpass.model.model import Model
 from viewpass.store.container.fields import Fields
 from viewpass.store.state.learning import (
     MOST_SEED,
@@ -18,6 +17,7 @@ from viewpass.store.state.learning import (
     unpack_sample,
 )
 from viewpass.store.state.model import pack_model, pack_schema, unpack_model, unpack_schema
+from viewpass.sums.statistics import Statistics
 from viewpass.tally.fitting import MOST_TALLIES, Fitting
 from viewpass.tally.tally import Tally
 

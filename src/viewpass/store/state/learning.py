@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from viewpass.core.plan import Plan, Rules
-from viewpass.core.step.workspace import Workspace
 from viewpass.kernels.grid import Array
 from viewpass.sample.sample import Sample, Size, view_bytes
+from viewpass.solve.plan import Plan
 from viewpass.store.container.fields import Fields, Rule
 from viewpass.store.container.values import from_plain, to_plain
 from viewpass.store.state.model import (
@@ -22,6 +21,8 @@ from viewpass.store.state.model import (
     weight_unit,
 )
 from viewpass.store.state.rows import pack_chunk, unpack_chunk
+from viewpass.sums.rules import Rules
+from viewpass.sums.workspace import Workspace
 from viewpass.tally.learning import Learning, Segment, whole_segment
 from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.projection import LEAST_COLUMNS, MOST_COLUMNS

@@ -11,14 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from viewpass.core.consensus.number_of_clusters import Curve
-from viewpass.core.consensus.soft_assignment import MAX_ROWS, sparse_links
-from viewpass.core.model import Model
-from viewpass.core.state.centres import Centres
-from viewpass.core.state.choice import Choice
-from viewpass.core.state.statistics import Statistics
-from viewpass.core.state.view_weights import Weights
 from viewpass.errors import FileError
+from viewpass.graph.soft_assignment import MAX_ROWS, sparse_links
 from viewpass.kernels.grid import (
     FEWEST_GROUPED,
     GRID,
@@ -32,10 +26,16 @@ from viewpass.kernels.grid import (
     Labels,
     Links,
 )
+from viewpass.model.choice import Choice
+from viewpass.model.curve import Curve
+from viewpass.model.model import Model
 from viewpass.store.container.fields import Fields, Rule
 from viewpass.store.container.values import from_plain, to_plain
 from viewpass.store.state.census import pack_census, unpack_census
 from viewpass.store.state.row_counts import pack_counts, unpack_counts
+from viewpass.sums.centres import Centres
+from viewpass.sums.statistics import Statistics
+from viewpass.sums.view_weights import Weights
 from viewpass.views.chunk import Schema
 from viewpass.views.completion import MOST, Completion, Prototypes
 from viewpass.views.projection import LEAST_COLUMNS, MOST_COLUMNS, Projection, ViewMap

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from viewpass.core.state.row_counts import RowCounts
 from viewpass.store.container.fields import Fields
+from viewpass.sums.row_counts import RowCounts
 from viewpass.views.chunk import Schema
 from viewpass.views.gaps import GapCounts
 

@@ -1,1 +1,0 @@
-"""Runs in a folder: checkpoints on the way, label files and a report at the end."""

@@ -1,1 +1,0 @@
-"""What is chosen from the sample, by one criterion: scale, graph, number of clusters."""

@@ -1,1 +1,0 @@
-"""From many anchors to K clusters: anchor graph, agglomeration, number of clusters."""

@@ -1,1 +1,0 @@
-"""Initial centres: candidates from the sample, compared by the objective."""

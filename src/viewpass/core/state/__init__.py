@@ -1,1 +1,0 @@
-"""What is remembered between chunks: sums, counts, centres, weights of views."""

@@ -1,1 +1,0 @@
-"""One chunk: assign its rows, accumulate them, update the centres."""

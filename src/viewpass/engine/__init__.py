@@ -1,1 +1,0 @@
-"""The loop over chunks: on this machine, or on a Dask cluster."""

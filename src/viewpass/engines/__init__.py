@@ -1,0 +1,1 @@
+"""Who samples, tallies and labels rows: this process, or the workers of a cluster."""

@@ -1,0 +1,101 @@
+"""What an engine does with the rows of one partition, and how partitions are put together.
+
+Rows come in blocks, so a worker holds no more than one at a time. Results are bounded, whatever the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from viewpass.kernels.grid import Array, Labels
+from viewpass.model.model import Model
+from viewpass.sample.sample import HIGHEST, Sample, Sampler, Size, united, view_bytes
+from viewpass.sums.workspace import Workspace
+from viewpass.tally.tally import Tally, tally_by_centre, tally_by_label
+from viewpass.views.chunk import Chunk, Schema
+
+SPARE = 6.0  # standard deviations of the number of rows below a key: enough rows are found at once
+
+
+class Candidates(NamedTuple):
+    """The rows of partitions whose keys are low enough for the sample, as far as is known."""
+
+    sample: Sample
+    limit: int  # all rows with keys up to this one are considered
+    schema: Schema
+    n_rows: int
+
+    @property
+    def complete(self) -> bool:
+        """Whether these are enough rows; otherwise the limit was too low."""
+        n_low = int((self.sample.keys <= np.uint64(self.limit)).sum())
+        return self.limit == HIGHEST or n_low >= self.sample.most
+
+
+class Labelled(NamedTuple):
+    """The rows of a partition by label."""
+
+    tally: Tally
+    labels: Labels
+    ids: Array | None
+
+
+def likely_limit(n_sampled: int, n_rows: int, factor: int = 1) -> int:
+    """A key that at least `n_sampled` of all rows should be below: keys are uniform.
+
+    >>> likely_limit(100, 50) == HIGHEST
+    True
+    """
+    wanted = factor * (n_sampled + SPARE * sqrt(n_sampled))
+    return HIGHEST if wanted >= n_rows else int(2**64 * (wanted / n_rows))
+
+
+def candidates(chunks: Iterable[Chunk], size: Size, n_rows: int, factor: int = 1) -> Candidates:
+    """Rows for the sample of `n_rows` rows in all; `factor`: how much higher the limit is than it need be."""
+    sampler, schema, n_read, limit = Sampler(Sample(size)), None, 0, HIGHEST
+    for chunk in chunks:
+        schema = chunk.schema if schema is None else schema.merged(chunk.schema)
+        limit = min(limit, likely_limit(size.of(sum(view_bytes(chunk))), n_rows, factor))
+        sampler.add(chunk, limit)
+        n_read += chunk.n_rows
+    assert schema is not None
+    return Candidates(sampler.sample, limit, schema, n_read)
+
+
+def union(parts: Sequence[Candidates]) -> Candidates:
+    """The candidates of all rows of some partitions."""
+    return Candidates(
+        united([part.sample for part in parts]),
+        min(part.limit for part in parts),
+        reduce(Schema.merged, [part.schema for part in parts]),
+        sum(part.n_rows for part in parts),
+    )
+
+
+def tally(chunks: Iterable[Chunk], model: Model) -> Tally:
+    """What the rows add up to under a model."""
+    workspace = Workspace(1)
+    return added(tally_by_centre(chunk, model, workspace) for chunk in chunks)
+
+
+def label(chunks: Iterable[Chunk], model: Model) -> Labelled:
+    """What the rows add up to by label, their labels, and their ids."""
+    workspace, whole = Workspace(1), list[Tally]()
+    labels, ids = [np.empty(0, dtype=np.int32)], list[Array]()
+    for chunk in chunks:
+        mine, found = tally_by_label(chunk, model, workspace)
+        whole = [added([*whole, mine])]
+        labels.append(found)
+        if chunk.row_ids is not None:
+            ids.append(np.asarray(chunk.row_ids))
+    return Labelled(whole[0], np.concatenate(labels), np.concatenate(ids) if ids else None)
+
+
+def added(tallies: Iterable[Tally]) -> Tally:
+    """The tally of the rows of all of these."""
+    return reduce(Tally.plus, tallies)

@@ -1,0 +1,1 @@
+"""ViewPass, OPIMC and IMC: parameters, checks, fitted attributes."""

@@ -1,0 +1,468 @@
+"""Base classes of all estimators: input, prediction, fitted attributes."""
+
+from __future__ import annotations
+
+import logging
+import os
+from abc import ABCMeta, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, Self, cast
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+)
+from sklearn.utils._set_output import _get_output_config
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from viewpass.engines.passes import check_passes
+from viewpass.errors import DataError, NoLabelsError
+from viewpass.estimators.attributes import ChosenSettings
+from viewpass.estimators.inputs import (
+    explaining,
+    fitted_on,
+    index_of,
+    matrix_source,
+    opened,
+    reads_once,
+    views_source,
+    warn_left_out,
+)
+from viewpass.estimators.misreadings import is_views, refuse_ignored
+from viewpass.estimators.persistence import save
+from viewpass.estimators.validation import check_memory
+from viewpass.kernels.grid import Array, Floats, Labels
+from viewpass.kernels.threads import available_threads
+from viewpass.model.model import Model, cluster_distances, label
+from viewpass.sources.frames import is_frame
+from viewpass.sources.gaps import GapSource
+from viewpass.sources.source import Source, rows_per_read
+from viewpass.store.container.fields import Fields
+from viewpass.sums.centres import in_columns, objective
+from viewpass.sums.statistics import Statistics
+from viewpass.sums.workspace import Workspace
+from viewpass.views.chunk import Chunk, Schema, join
+from viewpass.views.gaps import GapCounts
+
+logger = logging.getLogger("viewpass")
+
+PREDICT_BLOCK = 8192
+WHOLE = 2**62  # more rows than there are
+
+
+class ViewReader(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator, metaclass=ABCMeta
+):
+    """Base of every estimator: reads data of several views."""
+
+    # Set by subclasses' __init__.
+    n_clusters: Any
+    views: Any
+    n_threads: int | None
+    verbose: int
+
+    # Set by fit.
+    n_features_in_: int
+    view_names_in_: tuple[str, ...]
+    feature_names_in_: Array
+    labels_: Labels
+    _cut_by_views: bool
+
+    @abstractmethod
+    def _fitted_schema(self) -> Schema:
+        """Names and widths of the views, or AttributeError."""
+
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> list[str]:
+        """Asked at every fit, and found by way of the signature of `__init__`."""
+        names: list[str] = super()._get_param_names()
+        return names
+
+    # ---- a fit that fails changes nothing: it works on a blank copy
+
+    def _blank(self) -> Self:
+        """A copy with the same settings and nothing learnt."""
+        blank = self.__class__.__new__(self.__class__)
+        for name, value in self.__dict__.items():
+            if not name.endswith("_") and name not in ("_learnt", "_cut_by_views", "_by_chunk", "_n_last"):
+                blank.__dict__[name] = value
+        return blank
+
+    def _become(self, other: Self) -> None:
+        self.__dict__ = other.__dict__
+
+    # ---- data in
+
+    def _read(self, X: Any, observed: Any, *, reset: bool) -> Source:
+        """Make a source of X; `reset` while fitting, otherwise X must fit the model."""
+        if reset:
+            refuse_ignored(X, self.views)
+            self.__dict__.pop("feature_names_in_", None)
+        names, fitted = (None, None) if reset else (self.view_names_in_, self._fitted_on)
+        with explaining(X, fitted if is_frame(X) else None):
+            given = opened(X, self.views, names, getattr(self, "feature_names_in_", None))
+        one_array = not (is_views(given) or isinstance(given, Source))
+        if one_array:
+            source = self._matrix_source(given, observed, fitted, reset=reset)
+        else:
+            source = views_source(given, observed, names)
+            self._check_not_empty(source)
+        if getattr(self, "missing_entries", "refuse") != "refuse" and not isinstance(source, GapSource):
+            source = GapSource(source)
+        if names is not None:
+            with explaining(X, fitted):
+                source = source.suited(self._fitted_schema()).arranged(names)
+        if reset:
+            check_memory(self.n_clusters, source)
+            self.view_names_in_ = source.schema.names
+            self._cut_by_views = one_array
+            self._count_features(source.schema)
+            if not (source is X or given is X):
+                warn_left_out(source, self.views)
+        return source
+
+    def _matrix_source(
+        self, X: Any, observed: Any, fitted: Callable[[], str] | None, *, reset: bool
+    ) -> Source:
+        """Cut one 2-D array into views."""
+        how = {"accept_sparse": "csr", "ensure_all_finite": False, "dtype": "numeric"}
+        with explaining(X, fitted):
+            if not reset and not self._cut_by_views and len(self.view_names_in_) > 1 and is_frame(X):
+                raise DataError("X is one frame: which of its columns belong to which view is not said.")
+            array = validate_data(self, X, reset=reset, **how)
+        views: Any = self.views
+        if not reset and not self._cut_by_views:
+            views = [width or 0 for width in self._fitted_schema().widths]
+        columns = getattr(self, "feature_names_in_", None)
+        return matrix_source(
+            array, X, observed, views, names=None if reset else self.view_names_in_, columns=columns
+        )
+
+    def _fitted_on(self) -> str:
+        columns = getattr(self, "feature_names_in_", None)
+        return fitted_on(self._fitted_schema(), self._cut_by_views, self.n_features_in_, columns)
+
+    def _count_features(self, schema: Schema) -> None:
+        """Set `n_features_in_`; lists, and views absent so far, show their columns only in reading."""
+        if not self._cut_by_views:
+            self.n_features_in_ = sum(width or 0 for width in schema.widths)
+
+    @staticmethod
+    def _check_not_empty(source: Source) -> None:
+        if source.n_rows == 0:
+            raise DataError("the data has no rows (0 samples): at least one is needed.")
+
+    @abstractmethod
+    def fit(self, X: Any, y: Any = None, observed: Any = None) -> Self:
+        """Fit to data."""
+
+    @abstractmethod
+    def transform(self, X: Any, observed: Any = None) -> Floats:
+        """Distances to the clusters."""
+
+    def _indexed(self, distances: Floats, X: Any) -> Floats:
+        """Distances with the index (or ids) of the rows, for `set_output(transform="pandas")`.
+
+        scikit-learn adds the index of a single frame; it does not look into several views.
+        """
+        if _get_output_config("transform", self)["dense"] != "pandas":
+            return distances
+        index = index_of(X)
+        if index is None:
+            return distances
+        import pandas as pd
+
+        framed: Any = pd.DataFrame(distances, index=index)
+        return cast(Floats, framed)
+
+    def fit_predict(self, X: Any, y: Any = None, observed: Any = None) -> Labels:
+        """Fit, then give `labels_` (`stream_labels_` with `compute_labels=False`)."""
+        self.fit(X, observed=observed)
+        return self.labels_
+
+    def fit_transform(self, X: Any, y: Any = None, observed: Any = None) -> Floats:
+        """Fit, then `transform` the same data, which must be readable twice."""
+        given = opened(X, self.views) if reads_once(X) else X
+        if isinstance(given, Source):
+            check_passes(given, 2)
+        return self.fit(X, observed=observed).transform(X, observed=observed)
+
+    # ---- files
+
+    @abstractmethod
+    def _packed(self, arrays: dict[str, Array]) -> dict[str, Any]:
+        """What was learnt as JSON; its arrays go into `arrays`."""
+
+    @abstractmethod
+    def _take_packed(self, stored: Fields) -> None:
+        """Take over what `_packed` gave; FileError if it makes no sense."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file that `vp.load` reads: whole or not at all, and never executable.
+
+        It holds the centres (or bases), the sums, the settings and the state of the random generator, so
+        that `predict` gives the same labels and `partial_fit` continues with the same bits. It does not hold
+        the labels of the rows it was fitted to, nor `n_threads`. (`OMVC` and `ONMF` keep the coefficients
+        of the rows read, which their k-means needs, and so their labels.)
+        """
+        save(self, path)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class ViewClusterer(ChosenSettings, ViewReader):
+    """Base of the estimators with centres; a subclass fits and gives its model (`_fitted_model`)."""
+
+    alpha: float | str
+    scale: Any
+    stream_labels_: Labels
+
+    @abstractmethod
+    def _fitted_model(self) -> Model:
+        """What was learnt, or AttributeError."""
+
+    def _fitted_schema(self) -> Schema:
+        return self._fitted_model().schema
+
+    def _workspace(self, source: Source | None = None) -> Workspace:
+        spare = 0 if source is None or source.in_memory else 1  # for the thread that reads ahead
+        return Workspace(self.n_threads or max(1, available_threads() - spare))
+
+    def __getattr__(self, name: str) -> Any:
+        made = getattr(type(self), name, None)
+        if isinstance(made, property) and made.fget is not None:  # for the reason it gave
+            return made.fget(self)
+        if name in ("labels_", "stream_labels_") and "_learnt" in self.__dict__:
+            raise NoLabelsError(
+                f"{name} are not part of a model that was loaded: the file does not hold the labels of the "
+                "rows it was fitted to. Call `predict` with the rows."
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    # ---- prediction
+
+    def predict(self, X: Any, observed: Any = None) -> Labels:
+        """Label rows by the nearest centre over the views they have; -1 for rows without any.
+
+        A view that no row of the fit had does not count: a row with no other view gets -1.
+
+        Parameters
+        ----------
+        X : as for `fit`
+        observed : (n, n_views) array of bool, optional
+
+        Returns
+        -------
+        labels : (n,) array of int32
+        """
+        check_is_fitted(self)
+        source = self._read(X, observed, reset=False)
+        return self._labels_of(source)
+
+    def _labels_of(self, source: Source, n_rows: int = WHOLE) -> Labels:
+        """Labels of the source's first rows under the model."""
+        parts, n_done = [np.empty(0, dtype=np.int32)], 0
+        model, workspace = self._fitted_model(), self._workspace(source)
+        for chunk in source.chunks(rows_per_read(source, PREDICT_BLOCK)):
+            parts.append(label(chunk, model, workspace))
+            n_done += chunk.n_rows
+            if n_done >= n_rows:
+                break
+        return np.concatenate(parts)[:n_rows]
+
+    def transform(self, X: Any, observed: Any = None) -> Floats:
+        """Squared distances to the clusters over the observed views; NaN where `predict` gives -1.
+
+        The distance to a cluster of anchors is that to the nearest of them.
+
+        Returns
+        -------
+        distances : (n, n_clusters) array of float64
+        """
+        return self._indexed(self._distances(X, observed), X)
+
+    def _distances(self, X: Any, observed: Any) -> Floats:
+        check_is_fitted(self)
+        source = self._read(X, observed, reset=False)
+        model, workspace = self._fitted_model(), self._workspace(source)
+        parts = [cluster_distances(chunk, model, workspace) for chunk in source.chunks(PREDICT_BLOCK)]
+        return np.concatenate([np.empty((0, self._n_features_out)), *parts])
+
+    def score(self, X: Any, y: Any = None, observed: Any = None) -> float:
+        """Minus the objective on X: squared distances to the nearest centres plus the ridge."""
+        nearest = np.nanmin(self._distances(X, observed), axis=1, initial=np.inf, where=True)
+        model, centres = self._fitted_model(), self._fitted_model().centres
+        ridge = sum(alpha * float(centres.squares(v).sum()) for v, alpha in enumerate(self.alpha_.values()))
+        return -float(nearest[np.isfinite(nearest)].sum() + ridge * model.square_unit)
+
+    def _n_found(self) -> int:
+        """Clusters that rows were labelled with by the last fit."""
+        labels = self.labels_ if "labels_" in self.__dict__ else self.stream_labels_
+        return int(np.bincount(labels[labels >= 0], minlength=1).astype(bool).sum())
+
+    # ---- what was learnt
+
+    @property
+    def cluster_centers_(self) -> Any:
+        """Centres of each view, (n_clusters, columns); NaN for a view no row has had yet.
+
+        They are means of rows in the scale that `scales_` names. A list with one array per view; the
+        array itself for a model fitted on a single 2-D array.
+        """
+        model = self._fitted_model()
+        means = model.unweighed(in_columns(model.cluster_centres, model.clusters))
+        shape = [(model.clusters.n_clusters, width or 0) for width in model.schema.widths]
+        centres = [
+            np.full(shape[v], np.nan) if model.centres.values[v] is None or values is None else values
+            for v, values in enumerate(means)
+        ]
+        return centres[0] if self._single_array else centres
+
+    @property
+    def _single_array(self) -> bool:
+        """Whether the model was fitted on one 2-D array as its only view."""
+        return self._cut_by_views and self.views is None
+
+    def _single_shape(self, n_first: int | None) -> tuple[int | None, int] | None:
+        """Rows of the first chunk and columns, where one 2-D array is the only view."""
+        return (n_first, self.n_features_in_) if self._single_array else None
+
+    @property
+    def alpha_(self) -> dict[str, float]:
+        """The ridge of each view, in rows."""
+        return self._fitted_model().ridges
+
+    @property
+    def scales_(self) -> dict[str, str]:
+        """How each view is scaled: "unit", "standard", "idf", "euclidean", or by its kind of values."""
+        model = self._fitted_model()
+        return dict(zip(model.schema.names, model.scaling.names, strict=True))
+
+    @property
+    def projections_(self) -> dict[str, Floats]:
+        """The map of each view that is mapped to fewer columns: (mapped columns, columns)."""
+        model = self._fitted_model()
+        maps = () if model.scaling.projection is None else model.scaling.projection.views
+        pairs = zip(model.schema.names, maps, strict=bool(maps))
+        return {name: own.directions.copy() for name, own in pairs if own is not None}
+
+    @property
+    def view_weights_(self) -> dict[str, float]:
+        """Factor of each view's squared distances; the largest is 1."""
+        model = self._fitted_model()
+        return dict(zip(model.schema.names, model.view_weights, strict=True))
+
+    @property
+    def counts_(self) -> list[Array]:
+        """Rows of each cluster that have view v (or the sum of their sample weights), for each view."""
+        model = self._fitted_model()
+        if model.weight_unit == 1:
+            return [counts.copy() for counts in model.clusters.counts]
+        return [counts / model.weight_unit for counts in model.clusters.counts]
+
+    @property
+    def statistics_(self) -> Statistics:
+        """The sums and counts themselves (a copy); of rows of length sqrt(w) where views have weights.
+
+        Multiplied by 1024 where sample weights were not whole numbers.
+        """
+        return self._fitted_model().clusters.copy().all_in_columns()
+
+    @property
+    def objective_(self) -> float:
+        """The objective J over all rows read (Eq. 17): `inertia_` plus `alpha_` times the squared centres.
+
+        With anchors: of the clusters they form, with the best centres.
+        """
+        model = self._fitted_model()
+        if model.cut is not None:
+            found = model.clusters.objective(model.alpha, model.row_squares)
+        else:
+            found = objective(model.cluster_centres, model.clusters, model.alpha, model.row_squares)
+        return found * model.square_unit / model.weight_unit
+
+    @property
+    def inertia_(self) -> float:
+        """Squared distances of all rows read to the centres of their clusters, over the observed views.
+
+        Known from the sums, so it is that of `stream_labels_`; without the ridge that `objective_` has.
+        """
+        model = self._fitted_model()
+        total = objective(model.cluster_centres, model.clusters, 0.0, model.row_squares)
+        return total * model.square_unit / model.weight_unit
+
+    @property
+    def n_samples_seen_(self) -> int:
+        """Rows read, those without any view included; further passes count no row again."""
+        return self._fitted_model().n_rows
+
+    @property
+    def n_rows_without_views_(self) -> int:
+        """Rows without any view: label -1, without effect."""
+        return self._fitted_model().read.n_without_views
+
+    @property
+    def n_all_zero_(self) -> dict[str, int]:
+        """Rows that count as missing in each view because all their values there are zero."""
+        return self._fitted_model().zero_rows
+
+    @property
+    def n_gaps_(self) -> dict[str, GapCounts]:
+        """Values missing inside rows of each view (`missing_entries`), and rows that had too few."""
+        return self._fitted_model().gap_counts
+
+    @property
+    def n_shortened_(self) -> dict[str, int]:
+        """Rows that were longer in each view than the scale "euclidean" has room for, and were shortened."""
+        return self._fitted_model().n_shortened
+
+    @property
+    def _n_features_out(self) -> int:
+        return self._fitted_model().clusters.n_clusters
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """Names of the columns of `transform`: "cluster0", "cluster1" and so on.
+
+        Where anchors form the clusters, a name says how many: "cluster0_of_7_anchors".
+        """
+        check_is_fitted(self)
+        cut, names = self._fitted_model().cut, [f"cluster{k}" for k in range(self._n_features_out)]
+        if cut is not None:
+            n_anchors = np.bincount(cut.anchors, minlength=len(names))
+            names = [f"{name}_of_{n}_anchors" for name, n in zip(names, n_anchors, strict=True)]
+        return np.array(names, dtype=object)
+
+
+def whole(source: Source) -> Chunk:
+    """All rows as one chunk."""
+    chunks = list(source.chunks(source.n_rows or WHOLE))
+    if not chunks:
+        raise DataError("the data has no rows (0 samples): at least one is needed.")
+    return join(chunks)
+
+
+@contextmanager
+def logging_progress(verbose: int) -> Iterator[None]:
+    """Show the progress of a fit on standard error if `verbose` is set."""
+    if not verbose or logger.hasHandlers():
+        yield
+        return
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)

@@ -1,0 +1,221 @@
+"""What users give estimators, as sources: lists of views, files, tables, or one 2-D array cut into views."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from os import PathLike
+from typing import Any
+
+import narwhals.stable.v1 as nw
+import numpy as np
+import scipy.sparse
+
+from viewpass.errors import DataError, SettingError, warn
+from viewpass.estimators.misreadings import refuse_misreadings
+from viewpass.sources.arrays import ArraySource
+from viewpass.sources.blocks import columns_of, cut, listed, named_views, names_columns, pick
+from viewpass.sources.bundle import Bundle
+from viewpass.sources.frames import holds_lists, is_frame, is_relation, is_series, list_columns
+from viewpass.sources.masks import as_mask
+from viewpass.sources.modalities import is_anndata, is_mudata
+from viewpass.sources.mudata import from_mudata
+from viewpass.sources.scan import scan
+from viewpass.sources.source import Source
+from viewpass.views.checks import as_view
+from viewpass.views.chunk import Schema, default_names
+
+MOST_NAMED = 6  # in a message
+
+
+def opened(X: Any, views: Any, names: tuple[str, ...] | None = None, columns: Any = None) -> Any:
+    """Make a source of what `vp.scan` reads; arrays, and frames of numbers, are returned.
+
+    `names` and `columns` are the views and the columns of a fitted model. Of a frame whose columns `views=`
+    names, only these are returned.
+    """
+    if scipy.sparse.issparse(X):
+        return X.tocsr() if X.format == "dok" else X  # which is a dict, too
+    if is_mudata(X) or is_anndata(X):
+        return _of_modalities(X, views)
+    if reads_once(X):
+        return _scanned(X, views)
+    refuse_misreadings(X)
+    if isinstance(X, Source | Bundle | np.ndarray):
+        return X
+    if _is_path(X) or (isinstance(X, list | tuple | Mapping) and any(map(_is_path, _parts(X)))):
+        return _scanned(X, views)
+    if isinstance(X, list | tuple | Mapping):
+        parts = list(_parts(X))
+        if not parts or not all(is_series(x) and holds_lists(x) for x in parts):
+            return X
+        if not isinstance(X, Mapping):
+            places = names if names and len(names) == len(parts) else default_names(len(parts))
+            X = dict(zip(places, parts, strict=True))
+        return scan(X)
+    if is_frame(X):
+        return _frame(X, views, names, columns)
+    return X
+
+
+def reads_once(X: Any) -> bool:
+    """Whether X is a stream, a relation or a lazy frame."""
+    if is_frame(X) or is_series(X):
+        return False
+    return hasattr(X, "collect_schema") or hasattr(X, "__arrow_c_stream__") or is_relation(X)
+
+
+def _parts(X: Any) -> Any:
+    return X.values() if isinstance(X, Mapping) else X
+
+
+def _is_path(x: Any) -> bool:
+    return isinstance(x, str | PathLike)
+
+
+def _scanned(X: Any, views: Any) -> Source:
+    if views is not None and not names_columns(views):
+        raise SettingError(
+            f"views={views!r} cuts the columns of an array, but X is read as a table. Name the columns of "
+            "each view, as in views={'image': 'image_emb', 'text': 'txt_*'}, or leave views= out to take "
+            "every column of lists."
+        )
+    return scan(X, views)
+
+
+def _of_modalities(X: Any, views: Any) -> Source:
+    if views is not None:
+        raise SettingError(
+            f"views={views!r}: the views of a {type(X).__name__} are its modalities. Choose some of them "
+            "with vp.from_mudata(X, modalities=[...]), and leave views= out."
+        )
+    return from_mudata(X)
+
+
+def _frame(X: Any, views: Any, names: tuple[str, ...] | None, columns: Any) -> Any:
+    """A frame of numbers, or the source of a frame that has lists."""
+    if not names_columns(views):
+        return _scanned(X, views) if list_columns(X) else X
+    if columns is None and (names is not None or list_columns(X)):
+        return scan(X, views)
+    table = nw.from_native(X, eager_only=True)
+    place = {column: number for number, column in enumerate(table.columns)}
+    if columns is None:
+        each = (columns_of(list(place), name, given) for name, given in named_views(views).items())
+        columns = dict.fromkeys(column for own in each for column in own)
+    for column in columns:
+        if column not in place:
+            raise DataError(f"X has no column {column!r}; {listed(list(place))}.")
+    return table[:, [place[column] for column in columns]].to_native()
+
+
+def warn_left_out(source: Source, views: Any) -> None:
+    """Say which columns of a table are no views, unless `views=` says which are."""
+    if not source.left_out or views is not None:
+        return
+    several = len(source.left_out) > 1
+    warn(
+        f"column{'s' if several else ''} {_few(source.left_out)} hold{'' if several else 's'} no lists and "
+        f"{'were' if several else 'was'} left out; the views are {_few(source.schema.names)}. "
+        "vp.scan(X, views=[...], id=...) chooses views and id, and does not warn."
+    )
+
+
+def _few(names: Sequence[Any]) -> str:
+    more = len(names) - MOST_NAMED
+    return ", ".join(map(repr, names[:MOST_NAMED])) + (f" and {more} more" if more > 0 else "")
+
+
+def views_source(X: Any, observed: Any, names: tuple[str, ...] | None) -> Source:
+    """A source of several views; `names` are those of a fitted model, which views in a list have."""
+    if isinstance(X, Source):
+        if observed is not None:
+            raise DataError("observed= is for arrays: this source knows which views are missing.")
+        return X
+    if isinstance(X, Bundle):
+        return ArraySource(X.views, X.observed if observed is None else observed)
+    if isinstance(X, Mapping) or names is None or len(names) != len(X):
+        return ArraySource(X, observed)
+    return ArraySource(X, observed, names=names)
+
+
+def index_of(X: Any) -> Any:
+    """The index (or the ids) of the rows of several views; None where they have none."""
+    if isinstance(X, Source):
+        return X.row_ids
+    if is_mudata(X) or is_anndata(X):
+        return X.obs_names
+    views = X.values() if isinstance(X, Mapping) else X if isinstance(X, list | tuple) else ()
+    return next((x.index for x in views if is_frame(x) and hasattr(x, "index")), None)
+
+
+def matrix_source(
+    X: Any, given: Any, observed: Any, views: Any, *, names: tuple[str, ...] | None, columns: Any
+) -> Source:
+    """A source of one 2-D array that scikit-learn has validated, cut as `views` says.
+
+    `given` is what it was made of; `names` are the views of a fitted model, `columns` those of the array.
+    """
+    if scipy.sparse.issparse(X):
+        X = as_view(X, "X")
+    own = None
+    if names_columns(views):
+        if columns is None:
+            raise SettingError(
+                f"views={views!r} names columns, but X is an array without names. Give a frame (of a "
+                'ColumnTransformer with `.set_output(transform="pandas")`), or the widths of the views.'
+            )
+        blocks = pick(X, list(columns), views)
+        own, parts = tuple(blocks), list(blocks.values())
+    else:
+        parts = cut(X, views)
+        if all(block is None for block in parts):
+            parts = [np.zeros((X.shape[0], 0)) for _ in parts]
+    if observed is not None:
+        index = given.index if is_frame(given) and hasattr(given, "index") else None
+        observed = as_mask(observed, own or names or default_names(len(parts)), index)
+    return ArraySource(parts, observed, names=own)
+
+
+@contextmanager
+def explaining(X: Any, fitted: Callable[[], str] | None) -> Iterator[None]:
+    """Errors about data that does not fit, scikit-learn's included, as DataErrors that say what would."""
+    try:
+        yield
+    except SettingError:
+        raise
+    except ValueError as problem:
+        text = str(problem).rstrip()
+        if is_frame(X) and "convert" in text:
+            text = _text_column(X) or text
+        if fitted is not None:
+            text += ("\n" if "\n" in text else " ") + fitted()
+        raise DataError.of_lines(text) from None
+
+
+def _text_column(X: Any) -> str:
+    """What to do about the first column of a frame that holds no numbers; "" if there is none."""
+    for column, dtype in nw.from_native(X, eager_only=True).schema.items():
+        if not (dtype.is_numeric() or dtype in (nw.Boolean, nw.Unknown)):
+            return (
+                f"X, column {column!r} holds text or other values that are no numbers. Leave it out, or name "
+                "the columns of each view, as in views={'image': 'img_*', 'text': ['t0', 't1']}."
+            )
+    return ""
+
+
+def fitted_on(schema: Schema, one_array: bool, n_columns: int, columns: Any) -> str:
+    """A sentence on what a model was fitted on, for errors about data that does not fit it."""
+    widths = (
+        f"{name!r} ({'no row had it' if width is None else f'{width} columns'})"
+        for name, width in zip(schema.names, schema.widths, strict=True)
+    )
+    views = ", ".join(widths)
+    if one_array:
+        named = "" if columns is None else f" ({_few(list(columns))})"
+        cut = f", cut into the views {views}" if len(schema.names) > 1 else ""
+        return f"The model was fitted on one array or frame of {n_columns} columns{named}{cut}."
+    return (
+        f"The model was fitted on the views {views}. Give a list of these, a dict by name (absent ones may "
+        "be left out), or a table with columns of these names."
+    )

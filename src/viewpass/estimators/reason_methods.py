@@ -1,0 +1,341 @@
+"""Reasons for labels, in every estimator with centres: how sure, which view, how unusual, what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+import scipy.sparse
+from sklearn.utils.validation import check_is_fitted
+
+from viewpass.errors import NotCalibratedError
+from viewpass.estimators.base import PREDICT_BLOCK, ViewClusterer
+from viewpass.kernels.grid import Floats, Integers, Labels, Mask, Matrix
+from viewpass.labels.frames import labels_frame
+from viewpass.model.calibration import Calibration
+from viewpass.model.model import prepare
+from viewpass.reasons.calibrate import calibration_of
+from viewpass.reasons.confidence import confidences, probabilities
+from viewpass.reasons.contributions import contributions
+from viewpass.reasons.imputation import Estimates, estimates
+from viewpass.reasons.outliers import outlier_scores
+from viewpass.reasons.stability import stability
+from viewpass.report.summary.fields import Summary
+from viewpass.report.summary.overview import summarise
+from viewpass.report.summary.row_sample import row_sampler
+from viewpass.sources.source import Source
+from viewpass.sums.workspace import Workspace
+from viewpass.views.chunk import Chunk
+from viewpass.views.rows import MeasuredRows
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What decided between the label of each row and the next cluster (`explain`)."""
+
+    labels: Labels
+    """The cluster of each row, as `predict` gives it."""
+    runners_up: Labels
+    """The nearest other cluster; -1 where there is none."""
+    margins: Floats
+    """By how much that is farther, in squared distance; NaN where there is none."""
+    views: Floats
+    """(rows, views): the part of each view in the margin; 0 where the row lacks it. They add up to it."""
+    features: list[Floats] | None
+    """Per view (rows, columns): the part of each column in the part of its view; None if not asked for."""
+    view_names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Stability:
+    """Labels of rows with each of their views dropped (`stability`)."""
+
+    labels: Labels
+    """(rows, views): the label without this view; -1 where the row lacks it, or has no other."""
+    stable: Mask
+    """Whether dropping any one view leaves the label as it is; False for rows with fewer than two."""
+
+
+@dataclass(frozen=True)
+class Imputed:
+    """Rows with their missing views estimated (`impute`)."""
+
+    views: list[Any]
+    """Per view (rows, columns), in the data's own units; NaN for rows of which nothing can be estimated."""
+    spread: Floats
+    """(rows, views): root mean square error to expect per value; NaN where nothing was estimated."""
+    known: Mask
+    """(rows, views): False where an estimated view is the mean of all rows, as nothing better is known."""
+
+
+class ExplainedClusterer(ViewClusterer):
+    """A clusterer that says how sure its labels are, and why."""
+
+    def predict_proba(self, X: Any, observed: Any = None) -> Floats:
+        """Probabilities of the clusters; the largest is that of the label, and `confidence`.
+
+        That of the label is the share of rows of the sample, with the same views and a margin like this,
+        that kept their label when all their views were known; so rows with different views can be compared.
+        The rest is divided among the other clusters by how far they are. With anchors, "far" is that of the
+        row's soft assignment. A row without any view gets NaN.
+
+        Returns
+        -------
+        probabilities : (n, n_clusters) array of float64
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import viewpass as vp
+        >>> rng = np.random.default_rng(0)
+        >>> centre = np.repeat(np.eye(3), 100, axis=0)
+        >>> image, text = (centre + 0.4 * rng.standard_normal((300, 3)) for _ in range(2))
+        >>> model = vp.ViewPass(n_clusters=3, random_state=0).fit([image, text])
+        >>> sure, less = model.confidence([image, text]), model.confidence([image, None])
+        >>> bool(sure.mean() > less.mean())
+        True
+        """
+        made = self._reasoned(X, observed, lambda rows, work: probabilities(*self._with(rows), work))
+        return np.concatenate([np.empty((0, self._n_features_out)), *made])
+
+    def confidence(self, X: Any, observed: Any = None) -> Floats:
+        """The probability of each row's label: the largest entry of `predict_proba`; NaN without any view.
+
+        Returns
+        -------
+        confidence : (n,) array of float64
+        """
+        made = self._reasoned(X, observed, lambda rows, work: confidences(*self._with(rows), work))
+        return np.concatenate([np.empty(0), *made])
+
+    def outlier_score(self, X: Any, observed: Any = None) -> Floats:
+        """How unusual each row is among rows that have the same views; higher is farther out.
+
+        A score s means that a share of about exp(-s) of such rows of the sample are farther from their
+        nearest centre. NaN for a row without any view, or with views that no row of the sample had.
+
+        Returns
+        -------
+        scores : (n,) array of float64
+        """
+        made = self._reasoned(X, observed, lambda rows, work: outlier_scores(*self._with(rows), work))
+        return np.concatenate([np.empty(0), *made])
+
+    def score_samples(self, X: Any, observed: Any = None) -> Floats:
+        """The negative of `outlier_score`: lower is farther out, as elsewhere in scikit-learn."""
+        return -self.outlier_score(X, observed)
+
+    def explain(self, X: Any, observed: Any = None, *, features: bool = False) -> Explanation:
+        """Which views (and columns, with `features`) decided between the label and the next cluster.
+
+        Squared distances are sums over views and their columns, so the margin by which the next cluster is
+        farther is one as well. With anchors, the distances are to the nearest anchor of each of the two
+        clusters, and the margin is negative where the row's nearest anchor is not of the cluster that most
+        of its neighbours belong to. Columns need the memory of dense rows.
+
+        Returns
+        -------
+        Explanation
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import viewpass as vp
+        >>> image, text = np.repeat(np.eye(2), 10, axis=0), np.repeat([[1.0, 0.1], [0.9, 0.2]], 10, axis=0)
+        >>> model = vp.ViewPass(n_clusters=2, random_state=0).fit({"image": image, "text": text})
+        >>> why = model.explain({"image": image[:1], "text": text[:1]})
+        >>> why.view_names[why.views[0].argmax()], bool(np.isclose(why.views.sum(), why.margins[0]))
+        ('image', True)
+        """
+        model = self._checked()._fitted_model()
+        made = list(
+            self._reasoned(
+                X, observed, lambda rows, work: contributions(rows, model, work, features=features)
+            )
+        )
+        widths = model.widths
+        columns = None
+        if features:
+            parts = [[part.features[v] for part in made if part.features] for v in range(len(widths))]
+            columns = [
+                np.concatenate([np.empty((0, width)), *each])
+                for width, each in zip(widths, parts, strict=True)
+            ]
+        return Explanation(
+            np.concatenate([np.empty(0, dtype=np.int32), *(part.labels for part in made)]),
+            np.concatenate([np.empty(0, dtype=np.int32), *(part.runners_up for part in made)]),
+            np.concatenate([np.empty(0), *(part.margins for part in made)]),
+            np.concatenate([np.empty((0, len(widths))), *(part.views for part in made)]),
+            columns,
+            model.schema.names,
+        )
+
+    def stability(self, X: Any, observed: Any = None) -> Stability:
+        """The labels that rows would have with each of their views dropped, and whether they agree.
+
+        Returns
+        -------
+        Stability
+        """
+        model = self._checked()._fitted_model()
+        made = list(self._reasoned(X, observed, lambda rows, work: stability(rows, model, work)))
+        nothing = np.empty((0, len(model.schema.names)), dtype=np.int32)
+        return Stability(
+            np.concatenate([nothing, *(part.labels for part in made)]),
+            np.concatenate([np.empty(0, dtype=bool), *(part.stable for part in made)]),
+        )
+
+    def impute(self, X: Any, observed: Any = None) -> Imputed:
+        """Rows with their missing views estimated from rows near them, in the data's own units.
+
+        An estimate mixes the centres of the row's soft assignment (without anchors, it is that of its
+        cluster), as far from the mean of all rows as suited hidden views of the sample best. Where the
+        mean did as well for those, the estimate is the mean, and `known` is False.
+
+        Returns
+        -------
+        Imputed
+            A dense view comes as a dense array, a sparse one as CSR, whose estimated rows store all columns.
+        """
+        learnt = self._calibration()
+        model, parts = self._fitted_model(), list[tuple[list[Matrix], Estimates]]()
+        for chunk, rows, work in self._prepared(X, observed):
+            found = estimates(rows, model, learnt, work)
+            widths = model.widths
+            parts.append(([_filled(chunk, v, found, widths[v]) for v in range(rows.n_views)], found))
+        n_views = len(model.schema.names)
+        return Imputed(
+            [_stacked([views[v] for views, _ in parts]) for v in range(n_views)],
+            np.concatenate([np.empty((0, n_views)), *(found.spread for _, found in parts)]),
+            np.concatenate([np.empty((0, n_views), dtype=bool), *(found.known for _, found in parts)]),
+        )
+
+    def labels_frame(
+        self,
+        X: Any,
+        observed: Any = None,
+        *,
+        keep: Sequence[str] = (),
+        names: Sequence[str] = (),
+        proba: bool = False,
+        explain: bool = False,
+        kind: str = "pandas",
+    ) -> Any:
+        """Rows with their labels as a frame: what a label file holds, in memory.
+
+        Its columns are the id under its own name (or row numbers, as `id`), those of `keep`, then `cluster`,
+        `distance`, `margin`, `views_seen`, `has_views` (their names) and `confidence`.
+
+        Parameters
+        ----------
+        X, observed : as for `predict`
+        keep : list of str
+            Columns of a table (`vp.scan`) to have beside the labels.
+        names : list of str
+            Columns of the table (text, categories, numbers) to name clusters by; they are kept, and
+            `cluster_name` is added. Or views whose columns have names (frames, MuData): clusters are named by
+            the features that differ most from the mean of all rows.
+        proba : bool, default=False
+            Also `probability_0`, `probability_1` and so on.
+        explain : bool, default=False
+            Also `runner_up`, `part_` and the name of each view (its part of the margin), `outlier_score`
+            and `stable`.
+        kind : {"pandas", "polars", "arrow"}, default="pandas"
+
+        Returns
+        -------
+        frame
+        """
+        self._checked()
+        source = self._read(X, observed, reset=False)
+        given = keep, names, proba, explain
+        return labels_frame(self, source, *given, kind=kind)
+
+    def summary(self, X: Any = None, observed: Any = None, *, rows: bool = True) -> Summary:
+        """What was found, as one dict that JSON can hold: settings, views, clusters, patterns, some rows.
+
+        Sizes, growth, presence patterns and rows are those of X. Without X there are no rows; sizes and
+        growth are those of the labels that rows got when they were read. `labels` says which.
+
+        Parameters
+        ----------
+        X, observed : as for `predict`, optional
+        rows : bool, default=True
+            Whether it may hold rows of X (ids, labels, confidence); False for data that must not leave.
+
+        Returns
+        -------
+        Summary
+            `viewpass.report.summary.fields` documents its fields.
+        """
+        self._checked()
+        if X is None:
+            return summarise(self, rows=rows)
+        from viewpass.labels.writing import labelled_tables
+
+        sampler = row_sampler()
+        tables = labelled_tables(self, self._read(X, observed, reset=False), sampler=sampler)
+        return summarise(self, tables, rows=rows, which="final", sampler=sampler)
+
+    # ---- what these share
+
+    def _checked(self) -> ExplainedClusterer:
+        check_is_fitted(self)
+        return self
+
+    def _calibration(self) -> Calibration:
+        learnt = calibration_of(self._checked()._fitted_model(), self._workspace())
+        if learnt is None:
+            raise NotCalibratedError(
+                "probabilities, outlier scores and estimates are learnt from the model's sample, and it has "
+                "none: it was saved by save(rows=False), or no row had a view."
+            )
+        return learnt
+
+    def _with(self, rows: MeasuredRows) -> tuple[MeasuredRows, Any, Calibration]:
+        return rows, self._fitted_model(), self._calibration()
+
+    def _reasoned(self, X: Any, observed: Any, make: Callable[[MeasuredRows, Workspace], T]) -> Iterator[T]:
+        self._checked()
+        return (make(rows, work) for _, rows, work in self._prepared(X, observed))
+
+    def _prepared(self, X: Any, observed: Any) -> Iterator[tuple[Chunk, MeasuredRows, Workspace]]:
+        """The rows chunk by chunk: as given, and as the model compares them."""
+        source: Source = self._read(X, observed, reset=False)
+        model, workspace = self._fitted_model(), self._workspace(source)
+        for chunk in source.chunks(PREDICT_BLOCK):
+            yield chunk, prepare(chunk, model, workspace).measure(workspace.n_threads), workspace
+
+
+def _filled(chunk: Chunk, v: int, found: Estimates, width: int) -> Matrix:
+    """A view of a chunk with its estimates; NaN where a row has neither."""
+    view, lacking = chunk.views[v], found.rows[v]
+    given = np.zeros(chunk.n_rows, dtype=bool) if view is None else chunk.wanted(v)
+    if scipy.sparse.issparse(view):
+        return _filled_sparse(view, given, lacking, found.values[v])
+    filled = np.full((chunk.n_rows, width), np.nan)
+    if view is not None:
+        filled[given] = view[given]
+    filled[lacking] = found.values[v]
+    return filled
+
+
+def _filled_sparse(view: Matrix, given: Mask, lacking: Integers, values: Floats) -> Matrix:
+    kept = scipy.sparse.diags_array(given.astype(view.dtype)) @ scipy.sparse.csr_array(view)
+    place = (np.ones(len(lacking)), (lacking, np.arange(len(lacking))))
+    put = scipy.sparse.csr_array(place, shape=(view.shape[0], len(lacking)))
+    dropped = given.astype(np.float64)
+    dropped[lacking] = 0.0
+    return scipy.sparse.csr_array(
+        scipy.sparse.diags_array(dropped) @ kept + put @ scipy.sparse.csr_array(values)
+    )
+
+
+def _stacked(parts: list[Matrix]) -> Matrix:
+    if any(map(scipy.sparse.issparse, parts)):
+        return scipy.sparse.vstack([scipy.sparse.csr_array(part) for part in parts], format="csr")
+    return np.concatenate(parts)

@@ -1,0 +1,214 @@
+"""What estimators show of themselves: a report, plots, and a short text or card in a notebook."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from viewpass.errors import DataError
+from viewpass.estimators.reason_methods import ExplainedClusterer
+from viewpass.kernels.grid import Integers
+from viewpass.model.model import Model
+from viewpass.report.card import card_html, card_lines
+from viewpass.report.layout import centre_places
+from viewpass.report.page import Page, Places, report_page
+from viewpass.report.summary.fields import Summary
+from viewpass.report.summary.gatherer import RowGatherer
+from viewpass.report.summary.overview import summarise, take_labels, view_summaries
+from viewpass.report.summary.row_sample import row_sampler
+from viewpass.sample.sample import Sampler
+
+
+def places_of_model(model: Model) -> Places:
+    """Where the centres of a model lie on its map."""
+    sizes = model.total.flat_counts.max(axis=0)
+    clusters = np.arange(len(sizes)) if model.cut is None else model.cut.anchors
+    return Places(centre_places(model.centres, sizes), clusters.astype(np.int64), sizes)
+
+
+class DrawnClusterer(ExplainedClusterer):
+    """A clusterer that draws what it has found."""
+
+    def report(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        X: Any = None,
+        observed: Any = None,
+        *,
+        keep: Sequence[str] = (),
+        names: Sequence[str] = (),
+        rows: bool = True,
+    ) -> Page | None:
+        """Draw what was found as one HTML page: map, clusters, views, gaps, choices, what to try next.
+
+        The page needs no network and has at most 2 MB, however many rows and clusters there are. With X it
+        shows rows; without, what the model alone tells. Needs `pip install 'viewpass[report]'`.
+
+        Parameters
+        ----------
+        path : path, optional
+            File to write; without, the page is given back, and a notebook shows it.
+        X, observed : as for `predict`, optional
+            Rows to show: those of the fit, or others.
+        keep : list of str
+            Columns of a table (`vp.scan`) to show. Pictures are shown of those that hold data URIs, or
+            paths of image files.
+        names : list of str
+            Columns of the table to name clusters by; they are shown, too.
+        rows : bool, default=True
+            Whether the page may hold rows of X; False for data that must not leave.
+
+        Returns
+        -------
+        Page or None
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import viewpass as vp
+        >>> rows = np.repeat(np.eye(3), 20, axis=0) + 0.1 * np.random.default_rng(0).standard_normal((60, 3))
+        >>> model = vp.ViewPass(n_clusters=3, random_state=0).fit({"image": rows, "text": 2 * rows})
+        >>> model.report("found.html", {"image": rows, "text": 2 * rows})
+        """
+        model = self._checked()._fitted_model()
+        page = report_page(self._found(X, observed, keep, names, rows=rows), places_of_model(model))
+        if path is None:
+            return page
+        page.write(Path(path))
+        return None
+
+    def plot_map(self, X: Any = None, observed: Any = None, *, ax: Any = None) -> Any:
+        """Draw the map of the report: some rows of X, or without X the centres, coloured by cluster.
+
+        Parameters
+        ----------
+        X, observed : as for `predict`, optional
+        ax : matplotlib axes, optional
+            Where to draw; without, a new figure is made.
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        from viewpass.report.plots import draw_map
+
+        model = self._checked()._fitted_model()
+        return draw_map(self._found(X, observed), places_of_model(model), ax)
+
+    def plot_sizes(self, ax: Any = None) -> Any:
+        """Draw the rows of each cluster, the largest 40 of them; takes and gives matplotlib axes."""
+        from viewpass.report.plots import draw_sizes
+
+        return draw_sizes(self._outline(), ax)
+
+    def plot_missing(self, ax: Any = None) -> Any:
+        """Draw the share of rows that lack each view; takes and gives matplotlib axes."""
+        from viewpass.report.plots import draw_missing
+
+        return draw_missing(self._outline(), ax)
+
+    def plot_views(self, ax: Any = None) -> Any:
+        """Draw the share of each view in what separates clusters; takes and gives matplotlib axes."""
+        from viewpass.report.plots import draw_views
+
+        return draw_views(self._outline(), ax)
+
+    def plot_loss(self, ax: Any = None) -> Any:
+        """Draw `loss_curve_`; takes and gives matplotlib axes."""
+        from viewpass.report.plots import draw_loss
+
+        return draw_loss(self._outline(), ax)
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        settings: str = super().__repr__(N_CHAR_MAX)
+        if not self._has_model():
+            return settings
+        return "\n".join(card_lines(self._outline(), " ".join(settings.split())))
+
+    def _repr_html_(self) -> str:
+        if not self._has_model():
+            made: str = super()._repr_html_()
+            return made
+        return card_html(self._outline(), type(self).__name__)
+
+    def _repr_mimebundle_(self, **given: Any) -> Any:
+        if not self._has_model():
+            return super()._repr_mimebundle_(**given)
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+    # ---- what is drawn
+
+    def _has_model(self) -> bool:
+        try:
+            self._fitted_model()
+        except (AttributeError, DataError):  # not fitted, or to fewer rows than clusters
+            return False
+        return True
+
+    def _sizes(self) -> Integers:
+        """Rows of each cluster; where they were not counted, those that have its most frequent view."""
+        model = self._fitted_model()
+        gatherer = RowGatherer(model.clusters.n_clusters, rows=False)
+        if take_labels(self, model, gatherer) is not None:
+            return gatherer.census.sizes
+        sizes: Integers = model.clusters.flat_counts.max(axis=0) // model.weight_unit
+        return sizes
+
+    def _outline(self) -> dict[str, Any]:
+        """The parts of a summary that follow from the model at once."""
+        model, sizes = self._checked()._fitted_model(), self._sizes()
+        clusters = [
+            {"cluster": k, "name": None, "rows": size, "share": size / max(int(sizes.sum()), 1)}
+            for k, size in enumerate(sizes.tolist())
+        ]
+        return {
+            "rows": model.n_rows,
+            "rows_without_any_view": model.read.n_without_views,
+            "n_clusters": model.clusters.n_clusters,
+            "consensus": model.consensus,
+            "n_anchors": None if model.cut is None else model.total.n_clusters,
+            "loss_curve": [float(loss) for loss in model.loss_curve],
+            "views": view_summaries(model),
+            "clusters": clusters,
+            "sample": [],
+        }
+
+    def _found(
+        self,
+        X: Any,
+        observed: Any,
+        keep: Sequence[str] = (),
+        names: Sequence[str] = (),
+        *,
+        rows: bool = True,
+    ) -> Summary:
+        """The summary of X, or of the model alone."""
+        if X is None:
+            return summarise(self)
+        sampler = row_sampler()
+        tables = self._tables(X, observed, keep, names, sampler)
+        return summarise(self, tables, rows=rows, which="final", sampler=sampler)
+
+    def _tables(
+        self, X: Any, observed: Any, keep: Sequence[str], names: Sequence[str], sampler: Sampler
+    ) -> Iterator[Any]:
+        """Rows with their labels, and with names of clusters where those are asked for."""
+        from viewpass.labels.columns import Wanted, with_names
+        from viewpass.labels.features import with_features
+        from viewpass.labels.writing import labelled_tables
+
+        source, model = self._read(X, observed, reset=False), self._fitted_model()
+        columns, features = with_features(names, model.schema)
+        wanted = Wanted(tuple(keep), columns, features=features)
+        tables = labelled_tables(self, source, wanted, sampler)
+        if not wanted.named:
+            yield from tables
+            return
+        held = list(tables)
+        found = wanted.names(model, held)
+        for table in held:
+            yield with_names(table, found)

@@ -1,0 +1,1 @@
+"""Rows with their labels: as tables, frames and files."""

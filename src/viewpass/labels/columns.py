@@ -1,0 +1,137 @@
+"""Columns of label files about labels: how sure they are, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from viewpass.errors import NotCalibratedError, SettingError
+from viewpass.kernels.grid import Array, Floats, Integers
+from viewpass.labels.features import feature_terms
+from viewpass.labels.files.parquet import COLUMNS, ID
+from viewpass.labels.labelled import Labelled
+from viewpass.labels.names import names_of
+from viewpass.model.calibration import distinct
+from viewpass.model.model import Model, prepare
+from viewpass.reasons.calibrate import calibration_of
+from viewpass.reasons.confidence import confidence_at, probabilities
+from viewpass.reasons.contributions import contributions
+from viewpass.reasons.outliers import outlier_scores
+from viewpass.reasons.stability import stability
+from viewpass.sums.census import pattern_text
+from viewpass.sums.workspace import Workspace
+from viewpass.views.chunk import Chunk
+
+CONFIDENCE = "confidence"
+VIEWS, NAME = "has_views", "cluster_name"
+OWN = frozenset((*(field.name for field in COLUMNS), CONFIDENCE, VIEWS, NAME))  # columns of label files
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Columns that a label file is to have besides those of every label file."""
+
+    keep: tuple[str, ...] = ()  # of the data
+    name_by: tuple[str, ...] = ()  # of the data, that clusters are named by
+    proba: bool = False  # probabilities of all clusters
+    explain: bool = False  # runner-up, parts of views, outlier score, stability
+    features: tuple[str, ...] = ()  # views by whose columns clusters are named
+
+    @property
+    def named(self) -> bool:
+        """Whether clusters get names."""
+        return bool(self.name_by or self.features)
+
+    def names(self, model: Model, tables: Iterable[Any]) -> list[str]:
+        """The names of the clusters; `tables` have the cluster of each row and what it is named by."""
+        features = feature_terms(model, self.features) if self.features else ()
+        return names_of(tables, self.name_by, model.clusters.n_clusters, features)
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """All columns of the data that are needed."""
+        return tuple(dict.fromkeys((*self.keep, *self.name_by)))
+
+    def check(self, id_name: str | None, model: Model | None = None) -> None:
+        """Refuse names that two columns would have, and reasons that the model does not have."""
+        if self.proba and model is not None and calibration_of(model) is None:
+            raise NotCalibratedError(
+                "the model does not hold the rows that probabilities are learnt from: it was saved by "
+                "save(rows=False)."
+            )
+        own = set(OWN)
+        if model is not None and self.proba:
+            own |= set(_probability_names(model))
+        if model is not None and self.explain:
+            own |= {"runner_up", "outlier_score", "stable", *_part_names(model)}
+        given = [name for name in (id_name or ID, *self.kept) if name]
+        for number, name in enumerate(given):
+            if name in own or name in given[:number]:
+                raise SettingError(
+                    f"column {name!r} of the data would have the name of another column of the label file. "
+                    "Rename it, or leave it out."
+                )
+
+
+def _probability_names(model: Model) -> list[str]:
+    return [f"probability_{k}" for k in range(model.clusters.n_clusters)]
+
+
+def _part_names(model: Model) -> list[str]:
+    return [f"part_{name}" for name in model.schema.names]
+
+
+def confidence_columns(found: Labelled, model: Model) -> Any:
+    """The confidence of labels, as an Arrow table; without columns if the model does not have it."""
+    learnt, n_clusters = calibration_of(model), model.clusters.n_clusters
+    columns = {VIEWS: _views(found.patterns, model.schema.names)}
+    if learnt is not None:
+        columns[CONFIDENCE] = _floats(confidence_at(found.patterns, found.margins, n_clusters, learnt))
+    return pa.table(columns)
+
+
+def _views(patterns: Integers, names: Sequence[str]) -> Any:
+    """The views that rows have, as in "image + text"."""
+    found, inverse = distinct(patterns)
+    texts = [pattern_text(pattern, names) for pattern in found.tolist()]
+    return pa.array(texts, pa.string()).take(pa.array(inverse))
+
+
+def with_names(table: Any, names: Sequence[str]) -> Any:
+    """A table with the names of the rows' clusters; null without any view."""
+    clusters = table["cluster"].combine_chunks()
+    named = pa.array(names, pa.string()).take(pc.if_else(pc.less(clusters, 0), None, clusters))
+    return table.append_column(pa.field(NAME, pa.string()), named)
+
+
+def reason_columns(chunk: Chunk, found: Labelled, model: Model, workspace: Workspace, wanted: Wanted) -> Any:
+    """The columns about labels of a chunk, as an Arrow table."""
+    learnt, sure = calibration_of(model), confidence_columns(found, model)
+    columns = dict(zip(sure.column_names, sure.columns, strict=True))
+    if wanted.proba or wanted.explain:
+        rows = prepare(chunk, model, workspace).measure(workspace.n_threads)
+    if wanted.explain:
+        why = contributions(rows, model, workspace)
+        columns["runner_up"] = pa.array(why.runners_up, pa.int32(), mask=why.runners_up < 0)
+        parts = np.where(rows.inverse.T > 0, why.views, np.nan)
+        parts[why.runners_up < 0] = np.nan
+        columns |= _by_name(_part_names(model), parts)
+        if learnt is not None:
+            columns["outlier_score"] = _floats(outlier_scores(rows, model, learnt, workspace))
+        columns["stable"] = pa.array(stability(rows, model, workspace).stable)
+    if wanted.proba and learnt is not None:
+        columns |= _by_name(_probability_names(model), probabilities(rows, model, learnt, workspace))
+    return pa.table(columns)
+
+
+def _by_name(names: Sequence[str], values: Floats) -> dict[str, Any]:
+    return {name: _floats(column) for name, column in zip(names, values.T, strict=True)}
+
+
+def _floats(values: Array) -> Any:
+    return pa.array(values.astype(np.float32), mask=np.isnan(values))

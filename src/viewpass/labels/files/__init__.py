@@ -1,0 +1,1 @@
+"""Label files, as they grow and as they are read."""

@@ -1,0 +1,147 @@
+"""Labels of a Dask run: one Parquet part per block, written by workers; users read them by the manifest.
+
+A part may be written twice, even by two workers at once: its bytes are the same. Parts are valid once the
+manifest names them; other files in the folder are removed before it is written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from viewpass.errors import FileError, missing_extra
+from viewpass.kernels.grid import Array, Labels
+from viewpass.store.container.files import naming, replacing, sync_folder
+
+try:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from viewpass.labels.files.formats import FINAL, IDS, WHICH, layout
+    from viewpass.labels.files.parquet import ID, as_ids, label_columns
+except ImportError:
+    raise missing_extra("pyarrow", "arrow", "writing labels as Parquet") from None
+
+MANIFEST = "_manifest.json"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part that was written: its first row, its number of rows, rows per cluster, size and hash."""
+
+    start: int
+    n_rows: int
+    clusters: tuple[int, ...]
+    size: int
+    sha256: str
+
+    @property
+    def name(self) -> str:
+        """The name of the file, which holds the number of its first row."""
+        return f"part-{self.start:012d}.parquet"
+
+
+@dataclass(frozen=True)
+class PartLabels:
+    """The labels of a part, in a form that is sent to workers."""
+
+    folder: str
+    part: Part
+
+    def _labelled(self) -> tuple[Any, Labels]:
+        """The table and its labels, which must be of as many rows and of clusters that there are."""
+        try:
+            table = pq.read_table(BytesIO(self._content()))
+            labels = np.ascontiguousarray(table["cluster"].to_numpy())
+        except (pa.ArrowException, OSError, KeyError, ValueError, MemoryError):
+            labels = np.empty(0)
+        if (
+            labels.dtype != np.int32
+            or len(labels) != self.part.n_rows
+            or not -1 <= labels.min(initial=0) <= labels.max(initial=-1) < len(self.part.clusters)
+        ):
+            path = Path(self.folder) / self.part.name
+            raise FileError(f"{path} does not hold the labels of its rows. Start over in a new folder.")
+        return table, labels
+
+    def _content(self) -> bytes:
+        path = Path(self.folder) / self.part.name
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            content = b""
+        if hashlib.sha256(content).hexdigest() != self.part.sha256:
+            raise FileError(f"{path} is not the file that was written. Start over in a new folder.")
+        return content
+
+    def columns(self, names: Sequence[str]) -> Any:
+        """Some columns of the part, after the same check."""
+        return self._labelled()[0].select(list(names))
+
+    def changed(self, folder: Path, change: Callable[[Any], Any]) -> Part:
+        """Write the part into another folder, with other columns beside its labels."""
+        table, labels = self._labelled()
+        return _written(folder, self.part.start, change(table), labels, len(self.part.clusters))
+
+
+def write_part(
+    folder: Path,
+    start: int,
+    rows: Array,
+    ids: Array | None,
+    n_clusters: int,
+    id_name: str | None = None,
+    kept: Any = None,
+    more: Any = None,
+) -> Part:
+    """Write the labels of consecutive rows atomically.
+
+    `id_name`: the column of the ids; `kept`, `more`: Arrow tables of columns before and after the labels.
+    """
+    numbers = pa.array(np.arange(start, start + len(rows), dtype=np.int64))
+    columns, fields = [numbers], [pa.field("row", pa.int64(), nullable=False)]
+    if ids is not None:
+        columns.append(as_ids(ids))
+        fields.append(pa.field(id_name or ID, columns[-1].type, nullable=False))
+    values, known = label_columns(rows)
+    before, after = (pa.table({}) if table is None else table for table in (kept, more))
+    about = {WHICH: FINAL.encode(), IDS: b"" if ids is None else (id_name or ID).encode()}
+    schema = pa.schema([*fields, *before.schema, *known, *after.schema], about)
+    table = pa.Table.from_arrays([*columns, *before.columns, *values, *after.columns], schema=schema)
+    return _written(folder, start, table, rows["cluster"], n_clusters)
+
+
+def _written(folder: Path, start: int, table: Any, labels: Labels, n_clusters: int) -> Part:
+    content = BytesIO()
+    pq.write_table(table, content, **layout(table.schema))
+    written = content.getvalue()
+    sizes = tuple(np.bincount(labels[labels >= 0], minlength=n_clusters).tolist())
+    part = Part(start, len(labels), sizes, len(written), hashlib.sha256(written).hexdigest())
+    growing = folder / f".{part.name}.{uuid.uuid4().hex}.new"  # other workers may be writing it, too
+    with replacing(folder / part.name, growing) as file, naming(folder / part.name):
+        file.write(written)
+    return part
+
+
+def write_manifest(home: Path, parts: Iterable[Part], growing: Path | None = None) -> None:
+    """Write the manifest that makes the parts valid, after removing other files from the folder."""
+    written = sorted(parts, key=lambda part: part.start)
+    names = {part.name for part in written}
+    for path in list(home.iterdir()):
+        if path.name not in names and path.name != MANIFEST:
+            path.unlink()
+    keys = {"file": "name", "first_row": "start", "rows": "n_rows", "bytes": "size", "sha256": "sha256"}
+    listed = [{key: getattr(part, name) for key, name in keys.items()} for part in written]
+    manifest = {"labels": FINAL, "rows": sum(part.n_rows for part in written), "parts": listed}
+    path = home / MANIFEST
+    with replacing(path, growing) as file, naming(path):
+        file.write((json.dumps(manifest, indent=1) + "\n").encode())
+    sync_folder(home)

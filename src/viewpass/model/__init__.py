@@ -1,0 +1,1 @@
+"""What a fit gives: centres, sums and choices, and the labels of rows under them."""

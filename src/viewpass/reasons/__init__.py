@@ -1,0 +1,1 @@
+"""Confidence, contributions of views, outliers, estimates of missing views: when asked."""

@@ -1,0 +1,199 @@
+"""The summary of a model and its rows: one typed dict that JSON can hold, which pages and tables draw."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from viewpass.kernels.grid import Array, Integers
+from viewpass.kernels.reference.exact import ordered_sum
+from viewpass.model.choice import Choice
+from viewpass.model.curve import Curve
+from viewpass.model.model import Model
+from viewpass.report.separation import apart
+from viewpass.report.summary.fields import ChoiceSummary, CurveSummary, Summary, ViewSummary
+from viewpass.report.summary.gatherer import RowGatherer, plain
+from viewpass.report.summary.row_sample import row_reasons
+from viewpass.sample.sample import Sampler
+from viewpass.sums.statistics import Statistics, squares_of
+from viewpass.version import __version__
+
+VERSION = 2
+FINAL, STREAM = "final", "stream"  # labels, as label files name them
+NEAREST = 3
+SPARE = 5  # further candidates for the nearest
+BLOCK = 256  # clusters compared with all at a time
+
+
+def summarise(
+    estimator: Any,
+    tables: Iterable[Any] = (),
+    *,
+    rows: bool = True,
+    which: str | None = None,
+    sampler: Sampler | None = None,
+) -> Summary:
+    """The summary of a fitted estimator.
+
+    Sizes, growth, patterns and rows are those of the label tables. Without tables, sizes and growth are
+    those of `labels_`, or were counted while rows were read, as patterns were. `sampler` has the sampled rows
+    of the tables.
+    """
+    model: Model = estimator._fitted_model()
+    gatherer = RowGatherer(model.clusters.n_clusters, rows=rows, sampler=sampler)
+    for table in tables:
+        gatherer.add(table)
+    if gatherer.n_rows == 0:
+        which = take_labels(estimator, model, gatherer)
+    if not gatherer.patterns():
+        gatherer.take_patterns(model)
+    reasons = row_reasons(gatherer.sampler.sample, model, estimator._workspace()) if rows else {}
+    curve = model.curve
+    settings = {key: repr(value) for key, value in estimator.get_params().items() if key != "n_threads"}
+    return Summary(
+        version=VERSION,
+        library=__version__,
+        estimator=type(estimator).__name__,
+        settings=settings,
+        rows=model.n_rows,
+        rows_without_any_view=model.read.n_without_views,
+        n_clusters=model.clusters.n_clusters,
+        consensus=model.consensus,
+        n_anchors=None if model.cut is None else model.total.n_clusters,
+        choices=[_choice(choice) for choice in model.choices],
+        curve=None if curve is None else _curve(curve),
+        loss_curve=[float(loss) for loss in model.loss_curve],
+        views=view_summaries(model),
+        labels=which,
+        clusters=gatherer.clusters(nearest_clusters(model), apart(model), reasons),
+        growth=gatherer.census.counts.T.tolist(),
+        growth_rows=gatherer.census.width,
+        patterns=gatherer.patterns(),
+        sample=gatherer.sample(reasons),
+    )
+
+
+def take_labels(estimator: Any, model: Model, gatherer: RowGatherer) -> str | None:
+    """Count rows without label tables; gives whose labels they have."""
+    labels = vars(estimator).get("labels_")
+    by_chunk = vars(estimator).get("_by_chunk", False)  # labels of the last chunk, as the stream decided them
+    if labels is not None and len(labels) == model.n_rows and not by_chunk:
+        gatherer.census, gatherer.n_rows = gatherer.census.added(labels, 0), len(labels)
+        return FINAL
+    if model.census is None:
+        return None
+    gatherer.take_pass(model)
+    return STREAM
+
+
+def _choice(choice: Choice) -> ChoiceSummary:
+    scores = {name: plain(float(score)) for name, score in choice.scores.items()}
+    error, reason = plain(float(choice.error)), choice.reason
+    return ChoiceSummary(what=choice.what, chosen=choice.chosen, scores=scores, error=error, reason=reason)
+
+
+def _curve(curve: Curve) -> CurveSummary:
+    values, errors = ([plain(float(x)) for x in each] for each in (curve.values, curve.errors))
+    return CurveSummary(numbers=curve.numbers.tolist(), values=values, errors=errors)
+
+
+def view_summaries(model: Model) -> dict[str, ViewSummary]:
+    """Each view: gaps, scale, loss, share of what separates clusters."""
+    losses, between = _losses(model)
+    whole = float(ordered_sum(np.array(between)))
+    names, zero = model.schema.names, model.zero_rows
+    return {
+        name: ViewSummary(
+            columns=width,
+            missing=missing,
+            all_zero=zero[name],
+            gaps=model.gap_counts[name]._asdict() if any(model.gap_counts[name]) else None,
+            scale=scale,
+            alpha=model.ridges[name],
+            weight=weight,
+            loss=losses[v],
+            say=between[v] / whole if whole > 0 else None,
+        )
+        for v, (name, width, missing, scale, weight) in enumerate(
+            zip(
+                names,
+                model.schema.widths,
+                model.n_missing,
+                model.scaling.names,
+                model.view_weights,
+                strict=True,
+            )
+        )
+    }
+
+
+def _losses(model: Model) -> tuple[list[float | None], list[float]]:
+    """Per view: the mean squared distance of rows to the mean of their cluster, and of these to the mean."""
+    total: Statistics = model.clusters
+    within, between = list[float | None](), list[float]()
+    for v, square in enumerate(squares_of(total, model.row_squares)):
+        counts, sums = total.counts[v].astype(np.float64), total.sums(v)
+        number = float(counts.sum())
+        if number == 0:
+            within.append(None)
+            between.append(0.0)
+            continue
+        norms = ordered_sum(sums * sums)
+        explained = float(ordered_sum(np.divide(norms, counts, out=np.zeros_like(norms), where=counts > 0)))
+        overall = sums.sum(axis=0)
+        around = float(ordered_sum(overall * overall)) / number
+        within.append(max(square - explained, 0.0) / number * model.square_unit)
+        between.append(max(explained - around, 0.0) / number * model.square_unit)
+    return within, between
+
+
+def nearest_clusters(model: Model) -> list[list[int]]:
+    """The clusters nearest to each, by the mean over views of the distance between their means.
+
+    Fast products find a few candidates; which of them are nearest is decided in an exact order.
+    """
+    total = model.clusters
+    number = total.n_clusters
+    means = [total.sums(v) / np.maximum(counts, 1)[:, None] for v, counts in enumerate(total.counts)]
+    short = [mean.astype(np.float32) for mean in means]
+    there = [counts > 0 for counts in total.counts]
+    nearest: list[list[int]] = []
+    for start in range(0, number, BLOCK):
+        some = np.arange(start, min(start + BLOCK, number))
+        rough = _between(short, there, some)
+        rough[np.arange(len(some)), some] = np.inf
+        few = min(NEAREST + SPARE, number - 1)
+        close = np.sort(np.argpartition(rough, few - 1, axis=1)[:, :few], axis=1) if few else rough[:, :0]
+        apart = np.where(np.take_along_axis(rough, close.astype(np.int64), axis=1) < np.inf, 0.0, np.inf)
+        shared = np.zeros_like(apart)
+        for mean, own in zip(means, there, strict=True):
+            both = own[some][:, None] & own[close.astype(np.int64)]
+            for place in range(close.shape[1]):
+                differences = mean[some] - mean[close[:, place].astype(np.int64)]
+                apart[:, place] += np.where(both[:, place], ordered_sum(differences * differences), 0.0)
+            shared += both
+        apart = np.divide(apart, shared, out=np.full_like(apart, np.inf), where=shared > 0)
+        order = np.argsort(apart, axis=1, kind="stable")[:, :NEAREST]
+        for row, kept in enumerate(order):
+            nearest.append([int(close[row, place]) for place in kept if np.isfinite(apart[row, place])])
+    return nearest
+
+
+def _between(means: Sequence[Array], there: Sequence[Array], some: Integers) -> Array:
+    """Mean squared distances between the means of some clusters and all, over the views both have."""
+    distance = np.zeros((len(some), len(there[0])), dtype=np.float32)
+    shared = np.zeros_like(distance)
+    for mean, own in zip(means, there, strict=True):
+        squares = (mean * mean).sum(axis=1)
+        apart = mean[some] @ mean.T
+        apart *= -2.0
+        apart += squares[some, None]
+        apart += squares[None, :]
+        if not own.all():
+            apart[~own[some]] = 0.0
+            apart[:, ~own] = 0.0
+        distance += apart
+        shared += np.outer(own[some], own)
+    return np.divide(distance, shared, out=np.full_like(distance, np.inf), where=shared > 0)

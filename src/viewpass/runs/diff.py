@@ -1,0 +1,209 @@
+"""`viewpass diff`: which clusters of two runs correspond, and which rows moved where."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, TypedDict
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from viewpass.errors import DataError
+from viewpass.kernels.grid import Array
+from viewpass.labels.columns import NAME
+from viewpass.runs.run_labels import RunLabels
+
+ROWS = 2**17
+MOST = 2000  # clusters that are matched to the best sum; more by the largest overlap first
+MOVES = 40
+SAME = 0.8  # of the rows of both clusters together that both have
+
+Overlap = Counter[tuple[int, int]]
+
+
+class Pair(TypedDict):
+    """A cluster of each run; None where it has no counterpart. `share`: of their rows together, in both."""
+
+    first: int | None
+    second: int | None
+    first_name: str | None
+    second_name: str | None
+    first_rows: int
+    second_rows: int
+    rows: int
+    share: float
+
+
+class Move(TypedDict):
+    """Rows of a cluster that are in another one than its counterpart."""
+
+    first: int
+    second: int
+    rows: int
+    share: float
+
+
+class Comparison(TypedDict):
+    """Two runs; `moved` are the rows that are not in the counterpart of their cluster."""
+
+    first: str
+    second: str
+    rows: int
+    only_first: int
+    only_second: int
+    moved: int
+    nmi: float
+    ari: float
+    pairs: list[Pair]
+    moves: list[Move]
+
+
+def compare(one: RunLabels, two: RunLabels) -> Comparison:
+    """Compare the labels of two runs: row by row, or by id where their ids are not the same."""
+    names: tuple[dict[int, str], dict[int, str]] = ({}, {})
+    overlap, only = _counted(one, two, names)
+    first = _sizes(overlap, 0)
+    second = _sizes(overlap, 1)
+    matched = _matched(overlap)
+    rows = sum(overlap.values())
+    pairs = [
+        Pair(
+            first=a,
+            second=b,
+            first_name=None if a is None else names[0].get(a),
+            second_name=None if b is None else names[1].get(b),
+            first_rows=0 if a is None else first[a],
+            second_rows=0 if b is None else second[b],
+            rows=overlap[a, b] if a is not None and b is not None else 0,
+            share=0.0 if a is None or b is None else overlap[a, b] / (first[a] + second[b] - overlap[a, b]),
+        )
+        for a, b in _all(matched, first, second)
+    ]
+    moved = {pair: count for pair, count in overlap.items() if matched.get(pair[0]) != pair[1]}
+    order = sorted(moved.items(), key=lambda item: (-item[1], item[0]))[:MOVES]
+    return Comparison(
+        first=str(one.path),
+        second=str(two.path),
+        rows=rows,
+        only_first=only[0],
+        only_second=only[1],
+        moved=sum(moved.values()),
+        nmi=_nmi(overlap, first, second, rows),
+        ari=_ari(overlap, first, second, rows),
+        pairs=sorted(
+            pairs, key=lambda pair: (-max(pair["first_rows"], pair["second_rows"]), pair["first"] or 0)
+        ),
+        moves=[Move(first=a, second=b, rows=n, share=n / first[a]) for (a, b), n in order],
+    )
+
+
+def _counted(
+    one: RunLabels, two: RunLabels, names: tuple[dict[int, str], dict[int, str]]
+) -> tuple[Overlap, tuple[int, int]]:
+    """Rows of each pair of clusters, and rows that only one run has."""
+    overlap: Overlap = Counter()
+    if one.n_rows == two.n_rows and _same_ids(one, two):
+        for a, b in zip(_labels(one, names[0]), _labels(two, names[1]), strict=True):
+            _add(overlap, a[0], b[0])
+        return overlap, (0, 0)
+    if one.id_name is None or two.id_name is None:
+        raise DataError(
+            f"{one.path} has {one.n_rows:,} rows and {two.path} has {two.n_rows:,}, and not both have ids to "
+            "match them by. Compare runs over the same rows, or fit with --id."
+        )
+    known: dict[Any, int] = {}
+    for clusters, ids in _labels(one, names[0]):
+        known |= dict(zip(ids, clusters.tolist(), strict=True))
+    shared = only_second = 0
+    for clusters, ids in _labels(two, names[1]):
+        found = np.array([known.get(each, -2) for each in ids], dtype=np.int64)
+        _add(overlap, found[found > -2], clusters[found > -2])
+        shared += int((found > -2).sum())
+        only_second += int((found == -2).sum())
+    return overlap, (one.n_rows - shared, only_second)
+
+
+def _same_ids(one: RunLabels, two: RunLabels) -> bool:
+    if (one.id_name is None) != (two.id_name is None):
+        return False
+    if one.id_name is None:
+        return True
+    pairs = zip(one.tables(ROWS, [one.id_name]), two.tables(ROWS, [two.id_name or ""]), strict=True)
+    return all(a.column(0).to_pylist() == b.column(0).to_pylist() for a, b in pairs)
+
+
+def _labels(labels: RunLabels, names: dict[int, str]) -> Iterator[tuple[Array, list[Any]]]:
+    """Clusters and ids, in parts; names of clusters are noted."""
+    columns = ["cluster", *[name for name in (NAME, labels.id_name or "") if name in labels.names]]
+    for table in labels.tables(ROWS, columns):
+        clusters = np.asarray(table["cluster"]).astype(np.int64)
+        if NAME in columns:
+            found, rows = np.unique(clusters, return_index=True)
+            for cluster, row in zip(found.tolist(), rows.tolist(), strict=True):
+                name = table[NAME][row].as_py()
+                if name:
+                    names[cluster] = name
+        yield clusters, table[labels.id_name].to_pylist() if labels.id_name else []
+
+
+def _add(overlap: Overlap, a: Array, b: Array) -> None:
+    seen = (a >= 0) & (b >= 0)
+    pairs, counts = np.unique(np.column_stack((a[seen], b[seen])), axis=0, return_counts=True)
+    for (x, y), count in zip(pairs.tolist(), counts.tolist(), strict=True):
+        overlap[x, y] += count
+
+
+def _sizes(overlap: Overlap, side: int) -> Counter[int]:
+    sizes: Counter[int] = Counter()
+    for pair, count in overlap.items():
+        sizes[pair[side]] += count
+    return sizes
+
+
+def _matched(overlap: Overlap) -> dict[int, int]:
+    """The counterpart of each cluster: pairs that share the most rows in all."""
+    ones, twos = (sorted({pair[side] for pair in overlap}) for side in (0, 1))
+    if max(len(ones), len(twos)) > MOST:
+        return _greedily(overlap)
+    places = {k: i for i, k in enumerate(ones)}, {k: i for i, k in enumerate(twos)}
+    table = np.zeros((len(ones), len(twos)))
+    for (a, b), count in overlap.items():
+        table[places[0][a], places[1][b]] = count
+    found = zip(*linear_sum_assignment(-table), strict=True)
+    return {ones[i]: twos[j] for i, j in found if table[i, j] > 0}
+
+
+def _greedily(overlap: Overlap) -> dict[int, int]:
+    matched, taken = dict[int, int](), set[int]()
+    for (a, b), _ in sorted(overlap.items(), key=lambda item: (-item[1], item[0])):
+        if a not in matched and b not in taken:
+            matched[a] = b
+            taken.add(b)
+    return matched
+
+
+def _all(
+    matched: dict[int, int], first: Counter[int], second: Counter[int]
+) -> Iterator[tuple[int | None, int | None]]:
+    """Pairs, then clusters without a counterpart."""
+    yield from sorted(matched.items())
+    for a in sorted(set(first) - set(matched)):
+        yield a, None
+    for b in sorted(set(second) - set(matched.values())):
+        yield None, b
+
+
+def _nmi(overlap: Overlap, first: Counter[int], second: Counter[int], rows: int) -> float:
+    entropy = [-sum(n / rows * math.log(n / rows) for n in sizes.values()) for sizes in (first, second)]
+    shared = sum(n / rows * math.log(n * rows / (first[a] * second[b])) for (a, b), n in overlap.items())
+    whole = (entropy[0] + entropy[1]) / 2.0
+    return 1.0 if whole <= 0 else max(0.0, shared / whole)
+
+
+def _ari(overlap: Overlap, first: Counter[int], second: Counter[int], rows: int) -> float:
+    both, one, two = (sum(n * (n - 1) / 2.0 for n in sizes.values()) for sizes in (overlap, first, second))
+    whole = rows * (rows - 1) / 2.0
+    expected = one * two / whole if whole else 0.0
+    return 1.0 if (one + two) / 2.0 == expected else (both - expected) / ((one + two) / 2.0 - expected)

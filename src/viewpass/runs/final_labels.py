@@ -1,0 +1,46 @@
+"""The label file of a run, with the names of clusters where they are asked for."""
+
+from __future__ import annotations
+
+from viewpass.kernels.grid import Integers
+from viewpass.labels.columns import Wanted, with_names
+from viewpass.labels.files.formats import staged_tables, table_writer
+from viewpass.labels.writing import Also, Watch, write_rows
+from viewpass.model.model import Model
+from viewpass.runs.folder import RunFolder
+from viewpass.sources.source import Source
+from viewpass.store.container.files import naming, replacing
+from viewpass.sums.workspace import Workspace
+
+
+def write_final_labels(
+    model: Model,
+    source: Source,
+    folder: RunFolder,
+    workspace: Workspace,
+    watch: Watch,
+    wanted: Wanted,
+    also: Also,
+) -> Integers:
+    """Write the label file of a run; gives rows per cluster.
+
+    Names of clusters follow from the labels of all rows, which are staged until then.
+    """
+    given = workspace, watch, wanted
+    if not wanted.named:
+        return write_rows(model, source, folder.labels, *given, growing=folder.growing, also=also)[1]
+    staged = folder.staging / "final.arrows"
+    sizes = write_rows(model, source, staged, *given, growing=folder.growing, also=also, staged=True)[1]
+    names = wanted.names(model, staged_tables(staged, ["cluster", *wanted.name_by]))
+    with naming(staged), replacing(folder.labels, folder.growing) as out:
+        writer = None
+        for rows in staged_tables(staged):
+            table = with_names(rows, names)
+            if writer is None:
+                writer = table_writer("Parquet", out, table.schema)
+            with naming(folder.labels):
+                writer.write_table(table)
+        if writer is not None:
+            writer.close()
+    staged.unlink()
+    return sizes

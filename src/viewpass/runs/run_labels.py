@@ -1,0 +1,72 @@
+"""The labels of a finished run, or of a label file, read in parts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from viewpass.errors import FileError
+from viewpass.labels.files.formats import IDS, which_labels
+from viewpass.labels.files.parts import MANIFEST
+from viewpass.runs.folder import RunFolder
+from viewpass.sources.arrow.batches import resized
+
+ROW = "row"  # the column of row numbers in the parts of a Dask run
+
+
+class RunLabels:
+    """Labels in row order, as Parquet files: one of a run on this machine, or several of a Dask run."""
+
+    def __init__(self, path: Path) -> None:
+        """Find the files of a run folder, or take a label file."""
+        self.path = path
+        self._files = self._found()
+        try:
+            self.schema = pq.read_schema(self._files[0])
+            self.n_rows = sum(pq.read_metadata(file).num_rows for file in self._files)
+        except (pa.ArrowException, OSError) as problem:
+            raise FileError(f"{self._files[0]} is no Parquet file ({problem}).") from problem
+        if which_labels(self.schema) is None or "cluster" not in self.schema.names:
+            raise FileError(f"{self._files[0]} is no label file.")
+        said = (self.schema.metadata or {}).get(IDS)
+        self.id_name = said.decode() if said else None
+        self.names = [name for name in self.schema.names if name != ROW or not self._several]
+        if self.id_name is None and not self._several:
+            self.names = self.names[1:]  # row numbers
+
+    def _found(self) -> list[Path]:
+        self._several = False
+        if not self.path.is_dir():
+            return [self.path]
+        folder = RunFolder(self.path)
+        if not folder.finished:
+            raise FileError(f"{self.path} is not the folder of a finished run.")
+        if folder.labels.exists():
+            return [folder.labels]
+        self._several = True
+        try:
+            listed = json.loads((folder.parts / MANIFEST).read_text())["parts"]
+            files = [folder.parts / Path(str(part["file"])).name for part in listed]
+        except (OSError, ValueError, LookupError, TypeError) as problem:
+            raise FileError(f"{folder.parts / MANIFEST} is damaged or absent ({problem}).") from problem
+        if not files:
+            raise FileError(f"{folder.parts / MANIFEST} names no files.")
+        return files
+
+    def tables(self, size: int, columns: Sequence[str] | None = None) -> Iterator[Any]:
+        """Read columns (None: all, without row numbers) in tables of `size` rows."""
+        return resized(self._batches(size, self.names if columns is None else columns), size)
+
+    def _batches(self, size: int, columns: Sequence[str]) -> Iterator[Any]:
+        for path in self._files:
+            try:
+                with pq.ParquetFile(path) as file:
+                    for batch in file.iter_batches(size, columns=list(columns)):
+                        yield batch.select(list(columns))
+            except (pa.ArrowException, OSError, KeyError) as problem:
+                raise FileError(f"{path} is damaged ({problem}).") from problem

@@ -1,0 +1,103 @@
+"""The first centres of a sample: of clusters, or of anchors; and their ridge."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from viewpass.graph.grouped_updates import searched_updates
+from viewpass.kernels.grid import FEWEST_GROUPED
+from viewpass.solve.plan import ANCHORS_PER_CLUSTER, MAX_ANCHORS, ROWS_PER_ANCHOR, Plan
+from viewpass.solve.start import starts as candidates
+from viewpass.solve.start.breathing import breathed
+from viewpass.solve.start.main_columns import in_main_columns
+from viewpass.solve.start.ridge import alike, estimated_alpha
+from viewpass.sums.alpha import Alpha
+from viewpass.sums.chunk_step import ChunkStep, Outcome
+from viewpass.sums.workspace import Workspace
+from viewpass.views.rows import MeasuredRows
+
+MIN_ANCHORS_PER_CLUSTER = 4  # with fewer a graph is meaningless
+ANCHOR_VALUES = 2**23  # columns x anchors, unless that leaves too few anchors
+SEARCHED = 2**24  # rows x clusters, at most, that are searched for a lower objective
+ASSUMED_CLUSTERS = 10  # where their number is to be estimated
+RIDGE_ROUNDS = 4  # how often the ridge is estimated, at most,
+RIDGE_UPDATES = 2  # and centre updates under it, unless there are no more rows to come
+
+
+def anchors_for(plan: Plan, n_rows: int, n_columns: int) -> int:
+    """Number of anchors, by the clusters, the rows and memory; 0 if there cannot be enough."""
+    if plan.n_anchors is not None:
+        return max(min(plan.n_anchors, n_rows), plan.n_clusters or 1)
+    n_clusters = plan.n_clusters or ASSUMED_CLUSTERS
+    least = MIN_ANCHORS_PER_CLUSTER * n_clusters
+    fitting = max(ANCHOR_VALUES // n_columns, least)
+    suited = min(ANCHORS_PER_CLUSTER * n_clusters, n_rows // ROWS_PER_ANCHOR, fitting, MAX_ANCHORS)
+    if suited >= least:
+        return suited
+    if plan.consensus == "auto" and plan.n_clusters is not None:
+        return 0
+    return max(min(2 * n_clusters, n_rows), plan.n_clusters or 1)
+
+
+def initialise_clusters(
+    rows: MeasuredRows, plan: Plan, workspace: Workspace, rng: np.random.Generator
+) -> tuple[Outcome, Alpha]:
+    """Make the centres of clusters by a search that leaves local optima; and the ridge of each view.
+
+    `rows` are measured. The search is among the main columns of the rows; then all of them settle.
+    """
+    assert plan.n_clusters is not None
+    main = in_main_columns(rows)
+    first = candidates.compete(main, plan.n_clusters, ChunkStep(plan.rules, workspace), rng)
+    first, alpha = ridged(main, plan, first, workspace, whole=False)
+    rules = replace(plan.rules, alpha=alpha)
+    step = ChunkStep(rules, workspace)
+    if len(rows.counted) * plan.n_clusters <= SEARCHED:
+        first = breathed(main, first, step, rng)
+    outcome = step.from_labels(rows, first.labels, plan.n_clusters)
+    return ridged(rows, replace(plan, rules=rules), outcome, workspace, whole=True)
+
+
+def initialise_anchors(
+    rows: MeasuredRows,
+    n_anchors: int,
+    plan: Plan,
+    workspace: Workspace,
+    rng: np.random.Generator,
+) -> tuple[Outcome, Alpha]:
+    """Make the first anchors, and estimate the ridge of each view where that is asked for."""
+    outcome = candidates.anchors(rows, n_anchors, ChunkStep(plan.rules, workspace), rng)
+    searched = n_anchors >= FEWEST_GROUPED
+    return ridged(rows, plan, outcome, workspace, whole=False, searched=searched)
+
+
+def ridged(
+    rows: MeasuredRows,
+    plan: Plan,
+    outcome: Outcome,
+    workspace: Workspace,
+    *,
+    whole: bool,
+    searched: bool = False,
+) -> tuple[Outcome, Alpha]:
+    """Estimate the ridge of clusters (or anchors) and let their rows settle under it, in turn.
+
+    `searched`: rows meet the anchors by groups.
+    """
+    alpha, n_iter = plan.rules.alpha, outcome.n_iter
+    for _ in range(RIDGE_ROUNDS if plan.auto_alpha else 0):
+        found = estimated_alpha(outcome.total, rows.squares.tolist(), plan.weight_unit)
+        if alike(found, alpha):
+            break
+        alpha = found
+        step = ChunkStep(replace(plan.rules, alpha=alpha), workspace)
+        step = step if whole else step.at_most(RIDGE_UPDATES)
+        if searched:
+            outcome = searched_updates(rows, outcome, step.rules, workspace, outcome.labels)
+        else:
+            outcome = step.from_counted(rows, outcome, outcome.labels, first=True)
+        n_iter += outcome.n_iter
+    outcome.n_iter = n_iter
+    return outcome, alpha

@@ -1,0 +1,35 @@
+"""Settings of a solve."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from viewpass.sums.rules import Rules
+from viewpass.sums.view_weights import Weights
+
+MAX_ANCHORS = 1000  # unless n_anchors is given
+ANCHORS_PER_CLUSTER = 20
+ROWS_PER_ANCHOR = 5  # at least, of the rows that anchors are made from
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All settings of a solve."""
+
+    n_clusters: int | None  # None: estimated from the anchors
+    rules: Rules  # with a ridge in units of 1 / weight_unit
+    reference: bool = False  # compute with the NumPy reference
+    scale: tuple[str, ...] = ()  # one name per view (scaling.NAMES); (): unit length for all
+    n_anchors: int | None = None  # None: derived from the number of clusters and of rows
+    consensus: str = "plain"  # or "graph", or "auto": chosen
+    weights: Weights | None = None  # per view, the largest is 1
+    weight_unit: int = 1  # rows are counted in units of 1 / weight_unit
+    missing_entries: str = "refuse"  # values that rows lack (gaps.CHOICES)
+    projection: int | str | None = None  # columns that dense views are mapped to; "auto": chosen; None: none
+    auto_alpha: bool = False  # the ridge of each view is estimated, beginning with that of the rules
+
+    def weighted(self, weight_unit: int) -> Plan:
+        """The same plan for sample weights in this unit; `alpha` counts rows, so it is in units too."""
+        assert isinstance(self.rules.alpha, float)
+        rules = replace(self.rules, alpha=self.rules.alpha * weight_unit)
+        return replace(self, rules=rules, weight_unit=weight_unit)

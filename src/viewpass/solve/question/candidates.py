@@ -1,0 +1,160 @@
+"""Candidates of the criterion (hidden_views.py): clusters with centres, or of an anchor graph.
+
+They are fitted to some of the rows, as a stream is started.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from viewpass.graph import spectral as graph
+from viewpass.graph.agglomeration import merges
+from viewpass.graph.soft_assignment import SoftAssignment, links_of, soft_assignment
+from viewpass.kernels.grid import Labels, Links
+from viewpass.kernels.lazy import cached_property
+from viewpass.model.model import assign
+from viewpass.solve.centres import (
+    ASSUMED_CLUSTERS,
+    MIN_ANCHORS_PER_CLUSTER,
+    anchors_for,
+    ridged,
+)
+from viewpass.solve.plan import ROWS_PER_ANCHOR, Plan
+from viewpass.solve.question.hidden_views import Fold, Question, Scaled
+from viewpass.solve.question.mutual_information import adjusted_mutual_information
+from viewpass.solve.start import starts as candidates
+from viewpass.solve.start.ridged_objective import start_ridge
+from viewpass.sums.alpha import Alpha
+from viewpass.sums.chunk_step import ChunkStep, Outcome
+from viewpass.sums.statistics import Statistics
+from viewpass.views.rows import MeasuredRows
+from viewpass.views.seeds import own_generator
+
+ANCHOR_VALUES = 2**22  # columns x anchors that are tried, unless that leaves too few anchors
+PLAIN_UPDATES = 6  # of the centres of clusters, before the ridge is known
+RESTARTS = 5  # of the k-means that cuts a graph
+SEPARATED = 0.95  # agreement of labels by some views with those by all: clusters are well separated
+
+
+class Fitted(NamedTuple):
+    """A candidate fitted to the rows of a fold."""
+
+    labels: list[Labels]  # of the rows set aside, with each group of views hidden
+    separated: bool = False  # whether it hardly matters which views rows are labelled by; of the first fold
+
+
+class Anchored:
+    """Anchors fitted to the rows of a fold, which can become any number of clusters.
+
+    They are what a graph is made of, and where clusters with centres start from.
+    """
+
+    def __init__(self, fold: Fold, rows: Scaled, first: Outcome) -> None:
+        self.fold, self.rows, self._first = fold, rows, first
+        self._plan, self._workspace = _plan(fold), fold.question.workspace
+        self._nearest: list[Labels] = []
+        self._soft: list[SoftAssignment] = []
+
+    @classmethod
+    def fitted(cls, fold: Fold, names: tuple[str, ...], n_anchors: int) -> Anchored:
+        """Anchors of the rows of a fold in a scale."""
+        rows, step = fold.scaled(names), ChunkStep(_plan(fold).rules, fold.question.workspace)
+        rng = own_generator(fold.number)
+        return cls(fold, rows, candidates.quick_anchors(rows.fitted, n_anchors, step, rng))
+
+    @property
+    def total(self) -> Statistics:
+        """Statistics of the anchors."""
+        return self._settled[0].total
+
+    @property
+    def alpha(self) -> Alpha:
+        """Their ridge."""
+        return self._settled[1]
+
+    @cached_property
+    def links(self) -> Links:
+        """The anchor graph."""
+        outcome, fitted = self._settled[0], self.rows.fitted
+        soft = soft_assignment(fitted, outcome.centres, self._workspace)
+        return links_of(soft, outcome.total.n_clusters, fitted.chunk.copies)
+
+    @cached_property
+    def _settled(self) -> tuple[Outcome, Alpha]:
+        return ridged(self.rows.fitted, self._plan, self._first, self._workspace, whole=False)
+
+    def cuts(self, numbers: Sequence[int], shape: str) -> Iterator[list[Labels]]:
+        """Labels with views hidden, for several numbers of clusters, by "graph" or "merge"."""
+        if not self._nearest:
+            self._nearest = self.fold.labels(self.rows.tested, self._find_nearest)
+        if shape == "merge":
+            merging = merges(self.total, self.alpha)
+            for n_clusters in numbers:
+                of_anchor = np.append(merging.labels(n_clusters), -1)
+                yield [of_anchor[near] for near in self._nearest]
+            return
+        for cut in graph.cuts(self.links, numbers, RESTARTS):
+            parts = zip(self._soft, self._nearest, strict=True)
+            yield [np.where(near >= 0, cut.labels_of(soft), -1) for soft, near in parts]
+
+    def _find_nearest(self, rows: MeasuredRows) -> Labels:
+        self._soft.append(soft_assignment(rows, self._settled[0].centres, self._workspace))
+        return self._soft[-1].near[:, 0].astype(np.int32)
+
+    def plain(self, n_clusters: int) -> Fitted:
+        """Clusters with centres of their own."""
+        fitted, tested = self.rows
+        plan, first, workspace = replace(self._plan, n_clusters=n_clusters), self._first, self._workspace
+        ridge = start_ridge(fitted.n_counted, n_clusters, plan.rules.alpha)
+        cluster_of = np.append(merges(first.total, ridge, to_mean=True).labels(n_clusters), -1)
+        labels = cluster_of[first.labels].astype(np.int32)
+        step = ChunkStep(plan.rules, workspace).at_most(PLAIN_UPDATES)
+        outcome = step.from_labels(fitted, labels, n_clusters)
+        outcome, _ = ridged(fitted, plan, outcome, workspace, whole=False)
+
+        def labeller(rows: MeasuredRows) -> Labels:
+            return assign(rows, outcome.centres, workspace)[0]
+
+        found = self.fold.labels(tested, labeller)
+        first_fold = self.fold.number == 0
+        groups = self.fold.question.groups
+        return Fitted(found, first_fold and _separated(tested, groups, found, labeller(tested)))
+
+
+def n_anchors_of(question: Question, n_clusters: int | None) -> int:
+    """Number of anchors to try; 0 if the rows are too few for a graph."""
+    n_rows, n_columns = question.n_fitted, question.rows.n_columns
+    plan = replace(question.plan, n_clusters=n_clusters, consensus="auto")
+    least = MIN_ANCHORS_PER_CLUSTER * (n_clusters or ASSUMED_CLUSTERS)
+    carried = min(max(n_rows // ROWS_PER_ANCHOR, least), n_rows // 2)  # `n_anchors` is for many more rows
+    return min(anchors_for(plan, n_rows, n_columns), carried, max(ANCHOR_VALUES // n_columns, least))
+
+
+def n_small(question: Question) -> int:
+    """Number of anchors where no graph can be asked for: clusters with centres start from them."""
+    n_columns, n_clusters = question.rows.n_columns, question.n_clusters
+    return max(candidates.few_small(n_columns, question.n_fitted, n_clusters), n_clusters)
+
+
+def _plan(fold: Fold) -> Plan:
+    """The plan of centres, with equal view weights."""
+    plan = fold.question.plan
+    return replace(plan, n_clusters=None, consensus="plain", weights=None)
+
+
+def _separated(
+    rows: MeasuredRows, groups: Sequence[Sequence[int]], labels: Sequence[Labels], whole: Labels
+) -> bool:
+    """Whether rows have the same labels without each group of views as with all they have."""
+    for group, each in zip(groups, labels, strict=True):
+        both = (each >= 0) & (rows.inverse[list(group)] > 0).any(axis=0)
+        if (
+            len(np.unique(whole[both])) < 2
+            or adjusted_mutual_information(each[both], whole[both]) < SEPARATED
+        ):
+            return False
+    return True

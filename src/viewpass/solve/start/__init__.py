@@ -1,0 +1,1 @@
+"""The first centres of a sample, and the ridge."""

@@ -1,0 +1,107 @@
+"""Initial centres: how many rows they may be compared with, and that no data stays in memory."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import viewpass as vp
+from viewpass.solve.start.ridged_objective import ridged_objective
+from viewpass.solve.start.starts import (
+    FINAL_UPDATES,
+    HEAT_ROWS_PER_CLUSTER,
+    MAX_HEAT_ROWS,
+    compete,
+)
+from viewpass.sums.chunk_step import ChunkStep
+from viewpass.sums.rules import Rules
+from viewpass.sums.workspace import Workspace
+from viewpass.views.chunk import Chunk
+from viewpass.views.rows import MeasuredRows
+
+RULES = Rules(0.1, 20, 1e-6, "mean")
+
+
+def made(n_rows, rng):
+    centres = rng.standard_normal((10, 40))
+    rows = centres[rng.integers(10, size=n_rows)] + 3 * rng.standard_normal((n_rows, 40))
+    return [rows[:, :25].copy(), rows[:, 25:].copy()], rng.random((n_rows, 2)) < 0.7
+
+
+def test_a_start_compares_no_more_than_thirty_thousand_rows():
+    rng = np.random.default_rng(0)
+    views, observed = made(4000, rng)
+    workspace = Workspace(2)
+    rows = MeasuredRows(Chunk.of(views, observed=observed))
+    compete(rows.measure(), 10, ChunkStep(RULES, workspace), rng)
+    assert workspace.n_compared <= 30_000
+
+
+@pytest.mark.parametrize(
+    ("estimator", "how"),
+    [(kind(10), how) for kind in (vp.ViewPass, vp.OPIMC) for how in ("fit", "partial_fit")]
+    + [(vp.IMC(10), "fit")],
+)
+def test_a_fitted_model_does_not_hold_on_to_the_data(estimator, how):
+    views, _ = made(600, np.random.default_rng(1))
+    model = getattr(clone(estimator).set_params(random_state=0), how)(views)
+    held = weakref.ref(views[0])
+    del views
+    gc.collect()
+    assert held() is None
+    labels = model.stream_labels_ if how == "partial_fit" else model.labels_
+    assert labels.shape == (600,)
+
+
+@pytest.mark.parametrize("fill", ["mean", "zero-filled-mean", None])
+@pytest.mark.parametrize("reference", [False, True])
+def test_centres_of_labels_are_those_of_a_step_without_its_distance_pass(fill, reference):
+    rng = np.random.default_rng(2)
+    views, observed = made(300, rng)
+    observed[:5] = False
+    rows = MeasuredRows(Chunk.of(views, observed=observed), reference=reference)
+    labels = rng.integers(9, size=300).astype(np.int32)  # the tenth cluster is empty
+    step = ChunkStep(Rules(0.1, 1, 1e-6, fill), Workspace(1))
+    found = step.centres_of(rows, labels, 10)
+    assert step.workspace.n_compared == 0
+    wanted = step.from_labels(rows, labels, 10).centres
+    for mine, theirs in zip(found.values, wanted.values, strict=True):
+        assert np.array_equal(mine, theirs)
+    assert np.array_equal(found.known, wanted.known)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.1, 7.0])
+def test_the_ridged_objective_is_that_of_the_best_centres(ridge):
+    rng = np.random.default_rng(4)
+    views, observed = made(200, rng)
+    labels = rng.integers(9, size=200)  # the tenth cluster is empty
+    total = vp.Statistics(10, [25, 15]).add(views, labels, observed=observed)
+    wanted = 0.0
+    for x, seen in zip(views, observed.T, strict=True):
+        unit = x[seen] / np.linalg.norm(x[seen], axis=1, keepdims=True)
+        unit -= unit.mean(axis=0)
+        for k in range(9):
+            mine = unit[labels[seen] == k]
+            centre = mine.sum(axis=0) / (len(mine) + ridge)
+            wanted += np.square(mine - centre).sum() + ridge * np.square(centre).sum()
+        wanted -= np.square(unit).sum()
+    assert ridged_objective(total, ridge) == pytest.approx(wanted, abs=1e-6)
+
+
+def test_very_many_clusters_start_with_few_distance_passes_whatever_the_threads():
+    n_clusters = MAX_HEAT_ROWS // (2 * HEAT_ROWS_PER_CLUSTER) + 1  # too many for two candidates
+    rng = np.random.default_rng(3)
+    views = [rng.standard_normal((HEAT_ROWS_PER_CLUSTER * n_clusters + 2000, 3)) for _ in range(2)]
+    rows = MeasuredRows(Chunk.of(views, observed=rng.random((len(views[0]), 2)) < 0.8))
+    found = []
+    for n_threads in (1, 2):
+        workspace, rng = Workspace(n_threads), np.random.default_rng(4)
+        outcome = compete(rows.measure(), n_clusters, ChunkStep(RULES, workspace), rng)
+        assert len(np.unique(outcome.labels)) > 0.9 * n_clusters
+        assert workspace.n_compared <= (1 + FINAL_UPDATES) * rows.n_rows
+        found.append(outcome.labels)
+    np.testing.assert_array_equal(*found)
