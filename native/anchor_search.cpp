@@ -100,7 +100,7 @@ AnchorGroups::AnchorGroups(const Centres& group_centres, Span<const int32_t> gro
 void search_anchors(const Rows& rows, const Centres& anchors, const AnchorGroups& groups, SoftRows& soft,
                     Span<float> distance, Team& team) {
   const size_t n_groups = groups.members.size();
-  soft.resize(rows.n_rows, anchors.n_clusters);
+  soft.resize(rows.n_rows, neighbours(anchors.n_clusters));
   const ErrorBounds to_groups(groups.centres, rows), to_anchors(anchors, rows);
   std::vector<Centres> parts(n_groups);  // the anchors of each group, side by side
   team.each(n_groups, [&](size_t g, size_t) { parts[g].pick(anchors, groups.members[g]); });

@@ -7,8 +7,8 @@
 
 namespace viewpass {
 
-void SoftRows::resize(size_t n_rows, size_t n_anchors) {
-  n_near = neighbours(n_anchors);
+void SoftRows::resize(size_t n_rows, size_t n_near) {
+  this->n_near = n_near;
   near.assign(n_rows * n_near, 0);
   weights.assign(n_rows * n_near, 0);
 }
@@ -92,8 +92,8 @@ double soft_assign_row(const Rows& rows, size_t i, const Centres& anchors, Met m
   return order[0].first;
 }
 
-void soft_assign(const Rows& rows, const Centres& anchors, SoftRows& soft, Team& team) {
-  soft.resize(rows.n_rows, anchors.n_clusters);
+void soft_assign(const Rows& rows, const Centres& anchors, size_t n_near, SoftRows& soft, Team& team) {
+  soft.resize(rows.n_rows, n_near);
   const ErrorBounds errors(anchors, rows);
   std::vector<PassScratch> pass(team.size());
   std::vector<SoftScratch> scratch(team.size());

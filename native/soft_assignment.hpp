@@ -20,7 +20,7 @@ struct SoftRows {
   std::vector<int32_t> near;     // rows x n_near
   std::vector<int64_t> weights;  // rows x n_near
 
-  void resize(size_t n_rows, size_t n_anchors);
+  void resize(size_t n_rows, size_t n_near);
 };
 
 /// Anchors that a row is a mixture of.
@@ -54,7 +54,7 @@ struct Met {
 double soft_assign_row(const Rows& rows, size_t i, const Centres& anchors, Met met, double slack,
                        SoftRows& soft, SoftScratch& scratch);
 
-/// All rows.  OUT soft.
-void soft_assign(const Rows& rows, const Centres& anchors, SoftRows& soft, Team& team);
+/// All rows, as mixtures of `n_near` anchors each, fewer than there are.  OUT soft.
+void soft_assign(const Rows& rows, const Centres& anchors, size_t n_near, SoftRows& soft, Team& team);
 
 }  // namespace viewpass

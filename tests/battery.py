@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from viewpass.kernels.grid import neighbours
+
 KINDS = ("float32", "float64", "csr32", "csr64", "csr32, long", "csr64, long", "none")
 STYLES = ("groups", "ties", "scales", "zeros")
 
@@ -199,7 +201,7 @@ def everything(module, given: Made, n_threads=1):
     for relative in (False, True):
         found[f"all distances {relative}"] = [module.all_distances(rows, suited, relative, n_threads)]
 
-    near, weights = module.soft_assign(rows, suited, n_threads)
+    near, weights = module.soft_assign(rows, suited, neighbours(given.n_clusters), n_threads)
     found["soft"] = [near, weights]
     n_groups = max(1, given.n_clusters // 3)
     grouped = rng.integers(n_groups, size=given.n_clusters).astype(np.int32)

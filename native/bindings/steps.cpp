@@ -107,10 +107,11 @@ double loss_of(const PyCentres& centres, const Sums& sums, const Counts& counts,
   return value;
 }
 
-nb::tuple soft_assign_rows(const PyRows& rows, const PyCentres& anchors, size_t n_threads) {
+nb::tuple soft_assign_rows(const PyRows& rows, const PyCentres& anchors, size_t n_near, size_t n_threads) {
   expect_fit(rows, *anchors, true);
+  expect(n_near > 0 && n_near < std::max<size_t>(anchors->n_clusters, 2), "n_near is not below the anchors");
   SoftRows soft;
-  without_lock(n_threads, [&](Team& team) { soft_assign(rows, *anchors, soft, team); });
+  without_lock(n_threads, [&](Team& team) { soft_assign(rows, *anchors, n_near, soft, team); });
   return nb::make_tuple(array_of(std::move(soft.near), {rows.n_rows, soft.n_near}),
                         array_of(std::move(soft.weights), {rows.n_rows, soft.n_near}));
 }
@@ -175,7 +176,7 @@ void bind_steps(nb::module_& m) {
   m.def("update_centres", &update_centres, "centres"_a, "sums"_a, "counts"_a, "seen"_a, "changed"_a,
         "alpha"_a, "fill"_a, "means"_a);
   m.def("loss", &loss_of, "centres"_a, "sums"_a, "counts"_a, "alpha"_a, "moved"_a.none());
-  m.def("soft_assign", &soft_assign_rows, "rows"_a, "anchors"_a, "n_threads"_a);
+  m.def("soft_assign", &soft_assign_rows, "rows"_a, "anchors"_a, "n_near"_a, "n_threads"_a);
   m.def("search_anchors", &search_anchors_of, "rows"_a, "anchors"_a, "group_centres"_a, "group_of"_a,
         "fewest"_a, "n_threads"_a);
   m.def("all_distances", &all_distances_of, "rows"_a, "centres"_a, "relative"_a, "n_threads"_a);

@@ -119,7 +119,7 @@ void seeds_and_labels(Rows& rows, Team& team) {
 
 void graph(const Rows& rows, const Centres& anchors, Team& team) {
   SoftRows soft;
-  soft_assign(rows, anchors, soft, team);
+  soft_assign(rows, anchors, neighbours(anchors.n_clusters), soft, team);
   report("soft assignment", soft.near, soft.weights);
   const OwnLinks links = links_of({soft.near, soft.weights, soft.n_near, {}}, kClusters);
   report("links", links.starts, links.columns, links.values);

@@ -153,7 +153,7 @@ def run(what, n_threads):
     print("go", flush=True)
     try:
         if what == "draw":
-            seeded_labels(rows, 5000, 4, rng, n_threads)
+            seeded_labels(rows, 5000, rng, n_threads)
         elif what == "partial":
             model.partial_fit(many)
         else:

@@ -266,7 +266,7 @@ def test_few_neighbours_are_missed(many):
     workspace = Workspace(1)
     rows = prepare(Chunk.of(views, observed=observed), held, workspace)
     near = soft_assignment(rows, held.centres, workspace).near
-    every = soft_assignment(rows, held.centres, workspace, every=True).near
+    every = soft_assignment(rows, held.centres, workspace, n_near=MANY_NEIGHBOURS).near
     assert near.shape[1] == MANY_NEIGHBOURS
     seen = rows.n_seen > 0
     kept = [np.isin(mine, theirs).mean() for mine, theirs in zip(near[seen], every[seen], strict=True)]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import viewpass as vp
 from cases import Case, cases, workspace
 from viewpass.algorithm1.algorithm1 import Algorithm1, Settings
-from viewpass.solve.start.starts import seeded_labels
+from viewpass.kernels.backend import backend
 from viewpass.sums.chunk_step import ChunkStep
 from viewpass.sums.rules import Rules
 from viewpass.views.chunk import Chunk
@@ -153,6 +153,12 @@ def test_rows_of_weight_0_change_nothing_whatever_the_shape(case, shape):
     np.testing.assert_array_equal(one.labels_[: weights.sum()], other.labels_)
 
 
+def drawn(rows, n_seeds, n_sets):
+    """Labels by each of several sets of seeds."""
+    points = np.random.default_rng(0).random((n_seeds, n_sets))
+    return np.array(backend().draw_seeds(rows.handle, points, n_seeds, 1))
+
+
 @given(cases(), st.sampled_from(sorted(STORED)))
 def test_soft_centres_and_learnt_scales_are_those_of_repeated_rows(case, stored):
     """To rounding: these are sums of floats, and repeated rows are more of them."""
@@ -185,9 +191,9 @@ def test_seeds_are_drawn_in_proportion_to_weight():
     """The first of two seeds, of rows at right angles: those of weight 3 three times as often."""
     weights = np.array([3, 1, 0, 3, 1])
     rows = MeasuredRows(replace(Chunk.of([np.eye(5)]), copies=weights)).measure()
-    labels = np.array(seeded_labels(rows, 1, 4000, np.random.default_rng(0)))
+    labels = drawn(rows, 1, 4000)
     assert not labels.any()
-    pairs = np.array(seeded_labels(rows, 2, 4000, np.random.default_rng(0)))
+    pairs = drawn(rows, 2, 4000)
     # A row at distance 2 from both seeds goes to the first, so the second seed is the only row labelled 1.
     second = np.bincount(pairs.argmax(axis=1), minlength=5) / 4000
     share = weights / weights.sum()

@@ -19,7 +19,7 @@ from viewpass.estimators.validation import check_whole, checked_init, fixed_scal
 from viewpass.kernels.grid import Array, Floats, Labels
 from viewpass.model.model import Model
 from viewpass.solve.solve import too_few
-from viewpass.solve.start import starts as candidates
+from viewpass.solve.start import starts
 from viewpass.store.container.fields import Fields, Rule
 from viewpass.store.state.model import pack_model, unpack_model
 from viewpass.sums.alpha import each_view
@@ -190,7 +190,7 @@ class IMC(ViewClusterer):
         objectives: list[float] = []
         for number in range(self.n_init if isinstance(init, str) else 1):
             if isinstance(init, str) and init == "k-means++":
-                outcome = candidates.seeded(rows, n_clusters, step, rng)
+                outcome = starts.seeded(rows, n_clusters, step, rng)
             else:
                 outcome = first_chunk(rows, init, n_clusters, step, rng)
             squares = rows.squares.tolist()

@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 
 from viewpass.graph.groups import Groups, groups_of
 from viewpass.kernels.backend import backend
-from viewpass.kernels.grid import UNIT, Array, Floats, Integers, Labels, Links
+from viewpass.kernels.grid import UNIT, Array, Floats, Integers, Labels, Links, neighbours
 from viewpass.sums.centres import Centres
 from viewpass.sums.workspace import Workspace
 from viewpass.views.rows import MeasuredRows
@@ -45,14 +45,18 @@ class SoftAssignment(NamedTuple):
 
 
 def soft_assignment(
-    rows: MeasuredRows, anchors: Centres, workspace: Workspace, *, every: bool = False
+    rows: MeasuredRows, anchors: Centres, workspace: Workspace, *, n_near: int | None = None
 ) -> SoftAssignment:
-    """Soft assignment of the rows to the anchors; by groups where these are many, unless to `every` one."""
-    groups = None if every else groups_of(anchors, rows, workspace)
+    """Soft assignment of the rows to the anchors, through groups where these are many.
+
+    `n_near`: how many anchors a row is a mixture of, fewer than there are; every anchor is then compared.
+    """
+    groups = groups_of(anchors, rows, workspace) if n_near is None else None
     if groups is not None:
         return searched(rows, anchors, groups, workspace)[0]
     rows.measure(workspace.n_threads)
-    soft = backend(rows.reference).soft_assign(rows.handle, anchors.suited(rows), workspace.n_threads)
+    given = anchors.suited(rows), n_near or neighbours(anchors.n_clusters), workspace.n_threads
+    soft = backend(rows.reference).soft_assign(rows.handle, *given)
     workspace.n_compared += rows.n_rows
     return SoftAssignment(*soft)
 

@@ -9,7 +9,7 @@ import numpy as np
 from viewpass.graph.grouped_updates import searched_updates
 from viewpass.kernels.grid import FEWEST_GROUPED
 from viewpass.solve.plan import ANCHORS_PER_CLUSTER, MAX_ANCHORS, ROWS_PER_ANCHOR, Plan
-from viewpass.solve.start import starts as candidates
+from viewpass.solve.start import starts
 from viewpass.solve.start.breathing import breathed
 from viewpass.solve.start.main_columns import in_main_columns
 from viewpass.solve.start.ridge import alike, estimated_alpha
@@ -20,6 +20,7 @@ from viewpass.views.rows import MeasuredRows
 
 MIN_ANCHORS_PER_CLUSTER = 4  # with fewer a graph is meaningless
 ANCHOR_VALUES = 2**23  # columns x anchors, unless that leaves too few anchors
+LEVEL = 0.005  # of the objective: what two clusterings may differ by and count as equally good
 SEARCHED = 2**24  # rows x clusters, at most, that are searched for a lower objective
 ASSUMED_CLUSTERS = 10  # where their number is to be estimated
 RIDGE_ROUNDS = 4  # how often the ridge is estimated, at most,
@@ -44,20 +45,31 @@ def anchors_for(plan: Plan, n_rows: int, n_columns: int) -> int:
 def initialise_clusters(
     rows: MeasuredRows, plan: Plan, workspace: Workspace, rng: np.random.Generator
 ) -> tuple[Outcome, Alpha]:
-    """Make the centres of clusters by a search that leaves local optima; and the ridge of each view.
+    """Make the centres of clusters from two starts; and the ridge of each view. `rows` are measured.
 
-    `rows` are measured. The search is among the main columns of the rows; then all of them settle.
+    One start searches for the lowest objective, among the main columns of the rows. The other is the cut of
+    the neighbour graph. It is taken unless its objective is clearly higher: where many clusterings are about
+    equally good, the one that follows neighbours in each view is the better guess.
     """
     assert plan.n_clusters is not None
     main = in_main_columns(rows)
-    first = candidates.compete(main, plan.n_clusters, ChunkStep(plan.rules, workspace), rng)
+    first = starts.from_merges(main, plan.n_clusters, ChunkStep(plan.rules, workspace), rng)
     first, alpha = ridged(main, plan, first, workspace, whole=False)
     rules = replace(plan.rules, alpha=alpha)
     step = ChunkStep(rules, workspace)
     if len(rows.counted) * plan.n_clusters <= SEARCHED:
         first = breathed(main, first, step, rng)
     outcome = step.from_labels(rows, first.labels, plan.n_clusters)
+    linked = starts.from_neighbours(rows, plan.n_clusters, step)
+    if linked is not None and _objective(linked, rows, alpha) <= (1 + LEVEL) * _objective(
+        outcome, rows, alpha
+    ):
+        outcome = linked
     return ridged(rows, replace(plan, rules=rules), outcome, workspace, whole=True)
+
+
+def _objective(outcome: Outcome, rows: MeasuredRows, alpha: Alpha) -> float:
+    return outcome.total.objective(alpha, rows.squares.tolist())
 
 
 def initialise_anchors(
@@ -68,7 +80,7 @@ def initialise_anchors(
     rng: np.random.Generator,
 ) -> tuple[Outcome, Alpha]:
     """Make the first anchors, and estimate the ridge of each view where that is asked for."""
-    outcome = candidates.anchors(rows, n_anchors, ChunkStep(plan.rules, workspace), rng)
+    outcome = starts.anchors(rows, n_anchors, ChunkStep(plan.rules, workspace), rng)
     searched = n_anchors >= FEWEST_GROUPED
     return ridged(rows, plan, outcome, workspace, whole=False, searched=searched)
 

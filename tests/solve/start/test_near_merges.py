@@ -7,10 +7,10 @@ import pytest
 
 import viewpass as vp
 from viewpass.evaluate import nmi
-from viewpass.solve.start import starts as candidates
+from viewpass.solve.start import starts
 from viewpass.solve.start.near_merges import _near, merged_labels, near_merges
 from viewpass.solve.start.ridged_objective import ridged_objective
-from viewpass.solve.start.starts import TABLE_SMALL, compete
+from viewpass.solve.start.starts import TABLE_SMALL, from_merges
 from viewpass.sums.chunk_step import ChunkStep
 from viewpass.sums.rules import Rules
 from viewpass.sums.statistics import Statistics
@@ -73,13 +73,13 @@ def test_the_number_of_clusters_is_the_one_asked_for_whatever_is_near(n_clusters
 
 
 def test_threads_and_modules_agree(monkeypatch):
-    monkeypatch.setattr(candidates, "TABLE_SMALL", 10)
+    monkeypatch.setattr(starts, "TABLE_SMALL", 10)
     views, observed, _ = made(12, 400, 1.0, 5)
     found = []
     for reference, n_threads in ((True, 1), (False, 1), (False, 3)):
         rows = MeasuredRows(Chunk.of(views, observed=observed), reference=reference)
         step = ChunkStep(RULES, Workspace(n_threads))
-        found.append(compete(rows.measure(), 12, step, np.random.default_rng(6)))
+        found.append(from_merges(rows.measure(), 12, step, np.random.default_rng(6)))
     for other in found[1:]:
         np.testing.assert_array_equal(other.labels, found[0].labels)
         assert other.loss == found[0].loss
@@ -88,7 +88,7 @@ def test_threads_and_modules_agree(monkeypatch):
 @pytest.mark.parametrize("n_rows", [6_000, 36_000])  # no more than the sample holds, and more
 def test_hundreds_of_clusters_are_found(n_rows):
     n_classes = 300
-    assert candidates.SMALL_PER_CLUSTER * n_classes > TABLE_SMALL
+    assert starts.SMALL_PER_CLUSTER * n_classes > TABLE_SMALL
     views, observed, classes = made(n_classes, n_rows, 1.0, 7, (48, 32))
     order = np.random.default_rng(8).permutation(n_rows)
     views, observed, classes = [x[order] for x in views], observed[order], classes[order]

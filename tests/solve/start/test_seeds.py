@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from inputs import random_csr
-from viewpass.solve.start import starts as candidates
+from viewpass.solve.start import starts
 from viewpass.solve.start.starts import seeded_labels
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
@@ -26,21 +26,21 @@ def made(n_rows, seed, *, sparse=False, copies=False, reference=False):
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("copies", [False, True])
 def test_threads_and_modules_agree(sparse, copies, monkeypatch):
-    monkeypatch.setattr(candidates, "GROUPED_SEEDS", 1)
+    monkeypatch.setattr(starts, "GROUPED_SEEDS", 1)
     wanted = None
     for reference, n_threads in ((True, 1), (False, 1), (False, 2), (False, 5)):
         rows = made(400, 1, sparse=sparse, copies=copies, reference=reference)
-        found = seeded_labels(rows, 60, 2, np.random.default_rng(2), n_threads)
+        found = seeded_labels(rows, 60, np.random.default_rng(2), n_threads)
         wanted = found if wanted is None else wanted
         np.testing.assert_array_equal(found, wanted)
 
 
 def test_every_row_has_a_seed_and_nearly_every_seed_has_rows():
     rows = made(4000, 3)
-    (labels,) = seeded_labels(rows, candidates.GROUPED_SEEDS, 1, np.random.default_rng(4))
+    labels = seeded_labels(rows, starts.GROUPED_SEEDS, np.random.default_rng(4))
     assert labels.min() >= 0
-    assert labels.max() < candidates.GROUPED_SEEDS
-    assert len(np.unique(labels)) > 0.95 * candidates.GROUPED_SEEDS
+    assert labels.max() < starts.GROUPED_SEEDS
+    assert len(np.unique(labels)) > 0.95 * starts.GROUPED_SEEDS
 
 
 def test_every_cluster_far_from_the_others_has_a_seed():
@@ -48,18 +48,18 @@ def test_every_cluster_far_from_the_others_has_a_seed():
     truth = np.repeat(np.arange(600), 5)
     centres = rng.standard_normal((600, 40))
     x = centres[truth] + 0.01 * rng.standard_normal((3000, 40))
-    (labels,) = seeded_labels(MeasuredRows(Chunk.of([x])).measure(), 600, 1, rng)
+    labels = seeded_labels(MeasuredRows(Chunk.of([x])).measure(), 600, rng)
     n_met = len(np.unique(truth[np.unique(labels, return_index=True)[1]]))
     assert n_met > 0.97 * 600
 
 
 @pytest.mark.parametrize("n_different", [1, 3])
 def test_rows_that_coincide_are_all_labelled(n_different, monkeypatch):
-    monkeypatch.setattr(candidates, "GROUPED_SEEDS", 1)
+    monkeypatch.setattr(starts, "GROUPED_SEEDS", 1)
     x = np.eye(5)[np.arange(50) % n_different]
     found = []
     for reference in (True, False):
         rows = MeasuredRows(Chunk.of([x]), reference=reference).measure()
-        found += seeded_labels(rows, 30, 1, np.random.default_rng(6))
+        found.append(seeded_labels(rows, 30, np.random.default_rng(6)))
     np.testing.assert_array_equal(*found)
     assert len(np.unique(found[0])) == n_different

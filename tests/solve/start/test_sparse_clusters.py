@@ -11,8 +11,7 @@ import scipy.sparse
 from inputs import random_csr
 from viewpass.graph.agglomeration import Products
 from viewpass.kernels.native import native
-from viewpass.solve.start import sparse_clusters
-from viewpass.solve.start import starts as candidates
+from viewpass.solve.start import sparse_clusters, starts
 from viewpass.sums.chunk_step import ChunkStep
 from viewpass.sums.rules import Rules
 from viewpass.sums.workspace import Workspace
@@ -42,14 +41,14 @@ def case_of(views, observed, *, reference=False):
 def by_steps(rows, n_clusters, rules, seed):
     """What a start does with views of other kinds."""
     rng = np.random.default_rng(seed)
-    (outcome,) = candidates._from_seeds(rows, n_clusters, 1, ChunkStep(rules, Workspace(1)), rng)
+    outcome = starts._from_seeds(rows, n_clusters, ChunkStep(rules, Workspace(1)), rng)
     return outcome.labels, Products.of(outcome.total)
 
 
 def few_at_a_time(rows, n_clusters, rules, workspace, seed):
     rng = np.random.default_rng(seed)
-    drawn = candidates._rows_to_seed_from(rows, n_clusters, rng, candidates.ROWS_PER_SEED)
-    (seeds,) = candidates.seeded_labels(drawn, n_clusters, 1, rng)
+    drawn = starts._rows_to_seed_from(rows, n_clusters, rng, starts.ROWS_PER_SEED)
+    seeds = starts.seeded_labels(drawn, n_clusters, rng)
     labels = sparse_clusters.assigned(rows, drawn, seeds, n_clusters, ChunkStep(rules, workspace))
     return labels, sparse_clusters.products(rows, labels, n_clusters, workspace)
 
@@ -78,7 +77,7 @@ def test_dense_rows_start_as_sparse_ones_do():
     rules = Rules(0.1, 6, 1e-6, "mean")
     dense = [x.toarray() for x in views]
     one, other = (
-        candidates.merged(case_of(x, observed), 5, ChunkStep(rules, Workspace(2)), np.random.default_rng(3))
+        starts.merged(case_of(x, observed), 5, ChunkStep(rules, Workspace(2)), np.random.default_rng(3))
         for x in (views, dense)
     )
     assert case_of(views, observed).sparse

@@ -8,15 +8,13 @@ import weakref
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.metrics import adjusted_rand_score
 
 import viewpass as vp
+from viewpass.graph.neighbours import NEAREST, neighbour_links
+from viewpass.kernels.grid import UNIT
 from viewpass.solve.start.ridged_objective import ridged_objective
-from viewpass.solve.start.starts import (
-    FINAL_UPDATES,
-    HEAT_ROWS_PER_CLUSTER,
-    MAX_HEAT_ROWS,
-    compete,
-)
+from viewpass.solve.start.starts import FINAL_UPDATES, from_merges, from_neighbours
 from viewpass.sums.chunk_step import ChunkStep
 from viewpass.sums.rules import Rules
 from viewpass.sums.workspace import Workspace
@@ -37,7 +35,7 @@ def test_a_start_compares_no_more_than_thirty_thousand_rows():
     views, observed = made(4000, rng)
     workspace = Workspace(2)
     rows = MeasuredRows(Chunk.of(views, observed=observed))
-    compete(rows.measure(), 10, ChunkStep(RULES, workspace), rng)
+    from_merges(rows.measure(), 10, ChunkStep(RULES, workspace), rng)
     assert workspace.n_compared <= 30_000
 
 
@@ -93,15 +91,55 @@ def test_the_ridged_objective_is_that_of_the_best_centres(ridge):
 
 
 def test_very_many_clusters_start_with_few_distance_passes_whatever_the_threads():
-    n_clusters = MAX_HEAT_ROWS // (2 * HEAT_ROWS_PER_CLUSTER) + 1  # too many for two candidates
-    rng = np.random.default_rng(3)
-    views = [rng.standard_normal((HEAT_ROWS_PER_CLUSTER * n_clusters + 2000, 3)) for _ in range(2)]
+    n_clusters, rng = 800, np.random.default_rng(3)
+    views = [rng.standard_normal((18_000, 3)) for _ in range(2)]
     rows = MeasuredRows(Chunk.of(views, observed=rng.random((len(views[0]), 2)) < 0.8))
     found = []
     for n_threads in (1, 2):
         workspace, rng = Workspace(n_threads), np.random.default_rng(4)
-        outcome = compete(rows.measure(), n_clusters, ChunkStep(RULES, workspace), rng)
+        outcome = from_merges(rows.measure(), n_clusters, ChunkStep(RULES, workspace), rng)
         assert len(np.unique(outcome.labels)) > 0.9 * n_clusters
         assert workspace.n_compared <= (1 + FINAL_UPDATES) * rows.n_rows
         found.append(outcome.labels)
     np.testing.assert_array_equal(*found)
+
+
+def words(n_rows, n_classes, rng):
+    """Rows of few words each, most of them of their class, in two views of which one may be missing."""
+    classes = rng.integers(n_classes, size=n_rows)
+    views = []
+    for _ in range(2):
+        counts = np.zeros((n_rows, 40 * n_classes))
+        for row, own in enumerate(classes):
+            some = np.concatenate([40 * own + rng.integers(40, size=6), rng.integers(40 * n_classes, size=4)])
+            np.add.at(counts[row], some, 1.0)
+        views.append(counts)
+    observed = rng.random((n_rows, 2)) < 0.7
+    observed[~observed.any(axis=1), 0] = True
+    return views, observed, classes
+
+
+def test_neighbours_find_the_classes_of_sparse_rows_whatever_the_threads():
+    views, observed, classes = words(300, 4, np.random.default_rng(0))
+    found = []
+    for reference, n_threads in ((False, 1), (False, 2), (True, 1)):
+        rows = MeasuredRows(Chunk.of(views, observed=observed), reference=reference).measure()
+        found.append(from_neighbours(rows, 4, ChunkStep(RULES, Workspace(n_threads))).labels)
+    assert adjusted_rand_score(classes, found[0]) > 0.8
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])
+
+
+def test_the_neighbour_graph_links_each_row_with_its_nearest_of_every_view():
+    views, observed = made(60, np.random.default_rng(1))
+    rows = MeasuredRows(Chunk.of(views, observed=observed)).measure()
+    wanted = np.zeros((60, 60))
+    for view, seen in zip(views, observed.T, strict=True):
+        there = np.flatnonzero(seen)
+        unit = view[there] / np.linalg.norm(view[there], axis=1, keepdims=True)
+        distance = 2 - 2 * unit @ unit.T
+        np.fill_diagonal(distance, -1)
+        for row, line in zip(there, np.argsort(distance, axis=1, kind="stable"), strict=True):
+            wanted[row, there[line[1 : NEAREST + 1]]] += 1
+    wanted = (wanted + wanted.T) / np.maximum(observed.astype(int) @ observed.T, 1)
+    np.testing.assert_allclose(neighbour_links(rows, Workspace(1)).toarray() / UNIT, wanted, atol=1e-3)

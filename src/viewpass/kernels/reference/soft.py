@@ -10,10 +10,9 @@ from viewpass.kernels.grid import UNIT, Array, Floats, Integers, Labels, neighbo
 from viewpass.kernels.reference.distances import distances
 
 
-def soft_assign(rows: Any, anchors: Any, n_threads: int) -> tuple[Array, Integers]:
+def soft_assign(rows: Any, anchors: Any, n_near: int, n_threads: int) -> tuple[Array, Integers]:
     """Each row's nearest anchors and their weights, in 1 / UNIT; all weights are 0 without any view."""
     n_anchors = anchors.n_clusters
-    n_near = neighbours(n_anchors)
     near = np.zeros((rows.n_rows, n_near), dtype=np.int32)
     weights = np.zeros((rows.n_rows, n_near), dtype=np.int64)
     near[:] = np.minimum(np.arange(n_near), n_anchors - 1)

@@ -26,7 +26,7 @@ from viewpass.solve.centres import (
 from viewpass.solve.plan import ROWS_PER_ANCHOR, Plan
 from viewpass.solve.question.hidden_views import Fold, Question, Scaled
 from viewpass.solve.question.mutual_information import adjusted_mutual_information
-from viewpass.solve.start import starts as candidates
+from viewpass.solve.start import starts
 from viewpass.solve.start.ridged_objective import start_ridge
 from viewpass.sums.alpha import Alpha
 from viewpass.sums.chunk_step import ChunkStep, Outcome
@@ -64,7 +64,7 @@ class Anchored:
         """Anchors of the rows of a fold in a scale."""
         rows, step = fold.scaled(names), ChunkStep(_plan(fold).rules, fold.question.workspace)
         rng = own_generator(fold.number)
-        return cls(fold, rows, candidates.quick_anchors(rows.fitted, n_anchors, step, rng))
+        return cls(fold, rows, starts.quick_anchors(rows.fitted, n_anchors, step, rng))
 
     @property
     def total(self) -> Statistics:
@@ -137,7 +137,7 @@ def n_anchors_of(question: Question, n_clusters: int | None) -> int:
 def n_small(question: Question) -> int:
     """Number of anchors where no graph can be asked for: clusters with centres start from them."""
     n_columns, n_clusters = question.rows.n_columns, question.n_clusters
-    return max(candidates.few_small(n_columns, question.n_fitted, n_clusters), n_clusters)
+    return max(starts.few_small(n_columns, question.n_fitted, n_clusters), n_clusters)
 
 
 def _plan(fold: Fold) -> Plan:

@@ -31,7 +31,7 @@ from viewpass.kernels.reference.exact import ordered_sum
 from viewpass.model.model import assign
 from viewpass.solve.plan import Plan
 from viewpass.solve.question.few_columns import in_few_columns
-from viewpass.solve.start import starts as candidates
+from viewpass.solve.start import starts
 from viewpass.sums.chunk_step import ChunkStep
 from viewpass.sums.workspace import Workspace
 from viewpass.views.chunk import Chunk
@@ -259,7 +259,7 @@ class Question:
             found = np.full(rows.n_rows, -1, dtype=np.int32)
             if n_small > 1:
                 step = ChunkStep(self.plan.rules, self.workspace)
-                small = candidates.quick_anchors(known, n_small, step, own_generator())
+                small = starts.quick_anchors(known, n_small, step, own_generator())
                 found = np.where(rows.n_seen > 0, assign(rows, small.centres, self.workspace)[0], -1)
             self._places[key] = found
         return self._places[key]

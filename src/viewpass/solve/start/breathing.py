@@ -48,6 +48,6 @@ def _split(
     for number, k in enumerate(rng.choice(n_clusters, n_split, replace=False)):
         own = np.flatnonzero((outcome.labels == k) & rows.counted)
         if len(own) > 1:
-            (halves,) = seeded_labels(rows.sampled(own), 2, 1, rng, n_threads)
+            halves = seeded_labels(rows.sampled(own), 2, rng, n_threads)
             labels[own[halves == 1]] = n_clusters + number
     return labels

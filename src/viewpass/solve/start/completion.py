@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from viewpass.kernels.grid import Floats, Labels, Mask
-from viewpass.solve.start import starts as candidates
+from viewpass.solve.start import starts
 from viewpass.sums.chunk_step import ChunkStep
 from viewpass.sums.rules import Rules
 from viewpass.sums.workspace import Workspace
@@ -40,7 +40,7 @@ def learn_completion(rows: MeasuredRows, n_threads: int = 1) -> Completion:
         labels = np.zeros(chunk.n_rows, dtype=np.int32)
         if standardised is not None and n_prototypes > 1:
             measured = MeasuredRows(standardised, reference=rows.reference)
-            labels = candidates.seeded(measured, n_prototypes, step, np.random.default_rng(number)).labels
+            labels = starts.seeded(measured, n_prototypes, step, np.random.default_rng(number)).labels
         completion = Completion(
             tuple(
                 None if own is None else _means(chunk, v, own, labels, rows.present(v), n_prototypes)

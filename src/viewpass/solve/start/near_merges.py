@@ -71,5 +71,5 @@ def _near(
     if rows.chunk.lengths is not None:
         chunk = replace(chunk, lengths=rows.chunk.lengths.at_most())
     places = MeasuredRows(chunk, reference=rows.reference, weights=rows.weights)
-    soft = soft_assignment(places, Centres.of(means), workspace, every=True)
-    return np.ascontiguousarray(soft.near[:, :NEIGHBOURS], dtype=np.int64)
+    soft = soft_assignment(places, Centres.of(means), workspace, n_near=NEIGHBOURS)
+    return soft.near.astype(np.int64)
