@@ -61,6 +61,22 @@ def test_rows_are_matched_by_id_where_they_differ(tmp_path):
     assert (found["rows"], found["only_first"], found["only_second"]) == (2, 2, 1)
     with pytest.raises(DataError, match="not both have ids"):
         compare(one, labels(tmp_path / "c.parquet", [0, 0]))
+    backwards = labels(tmp_path / "d.parquet", [1, 1, 0, 0], ["d", "c", "b", "a"])
+    assert compare(one, backwards)["moved"] == 0
+
+
+def test_runs_that_cannot_be_compared_are_refused(tmp_path):
+    one = labels(tmp_path / "a.parquet", [0, 0, 1, 1], ["a", "b", "c", "d"])
+    with pytest.raises(DataError, match=r"no row in common .* 'a' in the first and 'e' in the second"):
+        compare(one, labels(tmp_path / "b.parquet", [0, 1], ["e", "f"]))
+    with pytest.raises(DataError, match="no row in common"):
+        compare(labels(tmp_path / "c.parquet", [-1, 0]), labels(tmp_path / "d.parquet", [0, -1]))
+    twice = labels(tmp_path / "e.parquet", [0, 1, 1], ["a", "b", "a"])
+    with pytest.raises(DataError, match="'a' is the id of several rows"):
+        compare(one, twice)
+    with pytest.raises(DataError, match=r"e\.parquet has some ids more than once"):
+        compare(twice, one)
+    assert compare(twice, twice)["moved"] == 0  # in the same order there is no doubt
 
 
 def test_the_command_and_its_page(commands, tmp_path):
