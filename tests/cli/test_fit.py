@@ -48,6 +48,25 @@ def test_fit_equals_the_fit_of_the_library(run, table):
     assert (run[0].parent / "by-library").read_bytes() == (run[0] / "model.viewpass").read_bytes()
 
 
+def test_labels_of_a_stream_are_numbers_of_the_models_clusters(commands, two_chunks, tmp_path):
+    """The table is solved several times; what was read before counts under the numbers of the last one."""
+    out = tmp_path / "run"
+    ended = commands.run(
+        "fit", two_chunks, "-k", "5", "--id", "item", "--out", out, "--stream-labels", "--json"
+    )
+    assert ended.code == 0, ended.err
+    labels = pq.read_table(out / "labels.parquet")["cluster"].to_numpy()
+    rows = vp.scan(str(two_chunks), id="item")
+    library = vp.ViewPass(5, random_state=0, compute_labels=False).fit(rows)
+    assert len(library._learnt.segments) > 2
+    np.testing.assert_array_equal(labels, library.stream_labels_)
+    predicted = vp.load(out / "model.viewpass").predict(rows)
+    np.testing.assert_array_equal(predicted, library.predict(rows))
+    assert (labels == predicted).mean() > 0.95
+    report = json.loads((out / "run.json").read_text())
+    assert report["clusters"] == np.bincount(labels[labels >= 0], minlength=5).tolist()
+
+
 def test_rows_without_a_view_have_no_distance(run, table):
     labels = pq.read_table(run[0] / "labels.parquet")
     data = pq.read_table(table)

@@ -129,6 +129,21 @@ def test_update_continues_learning(commands, model, table, tmp_path):
     assert model.read_bytes() == out.read_bytes()
 
 
+def test_update_says_how_many_rows_moved(commands, model, table, tmp_path):
+    """None while clusters stay as they are; found anew, they keep the numbers of those that they match."""
+    new = tmp_path / "updated"
+    for n_more, stays in ((50, True), (4000, False)):
+        more = write_table(tmp_path / "more.parquet", n_more, seed=1, start=6000)
+        ended = commands.run("update", model, more, "--out", new)
+        assert ended.code == 0, ended.err
+        rows = vp.scan([str(table), str(more)], id="item")
+        old, found = (vp.load(path).predict(rows) for path in (model, new))
+        n_moved, n_rows = int((old != found).sum()), 6000 + n_more
+        assert f"{n_moved:,} of {n_rows:,} sampled rows ({n_moved / n_rows:.1%}) moved" in ended.out
+        assert ("Clusters stay as they are until there are 9,000 rows." in ended.out) == stays
+        assert n_moved == 0 if stays else 0 < n_moved < 0.1 * n_rows
+
+
 def test_update_does_not_count_a_file_twice(commands, model, tmp_path):
     """Whatever the file is called; files of the same shape are other files."""
     monday, copy, tuesday, nothing = (tmp_path / f"{name}.parquet" for name in ("mon", "copy", "tue", "none"))
