@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -27,3 +29,13 @@ def test_a_dedup_that_is_ended_leaves_no_folder(commands, run, table, tmp_path, 
     assert not [path for path in tmp_path.iterdir() if path.is_dir() or path.name == "pairs.parquet"]
     if how == "SIGINT":
         assert ended.err == "viewpass: stopped; no existing file was changed.\n"
+
+
+def test_fit_says_that_a_view_of_repeated_values_takes_over(commands, tmp_path):
+    rng = np.random.default_rng(0)
+    volumes, rows = rng.standard_normal((5, 6)), rng.standard_normal((400, 6))
+    views = {"title": list(rows), "volume": list(volumes[rng.integers(5, size=400)])}
+    pq.write_table(pa.table(views), tmp_path / "papers.parquet")
+    ended = commands.run("fit", tmp_path / "papers.parquet", "-k", "5", "--out", tmp_path / "run")
+    assert "Try without the view volume (--view-weights volume=0)." in ended.out
+    assert "Try without the view volume" in (tmp_path / "run" / "report.html").read_text()

@@ -16,6 +16,7 @@ from viewpass.cli.stopping import how_to_go_on, signals
 from viewpass.engines.progress import Progress
 from viewpass.errors import MissingExtraError, printable
 from viewpass.estimators.viewpass import ViewPass
+from viewpass.report.advice import repeated_view_advice
 from viewpass.report.summary.fields import Summary
 from viewpass.runs.folder import RunFolder
 from viewpass.runs.run import Run, RunOptions, StoppedError
@@ -124,6 +125,8 @@ def _tell(figures: dict[str, Any], folder: RunFolder, shown: Display, *, report:
     if found is not None and not isinstance(shown, Json):
         for line in cluster_lines(found, SHOWN):
             shown.say(line)
+        for each in repeated_view_advice(found):
+            shown.say(f"{each.what} {each.why} ({each.figure}.)")
     labels = folder.labels if folder.labels.exists() else folder.parts
     written = [("model", folder.model), ("labels", labels), ("figures", folder.report)]
     if report and write_page(folder, found, shown):

@@ -12,6 +12,9 @@ Summary = Mapping[str, Any]  # viewpass.report.summary.fields.Summary
 
 DOUBTFUL = 0.5  # confidence below which a label is as likely wrong as right
 UNUSUAL = 5.0  # outlier score: one row in 150
+REPEATED = 0.5  # share of different rows of a view, up to which its values count as repeated
+TAKES_OVER = 2.0  # odds of what a view separates, over those of its part
+IDLE = 0.1  # the same
 LOOK = 10  # rows worth a look, of each kind
 
 
@@ -25,6 +28,8 @@ class ViewShare(NamedTuple):
     missing: float
     columns: int | None
     scale: str
+    distinct: float | None  # of its sampled rows, the share of different ones
+    odds: float | None  # of what it separates, over the odds of its part: of what rows have, what is of it
 
 
 class Disagreement(NamedTuple):
@@ -99,6 +104,8 @@ def _reasons(found: Summary) -> list[Mapping[str, Any]]:
 def view_shares(found: Summary) -> list[ViewShare]:
     """Each view and what it does."""
     rows, n_rows = _reasons(found), max(found["rows"], 1)
+    present = [(n_rows - view["missing"]) * (view["weight"] > 0) for view in found["views"].values()]
+    parts_of = [own / max(sum(present), 1) for own in present]
     shares = []
     for v, (name, view) in enumerate(found["views"].items()):
         decided = changed = judged = dropped = 0
@@ -120,9 +127,35 @@ def view_shares(found: Summary) -> list[ViewShare]:
                 view["missing"] / n_rows,
                 view["columns"],
                 view["scale"],
+                view["distinct"],
+                _relative_odds(view["say"], parts_of[v]),
             )
         )
     return shares
+
+
+def repeated_views(found: Summary) -> list[ViewShare]:
+    """Views of repeated values that take over: clusters may be these values."""
+    views = view_shares(found)
+    return [
+        view
+        for view in views
+        if view.distinct is not None and view.distinct <= REPEATED and (view.odds or 0.0) >= TAKES_OVER
+    ]
+
+
+def idle_views(found: Summary) -> list[ViewShare]:
+    """Views that hardly separate clusters, of those that take part; beside one that takes over, any may."""
+    if repeated_views(found):
+        return []
+    return [view for view in view_shares(found) if view.odds is not None and view.odds <= IDLE]
+
+
+def _relative_odds(share: float | None, part: float) -> float | None:
+    """The odds of a share over those of the part that the view is of all; None where it takes no part."""
+    if share is None or not 0.0 < part < 1.0:
+        return None
+    return (share / max(1.0 - share, 1e-9)) / (part / (1.0 - part))
 
 
 def disagreements(found: Summary, most: int = 8) -> list[Disagreement]:
