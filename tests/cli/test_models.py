@@ -14,6 +14,8 @@ import pytest
 import viewpass as vp
 from commands import refused, write_table
 from fixed_lists import needs_nulls
+from viewpass.cli.dry_run import tried
+from viewpass.sources.arrays import ArraySource
 
 # ---- predict
 
@@ -342,7 +344,23 @@ def test_a_dry_run_writes_nothing(commands, table, tmp_path):
     found = json.loads(commands.run(*words, "--json").out)
     assert found["n_clusters"] == 4
     assert found["seconds"] > 0
+    assert found["readings"] == 2  # the sample holds all rows
     assert not list(tmp_path.iterdir())
+
+
+def test_a_dry_run_promises_what_a_fit_does():
+    """Not what the first rows would give: these are of another kind."""
+    rng = np.random.default_rng(0)
+    group = rng.integers(4, size=900)
+    rows = [rng.standard_normal((4, 9))[group] + 0.7 * rng.standard_normal((900, 9)) for _ in range(2)]
+    for view in rows:
+        view[300:] += 40 * np.arange(9)
+    estimator = vp.ViewPass(4, sample_size=300, random_state=0)
+    found, model = tried(estimator, ArraySource(rows)), estimator.fit(rows)
+    assert (found["rows"], found["sampled"]) == (900, 300)
+    assert {view["scale"] for view in found["views"].values()} == set(model.scales_.values()) != {"unit"}
+    assert found["choices"] == [str(choice) for choice in model.choices_]
+    assert found["consensus"] == model.consensus_
 
 
 @needs_nulls

@@ -134,7 +134,7 @@ def fit(
     ] = None,
     no_report: Annotated[bool, flag("--no-report", "Do not write report.html.")] = False,
     dry_run: Annotated[
-        bool, flag("--dry-run", "Read a sample and say what would happen; write nothing.")
+        bool, flag("--dry-run", "Draw the sample, and say what would happen; write nothing.")
     ] = False,
     resume: Annotated[
         bool, flag("--resume", "Continue the run in FOLDER, or start it if there is none.")
