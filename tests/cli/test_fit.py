@@ -232,13 +232,25 @@ def test_completion_can_be_shown(commands):
     assert "complete" in said.stdout
 
 
-def test_a_terminal_sees_a_live_display(table, tmp_path):
-    """A real (pseudo-)terminal; the display is gone when the command ends."""
-    code = "import sys; from viewpass.cli import main; main()"
-    argv = [sys.executable, "-c", code, "fit", table, "-k", "5", "--out", tmp_path / "run"]
+STOPPING = """
+import os, signal
+from viewpass.runs import work
+read = work.RowReader.chunks
+def chunks(self, *given):
+    for chunk in read(self, *given):
+        yield chunk
+        os.kill(os.getpid(), signal.SIGINT)
+work.RowReader.chunks = chunks
+"""  # Ctrl-C after the first chunk
+
+
+def on_a_terminal(*argv, first=""):
+    """The exit code of a command, and what it writes to a real (pseudo-)terminal."""
+    code = f"{first}\nfrom viewpass.cli import main; main()"
     parent, child = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "120"}
-    process = subprocess.Popen(list(map(str, argv)), stdout=child, stderr=child, env=environment)
+    given = [sys.executable, "-c", code, *map(str, argv)]
+    process = subprocess.Popen(given, stdout=child, stderr=child, env=environment)
     os.close(child)
     said = b""
     while True:
@@ -247,8 +259,25 @@ def test_a_terminal_sees_a_live_display(table, tmp_path):
         except OSError:  # the process has ended
             break
     os.close(parent)
-    assert process.wait() == 0, said
-    text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", said.decode())
+    return process.wait(), said.decode()
+
+
+def test_a_terminal_keeps_the_command_to_resume(table, tmp_path):
+    """What erases the bar comes before the command, and nothing after it."""
+    code, said = on_a_terminal("fit", table, "-k", "5", "--out", tmp_path / "run", first=STOPPING)
+    assert code == 130, said
+    command = f"viewpass fit {table} -k 5 --out {tmp_path / 'run'} --resume"
+    assert command in said
+    after = said[said.index(command) :]
+    n_below = after.count("\n") - 1  # lines that are written after it, and may be erased
+    assert after.count("\x1b[1A") <= n_below, after
+
+
+def test_a_terminal_sees_a_live_display(table, tmp_path):
+    """The display is gone when the command ends."""
+    code, said = on_a_terminal("fit", table, "-k", "5", "--out", tmp_path / "run")
+    assert code == 0, said
+    text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", said)
     assert "labelling" in text
     assert "rows/s" in text
     assert "clusters " in text
