@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
 from commands import refused
 from fixed_lists import NULLS, REASON
+from viewpass.cli.app import app
 
 
 @pytest.mark.skipif(not NULLS, reason=REASON)
@@ -39,3 +43,19 @@ def test_fit_says_that_a_view_of_repeated_values_takes_over(commands, tmp_path):
     ended = commands.run("fit", tmp_path / "papers.parquet", "-k", "5", "--out", tmp_path / "run")
     assert "Try without the view volume (--view-weights volume=0)." in ended.out
     assert "Try without the view volume" in (tmp_path / "run" / "report.html").read_text()
+
+
+def test_dask_that_is_not_installed_is_named(table, tmp_path, monkeypatch):
+    for name in [*sys.modules]:
+        if name in ("dask", "distributed", "viewpass.cli.distributed", "viewpass.runs.dask"):
+            monkeypatch.delitem(sys.modules, name)
+        if name.partition(".")[0] == "distributed":
+            monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    words = ["fit", table, "-k", "5", "--engine", "dask", "--out", tmp_path / "run"]
+    ended = CliRunner().invoke(app, list(map(str, words)))
+    assert ended.exit_code == 1
+    assert (
+        "--engine dask needs dask, which is not installed. Run: pip install 'viewpass[dask]'" in ended.output
+    )
+    assert not list(tmp_path.iterdir())

@@ -52,6 +52,7 @@ def go(
     with signals.asked_to_stop() as stopping:
         new = not folder.path.exists()
         folder.open(resume=resume)
+        begun = folder.begun
         signals.message = f"stopped. Go on with: {how_to_go_on()}"
         try:
             with display(as_json=as_json) as shown:
@@ -60,7 +61,10 @@ def go(
                     return _finished_before(folder, shown, report=report)
                 if folder.begun:
                     fitting.resume()
-                    shown.say(f"going on with {folder.path}")
+                    anew = "" if fitting.saved else ", from the first row: it has no checkpoint yet"
+                    shown.say(f"going on with {folder.path}{anew}")
+                else:
+                    fitting.begin()
                 try:
                     with helped(shown, fitting) as watch:
                         figures = fitting.go(RunOptions(every, watch, stopping))
@@ -70,7 +74,7 @@ def go(
                     raise typer.Exit(signals.code) from None
             _tell(figures, folder, shown, report=report)
         finally:
-            _tidy(folder, new=new)
+            _tidy(folder, new=new, begun=begun or fitting.saved)
 
 
 class ShowProgress:
@@ -136,9 +140,9 @@ def _tell(figures: dict[str, Any], folder: RunFolder, shown: Display, *, report:
     shown.end("finished", already=False, run=str(folder.path), **figures)
 
 
-def _tidy(folder: RunFolder, *, new: bool) -> None:
+def _tidy(folder: RunFolder, *, new: bool, begun: bool) -> None:
     """Leave nothing behind but what a run needs to go on."""
-    if folder.begun and not folder.finished:
+    if begun and folder.begun and not folder.finished:
         folder.close()
         return
     folder.clear()
