@@ -29,6 +29,8 @@ def test_fit_writes_its_files_and_names_them(run):
         assert str(out / name) in said
     assert "6,000 rows in 5 clusters" in said
     assert "view image: 12 columns, missing in" in said
+    seconds = json.loads((out / "run.json").read_text())["seconds"]
+    assert float(said.split("time:")[1].split()[0]) >= round(seconds, 1)  # with the page
 
 
 def test_fit_equals_the_fit_of_the_library(run, table):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
@@ -117,8 +118,8 @@ def write_page(folder: RunFolder, found: Summary | None, shown: Display) -> bool
 
 
 def _tell(figures: dict[str, Any], folder: RunFolder, shown: Display, *, report: bool) -> None:
-    seconds, rows = figures["seconds"], figures["rows"]
-    shown.say(f"{rows:,} rows in {len(figures['clusters'])} clusters, in {seconds:.1f} s.")
+    began, rows = time.perf_counter(), figures["rows"]
+    shown.say(f"{rows:,} rows in {len(figures['clusters'])} clusters.")
     for name, view in figures["views"].items():
         share = f"{view['missing'] / max(rows, 1):.1%} of rows{all_zero(view, rows)}{in_gaps(view)}"
         shown.say(f"  view {printable(name)}: {view['columns']} columns, missing in {share}")
@@ -137,7 +138,9 @@ def _tell(figures: dict[str, Any], folder: RunFolder, shown: Display, *, report:
         written.append(("report", folder.page))
     for what, path in written:
         shown.say(f"{what + ':':<9}{path}")
-    shown.end("finished", already=False, run=str(folder.path), **figures)
+    seconds = round(figures["seconds"] + time.perf_counter() - began, 3)  # with the page
+    shown.say(f"{'time:':<9}{seconds:.1f} s")
+    shown.end("finished", already=False, run=str(folder.path), **{**figures, "seconds": seconds})
 
 
 def _tidy(folder: RunFolder, *, new: bool, begun: bool) -> None:

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from viewpass.report.wording import VIEW, cluster_name, listed, percent, short, title_of
 
 Summary = Mapping[str, Any]  # viewpass.report.summary.fields.Summary
@@ -15,6 +17,8 @@ UNUSUAL = 5.0  # outlier score: one row in 150
 REPEATED = 0.5  # share of different rows of a view, up to which its values count as repeated
 TAKES_OVER = 2.0  # odds of what a view separates, over those of its part
 IDLE = 0.1  # the same
+LEAST_BINS = 8  # of rows along the data
+GREW, LEAST_GROWN = 1.5, 0.01  # times the share before, and share of the last quarter of the rows
 LOOK = 10  # rows worth a look, of each kind
 
 
@@ -74,7 +78,26 @@ def sentences(found: Summary) -> list[str]:
     if sure is not None:
         rest = f", and {percent(doubtful)} of the rows are doubtful" if doubtful else ""
         parts.append(f"The mean confidence of a label is {sure:.2f}{rest}.")
-    return [*said, " ".join(parts)] if parts else said
+    return [*said, *([" ".join(parts)] if parts else []), *_grown(found)]
+
+
+def _grown(found: Summary) -> list[str]:
+    """Which clusters grew most along the data, in a sentence; none where none grew much."""
+    bins = np.array(found.get("growth") or [[]], dtype=np.float64)
+    if bins.shape[1] < LEAST_BINS:
+        return []
+    cut = bins.shape[1] * 3 // 4
+    before, last = (part.sum(axis=1) / max(part.sum(), 1.0) for part in (bins[:, :cut], bins[:, cut:]))
+    clusters = {each["cluster"]: each for each in filled(found)}
+    order = [k for k in np.argsort(before - last, kind="stable").tolist() if k in clusters]
+    grown = [k for k in order if last[k] >= max(GREW * before[k], LEAST_GROWN)][:3]
+    if not grown:
+        return []
+    texts = [
+        f"“{cluster_name(clusters[k], 60)}” ({percent(float(before[k]))} to {percent(float(last[k]))})"
+        for k in grown
+    ]
+    return [f"Grown most in the last quarter of the rows, by its share: {listed(texts)}."]
 
 
 def counted(count: int, what: str) -> str:
