@@ -79,6 +79,29 @@ def test_runs_that_cannot_be_compared_are_refused(tmp_path):
     assert compare(twice, twice)["moved"] == 0  # in the same order there is no doubt
 
 
+def test_clusters_merge_split_go_and_come(tmp_path):
+    first = [0] * 4 + [1] * 4 + [2] * 8 + [3] * 3 + [4] * 6
+    second = [0] * 8 + [1] * 4 + [2] * 4 + [0, 5, 4] + [4] * 4 + [5, 1]
+    found = compare(labels(tmp_path / "a.parquet", first), labels(tmp_path / "b.parquet", second))
+    changes = [(each["what"], each["first"], each["second"], each["rows"]) for each in found["changes"]]
+    expected = [
+        ("merged", [0, 1], [0], 8),
+        ("split", [2], [1, 2], 8),
+        ("gone", [3], [], 3),
+        ("new", [], [5], 2),
+    ]
+    assert changes == expected
+    text = "\n".join(diff_lines(found))
+    assert "merged: 0 and 1 into 0, 8 rows" in text
+    assert "split: 2 into 1 and 2, 8 rows" in text
+    assert "gone: 3, whose 3 rows are scattered" in text
+    assert "new: 5, whose 2 rows are from several" in text
+    assert "Merged, split, gone and new" in comparison_page(found).text
+    assert (
+        compare(labels(tmp_path / "a.parquet", first), labels(tmp_path / "c.parquet", first))["changes"] == []
+    )
+
+
 def test_the_command_and_its_page(commands, tmp_path):
     names = ["<script>alert(1)</script>", "\x1b[31mred", "n" * 10_000]
     labels(tmp_path / "a.parquet", [0, 0, 0, 1, 1, 2], names=names)

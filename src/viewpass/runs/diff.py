@@ -46,6 +46,15 @@ class Move(TypedDict):
     share: float
 
 
+class Change(TypedDict):
+    """What became of clusters: "merged" into one, "split" into several, "gone" (scattered) or "new"."""
+
+    what: str
+    first: list[int]
+    second: list[int]
+    rows: int  # in both runs, of these clusters
+
+
 class Comparison(TypedDict):
     """Two runs; `moved` are the rows that are not in the counterpart of their cluster."""
 
@@ -59,6 +68,7 @@ class Comparison(TypedDict):
     ari: float
     pairs: list[Pair]
     moves: list[Move]
+    changes: list[Change]
 
 
 def compare(one: RunLabels, two: RunLabels) -> Comparison:
@@ -97,6 +107,7 @@ def compare(one: RunLabels, two: RunLabels) -> Comparison:
             pairs, key=lambda pair: (-max(pair["first_rows"], pair["second_rows"]), pair["first"] or 0)
         ),
         moves=[Move(first=a, second=b, rows=n, share=n / first[a]) for (a, b), n in order],
+        changes=_changes(overlap, first, second),
     )
 
 
@@ -171,6 +182,28 @@ def _matched(overlap: Overlap) -> dict[int, int]:
         table[places[0][a], places[1][b]] = count
     found = zip(*linear_sum_assignment(-table), strict=True)
     return {ones[i]: twos[j] for i, j in found if table[i, j] > 0}
+
+
+def _changes(overlap: Overlap, first: Counter[int], second: Counter[int]) -> list[Change]:
+    """What became of clusters, by where more than half of their rows are, and are from."""
+    into = {a: b for (a, b), n in overlap.items() if 2 * n > first[a]}
+    source = {b: a for (a, b), n in overlap.items() if 2 * n > second[b]}
+    merged = {b: sorted(a for a in into if into[a] == b) for b in set(into.values())}
+    split = {a: sorted(b for b in source if source[b] == a) for a in set(source.values())}
+    found = [("merged", some, [b]) for b, some in merged.items() if len(some) > 1]
+    found += [("split", [a], some) for a, some in split.items() if len(some) > 1]
+    found += [("gone", [a], list[int]()) for a in first if a not in into and a not in split]
+    found += [("new", list[int](), [b]) for b in second if b not in source and b not in merged]
+    changes = [
+        Change(what=what, first=ones, second=twos, rows=_rows(overlap, ones, twos))
+        for what, ones, twos in found
+    ]
+    return sorted(changes, key=lambda change: (-change["rows"], change["what"], change["first"]))
+
+
+def _rows(overlap: Overlap, ones: list[int], twos: list[int]) -> int:
+    """Rows of these clusters, of either run where none of the other is named."""
+    return sum(n for (a, b), n in overlap.items() if (not ones or a in ones) and (not twos or b in twos))
 
 
 def _greedily(overlap: Overlap) -> dict[int, int]:
