@@ -29,6 +29,8 @@ def test_fit_writes_its_files_and_names_them(run):
         assert str(out / name) in said
     assert "6,000 rows in 5 clusters" in said
     assert "view image: 12 columns, missing in" in said
+    seconds = json.loads((out / "run.json").read_text())["seconds"]
+    assert float(said.split("time:")[1].split()[0]) >= round(seconds, 1)  # with the page
 
 
 def test_fit_equals_the_fit_of_the_library(run, table):
@@ -46,6 +48,25 @@ def test_fit_equals_the_fit_of_the_library(run, table):
     np.testing.assert_equal(again.cluster_centers_, model.cluster_centers_)
     model.save(run[0].parent / "by-library")
     assert (run[0].parent / "by-library").read_bytes() == (run[0] / "model.viewpass").read_bytes()
+
+
+def test_labels_of_a_stream_are_numbers_of_the_models_clusters(commands, two_chunks, tmp_path):
+    """The table is solved several times; what was read before counts under the numbers of the last one."""
+    out = tmp_path / "run"
+    ended = commands.run(
+        "fit", two_chunks, "-k", "5", "--id", "item", "--out", out, "--stream-labels", "--json"
+    )
+    assert ended.code == 0, ended.err
+    labels = pq.read_table(out / "labels.parquet")["cluster"].to_numpy()
+    rows = vp.scan(str(two_chunks), id="item")
+    library = vp.ViewPass(5, random_state=0, compute_labels=False).fit(rows)
+    assert len(library._learnt.segments) > 2
+    np.testing.assert_array_equal(labels, library.stream_labels_)
+    predicted = vp.load(out / "model.viewpass").predict(rows)
+    np.testing.assert_array_equal(predicted, library.predict(rows))
+    assert (labels == predicted).mean() > 0.95
+    report = json.loads((out / "run.json").read_text())
+    assert report["clusters"] == np.bincount(labels[labels >= 0], minlength=5).tolist()
 
 
 def test_rows_without_a_view_have_no_distance(run, table):
@@ -213,13 +234,25 @@ def test_completion_can_be_shown(commands):
     assert "complete" in said.stdout
 
 
-def test_a_terminal_sees_a_live_display(table, tmp_path):
-    """A real (pseudo-)terminal; the display is gone when the command ends."""
-    code = "import sys; from viewpass.cli import main; main()"
-    argv = [sys.executable, "-c", code, "fit", table, "-k", "5", "--out", tmp_path / "run"]
+STOPPING = """
+import os, signal
+from viewpass.runs import work
+read = work.RowReader.chunks
+def chunks(self, *given):
+    for chunk in read(self, *given):
+        yield chunk
+        os.kill(os.getpid(), signal.SIGINT)
+work.RowReader.chunks = chunks
+"""  # Ctrl-C after the first chunk
+
+
+def on_a_terminal(*argv, first=""):
+    """The exit code of a command, and what it writes to a real (pseudo-)terminal."""
+    code = f"{first}\nfrom viewpass.cli import main; main()"
     parent, child = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "120"}
-    process = subprocess.Popen(list(map(str, argv)), stdout=child, stderr=child, env=environment)
+    given = [sys.executable, "-c", code, *map(str, argv)]
+    process = subprocess.Popen(given, stdout=child, stderr=child, env=environment)
     os.close(child)
     said = b""
     while True:
@@ -228,8 +261,25 @@ def test_a_terminal_sees_a_live_display(table, tmp_path):
         except OSError:  # the process has ended
             break
     os.close(parent)
-    assert process.wait() == 0, said
-    text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", said.decode())
+    return process.wait(), said.decode()
+
+
+def test_a_terminal_keeps_the_command_to_resume(table, tmp_path):
+    """What erases the bar comes before the command, and nothing after it."""
+    code, said = on_a_terminal("fit", table, "-k", "5", "--out", tmp_path / "run", first=STOPPING)
+    assert code == 130, said
+    command = f"viewpass fit {table} -k 5 --out {tmp_path / 'run'} --resume"
+    assert command in said
+    after = said[said.index(command) :]
+    n_below = after.count("\n") - 1  # lines that are written after it, and may be erased
+    assert after.count("\x1b[1A") <= n_below, after
+
+
+def test_a_terminal_sees_a_live_display(table, tmp_path):
+    """The display is gone when the command ends."""
+    code, said = on_a_terminal("fit", table, "-k", "5", "--out", tmp_path / "run")
+    assert code == 0, said
+    text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", said)
     assert "labelling" in text
     assert "rows/s" in text
     assert "clusters " in text

@@ -14,6 +14,8 @@ import pytest
 import viewpass as vp
 from commands import refused, write_table
 from fixed_lists import needs_nulls
+from viewpass.cli.dry_run import tried
+from viewpass.sources.arrays import ArraySource
 
 # ---- predict
 
@@ -127,6 +129,21 @@ def test_update_continues_learning(commands, model, table, tmp_path):
     np.testing.assert_equal(vp.load(out).cluster_centers_, expected.cluster_centers_)
     assert commands.run("update", model, more).code == 0  # in place
     assert model.read_bytes() == out.read_bytes()
+
+
+def test_update_says_how_many_rows_moved(commands, model, table, tmp_path):
+    """None while clusters stay as they are; found anew, they keep the numbers of those that they match."""
+    new = tmp_path / "updated"
+    for n_more, stays in ((50, True), (4000, False)):
+        more = write_table(tmp_path / "more.parquet", n_more, seed=1, start=6000)
+        ended = commands.run("update", model, more, "--out", new)
+        assert ended.code == 0, ended.err
+        rows = vp.scan([str(table), str(more)], id="item")
+        old, found = (vp.load(path).predict(rows) for path in (model, new))
+        n_moved, n_rows = int((old != found).sum()), 6000 + n_more
+        assert f"{n_moved:,} of {n_rows:,} sampled rows ({n_moved / n_rows:.1%}) moved" in ended.out
+        assert ("Clusters stay as they are until there are 9,000 rows." in ended.out) == stays
+        assert n_moved == 0 if stays else 0 < n_moved < 0.1 * n_rows
 
 
 def test_update_does_not_count_a_file_twice(commands, model, tmp_path):
@@ -327,7 +344,23 @@ def test_a_dry_run_writes_nothing(commands, table, tmp_path):
     found = json.loads(commands.run(*words, "--json").out)
     assert found["n_clusters"] == 4
     assert found["seconds"] > 0
+    assert found["readings"] == 2  # the sample holds all rows
     assert not list(tmp_path.iterdir())
+
+
+def test_a_dry_run_promises_what_a_fit_does():
+    """Not what the first rows would give: these are of another kind."""
+    rng = np.random.default_rng(0)
+    group = rng.integers(4, size=900)
+    rows = [rng.standard_normal((4, 9))[group] + 0.7 * rng.standard_normal((900, 9)) for _ in range(2)]
+    for view in rows:
+        view[300:] += 40 * np.arange(9)
+    estimator = vp.ViewPass(4, sample_size=300, random_state=0)
+    found, model = tried(estimator, ArraySource(rows)), estimator.fit(rows)
+    assert (found["rows"], found["sampled"]) == (900, 300)
+    assert {view["scale"] for view in found["views"].values()} == set(model.scales_.values()) != {"unit"}
+    assert found["choices"] == [str(choice) for choice in model.choices_]
+    assert found["consensus"] == model.consensus_
 
 
 @needs_nulls

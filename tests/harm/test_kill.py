@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import viewpass as vp
-from commands import Ended, contents, write_table
+from commands import Ended, contents, refused, write_table
 from viewpass.runs.checkpoint import read_checkpoint
 from viewpass.runs.folder import RunFolder
 
@@ -246,6 +246,21 @@ def test_at_most_the_chunks_since_the_last_checkpoint_are_read_again(commands, t
     row = read_checkpoint(RunFolder(out)).part("work").part("learning").number("n_rows")
     n_rows = (out / "staging" / "labels").stat().st_size // 4
     assert 0 < row <= n_rows < row + 4 * BLOCK
+
+
+@pytest.mark.parametrize("more", [[], ["--stream-labels"]], ids=["final", "stream"])
+def test_a_run_killed_before_its_first_checkpoint_is_known(commands, table, tmp_path, more):
+    """It begins anew, and says so; with other settings it is refused."""
+    out, options = tmp_path / "run", [*PLAIN, "--checkpoint-every", "100", *more]
+    fault = {"step": "chunk", "number": 2, "when": "before", "how": "SIGKILL"}
+    assert commands.run(*fit(table, out, options), fault=fault, block=BLOCK).code == KILLED
+    other = commands.run(*fit(table, out, options, "--resume", "--seed", "5"))
+    refused(other, "was begun with another setting: --seed was 0, now it is 5")
+    ended = commands.run(*fit(table, out, options, "--resume"), block=BLOCK)
+    assert ended.code == 0, ended.err
+    assert f"going on with {out}, from the first row: it has no checkpoint yet" in ended.out
+    assert commands.run(*fit(table, tmp_path / "whole", options)).code == 0
+    assert contents(out) == contents(tmp_path / "whole")
 
 
 def test_stream_labels_get_the_numbers_of_later_solves_after_a_resume(commands, table, tmp_path):

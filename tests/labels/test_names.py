@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import viewpass as vp
-from viewpass.labels.names import CATEGORIES, names_of
+from viewpass.labels.names import CATEGORIES, names_of, of_rows
 
 CLUSTERS = np.repeat([0, 1, 2], 300)
 
@@ -25,8 +25,37 @@ def test_words_that_set_a_cluster_apart_name_it():
     assert len(set(texts)) > CATEGORIES
     names = named(texts)
     for name, own in zip(names, words, strict=True):
-        assert set(own.split()) <= set(name.split(", "))
-        assert "the" not in name.split(", ")
+        assert name == own  # the two words as a phrase; nothing that is as frequent elsewhere
+
+
+def test_names_tell_clusters_from_their_neighbours():
+    """Words that all rows have, in any language, are in no name; no stem is there twice; names differ."""
+    own = (
+        "machine translation statistique grammar grammars grammatical",
+        "machine translation neural networks attention",
+        "réponse aux questions dialogue dialogues",
+    )
+    rng = np.random.default_rng(0)
+    texts = []
+    for i, k in enumerate(CLUSTERS):
+        words = own[k].split()
+        start = int(rng.integers(len(words) - 1))
+        texts.append(f"using models via {' '.join(words[start : start + 3])} based on la méthode{i}")
+    names = named(texts)
+    for name, words in zip(names, own, strict=True):
+        assert not {"using", "models", "via", "based", "la"} & set(name.replace(",", "").split()), name
+        assert name.split(", ")[0].split()[0] in words.split()
+    assert sum(word.startswith("gramma") for word in names[0].replace(",", "").split()) <= 1
+    assert "neural networks" in names[1]
+    assert len({frozenset(name.split(", ")) for name in names}) == 3
+
+
+def test_names_are_those_of_the_sampled_rows():
+    table = pa.table({"cluster": pa.array(CLUSTERS, pa.int32()), "what": ["a"] * 450 + ["b"] * 450})
+    parts = [table.slice(0, 7), table.slice(7, 500), table.slice(507)]
+    numbers = np.random.default_rng(0).permutation(900)[:200]
+    found = pa.concat_tables(of_rows(parts, numbers))
+    assert found.equals(table.take(pa.array(np.sort(numbers))))
 
 
 def test_phrases_categories_and_lists_are_terms():

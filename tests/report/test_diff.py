@@ -61,6 +61,45 @@ def test_rows_are_matched_by_id_where_they_differ(tmp_path):
     assert (found["rows"], found["only_first"], found["only_second"]) == (2, 2, 1)
     with pytest.raises(DataError, match="not both have ids"):
         compare(one, labels(tmp_path / "c.parquet", [0, 0]))
+    backwards = labels(tmp_path / "d.parquet", [1, 1, 0, 0], ["d", "c", "b", "a"])
+    assert compare(one, backwards)["moved"] == 0
+
+
+def test_runs_that_cannot_be_compared_are_refused(tmp_path):
+    one = labels(tmp_path / "a.parquet", [0, 0, 1, 1], ["a", "b", "c", "d"])
+    with pytest.raises(DataError, match=r"no row in common .* 'a' in the first and 'e' in the second"):
+        compare(one, labels(tmp_path / "b.parquet", [0, 1], ["e", "f"]))
+    with pytest.raises(DataError, match="no row in common"):
+        compare(labels(tmp_path / "c.parquet", [-1, 0]), labels(tmp_path / "d.parquet", [0, -1]))
+    twice = labels(tmp_path / "e.parquet", [0, 1, 1], ["a", "b", "a"])
+    with pytest.raises(DataError, match="'a' is the id of several rows"):
+        compare(one, twice)
+    with pytest.raises(DataError, match=r"e\.parquet has some ids more than once"):
+        compare(twice, one)
+    assert compare(twice, twice)["moved"] == 0  # in the same order there is no doubt
+
+
+def test_clusters_merge_split_go_and_come(tmp_path):
+    first = [0] * 4 + [1] * 4 + [2] * 8 + [3] * 3 + [4] * 6
+    second = [0] * 8 + [1] * 4 + [2] * 4 + [0, 5, 4] + [4] * 4 + [5, 1]
+    found = compare(labels(tmp_path / "a.parquet", first), labels(tmp_path / "b.parquet", second))
+    changes = [(each["what"], each["first"], each["second"], each["rows"]) for each in found["changes"]]
+    expected = [
+        ("merged", [0, 1], [0], 8),
+        ("split", [2], [1, 2], 8),
+        ("gone", [3], [], 3),
+        ("new", [], [5], 2),
+    ]
+    assert changes == expected
+    text = "\n".join(diff_lines(found))
+    assert "merged: 0 and 1 into 0, 8 rows" in text
+    assert "split: 2 into 1 and 2, 8 rows" in text
+    assert "gone: 3, whose 3 rows are scattered" in text
+    assert "new: 5, whose 2 rows are from several" in text
+    assert "Merged, split, gone and new" in comparison_page(found).text
+    assert (
+        compare(labels(tmp_path / "a.parquet", first), labels(tmp_path / "c.parquet", first))["changes"] == []
+    )
 
 
 def test_the_command_and_its_page(commands, tmp_path):

@@ -13,7 +13,7 @@ import viewpass as vp
 from hostile_text import HOSTILE, with_text
 from html_tags import Tags
 from viewpass.errors import MissingExtraError
-from viewpass.report.findings import view_shares
+from viewpass.report.findings import sentences, view_shares
 from viewpass.report.page import LARGEST, Places, report_page
 
 
@@ -30,6 +30,17 @@ def test_the_page_says_what_was_found(found, places):
     assert len(data_of(text)["points"]["xy"]) == sum(
         "reasons" in row and row["cluster"] >= 0 for row in found["sample"]
     )
+
+
+def test_the_page_says_what_grew(found):
+    """Shares of the last quarter of the rows, beside those of the rows before."""
+    steady = copy.deepcopy(found)
+    steady["growth"] = [[10] * 16 for _ in range(4)]
+    assert not [each for each in sentences(steady) if "Grown" in each]
+    grown = copy.deepcopy(steady)
+    grown["growth"][2] = [0] * 12 + [30] * 4
+    said = [each for each in sentences(grown) if "Grown" in each]
+    assert said == ["Grown most in the last quarter of the rows, by its share: “Cluster 2” (0 % to 50 %)."]
 
 
 def test_labels_of_the_stream_have_a_map_of_rows(found, places):

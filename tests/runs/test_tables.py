@@ -21,6 +21,7 @@ from viewpass.runs.folder import RunFolder
 from viewpass.runs.join import join
 from viewpass.runs.run import Run, RunOptions
 from viewpass.runs.run_labels import RunLabels
+from viewpass.runs.run_rows import RunRows
 from viewpass.runs.sample import sample
 
 N = 700
@@ -50,8 +51,8 @@ def run(table, tmp_path_factory):
     return home
 
 
-def joined(run, data, out, **how):
-    join(RunLabels(run / "run"), data, out, **{"by_id": False, **how})
+def joined(run, data, out):
+    join(RunLabels(run / "run"), data, out)
     return pq.read_table(out)
 
 
@@ -68,30 +69,65 @@ def test_a_joined_table_is_the_table_and_its_labels(run, table, tmp_path):
 
 def test_rows_in_another_order_are_matched_by_id(run, table, tmp_path):
     order = np.random.default_rng(0).permutation(N)[:500]
-    data = vp.scan(table.take(pa.array(order)))
-    with pytest.raises(vp.DataError, match="the data has fewer"):
-        joined(run, data, tmp_path / "out.parquet")
-    found = joined(run, data, tmp_path / "out.parquet", by_id=True)
+    found = joined(run, vp.scan(table.take(pa.array(order))), tmp_path / "out.parquet")
     labels = pq.read_table(run / "run" / "labels.parquet")["cluster"].to_numpy()
     np.testing.assert_array_equal(found["cluster"].to_numpy(), labels[order])
 
 
-def test_rows_that_do_not_fit_are_refused(run, table, tmp_path):
+@pytest.fixture(scope="module")
+def numbered(run, table, tmp_path_factory):
+    """A run without ids."""
+    folder = RunFolder(tmp_path_factory.mktemp("numbered") / "run")
+    folder.open(resume=False)
+    Run(vp.ViewPass(4, scale="unit", random_state=0), vp.scan(run / "items.parquet"), folder).go(RunOptions())
+    return folder.path.parent
+
+
+def test_rows_that_do_not_fit_are_refused(run, numbered, table, tmp_path, monkeypatch):
+    """Also after some rows were written: a writer that is left open would complain when it is collected."""
+    monkeypatch.setattr("viewpass.runs.join.ROWS", 100)
     out = tmp_path / "out.parquet"
-    swapped = table.take(pa.array([1, 0, *range(2, N)]))
-    with pytest.raises(vp.DataError, match="row 0: its id is 7 where 5 was labelled"):
-        joined(run, vp.scan(swapped), out)
-    more = pa.concat_tables((table, table.slice(0, 1)))
-    with pytest.raises(vp.DataError, match="the data has more"):
-        joined(run, vp.scan(more), out)
     other = table.set_column(0, "item", pa.array(np.arange(N) + 10**6))
-    with pytest.raises(vp.DataError, match="id 1000000 was not labelled"):
-        joined(run, vp.scan(other), out, by_id=True)
+    with pytest.raises(vp.DataError, match="row 0: its id 1000000 was not labelled"):
+        joined(run, vp.scan(other), out)
+    late = pa.concat_tables((table, other.slice(0, 1)))
+    with pytest.raises(vp.DataError, match="row 700: its id 1000000 was not labelled"):
+        joined(run, vp.scan(late), out)
     with pytest.raises(vp.SettingError, match="no column 'item'"):
-        joined(run, vp.scan(table.drop_columns(["item"])), out, by_id=True)
+        joined(run, vp.scan(table.drop_columns(["item"])), out)
+    with pytest.raises(vp.DataError, match="ids are of type"):
+        joined(run, vp.scan(table.set_column(0, "item", table["title"])), out)
     with pytest.raises(vp.SettingError, match="'cluster' is in the data and in the labels"):
         joined(run, vp.scan(table.append_column("cluster", pa.array(np.zeros(N)))), out)
+    for n_rows, which in ((N - 1, "fewer"), (N + 1, "more")):
+        with pytest.raises(vp.DataError, match=f"those of 700 rows, the data has {which}"):
+            joined(numbered, vp.scan(pa.concat_tables((table, table)).slice(0, n_rows)), out)
     assert not out.exists()
+
+
+@pytest.mark.parametrize("block", [N, 64, 1])
+def test_every_table_of_the_rows_finds_its_labels(run, table, monkeypatch, block):
+    """Whatever the order, the part, and the blocks in which the table and the labels are read."""
+    monkeypatch.setattr("viewpass.runs.run_rows.ROWS", 100)
+    labels = RunLabels(run / "run")
+    clusters = pq.read_table(run / "run" / "labels.parquet")["cluster"].to_numpy()
+    rng = np.random.default_rng(block)
+    late = np.concatenate([np.arange(N // 2), N // 2 + rng.permutation(N - N // 2)])
+    for order in (np.arange(N), rng.permutation(N), late, np.arange(300), np.arange(300, N), late[::-1][:9]):
+        ids = table["item"].combine_chunks().take(pa.array(order))
+        rows = RunRows(labels, ["cluster"], once=True)
+        for start in range(0, len(order), block):
+            some = ids.slice(start, block)
+            found = rows.find(some, len(some))
+            np.testing.assert_array_equal(found.numbers, order[start : start + block])
+            np.testing.assert_array_equal(
+                found.labels["cluster"].to_numpy(), clusters[order[start : start + block]]
+            )
+        rows.end()
+    rows = RunRows(labels, [], once=True)
+    rows.find(ids, len(ids))
+    with pytest.raises(vp.DataError, match="is the id of several rows"):
+        rows.find(ids.slice(3, 1), 1)
 
 
 # ---- sample
@@ -186,10 +222,50 @@ def test_duplicates_of_sparse_views_are_those_of_all_pairs(tmp_path, monkeypatch
     np.testing.assert_allclose(found["similarity"].to_numpy(), cosine[tuple(mine.T)], atol=1e-6)
 
 
-def test_dedup_refuses_other_data(run, table, tmp_path):
+@pytest.mark.parametrize("n_rows", [N, 500])
+def test_duplicates_do_not_depend_on_the_order_of_the_table(run, table, tmp_path, n_rows):
+    model, labels = vp.load(run / "run" / "model.viewpass"), RunLabels(run / "run")
+    some = np.random.default_rng(0).permutation(N)[:n_rows]
+    for name, data in (("a", table.take(pa.array(np.sort(some)))), ("b", table.take(pa.array(some)))):
+        dedup(labels, model, vp.scan(data), tmp_path / f"{name}.parquet", 0.8)
+    one, other = (pq.read_table(tmp_path / f"{name}.parquet") for name in "ab")
+    assert len(one) > 0
+    assert one.equals(other)
+    assert set(one["row_1"].to_pylist()) <= set(some.tolist())
+    assert one["item_2"].to_pylist() == (2 * one["row_2"].to_numpy() + 5).tolist()
+
+
+def test_dedup_shows_its_progress_where_nothing_is_found_and_can_be_stopped(run, tmp_path, monkeypatch):
+    monkeypatch.setattr("viewpass.runs.duplicates.BLOCK", 32)
+    given = RunLabels(run / "run"), vp.load(run / "run" / "model.viewpass"), vp.scan(run / "items.parquet")
+    out, seen = tmp_path / "pairs.parquet", []
+    assert dedup(*given, out, 1.0, lambda what, row: seen.append((what, row))) == (0, 0)
+    compared = [row for what, row in seen if what == "comparing"]
+    assert seen[0] == ("reading", N)
+    assert compared == sorted(compared)
+    assert len(set(compared)) > 10
+
+    def stop(what, row):
+        assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == []
+        if what == "comparing":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        dedup(*given, tmp_path / "again.parquet", 1.0, stop)
+    assert [path.name for path in tmp_path.iterdir()] == ["pairs.parquet"]
+
+
+def test_dedup_refuses_other_data(run, numbered, table, tmp_path):
     model, labels = vp.load(run / "run" / "model.viewpass"), RunLabels(run / "run")
     with pytest.raises(vp.DataError, match="those of 700 rows"):
-        dedup(labels, model, vp.scan(table.slice(0, 600)), tmp_path / "pairs.parquet", 0.9)
+        dedup(
+            RunLabels(numbered / "run"), model, vp.scan(table.slice(0, 600)), tmp_path / "pairs.parquet", 0.9
+        )
+    twice = pa.concat_tables((table, table.slice(3, 1)))
+    with pytest.raises(vp.DataError, match="11 is the id of several rows"):
+        dedup(labels, model, vp.scan(twice), tmp_path / "pairs.parquet", 0.9)
+    with pytest.raises(vp.SettingError, match="no column 'item'"):
+        dedup(labels, model, vp.scan(table.drop_columns(["item"])), tmp_path / "pairs.parquet", 0.9)
     with pytest.raises(vp.SettingError, match="threshold=0"):
         dedup(labels, model, vp.scan(table), tmp_path / "pairs.parquet", 0.0)
     assert not list(tmp_path.iterdir())

@@ -11,7 +11,7 @@ import typer
 from viewpass.cli.group import app as app
 from viewpass.cli.options import AsJson, Data, Id, Keep, ModelFile, Threads, Views, flag, option
 from viewpass.cli.stopping import signals
-from viewpass.errors import SettingError
+from viewpass.errors import SettingError, missing_extra
 from viewpass.version import __version__
 
 
@@ -134,7 +134,7 @@ def fit(
     ] = None,
     no_report: Annotated[bool, flag("--no-report", "Do not write report.html.")] = False,
     dry_run: Annotated[
-        bool, flag("--dry-run", "Read a sample and say what would happen; write nothing.")
+        bool, flag("--dry-run", "Draw the sample, and say what would happen; write nothing.")
     ] = False,
     resume: Annotated[
         bool, flag("--resume", "Continue the run in FOLDER, or start it if there is none.")
@@ -221,7 +221,10 @@ def fit(
     about = {"stream_labels": stream_labels, "keep": kept, "name_by": named}
     how = {"resume": resume, "every": checkpoint_every, "as_json": as_json, "report": not no_report}
     if engine == "dask":
-        from viewpass.cli.distributed import run as run_on_dask
+        try:
+            from viewpass.cli.distributed import run as run_on_dask
+        except ModuleNotFoundError:
+            raise missing_extra("dask", "dask", "--engine dask") from None
 
         run_on_dask(estimator, source, out, about, how, scheduler, workers)
     else:

@@ -1,58 +1,91 @@
-"""`viewpass fit --dry-run`: what a fit would do, from a sample of the rows."""
+"""`viewpass fit --dry-run`: what a fit would do, from the sample that it would draw."""
 
 from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import typer
 
 from viewpass.cli.inspect import all_zero, in_gaps
-from viewpass.errors import DataError, printable
+from viewpass.cli.progress import display
+from viewpass.cli.stopping import signals
+from viewpass.engines.local import RowReader
+from viewpass.errors import printable
 from viewpass.estimators.viewpass import ViewPass
+from viewpass.labels.columns import Wanted, reason_columns
+from viewpass.labels.labelled import cluster_rows
+from viewpass.reasons.calibrate import calibration_of
 from viewpass.runs.report import gaps_of, peak_memory
 from viewpass.sources.source import Source
+from viewpass.tally.fitting import Fitting
+from viewpass.tally.refine import final
 from viewpass.tally.tally import tally_by_label
-from viewpass.views.chunk import join
 
-READINGS = 3  # of all rows: for the sample, a tally and the labels
+LABELLED = 8192  # sampled rows, for the time that labels take
+TALLIES = 2  # to expect: one to three, by how far the first ones move the centres
+
+
+class Clock:
+    """Seconds since it was looked at last."""
+
+    def __init__(self) -> None:
+        self._then = time.perf_counter()
+
+    def lap(self) -> float:
+        """The seconds, and begin again."""
+        then, self._then = self._then, time.perf_counter()
+        return self._then - then
 
 
 def run(estimator: ViewPass, data: Source, *, as_json: bool) -> None:
-    """Read the first rows, fit them, and say what was found and what to expect."""
-    found = tried(estimator, data)
+    """Draw the sample of a fit and solve it, and say what was found and what to expect."""
+    with display(as_json=as_json) as shown, signals.asked_to_stop() as stopping:
+
+        def watch(n_read: int) -> None:
+            shown.show(n_read, data.n_rows, "sampling", None)
+            if stopping():
+                raise KeyboardInterrupt
+
+        found = tried(estimator, data, watch)
     typer.echo(json.dumps(found) if as_json else "\n".join(map(printable, lines(found))))
 
 
-def tried(estimator: ViewPass, data: Source) -> dict[str, Any]:
-    """What a fit of the first rows shows."""
+def tried(
+    estimator: ViewPass, data: Source, watch: Callable[[int], None] = lambda n_read: None
+) -> dict[str, Any]:
+    """What a fit would find: all rows are read for the sample, which is the one that a fit draws."""
     fresh, source, _ = estimator._prepare(data, None)
     learning, workspace = fresh._learnt, fresh._workspace(source)
-    began = time.perf_counter()
-    chunks, n_rows = [], 0
-    for chunk in source.chunks(8192):
-        chunks.append(chunk.copy())
-        n_rows += chunk.n_rows
-        if n_rows >= learning.sample.most:
-            break
-    if not chunks:
-        raise DataError("the data has no rows (0 samples): at least one is needed.")
-    reading, rows = time.perf_counter() - began, join(chunks)
-    for _ in learning.learn(rows, workspace):
-        pass
-    model = learning.model(workspace)
-    solving = time.perf_counter() - began - reading
-    tally_by_label(rows, model, workspace)
-    labelling = time.perf_counter() - began - reading - solving
-    in_all, seconds = source.n_rows, None
-    if in_all is not None:
-        seconds = solving + in_all / n_rows * (READINGS * reading + (READINGS - 1) * labelling)
+    fitting = Fitting(learning.plan, learning.seed, learning.sample)
+    clock = Clock()
+    for chunk in RowReader(source, keep_ids=False).chunks():
+        fitting.take(chunk, workspace)
+        watch(chunk.start + chunk.n_rows)
+    reading, n_rows = clock.lap(), fitting.n_rows
+    fitting.end_stage(workspace)
+    solving, sample = clock.lap(), fitting.sample
+    assert fitting.model is not None
+    assert sample.chunk is not None
+    model = replace(fitting.model, rows=sample.chunk)
+    calibration_of(model, workspace)
+    solving += clock.lap()
+    some = sample.chunk.cut(0, min(LABELLED, sample.n_rows))
+    found = cluster_rows(some, model, workspace)
+    reason_columns(some, found, model, workspace, Wanted())
+    labelling = clock.lap() / some.n_rows * n_rows
+    n_tallies = 0 if fitting.labelling else TALLIES
+    seconds = solving + reading * (2 + n_tallies) + labelling * (1 + n_tallies)
+    tally, _ = tally_by_label(sample.chunk, model, workspace)
+    model = final(model, tally)
     missing = dict(zip(model.schema.names, model.n_missing, strict=True))
     return {
         "kind": "dry run",
-        "rows_read": rows.n_rows,
-        "rows": in_all,
+        "rows": n_rows,
+        "sampled": sample.n_rows,
         "views": {
             name: {
                 "columns": width,
@@ -71,28 +104,30 @@ def tried(estimator: ViewPass, data: Source) -> dict[str, Any]:
         "n_anchors": None if model.cut is None else model.total.n_clusters,
         "choices": [str(choice) for choice in model.choices],
         "left_out": list(source.left_out),
-        "seconds": None if seconds is None else round(seconds, 1),
+        "readings": 2 + n_tallies,
+        "seconds": round(seconds, 1),
         "memory": peak_memory(),
     }
 
 
 def lines(found: dict[str, Any]) -> list[str]:
     """The same as text."""
-    n_read, in_all = found["rows_read"], found["rows"]
-    out = [f"read {n_read:,} rows{'' if in_all is None else f' of {in_all:,}'}; nothing is written"]
+    n_rows, n_sampled = found["rows"], found["sampled"]
+    out = [f"read {n_rows:,} rows, and sampled {n_sampled:,}; nothing is written"]
     for name, view in found["views"].items():
         columns = "not seen yet" if view["columns"] is None else f"{view['columns']:,} columns"
-        share = f"missing in {view['missing'] / n_read:.1%} of them{all_zero(view, n_read)}{in_gaps(view)}"
+        share = f"missing in {view['missing'] / n_sampled:.1%} of them{all_zero(view, n_sampled)}"
+        share += in_gaps(view)
         out.append(f"  view {name}: {columns}, {share}; scale {view['scale']}, ridge {view['alpha']:.3g}")
     if found["left_out"]:
         out.append(f"  no views: {', '.join(found['left_out'])}")
     anchors = "" if found["n_anchors"] is None else f", {found['consensus']} of {found['n_anchors']} anchors"
     out.append(f"clusters: {found['n_clusters']}{anchors}")
     out += [f"  {choice}" for choice in found["choices"]]
-    if found["seconds"] is not None:
-        out.append(
-            f"time to expect: {found['seconds']:.0f} s, reading the rows {READINGS} times, as on these"
-        )
+    out.append(
+        f"time to expect: {found['seconds']:.0f} s, reading the rows {found['readings']} times, and some for "
+        "the report"
+    )
     if found["memory"] is not None:
         out.append(
             f"memory to expect: {found['memory'] / 2**20:,.0f} MiB, about the same for any number of rows"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
@@ -16,6 +17,7 @@ from viewpass.cli.stopping import how_to_go_on, signals
 from viewpass.engines.progress import Progress
 from viewpass.errors import MissingExtraError, printable
 from viewpass.estimators.viewpass import ViewPass
+from viewpass.report.advice import repeated_view_advice
 from viewpass.report.summary.fields import Summary
 from viewpass.runs.folder import RunFolder
 from viewpass.runs.run import Run, RunOptions, StoppedError
@@ -51,6 +53,7 @@ def go(
     with signals.asked_to_stop() as stopping:
         new = not folder.path.exists()
         folder.open(resume=resume)
+        begun = folder.begun
         signals.message = f"stopped. Go on with: {how_to_go_on()}"
         try:
             with display(as_json=as_json) as shown:
@@ -59,7 +62,10 @@ def go(
                     return _finished_before(folder, shown, report=report)
                 if folder.begun:
                     fitting.resume()
-                    shown.say(f"going on with {folder.path}")
+                    anew = "" if fitting.saved else ", from the first row: it has no checkpoint yet"
+                    shown.say(f"going on with {folder.path}{anew}")
+                else:
+                    fitting.begin()
                 try:
                     with helped(shown, fitting) as watch:
                         figures = fitting.go(RunOptions(every, watch, stopping))
@@ -69,7 +75,7 @@ def go(
                     raise typer.Exit(signals.code) from None
             _tell(figures, folder, shown, report=report)
         finally:
-            _tidy(folder, new=new)
+            _tidy(folder, new=new, begun=begun or fitting.saved)
 
 
 class ShowProgress:
@@ -112,8 +118,8 @@ def write_page(folder: RunFolder, found: Summary | None, shown: Display) -> bool
 
 
 def _tell(figures: dict[str, Any], folder: RunFolder, shown: Display, *, report: bool) -> None:
-    seconds, rows = figures["seconds"], figures["rows"]
-    shown.say(f"{rows:,} rows in {len(figures['clusters'])} clusters, in {seconds:.1f} s.")
+    began, rows = time.perf_counter(), figures["rows"]
+    shown.say(f"{rows:,} rows in {len(figures['clusters'])} clusters.")
     for name, view in figures["views"].items():
         share = f"{view['missing'] / max(rows, 1):.1%} of rows{all_zero(view, rows)}{in_gaps(view)}"
         shown.say(f"  view {printable(name)}: {view['columns']} columns, missing in {share}")
@@ -124,18 +130,22 @@ def _tell(figures: dict[str, Any], folder: RunFolder, shown: Display, *, report:
     if found is not None and not isinstance(shown, Json):
         for line in cluster_lines(found, SHOWN):
             shown.say(line)
+        for each in repeated_view_advice(found):
+            shown.say(f"{each.what} {each.why} ({each.figure}.)")
     labels = folder.labels if folder.labels.exists() else folder.parts
     written = [("model", folder.model), ("labels", labels), ("figures", folder.report)]
     if report and write_page(folder, found, shown):
         written.append(("report", folder.page))
     for what, path in written:
         shown.say(f"{what + ':':<9}{path}")
-    shown.end("finished", already=False, run=str(folder.path), **figures)
+    seconds = round(figures["seconds"] + time.perf_counter() - began, 3)  # with the page
+    shown.say(f"{'time:':<9}{seconds:.1f} s")
+    shown.end("finished", already=False, run=str(folder.path), **{**figures, "seconds": seconds})
 
 
-def _tidy(folder: RunFolder, *, new: bool) -> None:
+def _tidy(folder: RunFolder, *, new: bool, begun: bool) -> None:
     """Leave nothing behind but what a run needs to go on."""
-    if folder.begun and not folder.finished:
+    if begun and folder.begun and not folder.finished:
         folder.close()
         return
     folder.clear()

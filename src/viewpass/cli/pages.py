@@ -11,7 +11,7 @@ from viewpass.cli.predict import check_absent
 from viewpass.cli.progress import display
 from viewpass.errors import FileError, printable
 from viewpass.report.page import comparison_page
-from viewpass.runs.diff import SAME, Comparison, Pair, compare
+from viewpass.runs.diff import SAME, Change, Comparison, Pair, compare
 from viewpass.runs.folder import RunFolder
 from viewpass.runs.run_labels import RunLabels
 from viewpass.runs.summary import run_page, summary, write_run_page
@@ -65,9 +65,10 @@ def diff_lines(found: Comparison) -> list[str]:
     lines += [f"  {_pair(pair)}" for pair in others[:SHOWN]]
     if len(others) > SHOWN:
         lines.append(f"  and {len(others) - SHOWN} more (--json has all)")
+    names = _names(found)
+    lines += [_change(change, names) for change in found["changes"][:SHOWN]]
     if found["moves"]:
         lines.append("most rows moved")
-        names = _names(found)
         lines += [
             f"  {move['rows']:>9,}  ({move['share']:.0%}) "
             f"from {names[0][move['first']]} to {names[1][move['second']]}"
@@ -89,6 +90,19 @@ def _names(found: Comparison) -> tuple[dict[int, str], dict[int, str]]:
             if pair["second"] is not None
         },
     )
+
+
+def _change(change: Change, names: tuple[dict[int, str], dict[int, str]]) -> str:
+    """What became of clusters, in a line."""
+    first = " and ".join(names[0][k] for k in change["first"])
+    second = " and ".join(names[1][k] for k in change["second"])
+    rows = f"{change['rows']:,} rows"
+    return {
+        "merged": f"merged: {first} into {second}, {rows}",
+        "split": f"split: {first} into {second}, {rows}",
+        "gone": f"gone: {first}, whose {rows} are scattered",
+        "new": f"new: {second}, whose {rows} are from several",
+    }[change["what"]]
 
 
 def _named(cluster: int, name: str | None) -> str:

@@ -135,6 +135,11 @@ class Terminal(Display):
         self._label = ""
         self.live = Live(Group(self._bar, self._below), console=console, refresh_per_second=4, transient=True)
 
+    def say(self, text: str) -> None:
+        """Print a line above the bar: what is written past it, its next redraw would erase."""
+        lines = "\n".join(map(printable, text.split("\n")))
+        self.live.console.print(lines, markup=False, highlight=False, emoji=False, soft_wrap=True)
+
     def show(self, done: int, total: int | None, label: str, sizes: Any) -> None:
         """Update it; the display refreshes itself."""
         if label != self._label:

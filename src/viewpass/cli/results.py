@@ -46,8 +46,7 @@ def diff(
 ) -> None:
     """Compare two runs: which clusters correspond, and which rows moved where.
 
-    Rows are matched by their number if both runs have as many and the same ids,
-    otherwise by id.
+    Rows are matched by id if both runs were fitted with --id, otherwise by number.
     """
     from viewpass.cli.pages import run_diff
 
@@ -62,21 +61,19 @@ def join(
         Path,
         option("FILE", "Table to write: .parquet, .csv, .jsonl, .arrow or .feather.", show_default=False),
     ],
-    by_id: Annotated[
-        bool, flag("--by-id", "Match rows by their ids, not by their numbers; in any order, or some of them.")
-    ] = False,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Add the labels of a run to its table.
 
-    FILE has all columns of DATA and those of the labels. Rows are matched by their
-    number; if there are not as many, or their ids differ, nothing is written.
+    FILE has all columns of DATA and those of the labels. If the run was fitted with
+    --id, rows are matched by id, in any order; DATA may be a part of the table.
+    Otherwise they are matched by number. If they do not fit, nothing is written.
     """
     from viewpass.cli.arguments import open_data
     from viewpass.cli.tables import run_join
 
-    run_join(run, open_data(data, [], None), out, by_id=by_id, force=force, as_json=as_json)
+    run_join(run, open_data(data, [], None), out, force=force, as_json=as_json)
 
 
 @app.command(epilog="Example:  viewpass sample run --per-cluster 20 --doubtful --out to-label.csv")
@@ -126,8 +123,8 @@ def dedup(
     """Find near-duplicates: rows of a cluster that are almost the same.
 
     FILE has the row numbers (and ids) of each pair, its cluster and its
-    similarity. DATA is what the run was fitted to; while it is compared, its rows
-    are staged beside FILE.
+    similarity. DATA is what the run was fitted to; its rows are matched as by
+    join. While they are compared they are staged in the folder of FILE.
     """
     from viewpass.cli.arguments import open_data
     from viewpass.cli.tables import run_dedup

@@ -88,7 +88,8 @@ class StopSignals:
 
     def _leave(self) -> None:
         """End the process without running any more Python: an exception amid an import leaves a trace."""
-        os.write(2, f"viewpass: {self.message}\n".encode(errors="backslashreplace"))
+        cursor = "\r\x1b[K\x1b[?25h" if os.isatty(2) else ""  # a progress bar may have hidden it
+        os.write(2, f"{cursor}viewpass: {self.message}\n".encode(errors="backslashreplace"))
         os._exit(self.code)
 
 

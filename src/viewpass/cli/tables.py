@@ -8,17 +8,17 @@ from viewpass.cli.predict import check_out
 from viewpass.cli.progress import display
 from viewpass.cli.stopping import signals
 from viewpass.estimators.persistence import load
-from viewpass.labels.files.formats import label_format, table_writer
+from viewpass.labels.files.formats import TableFile
 from viewpass.runs.duplicates import dedup
 from viewpass.runs.folder import RunFolder
 from viewpass.runs.join import join
 from viewpass.runs.run_labels import RunLabels
 from viewpass.runs.sample import sample
 from viewpass.sources.source import Source
-from viewpass.store.container.files import naming, replacing
+from viewpass.store.container.files import replacing
 
 
-def run_join(run: Path, data: Source, out: Path, *, by_id: bool, force: bool, as_json: bool) -> None:
+def run_join(run: Path, data: Source, out: Path, *, force: bool, as_json: bool) -> None:
     """Write the data with its labels."""
     check_out(out, force=force)
     labels = RunLabels(run)
@@ -29,7 +29,7 @@ def run_join(run: Path, data: Source, out: Path, *, by_id: bool, force: bool, as
             if stopping():
                 raise KeyboardInterrupt
 
-        n_rows = join(labels, data, out, by_id=by_id, watch=watch)
+        n_rows = join(labels, data, out, watch)
     shown.say(f"{n_rows:,} rows with their labels: {out}")
     shown.end("finished", rows=n_rows, out=str(out))
 
@@ -40,10 +40,8 @@ def run_sample(
     """Write some rows of each cluster."""
     check_out(out, force=force)
     drawn = sample(RunLabels(run), number, doubtful=doubtful, seed=seed)
-    with replacing(out) as file, naming(out):
-        writer = table_writer(label_format(out), file, drawn.schema)
-        writer.write_table(drawn)
-        writer.close()
+    with replacing(out) as file, TableFile(out, file) as written:
+        written.write(drawn)
     with display(as_json=as_json) as shown:
         shown.say(f"{len(drawn):,} rows: {out}")
         shown.end("finished", rows=len(drawn), out=str(out))
@@ -57,8 +55,8 @@ def run_dedup(
     labels, model = RunLabels(run), load(RunFolder(run).model).set_params(n_threads=threads)
     with display(as_json=as_json) as shown, signals.asked_to_stop() as stopping:
 
-        def watch(done: int, n_pairs: int) -> None:
-            shown.show(done, labels.n_rows, "comparing", None)
+        def watch(what: str, done: int) -> None:
+            shown.show(done, labels.n_rows, what, None)
             if stopping():
                 raise KeyboardInterrupt
 

@@ -40,7 +40,7 @@ def run(
                 f"{name} has the content of a file that an earlier update of {model} has read: its rows "
                 "would count twice. Leave it out, or count them again with --again."
             )
-    before = estimator.n_samples_seen_
+    before = estimator._learnt
     estimator.set_params(n_threads=n_threads)
     target = model if out is None else out
     with display(as_json=as_json) as shown, signals.asked_to_stop() as stopping:
@@ -54,10 +54,16 @@ def run(
     estimator.update_digests_ = tuple(dict.fromkeys((*seen, *files.values())))
     with signals.finishing():
         estimator.save(target)
-    total = estimator.n_samples_seen_
-    n_rows = total - before
+    learnt = estimator._learnt
+    total, n_sampled = learnt.n_rows, learnt.sample.n_rows
+    n_rows, n_moved = total - before.n_rows, learnt.n_moved(before, estimator._workspace())
     shown.say(f"{n_rows:,} rows read, {total:,} in all: {target}")
-    shown.end("finished", rows=n_rows, rows_in_all=total, model=str(target))
+    shown.say(
+        f"{n_moved:,} of {n_sampled:,} sampled rows ({n_moved / n_sampled:.1%}) moved to another cluster."
+    )
+    if learnt.solved is not None and learnt.solved_at == before.solved_at:
+        shown.say(f"Clusters stay as they are until there are {learnt.next_solve:,} rows.")
+    shown.end("finished", rows=n_rows, rows_in_all=total, sampled=n_sampled, moved=n_moved, model=str(target))
 
 
 def _has_rows(source: Source) -> bool:

@@ -1,26 +1,33 @@
 """Names for clusters, from columns of the user's own table.
 
-Text is taken apart into words, a category is one term, so is each item of a list. The terms of a cluster are
-ranked by class-based TF-IDF,
+Text is taken apart into words and phrases of two or three words, a category is one term, so is each item of
+a list. A term names a cluster if it is frequent there and rarer elsewhere, above all in the clusters of the
+most similar terms:
 
-    score = share of the cluster's rows with the term x log(1 + mean rows of a cluster / rows with the term)
+    score = p ((log(p / p of the other rows) + log(p / mean p of the nearest clusters)) / 2)^2
 
-and of a column of numbers by how far the cluster's mean is from that of all rows, in standard deviations. A
-name joins the best terms, as many as make it different from the others.
+with the share p of rows that have it, at least twice that of the other rows (unless no term has). A word
+that is as frequent everywhere, in whatever language, scores nothing. A phrase counts if its first and its
+last word are typical themselves, and scores more than a word.
+Numbers are ranked by how far the cluster's mean is from that of all rows, in standard deviations. A name
+joins the best terms, one of each stem, as many as make it different from the others.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import scipy.sparse
 
 from viewpass.errors import SettingError
+from viewpass.kernels.grid import Integers
 from viewpass.kernels.portable import log
 from viewpass.sources.arrow.batches import resized
 
@@ -34,27 +41,14 @@ SEPARATORS = re.compile(r"\s*[;|]\s*")  # of phrases in a text
 LEAST_SHARE = 0.05  # of the rows of a cluster that a term names
 LEAST_DIFFERENCE = 0.5  # of a mean, in standard deviations
 LONGEST = 60  # characters of a term
-STOP = {
-    *[
-        "and",
-        "are",
-        "for",
-        "from",
-        "her",
-        "his",
-        "into",
-        "its",
-        "not",
-        "off",
-        "other",
-        "that",
-        "the",
-        "their",
-        "this",
-        "was",
-        "with",
-    ]
-}
+LEAST_STEM = 4  # letters
+PHRASE = "\t"  # between the words of a phrase
+LEAST_SCORE = 0.002
+SMOOTH = 0.01  # added to shares, so that rare terms do not decide
+TYPICAL = 2.0  # times as frequent as in other rows: a term, and the first and last word of a phrase
+PER_WORD = 1.0  # what a phrase scores more, for each word after the first
+NEAREST = 3  # clusters that a name is to tell a cluster from
+MOST_COMPARED = 2000  # clusters whose nearest are found
 
 
 class Namer:
@@ -102,24 +96,46 @@ class Namer:
 
     def names(self, features: Sequence[Sequence[str]] = ()) -> list[str]:
         """A name for each cluster, all different; terms of features come first."""
+        shares = [
+            {term: n / max(size, 1) for term, n in counts.items()}
+            for counts, size in zip(self._counts, self._sizes.tolist(), strict=True)
+        ]
         total: Counter[str] = Counter()
         for counts in self._counts:
             total.update(counts)
-        mean = max(1.0, float(self._sizes.sum()) / max(len(self._sizes), 1))
-        ranked = [self._ranked(k, total, mean) for k in range(len(self._sizes))]
+        near = _nearest(shares)
+        ranked = [self._ranked(k, shares, total, near[k]) for k in range(len(self._sizes))]
         if features:
             ranked = [[*first, *rest] for first, rest in zip(features, ranked, strict=True)]
-        return _distinct(ranked)
+        return _distinct([_new(terms) for terms in ranked])
 
-    def _ranked(self, cluster: int, total: Counter[str], mean: float) -> list[str]:
-        size = max(int(self._sizes[cluster]), 1)
-        found = [
-            (-count / size * float(log(1.0 + mean / total[term])), -len(term), term)
-            for term, count in self._counts[cluster].items()
-            if count / size >= LEAST_SHARE or count == size
-        ]
-        terms = [term for _, _, term in sorted(found)]
-        return [*self._differences(cluster), *_new(terms)]
+    def _ranked(
+        self, cluster: int, shares: Sequence[dict[str, float]], total: Counter[str], near: Sequence[int]
+    ) -> list[str]:
+        size, own = int(self._sizes[cluster]), shares[cluster]
+        n_others = max(int(self._sizes.sum()) - size, 1)
+
+        def lifts(term: str) -> tuple[float, float]:
+            """How much more frequent it is here than in other rows, and than in the nearest clusters."""
+            elsewhere = (total[term] - self._counts[cluster][term]) / n_others
+            beside = sum(shares[other].get(term, 0.0) for other in near) / len(near) if near else elsewhere
+            here = own.get(term, 0.0) + SMOOTH
+            return here / (elsewhere + SMOOTH), here / (beside + SMOOTH)
+
+        found = []
+        for term, share in own.items():
+            words = term.split(PHRASE)
+            if share < LEAST_SHARE and self._counts[cluster][term] < size:
+                continue
+            typical = all(lifts(word)[0] >= TYPICAL for word in {term, words[0], words[-1]})
+            if len(words) > 1 and (not typical or _same_stem(words[0], words[-1])):
+                continue
+            apart = max(float(sum(map(log, lifts(term)))) / 2.0, 0.0)
+            score = share * apart * apart * (1.0 + PER_WORD * (len(words) - 1))
+            if score >= LEAST_SCORE:
+                found.append((not typical, -score, -len(term), term.replace(PHRASE, " ")))
+        some = [item for item in sorted(found) if item[0] == min(found)[0]][:MOST_RANKED]
+        return [*self._differences(cluster), *(item[-1] for item in some)]
 
     def _differences(self, cluster: int) -> list[str]:
         found = []
@@ -133,6 +149,15 @@ class Namer:
             if abs(apart) >= LEAST_DIFFERENCE:
                 found.append((-abs(apart), f"{'high' if apart > 0 else 'low'} {name}"))
         return [term for _, term in sorted(found)]
+
+
+def of_rows(tables: Iterable[Any], numbers: Integers) -> Iterator[Any]:
+    """The rows of these numbers, of tables one after the other."""
+    numbers, start = np.sort(numbers), 0
+    for table in tables:
+        first, last = np.searchsorted(numbers, (start, start + len(table)))
+        yield table.take(pa.array(numbers[first:last] - start))
+        start += len(table)
 
 
 def names_of(
@@ -170,18 +195,52 @@ def _terms(value: Any, kind: str) -> set[str]:
         return {str(value)[:LONGEST]}
     if SEPARATORS.search(value):
         return {part[:LONGEST].lower() for part in SEPARATORS.split(value.strip()) if part}
-    return {word[:LONGEST] for word in WORD.findall(value.lower()) if len(word) > 2 and word not in STOP}
+    words = [word[:LONGEST] for word in WORD.findall(value.lower())]
+    phrases = {PHRASE.join(words[i : i + n]) for n in (2, 3) for i in range(len(words) - n + 1)}
+    return {word for word in words if len(word) > 2} | phrases
+
+
+def _nearest(shares: Sequence[dict[str, float]]) -> list[list[int]]:
+    """The clusters of the most similar terms, of each; none where clusters are too many to compare."""
+    if not 1 < len(shares) <= MOST_COMPARED:
+        return [[] for _ in shares]
+    places: dict[str, int] = {}
+    columns = [[places.setdefault(term, len(places)) for term in own] for own in shares]
+    ends = np.cumsum([0, *map(len, columns)])
+    values = np.array([share for own in shares for share in own.values()])
+    given = values, np.array([j for own in columns for j in own], dtype=np.int64), ends
+    rows = scipy.sparse.csr_array(given, shape=(len(shares), max(len(places), 1)))
+    lengths = np.sqrt(rows.multiply(rows).sum(axis=1))
+    alike = (rows @ rows.T).toarray() / np.maximum(np.outer(lengths, lengths), 1e-12)
+    np.fill_diagonal(alike, -1.0)
+    order = np.argsort(-np.round(alike, 9), axis=1, kind="stable")[:, :NEAREST]
+    return [[k for k in own if alike[cluster, k] > 0] for cluster, own in enumerate(order.tolist())]
 
 
 def _new(terms: Sequence[str]) -> list[str]:
-    """The terms without those that repeat one before, as "boat" after "boat, sailing"."""
-    found, said = list[str](), list[set[str]]()
-    for term in terms[:MOST_RANKED]:
-        words = set(WORD.findall(term)) or {term}
-        if not any(words <= before or before <= words for before in said):
+    """The terms without those that repeat one before, as "boat" or "boats" after "boat, sailing"."""
+    found, said = list[str](), list[list[str]]()
+    for term in terms:
+        words = WORD.findall(term.lower()) or [term]
+        if not any(_says(words, before) or _says(before, words) for before in said):
             found.append(term)
             said.append(words)
     return found
+
+
+def _says(words: Sequence[str], others: Sequence[str]) -> bool:
+    """Whether each word has its stem among the others."""
+    return all(any(_same_stem(word, other) for other in others) for word in words)
+
+
+def _same_stem(one: str, other: str) -> bool:
+    """Whether words begin alike for half of the longer one, and for four letters, in any language.
+
+    >>> _same_stem("grammatical", "grammars"), _same_stem("translation", "transfer")
+    (True, False)
+    """
+    length = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+    return one == other or (length >= LEAST_STEM and 2 * length >= max(len(one), len(other)))
 
 
 def _distinct(ranked: Sequence[Sequence[str]]) -> list[str]:
@@ -189,12 +248,19 @@ def _distinct(ranked: Sequence[Sequence[str]]) -> list[str]:
     n_terms = [TERMS] * len(ranked)
     while True:
         names = [", ".join(terms[:n]) or "no name" for terms, n in zip(ranked, n_terms, strict=True)]
-        longer = [k for k, name in enumerate(names) if names.count(name) > 1 and n_terms[k] < len(ranked[k])]
+        same = Counter(map(_key, names))
+        longer = [k for k, name in enumerate(names) if same[_key(name)] > 1 and n_terms[k] < len(ranked[k])]
         if not longer:
             break
         for k in longer:
             n_terms[k] += 1
+    keys = list(map(_key, names))
     return [
-        f"{name} ({names[:k].count(name) + 1})" if names.count(name) > 1 else name
+        f"{name} ({keys[:k].count(keys[k]) + 1})" if keys.count(keys[k]) > 1 else name
         for k, name in enumerate(names)
     ]
+
+
+def _key(name: str) -> tuple[str, ...]:
+    """What two names that say the same share: their terms, in any order."""
+    return tuple(sorted(name.split(", ")))

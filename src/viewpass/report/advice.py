@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from viewpass.report.findings import DOUBTFUL, Summary, counted, filled, view_shares
+from viewpass.report.findings import DOUBTFUL, Summary, counted, filled, idle_views, repeated_views
 from viewpass.report.wording import VIEW, cluster_name, listed, number, percent, short
 
 
@@ -18,12 +18,24 @@ class Advice(NamedTuple):
 
 
 def advice(found: Summary) -> list[Advice]:
-    """What to try next; nothing where nothing stands out."""
+    """What to try next; nothing where nothing stands out. Each has a test in which following it helps."""
     makers = (
-        *(_weak_clusters, _weak_patterns, _idle_view, _other_number),
-        *(_large_cluster, _falling_loss, _unnamed),
+        *(repeated_view_advice, _weak_clusters, _weak_patterns, _idle_view),
+        *(_other_number, _large_cluster, _unnamed),
     )
     return [each for make in makers for each in make(found)]
+
+
+def repeated_view_advice(found: Summary) -> Iterator[Advice]:
+    """What to try where a view of repeated values takes over."""
+    for view in repeated_views(found):
+        yield Advice(
+            f"Try without the view {view.name} (--view-weights {view.name}=0).",
+            "Many rows have the same value in it, and it separates clusters far more than its part: clusters "
+            "may be its values, and not what rows have in common in the other views.",
+            f"{percent(view.separates)} of what separates clusters; {percent(view.distinct)} of its sampled "
+            "rows are different",
+        )
 
 
 def _weak_clusters(found: Summary) -> Iterator[Advice]:
@@ -36,8 +48,8 @@ def _weak_clusters(found: Summary) -> Iterator[Advice]:
         rows = number(sum(each["rows"] for each in weak))
         yield Advice(
             "Do not rely on the rows of uncertain clusters.",
-            f"Labels in {names}{more} are rather wrong than right. Often these are rows with few views; "
-            "filter label files by confidence, or ask for fewer clusters.",
+            f"Labels in {names}{more} are more often wrong than right. Often these are rows with few views; "
+            "leave them out by the column confidence of the label file.",
             f"{counted(len(weak), 'cluster')}, {rows} rows with a mean confidence below {DOUBTFUL}",
         )
 
@@ -55,14 +67,11 @@ def _weak_patterns(found: Summary) -> Iterator[Advice]:
 
 
 def _idle_view(found: Summary) -> Iterator[Advice]:
-    shares = [(view.separates, view.name) for view in view_shares(found) if view.separates is not None]
-    share, name = min(shares, key=lambda one: one[0], default=(1.0, ""))
-    if len(shares) > 1 and share <= 0.05:
+    for view in idle_views(found):
         yield Advice(
-            f"Try without the view {name}, or give it more weight.",
-            "It hardly takes part in separating clusters: either it says little about them, or its scale "
-            "hides it (--view-weights).",
-            f"{percent(share)} of what separates clusters",
+            f"Try without the view {view.name} (--view-weights {view.name}=0).",
+            "Clusters hardly differ in it: what it adds to distances is mostly noise.",
+            f"{percent(view.separates)} of what separates clusters",
         )
 
 
@@ -78,8 +87,8 @@ def _other_number(found: Summary) -> Iterator[Advice]:
         if score - scores[own][0] > 2.0 * error:
             yield Advice(
                 f"Try {best} clusters.",
-                "Labels of so many clusters tell more about hidden views than those of this number; the "
-                "curve above shows by how much.",
+                "Its labels predict hidden views better than those of this number; the curve above shows by "
+                "how much.",
                 f"{score:.3f} at {best}, {scores[own][0]:.3f} at {own} (nats)",
             )
 
@@ -89,22 +98,9 @@ def _large_cluster(found: Summary) -> Iterator[Advice]:
     if len(clusters) > 2 and clusters[0]["share"] >= max(0.3, 3.0 / len(clusters)):
         yield Advice(
             "Split the largest cluster.",
-            f"{cluster_name(clusters[0], 40)} holds far more rows than the others: more clusters (-k), or a "
-            "fit of its rows alone, may show what is in it.",
+            f"{cluster_name(clusters[0], 40)} holds far more rows than the others: more clusters (-k) may "
+            "show what is in it.",
             f"{percent(clusters[0]['share'])} of the rows in one of {len(clusters)} clusters",
-        )
-
-
-def _falling_loss(found: Summary) -> Iterator[Advice]:
-    curve = found["loss_curve"]
-    if len(curve) < 8:
-        return
-    late, whole = curve[len(curve) * 3 // 4] - curve[-1], max(curve) - min(curve)
-    if whole > 0 and late / whole >= 0.15:
-        yield Advice(
-            "Try a second pass (--passes 2).",
-            "The average loss was still falling when the rows ended.",
-            f"{percent(late / whole)} of the fall came in the last quarter of the chunks",
         )
 
 

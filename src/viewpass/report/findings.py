@@ -6,12 +6,19 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from viewpass.report.wording import VIEW, cluster_name, listed, percent, short, title_of
 
 Summary = Mapping[str, Any]  # viewpass.report.summary.fields.Summary
 
 DOUBTFUL = 0.5  # confidence below which a label is as likely wrong as right
 UNUSUAL = 5.0  # outlier score: one row in 150
+REPEATED = 0.5  # share of different rows of a view, up to which its values count as repeated
+TAKES_OVER = 2.0  # odds of what a view separates, over those of its part
+IDLE = 0.1  # the same
+LEAST_BINS = 8  # of rows along the data
+GREW, LEAST_GROWN = 1.5, 0.01  # times the share before, and share of the last quarter of the rows
 LOOK = 10  # rows worth a look, of each kind
 
 
@@ -25,6 +32,8 @@ class ViewShare(NamedTuple):
     missing: float
     columns: int | None
     scale: str
+    distinct: float | None  # of its sampled rows, the share of different ones
+    odds: float | None  # of what it separates, over the odds of its part: of what rows have, what is of it
 
 
 class Disagreement(NamedTuple):
@@ -69,7 +78,26 @@ def sentences(found: Summary) -> list[str]:
     if sure is not None:
         rest = f", and {percent(doubtful)} of the rows are doubtful" if doubtful else ""
         parts.append(f"The mean confidence of a label is {sure:.2f}{rest}.")
-    return [*said, " ".join(parts)] if parts else said
+    return [*said, *([" ".join(parts)] if parts else []), *_grown(found)]
+
+
+def _grown(found: Summary) -> list[str]:
+    """Which clusters grew most along the data, in a sentence; none where none grew much."""
+    bins = np.array(found.get("growth") or [[]], dtype=np.float64)
+    if bins.shape[1] < LEAST_BINS:
+        return []
+    cut = bins.shape[1] * 3 // 4
+    before, last = (part.sum(axis=1) / max(part.sum(), 1.0) for part in (bins[:, :cut], bins[:, cut:]))
+    clusters = {each["cluster"]: each for each in filled(found)}
+    order = [k for k in np.argsort(before - last, kind="stable").tolist() if k in clusters]
+    grown = [k for k in order if last[k] >= max(GREW * before[k], LEAST_GROWN)][:3]
+    if not grown:
+        return []
+    texts = [
+        f"“{cluster_name(clusters[k], 60)}” ({percent(float(before[k]))} to {percent(float(last[k]))})"
+        for k in grown
+    ]
+    return [f"Grown most in the last quarter of the rows, by its share: {listed(texts)}."]
 
 
 def counted(count: int, what: str) -> str:
@@ -99,6 +127,8 @@ def _reasons(found: Summary) -> list[Mapping[str, Any]]:
 def view_shares(found: Summary) -> list[ViewShare]:
     """Each view and what it does."""
     rows, n_rows = _reasons(found), max(found["rows"], 1)
+    present = [(n_rows - view["missing"]) * (view["weight"] > 0) for view in found["views"].values()]
+    parts_of = [own / max(sum(present), 1) for own in present]
     shares = []
     for v, (name, view) in enumerate(found["views"].items()):
         decided = changed = judged = dropped = 0
@@ -120,9 +150,35 @@ def view_shares(found: Summary) -> list[ViewShare]:
                 view["missing"] / n_rows,
                 view["columns"],
                 view["scale"],
+                view["distinct"],
+                _relative_odds(view["say"], parts_of[v]),
             )
         )
     return shares
+
+
+def repeated_views(found: Summary) -> list[ViewShare]:
+    """Views of repeated values that take over: clusters may be these values."""
+    views = view_shares(found)
+    return [
+        view
+        for view in views
+        if view.distinct is not None and view.distinct <= REPEATED and (view.odds or 0.0) >= TAKES_OVER
+    ]
+
+
+def idle_views(found: Summary) -> list[ViewShare]:
+    """Views that hardly separate clusters, of those that take part; beside one that takes over, any may."""
+    if repeated_views(found):
+        return []
+    return [view for view in view_shares(found) if view.odds is not None and view.odds <= IDLE]
+
+
+def _relative_odds(share: float | None, part: float) -> float | None:
+    """The odds of a share over those of the part that the view is of all; None where it takes no part."""
+    if share is None or not 0.0 < part < 1.0:
+        return None
+    return (share / max(1.0 - share, 1e-9)) / (part / (1.0 - part))
 
 
 def disagreements(found: Summary, most: int = 8) -> list[Disagreement]:

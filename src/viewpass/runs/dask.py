@@ -17,6 +17,7 @@ from viewpass.kernels.grid import Integers
 from viewpass.labels.columns import confidence_columns, with_names
 from viewpass.labels.files.formats import STREAM
 from viewpass.labels.files.parts import PartLabels, write_manifest
+from viewpass.labels.names import of_rows
 from viewpass.labels.writing import Watch
 from viewpass.reasons.calibrate import calibration_of
 from viewpass.runs.run import Run
@@ -63,9 +64,10 @@ class DaskStages(FitStages):
         order = PartOrder(str(home.absolute()), self._source.id_name, confidence_columns)
         tally, parts = engine.write(model, order)
         fitting.add(tally)
-        if wanted.named:  # by the labels of all rows
+        if wanted.named:  # by the labels of the sampled rows
             labels = [PartLabels(str(home.absolute()), part) for part in parts]
-            names = wanted.names(model, (one.columns(["cluster", *wanted.name_by]) for one in labels))
+            tables = (one.columns(["cluster", *wanted.name_by]) for one in labels)
+            names = wanted.names(model, of_rows(tables, fitting.sample.numbers))
             into = str(folder.parts.absolute())
             parts = engine.rewrite(labels, into, partial(with_names, names=names))
         write_manifest(folder.parts, parts, folder.growing)

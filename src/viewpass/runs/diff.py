@@ -8,14 +8,15 @@ from collections.abc import Iterator
 from typing import Any, TypedDict
 
 import numpy as np
+import pyarrow as pa
 from scipy.optimize import linear_sum_assignment
 
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array
 from viewpass.labels.columns import NAME
 from viewpass.runs.run_labels import RunLabels
+from viewpass.runs.run_rows import ROWS, RunRows, plain
 
-ROWS = 2**17
 MOST = 2000  # clusters that are matched to the best sum; more by the largest overlap first
 MOVES = 40
 SAME = 0.8  # of the rows of both clusters together that both have
@@ -45,6 +46,15 @@ class Move(TypedDict):
     share: float
 
 
+class Change(TypedDict):
+    """What became of clusters: "merged" into one, "split" into several, "gone" (scattered) or "new"."""
+
+    what: str
+    first: list[int]
+    second: list[int]
+    rows: int  # in both runs, of these clusters
+
+
 class Comparison(TypedDict):
     """Two runs; `moved` are the rows that are not in the counterpart of their cluster."""
 
@@ -58,10 +68,11 @@ class Comparison(TypedDict):
     ari: float
     pairs: list[Pair]
     moves: list[Move]
+    changes: list[Change]
 
 
 def compare(one: RunLabels, two: RunLabels) -> Comparison:
-    """Compare the labels of two runs: row by row, or by id where their ids are not the same."""
+    """Compare the labels of two runs: by id where both have ids, otherwise row by row."""
     names: tuple[dict[int, str], dict[int, str]] = ({}, {})
     overlap, only = _counted(one, two, names)
     first = _sizes(overlap, 0)
@@ -96,6 +107,7 @@ def compare(one: RunLabels, two: RunLabels) -> Comparison:
             pairs, key=lambda pair: (-max(pair["first_rows"], pair["second_rows"]), pair["first"] or 0)
         ),
         moves=[Move(first=a, second=b, rows=n, share=n / first[a]) for (a, b), n in order],
+        changes=_changes(overlap, first, second),
     )
 
 
@@ -103,49 +115,46 @@ def _counted(
     one: RunLabels, two: RunLabels, names: tuple[dict[int, str], dict[int, str]]
 ) -> tuple[Overlap, tuple[int, int]]:
     """Rows of each pair of clusters, and rows that only one run has."""
-    overlap: Overlap = Counter()
-    if one.n_rows == two.n_rows and _same_ids(one, two):
-        for a, b in zip(_labels(one, names[0]), _labels(two, names[1]), strict=True):
-            _add(overlap, a[0], b[0])
-        return overlap, (0, 0)
-    if one.id_name is None or two.id_name is None:
+    if (one.id_name is None) != (two.id_name is None) or (not one.id_name and one.n_rows != two.n_rows):
         raise DataError(
             f"{one.path} has {one.n_rows:,} rows and {two.path} has {two.n_rows:,}, and not both have ids to "
             "match them by. Compare runs over the same rows, or fit with --id."
         )
-    known: dict[Any, int] = {}
-    for clusters, ids in _labels(one, names[0]):
-        known |= dict(zip(ids, clusters.tolist(), strict=True))
-    shared = only_second = 0
-    for clusters, ids in _labels(two, names[1]):
-        found = np.array([known.get(each, -2) for each in ids], dtype=np.int64)
-        _add(overlap, found[found > -2], clusters[found > -2])
-        shared += int((found > -2).sum())
-        only_second += int((found == -2).sum())
-    return overlap, (one.n_rows - shared, only_second)
+    overlap: Overlap = Counter()
+    rows, n_both = RunRows(one, _columns(one), once=True), 0
+    for table in two.tables(ROWS, [*_columns(two), *([two.id_name] if two.id_name else [])]):
+        found = rows.find(plain(table[two.id_name]) if two.id_name else None, len(table))
+        both = np.flatnonzero(found.numbers >= 0)
+        pair = found.labels.take(pa.array(both)), table.take(pa.array(both))
+        _add(overlap, *(_clusters(labels, own) for labels, own in zip(pair, names, strict=True)))
+        n_both += len(both)
+    if not overlap:
+        raise DataError(
+            f"{one.path} and {two.path} have no row in common that both have put into a cluster: there is "
+            f"nothing to compare.{'' if n_both or not one.id_name else _other_ids(one, two)}"
+        )
+    return overlap, (one.n_rows - n_both, two.n_rows - n_both)
 
 
-def _same_ids(one: RunLabels, two: RunLabels) -> bool:
-    if (one.id_name is None) != (two.id_name is None):
-        return False
-    if one.id_name is None:
-        return True
-    pairs = zip(one.tables(ROWS, [one.id_name]), two.tables(ROWS, [two.id_name or ""]), strict=True)
-    return all(a.column(0).to_pylist() == b.column(0).to_pylist() for a, b in pairs)
+def _other_ids(*runs: RunLabels) -> str:
+    first = [next(run.tables(1, [run.id_name]))[0][0].as_py() for run in runs if run.id_name]
+    return f" Ids are such as {first[0]!r} in the first and {first[1]!r} in the second."
 
 
-def _labels(labels: RunLabels, names: dict[int, str]) -> Iterator[tuple[Array, list[Any]]]:
-    """Clusters and ids, in parts; names of clusters are noted."""
-    columns = ["cluster", *[name for name in (NAME, labels.id_name or "") if name in labels.names]]
-    for table in labels.tables(ROWS, columns):
-        clusters = np.asarray(table["cluster"]).astype(np.int64)
-        if NAME in columns:
-            found, rows = np.unique(clusters, return_index=True)
-            for cluster, row in zip(found.tolist(), rows.tolist(), strict=True):
-                name = table[NAME][row].as_py()
-                if name:
-                    names[cluster] = name
-        yield clusters, table[labels.id_name].to_pylist() if labels.id_name else []
+def _columns(labels: RunLabels) -> list[str]:
+    return [name for name in ("cluster", NAME) if name in labels.names]
+
+
+def _clusters(table: Any, names: dict[int, str]) -> Array:
+    """The clusters of some rows; names of clusters are noted."""
+    clusters = np.asarray(table["cluster"]).astype(np.int64)
+    if NAME in table.column_names:
+        found, rows = np.unique(clusters, return_index=True)
+        for cluster, row in zip(found.tolist(), rows.tolist(), strict=True):
+            name = table[NAME][row].as_py()
+            if name:
+                names[cluster] = name
+    return clusters
 
 
 def _add(overlap: Overlap, a: Array, b: Array) -> None:
@@ -173,6 +182,28 @@ def _matched(overlap: Overlap) -> dict[int, int]:
         table[places[0][a], places[1][b]] = count
     found = zip(*linear_sum_assignment(-table), strict=True)
     return {ones[i]: twos[j] for i, j in found if table[i, j] > 0}
+
+
+def _changes(overlap: Overlap, first: Counter[int], second: Counter[int]) -> list[Change]:
+    """What became of clusters, by where more than half of their rows are, and are from."""
+    into = {a: b for (a, b), n in overlap.items() if 2 * n > first[a]}
+    source = {b: a for (a, b), n in overlap.items() if 2 * n > second[b]}
+    merged = {b: sorted(a for a in into if into[a] == b) for b in set(into.values())}
+    split = {a: sorted(b for b in source if source[b] == a) for a in set(source.values())}
+    found = [("merged", some, [b]) for b, some in merged.items() if len(some) > 1]
+    found += [("split", [a], some) for a, some in split.items() if len(some) > 1]
+    found += [("gone", [a], list[int]()) for a in first if a not in into and a not in split]
+    found += [("new", list[int](), [b]) for b in second if b not in source and b not in merged]
+    changes = [
+        Change(what=what, first=ones, second=twos, rows=_rows(overlap, ones, twos))
+        for what, ones, twos in found
+    ]
+    return sorted(changes, key=lambda change: (-change["rows"], change["what"], change["first"]))
+
+
+def _rows(overlap: Overlap, ones: list[int], twos: list[int]) -> int:
+    """Rows of these clusters, of either run where none of the other is named."""
+    return sum(n for (a, b), n in overlap.items() if (not ones or a in ones) and (not twos or b in twos))
 
 
 def _greedily(overlap: Overlap) -> dict[int, int]:

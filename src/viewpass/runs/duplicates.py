@@ -8,28 +8,35 @@ pairs are the same on every machine, and the same as those of all pairs compared
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
+from tempfile import TemporaryFile
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
 import scipy.sparse
 
-from viewpass.errors import DataError, SettingError
+from viewpass.errors import SettingError
 from viewpass.kernels.grid import Array, Floats, Integers, Labels
-from viewpass.labels.files.formats import label_format, table_writer
+from viewpass.labels.files.formats import TableFile
 from viewpass.model.model import Model, prepare
 from viewpass.runs.run_labels import RunLabels
-from viewpass.runs.unit_views import DenseView, SparseView, UnitView
+from viewpass.runs.run_rows import RunRows, plain
+from viewpass.runs.unit_views import DenseView, NewFile, SparseView, UnitView
+from viewpass.sources.arrow.chunks import ArrowSource
 from viewpass.sources.source import Source
 from viewpass.store.container.files import naming, replacing
 from viewpass.sums.workspace import Workspace
+from viewpass.views.chunk import Chunk
 
 ROWS = 8192
 BLOCK = 2048  # rows that are compared with as many others at a time
 ROUGH = 2.0**-22  # a bound on the error of float32 products of unit rows, per column
+
+
+Watch = Callable[[str, int], None]
 
 
 @dataclass(frozen=True)
@@ -38,7 +45,7 @@ class Grouped:
 
     views: Sequence[UnitView]  # that some row has; zeros where a row lacks one
     observed: Array  # (rows, views)
-    rows: Integers  # their numbers in the data
+    rows: Integers  # their numbers in the run
     starts: Integers  # of the clusters
 
 
@@ -48,41 +55,37 @@ def dedup(
     data: Source,
     path: Path,
     threshold: float,
-    watch: Callable[[int, int], None] = lambda done, pairs: None,
+    watch: Watch = lambda what, n_rows: None,
 ) -> tuple[int, int]:
     """Write the pairs of at least this similarity to a file; gives how many, and how many rows are in them.
 
-    The rows are staged on disk beside the file, by cluster; in memory are those of two blocks.
+    Rows are matched with those of the run by `RunRows`. They are staged on disk by cluster, in files without
+    names in the folder of the file, which the system removes however the process ends; in memory are those of
+    two blocks. `watch` is called with what is done, and with the rows that are done.
     """
     if not 0.0 < threshold <= 1.0:
         raise SettingError(f"threshold={threshold}: a number above 0 and at most 1 was expected.")
     source = model._read(data, None, reset=False)
     learnt, workspace = model._fitted_model(), model._workspace(source)
     clusters, ids = _clusters_and_ids(labels)
-    format, writer, n_pairs = label_format(path), None, 0
     doubled = np.zeros(len(clusters), dtype=bool)
-    with (
-        TemporaryDirectory(dir=path.absolute().parent, prefix=".viewpass-") as folder,
-        replacing(path) as file,
-    ):
-        grouped = _grouped(source, learnt, workspace, clusters, Path(folder))
-        for cluster, pairs, similarity in _pairs(grouped, threshold):
-            numbers = grouped.rows[pairs]
-            doubled[numbers.reshape(-1)] = True
-            shared = (grouped.observed[pairs[:, 0]] & grouped.observed[pairs[:, 1]]).sum(axis=1)
-            table = _table(numbers, similarity, shared, cluster, ids, labels.id_name)
-            writer = writer or table_writer(format, file, table.schema)
+    none = np.empty((0, 2), np.int64), np.empty(0), np.empty(0)
+    with ExitStack() as files, replacing(path) as file, TableFile(path, file) as out:
+
+        def new_file() -> IO[bytes]:
             with naming(path):
-                writer.write_table(table)
-            n_pairs += len(pairs)
-            watch(int(grouped.starts[cluster + 1]), n_pairs)
-        if writer is None:
-            none = np.empty((0, 2), np.int64), np.empty(0), np.empty(0)
-            nothing = _table(*none, 0, ids, labels.id_name)
-            writer = table_writer(format, file, nothing.schema)
-            writer.write_table(nothing)
-        writer.close()
-    return n_pairs, int(doubled.sum())
+                return files.enter_context(TemporaryFile(dir=path.absolute().parent))
+
+        grouped = _grouped(source, learnt, workspace, labels, clusters, new_file, watch)
+        out.write(_table(*none, 0, ids, labels.id_name))
+        for cluster, done, pairs, similarity in _pairs(grouped, threshold):
+            if len(pairs):
+                numbers = grouped.rows[pairs]
+                doubled[numbers.reshape(-1)] = True
+                shared = (grouped.observed[pairs[:, 0]] & grouped.observed[pairs[:, 1]]).sum(axis=1)
+                out.write(_table(numbers, similarity, shared, cluster, ids, labels.id_name))
+            watch("comparing", done)
+    return out.n_rows, int(doubled.sum())
 
 
 def _clusters_and_ids(labels: RunLabels) -> tuple[Labels, Any]:
@@ -92,7 +95,15 @@ def _clusters_and_ids(labels: RunLabels) -> tuple[Labels, Any]:
     return np.asarray(table["cluster"], dtype=np.int32), ids
 
 
-def _grouped(source: Source, model: Model, workspace: Workspace, clusters: Labels, folder: Path) -> Grouped:
+def _grouped(
+    source: Source,
+    model: Model,
+    workspace: Workspace,
+    labels: RunLabels,
+    clusters: Labels,
+    new_file: NewFile,
+    watch: Watch,
+) -> Grouped:
     """Stage the unit rows on disk, to be read in the order of their clusters."""
     order = np.argsort(clusters, kind="stable")
     order = order[clusters[order] >= 0]
@@ -101,12 +112,13 @@ def _grouped(source: Source, model: Model, workspace: Workspace, clusters: Label
     widths = model.widths
     views = list[UnitView | None]([None] * len(widths))
     observed = np.zeros((len(order), len(widths)), dtype=bool)
-    n_rows = 0
+    if isinstance(source, ArrowSource) and labels.check_id(source.column_names) is not None:
+        source = source.keeping([labels.id_name or ""])
+    found = RunRows(labels, [], once=True)
     for chunk in source.chunks(ROWS):
-        if chunk.start + chunk.n_rows > len(clusters):
-            break
+        numbers = found.find(_ids(chunk, labels), chunk.n_rows).numbers
+        mine = np.where(numbers >= 0, place[numbers], -1)
         rows = prepare(chunk, model, workspace).measure(workspace.n_threads)
-        mine = place[chunk.start : chunk.start + chunk.n_rows]
         for v, view in enumerate(rows.chunk.own_views):
             which = np.flatnonzero(rows.present(v) & (mine >= 0))
             if view is None or not len(which):
@@ -114,22 +126,32 @@ def _grouped(source: Source, model: Model, workspace: Workspace, clusters: Label
             staged = views[v]
             if staged is None:
                 kind = SparseView if scipy.sparse.issparse(view) else DenseView
-                staged = views[v] = kind(folder / f"view{v}", len(order), widths[v])
+                staged = views[v] = kind(new_file, len(order), widths[v])
             staged.put(rows.in_columns(v), v, which, mine[which])
             observed[mine[which], v] = True
-        n_rows += chunk.n_rows
-    if n_rows != len(clusters) or (source.n_rows or n_rows) != len(clusters):
-        raise DataError(
-            f"the labels are those of {len(clusters):,} rows, which the data does not have. Give "
-            "the data that was labelled."
-        )
+        watch("reading", chunk.start + chunk.n_rows)
+    found.end()
     starts = np.searchsorted(clusters[order], np.arange(model.clusters.n_clusters + 1))
     there = [v for v, view in enumerate(views) if view is not None]
     return Grouped([view for view in views if view is not None], observed[:, there], order, starts)
 
 
-def _pairs(grouped: Grouped, threshold: float) -> Iterator[tuple[int, Integers, Floats]]:
-    """Pairs of places that are similar enough, and how similar, cluster by cluster."""
+def _ids(chunk: Chunk, labels: RunLabels) -> Any:
+    """The ids of rows, as far as the run has ids."""
+    if labels.id_name is None:
+        return None
+    if chunk.kept is not None:
+        return plain(chunk.kept[labels.id_name])
+    if chunk.row_ids is None:
+        raise SettingError(f"{labels.path} was labelled with ids, which the data does not have.")
+    return pa.array(chunk.row_ids)
+
+
+def _pairs(grouped: Grouped, threshold: float) -> Iterator[tuple[int, int, Integers, Floats]]:
+    """Pairs of places that are similar enough, and how similar, block by block of each cluster.
+
+    With them come the cluster, and the rows that are compared with all others of theirs.
+    """
     least = threshold - ROUGH * (8 + max((view.n_terms for view in grouped.views), default=0))
     for cluster, (first, last) in enumerate(zip(grouped.starts[:-1], grouped.starts[1:], strict=True)):
         for a in range(int(first), int(last), BLOCK):
@@ -141,8 +163,7 @@ def _pairs(grouped: Grouped, threshold: float) -> Iterator[tuple[int, Integers, 
                 near = near[(shared[near[:, 0], near[:, 1]] > 0) & (near[:, 0] + a < near[:, 1] + b)]
                 similarity = _exact(grouped.views, one, other, near)
                 enough = similarity >= threshold
-                if enough.any():
-                    yield cluster, near[enough] + (a, b), similarity[enough]
+                yield cluster, a, near[enough] + (a, b), similarity[enough]
 
 
 Block = tuple[list[Any], Array]  # the rows of each view, and which views they have

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from viewpass.kernels.grid import Integers
 from viewpass.labels.columns import Wanted, with_names
-from viewpass.labels.files.formats import staged_tables, table_writer
+from viewpass.labels.files.formats import TableFile, staged_tables
+from viewpass.labels.names import of_rows
 from viewpass.labels.writing import Also, Watch, write_rows
 from viewpass.model.model import Model
 from viewpass.runs.folder import RunFolder
@@ -21,26 +22,25 @@ def write_final_labels(
     watch: Watch,
     wanted: Wanted,
     also: Also,
+    sampled: Integers,
 ) -> Integers:
     """Write the label file of a run; gives rows per cluster.
 
-    Names of clusters follow from the labels of all rows, which are staged until then.
+    Names of clusters follow from the labels of the `sampled` rows; rows are staged until then.
     """
     given = workspace, watch, wanted
     if not wanted.named:
         return write_rows(model, source, folder.labels, *given, growing=folder.growing, also=also)[1]
     staged = folder.staging / "final.arrows"
     sizes = write_rows(model, source, staged, *given, growing=folder.growing, also=also, staged=True)[1]
-    names = wanted.names(model, staged_tables(staged, ["cluster", *wanted.name_by]))
-    with naming(staged), replacing(folder.labels, folder.growing) as out:
-        writer = None
+    names = wanted.names(model, of_rows(staged_tables(staged, ["cluster", *wanted.name_by]), sampled))
+    with (
+        naming(staged),
+        replacing(folder.labels, folder.growing) as file,
+        TableFile(folder.labels, file) as out,
+    ):
         for rows in staged_tables(staged):
-            table = with_names(rows, names)
-            if writer is None:
-                writer = table_writer("Parquet", out, table.schema)
-            with naming(folder.labels):
-                writer.write_table(table)
-        if writer is not None:
-            writer.close()
+            out.write(with_names(rows, names))
+            watch(out.n_rows, sizes)
     staged.unlink()
     return sizes

@@ -74,6 +74,7 @@ class Run:
         self._identity = json.loads(json.dumps(self._source.identity()))
         self._work = self._new_work()
         self._seconds, self._sessions = 0.0, 1
+        self.saved = False  # whether there is a checkpoint of some work
 
     def _new_work(self) -> Work:
         estimator = self._estimator
@@ -91,7 +92,10 @@ class Run:
         return self._estimator
 
     def resume(self) -> None:
-        """Go on from the checkpoint, after comparing it with the settings and the source of this run."""
+        """Go on from the checkpoint, after comparing it with the settings and the source of this run.
+
+        One without work is that of a run that ended before its first checkpoint: it begins anew.
+        """
         stored = read_checkpoint(self.folder)
         self.check_settings(stored.values.get("settings"))
         check_same(stored.values.get("source"), self._identity, "source", self.folder)
@@ -100,7 +104,9 @@ class Run:
         try:
             self._seconds, sessions = stored.decimal("seconds"), stored.number("sessions")
             self._sessions = sessions + 1
-            self._work.restore(stored.part("work"))
+            self.saved = stored.values.get("work") is not None
+            if self.saved:
+                self._work.restore(stored.part("work"))
         except FileError as problem:
             self._work.close()
             raise FileError(f"{self.folder.checkpoint} is damaged: {problem}") from problem
@@ -109,15 +115,23 @@ class Run:
         """Refuse to go on with a run that has other settings."""
         check_same(begun, self.settings, "setting", self.folder)
 
+    def begin(self) -> None:
+        """Note what the run is, before there is any work to save."""
+        self._commit(None, {}, 0.0)
+
     def commit(self, began: float) -> None:
         """Write the checkpoint, after all the data it refers to."""
         arrays: dict[str, Array] = {}
+        self._commit(self._work.packed(arrays), arrays, time.perf_counter() - began)
+        self.saved = True
+
+    def _commit(self, work: dict[str, Any] | None, arrays: dict[str, Array], seconds: float) -> None:
         stored = {
-            "work": self._work.packed(arrays),
+            "work": work,
             "settings": self.settings,
             "source": self._identity,
             "which_labels": self.which,
-            "seconds": self._seconds + time.perf_counter() - began,
+            "seconds": self._seconds + seconds,
             "sessions": self._sessions,
         }
         write_checkpoint(self.folder, stored, arrays)

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from viewpass.errors import FileError
+from viewpass.errors import FileError, SettingError
 from viewpass.labels.files.formats import IDS, which_labels
 from viewpass.labels.files.parts import MANIFEST
 from viewpass.runs.folder import RunFolder
@@ -57,6 +57,15 @@ class RunLabels:
         if not files:
             raise FileError(f"{folder.parts / MANIFEST} names no files.")
         return files
+
+    def check_id(self, columns: Sequence[str]) -> str | None:
+        """The column of the ids, None if the run has none; refuse a table that does not have it."""
+        if self.id_name is not None and self.id_name not in columns:
+            raise SettingError(
+                f"{self.path} was labelled with ids, but the data has no column {self.id_name!r} to match "
+                "its rows by."
+            )
+        return self.id_name
 
     def tables(self, size: int, columns: Sequence[str] | None = None) -> Iterator[Any]:
         """Read columns (None: all, without row numbers) in tables of `size` rows."""

@@ -5,8 +5,8 @@ Products in float32 are a filter; `exact` adds products of float32 values in flo
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import IO, Any, Protocol
 
 import numpy as np
 import scipy.sparse
@@ -18,11 +18,18 @@ from viewpass.views.rows import MeasuredRows
 EXACT_VALUES = 2**20  # pairs x columns at a time
 SPARSE_PAIRS = 2**13
 
+NewFile = Callable[[], IO[bytes]]  # opens an empty file for reading and writing
+
 
 def _inverse(squares: Array) -> Floats:
     """Inverse lengths; 0 for rows of length 0, which are like no other."""
     found: Floats = np.divide(1.0, np.sqrt(squares), out=np.zeros(len(squares)), where=squares > 0)
     return found
+
+
+def _flushed(file: IO[bytes]) -> IO[bytes]:
+    file.flush()
+    return file
 
 
 class UnitView(Protocol):
@@ -46,9 +53,10 @@ class UnitView(Protocol):
 class DenseView:
     """Rows in the order of their places."""
 
-    def __init__(self, path: Path, n_rows: int, width: int) -> None:
+    def __init__(self, new_file: NewFile, n_rows: int, width: int) -> None:
         self.n_terms = width
-        self._rows = np.memmap(path, dtype=np.float32, mode="w+", shape=(max(n_rows, 1), max(width, 1)))
+        shape = max(n_rows, 1), max(width, 1)
+        self._rows = np.memmap(new_file(), dtype=np.float32, mode="w+", shape=shape)
 
     def put(self, rows: MeasuredRows, v: int, which: Integers, places: Integers) -> None:
         """Write them where they belong."""
@@ -77,9 +85,9 @@ class DenseView:
 class SparseView:
     """Rows in the order of the data, one after the other; blocks take them by their places."""
 
-    def __init__(self, path: Path, n_rows: int, width: int) -> None:
+    def __init__(self, new_file: NewFile, n_rows: int, width: int) -> None:
         self.n_terms = 0
-        self._paths = path.with_suffix(".values"), path.with_suffix(".columns")
+        self._files = new_file(), new_file()  # values, columns
         self._lengths: list[Integers] = []
         self._row = np.full(n_rows, -1, dtype=np.int64)  # of each place, among those that are staged
         self._n_rows, self._width = 0, width
@@ -93,9 +101,9 @@ class SparseView:
         row = np.repeat(np.arange(len(which)), lengths)
         unit = unit_rows(view.data[:, None], inverse[v][row])[:, 0] * STEP
         square = np.bincount(row, weights=unit * unit, minlength=len(which)).astype(np.float64)  # in order
-        for path, values in zip(self._paths, (unit * _inverse(square)[row], view.indices), strict=True):
-            with path.open("ab") as file:
-                file.write(values.astype(np.float32 if path is self._paths[0] else np.int64).tobytes())
+        entries = (unit * _inverse(square)[row]).astype(np.float32), view.indices.astype(np.int64)
+        for file, values in zip(self._files, entries, strict=True):
+            file.write(values.tobytes())
         self._row[places] = self._n_rows + np.arange(len(which))
         self._lengths.append(lengths)
         self._n_rows += len(which)
@@ -106,8 +114,8 @@ class SparseView:
         if self._whole is None:
             ends = np.concatenate([np.zeros(1, dtype=np.int64), *self._lengths]).cumsum()
             values, columns = (
-                np.memmap(path, dtype=kind, mode="r") if ends[-1] else np.empty(0, dtype=kind)
-                for path, kind in zip(self._paths, (np.float32, np.int64), strict=True)
+                np.memmap(_flushed(file), dtype=kind, mode="r") if ends[-1] else np.empty(0, dtype=kind)
+                for file, kind in zip(self._files, (np.float32, np.int64), strict=True)
             )
             whole = scipy.sparse.csr_array((self._n_rows + 1, self._width), dtype=np.float32)
             whole.data, whole.indices, whole.indptr = values, columns, np.append(ends, ends[-1])

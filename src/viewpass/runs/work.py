@@ -132,7 +132,7 @@ class FitStages(Work):
             labels = np.ascontiguousarray(found.records["cluster"])
             fitting.add(tally_rows(chunk, found.rows, labels, model.n_clusters, workspace))
 
-        given = self._source, self._folder, workspace, watch, self._wanted, add
+        given = self._source, self._folder, workspace, watch, self._wanted, add, fitting.sample.numbers
         sizes = write_final_labels(model, *given)
         fitting.end_stage(workspace)
         return sizes

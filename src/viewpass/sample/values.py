@@ -21,11 +21,18 @@ def value_hashes(chunk: Chunk) -> Array:
     True
     """
     found = np.zeros(chunk.n_rows, dtype=np.uint64)
-    for v, view in enumerate(chunk.views):
-        if view is not None:
-            own = _sparse(view, v) if scipy.sparse.issparse(view) else _dense(view, v, chunk)
-            found += np.where(chunk.wanted(v), mixed(own), np.uint64(0))
+    for v in range(len(chunk.views)):
+        found += view_hashes(chunk, v)
     return mixed(found)
+
+
+def view_hashes(chunk: Chunk, v: int) -> Array:
+    """A hash of the values of each row in one view; 0 for rows that lack it."""
+    view = chunk.views[v]
+    if view is None:
+        return np.zeros(chunk.n_rows, dtype=np.uint64)
+    own = _sparse(view, v) if scipy.sparse.issparse(view) else _dense(view, v, chunk)
+    return np.where(chunk.wanted(v), mixed(own), np.uint64(0))
 
 
 def presence_hashes(chunk: Chunk) -> Array:

@@ -91,7 +91,7 @@ class Learning:
             chunk = replace(chunk, copies=np.full(chunk.n_rows, self.plan.weight_unit, dtype=np.int64))
         n_done = 0
         while n_done < chunk.n_rows:
-            n_more = min(self._next_solve - self.n_rows, chunk.n_rows - n_done)
+            n_more = min(self.next_solve - self.n_rows, chunk.n_rows - n_done)
             part = chunk.cut(n_done, n_done + n_more)
             part = replace(part, start=self.n_rows, numbers=np.arange(part.start, part.start + n_more))
             if self.solved is not None:
@@ -104,7 +104,7 @@ class Learning:
             self.n_rows += n_more
             self._seen = None
             n_done += n_more
-            if self.n_rows >= self._next_solve:
+            if self.n_rows >= self.next_solve:
                 yield from self.solve(workspace)
 
     def solve(self, workspace: Workspace) -> Iterator[Labelled]:
@@ -155,8 +155,17 @@ class Learning:
         other.segments, other._seen = whole_segment(other.solved), None
         return other
 
+    def n_moved(self, before: Learning, workspace: Workspace) -> int:
+        """Sampled rows that are in another cluster than under what was learnt `before`."""
+        sample = self.sample.chunk
+        if sample is None:
+            return 0
+        old, new = (label(sample, each.model(workspace), workspace) for each in (before, self))
+        return int((old != new).sum())
+
     @property
-    def _next_solve(self) -> int:
+    def next_solve(self) -> int:
+        """How many rows there are when the sample is solved next."""
         if self.solved is None:
             return max(self.sample.most, self.n_rows)
         return max(ceil(GROWTH * self.solved_at), self.solved_at + 1)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol, Self
 
-from viewpass.errors import SettingError, missing_extra
+from viewpass.errors import DataError, SettingError, missing_extra
+from viewpass.store.container.files import naming
 
 try:
     import pyarrow as pa
@@ -78,6 +80,44 @@ def table_writer(format: str, file: BinaryIO, schema: Any) -> TableWriter:
     else:
         writer = pq.ParquetWriter(file, schema, **layout(schema))
     return writer
+
+
+class TableFile:
+    """Writes tables to an open file in the format of its name; the first one has the schema of all.
+
+    The writer is closed however the block ends: one that is not would complain when it is collected.
+    """
+
+    def __init__(self, path: Path, file: BinaryIO) -> None:
+        self._path, self._file, self._format = path, file, label_format(path)
+        self._writer: TableWriter | None = None
+        self.n_rows = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._writer is None:
+            return
+        if kind is None:
+            with naming(self._path):
+                self._writer.close()
+        else:
+            with suppress(Exception):
+                self._writer.close()
+
+    def write(self, table: Any) -> None:
+        """Append the rows of a table."""
+        try:
+            with naming(self._path):
+                self._writer = self._writer or table_writer(self._format, self._file, table.schema)
+                self._writer.write_table(table)
+        except pa.ArrowException as problem:
+            raise DataError(
+                f"{self._path}: the table cannot be written as {self._format} ({problem}). Write it as "
+                ".arrow, which holds any column, or try a newer PyArrow."
+            ) from problem
+        self.n_rows += len(table)
 
 
 def layout(schema: Any) -> dict[str, Any]:

@@ -42,7 +42,10 @@ class ClusterSummary(TypedDict):
 
 
 class ViewSummary(TypedDict):
-    """A view: mean squared distance to the centres (`loss`), share of what separates clusters (`say`)."""
+    """A view: mean squared distance to the centres (`loss`), share of what separates clusters (`say`).
+
+    `distinct` is the share of different rows among the sampled rows that have the view, where it was counted.
+    """
 
     columns: int | None
     missing: int
@@ -53,6 +56,7 @@ class ViewSummary(TypedDict):
     weight: float
     loss: float | None
     say: float | None
+    distinct: float | None
 
 
 class PatternSummary(TypedDict):

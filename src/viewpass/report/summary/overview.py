@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from viewpass.report.summary.fields import ChoiceSummary, CurveSummary, Summary,
 from viewpass.report.summary.gatherer import RowGatherer, plain
 from viewpass.report.summary.row_sample import row_reasons
 from viewpass.sample.sample import Sampler
+from viewpass.sample.values import view_hashes
 from viewpass.sums.statistics import Statistics, squares_of
 from viewpass.version import __version__
 
@@ -65,7 +66,7 @@ def summarise(
         choices=[_choice(choice) for choice in model.choices],
         curve=None if curve is None else _curve(curve),
         loss_curve=[float(loss) for loss in model.loss_curve],
-        views=view_summaries(model),
+        views=view_summaries(model, distinct=_distinct(model)),
         labels=which,
         clusters=gatherer.clusters(nearest_clusters(model), apart(model), reasons),
         growth=gatherer.census.counts.T.tolist(),
@@ -99,8 +100,8 @@ def _curve(curve: Curve) -> CurveSummary:
     return CurveSummary(numbers=curve.numbers.tolist(), values=values, errors=errors)
 
 
-def view_summaries(model: Model) -> dict[str, ViewSummary]:
-    """Each view: gaps, scale, loss, share of what separates clusters."""
+def view_summaries(model: Model, distinct: Mapping[str, float] | None = None) -> dict[str, ViewSummary]:
+    """Each view: gaps, scale, loss, share of what separates clusters, and of different rows where known."""
     losses, between = _losses(model)
     whole = float(ordered_sum(np.array(between)))
     names, zero = model.schema.names, model.zero_rows
@@ -115,6 +116,7 @@ def view_summaries(model: Model) -> dict[str, ViewSummary]:
             weight=weight,
             loss=losses[v],
             say=between[v] / whole if whole > 0 else None,
+            distinct=(distinct or {}).get(name),
         )
         for v, (name, width, missing, scale, weight) in enumerate(
             zip(
@@ -127,6 +129,17 @@ def view_summaries(model: Model) -> dict[str, ViewSummary]:
             )
         )
     }
+
+
+def _distinct(model: Model) -> dict[str, float]:
+    """The share of different rows among the sampled rows of each view."""
+    found, sample = dict[str, float](), model.rows
+    for v, name in enumerate(model.schema.names if sample is not None else ()):
+        assert sample is not None
+        present = sample.wanted(v) if sample.views[v] is not None else np.zeros(0, dtype=bool)
+        if present.any():
+            found[name] = len(np.unique(view_hashes(sample, v)[present])) / int(present.sum())
+    return found
 
 
 def _losses(model: Model) -> tuple[list[float | None], list[float]]:
