@@ -336,6 +336,21 @@ def test_methods_of_imml_run_where_it_is_installed(here):
     assert not found.lines[("made", 0.3), "NEMO"].failed, found.results
 
 
+def test_what_cannot_be_measured_is_refused_first(here):
+    shutil.copytree(here, here / "other")
+    for more, said in [
+        ({"protocol": "P9"}, "Choose one of paper"),
+        ({"rates": [1.0]}, "from 0 to less than 1"),
+        ({"n_seeds": 0}, "at least 1 seed"),
+        ({"reference": "IMC"}, "not one of the methods"),
+    ]:
+        with pytest.raises(vp.SettingError, match=said):
+            small(["OPIMC"], **more)
+    with pytest.raises(vp.SettingError, match="two sets are named 'made'"):
+        benchmark(["made.npz", "other/made.npz"], ["OPIMC"], out="out")
+    assert not Path("out").exists()
+
+
 def test_methods_are_parsed():
     named = parsed_methods(
         ["A=OPIMC(alpha=1, chunk_size=50),IMC", "cmd:octave a.m {in} {out}", "x.y:Z(a='b')"]

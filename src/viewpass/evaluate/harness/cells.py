@@ -23,7 +23,7 @@ import numpy as np
 from viewpass.errors import EngineError
 from viewpass.evaluate.harness.methods import Given, Method, steps
 from viewpass.evaluate.harness.program import THREAD_SETTINGS
-from viewpass.evaluate.harness.sets import Removed, draw, hidden, load_set, set_digest
+from viewpass.evaluate.harness.sets import Removed, draw, hidden, load_set, set_digest, set_title
 from viewpass.evaluate.scores import nmi, scores
 from viewpass.kernels.threads import available_threads
 
@@ -61,8 +61,7 @@ class Cell:
         """The name of its mask's file, without ending: the same for every method."""
         rows = f" {self.n_rows} rows" if self.n_rows else ""
         order = "" if self.shuffle else " in order"
-        title = Path(self.set).name
-        return _plain(f"{title}{rows}{order} {self.protocol} {self.rate:g} seed {self.seed}")
+        return _plain(f"{set_title(self.set)}{rows}{order} {self.protocol} {self.rate:g} seed {self.seed}")
 
 
 def _plain(text: str) -> str:

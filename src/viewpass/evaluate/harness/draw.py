@@ -83,13 +83,13 @@ def save(figure: Any, out: Path, name: str, second: str = "png") -> str:
 def curves(
     out: Path,
     name: str,
-    titles: Sequence[str],
     methods: Sequence[str],
     values: Mapping[tuple[str, str], Sequence[float]],
     across: tuple[str, Sequence[float]],
     ylabel: str,
-) -> str:
-    """A panel for each title with a line for each method, as SVG and PDF; returns the name."""
+) -> None:
+    """Values by panel and method: a panel each with a line for each method, as SVG and PDF."""
+    titles = list(dict.fromkeys(title for title, _ in values))
     n_columns = min(len(titles), 3)
     figure, axes = panels((len(titles) + n_columns - 1) // n_columns, n_columns)
     label, places = across
@@ -105,4 +105,4 @@ def curves(
     for axis in axes.flat[len(titles) :]:
         axis.axis("off")
     legend(figure, axes, loc="outside lower center", ncols=min(len(methods), 4))
-    return save(figure, out, name, "pdf")
+    save(figure, out, name, "pdf")

@@ -47,6 +47,15 @@ def load_set(name: str, folder: str | None = None) -> Bundle:
     return bundle
 
 
+def set_title(name: str) -> str:
+    """The name of a set in tables and masks: that of its file, without folder and ending.
+
+    >>> set_title("sets/handwritten.mat"), set_title("made digit 120"), set_title("mfeat.npz[fou,pix]")
+    ('handwritten', 'made digit 120', 'mfeat[fou,pix]')
+    """
+    return re.sub(r"\.(npz|mat)(?=$|\[)", "", Path(name).name, flags=re.IGNORECASE)
+
+
 def _file(name: str, folder: str | None) -> Path | None:
     """The file of a set that is one."""
     if Path(name).suffix.lower() in READERS:
@@ -153,7 +162,7 @@ def hidden(bundle: Bundle, removed: Removed) -> list[Any]:
     if removed.observed.shape != (len(removed.rows), n_views) or removed.rows.max(initial=0) >= n_rows:
         raise DataError(
             f"the mask has {removed.observed.shape} rows x views, up to row {removed.rows.max(initial=0)}; "
-            f"the set has {n_rows} x {n_views}. Give the masks of this set."
+            f"the set has {n_rows} x {n_views}. Give the masks of this set, or another folder."
         )
     return [
         _blanked(view[removed.rows], ~seen)

@@ -13,6 +13,7 @@ import numpy as np
 from viewpass.evaluate.harness.cells import SCORES, Cell, Result
 from viewpass.evaluate.harness.methods import Method
 from viewpass.evaluate.harness.page import Marked
+from viewpass.evaluate.harness.sets import set_title
 from viewpass.kernels.grid import Floats
 
 TITLES = {"acc": "ACC", "nmi": "NMI", "ari": "ARI", "purity": "purity", "f": "F"}
@@ -38,7 +39,7 @@ def lines_of(cells: Sequence[Cell], results: Sequence[Result]) -> Lines:
     """Cells of the same set, rate and method together."""
     groups: dict[tuple[Key, str], list[tuple[Cell, Result]]] = {}
     for cell, result in zip(cells, results, strict=True):
-        key = (Path(cell.set).stem, cell.rate), cell.method.name
+        key = (set_title(cell.set), cell.rate), cell.method.name
         groups.setdefault(key, []).append((cell, result))
     out = {}
     for key, group in groups.items():
@@ -52,6 +53,24 @@ def lines_of(cells: Sequence[Cell], results: Sequence[Result]) -> Lines:
         failed = tuple(result["failed"] for _, result in group if "failed" in result)
         out[key] = Line(group[0][0].method, values, seeds, failed)
     return out
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """Finished cells and their tables; `lines` has the values by ((set, rate), method)."""
+
+    cells: tuple[Cell, ...]
+    results: tuple[Result, ...]
+    out: Path
+
+    @property
+    def lines(self) -> Lines:
+        """Values of each score over masks and seeds."""
+        return lines_of(self.cells, self.results)
+
+    def mean(self, set: str, rate: float, method: str, score: str = "nmi") -> float:
+        """The mean of a score over masks and seeds."""
+        return float(self.lines[(set, rate), method].values[score].mean())
 
 
 def spread(values: Floats) -> float:
