@@ -152,7 +152,8 @@ def test_images_named_views_and_classes_in_columns(write):
     bundle = vp.load_mat(write({"X1": images, "X2": VIEWS[0], "Y": one_hot}))
     np.testing.assert_array_equal(bundle.views["X1"], images.reshape(N, -1))
     np.testing.assert_array_equal(bundle.labels, LABELS)
-    named = vp.load_mat(write({"mfeat_fou": VIEWS[0], "mfeat_kar": VIEWS[1], "truth": COLUMN}, "named.mat"))
+    variables = {"mfeat_fou": VIEWS[0], "mfeat_kar": VIEWS[1], "other": RNG.random((7, 9)), "truth": COLUMN}
+    named = vp.load_mat(write(variables, "named.mat"))
     assert list(named.views) == ["mfeat_fou", "mfeat_kar"]
 
 

@@ -155,6 +155,7 @@ def shown() -> Iterator[Any]:
     """A progress bar over cells; nothing where the output is not a terminal."""
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     console = rich.console.Console(stderr=True)
+    signals.message = "stopped; finished cells are kept, and the same command continues."
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("cells", total=None)
 

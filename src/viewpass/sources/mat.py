@@ -51,7 +51,8 @@ def load_mat(path: str | PathLike[str], *, turned: bool | None = None) -> Bundle
     """
     path = Path(path)
     reading = _Reading(path, read_variables(path))
-    labels, views = reading.labels(), reading.views()
+    labels = reading.labels()
+    views = reading.views(labels)
     n_rows, sideways = reading.orientation(views, labels, turned)
     rows = {
         name: _rows(view, axis, n_rows) for (name, view), axis in zip(views.items(), sideways, strict=True)
@@ -112,7 +113,7 @@ class _Reading:
         self.notes.append(f"classes: {name}, the only vector of whole numbers")
         return labels
 
-    def views(self) -> dict[str, Any]:
+    def views(self, labels: Array | None) -> dict[str, Any]:
         """The views by name, as they are stored."""
         left = {
             name: value
@@ -138,7 +139,12 @@ class _Reading:
         if len(stems) == 1:
             names = [name for _, name in sorted(numbered[stems[0]].items())]
         else:
-            names = [name for name in self._named(VIEWS) if name in plain][:1] or list(plain)
+            fitting = [
+                name
+                for name, x in plain.items()
+                if min(x.shape) > 1 and (labels is None or len(labels) in x.shape)
+            ]
+            names = [name for name in self._named(VIEWS) if name in plain][:1] or fitting
         if not names:
             known = ", ".join(self.variables) or "none"
             raise DataError(f"{self.path}: no variable holds views; its variables are {known}.")

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from viewpass.errors import EngineError
+from viewpass.errors import DataWarning, EngineError
 from viewpass.evaluate.harness.methods import Given, Method, steps
 from viewpass.evaluate.harness.program import THREAD_SETTINGS
 from viewpass.evaluate.harness.sets import Removed, draw, hidden, load_set, set_digest, set_title
@@ -223,7 +223,9 @@ def end_with_parent() -> None:
 def measured(cell: Cell, removed: Removed, folder: str | None, n_threads: int) -> Result:
     """Scores and costs after every pass (of the one fit, for methods without passes), or what failed."""
     began = time.perf_counter(), time.process_time()
-    bundle = load_set(cell.set, folder)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # given when the cells were planned
+        bundle = load_set(cell.set, folder)
     assert bundle.labels is not None
     seen = removed.observed.any(axis=1)  # rows without any view are given to no method
     kept = Removed(removed.rows[seen], removed.observed[seen])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import shlex
 import subprocess
 import sys
@@ -47,23 +46,34 @@ def run_program(command: str, given: Given) -> tuple[Array, float, float, float,
         for mark, text in places.items():
             words = [word.replace(mark, text) for word in words]
         environment = {**os.environ, **dict.fromkeys(THREAD_SETTINGS, str(given.n_threads))}
-        began, before = time.perf_counter(), _children()
+        began, output = time.perf_counter(), Path(folder) / "output"
         try:
-            ended = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+            code, processor, held = _ended(words, environment, output)
         except OSError as problem:
             raise SettingError(f"cmd:{command} cannot be started: {problem}.") from problem
-        seconds, after = time.perf_counter() - began, _children()
-        if ended.returncode or not out.exists():
-            said = (ended.stderr or ended.stdout).strip()[-SHOWN:]
-            raise DataError(f"{words[0]} ended with {ended.returncode} and wrote no labels: {said}")
-        return read_labels(out, len(given.observed)), seconds, after[0] - before[0], 0.0, after[1]
+        seconds = time.perf_counter() - began
+        if code or not out.exists():
+            said = output.read_text(errors="replace").strip()[-SHOWN:]
+            raise DataError(f"{words[0]} ended with {code} and wrote no labels: {said}")
+        return read_labels(out, len(given.observed)), seconds, processor, 0.0, held
 
 
-def _children() -> tuple[float, int]:
-    """Processor seconds of the programs that have ended, and the most bytes one of them held."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+def _ended(words: list[str], environment: dict[str, str], output: Path) -> tuple[int, float, int]:
+    """Run a program: its exit code, processor seconds, and the most bytes it held (0 on Windows)."""
+    with (
+        output.open("wb") as file,
+        subprocess.Popen(words, env=environment, stdout=file, stderr=subprocess.STDOUT) as process,
+    ):
+        if not hasattr(os, "wait4"):
+            return process.wait(), 0.0, 0
+        try:
+            _, status, used = os.wait4(process.pid, 0)
+        except BaseException:
+            process.kill()
+            raise
+        process.returncode = os.waitstatus_to_exitcode(status)
     unit = 1 if sys.platform == "darwin" else 1024
-    return used.ru_utime + used.ru_stime, used.ru_maxrss * unit
+    return process.returncode, used.ru_utime + used.ru_stime, used.ru_maxrss * unit
 
 
 def _written(path: Path, given: Given) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from importlib.resources import files
 
 from viewpass.evaluate.harness.page import Section
+from viewpass.evaluate.protocols import PROTOCOLS
 
 COLUMNS = ("method", "venue", "set", "protocol", "rate", "acc", "nmi", "tuned", "kind")
 SAME = {"paper": "share of each view"}  # what papers call our protocols
@@ -24,8 +25,10 @@ def published_rows(sets: Sequence[str], protocol: str) -> Section:
     rows = []
     for row in published():
         if wanted & set(row["names"].split()):
-            same = SAME.get(protocol, protocol) == row["protocol"]
-            rows.append([*(row[name] for name in COLUMNS), "same rule" if same else f"not {protocol}"])
+            theirs = row["protocol"]
+            same = SAME.get(protocol, protocol) == theirs
+            difference = "the same" if same else f"differs: {PROTOCOLS.get(theirs, theirs)}"
+            rows.append([*(row[name] for name in COLUMNS), difference])
     text = (
         "As the papers or their supplements print them. Preprocessing, views and rows may differ even where "
         "the protocol is the same, and many methods choose settings or the last epoch with classes: do not "
@@ -33,5 +36,5 @@ def published_rows(sets: Sequence[str], protocol: str) -> Section:
     )
     if not rows:
         text = "There are none of these sets in the table."
-    header = [*COLUMNS[:5], "ACC", "NMI", "tuned with classes", "kind", "protocol here"]
+    header = [*COLUMNS[:5], "ACC", "NMI", "tuned with classes", "kind", "protocol used here"]
     return Section("published", "Published figures", text, header, rows)
