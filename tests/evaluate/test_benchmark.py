@@ -173,6 +173,15 @@ def test_only_what_has_changed_is_measured_again(here):
     assert figures(small(["OPIMC", "mine.py:Mine"])) == figures(first)
 
 
+def test_a_class_without_a_file_is_measured_every_time(here):
+    for answer, expected in ((0, 1 / K), (1, 1.0)):
+        space = {"__name__": "nowhere", "truth": [CLASSES, np.zeros(N, dtype=int)][1 - answer]}
+        exec("class Typed:\n    def fit_predict(self, views): return truth[rows]", space)
+        space["rows"] = draw(load_set("made.npz"), "paper", 0.3, 0).rows
+        found = small([space["Typed"]], n_seeds=1)
+        assert found.mean("made", 0.3, "Typed", "acc") == pytest.approx(expected)
+
+
 def test_a_method_that_fails_is_shown_and_tried_again(here):
     command = ["benchmark", "made.npz", "--methods", "OPIMC(alpha=-1),k-means", "--missing", "0.3"]
     done = CliRunner().invoke(app, [*command, "--seeds", "2", "--jobs", "1", "--out", "out"])

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import scipy.sparse
@@ -172,8 +173,8 @@ def _digest(spec: str, made_by: Callable[..., Any] | None) -> str:
             return __version__
         try:
             files = [Path(inspect.getsourcefile(found) or "")]
-        except TypeError:  # an object without source
-            files = []
+        except TypeError:  # a class of a notebook may be another one next time: nothing is taken from before
+            return uuid4().hex
     contents = [path.read_bytes() for path in files if path.is_file()]
     return hashlib.sha256(b"\0".join(contents)).hexdigest()[:16]
 
