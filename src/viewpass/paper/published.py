@@ -76,7 +76,7 @@ class Scaled:
 
     def fit(self, views: list[Any], observed: Mask) -> Self:
         """Fit it."""
-        self._views = views
+        self._views, self._observed = views, observed
         model = self._model().fit(views, observed=observed)
         self.n_iter_, self.labels_ = model.n_iter_, model.stream_labels_
         return self
@@ -85,7 +85,7 @@ class Scaled:
     def figures_(self) -> dict[str, int]:
         """Bytes that a pass allocates at most."""
         tracemalloc.start()
-        self._model().fit(self._views)
+        self._model().fit(self._views, observed=self._observed)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return {"bytes": peak}
