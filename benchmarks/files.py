@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import machine, memory
+from benchmarks import machine
+from viewpass.evaluate.harness import memory
 
 ROOT = Path(__file__).parents[1]
 WIDTHS = {"image": 64, "text": 32}

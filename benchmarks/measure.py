@@ -11,9 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks import memory
 from benchmarks.data import Data, load
 from benchmarks.distance_pass import DistancePass, Read
+from viewpass.evaluate.harness import memory
 
 Job = dict[str, Any]
 Numbers = dict[str, Any]

@@ -58,9 +58,9 @@ def main() -> None:
 def _cell(job: dict[str, Any], missing: str, seed: int) -> dict[str, Any]:
     import numpy as np
 
-    from benchmarks import memory
     from benchmarks.quality.methods import METHODS
     from benchmarks.quality.sets import SETS
+    from viewpass.evaluate.harness import memory
 
     data, method = SETS[job["set"]].make(missing, seed), METHODS[job["method"]]
     n_clusters = len(np.unique(data.classes))

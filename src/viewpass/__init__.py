@@ -25,6 +25,8 @@ _HOMES = {
     "from_mudata": "viewpass.sources.mudata",
     "load": "viewpass.estimators.persistence",
     "load_bundle": "viewpass.sources.bundle",
+    "load_mat": "viewpass.sources.mat",
+    "audit": "viewpass.evaluate.audit",
     "scan": "viewpass.sources.scan",
     "merge": "viewpass.estimators.merging",
     "summary": "viewpass.runs.summary",
@@ -39,11 +41,12 @@ _HOMES = {
     "ViewpassError": "viewpass.errors",
 }
 
-_ROOMS = {"dask": "viewpass.estimators.dask"}  # names that are modules
+_ROOMS = {"dask": "viewpass.estimators.dask", "evaluate": "viewpass.evaluate"}  # names that are modules
 
 __all__ = sorted(_HOMES)
 
 if TYPE_CHECKING:
+    from viewpass import evaluate as evaluate
     from viewpass.baselines.daimc import DAIMC as DAIMC
     from viewpass.baselines.mic import MIC as MIC
     from viewpass.baselines.multinmf import MultiNMF as MultiNMF
@@ -65,9 +68,11 @@ if TYPE_CHECKING:
     from viewpass.estimators.opimc import OPIMC as OPIMC
     from viewpass.estimators.persistence import load as load
     from viewpass.estimators.viewpass import ViewPass as ViewPass
+    from viewpass.evaluate.audit import audit as audit
     from viewpass.runs.summary import summary as summary
     from viewpass.sources.bundle import load_bundle as load_bundle
     from viewpass.sources.frames import frames as frames
+    from viewpass.sources.mat import load_mat as load_mat
     from viewpass.sources.mudata import from_mudata as from_mudata
     from viewpass.sources.scan import scan as scan
     from viewpass.sums.statistics import Statistics as Statistics

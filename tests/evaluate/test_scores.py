@@ -1,4 +1,4 @@
-from itertools import permutations
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from viewpass.errors import DataError, SettingError
-from viewpass.evaluate import accuracy, ari, nmi, purity, scores
+from viewpass.evaluate import accuracy, ari, nmi, pair_f, purity, scores
 
 EVERY_SCORE = [accuracy, nmi, ari, purity, scores]
 law = settings(max_examples=25, deadline=None)
@@ -104,6 +104,7 @@ def test_scores_gathers_the_single_functions(pair):
         "nmi_arithmetic": nmi(*pair, average="arithmetic"),
         "ari": ari(*pair),
         "purity": purity(*pair),
+        "f": pair_f(*pair),
     }
 
 
@@ -178,3 +179,15 @@ def test_unusable_labels_are_refused_saying_where(score, true, predicted, messag
 def test_an_unknown_average_is_refused_with_the_known_ones():
     with pytest.raises(SettingError, match=r"'min'.*'geometric', 'max', 'arithmetic'"):
         nmi([0, 1], [0, 1], average="min")
+
+
+@law
+@given(labelings())
+def test_pair_f_is_the_harmonic_mean_over_all_pairs(pair):
+    true, predicted = pair
+    pairs = list(combinations(range(len(true)), 2))
+    same_class = sum(true[i] == true[j] for i, j in pairs)
+    same_cluster = sum(predicted[i] == predicted[j] for i, j in pairs)
+    both = sum(true[i] == true[j] and predicted[i] == predicted[j] for i, j in pairs)
+    expected = 2 * both / (same_class + same_cluster) if same_class + same_cluster else 1.0
+    assert pair_f(true, predicted) == pytest.approx(expected)

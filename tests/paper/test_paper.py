@@ -1,12 +1,11 @@
-"""`viewpass paper`: cells are measured once, the page reports them, a stopped run continues."""
+"""`viewpass paper`: a preset of the benchmark; the page reports its cells, a stopped run continues."""
 
 from __future__ import annotations
 
-import json
 import os
 import struct
 import xml.etree.ElementTree as ElementTree
-from itertools import pairwise
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,105 +14,83 @@ from typer.testing import CliRunner
 import viewpass as vp
 from viewpass.cli.app import app
 from viewpass.evaluate import nmi
-from viewpass.paper import measurements as work
+from viewpass.evaluate.harness.cells import Cell, measured
+from viewpass.evaluate.harness.page import CANNOT, CONFIRMED, NOT, Claim, Marked, Section, hypertext, markdown
+from viewpass.evaluate.harness.sets import draw, hidden, load_set
 from viewpass.paper import published
-from viewpass.paper.cells import Cell, PaperRun
-from viewpass.paper.figures import fig1
-from viewpass.paper.page import CANNOT, CONFIRMED, NOT, Claim, Section, hypertext, markdown
+from viewpass.paper.figures import baselines, complexity, fig1
 from viewpass.paper.run import PARTS, chosen, preface
-from viewpass.paper.settings import METHODS, SEARCH_SEED, SETS, grid, settings_text, trial
+from viewpass.paper.settings import METHODS, SEARCH_SEED, SETS, PaperRun, grid, method, settings_text
+from viewpass.paper.settings import published as by_title
 
-SMALL = {"data": "made digit", "rate": 0.4, "seed": 0, "n_passes": 2, "chunk_size": 50, "n_rows": 120}
-
-
-@pytest.fixture
-def counted(monkeypatch):
-    seen = []
-
-    def count(*, number, folder, n_threads):
-        seen.append(number)
-        return {"square": number**2}
-
-    monkeypatch.setitem(work.KINDS, "count", count)
-    return seen
+DATA, RATE = "made digit 120", 0.4
 
 
-def test_a_cell_is_measured_once_and_kept(tmp_path, counted):
-    cells = [Cell.of("count", number=number) for number in (3, 1, 3)]
-    assert [r["square"] for r in PaperRun(tmp_path).results(cells)] == [9, 1, 9]
-    assert counted == [3, 1]
-    assert [r["square"] for r in PaperRun(tmp_path).results(cells)] == [9, 1, 9]
-    assert counted == [3, 1]
+def passes(title, n_passes=2, seed=0, **settings):
+    cell = Cell(DATA, "paper", RATE, seed, by_title(title, chunk_size=50, **settings), n_passes=n_passes)
+    return measured(cell, draw(load_set(DATA), "paper", RATE, seed), None, 1)
 
 
-def test_a_stopped_run_continues_and_a_broken_cell_is_measured_again(tmp_path, counted):
-    cells = [Cell.of("count", number=number) for number in range(4)]
-    PaperRun(tmp_path).results(cells[:2])
-    kept = sorted((tmp_path / "cells").iterdir())
-    kept[0].write_text('{"format": 1, "resu')
-    old = json.loads(kept[1].read_text()) | {"format": 0}
-    kept[1].write_text(json.dumps(old))
-    (tmp_path / "cells" / "count_number=9.123.new").write_text("half")
-    assert [r["square"] for r in PaperRun(tmp_path).results(cells)] == [0, 1, 4, 9]
-    assert sorted(counted[2:]) == [0, 1, 2, 3]
+def given_rows(seed=0):
+    removed = draw(load_set(DATA), "paper", RATE, seed)
+    return hidden(load_set(DATA), removed), removed.observed, load_set(DATA).labels[removed.rows]
 
 
-@pytest.mark.long
-def test_processes_give_the_same(tmp_path):
-    cells = [
-        Cell.of("passes", method="OPIMC", alpha=0.1, **SMALL),
-        Cell.of("passes", method="ONMF-DA", **SMALL),
-    ]
-    one = PaperRun(tmp_path / "one").results(cells)
-    two = PaperRun(tmp_path / "two", n_jobs=2).results(cells)
-    for mine, theirs in zip(one, two, strict=True):
-        for score in ("acc", "nmi"):
-            assert mine[score] == theirs[score]
-            assert len(mine[score]) == 2
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_every_method_runs_with_every_setting_of_its_quick_grid(method):
-    for more in grid(method, quick=True)[:2]:
-        extra = {"steps": 10} if method == "MultiNMF" else {}
-        result = work.passes(method=method, folder=None, n_threads=1, **SMALL, **more, **extra)
-        assert len(result["nmi"]) == (1 if method in ("IMC", "MultiNMF") else 2)
+@pytest.mark.parametrize("title", METHODS)
+def test_every_method_runs_with_every_setting_of_its_quick_grid(title):
+    for more in grid(title, quick=True)[:2]:
+        extra = {"max_iter": 10} if title == "MultiNMF" else {}
+        result = passes(title, **more, **extra)
+        assert len(result["nmi"]) == (1 if title in ("IMC", "MultiNMF") else 2), result
         assert all(0 <= value <= 1 for value in result["acc"] + result["nmi"])
 
 
 def test_passes_of_opimc_are_those_of_the_estimator():
-    data = trial("made digit", 0.4, 0, None, SMALL["n_rows"])
-    found = list(work.opimc_passes(data, 10, 3, 5, chunk_size=50, alpha=0.1, n_threads=1))
-    model = vp.OPIMC(
-        10, alpha=0.1, chunk_size=50, n_passes=3, init="random", random_state=np.random.default_rng([5, 77])
-    ).fit(data.views, observed=data.observed)
-    np.testing.assert_array_equal(found[-1].stream_labels_, model.stream_labels_)
-    assert found[-1].n_iter_ == model.n_iter_
-    curves = [one.loss_curve_ for one in found]
-    for shorter, longer in pairwise(curves):
-        np.testing.assert_array_equal(longer[: len(shorter)], shorter)
+    views, observed, truth = given_rows()
+    result = passes("OPIMC", 3, alpha=0.1)
+    curves = []
+    for number in (1, 2, 3):
+        rng = np.random.default_rng([0, 77])
+        model = vp.OPIMC(10, alpha=0.1, chunk_size=50, n_passes=number, init="random", random_state=rng)
+        model.fit(views, observed=observed)
+        assert result["nmi"][number - 1] == nmi(truth, model.stream_labels_)
+        curves.append(model.loss_curve_)
+    assert result["loss_curve"] == curves[-1].tolist()
+    assert result["n_iter"] == model.n_iter_
 
 
 @pytest.mark.one_in(2)
-@pytest.mark.parametrize(("method", "make"), [("OMVC", vp.OMVC), ("ONMF-I", vp.ONMF)])
-def test_scores_of_baselines_are_those_of_the_estimator(method, make):
-    data = trial("made digit", 0.4, 0, None, SMALL["n_rows"])
-    result = work.passes(method=method, folder=None, n_threads=1, n_init=2, **SMALL)
+@pytest.mark.parametrize(("title", "make"), [("OMVC", vp.OMVC), ("ONMF-I", vp.ONMF)])
+def test_scores_of_baselines_are_those_of_the_estimator(title, make):
+    views, observed, truth = given_rows()
+    result = passes(title, n_init=2)
     more = {"fill": "mean"} if make is vp.ONMF else {}
-    n_clusters = len(np.unique(data.truth))
     for number in (1, 2):
-        model = make(n_clusters, n_passes=number, chunk_size=50, random_state=0, n_init=2, **more)
-        labels = model.fit_predict(data.views, observed=data.observed)
-        assert result["nmi"][number - 1] == nmi(data.truth, labels)
-    assert min(result["seconds"] + result["kmeans"]) > 0
+        model = make(10, n_passes=number, chunk_size=50, random_state=0, n_init=2, **more)
+        labels = model.fit_predict(views, observed=observed)
+        assert result["nmi"][number - 1] == nmi(truth, labels)
+    assert min(result["seconds"] + result["label_seconds"]) > 0
 
 
-def test_a_trial_is_the_same_every_time_and_another_for_another_seed():
-    one, two, other = (trial("made webkb", 0.3, seed, None, 100) for seed in (0, 0, 1))
-    np.testing.assert_array_equal(one.truth, two.truth)
-    np.testing.assert_array_equal(one.observed, two.observed)
-    assert not np.array_equal(one.observed, other.observed)
-    assert one.observed.sum(axis=0).tolist() == [70, 70]
+@pytest.mark.parametrize(
+    "cell",
+    [
+        Cell(DATA, "paper", RATE, 0, method("Theorem", alpha=0.1), n_rows=60),
+        complexity.cell(n_rows=200, n_views=2, width=4, n_clusters=3, chunk_size=50, max_iter=5),
+        *(row.cell(PaperRun(None, quick=True), 0) for row in baselines.ROWS if row.name != "MultiNMF"),
+    ],
+    ids=lambda cell: cell.method.name,
+)
+def test_every_measurement_of_the_paper_is_a_cell_of_the_benchmark(cell):
+    data = cell.set if cell.set.startswith("noise") else "made digit 120"
+    cell = replace(cell, set=data)
+    result = measured(cell, draw(load_set(data), "paper", cell.rate, 0, cell.n_rows), None, 1)
+    assert "failed" not in result, result
+    assert len(result["nmi"]) == 1
+    if "Theorem" in cell.method.name:
+        assert result["rises"] == 0
+    if data.startswith("noise"):
+        assert result["bytes"] > 0
 
 
 def test_the_page_has_every_claim_and_escapes_its_text():
@@ -123,13 +100,17 @@ def test_the_page_has_every_claim_and_escapes_its_text():
         Claim("e", CANNOT, "4"),
     ]
     assert [claim.verdict for claim in claims] == [CONFIRMED, NOT, CANNOT]
-    section = Section("x", "Part", "Text.", ["k"], [[0.5], ["<b>"]], "x", "A picture", claims)
-    page, text = hypertext([section], "Hello."), markdown([section], "Hello.")
+    section = Section(
+        "x", "Part", "Text.", ["k"], [[0.5], ["<b>"], [Marked("1 < 2", 1)]], "x", "A picture", claims
+    )
+    page, text = hypertext([section], "Hello.", "T"), markdown([section], "Hello.", "T")
     assert "a &lt; b | c" in page
     assert "&lt;b&gt;" in page
     assert "<img src='x.svg' alt='A picture'>" in page
     assert "| a < b \\| c | **confirmed** | 1 & 2 |" in text
     assert "| 0.500 |" in text
+    assert "<td><b>1 &lt; 2</b>" in page
+    assert "| **1 < 2** |" in text
 
 
 def test_few_seeds_are_said_to_be_inconclusive_beside_every_verdict():
@@ -143,11 +124,11 @@ def test_few_seeds_are_said_to_be_inconclusive_beside_every_verdict():
     few.doubt_few_seeds(2)
     enough.doubt_few_seeds(5)
     for show in (hypertext, markdown):
-        assert show([few], "").count("confirmed (not conclusive: only 2 seeds)") == 2
-        assert "not conclusive" not in show([enough], "")
+        assert show([few], "", "T").count("confirmed (not conclusive: only 2 seeds)") == 2
+        assert "not conclusive" not in show([enough], "", "T")
     counted = Section("x", "Part", "Text.", claims=claims(), over_seeds=False)
     counted.doubt_few_seeds(1)
-    assert "not conclusive" not in markdown([counted], "")
+    assert "not conclusive" not in markdown([counted], "", "T")
 
 
 def test_parts_are_chosen_by_name():
@@ -208,7 +189,7 @@ def test_settings_are_chosen_on_a_seed_that_is_not_reported(tmp_path, monkeypatc
     asked = []
 
     def results(self, cells, **_):
-        asked.append([dict(cell.settings)["seed"] for cell in cells])
+        asked.append([cell.seed for cell in cells])
         return [{"nmi": [0.5], "acc": [0.5]} for _ in cells]
 
     monkeypatch.setattr(PaperRun, "results", results)
@@ -226,8 +207,8 @@ def test_the_published_settings_do_not_depend_on_defaults():
     assert settings_text({"multiple": 2}) == "components per cluster 2"
 
 
-def test_the_page_states_the_time_of_all_its_cells(tmp_path, counted):
-    cells = [Cell.of("count", number=number) for number in range(3)]
+def test_the_page_states_the_time_of_all_its_cells(tmp_path):
+    cells = [Cell(DATA, "paper", RATE, seed, by_title("OPIMC")) for seed in range(3)]
     PaperRun(tmp_path).results(cells[:2])
     plan = PaperRun(tmp_path, parts=True)
     plan.results(cells)
@@ -237,3 +218,8 @@ def test_the_page_states_the_time_of_all_its_cells(tmp_path, counted):
     text = preface(plan, 60.0)
     assert "Its 3 cells took" in text
     assert "viewpass paper --parts" in text
+
+
+def test_a_method_that_fails_is_an_error_of_the_paper(tmp_path):
+    with pytest.raises(vp.EngineError, match="alpha"):
+        PaperRun(tmp_path).results([Cell(DATA, "paper", RATE, 0, by_title("OPIMC", alpha=-1))])

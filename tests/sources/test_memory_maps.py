@@ -74,7 +74,7 @@ def test_views_are_chosen_and_renamed(tmp_path):
 
 
 def test_what_is_refused(files):
-    with pytest.raises(vp.SettingError, match=r"id='key': npy and npz files have no ids"):
+    with pytest.raises(vp.SettingError, match=r"id='key': npy, npz and mat files have no ids"):
         vp.scan(files, id="key")
     with pytest.raises(vp.DataError, match=r"none.npy: there is no such file"):
         vp.scan({"image": files / "none.npy"})

@@ -22,6 +22,8 @@ from viewpass.runs.checkpoint import read_checkpoint
 from viewpass.runs.folder import RunFolder
 from viewpass.runs.report import gaps_of, missing_rows
 from viewpass.runs.summary import summary
+from viewpass.sources.bundle import Bundle, load_bundle
+from viewpass.sources.mat import load_mat
 from viewpass.sources.source import Source
 from viewpass.store.container.frame import is_ours
 from viewpass.views.rows import MeasuredRows
@@ -32,6 +34,7 @@ LABELS = {
     "final": "those under the final centres",
     "stream": "those of the stream, as assigned when rows were read",
 }
+READERS: dict[str, Callable[[Path], Bundle]] = {".npz": load_bundle, ".mat": load_mat}
 SHOWN_PATTERNS, SHOWN_CLUSTERS = 12, 200  # in the text, which says how many it leaves out; --json has all
 
 
@@ -118,6 +121,8 @@ def run(
         found = of_labels(path)
     else:
         found = of_data(open_data(what, views, id), most_rows)
+        if len(what) == 1 and path.suffix.lower() in READERS:
+            found |= of_classes(READERS[path.suffix.lower()](path))
     if as_json:
         typer.echo(json.dumps(found))
         return
@@ -234,6 +239,12 @@ def of_data(source: Source, most_rows: int | None) -> dict[str, Any]:
     }
 
 
+def of_classes(bundle: Bundle) -> dict[str, Any]:
+    """The rows of each class, and how a MATLAB file was read."""
+    sizes = [] if bundle.labels is None else np.unique(bundle.labels, return_counts=True)[1].tolist()
+    return {"classes": sizes, "read_as": list(bundle.notes)}
+
+
 def lines(found: dict[str, Any]) -> list[str]:
     """The description as text."""
     if found["kind"] == "run" and not found["finished"]:
@@ -269,6 +280,9 @@ def lines(found: dict[str, Any]) -> list[str]:
             out.append(f"  {_share(pattern['rows'], n_rows):>6}  {pattern['rows']:>12,}  {which}")
         if len(found["patterns"]) > SHOWN_PATTERNS:
             out.append(f"  and {len(found['patterns']) - SHOWN_PATTERNS} more patterns (--json shows all)")
+    if found.get("classes"):
+        out.append(f"classes: {len(found['classes'])}, rows of each: {_few(found['classes'])}")
+    out += [f"read as: {note}" for note in found.get("read_as", ())]
     for choice in found.get("choices", ()):
         out.append(f"chosen: {Choice(**choice)}")
     if found["kind"] == "run":

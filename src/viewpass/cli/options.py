@@ -23,8 +23,8 @@ Data = Annotated[
     typer.Argument(
         metavar="DATA",
         show_default=False,
-        help="Files (Parquet, Feather, CSV, npz), glob patterns, folders or URLs; or NAME=FILE.npy for each "
-        "view.",
+        help="Files (Parquet, Feather, CSV, npz, mat), glob patterns, folders or URLs; or NAME=FILE.npy for "
+        "each view.",
     ),
 ]
 Views = Annotated[

@@ -1,20 +1,26 @@
-"""Scores of clusterings, generators of missing views, and data sets."""
+"""Scores of clusterings, protocols of missing views, data sets, and benchmarks."""
 
 from __future__ import annotations
 
 from viewpass.evaluate.data import load_digit, load_reuters, load_webkb, load_youtube, make_like
+from viewpass.evaluate.harness.benchmark import benchmark
 from viewpass.evaluate.missing import remove_partial_rows, remove_per_view, remove_windows
-from viewpass.evaluate.scores import accuracy, ari, nmi, purity, scores
+from viewpass.evaluate.protocols import PROTOCOLS as PROTOCOLS
+from viewpass.evaluate.protocols import make_mask
+from viewpass.evaluate.scores import accuracy, ari, nmi, pair_f, purity, scores
 
 __all__ = [
     "accuracy",
     "ari",
+    "benchmark",
     "load_digit",
     "load_reuters",
     "load_webkb",
     "load_youtube",
     "make_like",
+    "make_mask",
     "nmi",
+    "pair_f",
     "purity",
     "remove_partial_rows",
     "remove_per_view",

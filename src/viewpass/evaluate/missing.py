@@ -1,4 +1,4 @@
-"""Generators of missing views, by the three protocols of the literature.
+"""Generators of missing views, by the three protocols of the literature; `protocols.py` has more, by name.
 
 The three are not comparable: "rate 0.5" of one paper is about "share 1" of another. Each generator
 returns an `observed` mask (rows x views, True where a view is kept), can start from views that
@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Sequence
 from itertools import pairwise
 from numbers import Integral, Real
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +26,7 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 def remove_per_view(
     n_rows: int,
     n_views: int,
-    rate: float,
+    rate: float | Sequence[float],
     random_state: Seed = None,
     *,
     observed: npt.ArrayLike | None = None,
@@ -40,7 +41,7 @@ def remove_per_view(
     ----------
     n_rows, n_views : int
         Shape of the mask.
-    rate : float
+    rate : float, or a sequence of one per view
         Share of its rows that each view loses, 0 to 1 - 1 / n_views for complete data.
     random_state : None, int, numpy.random.RandomState or numpy.random.Generator
         The same int gives the same mask.
@@ -65,15 +66,19 @@ def remove_per_view(
     >>> observed.sum(axis=0).tolist(), bool(observed.any(axis=1).all())
     ([600, 600, 600], True)
     """
-    before = _starting_mask(n_rows, n_views, observed)
-    rate = _checked_share("rate", rate)
+    before = starting_mask(n_rows, n_views, observed)
+    rates: list[Any] = [rate] * n_views if np.ndim(rate) == 0 else list(rate)  # type: ignore[arg-type]
+    if len(rates) != n_views:
+        raise SettingError(
+            f"rate has {len(rates)} values for {n_views} views. Pass one per view, or a number."
+        )
     rng = as_generator(random_state)
     kept = before.copy()
-    for view in range(n_views):
+    for view, share in enumerate(rates):
         rows = np.flatnonzero(before[:, view])
-        kept[rng.permutation(rows)[: _floor(rate * rows.size)], view] = False
+        kept[rng.permutation(rows)[: _floor(checked_share("rate", share) * rows.size)], view] = False
     _swap_directly(kept, before, rng)
-    _swap_along_chains(kept, before, rng, rate)
+    _swap_along_chains(kept, before, rng, ", ".join(f"{share:g}" for share in dict.fromkeys(rates)))
     return kept
 
 
@@ -109,8 +114,8 @@ def remove_windows(
     >>> observed.sum(axis=0).tolist(), observed[0].tolist()
     ([80, 80, 80, 80], [True, True, True, True])
     """
-    before = _starting_mask(n_rows, n_views, observed)
-    rate = _checked_share("rate", rate)
+    before = starting_mask(n_rows, n_views, observed)
+    rate = checked_share("rate", rate)
     if round(rate * n_views, 9) > n_views - 1:
         raise SettingError(
             f"rate is {rate:g}: with {n_views} views, more than {1 - 1 / n_views:g} leaves rows "
@@ -124,7 +129,7 @@ def remove_windows(
         places = np.arange(view * block, (view + 1) * block)
         kept[order[places % max(n_rows - 1, 1)], view] = False
     bare = _bare(kept, before)
-    kept[bare, _random_views(before[bare], rng)] = True
+    kept[bare, random_views(before[bare], rng)] = True
     return kept
 
 
@@ -159,8 +164,8 @@ def remove_partial_rows(
     >>> int((~observed.all(axis=1)).sum()), bool(observed.any(axis=1).all())
     (400, True)
     """
-    before = _starting_mask(n_rows, n_views, observed)
-    share = _checked_share("share", share)
+    before = starting_mask(n_rows, n_views, observed)
+    share = checked_share("share", share)
     if n_views < 2:
         raise SettingError("n_views is 1: a row cannot keep a part of one view. Pass 2 or more.")
     rng = as_generator(random_state)
@@ -173,7 +178,8 @@ def remove_partial_rows(
     return kept
 
 
-def _starting_mask(n_rows: int, n_views: int, observed: npt.ArrayLike | None) -> Mask:
+def starting_mask(n_rows: int, n_views: int, observed: npt.ArrayLike | None) -> Mask:
+    """Check the shape of a mask and the views present at the start."""
     for name, value in (("n_rows", n_rows), ("n_views", n_views)):
         if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
             raise SettingError(f"{name} is {value!r}. Pass an int that is 1 or more.")
@@ -188,7 +194,8 @@ def _starting_mask(n_rows: int, n_views: int, observed: npt.ArrayLike | None) ->
     return mask
 
 
-def _checked_share(name: str, value: float) -> float:
+def checked_share(name: str, value: float) -> float:
+    """Check a number from 0 to 1."""
     if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= value <= 1:
         raise SettingError(f"{name} is {value!r}. Pass a number from 0 to 1.")
     return float(value)
@@ -208,7 +215,7 @@ def _bare(kept: Mask, before: Mask) -> Mask:
     return np.asarray(before.any(axis=1) & ~kept.any(axis=1))
 
 
-def _random_views(allowed: Mask, rng: np.random.Generator) -> npt.NDArray[np.intp]:
+def random_views(allowed: Mask, rng: np.random.Generator) -> npt.NDArray[np.intp]:
     """Pick one of its allowed views for each row, all equally likely."""
     draws = np.where(allowed, rng.random(allowed.shape), -1.0)
     return np.asarray(np.argmax(draws, axis=1))
@@ -237,7 +244,7 @@ def _swap_directly(kept: Mask, before: Mask, rng: np.random.Generator) -> None:
         bare = rng.permutation(np.flatnonzero(_bare(kept, before) & open_views.any(axis=1)))
         if not bare.size:
             return
-        chosen = _random_views(open_views[bare], rng)
+        chosen = random_views(open_views[bare], rng)
         for view in rng.permutation(kept.shape[1]):
             givers = np.flatnonzero(kept[:, view] & (kept.sum(axis=1) >= 2))
             takers = bare[chosen == view][: givers.size]
@@ -245,7 +252,7 @@ def _swap_directly(kept: Mask, before: Mask, rng: np.random.Generator) -> None:
             kept[takers, view] = True
 
 
-def _swap_along_chains(kept: Mask, before: Mask, rng: np.random.Generator, rate: float) -> None:
+def _swap_along_chains(kept: Mask, before: Mask, rng: np.random.Generator, rate: str) -> None:
     """Serve the bare rows that no direct swap can help; changes `kept`.
 
     With views missing at the start, the rows that can give up a view may not share one with a bare
@@ -287,12 +294,12 @@ def _shortest_chain(starts: Mask, moves: Mask, ends: Mask) -> tuple[list[int], M
     return [], reached
 
 
-def _too_high(rate: float, kept: Mask, before: Mask, views: Mask) -> SettingError:
+def _too_high(rate: str, kept: Mask, before: Mask, views: Mask) -> SettingError:
     """An error that names the views with fewer places left than rows that depend on them."""
     n_rows = int((before.any(axis=1) & ~before[:, ~views].any(axis=1)).sum())
     n_places = int(kept[:, views].sum())
     names = ", ".join(str(view) for view in np.flatnonzero(views))
     return SettingError(
-        f"rate is {rate:g}: {n_rows} rows have no view but {names}, and at this rate "
+        f"rate is {rate}: {n_rows} rows have no view but {names}, and at this rate "
         f"only {n_places} values are left there, too few for one per row. Lower the rate."
     )

@@ -120,6 +120,20 @@ def purity(true: npt.ArrayLike, predicted: npt.ArrayLike) -> float:
     return _purity(*_coded(true, predicted))
 
 
+def pair_f(true: npt.ArrayLike, predicted: npt.ArrayLike) -> float:
+    """F score over pairs of rows: precision and recall of "both in one cluster" for "both of one class".
+
+    Between 0 and 1. Arguments and errors are as in `accuracy`, but -1 is a cluster like any other.
+
+    Examples
+    --------
+    >>> from viewpass.evaluate import pair_f
+    >>> pair_f([0, 0, 1, 1], [1, 1, 0, 0]), round(pair_f([0, 0, 1, 1], [0, 0, 0, 1]), 3)
+    (1.0, 0.4)
+    """
+    return _pair_f(*_coded(true, predicted))
+
+
 def scores(true: npt.ArrayLike, predicted: npt.ArrayLike) -> dict[str, float]:
     """Compute all scores at once.
 
@@ -128,7 +142,7 @@ def scores(true: npt.ArrayLike, predicted: npt.ArrayLike) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        "acc", "nmi" (geometric), "nmi_max", "nmi_arithmetic", "ari" and "purity".
+        "acc", "nmi" (geometric), "nmi_max", "nmi_arithmetic", "ari", "purity" and "f" (`pair_f`).
 
     Examples
     --------
@@ -145,6 +159,7 @@ def scores(true: npt.ArrayLike, predicted: npt.ArrayLike) -> dict[str, float]:
         "nmi_arithmetic": _nmi(classes, clusters, "arithmetic"),
         "ari": _ari(classes, clusters),
         "purity": _purity(classes, clusters),
+        "f": _pair_f(classes, clusters),
     }
 
 
@@ -171,6 +186,16 @@ def _purity(classes: Codes, clusters: Codes) -> float:
     # Sparse: with one cluster per row, which is allowed, a dense table would be rows x classes.
     counts = contingency_matrix(classes, clusters, sparse=True)
     return float(counts.max(axis=0).sum() / classes.size)
+
+
+def _pair_f(classes: Codes, clusters: Codes) -> float:
+    counts = contingency_matrix(classes, clusters, sparse=True).astype(np.float64)
+
+    def pairs(sizes: Any) -> float:
+        return float((np.square(sizes) - sizes).sum() / 2)
+
+    together = pairs(counts.sum(axis=0)) + pairs(counts.sum(axis=1))
+    return 2 * pairs(counts.data) / together if together else 1.0
 
 
 def _coded(true: npt.ArrayLike, predicted: npt.ArrayLike) -> tuple[Codes, Codes]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from viewpass.paper.page import CANNOT, Claim
+from viewpass.evaluate.harness.page import CANNOT, Claim
 from viewpass.paper.settings import SETS
 
 Curves = dict[tuple[str, float, str, str], dict[str, np.ndarray]]  # set, rate, method, "best" or "default"

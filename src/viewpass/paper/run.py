@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import logging
-import platform
 import time
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 
 from viewpass.errors import DataError, SettingError
-from viewpass.kernels.threads import available_threads
-from viewpass.paper.cells import PaperRun
-from viewpass.paper.page import Section, write
-from viewpass.paper.settings import SETS
+from viewpass.evaluate.harness.page import Section, machine, write
+from viewpass.paper.settings import SETS, PaperRun
 
 logger = logging.getLogger("viewpass")
 
+TITLE = "The paper, measured again"
 PARTS = ("table1", "table2", "fig1", "fig2", "fig3", "fig4", "fig5", "complexity", "baselines")
 
 
@@ -51,7 +47,7 @@ def run(
         section.doubt_few_seeds(plan.n_seeds)
         sections.append(section)
         report(f"{name}: {plan.n_done - before} cells measured in {time.perf_counter() - start:.0f} s")
-        write(plan.out, sections, preface(plan, time.perf_counter() - began))
+        write(plan.out, sections, preface(plan, time.perf_counter() - began), TITLE)
     return sections
 
 
@@ -65,7 +61,6 @@ def preface(plan: PaperRun, seconds: float) -> str:
         f"{run['cells']:,.0f} of them"
         for run in plan.runs(seconds)
     )
-    libraries = ", ".join(f"{name} {_version(name)}" for name in ("numpy", "scipy", "scikit-learn"))
     kind = "a quick run: shorter grids, fewer passes, parts of the large sets" if plan.quick else "a full run"
     if plan.parts and not plan.quick:
         kind += ", but figures 1 to 3 read only parts of the two large sets"
@@ -76,25 +71,8 @@ def preface(plan: PaperRun, seconds: float) -> str:
     return (
         "One-Pass Incomplete Multi-view Clustering (Hu and Chen, AAAI 2019): what the paper states, and "
         f"what viewpass measures by `viewpass paper{options}` with {plan.n_seeds} "
-        f"seeds ({kind}). {_processor()}, {available_threads()} processors, Python "
-        f"{platform.python_version()}, {libraries}. "
+        f"seeds ({kind}). {machine()} "
         f"Its {len(plan.fresh):,} cells took {work / 60:.0f} minutes of processor time "
         f"({clock / 60:.0f} of wall-clock time in total{busy}); {runs}. "
         "NMI is normalised by the geometric mean of the entropies."
     )
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "?"
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(names, platform.machine())

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import islice, product
 from typing import Any
 
 import numpy as np
 
-from viewpass.errors import DataError
-from viewpass.evaluate import load_digit, load_webkb, make_like, remove_per_view
-from viewpass.evaluate.data.folder import folder_of
-from viewpass.paper.cells import Cell, PaperRun, Result
-from viewpass.sources.bundle import Bundle, load_bundle
+from viewpass.errors import EngineError
+from viewpass.evaluate.harness.cells import Cell, Result, Results
+from viewpass.evaluate.harness.methods import Method
 
 
 @dataclass(frozen=True)
@@ -88,56 +85,60 @@ def settings_text(more: dict[str, float]) -> str:
     return ", ".join(f"{names.get(name, name)} {value:g}" for name, value in more.items())
 
 
-@dataclass(frozen=True)
-class Trial:
-    """Rows in the order of the stream, with views removed."""
+@dataclass
+class PaperRun(Results):
+    """A benchmark of the paper: which sets, how many seeds, how much of the large sets."""
 
-    views: dict[str, Any]
-    truth: np.ndarray
-    observed: np.ndarray
+    quick: bool = False
+    parts: bool = False  # read only parts of the large sets
+    sets: tuple[str, ...] = ()  # of figures 1 to 3; empty: all
+    n_seeds: int = 5
+
+    def results(self, cells: Sequence[Cell], *, alone: bool = False) -> list[Result]:
+        """Results of the cells; here a method that fails is an error."""
+        found = super().results(cells, alone=alone)
+        for cell, result in zip(cells, found, strict=True):
+            if "failed" in result:
+                raise EngineError(f"{cell.name}: {result['failed']}")
+        return found
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether only parts of the large sets are read."""
+        return self.quick or self.parts
+
+    def takes(self, data: str) -> bool:
+        """Whether figures 1 to 3 use this set."""
+        return not self.sets or data in self.sets
+
+    @property
+    def seeds(self) -> range:
+        """The seeds of the repetitions."""
+        return range(self.n_seeds)
 
 
-@lru_cache(maxsize=2)
-def loaded(name: str, folder: str | None, n_rows: int) -> Bundle:
-    """A data set; cached per process."""
-    if name == "webkb":
-        return load_webkb(folder)
-    if name == "digit":
-        return load_digit(folder)
-    if name.startswith("made "):
-        return make_like(name.removeprefix("made "), n_rows or None)
-    path = folder_of(folder) / f"{name}.npz"
-    if not path.exists():
-        raise DataError(f"{path}: no such file; this part of the paper needs it.")
-    return load_bundle(path)
+def method(name: str, home: str = "viewpass.paper.published", **settings: Any) -> Method:
+    """A method of the paper with its settings; `name` is a function or class of the module `home`."""
+    given = ", ".join(f"{key}={value!r}" for key, value in sorted(settings.items()))
+    return Method(f"{name}({given})", f"{home}:{name}({given})")
 
 
-def trial(
-    name: str, rate: float, seed: int, folder: str | None, n_rows: int = 0, *, shuffle: bool = True
-) -> Trial:
-    """A set with `rate` of each view removed; a set with missing views of its own keeps those only."""
-    bundle = loaded(name, folder, n_rows if name.startswith("made ") else 0)
-    assert bundle.labels is not None
-    rng = np.random.default_rng([seed, round(100 * rate)])
-    order = rng.permutation(bundle.n_rows) if shuffle else np.arange(bundle.n_rows)
-    if n_rows:
-        order = order[:n_rows]
-    views = {view: x[order] for view, x in bundle.views.items()}
-    if bundle.observed is not None:
-        observed = bundle.observed[order]
-    else:
-        observed = remove_per_view(len(order), len(views), rate, rng)
-    return Trial(views, bundle.labels[order], observed)
+def published(title: str, **settings: Any) -> Method:
+    """One of the paper's methods by its title."""
+    if title == "OPIMC":
+        return method("opimc", **settings)
+    return method("compared", method=title, **settings)
 
 
 def passes_cell(
-    plan: PaperRun, data: str, method: str, rate: float, seed: int, n_passes: int, **more: Any
+    plan: PaperRun, data: str, title: str, rate: float, seed: int, n_passes: int, **more: Any
 ) -> Cell:
-    """A method on a data set, scored after each pass; `more` overrides the chunk size and rows of the set."""
-    chosen = SETS[data]
-    size = {"chunk_size": chosen.chunk(plan.in_parts), "n_rows": chosen.rows(plan.in_parts)}
-    own = {"data": data, "method": method, "rate": rate, "seed": seed, "n_passes": n_passes}
-    return Cell.of("passes", **{**size, **own, **more})
+    """A method on a data set, scored after each pass; `more` are settings, or override the chunk size."""
+    chosen, shuffle = SETS[data], more.pop("shuffle", True)
+    settings = {"chunk_size": chosen.chunk(plan.in_parts), **more}
+    own = published(title, **settings)
+    n_rows = chosen.rows(plan.in_parts)
+    return Cell(data, "paper", rate, seed, own, n_passes=n_passes, n_rows=n_rows, shuffle=shuffle)
 
 
 def score_rows(found: Mapping[Any, dict[str, np.ndarray]]) -> list[list[Any]]:

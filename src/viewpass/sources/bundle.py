@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zlib
 from dataclasses import dataclass
 from os import PathLike
@@ -25,11 +26,12 @@ UNREADABLE = (ValueError, OSError, EOFError, KeyError, RuntimeError, BadZipFile,
 
 @dataclass(frozen=True)
 class Bundle:
-    """The contents of an npz bundle. `source()` makes a source of it."""
+    """The contents of an npz bundle or MATLAB file. `source()` makes a source of it."""
 
     views: dict[str, Any]
     labels: Array | None = None
     observed: Mask | None = None
+    notes: tuple[str, ...] = ()  # how a MATLAB file was read
 
     @property
     def n_rows(self) -> int:
@@ -39,6 +41,31 @@ class Bundle:
     def source(self) -> ArraySource:
         """Make a source of the views and their mask."""
         return ArraySource(self.views, self.observed)
+
+    def write(self, path: str | PathLike[str], **more: Any) -> None:
+        """Write it as an npz bundle, as `load_bundle` describes them; `more` are further arrays.
+
+        A file of that name is replaced when the new one is complete.
+        """
+        arrays: dict[str, Any] = dict(more)
+        for name, view in self.views.items():
+            parts = {f"view_{name}": view}
+            if scipy.sparse.issparse(view):
+                rows = scipy.sparse.csr_array(view)
+                values = rows.data, rows.indices, rows.indptr, np.array(rows.shape)
+                parts = {f"view_{name}_{part}": x for part, x in zip(_PARTS, values, strict=True)}
+            if not arrays.keys().isdisjoint(parts):
+                raise DataError(f"view {name!r}: another view or array has the same name in the file.")
+            arrays |= parts
+        arrays |= {} if self.labels is None else {"labels": self.labels}
+        arrays |= {} if self.observed is None else {"mask": self.observed}
+        path = Path(path)
+        new = path.with_name(f".{path.name}.{os.getpid()}.npz")
+        try:
+            np.savez_compressed(new, **arrays)
+            new.replace(path)
+        finally:
+            new.unlink(missing_ok=True)
 
 
 def load_bundle(path: str | PathLike[str], *, mapped: bool = False) -> Bundle:

@@ -1,4 +1,4 @@
-"""Sources of memory-mapped arrays: npy files, one per view, and npz bundles."""
+"""Sources of arrays in files: npy files, one per view, npz bundles (both memory-mapped), MATLAB files."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 from viewpass.errors import DataError, SettingError, not_a_file
 from viewpass.sources.arrays import ArraySource
 from viewpass.sources.bundle import load_bundle
+from viewpass.sources.mat import load_mat
 from viewpass.views.chunk import unique_names
 
 
@@ -23,14 +24,15 @@ def mapped(arrays: Mapping[str, Any], views: Any = None, id: str | None = None) 
 
 
 def mapped_files(paths: Sequence[str], views: Any = None, id: str | None = None) -> ArraySource:
-    """Make a source of one npz bundle, or of npy files that are named after their views."""
-    if not paths[0].lower().endswith(".npz"):
+    """Make a source of one npz bundle or MATLAB file, or of npy files that are named after their views."""
+    if paths[0].lower().endswith(".npy"):
         names = unique_names(Path(path).stem for path in paths)
         return mapped(dict(zip(names, paths, strict=True)), views, id)
     _check_plain(id)
     if len(paths) > 1:
-        raise DataError(f"{len(paths)} npz bundles were given ({paths[0]}, ...): give one at a time.")
-    bundle = load_bundle(paths[0], mapped=True)
+        raise DataError(f"{len(paths)} bundles were given ({paths[0]}, ...): give one at a time.")
+    matlab = paths[0].lower().endswith(".mat")
+    bundle = load_mat(paths[0]) if matlab else load_bundle(paths[0], mapped=True)
     source = bundle.source()
     chosen = _chosen({name: name for name in bundle.views}, views)
     if list(chosen) == list(chosen.values()) == list(bundle.views):
@@ -68,4 +70,4 @@ def _chosen(arrays: dict[str, Any], views: Any) -> dict[str, Any]:
 
 def _check_plain(id: str | None) -> None:
     if id is not None:
-        raise SettingError(f"id={id!r}: npy and npz files have no ids; their rows are known by number.")
+        raise SettingError(f"id={id!r}: npy, npz and mat files have no ids; their rows are known by number.")

@@ -14,6 +14,8 @@ from viewpass.sources.mudata import of_files
 from viewpass.sources.source import Source
 from viewpass.views.chunk import unique_names
 
+IN_MEMORY = ("npy", "npz", "mat")  # in memory, or memory-mapped
+
 
 def scan(
     data: Any, views: Any = None, id: str | None = None, storage_options: Mapping[str, Any] | None = None
@@ -29,7 +31,8 @@ def scan(
         PyArrow table or reader, a polars frame (lazy or not) or pandas frame, a DuckDB relation. Or
         `.h5mu` and `.h5ad` files, whose modalities are views (`vp.from_mudata` to choose layers and
         embeddings). Or npz bundles and npy files (`{"image": "image.npy", "text": "text.npy"}`), which are
-        memory-mapped. Or a dict of columns of lists: `{"image": df["image"], ...}`.
+        memory-mapped, or a MATLAB file (`vp.load_mat`). Or a dict of columns of lists:
+        `{"image": df["image"], ...}`.
     views : str, list or dict, optional
         The columns of each view, as {name: columns}; a list names each view by its column. Columns
         are one column of lists (of equal length), a pattern (`"pix_*"`), a range (`"f0:f63"`, in the
@@ -134,9 +137,9 @@ def _files(paths: Any, views: Any, id: str | None, storage_options: Mapping[str,
             raise DataError(
                 f"{files[0].name} is of format {first}, {file.name} of {file.format}: give one format."
             )
-        if first in ("npy", "npz") and file.system is not None:
-            raise DataError(f"{file.name}: npy and npz files are memory-mapped and must be local files.")
-    if first in ("npy", "npz"):
+        if first in IN_MEMORY and file.system is not None:
+            raise DataError(f"{file.name}: npy, npz and mat files must be local files.")
+    if first in IN_MEMORY:
         return mapped_files([file.path for file in files], views, id)
     if first in ("h5mu", "h5ad"):
         return of_files(files, modalities=_modalities(views, id))

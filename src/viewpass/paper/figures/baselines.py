@@ -2,15 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from viewpass.paper.cells import Cell, PaperRun
-from viewpass.paper.draw import write_csv
-from viewpass.paper.page import CANNOT, Claim, Section
+from viewpass.evaluate.harness.cells import Cell
+from viewpass.evaluate.harness.page import CANNOT, Claim, Section
+from viewpass.evaluate.harness.tables import write_csv
+from viewpass.paper.settings import PaperRun, method
 
-Kind = tuple[str, str, dict[str, Any]]  # title, kind of cell, settings
+CHECKS, FILLED = "viewpass.paper.checks", "viewpass.baselines.filled"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the table. `online`: reads chunks in passes; `long`: takes fewer steps in a quick run."""
+
+    title: str
+    set: str
+    rate: float
+    name: str
+    home: str = "viewpass"
+    online: bool = False
+    long: bool = False
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def cell(self, plan: PaperRun, seed: int) -> Cell:
+        """Measured with this seed."""
+        more = dict(self.settings)
+        if self.online:
+            more |= {"chunk_size": 50, "n_passes": 5 if plan.quick else 10}
+        if self.long and plan.quick:
+            more["max_iter"] = 50
+        return Cell(self.set, "paper", self.rate, seed, method(self.name, self.home, **more))
+
 
 KMEANS_CLIPPED = "k-means, clipped unit rows (ONMF's input)"
 KMEANS_SUMS = "k-means, each view divided by its sum (OMVC's input)"
@@ -18,17 +44,22 @@ BEST_SUBSPACE = "k-means in the best subspace of rank 10 (ONMF's input)"
 BATCH, BATCH_20 = (f"NMF of scikit-learn, rank {rank} (ONMF's input)" for rank in (10, 20))
 FIRST_CHUNK = "OMVC, scaled by its first chunk"
 TWO_VIEWS = "MultiNMF, fou + pix"
-STREAM, BEFOREHAND = "OMVC, weight 1", "OMVC, filled beforehand"
 
 
-def on_complete(title: str, method: str, **more: Any) -> Kind:
-    """A row of complete Digit."""
-    return title, "complete", {"method": method, "scale": "all", "two": False, "rank": 10, **more}
+def online(title: str, name: str, set: str = "digit", rate: float = 0.0, **settings: Any) -> Row:
+    """A row of an online method; on complete Digit if nothing else is said."""
+    return Row(title, set, rate, name, online=True, settings=settings)
 
 
-def on_filled(title: str, data: str, rate: float, method: str, scale: str = "-") -> Kind:
-    """A row of data whose missing views are filled."""
-    return title, "filled", {"data": data, "rate": rate, "method": method, "scale": scale}
+def kmeans(title: str, scale: str, set: str = "digit", rate: float = 0.0) -> Row:
+    """A row of k-means on filled, joined views."""
+    return Row(title, set, rate, "FilledKMeans", FILLED, settings={"scale": scale})
+
+
+def reduced(title: str, way: str, rank: int = 10) -> Row:
+    """A row of k-means on fewer columns of complete Digit."""
+    settings = {"way": way, "rank": rank, "scale": "clipped"}
+    return Row(title, "digit", 0.0, "ReducedKMeans", CHECKS, settings=settings)
 
 
 def webkb(rate: float) -> dict[str, str]:
@@ -41,54 +72,53 @@ def webkb(rate: float) -> dict[str, str]:
     }
 
 
-KINDS: list[Kind] = [
-    on_complete("k-means, unit rows", "kmeans", scale="unit"),
-    on_complete(KMEANS_CLIPPED, "kmeans", scale="clipped"),
-    on_complete(BEST_SUBSPACE, "svd", scale="clipped"),
-    on_complete(KMEANS_SUMS, "kmeans", scale="sums"),
-    on_complete(BATCH, "nmf", scale="clipped"),
-    on_complete(BATCH_20, "nmf", scale="clipped", rank=20),
-    on_complete("OMVC", "OMVC"),
-    on_complete(FIRST_CHUNK, "OMVC", scale="first"),
-    on_complete("ONMF-I", "ONMF-I"),
-    on_complete("ONMF-I, rank 20", "ONMF-I", rank=20),
-    on_complete("ONMF-DA", "ONMF-DA"),
-    on_complete("ONMF-DA, rank 20", "ONMF-DA", rank=20),
-    on_complete("MultiNMF", "MultiNMF"),
-    on_complete(TWO_VIEWS, "MultiNMF", two=True),
-    on_complete("MIC", "MIC"),
-    on_complete("DAIMC", "DAIMC"),
-    on_filled("Digit, 0.4 missing: OMVC, weight 1, filled by the stream", "digit", 0.4, STREAM),
-    on_filled("Digit, 0.4 missing: OMVC, weight 1, filled beforehand", "digit", 0.4, BEFOREHAND),
+ROWS: list[Row] = [
+    kmeans("k-means, unit rows", "unit"),
+    kmeans(KMEANS_CLIPPED, "clipped"),
+    reduced(BEST_SUBSPACE, "svd"),
+    kmeans(KMEANS_SUMS, "sums"),
+    reduced(BATCH, "nmf"),
+    reduced(BATCH_20, "nmf", rank=20),
+    online("OMVC", "OMVC"),
+    online(FIRST_CHUNK, "OMVC", scale="first"),
+    online("ONMF-I", "ONMF"),
+    online("ONMF-I, rank 20", "ONMF", n_components=20),
+    online("ONMF-DA", "ONMF", hessian="diagonal"),
+    online("ONMF-DA, rank 20", "ONMF", hessian="diagonal", n_components=20),
+    Row("MultiNMF", "digit", 0.0, "MultiNMF", long=True),
+    Row(TWO_VIEWS, "digit[fou,pix]", 0.0, "MultiNMF", long=True),
+    Row("MIC", "digit", 0.0, "MIC"),
+    Row("DAIMC", "digit", 0.0, "DAIMC"),
+    online("Digit, 0.4 missing: OMVC, weight 1, filled by the stream", "OMVC", rate=0.4, weights="one"),
+    Row(
+        "Digit, 0.4 missing: OMVC, weight 1, filled beforehand", "digit", 0.4, "FilledBeforehand", CHECKS,
+        online=True, settings={"weights": "one"},
+    ),
     *(
-        kind
+        row
         for rate in (0.3, 0.4)
-        for kind in (
-            on_filled(webkb(rate)["OMVC"], "webkb", rate, "OMVC"),
-            on_filled(webkb(rate)["sums"], "webkb", rate, "k-means", "sums"),
-            on_filled(webkb(rate)["unit"], "webkb", rate, "k-means", "unit"),
+        for row in (
+            online(webkb(rate)["OMVC"], "OMVC", "webkb", rate, weights="dynamic"),
+            kmeans(webkb(rate)["sums"], "sums", "webkb", rate),
+            kmeans(webkb(rate)["unit"], "unit", "webkb", rate),
         )
     ),
-]
+]  # fmt: skip
 
 
 def run(plan: PaperRun) -> Section:
     """Compare each method with k-means on complete Digit, then OMVC with k-means on filled data."""
-    cells = [
-        Cell.of(kind, seed=seed, quick=plan.quick, **more) for _, kind, more in KINDS for seed in plan.seeds
-    ]
+    cells = [row.cell(plan, seed) for row in ROWS for seed in plan.seeds]
     results = iter(plan.results(cells))
     found: dict[str, dict[str, float]] = {}
     rows = []
-    for title, _, _ in KINDS:
+    for row in ROWS:
         own = [next(results) for _ in plan.seeds]
-        found[title] = {
-            score: float(np.mean([r.get(score, np.nan) for r in own])) for score in ("acc", "nmi", "presence")
+        found[row.title] = {
+            score: float(np.mean([r[score][-1] for r in own])) for score in ("acc", "nmi", "presence")
         }
-        presence = found[title]["presence"]
-        rows.append(
-            [title, found[title]["acc"], found[title]["nmi"], "-" if np.isnan(presence) else presence]
-        )
+        presence = found[row.title]["presence"] if row.rate else "-"
+        rows.append([row.title, found[row.title]["acc"], found[row.title]["nmi"], presence])
     header = ["method", "ACC", "NMI", "NMI with presence"]
     write_csv(plan.out / "baselines.csv", header, rows)
     nmi = {title: values["nmi"] for title, values in found.items()}

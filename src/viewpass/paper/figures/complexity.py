@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from viewpass.paper.cells import Cell, PaperRun
-from viewpass.paper.draw import legend, panels, readable, save, write_csv
-from viewpass.paper.page import Claim, Section
+from viewpass.evaluate.harness.cells import Cell
+from viewpass.evaluate.harness.draw import legend, panels, readable, save
+from viewpass.evaluate.harness.page import Claim, Section
+from viewpass.evaluate.harness.tables import write_csv
+from viewpass.paper.settings import PaperRun, method
 
 BASE: dict[str, int] = {
     "n_rows": 16000, "n_views": 2, "width": 256, "n_clusters": 20, "chunk_size": 1000, "max_iter": 20,
@@ -31,22 +33,27 @@ LETTERS = {
 }
 
 
+def cell(n_rows: int, n_views: int, width: int, **settings: int) -> Cell:
+    """A pass of OPIMC over noise; the fastest of three."""
+    own = method("Scaled", "viewpass.paper.published", **settings)
+    return Cell(f"noise {n_rows}x{n_views}x{width}", "paper", 0.0, 0, own, shuffle=False, n_timings=3)
+
+
 def run(plan: PaperRun) -> Section:
     """Vary one number at a time; measure one cell after the other."""
     found: dict[str, list[dict[str, Any]]] = {}
     rows: list[list[Any]] = []
     for name, values in SWEEPS.items():
-        cells = [Cell.of("scaling", **{**BASE, name: value}) for value in values]
-        found[name] = plan.results(cells, alone=True)
+        found[name] = plan.results([cell(**{**BASE, name: value}) for value in values], alone=True)
         for value, result in zip(values, found[name], strict=True):
-            rows.append([name, value, result["seconds"], result["n_iter"], result["bytes"] / 2**20])
+            rows.append([name, value, result["seconds"][0], result["n_iter"], result["bytes"] / 2**20])
     header = ["varied", "value", "seconds per pass", "iterations", "memory, MiB"]
     write_csv(plan.out / "complexity.csv", header, rows)
     figure, axes = panels(2, 3)
     slopes = {}
     for axis, (name, values) in zip(axes.flat, SWEEPS.items(), strict=True):
         memory = name == "chunk_size"
-        measured = [r["bytes"] / 2**20 if memory else r["seconds"] for r in found[name]]
+        measured = [r["bytes"] / 2**20 if memory else r["seconds"][0] for r in found[name]]
         slopes[name] = float(np.polyfit(np.log(values), np.log(measured), 1)[0])
         axis.plot(values, measured, color="#CC3311", marker="o", label="measured")
         middle = len(values) // 2

@@ -6,16 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from viewpass.paper.cells import Cell, PaperRun, Result
-from viewpass.paper.draw import STYLES, panels, save, write_csv
+from viewpass.evaluate.harness.cells import Cell, Result
+from viewpass.evaluate.harness.draw import STYLES, panels, save
+from viewpass.evaluate.harness.page import Section
+from viewpass.evaluate.harness.tables import write_csv
 from viewpass.paper.orderings import Curves, Orderings
-from viewpass.paper.page import Section
 from viewpass.paper.settings import (
     DEFAULTS,
     METHODS,
     ONLINE,
     SEARCH_SEED,
     SETS,
+    PaperRun,
     grid,
     passes_cell,
     settings_text,
@@ -38,7 +40,7 @@ def cell(
     plan: PaperRun, data: str, rate: float, method: str, seed: int, n_passes: int, more: dict[str, float]
 ) -> Cell:
     """A method on a data set."""
-    extra: dict[str, Any] = {"steps": QUICK_STEPS} if plan.quick and method == "MultiNMF" else {}
+    extra: dict[str, Any] = {"max_iter": QUICK_STEPS} if plan.quick and method == "MultiNMF" else {}
     n_passes = n_passes if method in ONLINE else 1
     return passes_cell(plan, data, method, rate, seed, n_passes, **more, **extra)
 

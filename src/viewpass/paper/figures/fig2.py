@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from viewpass.paper.cells import PaperRun
-from viewpass.paper.draw import COLOURS, legend, save, score_panels, write_csv
-from viewpass.paper.page import CANNOT, Claim, Section
-from viewpass.paper.settings import ALPHAS, BEST_ALPHA, SETS, mean_scores, passes_cell
+from viewpass.evaluate.harness.draw import COLOURS, legend, save, score_panels
+from viewpass.evaluate.harness.page import CANNOT, Claim, Section
+from viewpass.evaluate.harness.tables import write_csv
+from viewpass.paper.settings import ALPHAS, BEST_ALPHA, SETS, PaperRun, mean_scores, passes_cell
 
 RATES = {"webkb": 0.3, "digit": 0.3, "reuters1200": 0.4, "mnist70k_3v": 0.4, "debian_l10n": 0.0}
 

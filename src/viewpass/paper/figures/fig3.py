@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from viewpass.paper.cells import Cell, PaperRun
-from viewpass.paper.draw import panels, save, write_csv
-from viewpass.paper.page import Claim, Section
-from viewpass.paper.settings import BEST_ALPHA, SETS, passes_cell
+from viewpass.evaluate.harness.cells import Cell
+from viewpass.evaluate.harness.draw import panels, save
+from viewpass.evaluate.harness.page import Claim, Section
+from viewpass.evaluate.harness.tables import write_csv
+from viewpass.paper.settings import BEST_ALPHA, SETS, PaperRun, method, passes_cell
 
 N_PASSES = 20
 RATES = {"webkb": 0.4, "digit": 0.4, "reuters1200": 0.4, "mnist70k_3v": 0.4}
@@ -26,11 +27,17 @@ def run(plan: PaperRun) -> Section:
     results = dict(zip(sets, plan.results([cell(plan, data, 20) for data in sets]), strict=True))
     longer = dict(zip(sets, plan.results([cell(plan, data, LONG) for data in sets]), strict=True))
     alphas, seeds = (1e-3, 0.1, 1.0), plan.seeds
-    theorem = plan.results([Cell.of("theorem", seed=seed, alpha=alpha) for alpha in alphas for seed in seeds])
+    theorem = plan.results(
+        [
+            Cell("digit", "paper", 0.4, seed, method("Theorem", alpha=alpha), n_rows=250)
+            for alpha in alphas
+            for seed in seeds
+        ]
+    )
     figure, axes = panels((len(sets) + 1) // 2, 2, height=3.3, width=5.6)
     rows = []
     for axis, (data, result) in zip(axes.flat, results.items(), strict=False):
-        loss = np.array(result["loss"])
+        loss = np.array(result["loss_curve"])
         passes = np.arange(1, len(loss) + 1) / (len(loss) / N_PASSES)
         axis.plot(passes, loss, color="#0077BB", linewidth=1.4)
         axis.set_title(SETS[data].title.split(" (")[0], fontsize=12.5)
@@ -64,7 +71,7 @@ def _claims(
 ) -> list[Claim]:
     stable, changes = [], []
     for data, result in results.items():
-        loss, nmi = np.array(result["loss"]), np.array(result["nmi"])
+        loss, nmi = np.array(result["loss_curve"]), np.array(result["nmi"])
         ends = loss.reshape(N_PASSES, -1)[:, -1] if len(loss) % N_PASSES == 0 else loss[-N_PASSES:]
         late_loss = abs(ends[-1] - ends[9]) / abs(ends[-1])
         late_nmi = abs(nmi[-1] - nmi[9])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from viewpass.paper.cells import PaperRun
-from viewpass.paper.draw import COLOURS, legend, save, score_panels, write_csv
-from viewpass.paper.page import Claim, Section
-from viewpass.paper.settings import mean_scores, passes_cell, score_rows
+from viewpass.evaluate.harness.draw import COLOURS, legend, save, score_panels
+from viewpass.evaluate.harness.page import Claim, Section
+from viewpass.evaluate.harness.tables import write_csv
+from viewpass.paper.settings import PaperRun, mean_scores, passes_cell, score_rows
 
 SIZES = (2, 5, 10, 50, 100, 250)
 N_PASSES = 10

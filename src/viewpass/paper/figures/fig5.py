@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from viewpass.paper.cells import PaperRun
-from viewpass.paper.draw import legend, save, score_panels, write_csv
-from viewpass.paper.page import Claim, Section
-from viewpass.paper.settings import mean_scores, passes_cell, score_rows
+from viewpass.evaluate.harness.draw import legend, save, score_panels
+from viewpass.evaluate.harness.page import Claim, Section
+from viewpass.evaluate.harness.tables import write_csv
+from viewpass.paper.settings import PaperRun, mean_scores, passes_cell, score_rows
 
 N_PASSES = 10
-KINDS = {"filled (OPIMC-F)": "mean", "not filled (OPIMC-NF)": "none"}
+KINDS = {"filled (OPIMC-F)": "mean", "not filled (OPIMC-NF)": None}
 
 
 def run(plan: PaperRun) -> Section:

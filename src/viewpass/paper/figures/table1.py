@@ -6,10 +6,10 @@ import numpy as np
 
 from viewpass.errors import DataError
 from viewpass.evaluate.data import SHAPES
-from viewpass.paper.cells import PaperRun
-from viewpass.paper.draw import write_csv
-from viewpass.paper.page import Claim, Section
-from viewpass.paper.settings import SETS, loaded
+from viewpass.evaluate.harness.page import Claim, Section
+from viewpass.evaluate.harness.sets import load_set
+from viewpass.evaluate.harness.tables import write_csv
+from viewpass.paper.settings import SETS, PaperRun
 
 PAPER = {
     "webkb": (1051, (3000, 1840), 2),
@@ -26,7 +26,7 @@ def run(plan: PaperRun) -> Section:
         rows.append(["the paper's " + name, n_rows, ", ".join(map(str, widths)), n_classes, "-"])
     found = {}
     for name, chosen in SETS.items():
-        bundle = loaded(name, plan.folder, 0)
+        bundle = load_set(name, plan.folder)
         assert bundle.labels is not None
         columns = {view: x.shape[1] for view, x in bundle.views.items()}
         own = "-" if bundle.observed is None else f"{1 - bundle.observed.mean():.1%}"
@@ -39,7 +39,7 @@ def run(plan: PaperRun) -> Section:
     widths_there = SHAPES["reuters"].widths
     seen = ""
     try:
-        sample = loaded("reuters600", plan.folder, 0).views
+        sample = load_set("reuters600", plan.folder).views
         used = [f"{sample[view].shape[1]:,}" for view in ("IT", "SP")]
         seen = f"; a sample of 600 documents uses {used[0]} and {used[1]} of them"
     except DataError:

@@ -20,6 +20,7 @@ ENDINGS = {
     "csv": (".csv", ".tsv"),
     "npy": (".npy",),
     "npz": (".npz",),
+    "mat": (".mat",),
     "h5mu": (".h5mu",),
     "h5ad": (".h5ad",),
 }

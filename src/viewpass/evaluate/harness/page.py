@@ -1,12 +1,17 @@
-"""The results as one page: the paper's claims and whether they hold, then figures and tables."""
+"""Results as one page, in HTML and Markdown: claims and whether they hold, then figures and tables."""
 
 from __future__ import annotations
 
 import html
+import platform
+from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+
+from viewpass.kernels.threads import available_threads
 
 CONFIRMED, NOT, CANNOT = "confirmed", "not confirmed", "cannot be checked here"
 ENOUGH_SEEDS = 5  # of a full run
@@ -56,17 +61,40 @@ class Section:
         ]
 
 
+@dataclass(frozen=True)
+class Marked:
+    """A table entry that is the best or second of its column."""
+
+    text: str
+    rank: int = 0  # 1: best, 2: second, 0: neither
+
+    def between(self, best: tuple[str, str], second: tuple[str, str]) -> str:
+        """The text between the marks of its rank."""
+        before, after = ("", "") if not self.rank else best if self.rank == 1 else second
+        return f"{before}{self.text}{after}"
+
+
 def text_of(value: Any) -> str:
     """A table entry as text."""
+    if isinstance(value, Marked):
+        return value.between(("**", "**"), ("<u>", "</u>"))
     if isinstance(value, float):
         return f"{value:.3f}" if 0.001 <= abs(value) < 100 else f"{value:.3g}"
     return str(value)
 
 
-def markdown(sections: Sequence[Section], preface: str) -> str:
+def html_of(value: Any) -> str:
+    """A table entry as HTML."""
+    if isinstance(value, Marked):
+        return replace(value, text=html.escape(value.text)).between(("<b>", "</b>"), ("<u>", "</u>"))
+    return html.escape(text_of(value))
+
+
+def markdown(sections: Sequence[Section], preface: str, title: str) -> str:
     """The page as Markdown."""
-    lines = ["# The paper, measured again", "", preface, "", "## Claims", ""]
-    lines += ["| the paper says | here | figures |", "|---|---|---|"]
+    lines = [f"# {title}", "", preface]
+    if any(section.claims for section in sections):
+        lines += ["", "## Claims", "", "| the paper says | here | figures |", "|---|---|---|"]
     for section in sections:
         for claim in section.claims:
             lines.append(f"| {_cell(claim.statement)} | **{claim.answer}** | {_cell(claim.found)} |")
@@ -99,36 +127,72 @@ border-bottom: 1px solid #ddd; vertical-align: top } img { max-width: 100% }
 """
 
 
-def hypertext(sections: Sequence[Section], preface: str) -> str:
-    """The page as HTML."""
+def hypertext(sections: Sequence[Section], preface: str, title: str, out: Path | None = None) -> str:
+    """The page as HTML; figures of the folder `out` are part of it."""
     esc = html.escape
     parts = [
         "<!doctype html><html lang='en'><meta charset='utf-8'>",
         "<meta name='viewport' content='width=device-width'>",
-        f"<title>The paper, measured again</title><style>{STYLE}</style>",
-        f"<h1>The paper, measured again</h1><p>{esc(preface)}</p><h2>Claims</h2><div class='wide'><table>",
-        "<tr><th>the paper says<th>here<th>figures",
+        f"<title>{esc(title)}</title><style>{STYLE}</style>",
+        f"<h1>{esc(title)}</h1><p>{esc(preface)}</p>",
     ]
-    for section in sections:
-        for claim in section.claims:
-            kind = claim.verdict.split()[0]
-            parts.append(
-                f"<tr><td>{esc(claim.statement)}<td class='{kind}'>{esc(claim.answer)}<td>{esc(claim.found)}"
-            )
-    parts.append("</table></div>")
+    claims = [claim for section in sections for claim in section.claims]
+    if claims:
+        parts.append("<h2>Claims</h2><div class='wide'><table>")
+        parts.append("<tr><th>the paper says<th>here<th>figures")
+    for claim in claims:
+        kind = claim.verdict.split()[0]
+        parts.append(
+            f"<tr><td>{esc(claim.statement)}<td class='{kind}'>{esc(claim.answer)}<td>{esc(claim.found)}"
+        )
+    parts.append("</table></div>" if claims else "")
     for section in sections:
         parts.append(f"<h2 id='{section.key}'>{esc(section.title)}</h2><p>{esc(section.text)}</p>")
         if section.figure:
-            parts.append(f"<img src='{section.figure}.svg' alt='{esc(section.alt, quote=True)}'>")
+            parts.append(_picture(section, out))
         if section.rows:
             parts.append("<div class='wide'><table><tr>" + "".join(f"<th>{esc(h)}" for h in section.header))
             for row in section.rows:
-                parts.append("<tr>" + "".join(f"<td>{esc(text_of(value))}" for value in row))
+                parts.append("<tr>" + "".join(f"<td>{html_of(value)}" for value in row))
             parts.append("</table></div>")
     return "\n".join(parts) + "\n</html>\n"
 
 
-def write(out: Path, sections: Sequence[Section], preface: str) -> None:
+def _picture(section: Section, out: Path | None) -> str:
+    """The figure as a data address: SVG in the page itself would mix up the names of its parts."""
+    source = f"{section.figure}.svg"
+    if out is not None:
+        source = "data:image/svg+xml;base64," + b64encode((out / source).read_bytes()).decode()
+    return f"<img src='{source}' alt='{html.escape(section.alt, quote=True)}'>"
+
+
+def write(out: Path, sections: Sequence[Section], preface: str, title: str) -> None:
     """Write index.html and README.md."""
-    (out / "index.html").write_text(hypertext(sections, preface), encoding="utf-8")
-    (out / "README.md").write_text(markdown(sections, preface), encoding="utf-8")
+    (out / "index.html").write_text(hypertext(sections, preface, title, out), encoding="utf-8")
+    (out / "README.md").write_text(markdown(sections, preface, title), encoding="utf-8")
+
+
+def machine() -> str:
+    """The processor and the versions that something was measured with."""
+    libraries = ", ".join(
+        f"{name} {_version(name)}" for name in ("viewpass", "numpy", "scipy", "scikit-learn")
+    )
+    return (
+        f"{_processor()}, {available_threads()} processors, Python {platform.python_version()}, {libraries}."
+    )
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "?"
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.machine())

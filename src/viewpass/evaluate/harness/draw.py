@@ -1,9 +1,8 @@
-"""Draws figures in one style, as SVG and PNG, and writes tables as CSV."""
+"""Draws figures in one style, as SVG, PNG and PDF."""
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ try:
     from matplotlib.figure import Figure
     from matplotlib.ticker import LogLocator
 except ImportError as absent:
-    raise missing_extra("matplotlib", "report", "viewpass paper") from absent
+    raise missing_extra("matplotlib", "report", "drawing figures") from absent
 
 # Colour-blind safe (Paul Tol's bright scheme); markers and dashes differ as well.
 STYLES: dict[str, dict[str, Any]] = {
@@ -72,18 +71,38 @@ def readable(axis: Any) -> None:
     axis.set_major_formatter("{x:g}")
 
 
-def save(figure: Any, out: Path, name: str) -> str:
-    """Write NAME.svg and NAME.png; returns NAME."""
+def save(figure: Any, out: Path, name: str, second: str = "png") -> str:
+    """Write NAME.svg, and NAME.png or NAME.pdf; returns NAME."""
     with style.context(["default", RULES]):
         figure.savefig(out / f"{name}.svg", metadata={"Date": None})
-        figure.savefig(out / f"{name}.png", dpi=110)
+        more = {"dpi": 110} if second == "png" else {"metadata": {"CreationDate": None}}
+        figure.savefig(out / f"{name}.{second}", **more)
     return name
 
 
-def write_csv(path: Path, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """A table for other programs."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(header)
-        for row in rows:
-            writer.writerow([f"{value:.6g}" if isinstance(value, float) else value for value in row])
+def curves(
+    out: Path,
+    name: str,
+    methods: Sequence[str],
+    values: Mapping[tuple[str, str], Sequence[float]],
+    across: tuple[str, Sequence[float]],
+    ylabel: str,
+) -> None:
+    """Values by panel and method: a panel each with a line for each method, as SVG and PDF."""
+    titles = list(dict.fromkeys(title for title, _ in values))
+    n_columns = min(len(titles), 3)
+    figure, axes = panels((len(titles) + n_columns - 1) // n_columns, n_columns)
+    label, places = across
+    for axis, title in zip(axes.flat, titles, strict=False):
+        for number, method in enumerate(methods):
+            if (title, method) in values:
+                line = {"color": COLOURS[number % len(COLOURS)], "marker": "osv^DP"[number % 6]}
+                axis.plot(places, values[title, method], label=method, **line)
+        axis.set_title(title)
+        axis.set_xlabel(label)
+        axis.set_ylabel(ylabel)
+        axis.set_xticks(places)
+    for axis in axes.flat[len(titles) :]:
+        axis.axis("off")
+    legend(figure, axes, loc="outside lower center", ncols=min(len(methods), 4))
+    save(figure, out, name, "pdf")

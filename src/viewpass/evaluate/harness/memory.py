@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import resource
 import sys
 from pathlib import Path
 
@@ -37,6 +36,10 @@ def _status(field: str) -> int:
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
     except OSError:
+        try:
+            import resource
+        except ImportError:  # on Windows
+            return 0
         most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return most if sys.platform == "darwin" else 1024 * most
     return next(1024 * int(line.split()[1]) for line in lines if line.startswith(field))
