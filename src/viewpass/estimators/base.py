@@ -282,7 +282,8 @@ class ViewClusterer(ChosenSettings, ViewReader):
     def transform(self, X: Any, observed: Any = None) -> Floats:
         """Squared distances to the clusters over the observed views; NaN where `predict` gives -1.
 
-        The distance to a cluster of anchors is that to the nearest of them.
+        The distance to a cluster of anchors is that to the nearest of them; NaN for a cluster without any,
+        which `explain` never names and to which label files give no distance.
 
         Returns
         -------
