@@ -100,7 +100,7 @@ def _curve(curve: Curve) -> CurveSummary:
 
 
 def view_summaries(model: Model) -> dict[str, ViewSummary]:
-    """Each view: gaps, scale, loss, share of what separates clusters."""
+    """Each view that has a weight: gaps, scale, loss, share of what separates clusters."""
     losses, between = _losses(model)
     whole = float(ordered_sum(np.array(between)))
     names, zero = model.schema.names, model.zero_rows
@@ -126,6 +126,7 @@ def view_summaries(model: Model) -> dict[str, ViewSummary]:
                 strict=True,
             )
         )
+        if weight
     }
 
 
