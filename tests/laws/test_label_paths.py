@@ -14,7 +14,7 @@ from tests.fuzz.labels import trial
 
 import viewpass as vp
 from label_paths import check, quiet
-from odd_data import KINDS, few_kinds
+from odd_data import KINDS, few_kinds, frames
 
 N_TRIALS = 3  # of each kind of data
 
@@ -63,3 +63,12 @@ def test_a_model_that_could_not_be_loaded_is_not_written(tmp_path: Path) -> None
         model.save(path)
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["model.viewpass"]
+
+
+def test_frames_whose_views_are_mapped(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    with quiet():
+        X = frames(rng)
+        model = vp.ViewPass(2, random_state=0, consensus="graph", n_anchors=5, projection=2).fit(X)
+        assert model.projections_
+        check(model, X, {}, tmp_path, rng)
