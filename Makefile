@@ -43,7 +43,7 @@ test-newest: .venv/.build ## the same with the highest versions, on the newest P
 
 FUZZ = OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 .venv/bin/python -m tests.fuzz
 
-fuzz: .venv/.dev compiled ## damage files, options and inputs at random (MINUTES=5; ARGS="--only model_files")
+fuzz: .venv/.dev compiled ## damage files, options and inputs, and compare labels, at random (MINUTES=5; ARGS="--only labels")
 	$(FUZZ) --minutes $(MINUTES) $(ARGS)
 
 fuzz-short: .venv/.dev compiled ## some of these trials, always the same, in half a minute

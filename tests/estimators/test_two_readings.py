@@ -229,3 +229,39 @@ def test_a_mask_that_does_not_fit_is_refused(what):
     X, observed, message = UNFIT[what]
     with pytest.raises(vp.DataError, match=message):
         small().fit(X, observed=observed)
+
+
+def named_frames(as_list):
+    """Two frames with named columns."""
+    a, b = pd.DataFrame(IMAGE, columns=list("pqrs")), pd.DataFrame(TEXT, columns=list("tuvwx"))
+    return [a, b] if as_list else {"a": a, "b": b}
+
+
+def changed(frames, change):
+    found = [change(frame) for frame in (frames if isinstance(frames, list) else frames.values())]
+    return found if isinstance(frames, list) else dict(zip(frames, found, strict=True))
+
+
+@pytest.mark.parametrize("as_list", [False, True])
+@pytest.mark.parametrize("kind", [vp.ViewPass, vp.OPIMC, vp.IMC])
+def test_columns_of_frames_are_matched_by_name(kind, as_list, tmp_path):
+    frames = named_frames(as_list)
+    model = small(kind).fit(frames)
+    reordered = changed(frames, lambda frame: frame[frame.columns[::-1]])
+    renamed = changed(frames, lambda frame: frame.rename(columns=str.upper))
+    model.save(tmp_path / "model.viewpass")
+    for each in (model, vp.load(tmp_path / "model.viewpass")):
+        np.testing.assert_array_equal(each.predict(reordered), model.predict(frames))
+        np.testing.assert_array_equal(each.transform(reordered), model.transform(frames))
+        np.testing.assert_array_equal(
+            each.predict(changed(frames, lambda x: x.to_numpy())), model.predict(frames)
+        )
+        with pytest.raises(vp.DataError, match="column 0 is 'P' where 'p' was expected"):
+            each.predict(renamed)
+        if hasattr(each, "partial_fit"):
+            with pytest.raises(vp.DataError, match="column 0 is 'P'"):
+                each.partial_fit(renamed)
+    if hasattr(model, "partial_fit"):
+        one, other = (small(kind).partial_fit(frames).partial_fit(more) for more in (frames, reordered))
+        np.testing.assert_array_equal(one.predict(frames), other.predict(frames))
+        assert one.statistics_ == other.statistics_

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -9,6 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 import viewpass as vp
+from viewpass.errors import DataWarning
 
 N = 90
 _rng = np.random.default_rng(5)
@@ -136,3 +139,23 @@ def test_in_label_files(commands, tmp_path, consensus):
     for name in ("distance", "margin"):
         np.testing.assert_array_equal(labels[name].is_null().to_numpy(), UNKNOWN)
     np.testing.assert_array_equal(labels["views_seen"].to_numpy() == 0, UNKNOWN)
+
+
+def test_predict_without_a_view_of_the_fit_says_what_to_expect(tmp_path):
+    rng = np.random.default_rng(0)
+    classes = rng.integers(6, size=600)
+    clear, vague = (
+        rng.standard_normal((6, 8))[classes] + noise * rng.standard_normal((600, 8)) for noise in (0.2, 3.0)
+    )
+    model = vp.ViewPass(6, random_state=0).fit({"clear": clear, "vague": vague})
+    model.save(tmp_path / "model.viewpass")
+    for each in (model, vp.load(tmp_path / "model.viewpass")):
+        with pytest.warns(DataWarning, match=r"no row has the view 'clear'.* about \d+%") as said:
+            labels = each.predict({"vague": vague})
+        expected = int(re.search(r"about (\d+)%", str(said[0].message))[1]) / 100
+        assert len(said) == 1
+        assert abs((labels == model.labels_).mean() - expected) < 0.1
+        each.predict({"clear": clear})  # hardly a label is lost: not a word
+    model.save(tmp_path / "model.viewpass", rows=False)
+    with pytest.warns(DataWarning, match="no row has the view 'clear'.*labels may differ"):
+        vp.load(tmp_path / "model.viewpass").predict([None, vague])

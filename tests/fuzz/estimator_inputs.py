@@ -169,7 +169,7 @@ def check_answer(model: Any, X: Any, beside: dict[str, Any], told: str) -> None:
     problems = {
         "labels are out of range": labels.min(initial=0) < -1 or labels.max(initial=0) >= n_clusters,
         "labels and rows differ in number": not len(labels) == len(distances) == model.n_samples_seen_,
-        "label -1 is not a row of NaN": bool(((labels == -1) != np.isnan(distances).any(axis=1)).any()),
+        "label -1 is not a row of NaN": bool(((labels == -1) != np.isnan(distances).all(axis=1)).any()),
         "a distance is negative": bool((distances < -1e-6).any()),
         "labels_ is not predict": hasattr(model, "labels_") and not np.array_equal(model.labels_, labels),
         "objective_ is not a number": not np.isfinite(model.objective_),

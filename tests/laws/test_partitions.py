@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-from functools import reduce
 from itertools import pairwise
 
 import numpy as np
@@ -11,8 +9,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cases import cases, workspace
+from label_paths import Partitions
 from viewpass.engines import interface, partitions
-from viewpass.engines.interface import Drawn
 from viewpass.engines.local import RowReader, fit_again
 from viewpass.sample.sample import Sample, Size
 from viewpass.solve.plan import Plan
@@ -20,42 +18,7 @@ from viewpass.sources.arrays import ArraySource
 from viewpass.sums.rules import Rules
 from viewpass.tally.fitting import Fitting
 from viewpass.tally.learning import Learning
-from viewpass.tally.tally import Tally
 from viewpass.views.chunk import Chunk
-
-
-class Partitions:
-    """An engine over chunks in this process: its results are sent, and come in any order."""
-
-    def __init__(self, parts, rng):
-        self.parts, self.rng = parts, rng
-        self.n_rows = sum(part.n_rows for part in parts)
-
-    def each(self, task, *given):
-        found = [None] * len(self.parts)
-        for number in self.rng.permutation(len(self.parts)):
-            for _ in range(1 + self.rng.integers(2)):  # a worker was lost, perhaps
-                part, *sent = pickle.loads(pickle.dumps((self.parts[number], *given)))
-                cut = int(self.rng.integers(part.n_rows + 1))
-                blocks = [part.cut(*edge) for edge in ((0, cut), (cut, part.n_rows)) if edge[0] < edge[1]]
-                found[number] = pickle.loads(pickle.dumps(task(blocks, *sent)))
-        return found
-
-    def sample(self, size):
-        found, factor = None, 1
-        while found is None or not found.complete:
-            found = partitions.union(self.each(partitions.candidates, size, self.n_rows, factor))
-            factor *= 2
-        return Drawn(found.sample, found.schema, found.n_rows)
-
-    def tally(self, model):
-        tallies = self.each(partitions.tally, model)
-        return reduce(Tally.plus, [tallies[number] for number in self.rng.permutation(len(tallies))])
-
-    def label(self, model):
-        found = self.each(partitions.label, model)
-        total = partitions.added([part.tally for part in found])
-        return total, np.concatenate([part.labels for part in found])
 
 
 @given(

@@ -13,6 +13,7 @@ import pytest
 import scipy.sparse
 
 import viewpass as vp
+from viewpass.errors import DataWarning
 from viewpass.sources.source import Source
 
 FORMS = ["object", "backed", "file", "two files"]
@@ -269,3 +270,17 @@ def test_objects_in_a_dict_are_matched_by_frames():
         vp.ViewPass(2).fit(dict(mdata.mod.items()))
     with pytest.raises(vp.SettingError, match="its modalities"):
         vp.ViewPass(2, views=[3]).fit(mdata)
+
+
+def test_observations_that_do_not_overlap_are_warned_of(tmp_path):
+    rng = np.random.default_rng(0)
+    codes = [f"AAAC{n}" for n in range(40)]
+    parts = {
+        "rna": modality(rng.random((40, 4)), codes, "g"),
+        "protein": modality(rng.random((40, 3)), [f"{code}-1" for code in codes], "p"),
+    }
+    mdata = mudata.MuData(parts)
+    mdata.write(tmp_path / "cohort.h5mu")
+    for given in (mdata, tmp_path / "cohort.h5mu"):
+        with pytest.warns(DataWarning, match="only 0 of the 40 ids of view 'rna'.*'cellAAAC0-1'"):
+            assert vp.from_mudata(given).n_rows == 80

@@ -34,9 +34,10 @@ from viewpass.estimators.inputs import (
     warn_left_out,
 )
 from viewpass.estimators.misreadings import is_views, refuse_ignored
+from viewpass.estimators.notices import warn_of_absent
 from viewpass.estimators.persistence import save
 from viewpass.estimators.validation import check_memory
-from viewpass.kernels.grid import Array, Floats, Labels
+from viewpass.kernels.grid import Array, Floats, Labels, Mask
 from viewpass.kernels.threads import available_threads
 from viewpass.model.model import Model, cluster_distances, label
 from viewpass.sources.frames import is_frame
@@ -253,7 +254,8 @@ class ViewClusterer(ChosenSettings, ViewReader):
     def predict(self, X: Any, observed: Any = None) -> Labels:
         """Label rows by the nearest centre over the views they have; -1 for rows without any.
 
-        A view that no row of the fit had does not count: a row with no other view gets -1.
+        A view that no row of the fit had does not count: a row with no other view gets -1. Where X lacks
+        a whole view of the fit, a `DataWarning` says how many labels to expect to be the same with it.
 
         Parameters
         ----------
@@ -266,13 +268,19 @@ class ViewClusterer(ChosenSettings, ViewReader):
         """
         check_is_fitted(self)
         source = self._read(X, observed, reset=False)
-        return self._labels_of(source)
+        there = np.zeros(len(self.view_names_in_), dtype=bool)
+        labels = self._labels_of(source, there=there)
+        if len(labels):
+            warn_of_absent(self._fitted_model(), there, self._workspace(source))
+        return labels
 
-    def _labels_of(self, source: Source, n_rows: int = WHOLE) -> Labels:
-        """Labels of the source's first rows under the model."""
+    def _labels_of(self, source: Source, n_rows: int = WHOLE, there: Mask | None = None) -> Labels:
+        """Labels of the source's first rows under the model; `there` becomes True for views that it has."""
         parts, n_done = [np.empty(0, dtype=np.int32)], 0
         model, workspace = self._fitted_model(), self._workspace(source)
         for chunk in source.chunks(rows_per_read(source, PREDICT_BLOCK)):
+            if there is not None:
+                there |= [view is not None for view in chunk.views]
             parts.append(label(chunk, model, workspace))
             n_done += chunk.n_rows
             if n_done >= n_rows:
@@ -282,7 +290,8 @@ class ViewClusterer(ChosenSettings, ViewReader):
     def transform(self, X: Any, observed: Any = None) -> Floats:
         """Squared distances to the clusters over the observed views; NaN where `predict` gives -1.
 
-        The distance to a cluster of anchors is that to the nearest of them.
+        The distance to a cluster of anchors is that to the nearest of them; NaN for a cluster without any,
+        which `explain` never names and to which label files give no distance.
 
         Returns
         -------

@@ -60,6 +60,8 @@ def merge(models: Sequence[ViewPass]) -> ViewPass:
         _check(model, number, given[0])
     first = min(given, key=lambda model: model._learnt.seed)
     made = first._continued()
+    if len(given) == 1:
+        return made
     made._learnt = merged([model._learnt for model in given], first._workspace())
     made._count_features(made._fitted_schema())
     return made

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from viewpass.errors import warn
+from viewpass.kernels.grid import Mask
 from viewpass.model.model import Model
+from viewpass.reasons.calibrate import calibration_of
+from viewpass.sums.census import patterns_of
 from viewpass.sums.statistics import squares_of
+from viewpass.sums.workspace import Workspace
 
 MANY = 0.01  # share of rows that are all zero in a view
 EQUAL = 1e-8  # squared distance per row and view up to which rows count as equal; sums are exact to 1e-9
 FEW_ROWS = 5  # per cluster
+HARDLY = 0.95  # share of labels that stay without a view: fewer are worth a warning
 
 
 def warn_of_fit(model: Model, n_found: int) -> None:
@@ -53,6 +59,26 @@ def warn_of_shortened(model: Model, before: Model | None = None) -> None:
                 "mean square (after centring), far beyond the rows that the scale was learnt from, and were "
                 "shortened to that. If they are real, learn the scale from more rows (sample_size=)."
             )
+
+
+def warn_of_absent(model: Model, there: Mask, workspace: Workspace) -> None:
+    """Warn if no row has a view that the model was fitted on, and that costs more than a few labels."""
+    fitted = np.array([bool(counts.any()) for counts in model.clusters.counts])
+    absent, left = np.flatnonzero(fitted & ~there), fitted & there
+    if not len(absent) or not left.any():
+        return
+    learnt, expected = calibration_of(model, workspace), "labels may differ from those with it"
+    if learnt is not None:
+        share = learnt.kept(int(patterns_of(left[:, None])[0]))
+        if share is None or share >= HARDLY:
+            return
+        expected = f"expect about {share:.0%} of labels to be the same as with it, as in the model's sample"
+    names = ", ".join(repr(model.schema.names[v]) for v in absent)
+    several = len(absent) > 1
+    warn(
+        f"no row has the view{'s' if several else ''} {names}, which the model was fitted on: {expected}. "
+        "`confidence` says how sure each label is; a model fitted without it does not rely on it."
+    )
 
 
 def warn_of_empty(model: Model, n_found: int) -> None:

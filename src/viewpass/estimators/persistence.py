@@ -50,10 +50,19 @@ class Saveable(Protocol):
 
 
 def save(estimator: Saveable, path: str | os.PathLike[str], **how: bool) -> None:
-    """Write a fitted estimator to a file, whole or not at all; `how`: options of its own (`_packed`)."""
+    """Write a fitted estimator to a file, whole or not at all; `how`: options of its own (`_packed`).
+
+    What would be written is read first, by the reader's own rules: no file is left that cannot be loaded.
+    """
     arrays: dict[str, Array] = {}
-    meta = pack(estimator, arrays, **how)
-    frame.write(Path(path), "model", body.encode(meta, arrays))
+    content = body.encode(pack(estimator, arrays, **how), arrays)
+    try:
+        _unpacked(Fields(*body.decode(memoryview(content), "the model")))
+    except FileError as problem:
+        raise FileError(
+            f"the model cannot be saved, since it could not be loaded again: {problem}"
+        ) from problem
+    frame.write(Path(path), "model", content)
 
 
 def load(path: str | os.PathLike[str]) -> Any:

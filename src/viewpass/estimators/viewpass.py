@@ -25,6 +25,7 @@ from viewpass.sources.source import Source
 from viewpass.store.container.fields import Fields
 from viewpass.store.state.learning import pack_learning, unpack_learning
 from viewpass.sums.centres import in_columns
+from viewpass.sums.view_weights import left_out
 from viewpass.tally.learning import Learning
 from viewpass.views.chunk import Schema
 from viewpass.views.projection import LEAST_COLUMNS, MOST_COLUMNS
@@ -344,7 +345,8 @@ class ViewPass(DrawnClusterer):
             raise DataError(too_few(source.n_rows, least))
         seed = int(as_generator(self.random_state).integers(MOST_SEED))
         rows = None if self.sample_size == "auto" else int(self.sample_size)
-        fresh._learnt = Learning(plan, seed, Sample(Size(rows, plan.n_clusters)))
+        size = Size(rows, plan.n_clusters, left_out(plan.weights))
+        fresh._learnt = Learning(plan, seed, Sample(size))
         return fresh, source, copies
 
     def _check_sample(self, what: str) -> None:

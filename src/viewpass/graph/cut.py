@@ -41,10 +41,10 @@ class Cut:
             graph = replace(graph, labels=labels, centres=centres)
         return Cut(self.n_clusters, numbers[self.anchors], graph)
 
-    def nearest(self, distance: Floats, some: Integers | None = None) -> Floats:
-        """Distances to clusters (rows x clusters): to the nearest anchor of each, of all or `some`."""
-        out = np.full((len(distance), self.n_clusters), np.inf)
-        clusters = self.anchors if some is None else self.anchors[some]
+    def nearest(self, distance: Floats, some: Integers) -> Floats:
+        """Distances to clusters (rows x clusters): to the nearest of `some` anchors of each; NaN: none."""
+        out = np.full((len(distance), self.n_clusters), np.nan)
+        clusters = self.anchors[some]
         for k in range(self.n_clusters):
             mine = clusters == k
             if mine.any():

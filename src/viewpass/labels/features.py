@@ -55,7 +55,9 @@ def differences(model: Model, v: int) -> Floats:
             "sample (save(rows=False)), or no row of the sample has the view."
         )
     counts = model.clusters.counts[v]
-    means = model.clusters.steps[v] * (STEP / np.maximum(counts, 1))[:, None] - mean_unit(model, v)
+    means = model.clusters.in_columns(v).steps[v] * (STEP / np.maximum(counts, 1))[:, None] - mean_unit(
+        model, v
+    )
     means[counts == 0] = 0.0
     found: Floats = np.divide(means, spread, out=np.zeros_like(means), where=spread > 0)
     return found

@@ -58,6 +58,15 @@ class Calibration:
         best = max(parts, key=lambda known: (known.bit_count(), -known), default=None)
         return -1 if best is None else self._places[best]
 
+    def kept(self, pattern: int) -> float | None:
+        """The share of labels that rows of a pattern keep when all views are known; None: not looked at."""
+        place = self._places.get(pattern)
+        if place is None:
+            return None
+        knots, shares = self.margins[place], self.agreement[place]
+        whole = knots[-1] > knots[0]  # knots beyond the last group repeat it
+        return float(shares[: int(np.argmax(knots == knots[-1])) + 1].mean() if whole else shares[0])
+
     def places(self, patterns: Integers) -> Integers:
         """The same for the patterns of many rows."""
         found, inverse = distinct(patterns)

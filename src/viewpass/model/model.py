@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from viewpass.graph.cut import Cut, cut
-from viewpass.graph.soft_assignment import soft_assignment
+from viewpass.graph.soft_assignment import SoftAssignment, soft_assignment
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Floats, Labels, Links
 from viewpass.kernels.lazy import cached_property
@@ -207,10 +207,16 @@ def decide(chunk: Chunk, model: Model, workspace: Workspace, *, reference: bool 
 
 def label(chunk: Chunk, model: Model, workspace: Workspace, *, reference: bool = False) -> Labels:
     """The cluster of every row under a model; -1 for a row without any view that has centres."""
+    return labels_of(prepare(chunk, model, workspace, reference=reference), model, workspace)
+
+
+def labels_of(
+    rows: MeasuredRows, model: Model, workspace: Workspace, soft: SoftAssignment | None = None
+) -> Labels:
+    """The same for rows that are prepared; `soft`: their soft assignment, if it is known."""
     if model.links is None or model.cut is None:
-        return model.labels_of(decide(chunk, model, workspace, reference=reference).labels)
-    rows = prepare(chunk, model, workspace, reference=reference)
-    return model.cut.of_soft_assignment(soft_assignment(rows, model.centres, workspace))
+        return model.labels_of(assign(rows, model.centres, workspace)[0])
+    return model.cut.of_soft_assignment(soft or soft_assignment(rows, model.centres, workspace))
 
 
 def distances(rows: MeasuredRows, centres: Centres, workspace: Workspace) -> Floats:
@@ -223,24 +229,25 @@ def distances(rows: MeasuredRows, centres: Centres, workspace: Workspace) -> Flo
 
 
 def cluster_distances(chunk: Chunk, model: Model, workspace: Workspace) -> Floats:
-    """Distances of every row to every cluster, over the observed views; NaN for a row without any."""
+    """Distances of every row to every cluster, over the observed views.
+
+    NaN for a row without any, and to a cluster without anchors.
+    """
     rows = prepare(chunk, model, workspace)
     if model.cut is None:
         return distances(rows, model.centres, workspace) * rows.square_unit
-    found = nearest_anchors(rows, model, workspace)
-    found[rows.n_seen == 0] = np.nan
-    return found
+    return nearest_anchors(rows, model, workspace)
 
 
 def nearest_anchors(rows: MeasuredRows, model: Model, workspace: Workspace) -> Floats:
-    """Distances of every row to the nearest anchor of every cluster; some anchors at a time."""
+    """Distances of every row to the nearest anchor of every cluster, some anchors at a time; NaN: none."""
     assert model.cut is not None
-    n_anchors, found = model.centres.n_clusters, np.full((rows.n_rows, model.cut.n_clusters), np.inf)
+    n_anchors, found = model.centres.n_clusters, np.full((rows.n_rows, model.cut.n_clusters), np.nan)
     for start in range(0, n_anchors, ANCHORS_AT_ONCE):
         some = np.arange(start, min(start + ANCHORS_AT_ONCE, n_anchors))
         centres = model.centres if len(some) == n_anchors else model.centres.take(some)
         mine = model.cut.nearest(distances(rows, centres, workspace) * rows.square_unit, some)
-        np.minimum(found, mine, out=found)
+        np.fmin(found, mine, out=found)
     return found
 
 

@@ -17,7 +17,7 @@ from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.kernels.portable import log
 from viewpass.kernels.reference.exact import ordered_sum
 from viewpass.model.calibration import BINS, KNOTS, LEVELS, Calibration, rising
-from viewpass.model.model import Model, assign, prepare
+from viewpass.model.model import Model, assign, labels_of, prepare
 from viewpass.reasons.hidden_values import HiddenView, deviation, mean_row, spread_out
 from viewpass.reasons.imputation import mixture
 from viewpass.reasons.outliers import measuring_centres, nearest_distances
@@ -90,7 +90,7 @@ def learn(
     judged = {pattern: _judged(sample, own, pattern, *given, most) for pattern in patterns}
     found = _own_labels(judged, own)
     if (found == UNKNOWN).all():  # so many views that no pattern of a row is looked at
-        found = separations(sample, model, workspace, mixture(sample, model, workspace)).labels
+        found = labels_of(sample, model, workspace)
     curves = {pattern: _curve(pattern, judged, own, found) for pattern in patterns}
     usable = [pattern for pattern in patterns if curves[pattern] is not None]
     if not usable:

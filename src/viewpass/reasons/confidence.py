@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from viewpass.kernels.grid import Floats, Integers
+from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.kernels.reference.exact import ordered_sum
 from viewpass.model.calibration import Calibration, interpolated
 from viewpass.model.model import Model
-from viewpass.reasons.separation import Separated, separations
+from viewpass.reasons.separation import farness_of, separations
 from viewpass.sums.census import patterns_of
 from viewpass.sums.workspace import Workspace
 from viewpass.views.rows import MeasuredRows
@@ -27,7 +27,10 @@ AHEAD = 1.0 + 2.0**-16  # the label is more probable than any other cluster by t
 
 
 def confidence_at(patterns: Integers, margins: Floats, n_clusters: int, learnt: Calibration) -> Floats:
-    """The confidence of labels, given presence patterns and margins; NaN for a row without any view."""
+    """The confidence of labels, given presence patterns and margins; NaN for a row without any view.
+
+    Rounded to float32, which is what label files hold.
+    """
     places = learnt.places(patterns)
     confidence = np.zeros(len(patterns))
     if len(learnt.patterns):  # rows of no known pattern go by any, and are set right after
@@ -35,40 +38,41 @@ def confidence_at(patterns: Integers, margins: Floats, n_clusters: int, learnt: 
         confidence[places < 0] = 0.0
     np.clip(confidence, min(AHEAD / n_clusters, 1.0), 1.0, out=confidence)
     confidence[patterns == 0] = np.nan
-    return confidence
-
-
-def confidence_of(rows: MeasuredRows, found: Separated, learnt: Calibration) -> Floats:
-    """The confidence of each measured row's label; NaN for a row without any view."""
-    return confidence_at(patterns_of(rows.inverse > 0), found.margins, found.clusters.shape[1], learnt)
+    return confidence.astype(np.float32).astype(np.float64)
 
 
 def confidences(rows: MeasuredRows, model: Model, learnt: Calibration, workspace: Workspace) -> Floats:
-    """The same, of rows that are yet to be compared with the clusters."""
-    return confidence_of(rows, separations(rows, model, workspace), learnt)
+    """The confidence of each measured row's label; NaN for a row without any view."""
+    return _labelled(rows, model, learnt, workspace)[1]
+
+
+def _labelled(
+    rows: MeasuredRows, model: Model, learnt: Calibration, workspace: Workspace
+) -> tuple[Labels, Floats]:
+    found, patterns = separations(rows, model, workspace), patterns_of(rows.inverse > 0)
+    return found.labels, confidence_at(patterns, found.margins, model.n_clusters, learnt)
 
 
 def probabilities(rows: MeasuredRows, model: Model, learnt: Calibration, workspace: Workspace) -> Floats:
     """The probabilities of the clusters for each measured row; NaN for a row without any view."""
-    found = separations(rows, model, workspace)
-    confidence = confidence_of(rows, found, learnt)
-    return spread_out(found, confidence)
+    labels, confidence = _labelled(rows, model, learnt, workspace)
+    return spread_out(labels, confidence, farness_of(rows, model, workspace))
 
 
-def spread_out(found: Separated, confidence: Floats) -> Floats:
-    """Probabilities of all clusters, given that of the label."""
-    n_rows, n_clusters = found.clusters.shape
+def spread_out(labels: Labels, confidence: Floats, far: Floats) -> Floats:
+    """Probabilities of all clusters, given that of the label; the others by how `far` they are."""
+    n_rows, n_clusters = far.shape
     if n_clusters == 1:
         return confidence[:, None].copy()
     everyone = np.arange(n_rows)
-    gaps = found.clusters - found.clusters.min(axis=1, keepdims=True)
+    gaps = far - np.fmin.reduce(far, axis=1, keepdims=True)
     finite = np.isfinite(gaps)  # a cluster without anchors is nowhere
-    mean = ordered_sum(np.where(finite, gaps, 0.0)) / finite.sum(axis=1)
+    mean = ordered_sum(np.where(finite, gaps, 0.0)) / np.maximum(finite.sum(axis=1), 1)
     parts = np.zeros_like(gaps)
     scale = np.where(mean > 0, mean, 1.0)[:, None]
     relative = np.divide(gaps, scale, out=np.zeros_like(gaps), where=finite) + SHARPNESS
     np.divide(1.0, relative * relative, out=parts, where=finite)
-    parts[everyone, found.labels] = 0.0
+    parts[everyone, labels] = 0.0
     whole = ordered_sum(parts)
     parts = np.divide(parts, whole[:, None], out=np.zeros_like(parts), where=whole[:, None] > 0)
     parts[whole == 0] = 1.0 / (n_clusters - 1)
@@ -79,6 +83,6 @@ def spread_out(found: Separated, confidence: Floats) -> Floats:
     weight = np.divide(over - level, most - level, out=np.ones(n_rows), where=most > level)
     weight = np.clip(weight, 0.0, 1.0)[:, None]
     spread: Floats = rest[:, None] * (weight * parts + (1.0 - weight) * level)
-    spread[everyone, found.labels] = confidence
-    spread[found.labels < 0] = np.nan
+    spread[everyone, labels] = confidence
+    spread[labels < 0] = np.nan
     return spread

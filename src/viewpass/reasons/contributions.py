@@ -24,8 +24,7 @@ import numpy as np
 
 from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.kernels.reference.exact import ordered_sum
-from viewpass.model.model import Model, distances
-from viewpass.reasons.separation import separations
+from viewpass.model.model import Model, distances, labels_of
 from viewpass.sums.workspace import Workspace
 from viewpass.views.projection import ViewMap
 from viewpass.views.rows import MeasuredRows
@@ -47,7 +46,7 @@ def contributions(
     rows: MeasuredRows, model: Model, workspace: Workspace, *, features: bool = False
 ) -> Contributions:
     """The parts of the margins of measured rows."""
-    labels = separations(rows, model, workspace).labels
+    labels = labels_of(rows, model, workspace)
     chosen, other = _centres(distances(rows, model.centres, workspace), labels, model)
     there = other >= 0
     runners_up = np.full(rows.n_rows, -1, dtype=np.int32)

@@ -81,8 +81,10 @@ def _unit(model: Model, v: int) -> float:
     scale = model.scaling.views[v]
     if scale is None:
         return 1.0
-    each = 1.0 / scale.weights
-    return float(np.sqrt(ordered_sum(each * each) / len(each)))
+    weights, exponent = np.frexp(scale.weights)  # squares of very large units would overflow
+    lowest = int(exponent.min())
+    each = np.ldexp(1.0 / weights, lowest - exponent)
+    return float(np.ldexp(np.sqrt(ordered_sum(each * each) / len(each)), -lowest))
 
 
 def _unscaled(values: Floats, model: Model, v: int) -> Floats:

@@ -5,8 +5,8 @@
     graph  squared distances (less a constant) between the direction of the row's soft assignment, in the
            space of the leading eigenvectors, and the clusters there
 
-The least of them is the row's label, in every case. The margin is how much farther the next cluster is:
-relative to the sum of the two distances, or as it is for the graph, where all rows have length 1.
+The margin is how much farther the next cluster is than that of the row's label: relative to the sum of the
+two distances, or as it is for the graph, where all rows have length 1.
 """
 
 from __future__ import annotations
@@ -16,45 +16,86 @@ from typing import NamedTuple
 import numpy as np
 
 from viewpass.graph.soft_assignment import SoftAssignment, soft_assignment
-from viewpass.kernels.grid import Floats, Labels
+from viewpass.kernels.backend import backend
+from viewpass.kernels.grid import Array, Floats, Labels
 from viewpass.kernels.reference.kmeans import directions, farness
-from viewpass.model.model import Model, distances
+from viewpass.model.model import Model, distances, labels_of, nearest_anchors
 from viewpass.sums.workspace import Workspace
 from viewpass.views.rows import MeasuredRows
 
 
+class Nearest(NamedTuple):
+    """Rows and their clusters, as label files hold them; -1 and NaN without any view."""
+
+    labels: Labels
+    distance: Array  # float32: to the cluster of the label; NaN if it has no anchors
+    margin: Array  # float32: how much farther the nearest other is; NaN if there is none
+
+    def relative(self, rows: MeasuredRows) -> Floats:
+        """Margins relative to the sum of the distances to both clusters; 0 without any view."""
+        margin, distance = self.margin.astype(np.float64), self.distance.astype(np.float64)
+        whole = 2.0 * distance + margin
+        usable = np.isfinite(whole) & (whole > 0)
+        found: Floats = np.divide(margin, whole, out=(rows.n_seen > 0).astype(np.float64), where=usable)
+        return np.maximum(found, 0.0)
+
+
 class Separated(NamedTuple):
-    """Rows and the clusters: labels (-1 without any view), margins (0 without), and what they follow from."""
+    """Labels of rows (-1 without any view) and the margins (0 without) that confidence rests on."""
 
     labels: Labels
     margins: Floats
-    clusters: Floats  # rows x clusters
+
+
+def nearest_clusters(
+    rows: MeasuredRows, model: Model, workspace: Workspace, soft: SoftAssignment | None = None
+) -> Nearest:
+    """The cluster of measured rows, and how far it and the next are.
+
+    Where anchors form clusters, distances are those to the nearest anchor of each. The margin is negative
+    where the row's nearest anchor belongs to another cluster than most of its neighbours.
+    """
+    if model.cut is None:
+        kernels, centres = backend(rows.reference), model.centres.suited(rows)
+        labels, distance, margin = kernels.nearest_two(rows.handle, centres, workspace.n_threads)
+        unit = np.float32(rows.square_unit)
+        return Nearest(labels, distance * unit, margin * unit)
+    labels, nearest = labels_of(rows, model, workspace, soft), nearest_anchors(rows, model, workspace)
+    everyone = np.arange(rows.n_rows)
+    own = nearest[everyone, labels]
+    nearest[everyone, labels] = np.nan
+    margin = np.fmin.reduce(nearest, axis=1).astype(np.float32) - own.astype(np.float32)
+    return Nearest(labels, own.astype(np.float32), margin)
 
 
 def separations(
-    rows: MeasuredRows, model: Model, workspace: Workspace, mixed: SoftAssignment | None = None
+    rows: MeasuredRows, model: Model, workspace: Workspace, soft: SoftAssignment | None = None
 ) -> Separated:
-    """How far the clusters are from measured rows; `mixed`: their soft assignment, if it is known."""
-    cut = model.cut
-    if cut is not None and cut.graph is not None:
-        soft = mixed or soft_assignment(rows, model.centres, workspace)
-        found = farness(directions(soft.of(cut.graph.places)), cut.graph.centres)
-        return _separated(found, rows, relative=False)
-    found = distances(rows, model.centres, workspace)
-    found[rows.n_seen == 0] = 0.0
-    return _separated(found if cut is None else cut.nearest(found), rows, relative=True)
-
-
-def _separated(found: Floats, rows: MeasuredRows, *, relative: bool) -> Separated:
-    labels = found.argmin(axis=1).astype(np.int32)
-    margins = np.zeros(len(found))
+    """Labels and margins of measured rows; `soft`: their soft assignment, if it is known."""
+    if model.cut is None or model.cut.graph is None:
+        near = nearest_clusters(rows, model, workspace)
+        return Separated(near.labels, near.relative(rows))
+    soft = soft or soft_assignment(rows, model.centres, workspace)
+    labels, found = labels_of(rows, model, workspace, soft), _in_graph(model, soft)
+    everyone, margins = np.arange(rows.n_rows), np.zeros(rows.n_rows)
     if found.shape[1] > 1:
-        two = np.partition(found, 1, axis=1)
-        margins = two[:, 1] - two[:, 0]
-        if relative:
-            whole = two[:, 0] + two[:, 1]
-            usable = (whole > 0) & np.isfinite(whole)
-            margins = np.divide(margins, whole, out=np.ones(len(found)), where=usable)
-    absent = rows.n_seen == 0
-    labels[absent], margins[absent] = -1, 0.0
-    return Separated(labels, margins, found)
+        own = found[everyone, labels]
+        found[everyone, labels] = np.inf
+        margins = np.where(labels < 0, 0.0, np.maximum(found.min(axis=1) - own, 0.0))
+    return Separated(labels, margins)
+
+
+def farness_of(rows: MeasuredRows, model: Model, workspace: Workspace) -> Floats:
+    """How far every cluster is from measured rows; NaN for one without anchors."""
+    if model.cut is None:
+        return distances(rows, model.centres, workspace)
+    if model.cut.graph is None:
+        return nearest_anchors(rows, model, workspace)
+    return _in_graph(model, soft_assignment(rows, model.centres, workspace))
+
+
+def _in_graph(model: Model, soft: SoftAssignment) -> Floats:
+    assert model.cut is not None
+    assert model.cut.graph is not None
+    graph = model.cut.graph
+    return farness(directions(soft.of(graph.places)), graph.centres)

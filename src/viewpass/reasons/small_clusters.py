@@ -44,7 +44,7 @@ def small_clusters(rows: MeasuredRows, model: Model, workspace: Workspace) -> tu
     first = step.from_labels(rows.sampled(drawn), each, most)
     found = step.from_centres(rows, State.without_rows(rows, first.centres))
     typical: Mask = np.ones(most, dtype=bool)
-    for v in range(rows.n_views):
+    for v in (v for v in range(rows.n_views) if rows.present(v).any()):
         sizes = np.bincount(found.labels[rows.present(v)], minlength=most)
         typical &= (sizes * most >= FEW * sizes.sum()) & (sizes >= LEAST_ROWS)
     if typical.sum() < FEWEST_PER_CENTRE * n_centres:

@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from viewpass.kernels.grid import Labels, Mask
-from viewpass.model.model import Model
-from viewpass.reasons.separation import separations
+from viewpass.model.model import Model, labels_of
 from viewpass.sums.workspace import Workspace
 from viewpass.views.rows import MeasuredRows
 
@@ -22,7 +21,7 @@ class Dropped(NamedTuple):
 
 def stability(rows: MeasuredRows, model: Model, workspace: Workspace) -> Dropped:
     """Label measured rows without each of their views."""
-    own = separations(rows, model, workspace).labels
+    own = labels_of(rows, model, workspace)
     labels = np.full((rows.n_rows, rows.n_views), -1, dtype=np.int32)
     stable: Mask = rows.n_seen > 1
     for v in range(rows.n_views):
@@ -30,6 +29,6 @@ def stability(rows: MeasuredRows, model: Model, workspace: Workspace) -> Dropped
         if not len(which):
             continue
         others = rows.sampled(which).keeping([other != v for other in range(rows.n_views)])
-        labels[which, v] = separations(others, model, workspace).labels
+        labels[which, v] = labels_of(others, model, workspace)
         stable[which] &= labels[which, v] == own[which]
     return Dropped(labels, stable)

@@ -34,6 +34,7 @@ class Size:
 
     rows: int | None = None  # as asked for; None: by the rule
     n_clusters: int | None = None
+    left_out: tuple[bool, ...] = ()  # views of weight 0, of which the sample holds nothing; (): none
 
     def of(self, row_bytes: int) -> int:
         """Rows of so many bytes that the sample holds."""
@@ -95,6 +96,7 @@ class Sampler:
     def add(self, chunk: Chunk, limit: int = HIGHEST) -> None:
         """Take the rows of a chunk that may belong to the sample, of those with keys up to `limit`."""
         sample, keys = self._sample, row_keys(chunk)
+        chunk = _without(chunk, sample.size.left_out) if sample.size.left_out else chunk
         which = np.flatnonzero(keys <= np.uint64(min(sample.limit, limit)))
         widths = _widest([sample.widths, view_bytes(chunk)])
         taken = _taken(chunk, which) if len(which) else None
@@ -150,6 +152,19 @@ def _row_bytes(view: Any) -> int:
 def _widest(widths: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     known = [each for each in widths if each]
     return tuple(map(max, zip(*known, strict=True))) if known else ()
+
+
+def _without(chunk: Chunk, hidden: tuple[bool, ...]) -> Chunk:
+    """The rows without all that is known of some views."""
+    kept, observed, lacking = ~np.array(hidden), chunk.observed, chunk.lacking
+    return replace(
+        chunk.without(hidden),
+        observed=None if observed is None else observed & kept,
+        lacking=None if lacking is None else lacking * kept.astype(lacking.dtype),
+        gaps=tuple(None if hide else gaps for gaps, hide in zip(chunk.gaps, hidden, strict=True))
+        if chunk.gaps
+        else (),
+    )
 
 
 def _taken(chunk: Chunk, which: Integers) -> Chunk:

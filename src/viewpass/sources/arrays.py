@@ -11,11 +11,13 @@ import scipy.sparse
 
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array, Mask
-from viewpass.sources.frames import common_index, is_frame, is_series, values_of
+from viewpass.sources.frames import column_names, common_index, is_frame, is_series, values_of
 from viewpass.sources.masks import as_mask
 from viewpass.sources.source import Cuts, Source, as_cuts, check_known, spans
 from viewpass.views.checks import as_view, check_mask, common_length, number_type
 from viewpass.views.chunk import Chunk, Schema, cut_rows, default_names, unique_names
+
+Columns = tuple[tuple[Any, ...] | None, ...]  # the names of each view's columns, where it has them
 
 
 class ArraySource(Source):
@@ -41,6 +43,7 @@ class ArraySource(Source):
         *,
         names: Sequence[str] | None = None,
         row_ids: Array | None = None,
+        columns: Columns = (),
     ) -> None:
         self.named = isinstance(views, Mapping) or names is not None
         if isinstance(views, Mapping):
@@ -49,6 +52,7 @@ class ArraySource(Source):
         if not views:
             raise DataError("no view was given: pass a list or dict with one matrix per view.")
         index = common_index(views, self._names)
+        columns = columns or tuple(map(column_names, views))
         self._views = [
             None if x is None else _readable(x, name) for x, name in zip(views, self._names, strict=True)
         ]
@@ -63,9 +67,9 @@ class ArraySource(Source):
             name: x.shape[1] for name, x in named if x is not None and scipy.sparse.issparse(x)
         }
         self.row_ids = row_ids
-        self.schema = Schema(
-            self._names, tuple(None if x is None else x.shape[1] or None for x in self._views)
-        )
+        widths = tuple(None if x is None else x.shape[1] or None for x in self._views)
+        known = columns if any(own is not None for own in columns) else ()
+        self.schema = Schema(self._names, widths, known)
 
     def chunks(self, size: int | Cuts, start: int = 0) -> Iterator[Chunk]:
         """Read the rows from `start` on, in chunks that end at multiples of `size`, or by `Cuts`."""
@@ -81,6 +85,7 @@ class ArraySource(Source):
                 None if self._observed is None else self._observed[first:stop],
                 first,
                 None if self.row_ids is None else self.row_ids[first:stop],
+                self.schema.columns,
                 stated=self._observed is not None,
             )
             cuts.look(chunk)
@@ -94,7 +99,7 @@ class ArraySource(Source):
                     f"{len(self._names)} views were given, the model has {len(names)} "
                     f"({', '.join(map(repr, names))}). Pass None for a view that is absent."
                 )
-            return ArraySource(self._views, self._observed, names=names, row_ids=self.row_ids)
+            return self._with(self._views, self._observed, names, self._columns)
         if names == self._names:
             return self
         check_known(self._names, names)
@@ -105,7 +110,32 @@ class ArraySource(Source):
             absent = np.zeros(self.n_rows, dtype=bool)
             masks = [self._observed[:, place[name]] if name in place else absent for name in names]
             observed = np.column_stack(masks)
-        return ArraySource(views, observed, names=names, row_ids=self.row_ids)
+        columns = tuple(self._columns[place[name]] if name in place else None for name in names)
+        return self._with(views, observed, names, columns)
+
+    def suited(self, schema: Schema) -> ArraySource:
+        """Return the same rows with the columns of frames in the order that a model knows."""
+        known = dict(zip(schema.names, schema.columns or [None] * len(schema.names), strict=True))
+        views: list[Any] = list(self._views)
+        columns = list(self._columns)
+        for v, name in enumerate(self._names):
+            mine, wanted = columns[v], known.get(name)
+            if mine is not None and wanted is not None and mine != wanted and set(mine) == set(wanted):
+                views[v], columns[v] = views[v][:, [mine.index(column) for column in wanted]], wanted
+        if columns == list(self._columns):
+            return self
+        return self._with(views, self._observed, self._names, tuple(columns))
+
+    @property
+    def _columns(self) -> Columns:
+        return self.schema.columns or (None,) * len(self._names)
+
+    def _with(
+        self, views: Sequence[Any], observed: Mask | None, names: tuple[str, ...], columns: Columns
+    ) -> ArraySource:
+        made = ArraySource(views, observed, names=names, row_ids=self.row_ids, columns=columns)
+        made.named = self.named or names != self._names
+        return made
 
     def identity(self) -> dict[str, Any]:
         """Shapes, types and a hash of the first and last rows."""

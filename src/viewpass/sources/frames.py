@@ -218,6 +218,14 @@ def common_index(views: Sequence[Any], names: Sequence[str]) -> Any:
     return indexes[0][1] if indexes else None
 
 
+def column_names(x: Any) -> tuple[str, ...] | None:
+    """Return the names of a frame's columns; None if x is no frame, or its columns are numbered."""
+    if not is_frame(x):
+        return None
+    names = tuple(getattr(x, "column_names", None) or x.columns)  # `columns` of a PyArrow table are data
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
 def values_of(frame: Any, name: str) -> Array:
     """Return all rows of a frame without ids, in their order."""
     return _values(_numbers(_wrapped(frame, name), name, None))

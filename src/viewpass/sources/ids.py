@@ -82,7 +82,7 @@ def warn_apart(ids: Mapping[str, Array], rows: Mapping[str, Integers]) -> None:
         warn(
             f"only {' and '.join(apart[:MOST_NAMED])} occur in another view: nearly all of these rows would "
             f"have one view only. The ids begin with {'; '.join(list(examples)[:MOST_NAMED])}. Write them "
-            "alike in all frames; a frame with items as columns must be transposed (`.T`)."
+            "alike in all views; a frame with items as columns must be transposed (`.T`)."
         )
 
 

@@ -16,6 +16,7 @@ from viewpass.errors import DataError, SettingError
 from viewpass.kernels.grid import Array, Integers
 from viewpass.sources.arrow.files import File, find_files
 from viewpass.sources.hdf5 import encoded_names, matrix_columns, modality_groups, opened, stored_rows
+from viewpass.sources.ids import warn_apart
 from viewpass.sources.modalities import (
     Modality,
     Part,
@@ -81,6 +82,7 @@ class MuDataSource(Source):
         self.row_ids = np.concatenate([piece.ids for piece in pieces])
         if len(pieces) > 1:
             _check_apart(pieces)
+        _warn_apart(pieces)
         self._starts = np.cumsum([0, *(len(piece.ids) for piece in pieces)])
         self.n_rows = len(self.row_ids)
         self.in_memory = all(piece.file is None for piece in pieces)
@@ -324,6 +326,13 @@ def _check_alike(pieces: Sequence[Observations]) -> None:
                         f"{where}: variable {number} is {theirs!r}, in {first.file.name} it is {mine!r}. "
                         "Give files with the same variables, in the same order."
                     )
+
+
+def _warn_apart(pieces: Sequence[Observations]) -> None:
+    """Warn of modalities whose observations hardly occur in any other."""
+    places = {name: np.concatenate([piece.places[name] for piece in pieces]) for name in pieces[0].places}
+    everyone = np.concatenate([piece.ids for piece in pieces])
+    warn_apart({name: everyone[own >= 0] for name, own in places.items()}, places)
 
 
 def _check_apart(pieces: Sequence[Observations]) -> None:

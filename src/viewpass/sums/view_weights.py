@@ -22,3 +22,12 @@ def relative(given: Sequence[float]) -> Weights | None:
     if min(given) == largest:
         return None
     return tuple(float(weight / largest) for weight in given)
+
+
+def left_out(weights: Weights | None) -> tuple[bool, ...]:
+    """Whether each view has the weight 0; () if none has.
+
+    >>> left_out((1.0, 0.0)), left_out((1.0, 0.5))
+    ((False, True), ())
+    """
+    return tuple(not weight for weight in weights or ()) if weights and not all(weights) else ()

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from viewpass.kernels.grid import Integers, Labels
+from viewpass.kernels.grid import GRID, Integers, Labels
 from viewpass.model.model import Model
 from viewpass.sample.sample import Sample
 from viewpass.sums.census import BINS, Census
@@ -28,15 +28,16 @@ class Estimate(NamedTuple):
     read: RowCounts
 
 
-def estimated(model: Model, sample: Sample, n_rows: int, workspace: Workspace) -> Estimate:
-    """What `n_rows` rows add up to by their labels under a model."""
+def estimated(model: Model, sample: Sample, read: RowCounts | None, workspace: Workspace) -> Estimate:
+    """What the rows `read` add up to by their labels under a model; None: those of the sample."""
     assert sample.chunk is not None
     tally, labels = tally_by_label(sample.chunk, model, workspace)
+    read = read or tally.read
     counted = labels if sample.chunk.copies is None else np.where(sample.chunk.copies > 0, labels, -1)
-    census = _along(counted, sample.numbers, model.n_clusters, n_rows / sample.n_rows)
+    census = _along(counted, sample.numbers, model.n_clusters, read.n_rows / tally.read.n_rows)
     census = replace(census, patterns=tally.census.patterns, n_other=tally.census.n_other)
     total = tally.total.widened(model.scaling.widths(model.schema.widths))
-    return Estimate(_of_all(total, n_rows, sample.n_rows), census, tally.read)
+    return Estimate(_of_all(total, read.n_counted / max(tally.read.n_counted, 1)), census, tally.read)
 
 
 def _along(labels: Labels, numbers: Integers, n_clusters: int, factor: float) -> Census:
@@ -56,15 +57,26 @@ def _along(labels: Labels, numbers: Integers, n_clusters: int, factor: float) ->
     return Census(width, counts, {})
 
 
-def _of_all(total: Statistics, n_rows: int, n_sampled: int) -> Statistics:
-    if n_rows == n_sampled:
+def _of_all(total: Statistics, factor: float) -> Statistics:
+    """Counts are multiplied and rounded down, so that no more rows have a view than there are.
+
+    Sums follow them, so that none exceeds its count.
+    """
+    if factor <= 1:
         return total
-    factor, made = n_rows / n_sampled, total.copy()
-    for each in (made, made.unmapped):
-        if each is not None:
-            each.flat[:] = np.rint(each.flat * factor).astype(np.int64)
-            each.flat_counts[:] = np.ceil(each.flat_counts * factor).astype(np.int64)  # no less than the sums
+    made = total.copy()
+    for v, before in enumerate(total.counts):
+        counts = (before * factor).astype(np.int64)
+        made.counts[v][:] = counts
+        for each in (made, made.unmapped):
+            if each is not None and each.steps[v].size:
+                each.counts[v][:] = counts
+                ratio, most = counts / np.maximum(before, 1), counts[:, None] * GRID
+                sums = np.rint(each.steps[v] * ratio[:, None]).astype(np.int64)
+                each.steps[v][:] = np.clip(sums, -most, most)
+    ratios = [int(a.sum()) / max(int(b.sum()), 1) for a, b in zip(made.counts, total.counts, strict=True)]
     made.kept = tuple(
-        None if own is None else own._replace(square=round(own.square * factor)) for own in made.kept
+        None if own is None else own._replace(square=int(own.square * ratio))
+        for own, ratio in zip(made.kept, ratios if made.kept else (), strict=True)
     )
     return made

@@ -147,7 +147,7 @@ class Learning:
         if model.consensus == "plain" and model.census is not None:
             census = model.census.grouped(found.cut.anchors, n_clusters)
         elif self.sample.chunk is not None:
-            labelled, census, _ = estimated(found, self.sample, self.n_rows, workspace)
+            labelled, census, _ = estimated(found, self.sample, model.read, workspace)
             if model.census is not None:
                 census = replace(census, patterns=model.census.patterns, n_other=model.census.n_other)
         other.solved = replace(found, labelled=labelled, census=census)
@@ -185,11 +185,12 @@ class Learning:
             old = label(sample.chunk, before, workspace)
             new, numbers = places_of(labels, old, found.n_clusters, before.n_clusters)
             found = found.numbered(new)
-        total, census, read = estimated(found, sample, self.n_rows, workspace)
+        read = None if before is None else before.read
+        total, census, own = estimated(found, sample, read, workspace)
         if before is not None:
             assert before.census is not None
-            census, read = before.census.grouped(numbers, found.n_clusters), before.read
-        return replace(found, labelled=total, census=census, read=read), numbers
+            census = before.census.grouped(numbers, found.n_clusters)
+        return replace(found, labelled=total, census=census, read=read or own), numbers
 
 
 def _with_tally(model: Model, tally: Tally) -> Model:

@@ -30,9 +30,9 @@ def merged(parts: Sequence[Learning], workspace: Workspace) -> Learning:
     found.schema, found.n_rows = schema, sum(part.n_rows for part in parts)
     found.solved_at = found.n_rows
     model = solve(found.sample, schema, found.plan, found.seed, Workspace(workspace.n_threads))
-    total, census, _ = estimated(model, found.sample, found.n_rows, workspace)
-    census = _with_patterns(census, [part.census for part in models])
     read = sum((part.read for part in models), start=RowCounts())
+    total, census, _ = estimated(model, found.sample, read, workspace)
+    census = _with_patterns(census, [part.census for part in models])
     found.solved = replace(model, labelled=total, census=census, read=read)
     found.segments = whole_segment(found.solved)
     return found

@@ -15,7 +15,7 @@ import numpy as np
 
 from viewpass.graph.soft_assignment import links_of, soft_assignment
 from viewpass.kernels.grid import Labels, Links
-from viewpass.model.model import Model, assign, prepare
+from viewpass.model.model import Model, assign, labels_of, prepare
 from viewpass.sums.census import Census
 from viewpass.sums.row_counts import RowCounts
 from viewpass.sums.statistics import Statistics, added
@@ -66,10 +66,7 @@ def tally_by_centre(chunk: Chunk, model: Model, workspace: Workspace) -> Tally:
 def tally_by_label(chunk: Chunk, model: Model, workspace: Workspace) -> tuple[Tally, Labels]:
     """What the rows of a chunk add to the clusters of a model, and their labels."""
     rows = prepare(chunk, model, workspace)
-    if model.cut is not None and model.links is not None:
-        labels = model.cut.of_soft_assignment(soft_assignment(rows, model.centres, workspace))
-    else:
-        labels = model.labels_of(assign(rows, model.centres, workspace)[0])
+    labels = labels_of(rows, model, workspace)
     return tally_rows(chunk, rows, labels, model.n_clusters, workspace), labels
 
 

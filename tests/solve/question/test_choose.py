@@ -9,6 +9,7 @@ from sklearn.datasets import make_blobs
 
 import viewpass as vp
 from cases import workspace
+from viewpass.errors import DataWarning
 from viewpass.evaluate import nmi
 from viewpass.solve.plan import Plan
 from viewpass.solve.question.choose import TELLS_MORE, choose, scales
@@ -177,3 +178,26 @@ def test_choices_are_kept_in_files(tmp_path):
     assert again.choices_ == model.choices_
     for mine, theirs in zip(again.cluster_curve_, model.cluster_curve_, strict=True):
         np.testing.assert_array_equal(mine, theirs)
+
+
+def in_order(n_clusters, n_rows=2000, noise=0.7):
+    """Rows sorted by cluster."""
+    rng = np.random.default_rng(0)
+    classes = np.sort(rng.integers(n_clusters, size=n_rows))
+    return [
+        rng.standard_normal((n_clusters, width))[classes] + noise * rng.standard_normal((n_rows, width))
+        for width in (12, 8)
+    ]
+
+
+def test_the_number_of_clusters_does_not_rest_on_the_first_rows():
+    views = in_order(9)
+    order = np.random.default_rng(1).permutation(len(views[0]))
+    for given in (views, [view[order] for view in views]):
+        model = vp.ViewPass("auto", random_state=0, sample_size=800).fit(given)
+        assert len(model.cluster_centers_[0]) == 9
+
+
+def test_a_curve_that_still_rises_is_warned_of():
+    with pytest.warns(DataWarning, match="n_clusters='auto': the score keeps rising"):
+        vp.ViewPass("auto", random_state=0, sample_size=800).fit(in_order(50))

@@ -101,7 +101,7 @@ def _curve(curve: Curve) -> CurveSummary:
 
 
 def view_summaries(model: Model, distinct: Mapping[str, float] | None = None) -> dict[str, ViewSummary]:
-    """Each view: gaps, scale, loss, share of what separates clusters, and of different rows where known."""
+    """Each view that has a weight: gaps, scale, loss, share of the separation, share of different rows."""
     losses, between = _losses(model)
     whole = float(ordered_sum(np.array(between)))
     names, zero = model.schema.names, model.zero_rows
@@ -128,6 +128,7 @@ def view_summaries(model: Model, distinct: Mapping[str, float] | None = None) ->
                 strict=True,
             )
         )
+        if weight
     }
 
 

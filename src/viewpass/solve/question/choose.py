@@ -286,6 +286,7 @@ def scales(rows: MeasuredRows, plan: Plan) -> dict[str, Names]:
     found = {"unit": tuple("unit" if name == "auto" else name for name in wanted)}
     for names in (suited, kinds, lengths):
         if tuple(names) not in found.values():
-            own = {name for name, given in zip(names, wanted, strict=True) if given == "auto"}
+            views = zip(names, wanted, rows.chunk.views, strict=True)
+            own = {name for name, given, view in views if given == "auto" and view is not None}
             found["+".join(sorted(own))] = tuple(names)
     return found

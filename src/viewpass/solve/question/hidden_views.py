@@ -158,10 +158,13 @@ class Question:
 
     @cached_property
     def groups(self) -> list[list[int]]:
-        """Views that are hidden together; every view is in one group."""
-        n_views = len(self.chunk.names)
-        n_groups = 2 if self.by_columns else min(n_views, MAX_GROUPS)
-        return [list(range(number, n_views, n_groups)) for number in range(n_groups)]
+        """Views that are hidden together; every view that rows have is in one group."""
+        if self.by_columns:
+            halves = len(self.chunk.names)
+            return [[v for v in range(half, halves, 2) if self.chunk.views[v] is not None] for half in (0, 1)]
+        there = [v for v, view in enumerate(self.chunk.views) if view is not None]
+        n_groups = min(len(there), MAX_GROUPS)
+        return [there[number::n_groups] for number in range(n_groups)]
 
     @cached_property
     def usable(self) -> Integers:

@@ -45,7 +45,7 @@ def unpack_fitting(stored: Fields) -> Fitting:
     """Restore it after checking every part."""
     plan = unpack_plan(stored.part("plan"))
     schema = None if stored.get("schema") is None else unpack_schema(stored.part("schema"))
-    sample = unpack_sample(stored.part("sample"), schema)
+    sample = unpack_sample(stored.part("sample"), schema, plan)
     found = Fitting(plan, stored.number("seed", most=MOST_SEED), sample)
     found.schema, found.n_rows, found.row = schema, stored.number("n_rows"), stored.number("row")
     found.stage = stored.number("stage", most=MOST_TALLIES + 1)

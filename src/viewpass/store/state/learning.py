@@ -22,6 +22,7 @@ from viewpass.store.state.model import (
 )
 from viewpass.store.state.rows import pack_chunk, unpack_chunk
 from viewpass.sums.rules import Rules
+from viewpass.sums.view_weights import left_out
 from viewpass.sums.workspace import Workspace
 from viewpass.tally.learning import Learning, Segment, whole_segment
 from viewpass.views.chunk import Chunk, Schema
@@ -55,7 +56,7 @@ def unpack_learning(stored: Fields) -> Learning:
     """Restore it after checking every part."""
     plan = unpack_plan(stored.part("plan"))
     schema = None if stored.get("schema") is None else unpack_schema(stored.part("schema"))
-    sample = unpack_sample(stored.part("sample"), schema)
+    sample = unpack_sample(stored.part("sample"), schema, plan)
     found = Learning(plan, stored.number("seed", most=MOST_SEED), sample)
     found.schema, found.n_rows, found.solved_at = schema, stored.number("n_rows"), stored.number("solved_at")
     check_sample(stored, plan, schema, sample, found.n_rows)
@@ -131,12 +132,12 @@ def _plainest(chunk: Chunk) -> Chunk:
     return replace(chunk, observed=observed, gaps=gaps, lacking=lacking, start=0)
 
 
-def unpack_sample(stored: Fields, schema: Schema | None) -> Sample:
+def unpack_sample(stored: Fields, schema: Schema | None, plan: Plan) -> Sample:
     """Restore a sample; without rows where the file has none."""
     rows, n_clusters = (
         None if stored.get(name) is None else stored.number(name, least=1) for name in ("rows", "n_clusters")
     )
-    size = Size(rows, n_clusters)
+    size = Size(rows, n_clusters, left_out(plan.weights))
     widths = tuple(stored.list("widths", int))
     stored.need(all(0 <= width < 2**40 for width in widths), "widths")
     if stored.get("chunk") is None:

@@ -56,8 +56,8 @@ ARRAYS = {  # K clusters (or anchors), d columns
     "weights": Rule(np.float64, "d", np.nextafter(0.0, 1.0)),
     "mean": Rule(np.float64, "d"),
     "fill": Rule(np.float64, "d"),
-    "gap_mean": Rule(np.float64, "d", -FAR, FAR),
-    "gap_spread": Rule(np.float64, "d", np.nextafter(0.0, 1.0), FAR),
+    "gap_mean": Rule(np.float64, "d"),
+    "gap_spread": Rule(np.float64, "d", np.nextafter(0.0, 1.0)),
     "prototypes": Rule(np.float64, "p d", -MOST, MOST),
     "column_sums": Rule(np.int64, "K d"),
     "directions": Rule(np.float64, "m d", -1.0, 1.0),
@@ -171,11 +171,11 @@ def _labelled(stored: Fields, schema: Schema, scaling: Scaling, asked: int, n_ro
     for v, name in enumerate(schema.names):
         made.steps[v][:] = stored.array_of(f"label_sums.{v}", ARRAYS, K=asked, d=made.widths[v])
         made.counts[v][:] = stored.array_of(f"label_counts.{v}", ARRAYS, K=asked)
-        _check_sums(made.steps[v], made.counts[v], n_rows + asked, name)
+        _check_sums(made.steps[v], made.counts[v], n_rows, name)
         if own is not None and own.widths[v]:
             own.steps[v][:] = stored.array_of(f"label_column_sums.{v}", ARRAYS, K=asked, d=own.widths[v])
             own.counts[v][:] = made.counts[v]
-            _check_sums(own.steps[v], own.counts[v], n_rows + asked, name)
+            _check_sums(own.steps[v], own.counts[v], n_rows, name)
     made.unmapped = own
     kept, found = stored.list("label_kept", list, None), list[Lengthy | None]()
     stored.need(len(kept) in (0, len(schema.names)), "label_kept")

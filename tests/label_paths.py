@@ -1,0 +1,166 @@
+"""Every path to a label of fitted rows, and everything else that an accepted fit must be able to do."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.testing as same
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+import viewpass as vp
+from viewpass.engines import interface, partitions
+from viewpass.engines.interface import Drawn
+from viewpass.errors import DataWarning, NotCalibratedError
+from viewpass.sample.sample import Sample
+from viewpass.tally.fitting import Fitting
+
+
+class Partitions:
+    """An engine over chunks in this process: its results are sent, and come in any order."""
+
+    def __init__(self, parts, rng):
+        self.parts, self.rng = parts, rng
+        self.n_rows = sum(part.n_rows for part in parts)
+
+    def each(self, task, *given):
+        found = [None] * len(self.parts)
+        for number in self.rng.permutation(len(self.parts)):
+            for _ in range(1 + self.rng.integers(2)):  # a worker was lost, perhaps
+                part, *sent = pickle.loads(pickle.dumps((self.parts[number], *given)))
+                cut = int(self.rng.integers(part.n_rows + 1))
+                blocks = [part.cut(*edge) for edge in ((0, cut), (cut, part.n_rows)) if edge[0] < edge[1]]
+                found[number] = pickle.loads(pickle.dumps(task(blocks, *sent)))
+        return found
+
+    def sample(self, size):
+        found, factor = None, 1
+        while found is None or not found.complete:
+            found = partitions.union(self.each(partitions.candidates, size, self.n_rows, factor))
+            factor *= 2
+        return Drawn(found.sample, found.schema, found.n_rows)
+
+    def tally(self, model):
+        tallies = self.each(partitions.tally, model)
+        return partitions.added([tallies[number] for number in self.rng.permutation(len(tallies))])
+
+    def label(self, model):
+        found = self.each(partitions.label, model)
+        total = partitions.added([part.tally for part in found])
+        return total, np.concatenate([part.labels for part in found])
+
+
+def accepted(learn: Callable[..., Any], X: Any, beside: dict[str, Any]) -> bool:
+    """Learn from X; False if the data or the settings are refused."""
+    try:
+        learn(X, **beside)
+    except vp.ViewpassError:
+        return False
+    return True
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Warnings that viewpass gives on purpose are ignored, any other is an error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", DataWarning)
+        yield
+
+
+def check(model: Any, X: Any, beside: dict[str, Any], folder: Path, rng: np.random.Generator) -> None:
+    """The laws, for a model that was fitted to X."""
+    given = {name: value for name, value in beside.items() if name == "observed"}
+    labels = model.predict(X, **given)
+    check_paths(model, X, given, labels)
+    check_stored(model, X, given, labels, folder)
+    if isinstance(model, vp.ViewPass):
+        check_reasons(model, X, given, labels)
+        check_learnt(model, X, beside, labels, rng)
+        json.dumps(model.summary(X, **given), allow_nan=False)
+        json.dumps(model.summary(), allow_nan=False)
+
+
+def check_paths(model: Any, X: Any, given: dict[str, Any], labels: np.ndarray) -> None:
+    """`labels_`, distances, reasons and tables have the labels of `predict`."""
+    if "labels_" in vars(model):
+        same.assert_array_equal(model.labels_, labels, "labels_")
+    distances = model.transform(X, **given)
+    same.assert_array_equal(np.isnan(distances).all(axis=1), labels < 0, "transform")
+    assert not np.isinf(distances).any(), "transform: inf"
+    assert not (distances < 0).any(), "transform: negative"
+
+
+def check_reasons(model: Any, X: Any, given: dict[str, Any], labels: np.ndarray) -> None:
+    """Probabilities and confidence are those of the labels, everywhere."""
+    why = model.explain(X, **given)
+    same.assert_array_equal(why.labels, labels, "explain")
+    same.assert_array_equal(model.labels_frame(X, **given)["cluster"], labels, "labels_frame")
+    try:
+        probabilities = model.predict_proba(X, **given)
+    except NotCalibratedError:
+        assert (labels < 0).all() or not isinstance(model, vp.ViewPass)
+        return
+    there = labels >= 0
+    same.assert_array_equal(np.isnan(probabilities).any(axis=1), ~there)
+    same.assert_array_equal(probabilities[there].argmax(axis=1), labels[there], "predict_proba")
+    same.assert_allclose(probabilities[there].sum(axis=1), 1.0, err_msg="predict_proba")
+    assert (probabilities[there] >= 0).all()
+    confidence = model.confidence(X, **given)
+    same.assert_array_equal(confidence[there], probabilities[there].max(axis=1), "confidence")
+    frame = model.labels_frame(X, **given, proba=True, explain=True)
+    same.assert_array_equal(frame["confidence"].to_numpy(np.float64), confidence, "labels_frame, confidence")
+    assert not np.isinf(why.margins).any(), "explain: inf"
+    same.assert_allclose(why.views.sum(axis=1)[why.runners_up >= 0], why.margins[why.runners_up >= 0])
+    for column in frame.select_dtypes("number").columns:
+        assert not np.isinf(frame[column]).any(), f"labels_frame: inf in {column}"
+    scores = model.outlier_score(X, **given)
+    assert not np.isinf(scores).any(), "outlier_score: inf"
+    model.impute(X, **given)
+    model.stability(X, **given)
+
+
+def check_stored(model: Any, X: Any, given: dict[str, Any], labels: np.ndarray, folder: Path) -> None:
+    """Saved, loaded, pickled: the same model."""
+    model.save(folder / "model.viewpass")
+    loaded = vp.load(folder / "model.viewpass")
+    loaded.save(folder / "again.viewpass")
+    assert (folder / "again.viewpass").read_bytes() == (folder / "model.viewpass").read_bytes(), "saved again"
+    for name, other in (("loaded", loaded), ("unpickled", pickle.loads(pickle.dumps(model)))):
+        same.assert_array_equal(other.predict(X, **given), labels, name)
+        same.assert_equal(other.cluster_centers_, model.cluster_centers_, name)
+        same.assert_equal(other.counts_, model.counts_, name)
+        same.assert_array_equal(other.transform(X, **given), model.transform(X, **given), name)
+
+
+def check_learnt(
+    model: Any, X: Any, beside: dict[str, Any], labels: np.ndarray, rng: np.random.Generator
+) -> None:
+    """Read once, in partitions, merged with nothing."""
+    given = {name: value for name, value in beside.items() if name == "observed"}
+    whole = model._learnt.sample.n_rows == model.n_samples_seen_
+    if "stream_labels_" in vars(model) and whole:
+        same.assert_array_equal(model.stream_labels_, labels, "stream_labels_")
+    again = clone(model)
+    if whole or accepted(again.partial_fit, X, beside):  # the first rows may have too few views to be solved
+        again = again.partial_fit(X, **beside) if whole else again
+        same.assert_array_equal(again.labels_, again.predict(X, **given), "partial_fit, labels_")
+    if whole:
+        same.assert_array_equal(again.labels_, labels, "partial_fit")
+    same.assert_array_equal(vp.merge([model]).predict(X, **given), labels, "merge")
+    if "labels_" in vars(model) and "sample_weight" not in beside:
+        learning, source = model._learnt, model._read(X, given.get("observed"), reset=False)
+        n_rows = model.n_samples_seen_
+        size = max(1, int(rng.integers(1, n_rows + 1)))
+        parts = list(source.chunks(size))
+        fitting = Fitting(learning.plan, learning.seed, Sample(learning.sample.size))
+        found = interface.fit(Partitions(parts, rng), fitting, model._workspace())
+        same.assert_array_equal(found, labels, "partitions")
