@@ -46,7 +46,7 @@ def test_a_view_of_repeated_values_is_left_out(topic):
 
 
 def test_a_view_of_noise_is_left_out(topic):
-    views = {"title": around(topic, 10, 1.2, 2), "abstract": around(topic, 10, 1.2, 3)}
+    views = {"title": around(topic, 10, 1.8, 2), "abstract": around(topic, 10, 1.8, 3)}
     views |= {"noise": around(np.zeros(N, dtype=int), 10, 1.0, 4)}
     model = fitted(views, 6, consensus="plain")
     assert "Try without the view noise (--view-weights noise=0)." in given(model, views)
