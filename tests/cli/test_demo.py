@@ -159,6 +159,7 @@ def test_without_typer_the_extra_is_named(monkeypatch):
         main()
 
 
+@pytest.mark.system
 def test_importing_the_command_imports_nothing_heavy():
     heavy = "{'numpy', 'scipy', 'sklearn', 'typer', 'rich', 'matplotlib'}"
     code = f"import sys, viewpass.cli; print({heavy} & set(sys.modules))"

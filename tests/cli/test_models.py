@@ -15,6 +15,8 @@ import viewpass as vp
 from commands import refused, write_table
 from fixed_lists import needs_nulls
 
+pytestmark = pytest.mark.system
+
 # ---- predict
 
 
@@ -63,7 +65,6 @@ def predicted(commands, run, table, tmp_path_factory):
     return pq.read_table(out)
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize("ending", READERS)
 def test_the_ending_of_the_label_file_is_its_format(commands, run, table, predicted, tmp_path, ending):
     argv = ["predict", run[0] / "model.viewpass", table, "--id", "item", "--out"]

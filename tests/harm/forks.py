@@ -145,11 +145,11 @@ def inject(fault):
 
 def read_in_blocks(n_rows):
     """Read and label so few rows at a time: a small table then takes as many steps as a large one."""
-    from viewpass.engines import local
     from viewpass.labels import writing as label_file
     from viewpass.runs import work
+    from viewpass.sources import source
 
-    local.READ_ROWS = work.BLOCK = label_file.CHUNK = n_rows
+    source.READ_ROWS = work.BLOCK = label_file.CHUNK = n_rows
 
 
 def child(request):

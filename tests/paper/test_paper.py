@@ -94,7 +94,6 @@ def test_passes_of_opimc_are_those_of_the_estimator():
         np.testing.assert_array_equal(longer[: len(shorter)], shorter)
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("method", "make"), [("OMVC", vp.OMVC), ("ONMF-I", vp.ONMF)])
 def test_scores_of_baselines_are_those_of_the_estimator(method, make):
     data = trial("made digit", 0.4, 0, None, SMALL["n_rows"])

@@ -17,7 +17,7 @@ import numpy as np
 
 from viewpass.graph.soft_assignment import SoftAssignment, soft_assignment
 from viewpass.kernels.grid import Floats, Labels
-from viewpass.kernels.reference.kmeans import directions, farness
+from viewpass.kernels.portable import directions, farness
 from viewpass.model.model import Model, distances
 from viewpass.sums.workspace import Workspace
 from viewpass.views.rows import MeasuredRows
