@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 from pathlib import Path
@@ -34,11 +35,7 @@ def pytest_collection_modifyitems(items):
 def pytest_collection_finish():
     """Imported modules and collected tests stay to the end: no garbage collection need visit them again."""
     gc.freeze()
-
-
-def pytest_unconfigure():
-    """Modules end with the process; those bound by nanobind would report what is frozen as leaks."""
-    gc.unfreeze()
+    atexit.register(gc.unfreeze)  # nanobind would report what is still frozen as leaks
 
 
 @pytest.fixture(scope="session")

@@ -18,6 +18,8 @@ from viewpass.cli.stopping import signals
 from viewpass.errors import SettingError
 from viewpass.evaluate import accuracy
 
+pytestmark = pytest.mark.system
+
 SEED = 3
 
 
@@ -159,7 +161,6 @@ def test_without_typer_the_extra_is_named(monkeypatch):
         main()
 
 
-@pytest.mark.system
 def test_importing_the_command_imports_nothing_heavy():
     heavy = "{'numpy', 'scipy', 'sklearn', 'typer', 'rich', 'matplotlib'}"
     code = f"import sys, viewpass.cli; print({heavy} & set(sys.modules))"

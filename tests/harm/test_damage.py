@@ -16,7 +16,7 @@ from tests.fuzz.mutants import closed, opened, sealed
 
 import viewpass as vp
 from commands import write_table
-from inputs import PLAIN, small
+from inputs import small
 from store.models import FACTORS, MODELS
 from viewpass.runs.checkpoint import read_checkpoint
 from viewpass.runs.folder import RunFolder
@@ -410,13 +410,17 @@ def test_loading_imports_and_executes_nothing(files, tmp_path):
     assert loaded.stdout.strip() == f"{len(paths)} []"
 
 
-@pytest.mark.parametrize("rows", [True, False], ids=["with its sample", "without"])
-def test_loading_takes_less_than_twice_the_file(tmp_path, rows):
+@pytest.fixture(scope="module")
+def wide():
     rng = np.random.default_rng(0)
-    views = [rng.standard_normal((1200, 800)), rng.standard_normal((1200, 300)).astype(np.float32)]
-    model = small(n_clusters=300, **PLAIN).fit(views)
+    views = [rng.standard_normal((600, 800)), rng.standard_normal((600, 300)).astype(np.float32)]
+    return small(n_clusters=300).fit(views)
+
+
+@pytest.mark.parametrize("rows", [True, False], ids=["with its sample", "without"])
+def test_loading_takes_less_than_twice_the_file(wide, tmp_path, rows):
     path = tmp_path / "model"
-    model.save(path, rows=rows)
+    wide.save(path, rows=rows)
     vp.load(path)
     size = path.stat().st_size
     assert size > 2e6

@@ -94,7 +94,9 @@ def test_passes_of_opimc_are_those_of_the_estimator():
         np.testing.assert_array_equal(longer[: len(shorter)], shorter)
 
 
-@pytest.mark.parametrize(("method", "make"), [("OMVC", vp.OMVC), ("ONMF-I", vp.ONMF)])
+@pytest.mark.parametrize(
+    ("method", "make"), [pytest.param("OMVC", vp.OMVC, marks=pytest.mark.long), ("ONMF-I", vp.ONMF)]
+)
 def test_scores_of_baselines_are_those_of_the_estimator(method, make):
     data = trial("made digit", 0.4, 0, None, SMALL["n_rows"])
     result = work.passes(method=method, folder=None, n_threads=1, n_init=2, **SMALL)
@@ -171,6 +173,7 @@ def test_absent_data_leaves_a_part_out(tmp_path):
     assert "fig5: left out. Digit" in " ".join(result.output.split())
 
 
+@pytest.mark.system
 @pytest.mark.data
 def test_a_part_of_the_paper(tmp_path, data_folder):
     command = ["paper", "--only", "fig5", "--only", "table1", "--seeds", "1", "--jobs", "1", "--out"]
