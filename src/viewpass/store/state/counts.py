@@ -74,7 +74,7 @@ def pack_census(census: Census | None, arrays: dict[str, Array]) -> dict[str, An
 
 
 def unpack_census(stored: Fields, n_centres: int, n_rows: int) -> Census | None:
-    """Restore them; None from older files."""
+    """Restore them; None where the model had none."""
     if "census" not in stored.values:
         return None
     part = stored.part("census")
