@@ -173,7 +173,8 @@ def test_a_stop_changes_nothing(commands, model, two_chunks, tmp_path, command):
     more = ["--out", tmp_path / "labels.parquet"] if command == "predict" else []
     fault = {"step": "chunk", "when": "before", "number": 2 if more else 1, "how": "SIGINT"}
     ended = commands.run(command, model, two_chunks, *more, fault=fault)
-    assert (ended.code, ended.out) == (130, "")
+    assert ended.code == 130
+    assert all(" rows/s" in line for line in ended.out.splitlines())  # progress, on a machine that is busy
     assert ended.err == "viewpass: stopped; no existing file was changed.\n"
     assert model.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["model.viewpass"]
