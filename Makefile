@@ -2,7 +2,7 @@
 #
 #   PYTHON=python3.12   the interpreter to make .venv with (`make distclean` first to change it)
 #   ARGS="-k scores"    more arguments for pytest, or for the benchmarks (ARGS="--only youtube")
-#   WORKERS=4           test processes of `make test`
+#   WORKERS=4           test processes of `make test` and `make test-system`
 #   MINUTES=10          how long `make fuzz` looks
 
 PYTHON ?=
@@ -11,7 +11,7 @@ WORKERS ?= 2
 MINUTES ?= 5
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-kill test-oldest test-newest fuzz fuzz-short sanitize sanitize-short same-bits bench bench-full \
+.PHONY: help demo test test-system test-long test-kill test-oldest test-newest fuzz fuzz-short sanitize sanitize-short same-bits bench bench-full \
     bench-quality paper docs lint format clean distclean compiled FORCE
 .NOTPARALLEL: # two pips at once in one .venv would harm each other
 
@@ -25,9 +25,14 @@ demo: .venv/.demo compiled ## cluster an example, output in viewpass-demo/
 # the cores; tests about threads say how many. Work stealing leaves the tests of a
 # file in one process, which then makes the file's fixtures once, and ends with both processes busy.
 # Bytecode is kept even where the environment says otherwise: hundreds of processes import viewpass.
-test: .venv/.dev compiled ## run the tests, without those that take minutes
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 LOKY_MAX_CPU_COUNT=1 PYTHONDONTWRITEBYTECODE= \
-	    .venv/bin/python -m pytest -m "not long" -n $(WORKERS) --dist worksteal $(ARGS)
+PYTEST = OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 LOKY_MAX_CPU_COUNT=1 PYTHONDONTWRITEBYTECODE= \
+    .venv/bin/python -m pytest -n $(WORKERS) --dist worksteal
+
+test: .venv/.dev compiled ## run the tests that need one process, in three minutes
+	$(PYTEST) -m "not system and not long" $(ARGS)
+
+test-system: .venv/.dev compiled ## run commands, Dask clusters, kills, forks, the pages of docs, the examples
+	$(PYTEST) -m "system and not long" $(ARGS)
 
 test-long: .venv/.dev compiled ## run the tests that take minutes
 	.venv/bin/python -m pytest -m "long and not kill" $(ARGS)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
-from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
@@ -21,40 +21,21 @@ pytest.register_assert_rewrite("browsers")
 BESIDE = Path(__file__).parents[2] / "shared" / "data"
 
 
+SYSTEM = {"browser", "client", "commands"}
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Leave cases of tests marked `one_in(n)` or `every_value` to `make test-long`."""
-    cases, products = Counter(), defaultdict(list)
+    """Whatever uses processes, a cluster or a browser of a fixture is run by `make test-system`."""
     for item in items:
-        if item.get_closest_marker("long") is not None:
-            continue
-        mark = item.get_closest_marker("one_in")
-        if mark is not None:
-            cases[item.function] += 1
-            if cases[item.function] % mark.args[0] != 1:
-                item.add_marker(pytest.mark.long)
-        elif item.get_closest_marker("every_value") is not None:
-            products[item.function].append(item)
-    for product in products.values():
-        run = set(with_every_value(product))
-        for item in product:
-            if item not in run:
-                item.add_marker(pytest.mark.long)
-
-
-def with_every_value(product):
-    """As few of the cases as take every value of every argument."""
-    taken = {item: {(name, id(value)) for name, value in item.callspec.params.items()} for item in product}
-    left = set().union(*taken.values())
-    while left:
-        best = max(product, key=lambda item: len(taken[item] & left))
-        left -= taken[best]
-        yield best
+        if SYSTEM & set(item.fixturenames):
+            item.add_marker(pytest.mark.system)
 
 
 def pytest_collection_finish():
     """Imported modules and collected tests stay to the end: no garbage collection need visit them again."""
     gc.freeze()
+    atexit.register(gc.unfreeze)  # nanobind would report what is still frozen as leaks
 
 
 @pytest.fixture(scope="session")

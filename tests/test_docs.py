@@ -30,6 +30,8 @@ from commands import write_table
 from viewpass.cli.app import app
 from viewpass.cli.arguments import parsed_scale, parsed_views
 
+pytestmark = pytest.mark.system
+
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 WRITTEN = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted((DOCS / "measured").glob("*.md"))]

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.system
+
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
 # What each must end with, in words that do not depend on figures.
 SAYS = {

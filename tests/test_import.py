@@ -12,6 +12,7 @@ import viewpass as vp
 HEAVY = ("numba", "sklearn", "pandas", "polars", "scipy", "pyarrow", "narwhals", "matplotlib", "numpy")
 
 
+@pytest.mark.system
 def test_nothing_heavy_is_loaded():
     code = f"import sys, viewpass; print([name for name in {HEAVY!r} if name in sys.modules])"
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

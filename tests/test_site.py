@@ -12,6 +12,8 @@ import viewpass
 from browsers import PHONE, WIDE, Opened
 from viewpass import evaluate
 
+pytestmark = pytest.mark.system
+
 ROOT = pages.ROOT
 INDEX = (ROOT / "docs" / "index.md").read_text()
 

@@ -38,7 +38,7 @@ def test_all_settings_of_the_programs_are_here(runs):
     assert [(data, number) for data in runs for number in range(len(runs[data]))] == PLACES
 
 
-@pytest.mark.one_in(2)  # the others below, for a kind of rows each
+@pytest.mark.parametrize("run", PLACES[::2], indirect=True)  # the others below, for a kind of rows each
 def test_after_every_number_of_passes(run):
     for n_passes in range(1, run.n_passes + 1):
         run.compare("float64", n_passes, 1)
@@ -58,11 +58,12 @@ def test_for_every_kind_of_rows_and_number_of_threads(run, kind):
         run.compare(kind, run.n_passes, n_threads)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.parametrize("run", PLACES[::2], indirect=True)
 def test_chunks_take_as_many_updates_but_for_one_that_changes_nothing(run):
     assert set(authors.updates_saved(run)) <= {0, 1}
 
 
+@pytest.mark.system
 @pytest.mark.skipif(native is None, reason="the module is not compiled")
 @pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.long)])
 def test_with_portable_instructions(data_folder, runs, step):

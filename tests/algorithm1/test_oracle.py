@@ -85,9 +85,8 @@ def test_random_data_offline(case):
     np.testing.assert_array_equal(model.labels_, expected.labels)
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.data
-@pytest.mark.parametrize("rate", [0.3, 0.4])
+@pytest.mark.parametrize("rate", [0.3, pytest.param(0.4, marks=pytest.mark.long)])
 def test_digit_gives_what_the_oracle_gives(data_folder, rate):
     bundle = vp.load_bundle(data_folder / "mfeat.npz")
     rng = np.random.default_rng(7)

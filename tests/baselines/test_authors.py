@@ -11,7 +11,7 @@ from sklearn.metrics import normalized_mutual_info_score
 
 import authors
 from viewpass.baselines.algorithms import daimc, mic, multinmf, omvc
-from viewpass.baselines.algorithms.newton import inverse, quadratic
+from viewpass.baselines.algorithms.least_squares import inverse, quadratic
 from viewpass.baselines.algorithms.rows import FilledView
 from viewpass.baselines.base import kmeans
 from viewpass.views.chunk import Chunk

@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import InvalidParameterError
 
 import authors
 import viewpass as vp
+from zipped import zipped
 
 N = 90
 _rng = np.random.default_rng(3)
@@ -51,6 +52,9 @@ MODELS = {
 @pytest.fixture(params=MODELS)
 def make(request):
     return MODELS[request.param]
+
+
+few = pytest.mark.parametrize("make", ["OMVC", "ONMF-DA", "MIC"], indirect=True)
 
 
 @cache
@@ -104,7 +108,7 @@ def test_planted_low_rank_is_recovered(make):
     assert -model.score(views) < 1e-2 * scaled
 
 
-@pytest.mark.one_in(2)
+@few
 def test_dense_and_sparse_are_the_same(make):
     dense = gapped(make)
     sparse = make().fit([sp.csr_array(IMAGE), sp.csc_array(TEXT)], observed=GAPS)
@@ -113,7 +117,7 @@ def test_dense_and_sparse_are_the_same(make):
     np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-12)
 
 
-@pytest.mark.one_in(3)
+@few
 def test_every_form_of_a_missing_view_gives_the_same(make):
     masked = gapped(make)
     for gap in (np.nan, 0.0):
@@ -130,7 +134,7 @@ def test_every_form_of_a_missing_view_gives_the_same(make):
     same(make().fit(hidden, observed=GAPS), masked, rtol=0)
 
 
-@pytest.mark.one_in(3)
+@few
 def test_a_2d_array_cut_by_views_and_a_dict_are_the_same(make):
     listed = whole(make)
     same(make(views=[6, -1]).fit(BOTH), listed, rtol=0)
@@ -143,7 +147,7 @@ def test_a_2d_array_cut_by_views_and_a_dict_are_the_same(make):
     assert set(named.predict({"text": TEXT})) <= {0, 1, 2}
 
 
-@pytest.mark.one_in(3)
+@few
 def test_float32_is_read_as_it_is(make):
     wide = gapped(make)
     narrow = make().fit([IMAGE.astype(np.float32), TEXT.astype(np.float32)], observed=GAPS)
@@ -177,7 +181,7 @@ def test_negative_entries_are_clipped_with_one_warning(make):
         model.predict([spoilt, TEXT])
 
 
-@pytest.mark.one_in(3)
+@few
 def test_input_stays_as_it_is_and_may_change_afterwards(make):
     views = [IMAGE.copy(), sp.csr_array(TEXT)]
     observed = GAPS.copy()
@@ -189,7 +193,7 @@ def test_input_stays_as_it_is_and_may_change_afterwards(make):
     same(model, make().fit([IMAGE, sp.csr_array(TEXT)], observed=GAPS), rtol=0)
 
 
-@pytest.mark.one_in(2)
+@few
 def test_a_pickled_model_gives_the_same(make):
     model = gapped(make)
     pickled = pickle.loads(pickle.dumps(model))
@@ -199,7 +203,7 @@ def test_a_pickled_model_gives_the_same(make):
     assert not [name for name in vars(fresh) if name.endswith("_") or name.startswith("_")]
 
 
-@pytest.mark.one_in(3)
+@few
 def test_grid_search(make):
     model = make(views=[6, 5])
     search = GridSearchCV(model, {"n_clusters": [2, 3]}, cv=3).fit(BOTH)
@@ -221,8 +225,7 @@ BAD = {
 }
 
 
-@pytest.mark.every_value
-@pytest.mark.parametrize("what", BAD)
+@pytest.mark.parametrize(("make", "what"), zipped(MODELS, BAD), indirect=["make"])
 def test_bad_data_is_refused_and_changes_nothing(make, what):
     give, message = BAD[what]
     fresh = make()
@@ -339,9 +342,7 @@ IN_PART = {
 }
 
 
-@pytest.mark.every_value
-@pytest.mark.parametrize("first", [True, False])
-@pytest.mark.parametrize("empty", [np.nan, 0.0])
+@pytest.mark.parametrize(("first", "empty"), zipped([True, False], [np.nan, 0.0]))
 def test_a_view_that_is_all_nan_or_zero_is_one_that_is_absent(make, empty, first):
     def both(view):
         return [view, IMAGE] if first else [IMAGE, view]
@@ -352,9 +353,8 @@ def test_a_view_that_is_all_nan_or_zero_is_one_that_is_absent(make, empty, first
     assert np.isnan(mine.components_[0 if first else 1]).all()
 
 
-@pytest.mark.every_value
 @pytest.mark.filterwarnings("ignore:view.*negative entries")
-@pytest.mark.parametrize("part", IN_PART)
+@pytest.mark.parametrize(("make", "part"), zipped(MODELS, IN_PART), indirect=["make"])
 def test_a_view_that_is_negative_in_part(make, part):
     model = make().fit([IMAGE, IN_PART[part]])
     assert np.isfinite(model.consensus_).all()
@@ -362,7 +362,7 @@ def test_a_view_that_is_negative_in_part(make, part):
     assert (model.predict([IMAGE, IN_PART[part]]) >= 0).all()
 
 
-@pytest.mark.one_in(3)
+@few
 @pytest.mark.filterwarnings("ignore:view.*negative entries")
 def test_views_that_are_positive_in_other_rows_each(make):
     even = np.arange(N)[:, None] % 2 == 0

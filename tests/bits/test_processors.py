@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.system
+
 ROOT = Path(__file__).parents[2]
 TOOLS = os.pathsep.join([os.environ["PATH"], str(Path(sys.executable).parent)])  # cmake may be beside Python
 

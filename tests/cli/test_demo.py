@@ -18,6 +18,8 @@ from viewpass.cli.stopping import signals
 from viewpass.errors import SettingError
 from viewpass.evaluate import accuracy
 
+pytestmark = pytest.mark.system
+
 SEED = 3
 
 

@@ -17,6 +17,8 @@ from fixed_lists import needs_nulls
 from viewpass.cli.dry_run import tried
 from viewpass.sources.arrays import ArraySource
 
+pytestmark = pytest.mark.system
+
 # ---- predict
 
 
@@ -65,7 +67,6 @@ def predicted(commands, run, table, tmp_path_factory):
     return pq.read_table(out)
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize("ending", READERS)
 def test_the_ending_of_the_label_file_is_its_format(commands, run, table, predicted, tmp_path, ending):
     argv = ["predict", run[0] / "model.viewpass", table, "--id", "item", "--out"]
@@ -189,7 +190,8 @@ def test_a_stop_changes_nothing(commands, model, two_chunks, tmp_path, command):
     more = ["--out", tmp_path / "labels.parquet"] if command == "predict" else []
     fault = {"step": "chunk", "when": "before", "number": 2 if more else 1, "how": "SIGINT"}
     ended = commands.run(command, model, two_chunks, *more, fault=fault)
-    assert (ended.code, ended.out) == (130, "")
+    assert ended.code == 130
+    assert all(" rows/s" in line for line in ended.out.splitlines())  # progress, on a machine that is busy
     assert ended.err == "viewpass: stopped; no existing file was changed.\n"
     assert model.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["model.viewpass"]

@@ -13,6 +13,8 @@ from commands import refused
 from viewpass.cli.arguments import parsed_scale, parsed_views
 from viewpass.cli.wording import in_options
 
+pytestmark = pytest.mark.system
+
 
 def test_views_are_parsed():
     assert parsed_views([]) is None

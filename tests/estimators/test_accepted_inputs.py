@@ -19,6 +19,7 @@ from sklearn.pipeline import make_pipeline
 import viewpass as vp
 from inputs import GAPS, IMAGE, PLAIN, TEXT, N, small, with_gaps
 from viewpass.evaluate import nmi
+from zipped import zipped
 
 VIEWS = {
     name: [row.tolist() if seen else None for row, seen in zip(x, GAPS[:, v], strict=True)]
@@ -140,9 +141,7 @@ PARTS = {"image": IMAGE, "text": TEXT[:, :2]}
 FRAMES = {"pandas": lambda x: x, "polars": pl.from_pandas, "PyArrow": pa.Table.from_pandas}
 
 
-@pytest.mark.every_value
-@pytest.mark.parametrize("form", FRAMES)
-@pytest.mark.parametrize("estimator", [vp.ViewPass, vp.IMC])
+@pytest.mark.parametrize(("form", "estimator"), zipped(FRAMES, [vp.ViewPass, vp.IMC]))
 def test_named_columns_of_a_frame_are_the_dict_of_their_views(estimator, form):
     model, plain = small(estimator, views=NAMED).fit(FRAMES[form](MIXED)), small(estimator).fit(PARTS)
     assert (model.view_names_in_, model.n_features_in_) == (("image", "text"), 6)

@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import InvalidParameterError
 
 import viewpass as vp
 from inputs import GAPS, IMAGE, TEXT, N, assert_same, csr, learnt, small
+from zipped import zipped
 
 
 def broken(x, row, value, column=1):
@@ -175,9 +176,7 @@ def methods(model, only=METHODS):
     return [name for name in only if hasattr(model, name)]
 
 
-@pytest.mark.every_value
-@pytest.mark.parametrize("what", BAD)
-@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize(("what", "state"), zipped(BAD, STATES))
 def test_bad_data_is_refused_and_leaves_no_trace(state, what):
     make, observed, message = BAD[what]
     model = begun(state)
@@ -189,9 +188,7 @@ def test_bad_data_is_refused_and_leaves_no_trace(state, what):
     assert_same(continued(model), undisturbed(state))  # later chunks see no trace of the refused calls
 
 
-@pytest.mark.every_value
-@pytest.mark.parametrize("what", MISFITS)
-@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize(("what", "state"), zipped(MISFITS, STATES))
 def test_data_that_does_not_fit_the_model_is_refused(state, what):
     make, observed, message = MISFITS[what]
     model = begun(state)
@@ -375,9 +372,7 @@ INITS = {
 }
 
 
-@pytest.mark.every_value
-@pytest.mark.parametrize("what", INITS)
-@pytest.mark.parametrize("estimator", [vp.OPIMC, vp.IMC])
+@pytest.mark.parametrize(("what", "estimator"), zipped(INITS, [vp.OPIMC, vp.IMC]))
 def test_starts_that_make_no_sense_are_refused(estimator, what):
     init, message = INITS[what]
     model = small(estimator).fit([IMAGE, TEXT])

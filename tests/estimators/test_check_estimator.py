@@ -10,6 +10,8 @@ import sys
 import pytest
 import sklearn
 
+pytestmark = pytest.mark.system
+
 # What scikit-learn 1.9.1 has for a clusterer that transforms; 1.6 has one less.
 AT_LEAST = 50 if sklearn.__version__.startswith("1.6.") else 51
 

@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 import viewpass as vp
 from inputs import GAPS, IMAGE, TEXT, N, assert_same, csr, learnt, params, small
+from zipped import zipped
 
 BOTH = np.hstack([IMAGE, TEXT])
 STATES = {
@@ -46,9 +47,7 @@ WAYS = {
 }
 
 
-@pytest.mark.every_value
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize(("way", "state"), zipped(WAYS, STATES))
 def test_a_restored_model_predicts_and_continues_the_same(state, way, tmp_path):
     model = STATES[state]()
     kept = WAYS[way](model, tmp_path)
@@ -102,9 +101,7 @@ def test_arrays_as_settings_survive_a_clone(estimator):
 FOLDS = list(KFold(3).split(BOTH))
 
 
-@pytest.mark.every_value
-@pytest.mark.parametrize("estimator", [vp.ViewPass, vp.IMC])
-@pytest.mark.parametrize("n_jobs", [None, 2])
+@pytest.mark.parametrize(("estimator", "n_jobs"), zipped([vp.ViewPass, vp.IMC], [None, 2]))
 def test_grid_search_over_a_pipeline(estimator, n_jobs):
     name = estimator.__name__.lower()
     grid = {f"{name}__n_clusters": [2, 3], f"{name}__views": [[4, -1], 2, None]}
@@ -140,9 +137,7 @@ def test_a_refit_starts_from_nothing():
 # ---- several threads
 
 
-@pytest.mark.every_value
-@pytest.mark.parametrize("state", STATES)
-@pytest.mark.parametrize("n_threads", [1, 2])
+@pytest.mark.parametrize(("state", "n_threads"), zipped(STATES, [1, 2]))
 def test_concurrent_predictions_are_the_serial_ones(state, n_threads):
     model = STATES[state]().set_params(n_threads=n_threads)
     rng = np.random.default_rng(0)

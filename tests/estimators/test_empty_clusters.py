@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import viewpass as vp
 from inputs import IMAGE, TEXT
+from zipped import zipped
 
 RNG = np.random.default_rng(0)
 EVEN = RNG.standard_normal((300, 5))
@@ -31,9 +32,7 @@ MODELS = {
 }
 
 
-@pytest.mark.every_value
-@pytest.mark.parametrize(("views", "n_clusters", "message"), CASES.values(), ids=CASES)
-@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+@pytest.mark.parametrize(("views", "n_clusters", "message", "model"), zipped(CASES.values(), MODELS.values()))
 def test_empty_clusters_are_reported_with_the_reason(model, views, n_clusters, message):
     model = clone(model).set_params(n_clusters=n_clusters)
     with warnings.catch_warnings(record=True) as caught:

@@ -11,14 +11,15 @@ import scipy.sparse as sp
 
 import viewpass as vp
 from clusters import made_rows
+from inputs import PLAIN
 
 VIEWS = made_rows(900, seed=3)
 PARTS = [slice(0, 250), slice(250, 600), slice(600, 900)]
 SETTINGS = {
-    "all rows": {},
+    "all rows": PLAIN,
     "a sample": {"sample_size": 200},
-    "graph": {"sample_size": 300, "consensus": "graph"},
-    "read once": {"sample_size": 200, "compute_labels": False},
+    "graph": {"sample_size": 300, "scale": "unit", "consensus": "graph"},
+    "read once": {**PLAIN, "sample_size": 200, "compute_labels": False},
 }
 
 

@@ -13,6 +13,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 import viewpass as vp
 from inputs import GAPS, IMAGE, TEXT, N, small
+from zipped import zipped
 
 BOTH = np.hstack([IMAGE, TEXT])
 
@@ -165,9 +166,7 @@ MASKS = {
 }
 
 
-@pytest.mark.every_value
-@pytest.mark.parametrize("form", MASKS)
-@pytest.mark.parametrize("estimator", [vp.ViewPass, vp.IMC])
+@pytest.mark.parametrize(("form", "estimator"), zipped(MASKS, [vp.ViewPass, vp.IMC]))
 def test_a_mask_in_any_form_is_matched_by_name(estimator, form):
     model, plain = (small(estimator).fit(VIEWS, observed=given) for given in (MASKS[form], GAPS))
     np.testing.assert_array_equal(model.labels_, plain.labels_)

@@ -14,11 +14,11 @@ from tests.fuzz.mutants import changed_bytes, closed, mutant, opened, sealed
 import viewpass as vp
 from commands import write_table
 from viewpass.cli import fit
-from viewpass.engines import local
 from viewpass.labels import writing as label_file
 from viewpass.runs import work
 from viewpass.runs.folder import RunFolder
 from viewpass.runs.run import Run, RunOptions, StoppedError
+from viewpass.sources import source
 
 SECONDS = 4  # reading a table anew takes longer than a model file
 BLOCK = 16  # rows read at a time
@@ -52,7 +52,7 @@ runs: list[Begun] = []
 
 def prepare(folder):
     write_table(folder / "items.parquet", 120)
-    local.READ_ROWS = work.BLOCK = label_file.CHUNK = BLOCK
+    source.READ_ROWS = work.BLOCK = label_file.CHUNK = BLOCK
     for number, (settings, with_ids, once, n_steps) in enumerate(BEGUN):
         begun = Begun(settings, "item" if with_ids else None, once, folder / str(number))
         make(begun, n_steps, folder)

@@ -13,7 +13,10 @@ import pytest
 
 import viewpass as vp
 from commands import contents, write_table
-from viewpass.store.container.lock import Lock
+from viewpass.store.container.files import Lock
+from zipped import zipped
+
+pytestmark = pytest.mark.system
 
 OPTIONS = ["--sample", "500", "--consensus", "plain", "--scale", "unit"]
 OPTIONS += ["--checkpoint-every", "2", "--threads", "1"]
@@ -68,9 +71,7 @@ def one_line(ended):
 FAULTS = [("SIGKILL", *step) for step in STEPS] + [("ENOSPC", *step) for step in STEPS if step[1] != "after"]
 
 
-@pytest.mark.every_value
-@pytest.mark.parametrize(("how", "kind", "when", "number"), FAULTS)
-@pytest.mark.parametrize("more", [[], STREAM], ids=["final", "stream"])
+@pytest.mark.parametrize(("how", "kind", "when", "number", "more"), zipped(FAULTS, [[], STREAM]))
 def test_a_fault_at_any_step(commands, table, expected, streamed, tmp_path, how, kind, when, number, more):
     more = STREAM if kind == "append" else more
     fault = {"step": kind, "when": when, "number": number, "how": how}
@@ -134,7 +135,6 @@ def shown(commands, table, tmp_path_factory):
     return {path.name: path.read_bytes() for path in out.iterdir() if path.name != "run.json"}
 
 
-@pytest.mark.every_value
 @pytest.mark.parametrize(("kind", "when", "number"), PAGE_STEPS)
 def test_a_kill_while_the_page_is_written(commands, table, shown, tmp_path, kind, when, number):
     out = tmp_path / "run"

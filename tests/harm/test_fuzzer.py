@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.system
+
 FUZZ = Path(__file__).parents[1] / "fuzz"
 TARGET = """
 import os

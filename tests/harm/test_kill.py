@@ -16,6 +16,9 @@ import viewpass as vp
 from commands import Ended, contents, refused, write_table
 from viewpass.runs.checkpoint import read_checkpoint
 from viewpass.runs.folder import RunFolder
+from zipped import zipped
+
+pytestmark = pytest.mark.system
 
 KILLED = -signal.SIGKILL
 PARTS = (2500, 2050, 2250)  # rows of each file
@@ -97,8 +100,9 @@ def assert_stopped_cleanly(ended, out):
 SIGNALS = [signal.SIGKILL, signal.SIGTERM, signal.SIGINT]
 
 
-@pytest.mark.one_in(7)  # each signal once
-@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize(
+    ("case", "number"), zipped(["plain", "graph", "labels of the stream"], SIGNALS), indirect=["case"]
+)
 def test_kills_leave_no_trace(commands, table, case, tmp_path, number):
     rng = np.random.default_rng(5)
     assert kill_until_done(commands, table, tmp_path / "run", case, rng, 2, number) == 2
@@ -130,9 +134,7 @@ main()
 """
 
 
-@pytest.mark.every_value
-@pytest.mark.parametrize("how", CODES)
-@pytest.mark.parametrize("module", ["typer", "numpy", "pyarrow.parquet"])
+@pytest.mark.parametrize(("how", "module"), zipped(CODES, ["typer", "numpy", "pyarrow.parquet"]))
 def test_a_signal_amid_an_import_leaves_no_trace(table, tmp_path, how, module):
     command = [sys.executable, "-c", STRUCK, module, int(getattr(signal, how))]
     words = [*command, *fit(table, tmp_path / "run", [])]
@@ -169,7 +171,7 @@ def test_many_signals_to_whole_processes_leave_no_trace(table, case, tmp_path, n
             assert contents(out) == expected
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.parametrize("case", ["plain", "graph", "a map"], indirect=True)
 def test_threads_leave_no_trace(commands, table, case, tmp_path):
     """Nor do the rows that are read at a time: here all at once."""
     options, expected, _ = case
@@ -177,9 +179,7 @@ def test_threads_leave_no_trace(commands, table, case, tmp_path):
     assert contents(tmp_path / "run") == expected
 
 
-@pytest.mark.every_value
-@pytest.mark.parametrize("how", CODES)
-@pytest.mark.parametrize("number", [1, 7, 15])
+@pytest.mark.parametrize(("case", "how", "number"), zipped(RUNS, CODES, [1, 7, 15]), indirect=["case"])
 def test_a_stop_saves_everything_and_prints_how_to_resume(commands, table, case, tmp_path, how, number):
     options, expected, _ = case
     out = tmp_path / "run"
@@ -196,8 +196,9 @@ def test_a_stop_saves_everything_and_prints_how_to_resume(commands, table, case,
     assert contents(out) == expected
 
 
-@pytest.mark.one_in(7)  # each signal once
-@pytest.mark.parametrize(("how", "number"), [("SIGINT", 15), ("SIGTERM", 1)])
+@pytest.mark.parametrize(
+    ("case", "how", "number"), [("plain", "SIGINT", 15), ("graph", "SIGTERM", 1)], indirect=["case"]
+)
 def test_a_second_signal_stops_at_once_and_prints_how_to_resume(commands, table, case, tmp_path, how, number):
     options, expected, _ = case
     out = tmp_path / "run"

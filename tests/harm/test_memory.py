@@ -10,6 +10,8 @@ import pytest
 
 from commands import write_table
 
+pytestmark = pytest.mark.system
+
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory):

@@ -17,6 +17,9 @@ import pytest
 
 import viewpass as vp
 from clusters import made_rows, write_files
+from zipped import zipped
+
+pytestmark = pytest.mark.system
 
 # Enough clusters for the threads of a fit to share the work of a chunk.
 SETTINGS = {"n_clusters": 24, "sample_size": 1000, "consensus": "plain", "scale": "unit", "random_state": 0}
@@ -189,10 +192,8 @@ def long_calls():
             process.kill()
 
 
-@pytest.mark.every_value
 @posix
-@pytest.mark.parametrize("n_threads", [1, 2])
-@pytest.mark.parametrize("what", ["chunk", "solve", "draw", "partial"])
+@pytest.mark.parametrize(("n_threads", "what"), zipped([1, 2], ["chunk", "solve", "draw", "partial"]))
 def test_ctrl_c_stops_a_long_call(long_calls, what, n_threads):
     print(what, n_threads, file=long_calls.stdin, flush=True)
     assert long_calls.stdout.readline() == "go\n"

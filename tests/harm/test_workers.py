@@ -23,6 +23,8 @@ from clusters import Killer, assert_same, made_rows, two_workers, write_files
 from viewpass.engines.dask import parts
 from viewpass.engines.dask.scratch import temporary_folder
 
+pytestmark = pytest.mark.system
+
 SETTINGS = {"random_state": 0, "sample_size": 1000}
 BLOCK = 1000  # rows of a partition
 

@@ -58,6 +58,7 @@ def test_threads_do_not_wait_for_each_other(quick):
     assert quick.value == 1
 
 
+@pytest.mark.system
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_a_child_forked_while_it_is_computed_can_compute(quick):

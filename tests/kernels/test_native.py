@@ -66,6 +66,7 @@ def test_no_warning_with_the_module(without_module, monkeypatch):
         finding.warn_if_not_compiled()
 
 
+@pytest.mark.system
 def test_importing_viewpass_does_not_load_it():
     code = "import sys, viewpass; sys.exit('viewpass._native' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -119,9 +119,7 @@ LARGE = [
 ]
 
 
-@pytest.mark.every_value
-@pytest.mark.parametrize("kinds", LARGE)
-@pytest.mark.parametrize("begin", range(4))
+@pytest.mark.parametrize(("begin", "kinds"), list(enumerate(LARGE)))
 def test_chunks_that_threads_share(kinds, begin):
     """Enough work for several threads, many updates, ties, and clusters enough for bounds to decide."""
     for n_rows, n_clusters, size in ((2500, 12, 2500), (1500, 40, 1500), (1500, 40, 700)):
@@ -263,6 +261,7 @@ def run_battery(kernels):
     return subprocess.run(words, env={**os.environ, **where}, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.system
 def test_every_instruction_set_gives_the_same_bits():
     portable, fast = run_battery("portable"), run_battery("avx2")
     assert portable.returncode == 0, portable.stderr
@@ -275,6 +274,7 @@ def test_every_instruction_set_gives_the_same_bits():
     assert fast.stdout.splitlines() == ["avx2", *digests]
 
 
+@pytest.mark.system
 def test_unknown_kernels_are_refused():
     found = run_battery("fast")
     assert found.returncode

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from graphs import entries, graphs, random_links, scaled
 from viewpass.kernels.native import native
 from viewpass.kernels.reference import eigen as spectrum_reference
+from zipped import zipped
 
 compiled = pytest.mark.skipif(native is None, reason="the module is not compiled")
 ENGINES = [spectrum_reference] if native is None else [native, spectrum_reference]
@@ -30,11 +31,11 @@ def test_the_compiled_bits_are_the_specified_ones(links, data):
         assert mine.tobytes() == theirs.tobytes()
 
 
-@pytest.mark.every_value
 @compiled
-@pytest.mark.parametrize(("n_anchors", "n_leading"), [(1, 1), (2, 2), (3, 1), (3, 3), (200, 10), (300, 101)])
-@pytest.mark.parametrize("n_parts", [1, 2, 40])
-@pytest.mark.parametrize("tie", [0, 3])
+@pytest.mark.parametrize(
+    ("n_anchors", "n_leading", "n_parts", "tie"),
+    zipped([(1, 1), (2, 2), (3, 1), (3, 3), (200, 10), (300, 101)], [1, 2, 40], [0, 3]),
+)
 def test_so_they_are_for_many_anchors(n_anchors, n_leading, n_parts, tie):
     links = random_links(n_anchors, n_anchors, 5 * n_anchors, 4, min(n_parts, n_anchors))
     for mine, theirs in zip(
@@ -63,9 +64,9 @@ def test_eigenpairs_by_their_laws(links, data):
     assert np.linalg.norm(matrix @ vectors - vectors * values, axis=0).max() < 1e-9
 
 
-@pytest.mark.every_value
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize(("n_anchors", "n_leading"), [(60, 5), (200, 10), (400, 60)])
+@pytest.mark.parametrize(
+    ("engine", "n_anchors", "n_leading"), zipped(ENGINES, [(60, 5), (200, 10), (400, 60)])
+)
 def test_the_subspace_is_lapacks(engine, n_anchors, n_leading):
     links = random_links(3, n_anchors, 8 * n_anchors, 3, 1)
     values, vectors = scipy.linalg.eigh(scaled(links))

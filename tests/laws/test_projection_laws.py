@@ -13,6 +13,7 @@ from viewpass.evaluate import nmi
 from viewpass.solve.solve import solve
 from viewpass.sums.workspace import Workspace
 from viewpass.views.chunk import Chunk
+from zipped import zipped
 
 N, COLUMNS = 600, 5
 FORMS = ("float64", "float32", "mixed")
@@ -78,9 +79,7 @@ def test_sums_are_those_of_all_rows_in_both_kinds_of_columns(settings):
     assert nmi(group[observed.any(axis=1)], model.labels_[observed.any(axis=1)]) > 0.6
 
 
-@pytest.mark.every_value
-@pytest.mark.parametrize("settings", [{}, PLAIN], ids=str)
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("settings", "form"), zipped([{}, PLAIN], FORMS))
 def test_threads_and_calls_do_not_matter(form, settings):
     views, observed, _ = data(form)
     one, other = (mapped(n_threads=n, **settings).fit(views, observed=observed) for n in (1, 3))
@@ -105,9 +104,7 @@ def test_the_reference_gives_the_same_bits():
     np.testing.assert_array_equal(one.links.toarray(), other.links.toarray())
 
 
-@pytest.mark.every_value
-@pytest.mark.parametrize("settings", [{}, PLAIN, {"scale": "euclidean"}], ids=str)
-@pytest.mark.parametrize("stop", [100, 300])
+@pytest.mark.parametrize(("settings", "stop"), zipped([{}, PLAIN, {"scale": "euclidean"}], [100, 300]))
 def test_a_stored_model_goes_on_as_if_it_had_not_been_stored(tmp_path, stop, settings):
     views, observed, _ = data()
     whole, begun = mapped(**settings), mapped(**settings)
@@ -128,9 +125,7 @@ def test_a_stored_model_goes_on_as_if_it_had_not_been_stored(tmp_path, stop, set
         np.testing.assert_array_equal(mine, theirs)
 
 
-@pytest.mark.every_value
-@pytest.mark.parametrize("settings", [{}, PLAIN, {"view_weights": [1.0, 0.5, 2.0]}], ids=str)
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("settings", "form"), zipped([{}, PLAIN, {"view_weights": [1.0, 0.5, 2.0]}], FORMS))
 def test_explanations_add_up_in_the_own_columns(form, settings):
     views, observed, _ = data(form)
     model = mapped(**settings).fit(views, observed=observed)

@@ -16,7 +16,11 @@ from viewpass.sample.sample import Sample, Sampler, Size, united
 from viewpass.views.chunk import Chunk
 
 N_ROWS = 1200
-SETTINGS: list[dict[str, Any]] = [{}, {"sample_size": 400}, {"sample_size": 400, "consensus": "graph"}]
+SETTINGS: list[dict[str, Any]] = [
+    {},
+    {"sample_size": 400, "scale": "unit", "consensus": "plain"},
+    {"sample_size": 400, "scale": "unit", "consensus": "graph"},
+]
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ import pytest
 import viewpass as vp
 from viewpass.errors import DataWarning
 from viewpass.model.curve import Curve
+from zipped import zipped
 
 
 def curve(values, error=0.01):
@@ -55,9 +56,7 @@ def planted(n_clusters, n_rows=1500):
     return [x + rng.standard_normal(x.shape) for x in views], rng.random((n_rows, 2)) > 0.3
 
 
-@pytest.mark.every_value
-@pytest.mark.parametrize("consensus", ["graph", "plain", "auto"])
-@pytest.mark.parametrize("n_clusters", [3, 8])
+@pytest.mark.parametrize(("consensus", "n_clusters"), zipped(["graph", "plain", "auto"], [3, 8]))
 def test_planted_clusters_are_counted(consensus, n_clusters):
     views, observed = planted(n_clusters)
     model = vp.ViewPass("auto", consensus=consensus, random_state=0)

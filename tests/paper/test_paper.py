@@ -59,8 +59,9 @@ def test_passes_of_opimc_are_those_of_the_estimator():
     assert result["n_iter"] == model.n_iter_
 
 
-@pytest.mark.one_in(2)
-@pytest.mark.parametrize(("title", "make"), [("OMVC", vp.OMVC), ("ONMF-I", vp.ONMF)])
+@pytest.mark.parametrize(
+    ("title", "make"), [pytest.param("OMVC", vp.OMVC, marks=pytest.mark.long), ("ONMF-I", vp.ONMF)]
+)
 def test_scores_of_baselines_are_those_of_the_estimator(title, make):
     views, observed, truth = given_rows()
     result = passes(title, n_init=2)
@@ -153,6 +154,7 @@ def test_absent_data_leaves_a_part_out(tmp_path):
     assert "fig5: left out. Digit" in " ".join(result.output.split())
 
 
+@pytest.mark.system
 @pytest.mark.data
 def test_a_part_of_the_paper(tmp_path, data_folder):
     command = ["paper", "--only", "fig5", "--only", "table1", "--seeds", "1", "--jobs", "1", "--out"]

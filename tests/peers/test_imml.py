@@ -31,7 +31,6 @@ def check(labels, n_clusters):
     assert set(labels) == set(range(n_clusters))
 
 
-@pytest.mark.every_value
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in (vp.OPIMC, vp.IMC)])
 @each_form
 def test_defaults(kind, views):
@@ -39,7 +38,6 @@ def test_defaults(kind, views):
     check(kind(random_state=42).fit_predict(views), 8)
 
 
-@pytest.mark.every_value
 @each
 @each_form
 def test_whole_rows(kind, views):
@@ -51,7 +49,6 @@ def test_whole_rows(kind, views):
     assert kind is vp.ViewPass or model.n_iter_ > 0
 
 
-@pytest.mark.every_value
 @each
 @each_form
 def test_missing_modalities(kind, views):

@@ -25,7 +25,6 @@ def of_one_start(model):
     return fresh(model, init=[CENTRES], n_init=1)
 
 
-@pytest.mark.every_value
 @each_form
 @pytest.mark.parametrize("init", STARTS.values(), ids=STARTS)
 def test_starts(form, init):

@@ -8,7 +8,7 @@ from browsers import PHONE, WIDE, Opened
 from hostile_text import HOSTILE, with_text
 from viewpass.report.page import report_page
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.system, pytest.mark.long]
 
 
 @pytest.fixture(scope="module")

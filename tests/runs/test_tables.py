@@ -319,8 +319,8 @@ def test_duckdb_and_polars_label_rows_batch_by_batch(run, table):
     expected = pq.read_table(run / "run" / "labels.parquet")["cluster"].to_pylist()
     rows = pa.RecordBatchReader.from_stream(duckdb.sql(f"select * from '{run / 'items.parquet'}'"))
     labelled = pa.RecordBatchReader.from_batches(schema, map(label, rows))
-    other = duckdb.connect()  # one connection does one thing at a time
-    sizes = other.from_arrow(labelled).aggregate("cluster, count(*) as n").fetchall()
+    with duckdb.connect() as other:  # one connection does one thing at a time
+        sizes = other.from_arrow(labelled).aggregate("cluster, count(*) as n").fetchall()
     assert dict(sizes) == {k: expected.count(k) for k in sorted(set(expected))}
     lazy = pl.scan_parquet(run / "items.parquet")
     made = lazy.map_batches(

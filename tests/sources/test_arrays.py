@@ -25,6 +25,7 @@ from inputs import (
     with_gaps,
 )
 from viewpass.sources.arrays import ArraySource
+from zipped import zipped
 
 law = settings(max_examples=30, deadline=None)
 
@@ -65,9 +66,7 @@ def test_sparse_stays_sparse_and_dense_dense(form):
     assert {sp.issparse(chunk.views[0]) for chunk in chunks} == {form in SPARSE}
 
 
-@pytest.mark.every_value
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("estimator", [vp.ViewPass, vp.IMC])
+@pytest.mark.parametrize(("form", "estimator"), zipped(FORMS, [vp.ViewPass, vp.IMC]))
 def test_every_form_gives_the_same_clusters(form, estimator):
     plain = small(estimator).fit([IMAGE, TEXT])
     other = small(estimator).fit([FORMS[form](IMAGE), FORMS[form](TEXT)])
@@ -217,9 +216,7 @@ MISSING = {
 }
 
 
-@pytest.mark.every_value
-@pytest.mark.parametrize("how", MISSING)
-@pytest.mark.parametrize("estimator", [vp.ViewPass, vp.OPIMC, vp.IMC])
+@pytest.mark.parametrize(("how", "estimator"), zipped(MISSING, [vp.ViewPass, vp.OPIMC, vp.IMC]))
 def test_all_ways_to_mark_missing_views_are_equivalent(how, estimator):
     views, observed = MISSING[how]()
     plain = small(estimator).fit([IMAGE, TEXT], observed=GAPS)
@@ -262,12 +259,13 @@ def test_a_row_without_any_view_gets_minus_one_and_changes_nothing(seed):
 # ---- the direction of a row is all that counts
 
 
-@pytest.mark.every_value
-@pytest.mark.parametrize("form", ["array", "csr_array", "Fortran order"])
 @pytest.mark.parametrize(
-    ("dtype", "exponent"),
-    [(np.float64, e) for e in (-1066, -1030, -600, -500, 500, 600, 1018)]
-    + [(np.float32, e) for e in (-140, 120)],
+    ("form", "dtype", "exponent"),
+    zipped(
+        ["array", "csr_array", "Fortran order"],
+        [(np.float64, e) for e in (-1066, -1030, -600, -500, 500, 600, 1018)]
+        + [(np.float32, e) for e in (-140, 120)],
+    ),
 )
 def test_rows_of_any_size_are_labelled_by_their_direction(form, dtype, exponent):
     model = small().fit([IMAGE, TEXT])

@@ -159,7 +159,6 @@ PANDAS_IDS = {
 }
 
 
-@pytest.mark.every_value
 @pytest.mark.parametrize(
     ("kind", "what"),
     [(kind, what) for kind in ("pandas", "pandas index", "polars") for what in IDS]

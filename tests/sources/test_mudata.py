@@ -15,6 +15,7 @@ import scipy.sparse
 import viewpass as vp
 from viewpass.errors import DataWarning
 from viewpass.sources.source import Source
+from zipped import zipped
 
 FORMS = ["object", "backed", "file", "two files"]
 
@@ -85,9 +86,7 @@ def given_as(form, mdata, folder):
     return parts
 
 
-@pytest.mark.every_value
-@pytest.mark.parametrize("size", [7, 60])
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("size", "form"), zipped([7, 60], FORMS))
 def test_rows_are_those_of_the_modalities(form, size, tmp_path):
     mdata = cohort()
     source = vp.from_mudata(given_as(form, mdata, tmp_path))

@@ -91,6 +91,7 @@ def test_the_thread_ends_when_reading_stops_early(way):
 ENDS = {"": 0, "raise SystemExit(3)": 3, "raise RuntimeError('x')": 1, "import os; os._exit(3)": 3}
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("end", ENDS)
 def test_the_interpreter_exits_with_items_still_to_come(end):
     program = (

@@ -7,8 +7,8 @@ import pandas as pd
 import scipy.sparse as sp
 
 import viewpass as vp
-from inputs import GAPS, IMAGE, PLAIN, TEXT, small, with_gaps
-from viewpass.store.container.generators import KINDS
+from inputs import CHOSEN, GAPS, IMAGE, PLAIN, TEXT, small, with_gaps
+from viewpass.store.container.values import KINDS
 
 FRAME = pd.DataFrame(np.hstack([IMAGE, TEXT]), columns=[f"col{j}" for j in range(9)])
 
@@ -29,7 +29,7 @@ def unseen_only():
 
 def noise():
     rng = np.random.default_rng(0)
-    model = small(n_clusters="auto").fit([rng.standard_normal((90, w)) for w in (4, 5)])
+    model = small(**CHOSEN, n_clusters="auto").fit([rng.standard_normal((90, w)) for w in (4, 5)])
     assert model.consensus_ == "plain"
     assert model.cluster_curve_.n_clusters == len(model.cluster_centers_[0])
     return model
@@ -69,9 +69,9 @@ FACTORS = {
 GRAPH = {"n_anchors": 12, "consensus": "graph"}
 MODELS = {
     "fitted": lambda: small(alpha=0.1, **PLAIN).fit([IMAGE, TEXT], observed=GAPS),
-    "default": lambda: small().fit({"image": IMAGE, "text": TEXT}, observed=GAPS),
+    "default": lambda: small(**CHOSEN).fit({"image": IMAGE, "text": TEXT}, observed=GAPS),
     "more rows than sampled": lambda: small(sample_size=20, **PLAIN).fit(with_gaps()),
-    "read once": lambda: small(sample_size=20, compute_labels=False).fit(with_gaps()),
+    "read once": lambda: small(**CHOSEN, sample_size=20, compute_labels=False).fit(with_gaps()),
     "sparse": lambda: small().fit([sp.csr_array(IMAGE), sp.csr_array(TEXT)]),
     "frames": lambda: small().fit(vp.frames({"a": FRAME.iloc[:, :4], "b": FRAME.iloc[:, 4:]})),
     "one array": lambda: small(views=[4, -1]).fit(FRAME),
@@ -107,7 +107,9 @@ MODELS = {
     ),
     "not solved yet, weights": lambda: gathering(view_weights=[1, 0.25]),
     "not solved yet, a view left out": lambda: gathering(view_weights=[0, 1]),
-    "sample weights": lambda: small().fit([IMAGE, TEXT], observed=GAPS, sample_weight=np.arange(48) % 5),
+    "sample weights": lambda: small(**CHOSEN).fit(
+        [IMAGE, TEXT], observed=GAPS, sample_weight=np.arange(48) % 5
+    ),
     "fractions as sample weights": lambda: small(**GRAPH).fit(
         [IMAGE, TEXT], observed=GAPS, sample_weight=np.arange(48) / 7
     ),

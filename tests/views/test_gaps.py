@@ -16,6 +16,7 @@ from viewpass.views.chunk import Chunk
 from viewpass.views.completion import QUANTUM
 from viewpass.views.gaps import LEAST_SHARE, with_gaps
 from viewpass.views.rows import MeasuredRows
+from zipped import zipped
 
 WAYS = ["fill", "local"]
 SCALES = ["unit", "standard", "idf", "euclidean", "auto"]
@@ -76,10 +77,7 @@ def test_values_that_are_missing_are_zero_after_standardising():
     np.testing.assert_allclose(model.transform([alone, None]), model.transform([exact, None]), atol=1e-12)
 
 
-@pytest.mark.every_value
-@pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("scale", "dtype", "way"), zipped(SCALES, [np.float32, np.float64], WAYS))
 def test_complete_rows_get_the_same_bits(scale, dtype, way):
     views, _ = data(share=0.0, dtype=dtype)
     views[0][5] = np.nan
@@ -90,9 +88,7 @@ def test_complete_rows_get_the_same_bits(scale, dtype, way):
         assert plain.statistics_ == model.statistics_
 
 
-@pytest.mark.every_value
-@pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("scale", "way"), zipped(SCALES, WAYS))
 def test_same_bits_for_chunks_threads_and_parts(scale, way):
     views, _ = data()
     settings = {"scale": scale, "sample_size": 100, "missing_entries": way}

@@ -18,7 +18,7 @@ from viewpass.estimators.validation import check_whole
 from viewpass.kernels.grid import Array
 from viewpass.sources.source import Source
 from viewpass.store.container.fields import Fields
-from viewpass.store.container.generators import generator_from, generator_state
+from viewpass.store.container.values import generator_from, generator_state
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.seeds import as_generator
 

@@ -41,8 +41,7 @@ from viewpass.kernels.grid import Array, Floats, Labels, Mask
 from viewpass.kernels.threads import available_threads
 from viewpass.model.model import Model, cluster_distances, label
 from viewpass.sources.frames import is_frame
-from viewpass.sources.gaps import GapSource
-from viewpass.sources.source import Source, rows_per_read
+from viewpass.sources.source import GapSource, Source, rows_per_read
 from viewpass.store.container.fields import Fields
 from viewpass.sums.centres import in_columns, objective
 from viewpass.sums.statistics import Statistics

@@ -18,7 +18,7 @@ import numpy as np
 from viewpass.graph.soft_assignment import SoftAssignment, link_parts
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Floats, Integers, Labels, Links
-from viewpass.kernels.reference.kmeans import directions
+from viewpass.kernels.portable import directions
 
 RESTARTS = 20
 SPLINTER = 0.01  # of the links that a cluster has on average

@@ -1,8 +1,8 @@
 """The curve that the number of clusters is read off, and how.
 
-The curve has, for each number of clusters, how much labels tell about hidden views
-(solve/question/hidden_views.py). As long as clusters are split that differ in every view, labels tell more;
-beyond, they do not. The number is
+For each number of clusters the curve has how well labels predict hidden views
+(solve/question/hidden_views.py). As long as clusters are split that differ in every view, labels predict
+more; beyond, they do not. The number is
 
     the smallest whose score is within two standard errors (or 2 %) of the highest, if the curve has a peak,
     the knee, where the gain per cluster drops most (at least threefold), if it keeps rising.

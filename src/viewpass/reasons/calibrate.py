@@ -14,8 +14,7 @@ import numpy as np
 
 from viewpass.graph.soft_assignment import SoftAssignment
 from viewpass.kernels.grid import Floats, Integers, Labels
-from viewpass.kernels.portable import log
-from viewpass.kernels.reference.exact import ordered_sum
+from viewpass.kernels.portable import log, ordered_sum
 from viewpass.model.calibration import BINS, KNOTS, LEVELS, Calibration, rising
 from viewpass.model.model import Model, assign, labels_of, prepare
 from viewpass.reasons.hidden_values import HiddenView, deviation, mean_row, spread_out

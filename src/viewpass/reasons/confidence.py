@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from viewpass.kernels.grid import Floats, Integers, Labels
-from viewpass.kernels.reference.exact import ordered_sum
+from viewpass.kernels.portable import ordered_sum
 from viewpass.model.calibration import Calibration, interpolated
 from viewpass.model.model import Model
 from viewpass.reasons.separation import farness_of, separations

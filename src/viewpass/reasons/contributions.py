@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from viewpass.kernels.grid import Floats, Integers, Labels
-from viewpass.kernels.reference.exact import ordered_sum
+from viewpass.kernels.portable import ordered_sum
 from viewpass.model.model import Model, distances, labels_of
 from viewpass.sums.workspace import Workspace
 from viewpass.views.projection import ViewMap

@@ -15,7 +15,7 @@ import scipy.sparse
 
 from viewpass.graph.soft_assignment import SoftAssignment
 from viewpass.kernels.grid import GRID, STEP, UNIT, Floats, Integers, Labels
-from viewpass.kernels.reference.exact import ordered_sum, unit_rows
+from viewpass.kernels.portable import ordered_sum, unit_rows
 from viewpass.model.model import Model
 from viewpass.reasons.imputation import mean_unit
 from viewpass.sums.centres import in_columns

@@ -16,7 +16,7 @@ import numpy as np
 
 from viewpass.graph.soft_assignment import SoftAssignment, soft_assignment
 from viewpass.kernels.grid import STEP, UNIT, Floats, Integers, Mask
-from viewpass.kernels.reference.exact import ordered_sum
+from viewpass.kernels.portable import ordered_sum
 from viewpass.model.calibration import Calibration
 from viewpass.model.model import Model, assign
 from viewpass.sums.census import patterns_of

@@ -18,7 +18,7 @@ import numpy as np
 from viewpass.graph.soft_assignment import SoftAssignment, soft_assignment
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Array, Floats, Labels
-from viewpass.kernels.reference.kmeans import directions, farness
+from viewpass.kernels.portable import directions, farness
 from viewpass.model.model import Model, distances, labels_of, nearest_anchors
 from viewpass.sums.workspace import Workspace
 from viewpass.views.rows import MeasuredRows

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from viewpass.errors import FileError, SettingError
-from viewpass.store.container.files import naming, opened, sync_folder
-from viewpass.store.container.lock import Lock
+from viewpass.store.container.files import Lock, naming, opened, sync_folder
 
 
 class RunFolder:

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse
 
 from viewpass.kernels.grid import STEP, Array, Floats, Integers
-from viewpass.kernels.reference.exact import ordered_sum, unit_rows
+from viewpass.kernels.portable import ordered_sum, unit_rows
 from viewpass.views.rows import MeasuredRows
 
 EXACT_VALUES = 2**20  # pairs x columns at a time

@@ -25,7 +25,7 @@ from viewpass.graph.agglomeration import merges
 from viewpass.graph.soft_assignment import links_of, soft_assignment
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Floats, Integers
-from viewpass.kernels.reference.exact import ordered_sum
+from viewpass.kernels.portable import ordered_sum
 from viewpass.solve.centres import initialise_anchors
 from viewpass.solve.plan import ROWS_PER_ANCHOR, Plan
 from viewpass.sums.alpha import Alpha

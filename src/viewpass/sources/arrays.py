@@ -13,7 +13,7 @@ from viewpass.errors import DataError
 from viewpass.kernels.grid import Array, Mask
 from viewpass.sources.frames import column_names, common_index, is_frame, is_series, values_of
 from viewpass.sources.masks import as_mask
-from viewpass.sources.source import Cuts, Source, as_cuts, check_known, spans
+from viewpass.sources.source import Source, check_known, spans
 from viewpass.views.checks import as_view, check_mask, common_length, number_type
 from viewpass.views.chunk import Chunk, Schema, cut_rows, default_names, unique_names
 
@@ -71,11 +71,10 @@ class ArraySource(Source):
         known = columns if any(own is not None for own in columns) else ()
         self.schema = Schema(self._names, widths, known)
 
-    def chunks(self, size: int | Cuts, start: int = 0) -> Iterator[Chunk]:
-        """Read the rows from `start` on, in chunks that end at multiples of `size`, or by `Cuts`."""
-        cuts = as_cuts(size)
-        for first, stop in spans(self.n_rows, cuts, start):
-            chunk = Chunk(
+    def chunks(self, size: int, start: int = 0) -> Iterator[Chunk]:
+        """Read the rows from `start` on, in chunks that end at multiples of `size`."""
+        for first, stop in spans(self.n_rows, size, start):
+            yield Chunk(
                 tuple(
                     None if x is None or x.shape[1] == 0 else _cut(x, first, stop, name)
                     for x, name in zip(self._views, self._names, strict=True)
@@ -88,8 +87,6 @@ class ArraySource(Source):
                 self.schema.columns,
                 stated=self._observed is not None,
             )
-            cuts.look(chunk)
-            yield chunk
 
     def arranged(self, names: tuple[str, ...]) -> ArraySource:
         """Return the same rows with the views in this order; views that the source lacks are absent."""

@@ -15,7 +15,7 @@ from viewpass.kernels.grid import Array, Integers, Matrix
 from viewpass.sources.encoding import Encoding
 from viewpass.sources.ids import match_ids, read_ids, warn_apart
 from viewpass.sources.modalities import PLAIN, Modality, Part, is_anndata
-from viewpass.sources.source import Cuts, Source, as_cuts, check_known, spans
+from viewpass.sources.source import Source, check_known, spans
 from viewpass.views.chunk import Chunk, Schema, unique_names
 
 
@@ -76,12 +76,11 @@ class FrameSource(Source):
         made._describe()
         return made
 
-    def chunks(self, size: int | Cuts, start: int = 0) -> Iterator[Chunk]:
-        """Read the items from `start` on, in chunks that end at multiples of `size`, or by `Cuts`."""
-        cuts = as_cuts(size)
-        for first, stop in spans(self.n_rows, cuts, start):
+    def chunks(self, size: int, start: int = 0) -> Iterator[Chunk]:
+        """Read the items from `start` on, in chunks that end at multiples of `size`."""
+        for first, stop in spans(self.n_rows, size, start):
             places = [self._places[name][first:stop] for name in self._frames]
-            chunk = Chunk.of(
+            yield Chunk.of(
                 [
                     _rows(frame, place, self._encodings.get(name))
                     for (name, frame), place in zip(self._frames.items(), places, strict=True)
@@ -92,8 +91,6 @@ class FrameSource(Source):
                 row_ids=self.row_ids[first:stop],
                 columns=self.schema.columns,
             )
-            cuts.look(chunk)
-            yield chunk
 
     def arranged(self, names: tuple[str, ...]) -> FrameSource:
         """Return the same items with the views in this order; views that were not given are absent."""

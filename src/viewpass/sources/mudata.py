@@ -28,7 +28,7 @@ from viewpass.sources.modalities import (
     unique_ids,
 )
 from viewpass.sources.read_ahead import ahead
-from viewpass.sources.source import Cuts, Source, as_cuts, check_known
+from viewpass.sources.source import Source, check_known, chunk_end
 from viewpass.views.chunk import Chunk, Schema, format_id, join
 
 ALONE = "X"  # the name of the only view of an AnnData
@@ -102,12 +102,12 @@ class MuDataSource(Source):
             name: first.widths[name] for name in names if any(p.sparse.get(name, False) for p in self._pieces)
         }
 
-    def chunks(self, size: int | Cuts, start: int = 0) -> Iterator[Chunk]:
-        """Read the rows from `start` on, in chunks that end at multiples of `size`, or by `Cuts`."""
-        made = self._chunks(as_cuts(size), start)
+    def chunks(self, size: int, start: int = 0) -> Iterator[Chunk]:
+        """Read the rows from `start` on, in chunks that end at multiples of `size`."""
+        made = self._chunks(size, start)
         return made if self.in_memory else ahead(made)
 
-    def _chunks(self, cuts: Cuts, start: int) -> Iterator[Chunk]:
+    def _chunks(self, size: int, start: int) -> Iterator[Chunk]:
         waiting: list[Chunk] = []
         for number, piece in enumerate(self._pieces):
             first, stop = int(self._starts[number]), int(self._starts[number + 1])
@@ -115,12 +115,11 @@ class MuDataSource(Source):
                 continue
             with piece.reading() as rows:
                 while start < stop:
-                    end = min(cuts.stop(start), stop)
+                    end = min(chunk_end(start, size), stop)
                     waiting.append(self._chunk(piece, rows, start - first, end - first, start))
-                    if end == min(cuts.stop(start), self.n_rows):
+                    if end == min(chunk_end(start, size), self.n_rows):
                         chunk = _joined(waiting, self.schema)
                         waiting = []
-                        cuts.look(chunk)
                         yield chunk
                     start = end
 

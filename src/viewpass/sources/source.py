@@ -1,4 +1,4 @@
-"""The base class of sources: rows of several views that are read chunk by chunk."""
+"""The base class of sources: rows of several views that are read chunk by chunk, gaps inside them marked."""
 
 from __future__ import annotations
 
@@ -10,44 +10,9 @@ from typing import Any
 from viewpass.errors import DataError, SettingError
 from viewpass.kernels.grid import Array
 from viewpass.views.chunk import Chunk, Schema
+from viewpass.views.gaps import with_gaps
 
 READ_ROWS, READ_BYTES = 2**14, 2**23  # read at a time from files
-
-
-class Cuts(metaclass=ABCMeta):
-    """Where chunks end: a function of the row, and of what the first chunk shows."""
-
-    first: int
-    """Rows of the first chunk."""
-    row_bytes: int | None = None
-    """What the first chunk showed of the rows' width, where it matters."""
-
-    @property
-    def largest(self) -> int:
-        """Most rows of a chunk."""
-        return self.first
-
-    @abstractmethod
-    def stop(self, row: int) -> int:
-        """The row at which the chunk that holds this row ends."""
-
-    def look(self, chunk: Chunk) -> None:  # noqa: B027
-        """Take note of a chunk that was read; sources call it before they cut the next one."""
-
-
-class Every(Cuts):
-    """Chunks that end at multiples of a number of rows.
-
-    >>> Every(4).stop(3), Every(4).stop(4)
-    (4, 8)
-    """
-
-    def __init__(self, size: int) -> None:
-        self.first = size
-
-    def stop(self, row: int) -> int:
-        """The next multiple."""
-        return (row // self.first + 1) * self.first
 
 
 class Source(metaclass=ABCMeta):
@@ -81,12 +46,12 @@ class Source(metaclass=ABCMeta):
     """Whether the source can be pickled and read in another process or on another machine: files can."""
 
     @abstractmethod
-    def chunks(self, size: int | Cuts, start: int = 0) -> Iterator[Chunk]:
-        """Read the rows from row `start` on, in chunks that end at multiples of `size`, or by `Cuts`."""
+    def chunks(self, size: int, start: int = 0) -> Iterator[Chunk]:
+        """Read the rows from row `start` on, in chunks that end at multiples of `size`."""
 
     def span(self, start: int, size: int) -> Chunk:
         """Read the `size` rows (fewer at the end) that begin at row `start`."""
-        chunks = self.chunks(_Upto(start + size), start)
+        chunks = self.chunks(start + size, start)  # the next multiple of which is itself
         try:
             return next(iter(chunks))
         except StopIteration:
@@ -120,31 +85,23 @@ class Source(metaclass=ABCMeta):
         """Return what distinguishes this data from other data, in a form that JSON can hold."""
 
 
-class _Upto(Cuts):
-    """One chunk, up to a row."""
+def chunk_end(row: int, size: int) -> int:
+    """The row at which the chunk that holds this row ends.
 
-    def __init__(self, row: int) -> None:
-        self.first = row
-
-    def stop(self, row: int) -> int:
-        """The row that was given."""
-        return self.first
+    >>> chunk_end(3, 4), chunk_end(4, 4)
+    (4, 8)
+    """
+    return (row // size + 1) * size
 
 
-def as_cuts(size: int | Cuts) -> Cuts:
-    """Cuts at multiples of a number."""
-    return Every(size) if isinstance(size, int) else size
-
-
-def spans(n_rows: int, size: int | Cuts, start: int = 0) -> Iterator[tuple[int, int]]:
+def spans(n_rows: int, size: int, start: int = 0) -> Iterator[tuple[int, int]]:
     """Yield the first row and the row after the last of each chunk, from `start` on.
 
     >>> list(spans(10, 4, 5))
     [(5, 8), (8, 10)]
     """
-    cuts = as_cuts(size)
     while start < n_rows:
-        stop = min(cuts.stop(start), n_rows)
+        stop = min(chunk_end(start, size), n_rows)
         yield start, stop
         start = stop
 
@@ -163,3 +120,42 @@ def rows_per_read(source: Source, block: int) -> int:
         return block
     fitting = min(READ_ROWS, READ_BYTES // max(source.row_bytes, 1))
     return max(1, fitting // block) * block
+
+
+class GapSource(Source):
+    """The rows of a source, with missing values marked (`Chunk.gaps`) instead of refused."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.schema, self.n_rows, self.row_ids = source.schema, source.n_rows, source.row_ids
+        self.rereadable, self.in_memory, self.portable = source.rereadable, source.in_memory, source.portable
+        self.row_bytes, self.left_out, self.sparse_widths = (
+            source.row_bytes,
+            source.left_out,
+            source.sparse_widths,
+        )
+
+    def chunks(self, size: int, start: int = 0) -> Iterator[Chunk]:
+        """Read the rows from `start` on, in chunks that end at multiples of `size`."""
+        for chunk in self.source.chunks(size, start):
+            yield with_gaps(chunk)
+
+    def span(self, start: int, size: int) -> Chunk:
+        """Read one chunk."""
+        return with_gaps(self.source.span(start, size))
+
+    def place(self, start: int, stop: int) -> str:
+        """Describe rows as the source does."""
+        return self.source.place(start, stop)
+
+    def arranged(self, names: tuple[str, ...]) -> GapSource:
+        """Return the same rows with the views in this order."""
+        return GapSource(self.source.arranged(names))
+
+    def suited(self, schema: Schema) -> GapSource:
+        """Return the same rows in the columns of a model."""
+        return GapSource(self.source.suited(schema))
+
+    def identity(self) -> dict[str, Any]:
+        """That of the source."""
+        return self.source.identity()

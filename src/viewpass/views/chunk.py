@@ -16,6 +16,8 @@ from viewpass.views.checks import as_view, check_mask, common_length
 
 T = TypeVar("T")
 
+BY_ROW = ("observed", "row_ids", "copies", "all_zero", "shortened", "lacking")  # fields of a chunk
+
 
 @dataclass(frozen=True)
 class Schema:
@@ -169,6 +171,10 @@ class Chunk:
             return np.ones(self.n_rows, dtype=bool)
         return np.ascontiguousarray(self.observed[:, v])
 
+    def gaps_of(self, v: int) -> Mask | None:
+        """Which values are missing inside rows of view `v`; None: none are, or they were not looked for."""
+        return self.gaps[v] if self.gaps else None
+
     def place(self, row: int) -> str:
         """Describe a row for an error message: its number in the data, its file, its id."""
         number = self.start + row if self.numbers is None else int(self.numbers[row])
@@ -179,15 +185,17 @@ class Chunk:
 
     def take(self, rows: Array) -> Chunk:
         """Copy some of the rows into a chunk of their own, numbered from 0."""
-        observed = None if self.observed is None else self.observed[rows]
-        copies = None if self.copies is None else self.copies[rows]
-        views = _each(self.views, lambda view: view[rows])
-        gaps = _each(self.gaps, lambda mask: mask[rows])
-        taken = Chunk(views, self.names, len(rows), observed, copies=copies, stated=self.stated, gaps=gaps)
-        if self.lengths is None and self.unmapped is None:
-            return taken
-        unmapped = None if self.unmapped is None else self.unmapped.take(rows)
-        return replace(taken, lengths=self.lengths, unmapped=unmapped)
+        return Chunk(
+            _each(self.views, lambda view: view[rows]),
+            self.names,
+            len(rows),
+            None if self.observed is None else self.observed[rows],
+            copies=None if self.copies is None else self.copies[rows],
+            stated=self.stated,
+            gaps=_each(self.gaps, lambda mask: mask[rows]),
+            lengths=self.lengths,
+            unmapped=None if self.unmapped is None else self.unmapped.take(rows),
+        )
 
     def cut(self, first: int, last: int) -> Chunk:
         """Return rows `first` to `last - 1` of the chunk, which keep their numbers, without copying."""
@@ -195,17 +203,16 @@ class Chunk:
             self,
             views=_each(self.views, lambda view: cut_rows(view, first, last)),
             n_rows=last - first,
-            observed=None if self.observed is None else self.observed[first:last],
             start=self.start + first,
-            row_ids=None if self.row_ids is None else self.row_ids[first:last],
-            copies=None if self.copies is None else self.copies[first:last],
-            all_zero=None if self.all_zero is None else self.all_zero[first:last],
-            shortened=None if self.shortened is None else self.shortened[first:last],
             kept=None if self.kept is None else self.kept.slice(first, last - first),
             gaps=_each(self.gaps, lambda mask: mask[first:last]),
             unmapped=None if self.unmapped is None else self.unmapped.cut(first, last),
-            lacking=None if self.lacking is None else self.lacking[first:last],
+            **self._by_row(lambda values: values[first:last]),
         )
+
+    def _by_row(self, make: Callable[[Array], Array]) -> dict[str, Any]:
+        """The fields that hold a value or a row of values for each row, each changed alike."""
+        return dict(zip(BY_ROW, _each([getattr(self, name) for name in BY_ROW], make), strict=True))
 
     def zero_rows(self, v: int, among: Integers) -> Integers:
         """Those of the rows `among` that are all zero in view `v`; NaN is not zero."""
@@ -244,10 +251,8 @@ class Chunk:
         return replace(
             self,
             views=_each(self.views, lambda view: view.copy()),
-            observed=None if self.observed is None else self.observed.copy(),
-            row_ids=None if self.row_ids is None else self.row_ids.copy(),
-            copies=None if self.copies is None else self.copies.copy(),
             unmapped=None if self.unmapped is None else self.unmapped.copy(),
+            **self._by_row(lambda values: values.copy()),
         )
 
 
@@ -304,8 +309,9 @@ def join(chunks: Sequence[Chunk]) -> Chunk:
         for chunk, there in zip(chunks, present, strict=True)
     ]
     needless = all(chunk.observed is None for chunk in chunks) and (present == present[0]).all()
-    copies = [np.ones(each.n_rows, dtype=np.int64) if each.copies is None else each.copies for each in chunks]
+    lengths = [chunk.lengths for chunk in chunks if chunk.lengths is not None]
     unmapped = [chunk.unmapped for chunk in chunks if chunk.unmapped is not None]
+    gaps = (_filled([chunk.gaps_of(v) for chunk in chunks], chunks, False) for v in range(len(names)))
     return Chunk(
         tuple(_stack([chunk.views[v] for chunk in chunks], chunks) for v in range(len(names))),
         names,
@@ -314,53 +320,26 @@ def join(chunks: Sequence[Chunk]) -> Chunk:
         chunks[0].start,
         None if any(part is None for part in ids) else np.concatenate([np.asarray(part) for part in ids]),
         files=tuple(dict.fromkeys(file for chunk in chunks for file in chunk.files)),
-        copies=None if all(chunk.copies is None for chunk in chunks) else np.concatenate(copies),
+        copies=_filled([chunk.copies for chunk in chunks], chunks, 1),
         stated=chunks[0].stated,
-        all_zero=_joined_zeros(chunks),
-        lengths=_joined_lengths(chunks),
-        gaps=_joined_gaps(chunks),
+        all_zero=_filled([chunk.all_zero for chunk in chunks], chunks, False),
+        lengths=reduce(Lengths.joined, lengths) if lengths else None,
+        gaps=tuple(gaps) if any(chunk.gaps for chunk in chunks) else (),
         unmapped=None if not unmapped else join(unmapped),
-        lacking=_joined_lacking(chunks),
+        lacking=_filled([chunk.lacking for chunk in chunks], chunks, 0),
     )
 
 
-def _joined_lengths(chunks: Sequence[Chunk]) -> Lengths | None:
-    found = [chunk.lengths for chunk in chunks if chunk.lengths is not None]
-    return reduce(Lengths.joined, found) if found else None
-
-
-def _joined_lacking(chunks: Sequence[Chunk]) -> Array | None:
-    if all(chunk.lacking is None for chunk in chunks):
+def _filled(parts: Sequence[Array | None], chunks: Sequence[Chunk], value: int) -> Array | None:
+    """Values of rows, one part per chunk, joined; a chunk that has none gets `value`. None: none has any."""
+    like = next((part for part in parts if part is not None), None)
+    if like is None:
         return None
-    none = (np.zeros((chunk.n_rows, len(chunk.names)), dtype=np.int32) for chunk in chunks)
-    pairs = zip(chunks, none, strict=True)
-    return np.concatenate([other if chunk.lacking is None else chunk.lacking for chunk, other in pairs])
-
-
-def _joined_gaps(chunks: Sequence[Chunk]) -> tuple[Mask | None, ...]:
-    if not any(chunk.gaps for chunk in chunks):
-        return ()
-    found: list[Mask | None] = []
-    for v in range(len(chunks[0].names)):
-        masks = [chunk.gaps[v] if chunk.gaps else None for chunk in chunks]
-        width = next((mask.shape[1] for mask in masks if mask is not None), None)
-        if width is None:
-            found.append(None)
-            continue
-        none = [np.zeros((chunk.n_rows, width), dtype=bool) for chunk in chunks]
-        pairs = zip(masks, none, strict=True)
-        found.append(np.concatenate([other if mask is None else mask for mask, other in pairs]))
-    return tuple(found)
-
-
-def _joined_zeros(chunks: Sequence[Chunk]) -> Mask | None:
-    if all(chunk.all_zero is None for chunk in chunks):
-        return None
-    none = [np.zeros((chunk.n_rows, len(chunk.names)), dtype=bool) for chunk in chunks]
-    found = [
-        other if chunk.all_zero is None else chunk.all_zero for chunk, other in zip(chunks, none, strict=True)
-    ]
-    return np.concatenate(found)
+    found = (
+        np.full((chunk.n_rows, *like.shape[1:]), value, dtype=like.dtype) if part is None else part
+        for part, chunk in zip(parts, chunks, strict=True)
+    )
+    return np.concatenate(list(found))
 
 
 def _stack(parts: Sequence[Matrix | None], chunks: Sequence[Chunk]) -> Matrix | None:

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse
 
 from viewpass.kernels.grid import Array, Floats, Mask, Matrix
-from viewpass.kernels.reference.exact import ordered_sum
+from viewpass.kernels.portable import ordered_sum
 
 BLOCK = 256  # dense rows converted to float64 at a time; sums run over the rows in order
 NO_SPREAD = 2.0**-40  # a standard deviation below this share of the largest value is rounding

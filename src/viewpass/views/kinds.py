@@ -21,8 +21,7 @@ import scipy.sparse
 
 from viewpass.errors import DataError, SettingError, warn
 from viewpass.kernels.grid import Array, Floats, Integers, Mask, Matrix
-from viewpass.kernels.portable import log
-from viewpass.kernels.reference.exact import ordered_sum
+from viewpass.kernels.portable import log, ordered_sum
 from viewpass.views.chunk import Chunk
 from viewpass.views.columns import Columns
 
@@ -98,7 +97,7 @@ def transformed(chunk: Chunk, v: int, name: str, parameter: float) -> Matrix | N
             made.indices = made.indices[:n_stored]
         return made
     out: Array = np.array(view)
-    gaps = chunk.gaps[v] if chunk.gaps else None
+    gaps = chunk.gaps_of(v)
     for start in range(0, len(view), BLOCK):
         rows = start + np.flatnonzero(usable[start : start + BLOCK])
         values, total = view[rows].astype(np.float64), divisor[rows][:, None]

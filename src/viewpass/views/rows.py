@@ -30,7 +30,7 @@ from viewpass.kernels.grid import (
     Matrix,
 )
 from viewpass.kernels.lazy import cached_property
-from viewpass.kernels.reference.exact import unit_rows
+from viewpass.kernels.portable import unit_rows
 from viewpass.views.chunk import Chunk
 
 

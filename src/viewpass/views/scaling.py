@@ -30,10 +30,9 @@ import numpy as np
 import scipy.sparse
 
 from viewpass.kernels.backend import backend
-from viewpass.kernels.grid import SMALLEST_SCALED, Floats, Integers, Mask, Matrix
+from viewpass.kernels.grid import SMALLEST_SCALED, Array, Floats, Integers, Mask, Matrix
 from viewpass.kernels.pool import Pool
-from viewpass.kernels.portable import log
-from viewpass.kernels.reference.exact import ordered_sum
+from viewpass.kernels.portable import log, ordered_sum
 from viewpass.views.checks import check_columns
 from viewpass.views.chunk import Chunk, Lengths
 from viewpass.views.columns import Columns, columns_of, euclidean
@@ -95,31 +94,10 @@ class Scaling:
         copies, views = rows.chunk.copies, list[Scale | None]()
         weights = None if copies is None else copies / weight_unit
         for v, name in enumerate(names):
-            present = rows.present(v) & rows.counted
-            check_form(rows.chunk.views[v], name, rows.chunk.names[v])
-            parameter = learn_parameter(rows.chunk, v, name, present)
-            view = transformed(rows.chunk, v, name, parameter)
-            learnt, gaps = None, rows.chunk.gaps[v] if rows.chunk.gaps else None
-            if name != "unit" and view is not None and present.any():
-                columns = columns_of(view, present, weights, gaps)
-                learnt = learn_scale(columns, name)
-                zeros = _zeros_that_are_data(rows, v, name)
-                if learnt is not None and learnt.mean is not None and len(zeros):
-                    present[zeros] = True
-                    columns = columns_of(view, present, weights, gaps)
-                    learnt = learn_scale(columns, learnt.name)
-                if learnt is not None and learnt.name == "euclidean":
-                    learnt = _with_lengths(learnt, columns, filled(view, gaps, columns.mean), present)
-                if learnt is not None and parameter:
-                    learnt = replace(learnt, parameter=parameter)
-            if rows.chunk.gaps and isinstance(view, np.ndarray) and present.any():
-                unscaled = Scale("unit", np.ones(view.shape[1]))
-                means = columns_of(view, present, weights, gaps).mean
-                learnt = replace(unscaled if learnt is None else learnt, fill=means)
+            learnt, n_rows = _learnt_scale(rows, v, name, weights)
             views.append(learnt)
             if name != "unit":
                 chosen = "unit" if learnt is None else learnt.name
-                n_rows = present.sum()
                 logger.info("view %r: scale %s, learnt from %d rows", rows.chunk.names[v], chosen, n_rows)
         return cls(tuple(views)).with_common_length()
 
@@ -179,64 +157,86 @@ class Scaling:
             chunk = self.completion.apply(chunk)
         if self.plain and not chunk.gaps:
             return chunk
-        pool = pool or Pool()
-        views = list(chunk.views)
-        present: dict[int, Mask] = {}
-        all_zero, lengths = chunk.all_zero, self.lengths
-        squares: dict[int, Floats] = {}  # before rows are shortened
+        pool, views = pool or Pool(), list(chunk.views)
+        present, squares, all_zero = dict[int, Mask](), dict[int, Floats](), chunk.all_zero
         for v, (view, scale) in enumerate(zip(chunk.views, self.views, strict=True)):
             if view is None:
                 continue
-            gaps = chunk.gaps[v] if chunk.gaps else None
-            if scale is None or (gaps is not None and scale.fill is None):
-                if gaps is not None:  # of a view that no row of the sample had: it has no means
-                    present[v] = chunk.wanted(v) & ~gaps.any(axis=1)
-                if scale is None:
-                    continue
-            view = transformed(chunk, v, scale.name, scale.parameter)
-            assert view is not None
+            gaps = chunk.gaps_of(v)
+            if gaps is not None and (scale is None or scale.fill is None):  # it has no means
+                present[v] = chunk.wanted(v) & ~gaps.any(axis=1)
+            if scale is None:
+                continue
+            own = transformed(chunk, v, scale.name, scale.parameter)
             if gaps is not None and scale.fill is not None:
-                view = filled(view, gaps, scale.fill)
-            sparse = scipy.sparse.issparse(view)
-            if sparse and scale.mean is not None:  # it was dense when this was learnt
-                check_columns(view, f"view {chunk.names[v]!r}", chunk.start)
-                view, sparse = view.toarray(), False
-            values = view.data if sparse else view
-            out = views[v] = pool.lend(values.size, values.dtype).reshape(values.shape)
-            if scale.mean is not None:
-                wanted = chunk.wanted(v)
-                if scale.longest:
-                    given = view, wanted, scale.mean, float(scale.weights[0]), scale.longest, out, n_threads
-                    present[v], squares[v] = backend().centre_rows(*given)
-                else:
-                    moments = scale.mean, scale.weights
-                    present[v] = backend().standardise(view, wanted, *moments, out, n_threads)
-                zeros = chunk.zero_rows(v, np.flatnonzero(wanted & ~present[v]))
-                if scale.longest and scale.zero is not None:
-                    if all_zero is not None:  # hidden when chunks were joined, before the scale was known
-                        zeros = np.union1d(zeros, np.flatnonzero(all_zero[:, v]))
-                        all_zero = _marked(all_zero, zeros, v, all_zero.shape, False)
-                    out[zeros], present[v][zeros] = scale.zero, True
-                    squares[v][zeros] = ordered_sum(scale.zero * scale.zero)
-                elif _zeros_are_data(scale.name, chunk) and scale.zero is not None:
-                    out[zeros], present[v][zeros] = scale.zero, True
-                elif len(zeros):
-                    all_zero = _marked(all_zero, zeros, v, (chunk.n_rows, len(views)))
-                if gaps is not None:
-                    out[gaps] = 0.0  # the mean is 0 in this scale, whatever its rounding
-            elif sparse:
-                end = int(view.indptr[-1])
-                entries = view.data[:end], view.indices[:end]
-                backend().weigh_entries(*entries, scale.weights, out[:end], n_threads)
-                rows = views[v] = scipy.sparse.csr_array(view)  # shares the indices
-                rows.data = out
-            else:
-                backend().weigh_rows(view, scale.weights, out, n_threads)
+                own = filled(own, gaps, scale.fill)
+            if scale.mean is None:
+                views[v] = _weighed(own, scale.weights, pool, n_threads)
+                continue
+            rows = _centred(chunk, v, scale, own, pool, n_threads)
+            views[v], present[v] = rows.values, rows.present
+            if rows.squares is not None:
+                squares[v] = rows.squares
+            if len(rows.zeros) and (all_zero is not None or not rows.zeros_count):
+                all_zero = _marked(all_zero, rows.zeros, v, (chunk.n_rows, len(views)), not rows.zeros_count)
         observed = _observed(chunk, present)
         scaled = replace(chunk, views=tuple(views), observed=observed, all_zero=all_zero, gaps=())
         if self.projection is not None:
             return self.projection.apply(scaled, n_threads=n_threads)
+        lengths = self.lengths
         return scaled if lengths is None else _with_squares(scaled, lengths, self.longest, squares)
+
+
+def _weighed(view: Matrix, weights: Floats, pool: Pool, n_threads: int) -> Matrix:
+    """Rows times the weights of their columns; sparse rows share the indices."""
+    if not scipy.sparse.issparse(view):
+        out = pool.lend(view.size, view.dtype).reshape(view.shape)
+        backend().weigh_rows(view, weights, out, n_threads)
+        return out
+    values, end = pool.lend(view.data.size, view.dtype), int(view.indptr[-1])
+    backend().weigh_entries(view.data[:end], view.indices[:end], weights, values[:end], n_threads)
+    rows = scipy.sparse.csr_array(view)
+    rows.data = values
+    return rows
+
+
+@dataclass(frozen=True)
+class _CentredRows:
+    values: Array
+    present: Mask
+    squares: Floats | None  # of their lengths before rows are shortened, where lengths are kept
+    zeros: Integers  # rows that were all zero
+    zeros_count: bool  # these rows are data; otherwise the view is missing in them
+
+
+def _centred(chunk: Chunk, v: int, scale: Scale, view: Matrix, pool: Pool, n_threads: int) -> _CentredRows:
+    """Rows minus the mean, in the unit of their columns or of the view."""
+    if scipy.sparse.issparse(view):  # it was dense when this was learnt
+        check_columns(view, f"view {chunk.names[v]!r}", chunk.start)
+        view = view.toarray()
+    out = pool.lend(view.size, view.dtype).reshape(view.shape)
+    wanted, zero, squares = chunk.wanted(v), scale.zero, None
+    if scale.longest:
+        given = wanted, scale.mean, float(scale.weights[0]), scale.longest
+        present, squares = backend().centre_rows(view, *given, out, n_threads)
+    else:
+        present = backend().standardise(view, wanted, scale.mean, scale.weights, out, n_threads)
+    zeros = chunk.zero_rows(v, np.flatnonzero(wanted & ~present))
+    if (
+        scale.longest and chunk.all_zero is not None
+    ):  # hidden when chunks were joined, before the scale was known
+        zeros = np.union1d(zeros, np.flatnonzero(chunk.all_zero[:, v]))
+    zeros_count = scale.longest > 0 or _zeros_are_data(scale.name, chunk)
+    if zero is None:  # they have no direction
+        zeros_count = False
+    elif zeros_count:
+        out[zeros], present[zeros] = zero, True
+        if squares is not None:
+            squares[zeros] = ordered_sum(zero * zero)
+    gaps = chunk.gaps_of(v)
+    if gaps is not None:
+        out[gaps] = 0.0  # the mean is 0 in this scale, whatever its rounding
+    return _CentredRows(out, present, squares, zeros, zeros_count)
 
 
 def _zeros_are_data(name: str, chunk: Chunk) -> bool:
@@ -254,6 +254,31 @@ def _with_squares(chunk: Chunk, lengths: Lengths, most: float, squares: dict[int
         for v, own in squares.items():
             shortened[:, v] = own > most**2
     return replace(chunk, lengths=replace(lengths, reach=reach), shortened=shortened)
+
+
+def _learnt_scale(rows: MeasuredRows, v: int, name: str, weights: Floats | None) -> tuple[Scale | None, int]:
+    """The scale of a view, and from how many rows it was learnt."""
+    present, gaps = rows.present(v) & rows.counted, rows.chunk.gaps_of(v)
+    check_form(rows.chunk.views[v], name, rows.chunk.names[v])
+    parameter = learn_parameter(rows.chunk, v, name, present)
+    view, learnt = transformed(rows.chunk, v, name, parameter), None
+    if name != "unit" and view is not None and present.any():
+        columns = columns_of(view, present, weights, gaps)
+        learnt = learn_scale(columns, name)
+        zeros = _zeros_that_are_data(rows, v, name)
+        if learnt is not None and learnt.mean is not None and len(zeros):
+            present[zeros] = True
+            columns = columns_of(view, present, weights, gaps)
+            learnt = learn_scale(columns, learnt.name)
+        if learnt is not None and learnt.name == "euclidean":
+            learnt = _with_lengths(learnt, columns, filled(view, gaps, columns.mean), present)
+        if learnt is not None and parameter:
+            learnt = replace(learnt, parameter=parameter)
+    if rows.chunk.gaps and isinstance(view, np.ndarray) and present.any():
+        unscaled = Scale("unit", np.ones(view.shape[1]))
+        means = columns_of(view, present, weights, gaps).mean
+        learnt = replace(unscaled if learnt is None else learnt, fill=means)
+    return learnt, int(present.sum())
 
 
 def _with_lengths(scale: Scale, columns: Columns, view: Matrix, present: Mask) -> Scale:

@@ -7,12 +7,12 @@ import pytest
 
 import viewpass as vp
 from baselines.algorithms.slow import filled_chunks, omvc, onmf, planted
-from viewpass.baselines.algorithms.newton import newton_step, quadratic
+from viewpass.baselines.algorithms.least_squares import newton_step, nnls, quadratic
 from viewpass.baselines.algorithms.omvc import OMVCSettings, OMVCStream
 from viewpass.baselines.algorithms.onmf import ONMFSettings, ONMFStream
 from viewpass.evaluate import remove_per_view
-from viewpass.kernels.nnls import nnls
 from viewpass.views.chunk import Chunk
+from zipped import zipped
 
 
 def incomplete(seed, **more):
@@ -67,9 +67,7 @@ def test_onmf_equals_the_slow_one(diagonal, n_passes):
     np.testing.assert_allclose(stream.objective(), objective, rtol=1e-8)
 
 
-@pytest.mark.every_value
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("diagonal", [False, True])
+@pytest.mark.parametrize(("seed", "diagonal"), zipped(range(3), [False, True]))
 def test_steps_never_increase_the_value_and_reach_the_best_basis(seed, diagonal):
     rng = np.random.default_rng(seed)
     G = rng.random((60, 6)) * (rng.random((60, 6)) < 0.5)

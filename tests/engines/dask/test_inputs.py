@@ -16,6 +16,8 @@ from viewpass.labels.columns import confidence_columns
 from viewpass.labels.labelled import cluster_rows
 from viewpass.sums.workspace import Workspace
 
+pytestmark = pytest.mark.system
+
 VIEWS = made_rows(1200)
 SETTINGS = {"random_state": 0, "scale": "unit", "consensus": "plain", "sample_size": 400}
 

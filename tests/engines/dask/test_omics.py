@@ -11,6 +11,8 @@ import pytest
 import viewpass as vp
 from clusters import assert_same
 
+pytestmark = pytest.mark.system
+
 SETTINGS = {"random_state": 0, "sample_size": 300}
 
 

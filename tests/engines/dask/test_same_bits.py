@@ -13,6 +13,8 @@ from clusters import assert_same, made_rows, write_files
 from viewpass.engines.dask import parts
 from viewpass.engines.dask.engine import DaskEngine
 
+pytestmark = pytest.mark.system
+
 ROWS = 6000
 SETTINGS = {"random_state": 0, "sample_size": 900}
 

@@ -85,7 +85,8 @@ def test_threads_and_modules_agree(monkeypatch):
         assert other.loss == found[0].loss
 
 
-@pytest.mark.parametrize("n_rows", [6_000, 36_000])  # no more than the sample holds, and more
+# No more than the sample holds, and more.
+@pytest.mark.parametrize("n_rows", [6_000, pytest.param(36_000, marks=pytest.mark.long)])
 def test_hundreds_of_clusters_are_found(n_rows):
     n_classes = 300
     assert starts.SMALL_PER_CLUSTER * n_classes > TABLE_SMALL

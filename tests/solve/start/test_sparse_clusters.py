@@ -17,6 +17,7 @@ from viewpass.sums.rules import Rules
 from viewpass.sums.workspace import Workspace
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
+from zipped import zipped
 
 WIDTHS = (70, 200, 130)
 
@@ -53,10 +54,10 @@ def few_at_a_time(rows, n_clusters, rules, workspace, seed):
     return labels, sparse_clusters.products(rows, labels, n_clusters, workspace)
 
 
-@pytest.mark.every_value
-@pytest.mark.parametrize("fill", ["mean", "zero-filled-mean", None])
-@pytest.mark.parametrize("n_rows", [300, 900])  # of 300 the seeds are drawn from all of them
-@pytest.mark.parametrize("of", [{}, {"equal": True}, {"lacking": True}], ids=["any", "equal", "lacking"])
+@pytest.mark.parametrize(
+    ("fill", "n_rows", "of"),
+    zipped(["mean", "zero-filled-mean", None], [300, 900], [{}, {"equal": True}, {"lacking": True}]),
+)
 def test_they_are_those_of_a_step_whatever_the_blocks_and_threads(monkeypatch, fill, n_rows, of):
     views, observed = made(n_rows, 0, **of)
     rules = Rules(0.1, 1, 1e-6, fill)

@@ -194,6 +194,7 @@ print(n_refused)
 """
 
 
+@pytest.mark.system
 def test_no_bit_of_a_footer_ends_the_process(tmp_path):
     """PyArrow's description of a column chunk ends the process on some footers."""
     path = tmp_path / "x.parquet"
@@ -387,6 +388,7 @@ def _spoil(path, column, groups=None):
     path.write_bytes(content)
 
 
+@pytest.mark.system
 def test_without_pyarrow_the_extra_is_named(tmp_path):
     (tmp_path / "x.parquet").touch()
     np.save(tmp_path / "x.npy", np.eye(4))

@@ -10,12 +10,13 @@ import pytest
 import viewpass as vp
 from fixed_lists import FIXED
 from tables import with_size
-from viewpass.engines import local
 from viewpass.estimators import base
 from viewpass.kernels.native import native
+from viewpass.sources import source
 from viewpass.sources.arrow import pages, parquet
 from viewpass.sources.arrow.files import find_files
 from viewpass.sources.arrow.parquet import Parquet
+from zipped import zipped
 
 compiled = pytest.mark.skipif(native is None, reason="the module is not compiled: PyArrow reads the lists")
 N_ROWS, WIDTHS = 5_000, {"image": 24, "text": 3}
@@ -75,7 +76,6 @@ WRITTEN = {
 }
 
 
-@pytest.mark.every_value
 @compiled
 @pytest.mark.parametrize("how", WRITTEN)
 @pytest.mark.parametrize("kind", ["list", "large", FIXED])
@@ -277,10 +277,10 @@ def test_damaged_footers_give_the_rows_of_pyarrow_or_an_error(tmp_path, monkeypa
     assert len(answers) - answers.count(None) > 10
 
 
-@pytest.mark.every_value
 @compiled
-@pytest.mark.parametrize("version", ["1.0", "2.0"])
-@pytest.mark.parametrize("codec", ["snappy", "zstd", "gzip", "brotli", "snappy, lying"])
+@pytest.mark.parametrize(
+    ("version", "codec"), zipped(["1.0", "2.0"], ["snappy", "zstd", "gzip", "brotli", "snappy, lying"])
+)
 def test_pages_that_are_shorter_than_stated(tmp_path, monkeypatch, codec, version):
     """Memory that was never written to must not be returned as rows."""
     lying, codec = codec.endswith("lying"), codec.split(",")[0]
@@ -362,5 +362,5 @@ def test_rows_labelled_together_get_the_same_labels(tmp_path, monkeypatch):
     model = vp.OPIMC(4, chunk_size=300, random_state=0).fit(vp.scan(tmp_path))
     monkeypatch.setattr(base, "PREDICT_BLOCK", 300)
     together = model.predict(vp.scan(tmp_path))
-    monkeypatch.setattr(local, "READ_ROWS", 0)
+    monkeypatch.setattr(source, "READ_ROWS", 0)
     assert (together == model.predict(vp.scan(tmp_path))).all()

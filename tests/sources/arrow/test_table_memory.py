@@ -12,13 +12,14 @@ import pytest
 from benchmarks import files
 from fixed_lists import FIXED
 
+pytestmark = pytest.mark.system
+
 ROOT = Path(__file__).parents[3]
 N_ROWS = 250_000
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process is read from /proc")
-@pytest.mark.parametrize("kind", ["list", FIXED])
+@pytest.mark.parametrize("kind", ["list", pytest.param(FIXED, marks=pytest.mark.long)])
 def test_a_row_group_larger_than_the_limit_is_never_in_memory_as_a_whole(tmp_path, kind):
     files.write(tmp_path, N_ROWS, kind)
     job = [sys.executable, "-m", "benchmarks.files", "--job", "fit", "--folder", str(tmp_path)]

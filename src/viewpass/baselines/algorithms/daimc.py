@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viewpass.baselines.algorithms.newton import ridged
+from viewpass.baselines.algorithms.least_squares import ridged
 from viewpass.baselines.algorithms.rows import FilledView
 from viewpass.kernels.grid import Floats, Mask
 

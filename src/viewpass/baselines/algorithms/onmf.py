@@ -12,11 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viewpass.baselines.algorithms.newton import newton_step, quadratic
+from viewpass.baselines.algorithms.least_squares import newton_step, nnls, quadratic
 from viewpass.baselines.algorithms.rows import FilledView
 from viewpass.baselines.algorithms.stream import ChunkFactors, FactorStream, FilledChunk
 from viewpass.kernels.grid import Floats
-from viewpass.kernels.nnls import nnls
 from viewpass.kernels.threads import run_blocks
 from viewpass.views.rows import MeasuredRows
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from viewpass.baselines.algorithms.least_squares import nnls
 from viewpass.baselines.algorithms.rows import FilledView
 from viewpass.kernels.grid import Floats
-from viewpass.kernels.nnls import nnls
 
 ROUNDS = 10
 

@@ -15,7 +15,7 @@ import scipy.sparse
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array
 from viewpass.sources.scan import scan
-from viewpass.sources.source import Cuts, Source, as_cuts, check_known, spans
+from viewpass.sources.source import Source, check_known, spans
 from viewpass.views.chunk import Chunk, Schema, default_names, join, unique_names
 
 Piece = tuple[Any, int, int]  # a delayed part of the data, and which of its rows
@@ -65,14 +65,11 @@ class CollectionSource(Source):
             if start < stop:
                 yield start, stop
 
-    def chunks(self, size: int | Cuts, start: int = 0) -> Iterator[Chunk]:
+    def chunks(self, size: int, start: int = 0) -> Iterator[Chunk]:
         """Read the rows in this process, chunk by chunk."""
-        cuts = as_cuts(size)
-        for first, stop in spans(self.n_rows, cuts, start):
+        for first, stop in spans(self.n_rows, size, start):
             build, *given = self.recipe(first, stop)
-            chunk = dask.delayed(build, pure=True)(*given).compute()
-            cuts.look(chunk)
-            yield chunk
+            yield dask.delayed(build, pure=True)(*given).compute()
 
 
 class DaskArraysSource(CollectionSource):

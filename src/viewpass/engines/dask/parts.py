@@ -13,8 +13,7 @@ from distributed import Client
 from viewpass.engines.dask.collections import CollectionSource
 from viewpass.engines.local import RowReader
 from viewpass.errors import DataError
-from viewpass.sources.gaps import GapSource
-from viewpass.sources.source import Source, spans
+from viewpass.sources.source import GapSource, Source, spans
 from viewpass.views.chunk import Chunk
 from viewpass.views.gaps import with_gaps
 

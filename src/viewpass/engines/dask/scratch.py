@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from viewpass.store.container.lock import Lock
+from viewpass.store.container.files import Lock
 
 PREFIX = "viewpass-dask-"
 

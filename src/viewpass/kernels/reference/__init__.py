@@ -8,14 +8,19 @@ from viewpass.kernels.reference.agglomeration import agglomerate
 from viewpass.kernels.reference.centres import Centres, loss, update_centres
 from viewpass.kernels.reference.distances import all_distances, nearest_two
 from viewpass.kernels.reference.eigen import eigenpairs, spectrum
-from viewpass.kernels.reference.exact import products
 from viewpass.kernels.reference.factors import nnls
 from viewpass.kernels.reference.kmeans import graph_labels, small_kmeans
-from viewpass.kernels.reference.links import links_of
 from viewpass.kernels.reference.near_merges import merge_near
 from viewpass.kernels.reference.rows import Rows, accumulate
-from viewpass.kernels.reference.scaling import centre_rows, map_rows, standardise, weigh_entries, weigh_rows
-from viewpass.kernels.reference.soft import search_anchors, soft_assign
+from viewpass.kernels.reference.scaling import (
+    centre_rows,
+    map_rows,
+    products,
+    standardise,
+    weigh_entries,
+    weigh_rows,
+)
+from viewpass.kernels.reference.soft import links_of, search_anchors, soft_assign
 from viewpass.kernels.reference.starts import draw_seeds, soft_centres
 from viewpass.kernels.reference.step import Rules, assign, run_chunks
 

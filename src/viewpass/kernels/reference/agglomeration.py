@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from viewpass.kernels.grid import Floats, Integers
-from viewpass.kernels.reference.exact import ordered_sum
+from viewpass.kernels.portable import ordered_sum
 
 
 def agglomerate(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from viewpass.kernels.grid import STEP, Floats, Integers, Mask
-from viewpass.kernels.reference import exact
+from viewpass.kernels.portable import ordered_sum
 
 
 class Centres:
@@ -36,11 +36,16 @@ class Centres:
     def squares(self, v: int) -> Floats:
         """|u_k|^2."""
         u = self.all_values[v]
-        return np.zeros(self.n_clusters) if u is None else exact.squared_norms(u)
+        return np.zeros(self.n_clusters) if u is None else ordered_sum(u * u)
 
     def suited(self, rows: Any) -> Centres:
         """The same for rows of any kind."""
         return self
+
+
+def _traces(centres: Floats, sums: Integers) -> Floats:
+    """u_k.R_k of every cluster: the trace of Eq. 17, cluster by cluster."""
+    return ordered_sum(centres * (sums * STEP))
 
 
 def update_centres(
@@ -75,7 +80,7 @@ def renewed(
     made.traces[:] = centres.traces
     for v, u in enumerate(made.all_values):
         if u is not None and not seen[v]:  # rows may have moved since
-            made.traces[v] = exact.centre_terms(u, sums[v])
+            made.traces[v] = _traces(u, sums[v])
     for v in np.flatnonzero(seen).tolist():
         before = centres.all_values[v]
         u = np.zeros(sums[v].shape) if before is None else made.all_values[v]
@@ -90,7 +95,7 @@ def renewed(
         made.all_values[v] = u
         there = (changed | (before is None)) & (counts[v] > 0)
         # u.R = u.u (T + alpha)
-        made.traces[v, there] = (counts[v, there] + alpha[v]) * exact.squared_norms(u)[there]
+        made.traces[v, there] = (counts[v, there] + alpha[v]) * ordered_sum(u * u)[there]
         made.traces[v, counts[v] == 0] = 0.0
         made.all_known[v] |= (counts[v] > 0) | (fill is not None)
     return made
@@ -107,9 +112,9 @@ def loss(
     for v, u in enumerate(centres.all_values):
         if u is not None:
             if moved is None:
-                traces = exact.centre_terms(u, sums[v])
+                traces = _traces(u, sums[v])
             else:
-                centres.traces[v, moved] = exact.centre_terms(u[moved], sums[v][moved])
+                centres.traces[v, moved] = _traces(u[moved], sums[v][moved])
                 traces = centres.traces[v]
             for term in centres.squares(v) * (counts[v] + alpha[v]) - 2.0 * traces:
                 value += float(term)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from viewpass.kernels.grid import Floats, Integers
-from viewpass.kernels.reference.exact import ordered_sum
+from viewpass.kernels.portable import ordered_sum
 
 GUARD = 10  # vectors beyond those asked for, and a tenth of these
 TILE = 8  # a block has a multiple of so many vectors

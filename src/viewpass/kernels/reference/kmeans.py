@@ -8,35 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from viewpass.kernels.grid import UNIT, Array, Floats, Integers, Labels
+from viewpass.kernels.portable import directions, farness
 from viewpass.kernels.reference.eigen import Draws
 
 MOST_ITERATIONS = 100
 BEYOND = 2.0**1000  # any distance
-
-
-def lengths(points: Floats) -> Floats:
-    """|p| of every point."""
-    squares = np.zeros(len(points))
-    for column in points.T:
-        squares += column * column
-    return np.sqrt(squares)
-
-
-def directions(points: Floats) -> Floats:
-    """Points divided by their lengths; one of length 0 stays."""
-    long = lengths(points)[:, None]
-    found: Floats = np.divide(points, long, out=np.array(points, dtype=np.float64), where=long > 0)
-    return found
-
-
-def farness(points: Floats, centres: Floats) -> Floats:
-    """|c|^2 - 2 p.c for every point p and centre c."""
-    squares, sums = np.zeros(len(centres)), np.zeros((len(points), len(centres)))
-    for mine, theirs in zip(points.T, centres.T, strict=True):
-        squares += theirs * theirs
-        sums += mine[:, None] * theirs
-    found: Floats = squares - 2.0 * sums
-    return found
 
 
 def small_kmeans(

@@ -7,7 +7,7 @@ from heapq import heapify, heappop, heappush
 import numpy as np
 
 from viewpass.kernels.grid import Floats, Integers
-from viewpass.kernels.reference.exact import ordered_sum
+from viewpass.kernels.portable import ordered_sum
 
 
 def merge_near(

@@ -8,8 +8,24 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from viewpass.kernels.grid import OUTSIDE, PRESENT, STEP, UNSORTED, Array, Floats, Integers, Labels, Mask
-from viewpass.kernels.reference import exact
+from viewpass.kernels.grid import (
+    ABSENT,
+    EXTREME,
+    INFINITE,
+    LARGEST_SQUARE,
+    OUTSIDE,
+    PARTLY_NAN,
+    PRESENT,
+    SMALLEST_SQUARE,
+    STEP,
+    UNSORTED,
+    Array,
+    Floats,
+    Integers,
+    Labels,
+    Mask,
+)
+from viewpass.kernels.portable import ordered_sum, unit_rows
 
 
 class Rows:
@@ -70,9 +86,7 @@ class Rows:
                 continue
             wanted = np.ones(self.n_rows, dtype=bool) if self.observed is None else self.observed[:, v]
             odd = _odd_columns(view, self.n_rows)
-            inverse, kinds = exact.measure(
-                self._dense(v), wanted & (odd == PRESENT), kept=self.reaches[v] > 0
-            )
+            inverse, kinds = measure(self._dense(v), wanted & (odd == PRESENT), kept=self.reaches[v] > 0)
             self.inverse[v] = inverse * np.sqrt(self.weights[v])
             self.kinds[v] = np.where(wanted & (odd != PRESENT), odd, kinds)
         self.measured = True
@@ -101,12 +115,12 @@ class Rows:
         if self.views[v] is None:
             return np.zeros(self.n_rows)
         x, scale = self.values(v), self.inverse[v]
-        squares: Floats = exact.ordered_sum(x * x) * (scale * scale)
+        squares: Floats = ordered_sum(x * x) * (scale * scale)
         return squares
 
     def steps(self, v: int) -> Integers:
         """The unit rows of a view in grid steps; absent ones are zero."""
-        return exact.unit_rows(self._dense(v), self.inverse[v])
+        return unit_rows(self._dense(v), self.inverse[v])
 
     def values(self, v: int) -> Floats:
         """A view's rows, not scaled, in float64; absent ones are zero."""
@@ -122,6 +136,30 @@ class Rows:
         parts = values[first:last], np.where(inside, columns[first:last], 0), starts - first
         with np.errstate(over="ignore", invalid="ignore"):
             return np.asarray(scipy.sparse.csr_array(parts, shape=(self.n_rows, max(width, 1))).toarray())
+
+
+def measure(x: Array, wanted: Mask, *, kept: bool = False) -> tuple[Floats, Integers]:
+    """Give 1 / |x_i| of every row (0 where absent) and the kind of every row.
+
+    `kept`: rows keep their lengths, which may be 0: 1 where they are present.
+    """
+    values = np.asarray(x, dtype=np.float64)
+    n_missing = np.isnan(values).sum(axis=1)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
+        square = ordered_sum(values * values)
+        inverse = 1.0 / np.sqrt(square)
+    status = np.full(len(values), PRESENT, dtype=np.int64)
+    if not kept:
+        status[(square < SMALLEST_SQUARE) | (square > LARGEST_SQUARE)] = EXTREME
+        status[~values.any(axis=1)] = ABSENT
+    status[np.isinf(values).any(axis=1)] = INFINITE
+    status[n_missing > 0] = PARTLY_NAN
+    status[n_missing == values.shape[1]] = ABSENT
+    status[~wanted] = ABSENT
+    if kept:
+        inverse[:] = 1.0
+    inverse[status != PRESENT] = 0.0
+    return inverse, status
 
 
 def _is_csr(view: Any) -> bool:

@@ -15,12 +15,13 @@ from viewpass.kernels.grid import (
     Floats,
     Mask,
 )
-from viewpass.kernels.reference import exact
+from viewpass.kernels.portable import ordered_sum
+from viewpass.kernels.reference.rows import measure
 
 
 def standardise(rows: Array, wanted: Mask, mean: Floats, weights: Floats, out: Array, n_threads: int) -> Mask:
     """Centre and weigh the columns; gives which rows are present (others are zero).  OUT out."""
-    _, kinds = exact.measure(rows, wanted)
+    _, kinds = measure(rows, wanted)
     wild = (kinds == PARTLY_NAN) | (kinds == INFINITE)  # left as they are, for measuring to name
     present: Mask = kinds != ABSENT
     out[:] = 0.0
@@ -48,7 +49,7 @@ def centre_rows(
 
     Gives which rows are present, and |x|^2 before that (infinite where it is beyond the type).  OUT out.
     """
-    _, kinds = exact.measure(rows, wanted)
+    _, kinds = measure(rows, wanted)
     wild = (kinds == PARTLY_NAN) | (kinds == INFINITE)  # left as they are, for measuring to name
     present: Mask = kinds != ABSENT
     squares = np.zeros(len(rows))
@@ -64,7 +65,7 @@ def centre_rows(
             else:
                 out[i] = (row - mean) * weight
         stored = np.asarray(out[i], dtype=np.float64)
-        square = float(exact.ordered_sum(stored * stored))
+        square = float(ordered_sum(stored * stored))
         if far or square > longest * longest:
             out[i] = stored * (longest / np.sqrt(square))
         squares[i] = np.inf if far else square
@@ -81,10 +82,10 @@ def map_rows(
     present = np.zeros(len(rows), dtype=bool)
     out[:] = 0.0
     there = np.flatnonzero(inverse > 0)
-    products = np.zeros((len(there), len(directions)))
+    dots = np.zeros((len(there), len(directions)))
     for j, of_column in enumerate(directions.T):  # column after column
-        products += np.asarray(rows[there, j], dtype=np.float64)[:, None] * of_column
-    mapped = products * inverse[there, None] - offsets
+        dots += np.asarray(rows[there, j], dtype=np.float64)[:, None] * of_column
+    mapped = dots * inverse[there, None] - offsets
     present[there] = np.abs(mapped).max(axis=1, initial=0.0) >= SMALLEST_SCALED
     out[present] = mapped[present[there]]
     return present
@@ -102,3 +103,11 @@ def weigh_entries(values: Array, columns: Array, weights: Floats, out: Array, n_
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         factors = np.where(exists, weights[np.where(exists, columns, 0)], 1.0) if len(weights) else 1.0
         out[:] = np.asarray(values, dtype=np.float64) * factors
+
+
+def products(a: Floats, b: Floats) -> Floats:
+    """a_i.b_j for every row of one and of the other."""
+    found = np.empty((len(a), len(b)))
+    for i, row in enumerate(a):
+        found[i] = ordered_sum(row * b)
+    return found

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from viewpass.kernels.grid import UNIT, Array, Floats, Integers, Labels, neighbours
 from viewpass.kernels.reference.distances import distances
+
+Sparse = tuple[Integers, Integers, Integers]  # starts, columns, values
 
 
 def soft_assign(rows: Any, anchors: Any, n_near: int, n_threads: int) -> tuple[Array, Integers]:
@@ -67,3 +70,21 @@ def search_anchors(
             square += rows.squares(v)
     distance[there] = np.maximum(least + square[there], 0.0).astype(np.float32)
     return near, weights, distance
+
+
+def links_of(near: Array, weights: Integers, copies: Integers | None, n_anchors: int) -> Sparse:
+    """G = sum of z z' over the rows, each as often as it counts."""
+    n_near = near.shape[1]
+    first, second = np.repeat(near, n_near, axis=1), np.tile(near, (1, n_near))
+    values = np.repeat(weights, n_near, axis=1) * np.tile(weights, (1, n_near))
+    if copies is not None:
+        values *= copies[:, None]
+    return _parts((values.ravel(), (first.ravel(), second.ravel())), n_anchors)
+
+
+def _parts(given: Any, n_anchors: int) -> Sparse:
+    links = csr_array(given, shape=(n_anchors, n_anchors), dtype=np.int64)
+    links.sum_duplicates()
+    links.eliminate_zeros()
+    starts, columns, values = (part.astype(np.int64) for part in (links.indptr, links.indices, links.data))
+    return starts, columns, values

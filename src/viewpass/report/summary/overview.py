@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from viewpass.kernels.grid import Array, Integers
-from viewpass.kernels.reference.exact import ordered_sum
+from viewpass.kernels.portable import ordered_sum
 from viewpass.model.choice import Choice
 from viewpass.model.curve import Curve
 from viewpass.model.model import Model

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from viewpass.kernels.reference.exact import ordered_sum
+from viewpass.kernels.portable import ordered_sum
 from viewpass.solve.question.hidden_views import Fold, Question, Score
 
 # A difference of so many standard errors needs no further folds: the more, the fewer folds there have been,

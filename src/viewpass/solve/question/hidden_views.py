@@ -26,8 +26,7 @@ import scipy.sparse
 
 from viewpass.kernels.grid import Floats, Integers, Labels, Mask, Matrix
 from viewpass.kernels.lazy import cached_property
-from viewpass.kernels.portable import log
-from viewpass.kernels.reference.exact import ordered_sum
+from viewpass.kernels.portable import log, ordered_sum
 from viewpass.model.model import assign
 from viewpass.solve.plan import Plan
 from viewpass.solve.question.few_columns import in_few_columns

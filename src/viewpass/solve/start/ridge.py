@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from viewpass.kernels.reference.exact import ordered_sum
+from viewpass.kernels.portable import ordered_sum
 from viewpass.sums.alpha import Alpha, each_view
 from viewpass.sums.statistics import Statistics, squares_of
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from viewpass.kernels.grid import STEP
-from viewpass.kernels.reference.exact import ordered_sum
+from viewpass.kernels.portable import ordered_sum
 from viewpass.sums.alpha import Alpha, each_view
 from viewpass.sums.statistics import Statistics
 

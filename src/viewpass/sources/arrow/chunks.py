@@ -14,12 +14,11 @@ from viewpass.kernels.grid import Array, Mask, Matrix
 from viewpass.kernels.pool import Pool
 from viewpass.sources.arrow.batches import UNREADABLE, Batch, Reader, one_line, resized
 from viewpass.sources.arrow.columns.layout import ViewColumns, find_views
-from viewpass.sources.arrow.columns.lists import read_lists, valid
-from viewpass.sources.arrow.columns.numbers import read_numbers
+from viewpass.sources.arrow.columns.lists import read_lists, read_numbers, valid
 from viewpass.sources.arrow.columns.sparse import read_sparse
 from viewpass.sources.blocks import listed
 from viewpass.sources.read_ahead import ahead
-from viewpass.sources.source import Cuts, Source, as_cuts, check_known
+from viewpass.sources.source import Source, check_known, chunk_end
 from viewpass.views.chunk import Chunk, Schema
 
 READ_BYTES = 2**22  # decoded at a time, approximately; at least one chunk
@@ -81,9 +80,9 @@ class ArrowSource(Source):
         made._kept = tuple(dict.fromkeys(columns))
         return made
 
-    def chunks(self, size: int | Cuts, start: int = 0) -> Iterator[Chunk]:
-        """Read the rows from `start` on, in chunks that end at multiples of `size`, or by `Cuts`."""
-        for group in ahead(self._groups(as_cuts(size), start)):
+    def chunks(self, size: int, start: int = 0) -> Iterator[Chunk]:
+        """Read the rows from `start` on, in chunks that end at multiples of `size`."""
+        for group in ahead(self._groups(size, start)):
             yield from group
 
     def span(self, start: int, size: int) -> Chunk:
@@ -125,21 +124,20 @@ class ArrowSource(Source):
         }
         return {**self._reader.identity(), "views": views, "id": self._id}
 
-    def _groups(self, cuts: Cuts, start: int) -> Iterator[list[Chunk]]:
+    def _groups(self, size: int, start: int) -> Iterator[list[Chunk]]:
         """Yield the chunks completed by each batch, while the next batch is being decoded."""
         widths = dict(zip(self.schema.names, self.schema.widths, strict=True))
         waiting: list[Batch] = []
         pool = Pool()
-        for batch in ahead(self._reader.batches(self._columns(), self._read_rows(cuts.first), start)):
+        for batch in ahead(self._reader.batches(self._columns(), self._read_rows(size), start)):
             made, place = [], 0
             while place < len(batch):
                 row = batch.row + place
-                piece = batch.cut(place, min(cuts.stop(row) - row, len(batch) - place))
+                piece = batch.cut(place, min(chunk_end(row, size) - row, len(batch) - place))
                 waiting.append(piece)
                 place += len(piece)
-                if cuts.stop(row) == row + len(piece):
+                if chunk_end(row, size) == row + len(piece):
                     made.append(self._chunk(waiting, widths, pool))
-                    cuts.look(made[-1])
                     waiting = []
             if made:
                 yield made

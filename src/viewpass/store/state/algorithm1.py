@@ -9,10 +9,9 @@ import numpy as np
 from viewpass.algorithm1.algorithm1 import Algorithm1, Settings
 from viewpass.kernels.grid import Array
 from viewpass.store.container.fields import Fields
-from viewpass.store.container.generators import generator_from, generator_state
-from viewpass.store.container.values import from_plain, to_plain
+from viewpass.store.container.values import from_plain, generator_from, generator_state, to_plain
+from viewpass.store.state.counts import pack_counts, unpack_counts
 from viewpass.store.state.model import pack_model, pack_schema, unpack_model, unpack_schema, weight_unit
-from viewpass.store.state.row_counts import pack_counts, unpack_counts
 from viewpass.sums.rules import Rules
 from viewpass.sums.workspace import Workspace
 from viewpass.views.scaling import NAMES

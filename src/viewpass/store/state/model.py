@@ -31,8 +31,7 @@ from viewpass.model.curve import Curve
 from viewpass.model.model import Model
 from viewpass.store.container.fields import Fields, Rule
 from viewpass.store.container.values import from_plain, to_plain
-from viewpass.store.state.census import pack_census, unpack_census
-from viewpass.store.state.row_counts import pack_counts, unpack_counts
+from viewpass.store.state.counts import pack_census, pack_counts, unpack_census, unpack_counts
 from viewpass.sums.centres import Centres
 from viewpass.sums.statistics import Statistics
 from viewpass.sums.view_weights import Weights

@@ -203,3 +203,19 @@ def _refuse_nulls(faulty: Mask, batch: Batch, column: str) -> None:
             f"{batch.place(column, row)}: a null within the list. A view must be whole or absent: make the "
             "whole list null, or fill the value in."
         )
+
+
+def read_numbers(batches: Sequence[Batch], view: ViewColumns) -> Array:
+    """Return the matrix of a view; a row of nulls becomes a row of NaN, which is a missing view."""
+    matrix = np.empty((sum(map(len, batches)), len(view.columns)), dtype=view.dtype)
+    start = 0
+    for batch in batches:
+        rows = matrix[start : start + len(batch)]
+        for place, name in enumerate(view.columns):
+            column = batch.rows.column(name)
+            rows[:, place] = flat(column)
+            present = valid(column)
+            if present is not None:
+                rows[~present, place] = np.nan
+        start += len(batch)
+    return matrix

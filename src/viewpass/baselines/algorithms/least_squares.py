@@ -1,4 +1,4 @@
-"""Projected Newton steps for non-negative least squares, shared by the factorisations."""
+"""Non-negative least squares of many rows that share one small Gram matrix: Newton steps, and to the end."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 
+from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Floats
 
 HALVINGS = 30
 FALL = 1e-12  # relative decrease below which a difference is rounding
 RIDGE = 1e-12  # share of the mean diagonal, for a Hessian that may be singular
+GRAM_RIDGE = 1e-13  # the same, for a Gram matrix
 
 
 def quadratic(Y: Floats, gram: Floats, products: Floats, weights: Floats | None = None) -> float:
@@ -76,3 +78,24 @@ def newton_step(
         if reached <= here:
             return there, reached
     return Y, here
+
+
+def nnls(gram: Floats, products: Floats, start: Floats | None = None, *, n_threads: int = 1) -> Floats:
+    """Rows y >= 0 that minimise y G y' - 2 p y', to the last bit the same for any number of threads.
+
+    Parameters
+    ----------
+    gram : (K, K) array
+        Symmetric, positive semidefinite.
+    products : (n, K) array
+        The p of each row.
+    start : (n, K) array, optional
+        Near the answer: its positive entries are tried first.
+    """
+    size = len(gram)
+    ridge = GRAM_RIDGE * max(float(np.trace(gram)) / max(size, 1), 1e-300)
+    gram = np.ascontiguousarray(gram + ridge * np.eye(size))
+    products = np.ascontiguousarray(products, dtype=np.float64)
+    out = np.zeros_like(products) if start is None else np.array(start, dtype=np.float64, order="C")
+    backend().nnls(gram, products, out, n_threads)
+    return out
