@@ -132,6 +132,7 @@ def test_threads_and_blocks_make_no_difference(model, monkeypatch):
 
 def sampled(row, anchor, weight, title, *, missing=False):
     reasons = {"cluster": 0, "near": [anchor], "weights": [weight], "parts": [1.0, None if missing else 1.0]}
+    reasons["outlier"] = None
     shown = {"item": row, "title": title}
     return {"row": row, "cluster": 0, "confidence": None, "shown": shown, "reasons": reasons}
 
