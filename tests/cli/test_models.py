@@ -247,7 +247,7 @@ def test_inspect_of_runs(commands, run, table, tmp_path):
     assert sum(found["clusters"]) + found["rows_without_any_view"] == 6000
     assert "a finished run over 6,000 rows" in commands.run("inspect", run[0]).out
     argv = ["fit", table, "-k", "5", "--out", tmp_path / "run"]
-    fault = {"step": "rename", "when": "after", "number": 2, "how": "SIGKILL"}
+    fault = {"step": "rename", "when": "after", "number": 3, "how": "SIGKILL"}
     commands.run(*argv, "--checkpoint-every", "2", fault=fault, block=1000)
     found = json.loads(commands.run("inspect", tmp_path / "run", "--json").out)
     assert (found["finished"], found["what"], found["row"]) == (False, "sampling", 4000)

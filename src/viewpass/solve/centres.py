@@ -61,15 +61,16 @@ def initialise_clusters(
         first = breathed(main, first, step, rng)
     outcome = step.from_labels(rows, first.labels, plan.n_clusters)
     linked = starts.from_neighbours(rows, plan.n_clusters, step)
-    if linked is not None and _objective(linked, rows, alpha) <= (1 + LEVEL) * _objective(
-        outcome, rows, alpha
-    ):
+    if linked is not None and _as_good(linked, outcome, rows, alpha):
         outcome = linked
     return ridged(rows, replace(plan, rules=rules), outcome, workspace, whole=True)
 
 
-def _objective(outcome: Outcome, rows: MeasuredRows, alpha: Alpha) -> float:
-    return outcome.total.objective(alpha, rows.squares.tolist())
+def _as_good(one: Outcome, other: Outcome, rows: MeasuredRows, alpha: Alpha) -> bool:
+    """Whether a clustering has about as low an objective as another, and no fewer clusters that have rows."""
+    mine, theirs = (each.total.objective(alpha, rows.squares.tolist()) for each in (one, other))
+    filled, others = (int(each.total.flat_counts.any(axis=0).sum()) for each in (one, other))
+    return mine <= (1 + LEVEL) * theirs and filled >= others
 
 
 def initialise_anchors(

@@ -167,7 +167,7 @@ def test_a_path_with_a_zero_byte(tmp_path):
 def test_arrays_at_a_url_are_refused(tmp_path):
     np.save(tmp_path / "x.npy", np.eye(4))
     fsspec.filesystem("memory").pipe("/arrays/x.npy", (tmp_path / "x.npy").read_bytes())
-    with pytest.raises(vp.DataError, match=r"memory://.*x.npy: npy and npz files .* must be local files"):
+    with pytest.raises(vp.DataError, match=r"memory://.*x.npy: npy, npz and mat files must be local files"):
         vp.scan("memory://arrays/x.npy")
 
 
