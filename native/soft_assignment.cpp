@@ -7,8 +7,8 @@
 
 namespace viewpass {
 
-void SoftRows::resize(size_t n_rows, size_t n_near) {
-  this->n_near = n_near;
+void SoftRows::resize(size_t n_rows, size_t anchors_per_row) {
+  n_near = anchors_per_row;
   near.assign(n_rows * n_near, 0);
   weights.assign(n_rows * n_near, 0);
 }

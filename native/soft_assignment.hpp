@@ -20,7 +20,7 @@ struct SoftRows {
   std::vector<int32_t> near;     // rows x n_near
   std::vector<int64_t> weights;  // rows x n_near
 
-  void resize(size_t n_rows, size_t n_near);
+  void resize(size_t n_rows, size_t anchors_per_row);
 };
 
 /// Anchors that a row is a mixture of.
