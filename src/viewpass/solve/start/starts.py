@@ -12,7 +12,7 @@ import numpy as np
 
 from viewpass.graph.agglomeration import Products, merges
 from viewpass.graph.grouped_updates import searched_updates
-from viewpass.graph.neighbours import neighbour_links
+from viewpass.graph.neighbours import NEAREST, neighbour_links
 from viewpass.graph.spectral import cut
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import FEWEST_GROUPED, Integers, Labels
@@ -159,7 +159,7 @@ def from_neighbours(rows: MeasuredRows, n_clusters: int, step: ChunkStep) -> Out
     The rows of a sample are in random order, so that the first are as good as any.
     """
     some = _seen(rows)[: min(GRAPH_ROWS, GRAPH_VALUES // max(rows.widths))]
-    if len(some) < ROWS_PER_SMALL * n_clusters:
+    if len(some) < NEAREST * n_clusters:  # most neighbours would be of other clusters
         return None
     part = rows.sampled(some)
     labels = cut(neighbour_links(part, step.workspace), n_clusters).labels.astype(np.int32)
