@@ -14,6 +14,7 @@ import io
 import re
 import shlex
 import tomllib
+from copy import deepcopy
 from itertools import pairwise
 from pathlib import Path
 
@@ -258,15 +259,19 @@ def check_setting(span):
     raise problems[0]
 
 
+MODELS = ("model", "published", "compared")
+
+
 class Names(dict):
     """Names in inline code: the page's, those of an example, the public API, attributes of a model."""
 
     def __missing__(self, name):
         if name in EXAMPLE:
-            return EXAMPLE[name]
-        for owner in (vp, EXAMPLE["model"], EXAMPLE["published"], EXAMPLE["compared"]):
+            found = EXAMPLE[name]
+            return deepcopy(found) if name in MODELS else found  # what a page does to one is not another's
+        for owner in (vp, *(EXAMPLE[model] for model in MODELS)):
             if hasattr(owner, name):
-                return getattr(owner, name)
+                return getattr(owner if owner is vp else deepcopy(owner), name)
         raise KeyError(name)
 
 
