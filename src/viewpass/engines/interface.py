@@ -1,4 +1,4 @@
-"""What an engine is: whoever can sample, tally and label rows can run a fit.
+"""What an engine is: anything that can sample, tally and label rows can run a fit.
 
 An engine has the rows: in this process, or divided into partitions among many machines. The rest of a fit
 (what is solved when, and when it is enough) is the same for all of them: `tally/fitting.py`. What an engine

@@ -1,7 +1,7 @@
 """The engine over a Dask cluster: every stage of a fit is one graph, a task per partition and their sum.
 
-Tasks are pure functions of their rows and the model, and sums are whole numbers. So a worker that is lost
-matters to no one: the scheduler runs its tasks again elsewhere, and the bits are the same.
+Tasks are pure functions of their rows and the model, and sums are whole numbers. If a worker is lost, the
+scheduler runs its tasks again elsewhere, and the bits are the same.
 """
 
 from __future__ import annotations

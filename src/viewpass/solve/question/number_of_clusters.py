@@ -1,7 +1,7 @@
 """The score of each number of clusters, by the criterion (hidden_views.py).
 
 Anchors fitted to part of the rows are cut into 2, 3, 4 ... clusters, by their graph or by merging; the rows
-set aside follow their anchors. consensus/number_of_clusters.py reads the number off the curve.
+set aside follow their anchors. model/curve.py reads the number off the curve.
 """
 
 from __future__ import annotations

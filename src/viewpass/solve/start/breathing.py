@@ -2,7 +2,7 @@
 
 Centre updates alone never move a centre to another part of the data: two of them may share a cluster while a
 third serves two. Here some clusters, drawn at random, become two each, all centres are updated, and clusters
-are merged by the increase of J (consensus/agglomeration.py) until there are as many as before. What lowers J
+are merged by the increase of J (graph/agglomeration.py) until there are as many as before. What lowers J
 is kept. This is breathing k-means (B. Fritzke, arXiv 2006.15666) with splits for its insertions, and
 merges by price for its deletions.
 """

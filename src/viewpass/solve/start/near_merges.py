@@ -1,6 +1,6 @@
 """Agglomeration of very many small clusters: only clusters that are near each other may merge.
 
-The prices are those of consensus/agglomeration.py, with a ridge towards the mean of all rows:
+The prices are those of graph/agglomeration.py, with a ridge towards the mean of all rows:
 
     price of merging a and b = sum_v [E_va + E_vb - E_vab],  E = |R - T g|^2 / (T + ridge)
 

@@ -72,7 +72,7 @@ def seeded(rows: MeasuredRows, n_clusters: int, step: ChunkStep, rng: np.random.
 def anchors(rows: MeasuredRows, n_anchors: int, step: ChunkStep, rng: np.random.Generator) -> Outcome:
     """Many centres that are grouped into clusters later: one seeding and a few updates are enough.
 
-    Very many are met by groups (consensus/groups.py), as rows are later.
+    Rows are compared with very many of them through groups (graph/groups.py), as later.
     """
     rows.measure(step.workspace.n_threads)
     step = step.at_most(FINAL_UPDATES)
