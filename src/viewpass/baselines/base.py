@@ -14,16 +14,18 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from viewpass.baselines.algorithms.offline import OfflineFactors
-from viewpass.baselines.algorithms.rows import FilledView, present_rows
-from viewpass.baselines.algorithms.stream import FactorStream
+from viewpass.baselines.factors import Factors
+from viewpass.baselines.files import pack_factors, unpack_factors
+from viewpass.baselines.rows import FilledView, present_rows, without_negatives
+from viewpass.baselines.stream import FactorStream
 from viewpass.errors import DataError, FileError
 from viewpass.estimators.base import ViewReader
 from viewpass.estimators.validation import check_whole
-from viewpass.kernels.grid import Floats, Integers, Labels, Matrix
+from viewpass.kernels.grid import Array, Floats, Integers, Labels, Matrix
 from viewpass.kernels.threads import available_threads, single_threaded_blas
 from viewpass.solve.solve import too_few
 from viewpass.sources.source import Source
+from viewpass.store.container.fields import Fields
 from viewpass.views.chunk import Schema
 from viewpass.views.rows import MeasuredRows, without_unknown
 
@@ -74,19 +76,22 @@ class FactorClusterer(ViewReader):
         self.verbose = verbose
 
     assign = "k-means"
-    _learnt: FactorStream | OfflineFactors
+    _learnt: Factors | FactorStream
 
     @abstractmethod
     def _project(self, views: list[FilledView | None], n_rows: int) -> tuple[Floats, Floats]:
         """Consensus coefficients of new rows, and their squared residuals."""
 
-    @abstractmethod
-    def _scaled(self, matrix: Any, v: int) -> Any:
+    def _scaled(self, matrix: Matrix, v: int) -> Matrix:
         """Rows of view `v`, which has a basis, in the scale of the bases."""
+        totals = self._learnt.totals
+        total = None if totals is None else totals[v]
+        assert total is not None
+        return without_negatives(matrix) * matrix.dtype.type(1.0 / total)
 
     # ---- fitted attributes
 
-    def _state(self) -> FactorStream | OfflineFactors:
+    def _state(self) -> Factors | FactorStream:
         if "_learnt" not in self.__dict__:
             raise AttributeError(f"this {type(self).__name__} is not fitted yet.")
         return self._learnt
@@ -237,6 +242,20 @@ class FactorClusterer(ViewReader):
         """Minus the squared residuals of X under the fitted bases, over the views that are present."""
         return -sum(float(residual.sum()) for _, residual in self._blocks(X, observed))
 
+    # ---- files
+
+    def _packed(self, arrays: dict[str, Array]) -> dict[str, Any]:
+        ranks = [basis.shape[1] for basis in self._state().components() if basis is not None]
+        if any(rank != self._rank for rank in ranks) or len(self._groups()[0]) != self.n_clusters:
+            raise FileError(
+                "the number of clusters or components was changed after the fit: fit again, or change it "
+                "back, before saving."
+            )
+        return pack_factors(self._learnt, arrays)
+
+    def _take_packed(self, stored: Fields) -> None:
+        self._learnt = unpack_factors(stored, self.n_clusters, self._rank)
+
     # ---- fitting
 
     def _begin_fit(self, X: Any, observed: Any) -> tuple[Self, Source]:
@@ -266,13 +285,6 @@ class FactorClusterer(ViewReader):
                 "if they matter.",
                 UserWarning,
                 stacklevel=stacklevel,
-            )
-
-    def _check_unchanged(self, rank: int) -> None:
-        if rank != self._rank:
-            raise FileError(
-                "the number of clusters or components was changed after the fit, from "
-                f"{rank} to {self._rank}: fit again, or change it back, before saving."
             )
 
     def _check_enough(self, n_seen: int) -> None:

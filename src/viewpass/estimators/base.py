@@ -208,8 +208,8 @@ class ViewReader(
 
         It holds the centres (or bases), the sums, the settings and the state of the random generator, so
         that `predict` gives the same labels and `partial_fit` continues with the same bits. It does not hold
-        the labels of the rows it was fitted to, nor `n_threads`. (`OMVC` and `ONMF` keep the coefficients
-        of the rows read, which their k-means needs, and so their labels.)
+        the labels of the rows it was fitted to, nor `n_threads`. Files of the compared methods hold bases
+        and centres, enough to predict.
         """
         save(self, path)
 

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viewpass.baselines.algorithms.least_squares import newton_step, nnls, quadratic
-from viewpass.baselines.algorithms.rows import FilledView
-from viewpass.baselines.algorithms.stored_rows import StoredRows
-from viewpass.baselines.algorithms.stream import ChunkFactors, FactorStream, FilledChunk
+from viewpass.baselines.least_squares import newton_step, nnls, quadratic
+from viewpass.baselines.rows import FilledView
+from viewpass.baselines.stored_rows import StoredRows
+from viewpass.baselines.stream import ChunkFactors, FactorStream, FilledChunk
 from viewpass.kernels.grid import Floats
 from viewpass.kernels.threads import run_blocks
 from viewpass.views.rows import MeasuredRows
@@ -48,13 +48,6 @@ class Basis:
         self.squares = 0.0
         self.gauge = np.ones(n_clusters)
         self.new = True
-
-    @classmethod
-    def restored(cls, V: Floats, A: Floats, B: Floats, gauge: Floats, squares: float, new: bool) -> Basis:
-        """A basis read from a file."""
-        basis = cls.__new__(cls)
-        basis.V, basis.A, basis.B, basis.gauge, basis.squares, basis.new = V, A, B, gauge, squares, new
-        return basis
 
 
 class OMVCStream(FactorStream):

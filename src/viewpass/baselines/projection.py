@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from viewpass.baselines.algorithms.least_squares import nnls
-from viewpass.baselines.algorithms.rows import FilledView
+from viewpass.baselines.least_squares import nnls
+from viewpass.baselines.rows import FilledView
 from viewpass.kernels.grid import Floats
 
 ROUNDS = 10

@@ -1,10 +1,10 @@
-"""State and input of the offline factorisations, which read all rows at once."""
+"""What a factorisation has found, and the views that an offline one reads, all rows at once."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from viewpass.baselines.algorithms.rows import FilledView, RunningMean, present_rows, unit_rows
+from viewpass.baselines.rows import FilledView, RunningMean, present_rows, unit_rows
 from viewpass.errors import DataError, NoLabelsError
 from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.views.chunk import Schema
@@ -17,8 +17,8 @@ WITHOUT_ROWS = (
 
 
 @dataclass
-class OfflineFactors:
-    """The fitted state of an offline factorisation; one from a file has no rows (`kept`, `agreed`)."""
+class Factors:
+    """The state of an offline factorisation, or of any that was loaded: then without `kept` and `agreed`."""
 
     schema: Schema
     n_rows: int
@@ -28,6 +28,7 @@ class OfflineFactors:
     bases: list[Floats | None]
     totals: list[float | None]  # what each view was divided by; None for a view that no row has
     curve: list[float]
+    value: float  # of the objective
     n_iter: int
     seed: int
     clipped: set[int]
@@ -51,8 +52,8 @@ class OfflineFactors:
         return self.kept
 
     def objective(self) -> float:
-        """The objective after the last round."""
-        return self.curve[-1]
+        """The objective over all rows read."""
+        return self.value
 
     def components(self) -> list[Floats | None]:
         """The basis of each view, columns x clusters."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse
 
-from viewpass.baselines.algorithms.rows import FilledView
+from viewpass.baselines.rows import FilledView
 from viewpass.kernels.grid import Floats, Integers, Matrix
 
 

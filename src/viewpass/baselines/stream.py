@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viewpass.baselines.algorithms.rows import FilledView, RunningMean
+from viewpass.baselines.rows import FilledView, RunningMean
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.kernels.threads import single_threaded_blas
@@ -57,6 +57,7 @@ class FactorStream(ABC):
         self.rng = rng
         self.n_threads = n_threads
         self.schema: Schema | None = None
+        self.totals: list[float | None] | None = None  # what each view was divided by, where it was
         self.chunks: list[ChunkFactors] = []
         self.runnings: list[RunningMean] = []
         self.place = 0  # index of the next chunk in this pass

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import viewpass as vp
-from baselines.algorithms.slow import filled_chunks, omvc, onmf, planted
-from viewpass.baselines.algorithms.least_squares import newton_step, nnls, quadratic
-from viewpass.baselines.algorithms.omvc import OMVCSettings, OMVCStream
-from viewpass.baselines.algorithms.onmf import ONMFSettings, ONMFStream
+from baselines.slow import filled_chunks, omvc, onmf, planted
+from viewpass.baselines.least_squares import newton_step, nnls, quadratic
+from viewpass.baselines.omvc_stream import OMVCSettings, OMVCStream
+from viewpass.baselines.onmf import ONMFSettings, ONMFStream
 from viewpass.evaluate import remove_per_view
 from viewpass.views.chunk import Chunk
 from zipped import zipped
