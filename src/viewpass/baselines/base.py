@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
@@ -19,7 +17,7 @@ from viewpass.baselines.files import pack_factors, unpack_factors
 from viewpass.baselines.rows import FilledView, present_rows, without_negatives
 from viewpass.baselines.stream import FactorStream
 from viewpass.errors import DataError, FileError
-from viewpass.estimators.base import ViewReader
+from viewpass.estimators.base import COUNT, NOT_NEGATIVE, ViewReader
 from viewpass.estimators.validation import check_whole
 from viewpass.kernels.grid import Array, Floats, Integers, Labels, Matrix
 from viewpass.kernels.threads import available_threads, single_threaded_blas
@@ -30,8 +28,6 @@ from viewpass.views.chunk import Schema
 from viewpass.views.rows import MeasuredRows, without_unknown
 
 PREDICT_BLOCK = 8192
-COUNT = [Interval(Integral, 1, None, closed="left")]
-NOT_NEGATIVE = [Interval(Real, 0, None, closed="left")]
 
 
 class FactorClusterer(ViewReader):
@@ -42,19 +38,10 @@ class FactorClusterer(ViewReader):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
-        "n_clusters": COUNT,
-        "max_iter": COUNT,
-        "n_init": COUNT,
+        **ViewReader._parameter_constraints,
         "agreement": NOT_NEGATIVE,
         "sparsity": NOT_NEGATIVE,
-        "tol": NOT_NEGATIVE,
         "n_tries": COUNT,
-        "chunk_size": COUNT,
-        "n_passes": COUNT,
-        "views": "no_validation",  # type: ignore[dict-item]
-        "random_state": "no_validation",  # type: ignore[dict-item]
-        "n_threads": [*COUNT, None],
-        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -92,17 +79,13 @@ class FactorClusterer(ViewReader):
     # ---- fitted attributes
 
     def _state(self) -> Factors | FactorStream:
-        if "_learnt" not in self.__dict__:
-            raise AttributeError(f"this {type(self).__name__} is not fitted yet.")
-        return self._learnt
+        state: Factors | FactorStream = self._checked_learnt()
+        return state
 
     def _fitted_schema(self) -> Schema:
         schema = self._state().schema
         assert schema is not None
         return schema
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_learnt")
 
     def _threads(self) -> int:
         return self.n_threads or available_threads()

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from viewpass.baselines.base import COUNT
 from viewpass.baselines.offline import OfflineFactorClusterer
 from viewpass.baselines.rows import FilledView
+from viewpass.estimators.base import COUNT
 from viewpass.kernels.grid import Floats
 from viewpass.kernels.threads import run_blocks
 

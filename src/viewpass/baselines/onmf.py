@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from viewpass.baselines.base import COUNT
 from viewpass.baselines.least_squares import newton_step, nnls, quadratic
 from viewpass.baselines.online import OnlineFactorClusterer, filled_chunks
 from viewpass.baselines.projection import project_shared
 from viewpass.baselines.rows import FilledView, RunningMean, unit_rows, without_negatives
 from viewpass.baselines.stream import ChunkFactors, FactorStream, FilledChunk
 from viewpass.errors import SettingError
+from viewpass.estimators.base import COUNT
 from viewpass.kernels.grid import Floats
 from viewpass.kernels.threads import run_blocks
 from viewpass.sources.source import Source

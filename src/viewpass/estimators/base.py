@@ -8,6 +8,7 @@ from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from numbers import Integral, Real
 from typing import Any, Self, cast
 
 import numpy as np
@@ -17,6 +18,7 @@ from sklearn.base import (
     ClusterMixin,
     TransformerMixin,
 )
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -51,14 +53,33 @@ from viewpass.views.gaps import GapCounts
 
 logger = logging.getLogger("viewpass")
 
-PREDICT_BLOCK = 8192
+PREDICT_BLOCK = 8192  # rows labelled at a time
 WHOLE = 2**62  # more rows than there are
+COUNT = [Interval(Integral, 1, None, closed="left")]
+NOT_NEGATIVE = [Interval(Real, 0, None, closed="left")]
+# What a fit keeps when it goes on from what was learnt; what else it has set is about the rows of one call.
+KEPT = ("n_features_in_", "view_names_in_", "feature_names_in_", "_cut_by_views", "update_digests_")
 
 
 class ViewReader(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator, metaclass=ABCMeta
 ):
     """Base of every estimator: reads data of several views."""
+
+    # Of all parameters that several estimators have; a subclass adds its own.
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
+        "n_clusters": COUNT,
+        "alpha": NOT_NEGATIVE,
+        "chunk_size": COUNT,
+        "n_passes": COUNT,
+        "n_init": COUNT,
+        "max_iter": COUNT,
+        "tol": NOT_NEGATIVE,
+        "fill": [StrOptions({"mean", "zero-filled-mean"}), None],
+        "compute_labels": ["boolean"],
+        "n_threads": [*COUNT, None],
+        "verbose": ["verbose"],
+    }
 
     # Set by subclasses' __init__.
     n_clusters: Any
@@ -71,7 +92,17 @@ class ViewReader(
     view_names_in_: tuple[str, ...]
     feature_names_in_: Array
     labels_: Labels
+    update_digests_: tuple[str, ...]
     _cut_by_views: bool
+    _learnt: Any
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_learnt" in self.__dict__
+
+    def _checked_learnt(self) -> Any:
+        if "_learnt" not in self.__dict__:
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet.")
+        return self._learnt
 
     @abstractmethod
     def _fitted_schema(self) -> Schema:
@@ -93,6 +124,13 @@ class ViewReader(
             if not name.endswith("_") and name not in ("_learnt", "_cut_by_views", "_by_chunk", "_n_last"):
                 blank.__dict__[name] = value
         return blank
+
+    def _continued(self) -> Self:
+        """A copy that goes on from what was learnt, without labels."""
+        other = self._blank()
+        other.__dict__.update({name: self.__dict__[name] for name in KEPT if name in self.__dict__})
+        other._learnt = self._learnt.twin()
+        return other
 
     def _become(self, other: Self) -> None:
         self.__dict__ = other.__dict__
@@ -182,7 +220,7 @@ class ViewReader(
         return cast(Floats, framed)
 
     def fit_predict(self, X: Any, y: Any = None, observed: Any = None) -> Labels:
-        """Fit, then give `labels_` (`stream_labels_` with `compute_labels=False`)."""
+        """Fit, then give `labels_`."""
         self.fit(X, observed=observed)
         return self.labels_
 
@@ -247,6 +285,17 @@ class ViewClusterer(ChosenSettings, ViewReader):
                 "rows it was fitted to. Call `predict` with the rows."
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def fit_predict(
+        self, X: Any, y: Any = None, observed: Any = None, *, sample_weight: Any = None
+    ) -> Labels:
+        """Fit, then give `labels_`, or `stream_labels_` where rows were read once."""
+        self.fit(X, observed=observed, sample_weight=sample_weight)
+        return self.labels_ if "labels_" in self.__dict__ else self.stream_labels_
+
+    @abstractmethod
+    def fit(self, X: Any, y: Any = None, observed: Any = None, *, sample_weight: Any = None) -> Self:
+        """Cluster the rows."""
 
     # ---- prediction
 

@@ -6,7 +6,7 @@ import os
 import re
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -18,7 +18,9 @@ from viewpass.store.container import body, frame
 from viewpass.store.container.fields import MOST_STARTS, MOST_UPDATES, Fields
 from viewpass.store.container.values import from_plain, to_plain
 from viewpass.version import __version__
-from viewpass.views.chunk import Schema
+
+if TYPE_CHECKING:
+    from viewpass.estimators.base import ViewReader
 
 # Every estimator that can be saved: a name in a file is one of these public names or nothing.
 ESTIMATORS = ("ViewPass", "OPIMC", "IMC", "OMVC", "ONMF", "MultiNMF", "MIC", "DAIMC")
@@ -26,30 +28,7 @@ MOST = {"n_init": MOST_STARTS, "max_iter": MOST_UPDATES}  # that a file may hold
 MACHINE = ("n_threads",)  # settings that belong to a machine, not to a model
 
 
-class Saveable(Protocol):
-    """What a model file needs of an estimator."""
-
-    n_features_in_: int
-    view_names_in_: tuple[str, ...]
-    feature_names_in_: Array
-    _cut_by_views: bool
-    update_digests_: tuple[str, ...]
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Its settings."""
-
-    def _validate_params(self) -> None: ...
-
-    def _fitted_schema(self) -> Schema: ...
-
-    def _count_features(self, schema: Schema) -> None: ...
-
-    def _packed(self, arrays: dict[str, Array], **how: bool) -> dict[str, Any]: ...
-
-    def _take_packed(self, stored: Fields) -> None: ...
-
-
-def save(estimator: Saveable, path: str | os.PathLike[str], **how: bool) -> None:
+def save(estimator: ViewReader, path: str | os.PathLike[str], **how: bool) -> None:
     """Write a fitted estimator to a file, whole or not at all; `how`: options of its own (`_packed`).
 
     What would be written is read first, by the reader's own rules: no file is left that cannot be loaded.
@@ -106,7 +85,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     return unpack(meta, arrays, path)
 
 
-def pack(estimator: Saveable, arrays: dict[str, Array], **how: bool) -> dict[str, Any]:
+def pack(estimator: ViewReader, arrays: dict[str, Array], **how: bool) -> dict[str, Any]:
     """An estimator as JSON; its arrays go into `arrays`."""
     check_is_fitted(estimator)
     name = type(estimator).__name__
@@ -147,7 +126,7 @@ def unpack(meta: dict[str, Any], arrays: dict[str, Array], path: Path) -> Any:
         raise FileError(f"{path} is damaged: {problem}{version_note}") from problem
 
 
-def _unpacked(stored: Fields) -> Saveable:
+def _unpacked(stored: Fields) -> ViewReader:
     name = stored.text("estimator")
     stored.need(name in ESTIMATORS, "estimator")
     stored.text("library")
@@ -156,7 +135,7 @@ def _unpacked(stored: Fields) -> Saveable:
     given = stored.part("settings").values
     settings = {key: from_plain(value, stored.arrays) for key, value in given.items()}
     stored.need(set(settings) == wanted, "settings")
-    estimator: Saveable = kind(**settings)
+    estimator: ViewReader = kind(**settings)
     for key, value in settings.items():
         stored.need(not isinstance(value, int) or value.bit_length() <= 128, key)  # seeds are as long
     for key, most in MOST.items():

@@ -31,13 +31,16 @@ ASSUMED_MEMORY = 2**34  # where the system does not say
 
 
 def published_settings(
-    settings: Any, names: tuple[str, ...], single: tuple[int | None, int] | None
+    settings: Any,
+    names: tuple[str, ...],
+    single: tuple[int | None, int] | None,
+    starts: tuple[str, ...] = ("random",),
 ) -> Settings:
     """The settings of Algorithm 1, checked.
 
     `single`: rows of the first chunk and columns of a single 2-D array, whose centres may be one array.
     """
-    init = checked_init(settings.init, int(settings.n_clusters), names, single, ("random",))
+    init = checked_init(settings.init, int(settings.n_clusters), names, single, starts)
     rules = Rules(float(settings.alpha), int(settings.max_iter), float(settings.tol), settings.fill)
     return Settings(int(settings.n_clusters), rules, init, fixed_scale(settings.scale, names))
 
@@ -176,7 +179,7 @@ def checked_init(
     n_clusters: int | None,
     names: tuple[str, ...],
     single: tuple[int | None, int] | None = None,
-    starts: tuple[str, ...] = ("random", "k-means++"),
+    starts: tuple[str, ...] = ("random",),
 ) -> Any:
     """A name, an array (memberships or labels of the first rows), or a list with the centres of each view.
 

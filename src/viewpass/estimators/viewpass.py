@@ -277,13 +277,6 @@ class ViewPass(DrawnClusterer):
         self._become(fresh)
         return self
 
-    def fit_predict(
-        self, X: Any, y: Any = None, observed: Any = None, *, sample_weight: Any = None
-    ) -> Labels:
-        """Fit, then give `labels_`, or `stream_labels_` where rows were read once."""
-        self.fit(X, observed=observed, sample_weight=sample_weight)
-        return self.labels_ if "labels_" in self.__dict__ else self.stream_labels_
-
     def cut(self, n_clusters: int | str) -> Self:
         """The same model cut into another number of clusters; no data is needed.
 
@@ -321,14 +314,6 @@ class ViewPass(DrawnClusterer):
         for name in ("n_clusters", "n_anchors", "sample_size", "projection"):
             check_whole(getattr(self, name), name)
 
-    def _continued(self) -> Self:
-        """A copy that goes on from what was learnt, without labels."""
-        other = self._blank()
-        kept = ("n_features_in_", "view_names_in_", "feature_names_in_", "_cut_by_views", "update_digests_")
-        other.__dict__.update({name: self.__dict__[name] for name in kept if name in self.__dict__})
-        other._learnt = self._learnt.twin()
-        return other
-
     def _prepare(
         self, X: Any, observed: Any, sample_weight: Any = None, *, whole: bool = True
     ) -> tuple[Self, Source, Integers | None]:
@@ -355,9 +340,8 @@ class ViewPass(DrawnClusterer):
             raise SettingError(f"{what}: the model was saved without its sample, by save(rows=False).")
 
     def _fitted_model(self) -> Model:
-        if "_learnt" not in self.__dict__:
-            raise AttributeError(f"this {type(self).__name__} is not fitted yet.")
-        return self._learnt.model(self._workspace())
+        model: Model = self._checked_learnt().model(self._workspace())
+        return model
 
     def _fitted_schema(self) -> Schema:
         if self._learnt.schema is None:
@@ -385,9 +369,6 @@ class ViewPass(DrawnClusterer):
 
     def _take_packed(self, stored: Fields) -> None:
         self._learnt = unpack_learning(stored.part("learning"))
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_learnt")
 
     def __getattr__(self, name: str) -> Any:
         if name in ("labels_", "stream_labels_") and "_learnt" in self.__dict__:
