@@ -20,8 +20,8 @@ from distributed.chaos import KillWorker
 
 import viewpass as vp
 from clusters import Killer, assert_same, made_rows, two_workers, write_files
-from viewpass.engines.dask import parts
-from viewpass.engines.dask.scratch import temporary_folder
+from viewpass.engines import parts
+from viewpass.engines.scratch import temporary_folder
 
 pytestmark = pytest.mark.system
 
@@ -95,10 +95,10 @@ class Deadly:
     def __init__(self, name, sign):
         self.__name__, self.sign = name, sign
 
-    def __call__(self, chunks, *given):
+    def __call__(self, chunks, **given):
         from viewpass.engines import partitions
 
-        return getattr(partitions, self.__name__)(self.read(chunks), *given)
+        return getattr(partitions, self.__name__)(self.read(chunks), **given)
 
     def read(self, chunks):
         for chunk in chunks:
@@ -178,7 +178,7 @@ def test_rows_that_kill_every_worker_are_named(client, files, monkeypatch):
 def fatal(source, start, stop):
     if start == 3000:
         os._exit(3)
-    from viewpass.engines.dask.parts import file_rows
+    from viewpass.engines.parts import file_rows
 
     return file_rows(source, start, stop)
 

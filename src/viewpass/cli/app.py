@@ -11,7 +11,7 @@ import typer
 from viewpass.cli.group import app as app
 from viewpass.cli.options import AsJson, Data, Id, Keep, ModelFile, Threads, Views, flag, option
 from viewpass.cli.stopping import signals
-from viewpass.errors import SettingError, missing_extra
+from viewpass.errors import SettingError
 from viewpass.version import __version__
 
 
@@ -141,13 +141,14 @@ def fit(
     ] = False,
     checkpoint_every: Annotated[int, option("N", "Write a checkpoint every N chunks.", min=1)] = 50,
     engine: Annotated[
-        str, option("NAME", "Where to run: local (this process) or dask (a cluster).")
+        str, option("NAME", "Where to run: local (this process), or a cluster of dask, ray or spark.")
     ] = "local",
     scheduler: Annotated[
         str | None,
         option(
             "ADDRESS",
-            "Address of a Dask scheduler; by default a cluster is started on this machine.",
+            "Address of a Dask scheduler, Ray head or Spark master; by default one is started on this "
+            "machine.",
             show_default=False,
         ),
     ] = None,
@@ -155,7 +156,7 @@ def fit(
         int | None,
         option(
             "N",
-            "With dask: processes of a cluster on this machine; by default one per processor.",
+            "Workers of a cluster on this machine; by default one per processor.",
             min=1,
             show_default=False,
         ),
@@ -175,8 +176,8 @@ def fit(
     cut, the same command with --resume continues, and the files are identical
     to those of an uninterrupted run.
 
-    With --engine dask the workers of a Dask cluster read the data and write the
-    labels to FOLDER/labels; they must see both under the same paths. The result
+    With --engine dask, ray or spark the workers of a cluster read the data and write
+    the labels to FOLDER/labels; they must see both under the same paths. The result
     is the same for any number of workers, and the same as without them.
     """
     from viewpass.cli.arguments import (
@@ -188,13 +189,14 @@ def fit(
         parsed_scale,
         parsed_weights,
     )
+    from viewpass.engines.clusters import LIBRARIES
     from viewpass.views.gaps import CHOICES
 
-    check_choice(f"--engine {engine}", engine, "local", "dask")
+    check_choice(f"--engine {engine}", engine, "local", *LIBRARIES)
     check_choice(f"--missing-entries {missing_entries}", missing_entries, *CHOICES)
     check_choice(f"--consensus {consensus}", consensus, "auto", "plain", "graph")
     if engine == "local" and (scheduler is not None or workers is not None):
-        raise SettingError("--scheduler and --workers need --engine dask.")
+        raise SettingError("--scheduler and --workers need --engine dask, ray or spark.")
     from viewpass.estimators.viewpass import ViewPass
 
     estimator = ViewPass(
@@ -220,13 +222,11 @@ def fit(
         return
     about = {"stream_labels": stream_labels, "keep": kept, "name_by": named}
     how = {"resume": resume, "every": checkpoint_every, "as_json": as_json, "report": not no_report}
-    if engine == "dask":
-        try:
-            from viewpass.cli.distributed import run as run_on_dask
-        except ModuleNotFoundError:
-            raise missing_extra("dask", "dask", "--engine dask") from None
+    if engine != "local":
+        from viewpass.cli.distributed import Where
+        from viewpass.cli.distributed import run as run_on_cluster
 
-        run_on_dask(estimator, source, out, about, how, scheduler, workers)
+        run_on_cluster(estimator, source, out, about, how, Where(engine, scheduler, workers))
     else:
         from viewpass.cli.fit import run
 

@@ -10,7 +10,7 @@ import pytest
 
 import viewpass as vp
 from clusters import assert_same, made_rows, write_files
-from viewpass.engines.dask import parts
+from viewpass.engines import parts
 from viewpass.engines.dask.engine import DaskEngine
 
 pytestmark = pytest.mark.system

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -12,11 +12,13 @@ import dask
 import numpy as np
 import scipy.sparse
 
+from viewpass.engines.parts import blocks
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array
 from viewpass.sources.scan import scan
 from viewpass.sources.source import Source, check_known, spans
 from viewpass.views.chunk import Chunk, Schema, default_names, join, unique_names
+from viewpass.views.gaps import with_gaps
 
 Piece = tuple[Any, int, int]  # a delayed part of the data, and which of its rows
 
@@ -182,6 +184,12 @@ class DaskFrameSource(CollectionSource):
     def identity(self) -> dict[str, Any]:
         """The length, and the name Dask derives from how it is computed."""
         return {"kind": "Dask frame", "rows": self.n_rows, "name": str(self._frame._name)}
+
+
+def made_rows(gaps: bool, build: Callable[..., Chunk], *given: Any) -> Iterator[Chunk]:
+    """Rows of a collection; `gaps`: values may be missing inside a view."""
+    chunk = build(*given)
+    return blocks(with_gaps(chunk) if gaps else chunk)
 
 
 def _whole_rows(x: Any, name: str) -> Any:

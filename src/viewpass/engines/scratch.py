@@ -10,7 +10,7 @@ from pathlib import Path
 
 from viewpass.store.container.files import Lock
 
-PREFIX = "viewpass-dask-"
+PREFIX = "viewpass-engine-"
 
 
 @contextmanager

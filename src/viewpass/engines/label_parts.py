@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from viewpass.engines.partitions import added
-from viewpass.labels.files.parts import Part, PartLabels, write_part
+from viewpass.engines.interface import Engine
+from viewpass.engines.partitions import added, light
+from viewpass.labels.files.parts import Part, write_part
 from viewpass.labels.labelled import Labelled, cluster_rows
 from viewpass.model.model import Model
 from viewpass.sums.workspace import Workspace
@@ -35,6 +37,16 @@ class Written(NamedTuple):
     tally: Tally
 
 
+def write(engine: Engine, model: Model, order: PartOrder) -> tuple[Tally, list[Part]]:
+    """Have all rows labelled, and their labels written by those who read them."""
+    engine.n_readings += 1
+    tallies, parts = list[Tally](), list[Part]()
+    for found in engine.each(partial(write_rows, model=light(model, reasons=True), order=order)):
+        tallies = [added([*tallies, found.tally])]
+        parts.append(found.part)
+    return tallies[0], parts
+
+
 def write_rows(chunks: Iterable[Chunk], model: Model, order: PartOrder) -> Written:
     """Write the rows of a partition."""
     workspace, start = Workspace(1), 0
@@ -55,8 +67,3 @@ def write_rows(chunks: Iterable[Chunk], model: Model, order: PartOrder) -> Writt
         *(pa.concat_tables(kept) if kept else None, pa.concat_tables(more)),
     )
     return Written(part, added(tallies))
-
-
-def change_part(part: PartLabels, folder: str, change: Callable[[Any], Any]) -> Part:
-    """Write a part into another folder, with other columns beside its labels."""
-    return part.changed(Path(folder), change)

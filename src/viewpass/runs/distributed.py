@@ -1,16 +1,14 @@
-"""A run in a folder whose rows are read, and whose labels are written, by the workers of a Dask cluster."""
+"""A run in a folder whose rows are read, and whose labels are written, by the workers of a cluster."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
-from viewpass.engines.dask.engine import DaskEngine
-from viewpass.engines.dask.label_parts import PartOrder
-from viewpass.engines.dask.workers import Workers
+from viewpass.engines.interface import Engine, read_stage
+from viewpass.engines.label_parts import PartOrder, write
 from viewpass.engines.progress import Callback, Progress
 from viewpass.errors import SettingError
 from viewpass.kernels.grid import Integers
@@ -22,13 +20,14 @@ from viewpass.labels.writing import Watch
 from viewpass.reasons.calibrate import calibration_of
 from viewpass.runs.run import Run
 from viewpass.runs.work import FitStages, Work
+from viewpass.sources.source import Source
 from viewpass.store.container.files import naming
 
 
-class DaskStages(FitStages):
+class DistributedStages(FitStages):
     """The stages of a fit on a cluster; a checkpoint is written after each."""
 
-    workers: Workers | None = None
+    engine: Callable[[Source], Engine] | None = None
     callback: Callback | None = None
 
     @property
@@ -36,17 +35,15 @@ class DaskStages(FitStages):
         """A stage begins with its first row."""
         return 0
 
-    def _engine(self) -> DaskEngine:
-        assert self.workers is not None
-        return DaskEngine(self.workers, self._source.keeping(self._wanted.kept), self.callback)
+    def _opened(self) -> Engine:
+        assert self.engine is not None
+        made = self.engine(self._source.keeping(self._wanted.kept))
+        made.callback = self.callback
+        return made
 
     def _read(self) -> Iterator[Progress]:
         """Have the workers read the rows of the present stage."""
-        fitting, engine = self._fitting, self._engine()
-        if fitting.model is None:
-            fitting.start(*engine.sample(fitting.sample.size))
-        else:
-            fitting.add(engine.tally(fitting.model))
+        read_stage(self._opened(), self._fitting)
         return iter(())
 
     def write_labels(self, watch: Watch) -> Integers:
@@ -60,23 +57,21 @@ class DaskStages(FitStages):
         for path in (home, folder.parts):
             with naming(path):
                 path.mkdir(exist_ok=True)
-        engine = self._engine()
         order = PartOrder(str(home.absolute()), self._source.id_name, confidence_columns)
-        tally, parts = engine.write(model, order)
+        tally, parts = write(self._opened(), model, order)
         fitting.add(tally)
         if wanted.named:  # by the labels of the sampled rows
             labels = [PartLabels(str(home.absolute()), part) for part in parts]
             tables = (one.columns(["cluster", *wanted.name_by]) for one in labels)
             names = wanted.names(model, of_rows(tables, fitting.sample.numbers))
-            into = str(folder.parts.absolute())
-            parts = engine.rewrite(labels, into, partial(with_names, names=names))
+            parts = [one.changed(folder.parts, lambda table: with_names(table, names)) for one in labels]
         write_manifest(folder.parts, parts, folder.growing)
         fitting.end_stage(self._workspace)
         sizes: Integers = np.sum([part.clusters for part in parts], axis=0, dtype=np.int64)
         return sizes
 
 
-class DaskRun(Run):
+class DistributedRun(Run):
     """A run on a cluster."""
 
     def _new_work(self) -> Work:
@@ -87,9 +82,9 @@ class DaskRun(Run):
             )
         estimator = self._estimator
         given = estimator._learnt, self._source, self.folder, estimator._workspace(self._source)
-        return DaskStages(*given, self._wanted)
+        return DistributedStages(*given, self._wanted)
 
-    def use(self, workers: Workers, callback: Callback) -> None:
-        """Work with these workers; those who watch are told of the rows read."""
-        assert isinstance(self._work, DaskStages)
-        self._work.workers, self._work.callback = workers, callback
+    def use(self, engine: Callable[[Source], Engine], callback: Callback) -> None:
+        """Work on this engine; those who watch are told of the rows read."""
+        assert isinstance(self._work, DistributedStages)
+        self._work.engine, self._work.callback = engine, callback
