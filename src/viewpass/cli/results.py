@@ -1,4 +1,4 @@
-"""Commands for what a run has found: report, diff, join, sample, dedup, summary."""
+"""Commands for what a run has found: report, diff, join, sample, dedup."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from viewpass.cli.group import app
-from viewpass.cli.options import AsJson, Data, Force, RunPath, Threads, Views, flag, option
+from viewpass.cli.options import AsJson, Data, Force, NoRows, RunPath, Threads, Views, flag, option
 
 
 @app.command(epilog="Example:  viewpass report run --out found.html")
@@ -17,9 +17,7 @@ def report(
     out: Annotated[
         Path | None, option("FILE", "Page to write; by default RUN/report.html.", show_default=False)
     ] = None,
-    no_rows: Annotated[
-        bool, flag("--no-rows", "Leave out ids and rows, for data that must not leave.")
-    ] = False,
+    no_rows: NoRows = False,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -131,20 +129,3 @@ def dedup(
 
     source = open_data(data, views or [], None)
     run_dedup(run, source, out, threshold=threshold, threads=threads, force=force, as_json=as_json)
-
-
-@app.command(epilog="Example:  viewpass summary run --no-rows --out summary.json")
-def summary(
-    run: Annotated[Path, typer.Argument(metavar="RUN", show_default=False, help="A run folder.")],
-    out: Annotated[
-        Path | None, option("FILE", "File to write; by default standard output.", show_default=False)
-    ] = None,
-    no_rows: Annotated[
-        bool, flag("--no-rows", "Leave out ids and rows, for data that must not leave.")
-    ] = False,
-    force: Force = False,
-) -> None:
-    """Summarise a run as JSON: settings, views, clusters, patterns, some rows."""
-    from viewpass.cli.summary import run as run_summary
-
-    run_summary(run, out, rows=not no_rows, force=force)

@@ -251,6 +251,7 @@ class ViewPass(DrawnClusterer):
             self._validate()
             self._check_sample("no rows can be learnt")
             fresh, source = self._continued(), self._read(X, observed, reset=False)
+            fresh.__dict__["_cluster_names"] = dict(self.cluster_names_)
             before: Model | None = self._learnt.solved
             copies, _ = row_copies(sample_weight, source, self._learnt.plan.weight_unit)
         else:

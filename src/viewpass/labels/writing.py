@@ -46,7 +46,7 @@ def write_labels(
     check_is_fitted(model)
     source = model._read(data, None, reset=False)
     learnt, workspace = model._fitted_model(), model._workspace(source)
-    return write_rows(learnt, source, path, workspace, watch, wanted, growing=growing)
+    return write_rows(learnt, source, path, workspace, watch, wanted.given_names(model), growing=growing)
 
 
 def write_rows(
@@ -89,7 +89,7 @@ def labelled_tables(
 
     The sampler takes its rows on the way.
     """
-    learnt, workspace = model._fitted_model(), model._workspace(source)
+    learnt, workspace, wanted = model._fitted_model(), model._workspace(source), wanted.given_names(model)
     wanted.check(source.id_name, learnt)
     for chunk in source.keeping(wanted.kept).chunks(CHUNK):
         if sampler is not None:

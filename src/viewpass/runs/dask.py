@@ -67,7 +67,7 @@ class DaskStages(FitStages):
         if wanted.named:  # by the labels of the sampled rows
             labels = [PartLabels(str(home.absolute()), part) for part in parts]
             tables = (one.columns(["cluster", *wanted.name_by]) for one in labels)
-            names = wanted.names(model, of_rows(tables, fitting.sample.numbers))
+            self.names = names = wanted.names(model, of_rows(tables, fitting.sample.numbers))
             into = str(folder.parts.absolute())
             parts = engine.rewrite(labels, into, partial(with_names, names=names))
         write_manifest(folder.parts, parts, folder.growing)
