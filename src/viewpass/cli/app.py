@@ -286,6 +286,14 @@ def update(
     views: Views = None,
     id: Id = None,
     again: Annotated[bool, flag("--again", "Read files that an earlier update has read.")] = False,
+    report: Annotated[
+        Path | None,
+        option("FILE", "HTML page to write of these rows under the new model.", show_default=False),
+    ] = None,
+    keep: Annotated[
+        str | None,
+        option("COLUMNS", "Columns of the data to show on that page.", "--keep", show_default=False),
+    ] = None,
     threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:
@@ -296,9 +304,11 @@ def update(
     SHA-256 of the files that updates have read: a file with the same content is
     refused, since its rows would count twice.
     """
+    from viewpass.cli.arguments import parsed_names
     from viewpass.cli.update import run
 
-    run(model, data, views or [], id, out, n_threads=threads, again=again, as_json=as_json)
+    page = report, parsed_names(keep)
+    run(model, data, views or [], id, out, page, n_threads=threads, again=again, as_json=as_json)
 
 
 from viewpass.cli import research as research  # noqa: E402 (listed after the commands above)

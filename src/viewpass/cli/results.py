@@ -1,4 +1,4 @@
-"""Commands for what a run has found: report, diff, join, sample, dedup."""
+"""Commands for what a run has found: report, names, diff, join, sample, dedup."""
 
 from __future__ import annotations
 
@@ -30,6 +30,29 @@ def report(
     from viewpass.cli.pages import run_report
 
     run_report(run, out, rows=not no_rows, force=force, as_json=as_json)
+
+
+@app.command(epilog="Example:  viewpass names run 3='machine translation' 7=dialogue")
+def names(
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL|RUN", show_default=False, help="A model file, or a run folder.")
+    ],
+    given: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="NUMBER=NAME", show_default=False, help="A cluster and its name; NUMBER= takes it away."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the names of clusters, or give them others.
+
+    The names are in the model: predict, join, sample, diff, inspect and report
+    show them, and update keeps them. Nothing is fitted again.
+    """
+    from viewpass.cli.names import run
+
+    run(model, given or [], as_json=as_json)
 
 
 @app.command(epilog="Example:  viewpass diff yesterday today --out diff.html")

@@ -30,9 +30,9 @@ def write_final_labels(
     """
     given = workspace, watch, wanted
     if not wanted.named:
-        return write_rows(model, source, folder.labels, *given, growing=folder.growing, also=also)[1], {}
+        return write_rows(model, source, folder.labels, *given, growing=folder.growing, also=also).sizes, {}
     staged = folder.staging / "final.arrows"
-    sizes = write_rows(model, source, staged, *given, growing=folder.growing, also=also, staged=True)[1]
+    sizes = write_rows(model, source, staged, *given, growing=folder.growing, also=also, staged=True).sizes
     names = wanted.names(model, of_rows(staged_tables(staged, ["cluster", *wanted.name_by]), sampled))
     with (
         naming(staged),
