@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from viewpass.cli.arguments import file_digests, open_data
+from viewpass.cli.predict import check_absent
 from viewpass.cli.progress import display
 from viewpass.cli.stopping import signals
 from viewpass.engines.progress import Progress
@@ -21,12 +23,18 @@ def run(
     views: Sequence[str],
     id: str | None,
     out: Path | None,
+    page: tuple[Path | None, Sequence[str]],
     *,
     n_threads: int | None,
     again: bool,
     as_json: bool,
 ) -> None:
-    """Read the rows once; the model is replaced when all have been read."""
+    """Read the rows once; the model is replaced when all have been read, then the page is written."""
+    report, keep = page
+    if report is not None:
+        check_absent(report, force=False)
+    elif keep:
+        raise SettingError("--keep is for the page: say with --report where to write it.")
     source = open_data(data, views, id)
     estimator = load(model)
     if not isinstance(estimator, ViewPass):
@@ -63,7 +71,12 @@ def run(
     )
     if learnt.solved is not None and learnt.solved_at == before.solved_at:
         shown.say(f"Clusters stay as they are until there are {learnt.next_solve:,} rows.")
-    shown.end("finished", rows=n_rows, rows_in_all=total, sampled=n_sampled, moved=n_moved, model=str(target))
+    figures: dict[str, Any] = {"rows": n_rows, "rows_in_all": total, "sampled": n_sampled, "moved": n_moved}
+    if report is not None:
+        estimator.report(report, open_data(data, views, id), keep=keep)
+        shown.say(f"report of these rows: {report}")
+        figures |= {"report": str(report)}
+    shown.end("finished", **figures, model=str(target))
 
 
 def _has_rows(source: Source) -> bool:

@@ -22,6 +22,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from viewpass.engines.local import RowReader
 from viewpass.engines.passes import check_passes
 from viewpass.errors import DataError, NoLabelsError
 from viewpass.estimators.attributes import ChosenSettings
@@ -39,11 +40,11 @@ from viewpass.estimators.misreadings import is_views, refuse_ignored
 from viewpass.estimators.notices import warn_of_absent
 from viewpass.estimators.persistence import save
 from viewpass.estimators.validation import check_memory
-from viewpass.kernels.grid import Array, Floats, Labels, Mask
+from viewpass.kernels.grid import Array, Floats, Labels
 from viewpass.kernels.threads import available_threads
 from viewpass.model.model import Model, cluster_distances, label
 from viewpass.sources.frames import is_frame
-from viewpass.sources.source import GapSource, Source, rows_per_read
+from viewpass.sources.source import GapSource, Source
 from viewpass.store.container.fields import Fields
 from viewpass.sums.centres import in_columns, objective
 from viewpass.sums.statistics import Statistics
@@ -316,19 +317,19 @@ class ViewClusterer(ChosenSettings, ViewReader):
         """
         check_is_fitted(self)
         source = self._read(X, observed, reset=False)
-        there = np.zeros(len(self.view_names_in_), dtype=bool)
-        labels = self._labels_of(source, there=there)
-        if len(labels):
-            warn_of_absent(self._fitted_model(), there, self._workspace(source))
+        reader = RowReader(source, block=PREDICT_BLOCK, keep_ids=False)
+        labels = self._read_labels(reader)
+        warn_of_absent(self._fitted_model(), reader.views_there, self._workspace(source))
         return labels
 
-    def _labels_of(self, source: Source, n_rows: int = WHOLE, there: Mask | None = None) -> Labels:
-        """Labels of the source's first rows under the model; `there` becomes True for views that it has."""
+    def _labels_of(self, source: Source, n_rows: int = WHOLE) -> Labels:
+        """Labels of the source's first rows under the model."""
+        return self._read_labels(RowReader(source, block=PREDICT_BLOCK, keep_ids=False), n_rows)
+
+    def _read_labels(self, reader: RowReader, n_rows: int = WHOLE) -> Labels:
         parts, n_done = [np.empty(0, dtype=np.int32)], 0
-        model, workspace = self._fitted_model(), self._workspace(source)
-        for chunk in source.chunks(rows_per_read(source, PREDICT_BLOCK)):
-            if there is not None:
-                there |= [view is not None for view in chunk.views]
+        model, workspace = self._fitted_model(), self._workspace(reader.source)
+        for chunk in reader.chunks():
             parts.append(label(chunk, model, workspace))
             n_done += chunk.n_rows
             if n_done >= n_rows:

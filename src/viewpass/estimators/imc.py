@@ -15,7 +15,7 @@ from viewpass.estimators.base import ViewClusterer, logging_progress, whole
 from viewpass.estimators.notices import warn_of_fit
 from viewpass.estimators.validation import check_whole, published_settings, row_copies
 from viewpass.kernels.grid import Array, Floats
-from viewpass.model.model import Model
+from viewpass.model.model import Model, label
 from viewpass.solve.solve import too_few
 from viewpass.solve.start import starts
 from viewpass.store.container.fields import Fields, Rule
@@ -145,7 +145,8 @@ class IMC(ViewClusterer):
             n_clusters=settings.n_clusters,
             weight_unit=unit,
         )
-        fresh.labels_ = best.labels
+        # Not those of the best start: a view that only rows of weight 0 have has no centres.
+        fresh.labels_ = label(chunk, fresh._learnt, workspace)
         fresh._count_features(chunk.schema)
         if chunk.row_ids is not None:
             fresh.row_ids_ = chunk.row_ids

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from viewpass.errors import warn
-from viewpass.kernels.grid import Mask
 from viewpass.model.model import Model
 from viewpass.reasons.calibrate import calibration_of
 from viewpass.sums.census import patterns_of
@@ -61,9 +62,13 @@ def warn_of_shortened(model: Model, before: Model | None = None) -> None:
             )
 
 
-def warn_of_absent(model: Model, there: Mask, workspace: Workspace) -> None:
-    """Warn if no row has a view that the model was fitted on, and that costs more than a few labels."""
+def warn_of_absent(model: Model, views_there: Sequence[bool], workspace: Workspace) -> None:
+    """Warn if no row has a view that the model was fitted on, and that costs more than a few labels.
+
+    `views_there`: which views some row has; empty without rows.
+    """
     fitted = np.array([bool(counts.any()) for counts in model.clusters.counts])
+    there = np.array(views_there or fitted, dtype=bool)
     absent, left = np.flatnonzero(fitted & ~there), fitted & there
     if not len(absent) or not left.any():
         return

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 from importlib import import_module
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from viewpass.errors import FileError, not_a_file
+from viewpass.errors import FileError, SettingError, not_a_file
 from viewpass.kernels.grid import Array
 from viewpass.sources.blocks import names_columns
 from viewpass.store.container import body, frame
@@ -25,12 +26,16 @@ if TYPE_CHECKING:
 # Every estimator that can be saved: a name in a file is one of these public names or nothing.
 ESTIMATORS = ("ViewPass", "OPIMC", "IMC", "OMVC", "ONMF", "MultiNMF", "MIC", "DAIMC")
 MOST = {"n_init": MOST_STARTS, "max_iter": MOST_UPDATES}  # that a file may hold
+LONGEST_NAME = 1000  # characters of the name of a cluster
 MACHINE = ("n_threads",)  # settings that belong to a machine, not to a model
 
 
-def save(estimator: ViewReader, path: str | os.PathLike[str], **how: bool) -> None:
+def save(
+    estimator: ViewReader, path: str | os.PathLike[str], growing: Path | None = None, **how: bool
+) -> None:
     """Write a fitted estimator to a file, whole or not at all; `how`: options of its own (`_packed`).
 
+    It is written to `growing` first, or to a temporary file beside it.
     What would be written is read first, by the reader's own rules: no file is left that cannot be loaded.
     """
     arrays: dict[str, Array] = {}
@@ -41,7 +46,7 @@ def save(estimator: ViewReader, path: str | os.PathLike[str], **how: bool) -> No
         raise FileError(
             f"the model cannot be saved, since it could not be loaded again: {problem}"
         ) from problem
-    frame.write(Path(path), "model", content)
+    frame.write(Path(path), "model", content, growing)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -97,7 +102,7 @@ def pack(estimator: ViewReader, arrays: dict[str, Array], **how: bool) -> dict[s
         if settings.get(key, 0) > most:
             raise FileError(f"{key}={settings[key]} is more than a model file may hold, which is {most:,}.")
     names = getattr(estimator, "feature_names_in_", None)
-    digests = getattr(estimator, "update_digests_", ())
+    digests, clusters = getattr(estimator, "update_digests_", ()), _names(estimator)
     return {
         "estimator": name,
         "library": __version__,
@@ -110,6 +115,7 @@ def pack(estimator: ViewReader, arrays: dict[str, Array], **how: bool) -> dict[s
         },
         "learnt": estimator._packed(arrays, **how),
         **({"update_digests": list(digests)} if digests else {}),
+        **({"cluster_names": clusters} if clusters else {}),
     }
 
 
@@ -157,6 +163,8 @@ def _unpacked(stored: Fields) -> ViewReader:
         sound = all(re.fullmatch("[0-9a-f]{64}", digest) for digest in digests)
         stored.need(sound and len(set(digests)) == len(digests), "update_digests")
         estimator.update_digests_ = digests
+    if "cluster_names" in stored.values:
+        _take_names(estimator, stored)
     schema = estimator._fitted_schema()
     inputs.need(estimator.view_names_in_ == schema.names, "names")
     estimator._count_features(schema)  # a checkpoint may have been written before the rows showed them
@@ -171,6 +179,32 @@ def _unpacked(stored: Fields) -> ViewReader:
     columns = inputs.values["columns"]
     inputs.need(columns is None or len(columns) == estimator.n_features_in_, "columns")
     return estimator
+
+
+def _names(estimator: Any) -> list[list[Any]]:
+    """Names of clusters: pairs of a number and a name, by number."""
+    names = getattr(estimator, "cluster_names_", {})
+    for number, name in names.items():
+        if not _is_name(estimator, number, name):
+            raise SettingError(
+                f"cluster_names_ has {number!r}: {name!r}. Give numbers of clusters, from 0 to "
+                f"{estimator._fitted_model().n_clusters - 1}, and texts of 1 to {LONGEST_NAME:,} characters."
+            )
+    return [[int(number), name] for number, name in sorted(names.items())]
+
+
+def _take_names(estimator: Any, stored: Fields) -> None:
+    pairs = stored.list("cluster_names", list)
+    stored.need(hasattr(type(estimator), "cluster_names_"), "cluster_names")
+    sound = all(len(pair) == 2 and _is_name(estimator, *pair) for pair in pairs)
+    stored.need(sound and len(dict(pairs)) == len(pairs), "cluster_names")
+    estimator.cluster_names_ = dict(pairs)
+
+
+def _is_name(estimator: Any, number: Any, name: Any) -> bool:
+    """Whether a cluster of an estimator may have this name."""
+    there = isinstance(number, Integral) and 0 <= int(number) < estimator._fitted_model().n_clusters
+    return there and isinstance(name, str) and 0 < len(name) <= LONGEST_NAME
 
 
 def _class(name: str) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -74,6 +74,31 @@ class Imputed:
 
 class ExplainedClusterer(ViewClusterer):
     """A clusterer that says how sure its labels are, and why."""
+
+    @property
+    def cluster_names_(self) -> dict[int, str]:
+        """Names of clusters by their number; label files, frames, summaries and reports show them.
+
+        Empty until some are given. `viewpass fit --name-by` finds them, `viewpass names` changes them. Files
+        of models keep them, and so do more rows (`partial_fit`); a new `fit` begins without.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import viewpass as vp
+        >>> model = vp.ViewPass(n_clusters=2, random_state=0).fit([np.repeat(np.eye(2), 10, axis=0)])
+        >>> model.cluster_names_ = {0: "even", 1: "odd"}
+        >>> model.labels_frame([np.eye(2)])["cluster_name"].nunique()
+        2
+        """
+        check_is_fitted(self)
+        names: dict[int, str] = self.__dict__.setdefault("_cluster_names", {})
+        return names
+
+    @cluster_names_.setter
+    def cluster_names_(self, names: Mapping[int, str]) -> None:
+        check_is_fitted(self)
+        self.__dict__["_cluster_names"] = dict(names)
 
     def predict_proba(self, X: Any, observed: Any = None) -> Floats:
         """Probabilities of the clusters; the largest is that of the label, and `confidence`.

@@ -161,8 +161,9 @@ class DrawnClusterer(ExplainedClusterer):
     def _outline(self) -> dict[str, Any]:
         """The parts of a summary that follow from the model at once."""
         model, sizes = self._checked()._fitted_model(), self._sizes()
+        whole, names = max(int(sizes.sum()), 1), self.cluster_names_
         clusters = [
-            {"cluster": k, "name": None, "rows": size, "share": size / max(int(sizes.sum()), 1)}
+            {"cluster": k, "name": names.get(k), "rows": size, "share": size / whole}
             for k, size in enumerate(sizes.tolist())
         ]
         return {

@@ -14,7 +14,7 @@ from viewpass.engines.local import RowReader, fit_again, fit_once
 from viewpass.engines.progress import Callback
 from viewpass.errors import DataError, NoLabelsError, SettingError
 from viewpass.estimators.base import PREDICT_BLOCK, logging_progress
-from viewpass.estimators.notices import warn_of_fit, warn_of_shortened, warn_of_zero_rows
+from viewpass.estimators.notices import warn_of_absent, warn_of_fit, warn_of_shortened, warn_of_zero_rows
 from viewpass.estimators.persistence import save
 from viewpass.estimators.report_methods import DrawnClusterer
 from viewpass.estimators.validation import check_whole, row_copies, solving_plan
@@ -251,6 +251,7 @@ class ViewPass(DrawnClusterer):
             self._validate()
             self._check_sample("no rows can be learnt")
             fresh, source = self._continued(), self._read(X, observed, reset=False)
+            fresh.__dict__["_cluster_names"] = dict(self.cluster_names_)
             before: Model | None = self._learnt.solved
             copies, _ = row_copies(sample_weight, source, self._learnt.plan.weight_unit)
         else:
@@ -270,6 +271,8 @@ class ViewPass(DrawnClusterer):
                 fresh.labels_ = fresh._labels_of(source)
             warn_of_zero_rows(learning.solved, before)
             warn_of_shortened(learning.solved, before)
+        if before is not None:
+            warn_of_absent(self._fitted_model(), reader.views_there, workspace)
         assert learning.schema is not None
         fresh._count_features(learning.schema)
         if reader.row_ids is not None:

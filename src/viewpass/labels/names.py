@@ -32,7 +32,7 @@ from viewpass.kernels.portable import log
 from viewpass.sources.arrow.batches import resized
 
 ROWS = 2**16  # counted at a time, however tables are cut: the names do not depend on it
-TERMS = 3  # in a name
+TERMS, MOST_TERMS_SAID = 3, 6  # in a name; in one that is to differ from another
 MOST_RANKED = 200  # terms of a cluster that may be in its name
 MOST_TERMS = 200_000  # counted at a time; the rarest are dropped
 WORD = re.compile(r"[^\W\d_][\w'-]+")
@@ -249,7 +249,8 @@ def _distinct(ranked: Sequence[Sequence[str]]) -> list[str]:
     while True:
         names = [", ".join(terms[:n]) or "no name" for terms, n in zip(ranked, n_terms, strict=True)]
         same = Counter(map(_key, names))
-        longer = [k for k, name in enumerate(names) if same[_key(name)] > 1 and n_terms[k] < len(ranked[k])]
+        most = [min(MOST_TERMS_SAID, len(terms)) for terms in ranked]
+        longer = [k for k, name in enumerate(names) if same[_key(name)] > 1 and n_terms[k] < most[k]]
         if not longer:
             break
         for k in longer:

@@ -63,7 +63,7 @@ class DistributedStages(FitStages):
         if wanted.named:  # by the labels of the sampled rows
             labels = [PartLabels(str(home.absolute()), part) for part in parts]
             tables = (one.columns(["cluster", *wanted.name_by]) for one in labels)
-            names = wanted.names(model, of_rows(tables, fitting.sample.numbers))
+            self.names = names = wanted.names(model, of_rows(tables, fitting.sample.numbers))
             parts = [one.changed(folder.parts, lambda table: with_names(table, names)) for one in labels]
         write_manifest(folder.parts, parts, folder.growing)
         fitting.end_stage(self._workspace)

@@ -23,16 +23,16 @@ def write_final_labels(
     wanted: Wanted,
     also: Also,
     sampled: Integers,
-) -> Integers:
-    """Write the label file of a run; gives rows per cluster.
+) -> tuple[Integers, dict[int, str]]:
+    """Write the label file of a run; gives rows per cluster, and the names of clusters.
 
     Names of clusters follow from the labels of the `sampled` rows; rows are staged until then.
     """
     given = workspace, watch, wanted
     if not wanted.named:
-        return write_rows(model, source, folder.labels, *given, growing=folder.growing, also=also)[1]
+        return write_rows(model, source, folder.labels, *given, growing=folder.growing, also=also).sizes, {}
     staged = folder.staging / "final.arrows"
-    sizes = write_rows(model, source, staged, *given, growing=folder.growing, also=also, staged=True)[1]
+    sizes = write_rows(model, source, staged, *given, growing=folder.growing, also=also, staged=True).sizes
     names = wanted.names(model, of_rows(staged_tables(staged, ["cluster", *wanted.name_by]), sampled))
     with (
         naming(staged),
@@ -43,4 +43,4 @@ def write_final_labels(
             out.write(with_names(rows, names))
             watch(out.n_rows, sizes)
     staged.unlink()
-    return sizes
+    return sizes, names

@@ -12,7 +12,7 @@ from typing import Any
 from viewpass.engines.progress import Progress
 from viewpass.errors import FileError, SettingError, ViewpassError
 from viewpass.estimators.notices import warn_of_fit
-from viewpass.estimators.persistence import pack
+from viewpass.estimators.persistence import pack, save
 from viewpass.estimators.viewpass import ViewPass
 from viewpass.kernels.grid import Array, Integers
 from viewpass.labels.columns import Wanted
@@ -24,7 +24,6 @@ from viewpass.runs.folder import RunFolder
 from viewpass.runs.report import figures
 from viewpass.runs.work import FitStages, StreamLabels, Work
 from viewpass.sources.source import Source
-from viewpass.store.container import body, frame
 from viewpass.store.container.files import naming, replacing
 
 
@@ -160,9 +159,8 @@ class Run:
         estimator._learnt = self._work.learning
         model = estimator._fitted_model()
         estimator._count_features(model.schema)
-        arrays: dict[str, Array] = {}
-        meta = pack(estimator, arrays)
-        frame.write(folder.model, "model", body.encode(meta, arrays), folder.growing)
+        estimator.cluster_names_ = self._work.names
+        save(estimator, folder.model, folder.growing)
         warn_of_fit(model, int((sizes > 0).sum()))
         report = {
             **figures(model, sizes),

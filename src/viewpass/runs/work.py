@@ -42,6 +42,7 @@ class Work(metaclass=ABCMeta):
     def __init__(self, learning: Learning, source: Source, folder: RunFolder, workspace: Workspace) -> None:
         self._given, self._source, self._folder = learning, source, folder
         self._workspace = workspace
+        self.names: dict[int, str] = {}  # of clusters, once labels are written
 
     @property
     @abstractmethod
@@ -133,7 +134,7 @@ class FitStages(Work):
             fitting.add(tally_rows(chunk, found.rows, labels, model.n_clusters, workspace))
 
         given = self._source, self._folder, workspace, watch, self._wanted, add, fitting.sample.numbers
-        sizes = write_final_labels(model, *given)
+        sizes, self.names = write_final_labels(model, *given)
         fitting.end_stage(workspace)
         return sizes
 

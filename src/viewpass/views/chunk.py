@@ -171,6 +171,16 @@ class Chunk:
             return np.ones(self.n_rows, dtype=bool)
         return np.ascontiguousarray(self.observed[:, v])
 
+    def views_there(self, known: Sequence[bool] = ()) -> list[bool]:
+        """Which views some row has, or `known` to be there already."""
+        return [before or self._has(v) for v, before in enumerate(known or [False] * len(self.views))]
+
+    def _has(self, v: int) -> bool:
+        view = self.views[v]
+        if view is None or not (wanted := self.wanted(v)).any():
+            return False
+        return scipy.sparse.issparse(view) or not np.isnan(np.asarray(view)[wanted]).all()
+
     def gaps_of(self, v: int) -> Mask | None:
         """Which values are missing inside rows of view `v`; None: none are, or they were not looked for."""
         return self.gaps[v] if self.gaps else None
