@@ -37,12 +37,20 @@ def convert(
             "--turned/--not-turned", help="Rows are stored as columns (d x n), or not.", show_default=False
         ),
     ] = None,
+    views: Annotated[
+        str, option("NAMES", "Variables that are views, separated by commas.", show_default=False)
+    ] = "",
+    labels: Annotated[str | None, option("NAME", "Variable with the classes.", show_default=False)] = None,
+    mask: Annotated[
+        str | None, option("NAME", "Mask to use, of several: 'folds{3}'.", show_default=False)
+    ] = None,
     force: Force = False,
 ) -> None:
     """Convert a multi-view set between MATLAB files and npz bundles.
 
     Reads the usual shapes of published sets: cells or numbered variables, classes
-    under their usual names, ready-made masks. Prints how the file was read.
+    under their usual names, ready-made masks. Prints how the file was read. A file
+    that can be read in two ways is refused; the options say which way is right.
     """
     from viewpass.sources.bundle import load_bundle
     from viewpass.sources.mat import load_mat, write_mat
@@ -53,7 +61,12 @@ def convert(
         if path.suffix.lower() not in (".mat", ".npz"):
             raise SettingError(f"{path}: expected a name that ends in .mat or .npz.")
     matlab = source.suffix.lower() == ".mat"
-    bundle = load_mat(source, turned=turned) if matlab else load_bundle(source)
+    names = [name for name in views.split(",") if name]
+    bundle = (
+        load_mat(source, views=names, labels=labels, mask=mask, turned=turned)
+        if matlab
+        else load_bundle(source)
+    )
     if out.suffix.lower() == ".npz":
         bundle.write(out)
     else:
