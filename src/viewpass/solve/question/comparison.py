@@ -19,10 +19,9 @@ from viewpass.kernels.portable import ordered_sum
 from viewpass.solve.question.hidden_views import Fold, Question, Score
 
 FOLDS = 4  # at most: every row is tested once
-# A candidate is given up if it is behind a simpler one by so many standard errors, or behind any other by CLEAR
-# ones: the more, the fewer folds there have been, since they say little about how fits differ.
-BEHIND, CLEAR, FEW_FOLDS = 1.0, 2.5, 2.0
-SPREAD = 0.05  # of the score: what a difference is assumed to vary by from fold to fold, since fits differ
+# A candidate is given up if it is behind a simpler one by so many standard errors, or behind any by CLEAR ones.
+BEHIND, CLEAR = 1.0, 2.5
+SPREAD = 0.03  # of the score: what a difference varies by from fold to fold at least, since fits differ
 SMALL = 0.01  # of the score: a difference that does not matter
 
 
@@ -48,8 +47,7 @@ class Difference(NamedTuple):
     def behind(self, errors: float) -> bool:
         """Whether the candidate is behind by so many errors."""
         assumed = SPREAD * abs(self.other) / math.sqrt(self.n_folds)
-        error = (1.0 + FEW_FOLDS / self.n_folds) * max(self.error, assumed)
-        return self.gain < -errors * error
+        return self.gain < -errors * max(self.error, assumed)
 
     @property
     def _needed(self) -> float:
