@@ -1,8 +1,9 @@
 """Clusters of two labelings of the same rows, matched: which go on, and what happened to the others.
 
-A cluster goes on as the one that it shares most rows with, one to one (the assignment that keeps most rows),
-if they share enough: half of the smaller of the two, and a part of the larger. The others are told by where
-more than half of their rows are in the other labeling:
+A cluster goes on as the one that it shares most rows with, one to one (the assignment that keeps most),
+if they share enough: of their rows that have a cluster in both labelings more than half of the smaller one
+and a part of the larger, and of all their rows a part of the smaller. The others are told by where more than
+half of their rows are in the other labeling:
 
     new, most rows from one old cluster    split from it
     new, otherwise                         born
@@ -22,7 +23,7 @@ from scipy.optimize import linear_sum_assignment
 from viewpass.kernels.grid import Integers, Labels
 from viewpass.streams.events import BORN, DIED, MERGED, SPLIT, Event
 
-LEAST_PART = 20  # at least one row in so many of the larger cluster is shared by the smaller that goes on
+LEAST_PART = 20  # a cluster that goes on shares at least one row in so many
 MOST = 2000  # clusters that are assigned to keep most rows; more by the largest pair first
 GONE = -1
 
@@ -153,9 +154,9 @@ def matched(old: Labels, new: Labels, n_old: int, n_new: int) -> Matching:
 def matching(shared: Shared) -> Matching:
     """Match clusters by the rows that they share."""
     pairs, before, after = shared.inner(), shared.sizes(), shared.swapped().sizes()
-    smaller = np.minimum(before[pairs.old], after[pairs.new])
-    larger = np.maximum(before[pairs.old], after[pairs.new])
-    enough = (2 * pairs.rows >= smaller) & (LEAST_PART * pairs.rows >= larger)
+    compared = pairs.sizes()[pairs.old], pairs.swapped().sizes()[pairs.new]
+    part = np.maximum(np.maximum(*compared), np.minimum(before[pairs.old], after[pairs.new]))
+    enough = (2 * pairs.rows > np.minimum(*compared)) & (LEAST_PART * pairs.rows >= part)
     chosen = np.flatnonzero(enough & _assigned(pairs))
     continues = np.full(shared.n_new, GONE, dtype=np.int32)
     continues[pairs.new[chosen]] = pairs.old[chosen]
