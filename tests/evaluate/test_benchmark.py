@@ -261,7 +261,9 @@ DEEP = """
     views = [given[name] for name in given.files if name.startswith("view_")]
     rows = scale(np.hstack([np.where(np.isnan(x), np.nanmean(x, axis=0), x) for x in views]))
     warnings.simplefilter("ignore")
-    net = MLPRegressor((16, n_clusters, 16), "tanh", max_iter=100, random_state=seed).fit(rows, rows)
+    sizes = 16, n_clusters, 16
+    net = MLPRegressor(hidden_layer_sizes=sizes, activation="tanh", max_iter=200, random_state=seed)
+    net.fit(rows, rows)
     code = rows
     for weights, bias in list(zip(net.coefs_, net.intercepts_))[:2]:
         code = np.tanh(code @ weights + bias)

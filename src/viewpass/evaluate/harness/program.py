@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 THREAD_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 SHOWN = 300  # characters of what a failing program said
-
 ENDINGS = (".npy", ".npz", ".mat", ".txt")  # that libraries append to a name without one
 
 
