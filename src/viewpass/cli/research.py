@@ -48,9 +48,9 @@ def convert(
 ) -> None:
     """Convert a multi-view set between MATLAB files and npz bundles.
 
-    Reads the usual shapes of published sets: cells or numbered variables, classes
-    under their usual names, ready-made masks. Prints how the file was read. A file
-    that can be read in two ways is refused; the options say which way is right.
+    Reads the usual shapes of published sets: cells or numbered variables,
+    classes under their usual names, ready-made masks. Prints how the file was
+    read. A file with two readings is refused; the options say which is right.
     """
     from viewpass.sources.bundle import load_bundle
     from viewpass.sources.mat import load_mat, write_mat
@@ -195,7 +195,7 @@ def paper(
         option("NAME", "Only this data set in figures 1 to 3 (webkb ...); repeatable.", "--set"),
     ] = None,
     parts: Annotated[
-        bool, flag("--parts", "A full run, but figures 1 to 3 read only parts of the two large sets.")
+        bool, flag("--parts", "A full run, but on parts of the large sets (figures 1 to 3, table 2).")
     ] = False,
     seeds: Annotated[
         int,
