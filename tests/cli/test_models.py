@@ -323,9 +323,9 @@ def test_kept_columns_stand_beside_the_labels(commands, table, tmp_path):
 
 @pytest.fixture
 def kinds(table, tmp_path_factory):
-    """The table with a column of categories."""
+    """The table with a column of categories: the groups that its rows were made of."""
     data = pq.read_table(table)
-    names = pa.array([f"kind{i % 3}" for i in range(len(data))])
+    names = pa.array([f"kind{i}" for i in np.random.default_rng(0).integers(5, size=len(data))])
     path = tmp_path_factory.mktemp("kinds") / "items.parquet"
     pq.write_table(data.append_column("kind", names), path)
     return path

@@ -146,6 +146,7 @@ def lines(found: dict[str, Any]) -> list[str]:
     out.append(f"time to expect: {found['seconds']:.0f} s, reading the rows {found['readings']} times")
     if found["memory"] is not None:
         out.append(
-            f"memory to expect: {found['memory'] / 2**20:,.0f} MiB, about the same for any number of rows"
+            f"memory to expect: {found['memory'] / 2**20:,.0f} MiB for any number of rows, and "
+            "some tens of MiB for columns that are kept or name clusters"
         )
     return out
