@@ -194,7 +194,7 @@ def fit(
     if dry_run:
         from viewpass.cli.dry_run import run as try_run
 
-        try_run(estimator, source, as_json=as_json)
+        try_run(estimator, source, report=not no_report, as_json=as_json)
         return
     about = {"stream_labels": stream_labels, "keep": parsed_names(keep), "name_by": parsed_names(name_by)}
     how = {"resume": resume, "every": checkpoint_every, "as_json": as_json, "report": not no_report}

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
 
-from sklearn.utils.validation import check_is_fitted
-
-from viewpass.errors import SettingError
 from viewpass.model.choice import Choice
 from viewpass.model.curve import Curve
 from viewpass.model.model import Model
@@ -28,25 +24,3 @@ class ChosenSettings:
     def cluster_curve_(self) -> Curve | None:
         """The score of each number of clusters (how well labels predict hidden views), or None."""
         return self._fitted_model().curve
-
-    def plot_cluster_curve(self, ax: Any = None) -> Any:
-        """Draw `cluster_curve_`, with its errors and the number of clusters that the model has.
-
-        There is a curve where the number of clusters was estimated, and where clusters consist of anchors.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; without, a new figure is made.
-
-        Returns
-        -------
-        matplotlib axes
-        """
-        from viewpass.estimators.plots import draw_curve
-
-        check_is_fitted(self)
-        curve = self.cluster_curve_
-        if curve is None:
-            raise SettingError("no cluster curve: it is computed with n_clusters='auto' or anchors.")
-        return draw_curve(curve, self._fitted_model().n_clusters, ax)

@@ -55,7 +55,8 @@ class Wanted:
     def names(self, model: Model, tables: Iterable[Any]) -> dict[int, str]:
         """The names of the clusters; `tables` have the cluster of each row and what it is named by."""
         features = feature_terms(model, self.features) if self.features else ()
-        return dict(enumerate(names_of(tables, self.name_by, model.clusters.n_clusters, features)))
+        found = names_of(tables, self.name_by, model.clusters.n_clusters, features)
+        return {cluster: name for cluster, name in enumerate(found) if name}
 
     @property
     def kept(self) -> tuple[str, ...]:

@@ -16,8 +16,8 @@ from viewpass.labels.columns import confidence_columns, with_names
 from viewpass.labels.files.formats import STREAM
 from viewpass.labels.files.parts import PartLabels, write_manifest
 from viewpass.labels.names import of_rows
-from viewpass.labels.writing import Watch
 from viewpass.reasons.calibrate import calibration_of
+from viewpass.runs.final_labels import Watched
 from viewpass.runs.run import Run
 from viewpass.runs.work import FitStages, Work
 from viewpass.sources.source import Source
@@ -46,7 +46,7 @@ class DistributedStages(FitStages):
         read_stage(self._opened(), self._fitting)
         return iter(())
 
-    def write_labels(self, watch: Watch) -> Integers:
+    def write_labels(self, watched: Watched) -> Integers:
         """Have the workers label all rows, write their labels, and add them up."""
         fitting, wanted, folder = self._fitting, self._wanted, self._folder
         assert fitting.model is not None

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from viewpass.engines.progress import Progress
@@ -155,7 +156,7 @@ class Run:
     def _finish(self, began: float, options: RunOptions) -> dict[str, Any]:
         """Write the labels, the model and last the report, which marks the run as finished."""
         folder, estimator = self.folder, self._estimator
-        sizes = self._work.write_labels(self._labelling(options))
+        sizes = self._work.write_labels(partial(self._watched, options))
         estimator._learnt = self._work.learning
         model = estimator._fitted_model()
         estimator._count_features(model.schema)
@@ -176,13 +177,13 @@ class Run:
         folder.clear()
         return report
 
-    def _labelling(self, options: RunOptions) -> Watch:
+    def _watched(self, options: RunOptions, what: str) -> Watch:
         """What is called while final labels are written: shows progress, and stops if asked to."""
         n_rows = self._source.n_rows
 
         def watch(row: int, sizes: Integers) -> None:
-            options.watch(Progress(0, 1, row, n_rows, None, "labelling", sizes))
+            options.watch(Progress(0, 1, row, n_rows, None, what, sizes))
             if options.stopping():
-                raise StoppedError(f"stopped after labelling row {row:,}; everything is saved.")
+                raise StoppedError(f"stopped after {what} row {row:,}; everything is saved.")
 
         return watch

@@ -24,7 +24,7 @@ def test_the_curve_and_the_number_taken_are_drawn(consensus):
     from matplotlib import pyplot
 
     model = vp.ViewPass("auto", consensus=consensus, random_state=0).fit(clusters())
-    ax = model.plot_cluster_curve()
+    ax = model.plot("curve")
     line, taken = ax.get_lines()
     np.testing.assert_array_equal(line.get_xdata(), model.cluster_curve_.numbers)
     np.testing.assert_array_equal(line.get_ydata(), model.cluster_curve_.values)
@@ -39,7 +39,7 @@ def test_a_number_that_was_given_is_compared_with_the_curve():
 
     model = vp.ViewPass(6, consensus="graph", random_state=0).fit(clusters())
     given = Figure().add_subplot()
-    assert model.plot_cluster_curve(given) is given
+    assert model.plot("curve", ax=given) is given
     assert given.texts[0].get_text() == "K = 6 (the curve suggests 4)"
     assert len(model.cut("auto").cluster_centers_[0]) == 4
 
@@ -48,14 +48,14 @@ def test_without_a_curve_there_is_nothing_to_draw_or_to_cut_by():
     model = vp.ViewPass(4, consensus="plain", random_state=0).fit(clusters())
     assert model.cluster_curve_ is None
     with pytest.raises(vp.SettingError, match="no cluster curve"):
-        model.plot_cluster_curve()
+        model.plot("curve")
     with pytest.raises(vp.SettingError, match="no cluster curve"):
         model.cut("auto")
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch):
     model = vp.ViewPass(2, random_state=0).fit([np.eye(4)])
-    monkeypatch.delitem(sys.modules, "viewpass.estimators.plots", raising=False)
+    monkeypatch.delitem(sys.modules, "viewpass.report.plots", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"viewpass\[report\]"):
-        model.plot_cluster_curve()
+        model.plot("curve")
