@@ -60,7 +60,7 @@ def write_rows(chunks: Iterable[Chunk], model: Model, order: PartOrder) -> Writt
         tallies.append(tally_rows(chunk, found.rows, labels, model.n_clusters, workspace))
         more.append(order.columns(found, model))
         ids += [] if chunk.row_ids is None else [np.asarray(chunk.row_ids)]
-        kept += [] if chunk.kept is None else [chunk.kept]
+        kept += [] if chunk.origin.kept is None else [chunk.origin.kept]
     part = write_part(
         *(Path(order.folder), start, np.concatenate(rows), np.concatenate(ids) if ids else None),
         *(model.n_clusters, order.id_name),

@@ -114,8 +114,8 @@ def pack(estimator: ViewReader, arrays: dict[str, Array], **how: bool) -> dict[s
             "columns": None if names is None else [str(column) for column in names],
         },
         "learnt": estimator._packed(arrays, **how),
-        **({"update_digests": list(digests)} if digests else {}),
-        **({"cluster_names": clusters} if clusters else {}),
+        "update_digests": list(digests),
+        "cluster_names": clusters,
     }
 
 
@@ -158,13 +158,12 @@ def _unpacked(stored: Fields) -> ViewReader:
     if inputs.get("columns") is not None:
         estimator.feature_names_in_ = np.array(inputs.list("columns", str), dtype=object)
     estimator._take_packed(stored.part("learnt"))
-    if "update_digests" in stored.values:
-        digests = tuple(stored.list("update_digests", str))
-        sound = all(re.fullmatch("[0-9a-f]{64}", digest) for digest in digests)
-        stored.need(sound and len(set(digests)) == len(digests), "update_digests")
+    digests = tuple(stored.list("update_digests", str))
+    sound = all(re.fullmatch("[0-9a-f]{64}", digest) for digest in digests)
+    stored.need(sound and len(set(digests)) == len(digests), "update_digests")
+    if digests:
         estimator.update_digests_ = digests
-    if "cluster_names" in stored.values:
-        _take_names(estimator, stored)
+    _take_names(estimator, stored)
     schema = estimator._fitted_schema()
     inputs.need(estimator.view_names_in_ == schema.names, "names")
     estimator._count_features(schema)  # a checkpoint may have been written before the rows showed them
@@ -194,7 +193,8 @@ def _names(estimator: Any) -> list[list[Any]]:
 
 
 def _take_names(estimator: Any, stored: Fields) -> None:
-    pairs = stored.list("cluster_names", list)
+    if not (pairs := stored.list("cluster_names", list)):
+        return
     stored.need(hasattr(type(estimator), "cluster_names_"), "cluster_names")
     sound = all(len(pair) == 2 and _is_name(estimator, *pair) for pair in pairs)
     stored.need(sound and len(dict(pairs)) == len(pairs), "cluster_names")

@@ -76,7 +76,8 @@ def write_rows(
             found = cluster_rows(chunk, model, workspace)
             ids = None if chunk.row_ids is None else as_ids(chunk.row_ids, id_type)
             id_type = None if ids is None else ids.type
-            out.add(found.records, ids, chunk.kept, reason_columns(chunk, found, model, workspace, wanted))
+            reasons = reason_columns(chunk, found, model, workspace, wanted)
+            out.add(found.records, ids, chunk.origin.kept, reasons)
             there = chunk.views_there(there)
             if also is not None:
                 also(chunk, found)
@@ -103,7 +104,7 @@ def labelled_tables(
         found = cluster_rows(chunk, learnt, workspace)
         ids = np.arange(chunk.start, chunk.start + chunk.n_rows) if chunk.row_ids is None else chunk.row_ids
         values, fields = label_columns(found.records)
-        parts = [chunk.kept, pa.table(values, schema=pa.schema(fields))]
+        parts = [chunk.origin.kept, pa.table(values, schema=pa.schema(fields))]
         parts.append(reason_columns(chunk, found, learnt, workspace, wanted))
         columns = {source.id_name or ID: as_ids(ids)}
         for part in parts:

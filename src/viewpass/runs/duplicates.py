@@ -140,8 +140,8 @@ def _ids(chunk: Chunk, labels: RunLabels) -> Any:
     """The ids of rows, as far as the run has ids."""
     if labels.id_name is None:
         return None
-    if chunk.kept is not None:
-        return plain(chunk.kept[labels.id_name])
+    if chunk.origin.kept is not None:
+        return plain(chunk.origin.kept[labels.id_name])
     if chunk.row_ids is None:
         raise SettingError(f"{labels.path} was labelled with ids, which the data does not have.")
     return pa.array(chunk.row_ids)

@@ -15,7 +15,7 @@ from viewpass.sources.frames import column_names, common_index, is_frame, is_ser
 from viewpass.sources.masks import as_mask
 from viewpass.sources.source import Source, check_known, spans
 from viewpass.views.checks import as_view, check_mask, common_length, number_type
-from viewpass.views.chunk import Chunk, Schema, cut_rows, default_names, unique_names
+from viewpass.views.chunk import Chunk, Origin, Schema, cut_rows, default_names, unique_names
 
 Columns = tuple[tuple[Any, ...] | None, ...]  # the names of each view's columns, where it has them
 
@@ -82,8 +82,7 @@ class ArraySource(Source):
                 self._names,
                 stop - first,
                 None if self._observed is None else self._observed[first:stop],
-                first,
-                None if self.row_ids is None else self.row_ids[first:stop],
+                Origin(first, None if self.row_ids is None else self.row_ids[first:stop]),
                 self.schema.columns,
                 stated=self._observed is not None,
             )

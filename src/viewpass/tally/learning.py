@@ -93,7 +93,7 @@ class Learning:
         while n_done < chunk.n_rows:
             n_more = min(self.next_solve - self.n_rows, chunk.n_rows - n_done)
             part = chunk.cut(n_done, n_done + n_more)
-            part = replace(part, start=self.n_rows, numbers=np.arange(part.start, part.start + n_more))
+            part = part.numbered(np.arange(part.start, part.start + n_more), start=self.n_rows)
             if self.solved is not None:
                 tally, labels = tally_by_label(part, self.solved, workspace)
                 self.solved = _with_tally(self.solved, tally)

@@ -29,7 +29,7 @@ class GapCounts(NamedTuple):
 
 def gap_counts(chunk: Chunk, n_rows: int) -> Integers:
     """The `GapCounts` of each view (views x 3), in the first rows of a chunk."""
-    lacking = np.zeros((0, len(chunk.names))) if chunk.lacking is None else chunk.lacking[:n_rows]
+    lacking = np.zeros((0, len(chunk.names))) if chunk.odd.lacking is None else chunk.odd.lacking[:n_rows]
     counts = (lacking > 0).sum(axis=0), np.maximum(lacking, 0).sum(axis=0), (lacking < 0).sum(axis=0)
     return np.column_stack(counts).astype(np.int64)
 
@@ -56,7 +56,8 @@ def with_gaps(chunk: Chunk) -> Chunk:
         if kept.any():
             views[v] = np.where(mask, view.dtype.type(0), view)
     counted = lacking if lacking.any() else None
-    return hiding(replace(chunk, views=tuple(views), gaps=tuple(gaps), lacking=counted), hidden)
+    odd = replace(chunk.odd, lacking=counted)
+    return hiding(replace(chunk, views=tuple(views), gaps=tuple(gaps), odd=odd), hidden)
 
 
 def hiding(chunk: Chunk, rows: dict[int, Mask]) -> Chunk:

@@ -149,8 +149,8 @@ def without_unfit(chunk: Chunk, names: Sequence[str]) -> Chunk:
     if not hidden.any():
         return chunk
     observed = ~hidden if chunk.observed is None else chunk.observed & ~hidden
-    all_zero = hidden if chunk.all_zero is None else chunk.all_zero | hidden
-    return replace(chunk, observed=observed, all_zero=all_zero)
+    all_zero = hidden if chunk.odd.all_zero is None else chunk.odd.all_zero | hidden
+    return replace(chunk, observed=observed, odd=replace(chunk.odd, all_zero=all_zero))
 
 
 def _check_values(chunk: Chunk, v: int, name: str) -> None:

@@ -262,4 +262,5 @@ def _chunk_of_frames(
         source = scan(table, views=views, id=id)
         chunks.append((source if order is None else source.arranged(order)).span(0, last - first))
     whole = join(chunks)
-    return replace(whole, start=start, columns=chunks[0].columns, files=())
+    origin = replace(whole.origin, start=start, files=())
+    return replace(whole, origin=origin, columns=chunks[0].columns)

@@ -19,7 +19,7 @@ from viewpass.sources.arrow.columns.sparse import read_sparse
 from viewpass.sources.blocks import listed
 from viewpass.sources.read_ahead import ahead
 from viewpass.sources.source import Source, check_known, chunk_end
-from viewpass.views.chunk import Chunk, Schema
+from viewpass.views.chunk import Chunk, Origin, Schema
 
 READ_BYTES = 2**22  # decoded at a time, approximately; at least one chunk
 MOST_ROWS = 2**16
@@ -168,12 +168,14 @@ class ArrowSource(Source):
             self.schema.names,
             n_rows,
             observed,
-            batches[0].row,
-            None if self._id is None else _ids(batches, self._id),
+            Origin(
+                batches[0].row,
+                None if self._id is None else _ids(batches, self._id),
+                tuple(dict.fromkeys((batch.first, batch.file) for batch in batches if batch.file)),
+                kept=_kept(batches, self._kept),
+            ),
             self.schema.columns,
-            tuple(dict.fromkeys((batch.first, batch.file) for batch in batches if batch.file)),
             stated=True,
-            kept=_kept(batches, self._kept),
         )
 
 

@@ -21,7 +21,7 @@ from viewpass.errors import FileError
 from viewpass.store.container.files import naming, opened, replacing
 
 MAGIC = b"viewpass"
-VERSION = 2  # 1: before views had a scale
+VERSION = 1
 KINDS = {b"modl": "model", b"ckpt": "checkpoint"}
 HEAD = struct.Struct("<8sI4sQ")
 SIZE = 64

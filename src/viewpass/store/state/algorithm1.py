@@ -49,7 +49,7 @@ def unpack_algorithm(stored: Fields, workspace: Workspace) -> Algorithm1:
     stored.need(isinstance(rng, np.random.Generator), "random")
     assert isinstance(rng, np.random.Generator)
     found = Algorithm1(settings, rng, workspace)
-    schema = None if stored.get("schema") is None else unpack_schema(stored.part("schema"))
+    schema = stored.maybe("schema", unpack_schema)
     found.schema, found.read = schema, unpack_counts(stored, schema)
     stored.need(schema is None or len(settings.scale) in (0, len(schema.names)), "scale")
     if stored.get("model") is None:

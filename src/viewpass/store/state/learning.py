@@ -55,7 +55,7 @@ def pack_learning(learning: Learning, arrays: dict[str, Array], *, rows: bool = 
 def unpack_learning(stored: Fields) -> Learning:
     """Restore it after checking every part."""
     plan = unpack_plan(stored.part("plan"))
-    schema = None if stored.get("schema") is None else unpack_schema(stored.part("schema"))
+    schema = stored.maybe("schema", unpack_schema)
     sample = unpack_sample(stored.part("sample"), schema, plan)
     found = Learning(plan, stored.number("seed", most=MOST_SEED), sample)
     found.schema, found.n_rows, found.solved_at = schema, stored.number("n_rows"), stored.number("solved_at")
@@ -125,18 +125,17 @@ def pack_sample(sample: Sample, arrays: dict[str, Array], *, rows: bool = True) 
 def _plainest(chunk: Chunk) -> Chunk:
     """The same rows without masks that mark none of them: rows that have left may have needed those."""
     observed = None if chunk.observed is None or chunk.observed.all() else chunk.observed
-    lacking = None if chunk.lacking is None or not chunk.lacking.any() else chunk.lacking
+    lacking = chunk.odd.lacking
+    lacking = None if lacking is None or not lacking.any() else lacking
     gaps = tuple(None if mask is None or not mask.any() else mask for mask in chunk.gaps)
     if lacking is None and all(mask is None for mask in gaps):
         gaps = ()
-    return replace(chunk, observed=observed, gaps=gaps, lacking=lacking, start=0)
+    return replace(chunk, observed=observed, gaps=gaps, odd=replace(chunk.odd, lacking=lacking))
 
 
 def unpack_sample(stored: Fields, schema: Schema | None, plan: Plan) -> Sample:
     """Restore a sample; without rows where the file has none."""
-    rows, n_clusters = (
-        None if stored.get(name) is None else stored.number(name, least=1) for name in ("rows", "n_clusters")
-    )
+    rows, n_clusters = (stored.number_or_none(name, least=1) for name in ("rows", "n_clusters"))
     size = Size(rows, n_clusters, left_out(plan.weights))
     widths = tuple(stored.list("widths", int))
     stored.need(all(0 <= width < 2**40 for width in widths), "widths")
@@ -150,7 +149,7 @@ def unpack_sample(stored: Fields, schema: Schema | None, plan: Plan) -> Sample:
     own = view_bytes(chunk)
     stored.need(len(widths) == len(own) and all(map(int.__ge__, widths, own)), "widths")
     stored.need(chunk.n_rows <= size.of(sum(widths)), "sample")
-    return Sample(size, replace(chunk, start=0), keys, numbers, widths)
+    return Sample(size, chunk, keys, numbers, widths)
 
 
 def pack_plan(plan: Plan) -> dict[str, Any]:
@@ -175,10 +174,7 @@ def unpack_plan(stored: Fields) -> Plan:
     """Restore the settings of a solve."""
     tol = from_plain(stored.get("tol"), stored.arrays)
     stored.need(isinstance(tol, float) and tol >= 0, "tol")
-    n_clusters, n_anchors = (
-        None if stored.get(name) is None else stored.number(name, least=1)
-        for name in ("n_clusters", "n_anchors")
-    )
+    n_clusters, n_anchors = (stored.number_or_none(name, least=1) for name in ("n_clusters", "n_anchors"))
     consensus, gaps = stored.text("consensus"), stored.text("missing_entries")
     stored.need(consensus in SHAPES, "consensus")
     stored.need(gaps in GAPS, "missing_entries")

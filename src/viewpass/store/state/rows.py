@@ -11,7 +11,7 @@ import scipy.sparse
 from viewpass.errors import DataError, FileError
 from viewpass.kernels.grid import MOST_ROWS, Array
 from viewpass.store.container.fields import Fields, Rule
-from viewpass.views.chunk import Chunk, Schema
+from viewpass.views.chunk import Chunk, Oddities, Schema
 from viewpass.views.rows import MeasuredRows
 
 FLOATS, WHOLE, PARTS = (np.float32, np.float64), (np.int32, np.int64), ("data", "indices")
@@ -47,17 +47,16 @@ def pack_chunk(chunk: Chunk, name: str, arrays: dict[str, Array]) -> dict[str, A
     for v, gaps in enumerate(chunk.gaps):
         if gaps is not None:
             arrays[f"{name}.gaps.{v}"] = gaps
-    if chunk.lacking is not None:
-        arrays[f"{name}.lacking"] = chunk.lacking
+    if chunk.odd.lacking is not None:
+        arrays[f"{name}.lacking"] = chunk.odd.lacking
     return {
         "kinds": kinds,
         "widths": list(chunk.schema.widths),
         "n_rows": chunk.n_rows,
-        "start": chunk.start,
         "masked": chunk.observed is not None,
-        **({} if chunk.copies is None else {"weighted": True}),
-        **({"stated": True} if chunk.stated else {}),
-        **({"gaps": [gaps is not None for gaps in chunk.gaps]} if chunk.gaps else {}),
+        "weighted": chunk.copies is not None,
+        "stated": chunk.stated,
+        "gaps": [gaps is not None for gaps in chunk.gaps],
     }
 
 
@@ -72,17 +71,16 @@ def unpack_chunk(stored: Fields, name: str, schema: Schema | None) -> Chunk:
         observed = stored.array(f"{name}.observed", ARRAYS["observed"], n=n_rows, v=len(kinds))
     try:
         views = [_view(stored, f"{name}.{v}", kinds[v], (n_rows, widths[v])) for v in range(len(kinds))]
-        chunk = Chunk.of(views, names=schema.names, observed=observed, start=stored.number("start"))
+        chunk = Chunk.of(views, names=schema.names, observed=observed)
         schema.merged(chunk.schema)
         MeasuredRows(chunk).measure()
     except (DataError, ValueError, TypeError, IndexError, OverflowError) as problem:
         raise FileError(f"the rows it holds cannot be read ({problem}).") from problem
-    chunk = replace(chunk, stated="stated" in stored.values and stored.truth("stated"))
-    if "weighted" in stored.values and stored.truth("weighted"):
+    chunk = replace(chunk, stated=stored.truth("stated"))
+    if stored.truth("weighted"):
         copies = stored.array(f"{name}.copies", ARRAYS["copies"], n=n_rows)
         chunk = replace(chunk, copies=copies)
-    if "gaps" in stored.values:
-        held = stored.list("gaps", bool)
+    if held := stored.list("gaps", bool):
         stored.need(
             len(held) == len(kinds) and all(kinds[v] == "dense" for v in np.flatnonzero(held)), "gaps"
         )
@@ -98,7 +96,7 @@ def unpack_chunk(stored: Fields, name: str, schema: Schema | None) -> Chunk:
                 (np.abs(own) <= (width or 0)).all() for own, width in zip(lacking.T, widths, strict=True)
             )
             stored.need(sound, "lacking")
-            chunk = replace(chunk, lacking=lacking)
+            chunk = replace(chunk, odd=Oddities(lacking=lacking))
     return chunk
 
 
