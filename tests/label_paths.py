@@ -151,4 +151,4 @@ def check_learnt(
         parts = list(source.chunks(size))
         fitting = Fitting(learning.plan, learning.seed, Sample(learning.sample.size))
         found = interface.fit(Partitions(parts, rng), fitting, model._workspace())
-        same.assert_array_equal(found, labels, "partitions")
+        same.assert_array_equal(found.labels, labels, "partitions")
