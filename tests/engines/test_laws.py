@@ -10,6 +10,9 @@ import viewpass as vp
 from clusters import assert_same, made_rows, write_files
 from everywhere import MARKS, Deadly
 from viewpass.engines import partitions, parts
+from viewpass.labels.columns import confidence_columns
+from viewpass.labels.labelled import cluster_rows
+from viewpass.sums.workspace import Workspace
 
 pytestmark = MARKS
 
