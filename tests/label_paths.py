@@ -151,5 +151,4 @@ def check_learnt(
         parts = list(source.chunks(size))
         fitting = Fitting(learning.plan, learning.seed, Sample(learning.sample.size))
         found = interface.fit(Partitions(parts, rng), fitting, model._workspace())
-        assert found is not None
         same.assert_array_equal(found.labels, labels, "partitions")

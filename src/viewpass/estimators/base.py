@@ -282,8 +282,8 @@ class ViewClusterer(ChosenSettings, ViewReader):
             return made.fget(self)
         if name in ("labels_", "stream_labels_") and "_learnt" in self.__dict__:
             raise NoLabelsError(
-                f"{name} are not part of a model that was loaded: the file does not hold the labels of the "
-                "rows it was fitted to. Call `predict` with the rows."
+                f"{name} are not part of this model: neither files nor fits to tables of a cluster hold the "
+                "labels of the rows. Call `predict` with the rows (`vp.ray.predict`, `vp.spark.predict`)."
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 

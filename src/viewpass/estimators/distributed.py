@@ -76,7 +76,9 @@ def fit(
         ids = found.ids if source.row_ids is None else source.row_ids
         if ids is not None:
             fresh.row_ids_ = ids
-    warn_of_fit(learnt, fresh._n_found())
+    census = learnt.cluster_census
+    assert census is not None
+    warn_of_fit(learnt, int((census.sizes > 0).sum()))
     model._become(fresh)
     return model
 

@@ -13,6 +13,7 @@ from viewpass.errors import DataError
 from viewpass.kernels.grid import Array, Mask
 from viewpass.sources.frames import column_names, common_index, is_frame, is_series, values_of
 from viewpass.sources.masks import as_mask
+from viewpass.sources.quantised import Widened
 from viewpass.sources.source import Source, check_known, spans
 from viewpass.views.checks import as_view, check_mask, common_length, number_type
 from viewpass.views.chunk import Chunk, Origin, Schema, cut_rows, default_names, unique_names
@@ -156,6 +157,8 @@ def _hash_of_ends(x: Any) -> str:
 
 def _readable(x: Any, name: str) -> Any:
     """Check type and shape; convert only what cannot be converted chunk by chunk."""
+    if isinstance(x, Widened):
+        return x
     if is_frame(x):
         return values_of(x, name)
     if is_series(x) or (isinstance(x, np.ndarray) and x.ndim == 1):
@@ -179,8 +182,8 @@ def _readable(x: Any, name: str) -> Any:
 
 def _in_place(x: Any) -> bool:
     """Return whether `_cut` copies no values."""
-    if scipy.sparse.issparse(x):
-        return True
+    if scipy.sparse.issparse(x) or isinstance(x, Widened):
+        return not isinstance(x, Widened)
     return bool(x.flags.c_contiguous and x.dtype in (np.float32, np.float64))
 
 

@@ -60,14 +60,6 @@ def test_settings(client, files, settings):
     np.testing.assert_array_equal(mine.confidence(files), theirs.confidence(files))
 
 
-@pytest.mark.parametrize("block", [97, 1000, 8192])
-def test_partitions_of_rows_without_ids(client, views, monkeypatch, block):
-    monkeypatch.setattr(parts, "BLOCK", block)
-    assert_same(
-        vp.dask.fit(vp.ViewPass(4, **SETTINGS), views, client=client), vp.ViewPass(4, **SETTINGS).fit(views)
-    )
-
-
 def test_partitions_in_another_order_with_ids(client, tmp_path, views):
     """Files renamed, so that they come in another order: the same clusters of the same ids."""
     edges, order = [0, 1500, 2300, 4100, ROWS], [2, 0, 3, 1]
