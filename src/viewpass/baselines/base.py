@@ -27,8 +27,6 @@ from viewpass.store.container.fields import Fields
 from viewpass.views.chunk import Schema
 from viewpass.views.rows import MeasuredRows, without_unknown
 
-PREDICT_BLOCK = 8192
-
 
 class FactorClusterer(ViewReader):
     """Base of the factorisations; a subclass fits (`_learnt`) and projects new rows (`_project`).
@@ -173,7 +171,7 @@ class FactorClusterer(ViewReader):
         source = self._read(X, observed, reset=False)
         schema = self._fitted_schema()
         known = [basis is not None for basis in self._state().components()]
-        for chunk in source.chunks(PREDICT_BLOCK):
+        for chunk in self._blocks_of(source):
             schema.merged(chunk.schema)
             rows = MeasuredRows(without_unknown(chunk, known)).measure()
             kept = np.flatnonzero(rows.n_seen > 0)
@@ -200,7 +198,7 @@ class FactorClusterer(ViewReader):
 
     def _distances(self, X: Any, observed: Any) -> Floats:
         parts = [self._to_centres(coefficients) for coefficients, _ in self._blocks(X, observed)]
-        return np.concatenate([np.empty((0, self.n_clusters)), *parts])
+        return np.concatenate(parts)
 
     def _to_centres(self, coefficients: Floats) -> Floats:
         if self.assign == "argmax":

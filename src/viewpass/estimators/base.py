@@ -183,6 +183,16 @@ class ViewReader(
             array, X, observed, views, names=None if reset else self.view_names_in_, columns=columns
         )
 
+    def _blocks_of(self, source: Source) -> Iterator[Chunk]:
+        """The rows of a source, a block at a time; an empty block of data without any."""
+        n_blocks = 0
+        for chunk in source.chunks(PREDICT_BLOCK):
+            n_blocks += 1
+            yield chunk
+        if not n_blocks:
+            names = self.view_names_in_
+            yield Chunk((None,) * len(names), names, 0)
+
     def _fitted_on(self) -> str:
         columns = getattr(self, "feature_names_in_", None)
         return fitted_on(self._fitted_schema(), self._cut_by_views, self.n_features_in_, columns)
@@ -352,8 +362,8 @@ class ViewClusterer(ChosenSettings, ViewReader):
         check_is_fitted(self)
         source = self._read(X, observed, reset=False)
         model, workspace = self._fitted_model(), self._workspace(source)
-        parts = [cluster_distances(chunk, model, workspace) for chunk in source.chunks(PREDICT_BLOCK)]
-        return np.concatenate([np.empty((0, self._n_features_out)), *parts])
+        parts = [cluster_distances(chunk, model, workspace) for chunk in self._blocks_of(source)]
+        return np.concatenate(parts)
 
     def score(self, X: Any, y: Any = None, observed: Any = None) -> float:
         """Minus the objective on X: squared distances to the nearest centres plus the ridge."""
