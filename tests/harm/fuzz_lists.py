@@ -129,7 +129,7 @@ def _child(options: argparse.Namespace) -> None:
     if sys.platform == "linux":
         resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    parquet.BUFFER, parquet.SMALL = 2**12, 0  # small files are read as large ones are
+    parquet.BUFFER, parquet.SMALL_FILE = 2**12, 0  # small files are read as large ones are
     parquet.pq.ParquetFile = _Watched
     folder = options.child
     sound = [(data, _places(data)) for data in _sound_files(folder)]

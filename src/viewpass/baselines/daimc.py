@@ -26,8 +26,8 @@ from viewpass.kernels.grid import Floats, Integers, Labels, Mask
 from viewpass.views.rows import MeasuredRows
 
 Bases = list[Floats]
-SMALL = 1e-10
-MOST_STEPS = 30  # updates of V per round; they end by `tol`, too
+LEAST_LENGTH = 1e-10  # under roots and of column sums, as in the authors' program
+MOST_SHARED_STEPS = 30  # updates of V per round; they end by `tol`, too
 
 
 def basis_step(view: FilledView, V: Floats, B: Floats, alignment: float) -> Floats:
@@ -50,13 +50,13 @@ def basis_step(view: FilledView, V: Floats, B: Floats, alignment: float) -> Floa
 
 def alignment_step(U: Floats, B: Floats, sparsity: float) -> Floats:
     """B = (b/2 D + UU')^-1 U by Woodbury, D_kk = 1 / |b_k| of the current rows of B."""
-    diagonal = 0.5 * sparsity / np.sqrt(np.square(B).sum(axis=1) + SMALL)
+    diagonal = 0.5 * sparsity / np.sqrt(np.square(B).sum(axis=1) + LEAST_LENGTH)
     scaled = U / diagonal[:, None]
     return np.asarray(scaled @ np.linalg.inv(np.eye(U.shape[1]) + U.T @ scaled))
 
 
 def shared_steps(
-    views: list[FilledView], V: Floats, bases: Bases, tol: float, most_steps: int = MOST_STEPS
+    views: list[FilledView], V: Floats, bases: Bases, tol: float, most_steps: int = MOST_SHARED_STEPS
 ) -> Floats:
     """Multiplicative updates of V (semi-NMF), none of which increases sum_v |W_v (X_v - V U_v')|^2.
 
@@ -109,7 +109,7 @@ def value_of(views: list[FilledView], V: Floats, bases: Bases, aligning: Bases, 
 
 
 def factorise(
-    views: list[FilledView], start: Floats, settings: DAIMC, most_steps: int = MOST_STEPS
+    views: list[FilledView], start: Floats, settings: DAIMC, most_steps: int = MOST_SHARED_STEPS
 ) -> tuple[Bases, Floats, list[float]]:
     """Bases, shared coefficients, and the objective after every round."""
     V = start
@@ -123,7 +123,7 @@ def factorise(
     for _ in range(settings.max_iter):
         bases = [basis_step(view, V, B, settings.alignment) for view, B in zip(views, aligning, strict=True)]
         V = shared_steps(views, V, bases, settings.tol, most_steps)
-        c = np.maximum(V.sum(axis=0), SMALL)
+        c = np.maximum(V.sum(axis=0), LEAST_LENGTH)
         V, bases = V / c, [U * c for U in bases]
         aligning = [alignment_step(U, B, settings.sparsity) for U, B in zip(bases, aligning, strict=True)]
         curve.append(value_of(views, V, bases, aligning, settings))

@@ -15,11 +15,11 @@ from viewpass.kernels.grid import Array
 from viewpass.store.container.fields import Fields, Rule
 from viewpass.store.state.model import pack_schema, unpack_schema
 
-LARGE = 1e60  # products of these stay finite
+LARGEST_FACTOR = 1e60  # products of these stay finite
 
 ARRAYS = {  # K clusters, r columns of the bases, d columns of a view, v views
-    "centres": Rule(np.float64, "K r", -LARGE, LARGE),
-    "basis": Rule(np.float64, "d r", -LARGE, LARGE),
+    "centres": Rule(np.float64, "K r", -LARGEST_FACTOR, LARGEST_FACTOR),
+    "basis": Rule(np.float64, "d r", -LARGEST_FACTOR, LARGEST_FACTOR),
     "totals": Rule(np.float64, "v", 0.0),
     "curve": Rule(np.float64, "*"),
     "objective": Rule(np.float64, "1"),

@@ -20,7 +20,7 @@ from viewpass.kernels.grid import Floats
 from viewpass.kernels.threads import run_blocks
 
 FLOOR = 1e-10  # of denominators
-SHORT = 50  # steps of a short run
+SHORT_RUN = 50  # steps of a short run
 N_SWEEPS = 3  # over the views, at the start
 MOST_REDOS = 5  # times that a round which increases the objective is tried again
 
@@ -85,11 +85,11 @@ def started(
                 basis /= np.sqrt(np.square(basis).sum(axis=0))
                 start = rng.random((n_rows, n_clusters)) if last is None else without_zero_rows(last)
                 start = start / start.sum()
-                tried = plain(view, basis, start, SHORT)
+                tried = plain(view, basis, start, SHORT_RUN)
                 reached = fit_of(view, tried[1], tried[0], squares)
                 if reached < best:
                     best, found = reached, tried
-            found = plain(view, *found, max(max_iter - SHORT, 0))
+            found = plain(view, *found, max(max_iter - SHORT_RUN, 0))
             bases[v], coefficients[v] = summing_to_one(*found)
             last = coefficients[v]
     return bases, coefficients

@@ -22,8 +22,8 @@ from viewpass.kernels.grid import Floats
 from viewpass.kernels.threads import run_blocks
 from viewpass.views.rows import MeasuredRows
 
-SMALLEST = 1e-20
-FAR = 1e-50
+VANISHED = 1e-20  # a column sum of a basis below this has nothing left to scale
+EXTREME_GAUGE = 1e-50  # a scale below this, or above its inverse, is applied before it can overflow
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ class OMVCStream(FactorStream):
                 found = self._agreed([U[w] for w in done], [weights[w] for w in done])
                 weighted = found * weights[v][:, None]
                 V = nnls(found.T @ weighted, view.crossed(weighted), n_threads=self.n_threads)
-                basis.V = np.where(V.sum(axis=0) > SMALLEST, V, basis.V)
+                basis.V = np.where(V.sum(axis=0) > VANISHED, V, basis.V)
             basis.new = False
             U[v] = nnls(basis.V.T @ basis.V, view.times(basis.V), n_threads=self.n_threads)
             done.append(v)
@@ -197,7 +197,7 @@ class OMVCStream(FactorStream):
         measure = self._scan(v, view, weighted, own_B) if self.settings.scanned else None
         basis.V, fit = newton_step(basis.V, B, A, measure=measure)
         c = basis.V.sum(axis=0)
-        c = np.where(c > SMALLEST, c, 1.0)  # a basis vector that has vanished is left as it is
+        c = np.where(c > VANISHED, c, 1.0)  # a basis vector that has vanished is left as it is
         basis.V = basis.V / c
         basis.A = basis.A * c
         basis.B = basis.B * np.outer(c, c)
@@ -229,7 +229,7 @@ class OMVCStream(FactorStream):
     def _apply_extreme_gauges(self) -> None:
         """Multiply the coefficients of earlier chunks by a gauge that is far from 1, and reset it."""
         for v, basis in enumerate(self.bases):
-            if basis is None or (basis.gauge.min() > FAR and basis.gauge.max() < 1 / FAR):
+            if basis is None or (basis.gauge.min() > EXTREME_GAUGE and basis.gauge.max() < 1 / EXTREME_GAUGE):
                 continue
             for chunk in self.chunks:
                 chunk.coefficients[v] = chunk.coefficients[v] * basis.gauge

@@ -26,7 +26,7 @@ from viewpass.kernels.threads import run_blocks
 from viewpass.sources.source import Source
 from viewpass.views.rows import MeasuredRows
 
-MOST_STEPS = 200  # of the bases for one G
+MOST_BASIS_STEPS = 200  # of the bases for one G
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ class ONMFStream(FactorStream):
     def _descended(self, F: Floats, H: Floats, V: Floats) -> tuple[Floats, float]:
         """Projected steps with the inverse of the diagonal until the value converges."""
         before = quadratic(F, H, V)
-        for _ in range(MOST_STEPS):
+        for _ in range(MOST_BASIS_STEPS):
             F, value = newton_step(F, H, V, diagonal=True)
             if abs(before - value) <= self.settings.tol * abs(before):
                 return F, value

@@ -8,7 +8,7 @@ from viewpass.baselines.least_squares import nnls
 from viewpass.baselines.rows import FilledView
 from viewpass.kernels.grid import Floats
 
-ROUNDS = 10
+ALTERNATIONS = 10  # between coefficients and consensus; further ones change little
 
 
 def project_shared(
@@ -59,12 +59,12 @@ def project_consensus(
         grams[v] = basis.T @ basis
     count = np.maximum(present.sum(axis=1), 1)[:, None]
     found = {v: nnls(grams[v], products[v], n_threads=n_threads) for v in products}
-    for turn in range(ROUNDS + 1):
+    for turn in range(ALTERNATIONS + 1):
         consensus = np.zeros((n_rows, n_clusters))
         for v, u in found.items():
             consensus[present[:, v]] += u
         consensus /= count
-        if turn == ROUNDS or agreement == 0 or len(found) < 2:
+        if turn == ALTERNATIONS or agreement == 0 or len(found) < 2:
             break
         for v, u in found.items():
             gram = grams[v] + agreement * np.eye(n_clusters)

@@ -171,10 +171,10 @@ def fit(
         parsed_weights,
     )
     from viewpass.engines.clusters import LIBRARIES
-    from viewpass.views.gaps import CHOICES
+    from viewpass.views.gaps import GAP_RULES
 
     check_choice(f"--engine {engine}", engine, "local", *LIBRARIES)
-    check_choice(f"--missing-entries {missing_entries}", missing_entries, *CHOICES)
+    check_choice(f"--missing-entries {missing_entries}", missing_entries, *GAP_RULES)
     check_choice(f"--consensus {consensus}", consensus, "auto", "plain", "graph")
     if engine == "local" and (scheduler is not None or workers is not None):
         raise SettingError("--scheduler and --workers need --engine dask, ray or spark.")

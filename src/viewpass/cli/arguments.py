@@ -12,7 +12,7 @@ from viewpass.errors import SettingError
 from viewpass.sources.arrow.files import find_files
 from viewpass.sources.scan import scan
 from viewpass.sources.source import Source
-from viewpass.views.scaling import NAMES
+from viewpass.views.scaling import SCALE_NAMES
 
 MOST_CLUSTERS = 10_000_000  # sizes and centres of more would not fit in memory
 
@@ -98,11 +98,11 @@ def parsed_scale(given: str) -> Any:
     ('auto', {'image': 'standard', 'words': 'idf'})
     """
     if "=" not in given:
-        check_choice(f"--scale {given}", given, *NAMES)
+        check_choice(f"--scale {given}", given, *SCALE_NAMES)
         return given
     scales = _by_view(given, str, f"--scale {given}: expected NAME, or VIEW=NAME once for each view.")
     for view, name in scales.items():
-        check_choice(f"--scale {view}={name}", name, *NAMES)
+        check_choice(f"--scale {view}={name}", name, *SCALE_NAMES)
     return scales
 
 

@@ -21,7 +21,7 @@ from viewpass.sources.mudata import ALONE, from_mudata
 from viewpass.sources.source import Source
 from viewpass.version import __version__
 
-MACHINE = ("n_threads", "verbose", "compute_labels")  # settings without effect on the labels
+WITHOUT_EFFECT = ("n_threads", "verbose", "compute_labels")  # settings without effect on the labels
 
 
 def write_labels(
@@ -137,7 +137,7 @@ def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in settings.items():
         if isinstance(value, Mapping):
             kept[name] = _plain({str(part): own for part, own in value.items()})
-        elif isinstance(value, str | bool | Number) and name not in MACHINE:
+        elif isinstance(value, str | bool | Number) and name not in WITHOUT_EFFECT:
             kept[name] = value
     return kept
 

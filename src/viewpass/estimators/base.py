@@ -55,7 +55,7 @@ from viewpass.views.gaps import GapCounts
 logger = logging.getLogger("viewpass")
 
 PREDICT_BLOCK = 8192  # rows labelled at a time
-WHOLE = 2**62  # more rows than there are
+ALL_ROWS = 2**62  # more rows than there are
 COUNT = [Interval(Integral, 1, None, closed="left")]
 NOT_NEGATIVE = [Interval(Real, 0, None, closed="left")]
 # What a fit keeps when it goes on from what was learnt; what else it has set is about the rows of one call.
@@ -332,11 +332,11 @@ class ViewClusterer(ChosenSettings, ViewReader):
         warn_of_absent(self._fitted_model(), reader.views_there, self._workspace(source))
         return labels
 
-    def _labels_of(self, source: Source, n_rows: int = WHOLE) -> Labels:
+    def _labels_of(self, source: Source, n_rows: int = ALL_ROWS) -> Labels:
         """Labels of the source's first rows under the model."""
         return self._read_labels(RowReader(source, block=PREDICT_BLOCK, keep_ids=False), n_rows)
 
-    def _read_labels(self, reader: RowReader, n_rows: int = WHOLE) -> Labels:
+    def _read_labels(self, reader: RowReader, n_rows: int = ALL_ROWS) -> Labels:
         parts, n_done = [np.empty(0, dtype=np.int32)], 0
         model, workspace = self._fitted_model(), self._workspace(reader.source)
         for chunk in reader.chunks():
@@ -512,7 +512,7 @@ class ViewClusterer(ChosenSettings, ViewReader):
 
 def whole(source: Source) -> Chunk:
     """All rows as one chunk."""
-    chunks = list(source.chunks(source.n_rows or WHOLE))
+    chunks = list(source.chunks(source.n_rows or ALL_ROWS))
     if not chunks:
         raise DataError("the data has no rows (0 samples): at least one is needed.")
     return join(chunks)

@@ -21,9 +21,9 @@ from viewpass.solve.start.ridge import FIRST_ALPHA
 from viewpass.sources.source import Source
 from viewpass.sums.rules import Rules
 from viewpass.sums.view_weights import SMALLEST_WEIGHT, Weights, relative
-from viewpass.views.scaling import NAMES
+from viewpass.views.scaling import SCALE_NAMES
 
-MOST_UPDATES, TOLERANCE = 20, 1e-6  # of the centres in a solve
+SOLVE_UPDATES, SOLVE_TOLERANCE = 20, 1e-6  # of the centres in a solve
 # Numbers per column of a sparse view that a fit holds, as measured for 3 to 50 clusters: statistics of
 # the columns, and the sums and centres of the starts that compete.
 NUMBERS_PER_COLUMN, NUMBERS_PER_CENTRE = 100, 30
@@ -69,7 +69,7 @@ def solving_plan(settings: Any, names: tuple[str, ...]) -> Plan:
     alpha = FIRST_ALPHA if settings.alpha == "auto" else float(settings.alpha)
     return Plan(
         n_clusters,
-        Rules(alpha, MOST_UPDATES, TOLERANCE, "mean"),
+        Rules(alpha, SOLVE_UPDATES, SOLVE_TOLERANCE, "mean"),
         scale=checked_scale(settings.scale, names),
         n_anchors=n_anchors,
         consensus=settings.consensus,
@@ -236,7 +236,7 @@ def _centres(values: Any, name: str, n_clusters: int) -> Array:
     raise SettingError(f"init, view {name!r}: {n_clusters} finite centres (one per row) were expected.")
 
 
-SCALES = ", ".join(map(repr, NAMES))
+KNOWN_SCALES = ", ".join(map(repr, SCALE_NAMES))
 
 
 def checked_scale(scale: Any, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -247,12 +247,12 @@ def checked_scale(scale: Any, names: tuple[str, ...]) -> tuple[str, ...]:
     if each is not None:
         pairs = zip(names, each, strict=True)
         return tuple(_checked_name(value, f"scale of view {name!r}: ") for name, value in pairs)
-    raise SettingError(f"scale={scale!r}: one of {SCALES}, or a list or dict with one per view.")
+    raise SettingError(f"scale={scale!r}: one of {KNOWN_SCALES}, or a list or dict with one per view.")
 
 
 def _checked_name(value: Any, where: str) -> str:
-    if not isinstance(value, str) or value not in NAMES:
-        raise SettingError(f"{where}{value!r}: one of {SCALES} was expected.")
+    if not isinstance(value, str) or value not in SCALE_NAMES:
+        raise SettingError(f"{where}{value!r}: one of {KNOWN_SCALES} was expected.")
     return value
 
 

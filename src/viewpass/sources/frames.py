@@ -14,7 +14,7 @@ from viewpass.errors import DataError
 from viewpass.kernels.grid import Array, Integers, Matrix
 from viewpass.sources.encoding import Encoding
 from viewpass.sources.ids import match_ids, read_ids, warn_apart
-from viewpass.sources.modalities import PLAIN, Modality, Part, is_anndata
+from viewpass.sources.modalities import PLAIN_TYPES, Modality, Part, is_anndata
 from viewpass.sources.source import Source, check_known, spans
 from viewpass.views.chunk import Chunk, Schema, unique_names
 
@@ -156,12 +156,12 @@ def frames(frames: Mapping[str, Any], id: str | None = None, *, encode: bool = F
 
 def is_frame(x: Any) -> bool:
     """Return whether x is a data frame of a kind that `vp.frames` accepts."""
-    return not isinstance(x, PLAIN) and nw.dependencies.is_into_dataframe(x)
+    return not isinstance(x, PLAIN_TYPES) and nw.dependencies.is_into_dataframe(x)
 
 
 def is_series(x: Any) -> bool:
     """Return whether x is one column: a series of pandas or polars, or a PyArrow array."""
-    return not isinstance(x, PLAIN) and nw.dependencies.is_into_series(x)
+    return not isinstance(x, PLAIN_TYPES) and nw.dependencies.is_into_series(x)
 
 
 def is_relation(x: Any) -> bool:

@@ -1,6 +1,6 @@
 """Values missing inside a view (`missing_entries`): found before rows are measured, then filled.
 
-A row that has at least LEAST_SHARE of the values of a dense view has the view; the others take the means of
+A row that has at least LEAST_HELD of the values of a dense view has the view; the others take the means of
 their columns ("fill"), which the scale of the view has learnt from the sample (views/scaling.py), or the
 values of similar rows ("local", views/completion.py). A row with fewer counts as lacking the view.
 """
@@ -15,8 +15,8 @@ import numpy as np
 from viewpass.kernels.grid import Floats, Integers, Mask, Matrix
 from viewpass.views.chunk import Chunk
 
-LEAST_SHARE = 0.1  # of a view's values; a row with fewer counts as lacking the view
-CHOICES = ("refuse", "fill", "local")
+LEAST_HELD = 0.1  # of a view's values; a row with fewer counts as lacking the view
+GAP_RULES = ("refuse", "fill", "local")
 
 
 class GapCounts(NamedTuple):
@@ -46,7 +46,7 @@ def with_gaps(chunk: Chunk) -> Chunk:
         assert isinstance(view, np.ndarray)
         width, n_held = view.shape[1], (~missing).sum(axis=1)
         partly = chunk.wanted(v) & (n_held > 0) & (n_held < width)
-        few = partly & (n_held < LEAST_SHARE * width)
+        few = partly & (n_held < LEAST_HELD * width)
         kept = partly & ~few
         if few.any():
             hidden[v] = few

@@ -46,7 +46,7 @@ logger = logging.getLogger("viewpass")
 
 LEARNT = ("standard", "idf", "euclidean", *KINDS)
 ROOM = 4.0  # how much longer than the first rows others may be, at least, where lengths are kept
-NAMES = ("auto", "unit", *LEARNT)
+SCALE_NAMES = ("auto", "unit", *LEARNT)
 MOSTLY_ZERO = 0.5  # a dense view of whole numbers is taken for counts below this share of non-zeros
 
 

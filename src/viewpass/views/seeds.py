@@ -8,7 +8,7 @@ import numpy as np
 
 from viewpass.errors import SettingError
 
-OWN = 0x76696577  # "view"
+OWN_SEED = 0x76696577  # "view"
 
 Seed: TypeAlias = int | np.integer[Any] | np.random.RandomState | np.random.Generator | None
 
@@ -52,7 +52,7 @@ def own_generator(number: int = 0) -> np.random.Generator:
     Unlike that of the seed 0, which users take for draws of their own: rows that were drawn alike, to lack a
     view or to be in a test set, would be drawn again.
     """
-    return np.random.default_rng((OWN, number))
+    return np.random.default_rng((OWN_SEED, number))
 
 
 def _checked_int(seed: object) -> int:

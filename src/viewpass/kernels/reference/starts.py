@@ -9,7 +9,7 @@ from viewpass.kernels.portable import ordered_sum
 from viewpass.kernels.reference.centres import Centres
 from viewpass.kernels.reference.rows import Rows
 
-NOTHING = 2.0**-46  # of the largest pivot: rounding alone
+NO_PIVOT = 2.0**-46  # of the largest pivot: rounding alone
 NEAR_GROUPS = 4  # whose seeds a row is compared with
 
 
@@ -58,7 +58,7 @@ def _solved(a: Floats, b: Floats) -> Floats:
     a, b, n = a.copy(), b.copy(), len(a)
     largest = max(float(np.diagonal(a).max(initial=0.0)), 0.0)
     for k in range(n):
-        if not a[k, k] > NOTHING * largest:
+        if not a[k, k] > NO_PIVOT * largest:
             a[k, k] = 0.0
             continue
         factors = a[k, k + 1 :] / a[k, k]

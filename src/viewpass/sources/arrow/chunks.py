@@ -24,8 +24,8 @@ from viewpass.sources.read_ahead import ahead
 from viewpass.sources.source import Source, check_known, chunk_end
 from viewpass.views.chunk import Chunk, Origin, Schema
 
-READ_BYTES = 2**22  # decoded at a time, approximately; at least one chunk
-MOST_ROWS = 2**16
+DECODED_BYTES = 2**22  # decoded at a time, approximately; at least one chunk
+MOST_DECODED_ROWS = 2**16  # at a time, where rows are wide and chunks small
 INDEX = "__index_level_"  # how Arrow names the index of a pandas frame
 
 
@@ -155,8 +155,8 @@ class ArrowSource(Source):
 
     def _read_rows(self, size: int) -> int:
         """Return how many rows to read at a time: whole chunks, so that no chunk spans two batches."""
-        fitting = READ_BYTES // max(self._reader.row_bytes or 512, 1)
-        return min(size * max(1, fitting // size), max(MOST_ROWS, fitting))
+        fitting = DECODED_BYTES // max(self._reader.row_bytes or 512, 1)
+        return min(size * max(1, fitting // size), max(MOST_DECODED_ROWS, fitting))
 
     def _chunk(self, batches: Sequence[Batch], widths: dict[str, int | None], pool: Pool) -> Chunk:
         n_rows = sum(map(len, batches))

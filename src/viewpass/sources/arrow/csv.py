@@ -11,7 +11,7 @@ from viewpass.sources.arrow.batches import numbered
 from viewpass.sources.arrow.files import File
 from viewpass.sources.arrow.tables import Contents
 
-BLOCK = 2**20
+CSV_BYTES = 2**20  # parsed at a time: the block that PyArrow takes by itself
 
 
 class Csv:
@@ -54,4 +54,4 @@ def _input(file: File) -> pa.NativeFile:
 
 def _options(file: File) -> tuple[csv.ReadOptions, csv.ParseOptions]:
     tabs = ".tsv" in file.path.lower()
-    return csv.ReadOptions(block_size=BLOCK), csv.ParseOptions(delimiter="\t" if tabs else ",")
+    return csv.ReadOptions(block_size=CSV_BYTES), csv.ParseOptions(delimiter="\t" if tabs else ",")

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from viewpass.errors import DataError, SettingError, ViewpassError, missing_extra, not_a_file
 
-ENDINGS = {
+FILE_ENDINGS = {
     "parquet": (".parquet", ".parq", ".pq"),
     "ipc": (".arrow", ".arrows", ".feather", ".ipc"),
     "csv": (".csv", ".tsv"),
@@ -24,11 +24,11 @@ ENDINGS = {
     "h5mu": (".h5mu",),
     "h5ad": (".h5ad",),
 }
-FORMATS = {ending: format for format, endings in ENDINGS.items() for ending in endings}
+FORMAT_OF = {ending: format for format, endings in FILE_ENDINGS.items() for ending in endings}
 PACKED = (".gz", ".bz2", ".zst")  # compressed CSV files
-MAGIC = {b"PAR1": "parquet", b"ARRO": "ipc"}
+FIRST_BYTES = {b"PAR1": "parquet", b"ARRO": "ipc"}
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
-END = 2**16
+END_BYTES = 2**16  # of both ends, which are hashed: formats keep their metadata there
 # A scheme of two letters or more, maybe after those of fsspec's chains: "s3://", "simplecache::s3://".
 URL = re.compile(r"([a-z][a-z0-9+.-]+::)*[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 
@@ -66,11 +66,11 @@ class File:
         if known is None:
             try:
                 with self.open() as opened:
-                    known = MAGIC.get(opened.read(4))
+                    known = FIRST_BYTES.get(opened.read(4))
             except OSError as problem:
                 raise DataError(f"{self.name} cannot be opened: {problem}.") from problem
         if known is None:
-            endings = ", ".join(FORMATS)
+            endings = ", ".join(FORMAT_OF)
             raise DataError(f"{self.name}: unknown file format. Known endings are {endings}.")
         return known
 
@@ -79,8 +79,8 @@ class File:
         with self.open() as opened:
             size = opened.seek(0, 2)
             opened.seek(0)
-            ends = sha256(opened.read(min(END, size)))
-            opened.seek(max(0, size - END))
+            ends = sha256(opened.read(min(END_BYTES, size)))
+            opened.seek(max(0, size - END_BYTES))
             ends.update(opened.read())
         return {"file": self.label, "bytes": size, "ends": ends.hexdigest()[:16]}
 
@@ -89,9 +89,9 @@ def format_of(path: str) -> str | None:
     """Return the format that the ending of a name stands for."""
     lower = path.lower()
     stem, ending = os.path.splitext(lower)
-    if ending in PACKED and FORMATS.get(os.path.splitext(stem)[1]) == "csv":
+    if ending in PACKED and FORMAT_OF.get(os.path.splitext(stem)[1]) == "csv":
         return "csv"
-    return FORMATS.get(ending)
+    return FORMAT_OF.get(ending)
 
 
 def find_files(
@@ -180,7 +180,7 @@ def _below(folder: str, given: str, paths: Iterable[str], system: Any = None) ->
         if format_of(path) is not None and not any(part.startswith(("_", ".")) for part in label.split("/"))
     ]
     if not found:
-        raise DataError(f"{given}: the folder holds no file with one of the endings {', '.join(FORMATS)}.")
+        raise DataError(f"{given}: the folder holds no file with one of the endings {', '.join(FORMAT_OF)}.")
     return found
 
 

@@ -42,9 +42,9 @@ def unpack_counts(stored: Fields, schema: Schema | None) -> RowCounts:
     return RowCounts(n_rows, n_without_views, n_copies, tuple(zeros), tuple(GapCounts(*own) for own in gaps))
 
 
-COUNTS = Rule(np.int64, "b K", 0, MOST_ROWS)
-PATTERNS = Rule(np.int64, "P", 0, 2 ** (MOST_BITS + 1) - 1)
-NUMBERS = Rule(np.int64, "P", 1, MOST_ROWS)
+BIN_ROWS = Rule(np.int64, "b K", 0, MOST_ROWS)
+PATTERN_BITS = Rule(np.int64, "P", 0, 2 ** (MOST_BITS + 1) - 1)
+PATTERN_ROWS = Rule(np.int64, "P", 1, MOST_ROWS)
 
 
 def pack_census(census: Census | None, arrays: dict[str, Array]) -> dict[str, Any] | None:
@@ -65,9 +65,9 @@ def unpack_census(stored: Fields, n_centres: int, n_rows: int) -> Census | None:
     part = stored.part("census")
     width, n_other = part.number("width", least=1, most=MOST_ROWS), part.number("other", most=n_rows)
     part.need(width & (width - 1) == 0, "width")
-    counts = stored.array("census.counts", COUNTS, b=None, K=n_centres)
-    patterns = stored.array("census.patterns", PATTERNS, P=None)
-    numbers = stored.array("census.numbers", NUMBERS, P=len(patterns))
+    counts = stored.array("census.counts", BIN_ROWS, b=None, K=n_centres)
+    patterns = stored.array("census.patterns", PATTERN_BITS, P=None)
+    numbers = stored.array("census.numbers", PATTERN_ROWS, P=len(patterns))
     part.need(len(counts) <= BINS and len(patterns) <= MOST_PATTERNS, "census")
     part.need(bool((np.diff(patterns) > 0).all()), "census.patterns")
     inside = sum(counts.sum(axis=0).tolist()) <= n_rows and sum(numbers.tolist()) + n_other <= n_rows

@@ -26,13 +26,13 @@ from viewpass.sums.view_weights import left_out
 from viewpass.sums.workspace import Workspace
 from viewpass.tally.learning import Learning, Segment, whole_segment
 from viewpass.views.chunk import Chunk, Schema
+from viewpass.views.gaps import GAP_RULES
 from viewpass.views.projection import LEAST_COLUMNS, MOST_COLUMNS
-from viewpass.views.scaling import NAMES
+from viewpass.views.scaling import SCALE_NAMES
 
-SHAPES = ("auto", "plain", "graph")
-GAPS = ("refuse", "fill", "local")
-MOST_UPDATES, MOST_SEED = 1000, 2**63
-KEYS, NUMBERS = Rule(np.int64, "n"), Rule(np.int64, "n", 0)
+CONSENSUS_ASKED = ("auto", "plain", "graph")
+MOST_SOLVE_UPDATES, MOST_SEED = 1000, 2**63  # a plan has 20 updates; seeds are drawn below 2^63
+ROW_KEYS, ROW_NUMBERS = Rule(np.int64, "n"), Rule(np.int64, "n", 0)
 SEGMENTS = {name: Rule(np.int64, "n", 0) for name in ("segment_starts", "segment_sizes", "segment_numbers")}
 
 
@@ -143,8 +143,8 @@ def unpack_sample(stored: Fields, schema: Schema | None, plan: Plan) -> Sample:
         return Sample(size, widths=widths)
     part = stored.part("chunk")
     chunk = unpack_chunk(part, "sample", schema)
-    keys = stored.array("sample.keys", KEYS, n=chunk.n_rows).view(np.uint64)
-    numbers = stored.array("sample.numbers", NUMBERS, n=chunk.n_rows)
+    keys = stored.array("sample.keys", ROW_KEYS, n=chunk.n_rows).view(np.uint64)
+    numbers = stored.array("sample.numbers", ROW_NUMBERS, n=chunk.n_rows)
     stored.need(bool((keys[1:] >= keys[:-1]).all()), "sample.keys")
     own = view_bytes(chunk)
     stored.need(len(widths) == len(own) and all(map(int.__ge__, widths, own)), "widths")
@@ -176,14 +176,14 @@ def unpack_plan(stored: Fields) -> Plan:
     stored.need(isinstance(tol, float) and tol >= 0, "tol")
     n_clusters, n_anchors = (stored.number_or_none(name, least=1) for name in ("n_clusters", "n_anchors"))
     consensus, gaps = stored.text("consensus"), stored.text("missing_entries")
-    stored.need(consensus in SHAPES, "consensus")
-    stored.need(gaps in GAPS, "missing_entries")
+    stored.need(consensus in CONSENSUS_ASKED, "consensus")
+    stored.need(gaps in GAP_RULES, "missing_entries")
     scale = tuple(stored.list("scale", str))
-    stored.need(all(name in NAMES for name in scale), "scale")
+    stored.need(all(name in SCALE_NAMES for name in scale), "scale")
     projection = stored.get("projection")
     if projection not in (None, "auto"):
         projection = stored.number("projection", least=LEAST_COLUMNS, most=MOST_COLUMNS)
-    max_iter = stored.number("max_iter", least=1, most=MOST_UPDATES)
+    max_iter = stored.number("max_iter", least=1, most=MOST_SOLVE_UPDATES)
     return Plan(
         n_clusters,
         Rules(stored.decimal("alpha"), max_iter, tol, "mean"),

@@ -36,7 +36,7 @@ from viewpass.sums.centres import Centres
 from viewpass.sums.statistics import Statistics
 from viewpass.sums.view_weights import Weights
 from viewpass.views.chunk import Schema
-from viewpass.views.completion import MOST, Completion, Prototypes
+from viewpass.views.completion import MOST_SPREADS, Completion, Prototypes
 from viewpass.views.projection import LEAST_COLUMNS, MOST_COLUMNS, Projection, ViewMap
 from viewpass.views.rows import Kept, Lengthy
 from viewpass.views.scaling import LEARNT, Scale, Scaling
@@ -44,20 +44,20 @@ from viewpass.views.scaling import LEARNT, Scale, Scaling
 CONSENSUS = ("plain", "merge", "graph")
 MOST_LENGTH = 2.0**40  # of rows that keep theirs
 ROUNDED = 1.0 + 1e-6  # the square of a row that was shortened to length 1, at most
-MOST_CLUSTERS = 2**20  # on a curve of scores
+MOST_ON_CURVE = 2**20  # on a curve of scores
 MOST_TEXT = 1000  # characters of a reason or name of a choice
-FAR = 1e30  # of centres, means and factors: their products stay finite, as float32, too
+FARTHEST = 1e30  # of centres, means and factors: their products stay finite, as float32, too
 ARRAYS = {  # K clusters (or anchors), d columns
     "sums": Rule(np.int64, "K d"),
     "counts": Rule(np.int64, "K", 0, MOST_ROWS),
     "known": Rule(np.bool_, "K"),
-    "centres": Rule(np.float64, "K d", -FAR, FAR),
+    "centres": Rule(np.float64, "K d", -FARTHEST, FARTHEST),
     "weights": Rule(np.float64, "d", np.nextafter(0.0, 1.0)),
     "mean": Rule(np.float64, "d"),
     "fill": Rule(np.float64, "d"),
     "gap_mean": Rule(np.float64, "d"),
     "gap_spread": Rule(np.float64, "d", np.nextafter(0.0, 1.0)),
-    "prototypes": Rule(np.float64, "p d", -MOST, MOST),
+    "prototypes": Rule(np.float64, "p d", -MOST_SPREADS, MOST_SPREADS),
     "column_sums": Rule(np.int64, "K d"),
     "directions": Rule(np.float64, "m d", -1.0, 1.0),
     "map_mean": Rule(np.float64, "d", -1.0, 1.0),
@@ -65,7 +65,7 @@ ARRAYS = {  # K clusters (or anchors), d columns
     "link_counts": Rule(np.int64, "K", 0),
     "link_columns": Rule(np.int64, "n", 0),
     "link_values": Rule(np.int64, "n", 1),
-    "numbers": Rule(np.int64, "n", 1, MOST_CLUSTERS),
+    "numbers": Rule(np.int64, "n", 1, MOST_ON_CURVE),
     "values": Rule(np.float64, "n"),
     "errors": Rule(np.float64, "n", 0),
     "loss_curve": Rule(np.float64, "*"),
@@ -383,7 +383,7 @@ def _scaling(stored: Fields, schema: Schema) -> Scaling:
 
 def _scale(stored: Fields, v: int, name: str, width: int | None, parameter: float) -> Scale | None:
     learns = name in ("counts", "composition")
-    stored.need(0.0 < parameter < FAR if learns else parameter == 0.0, "parameters")
+    stored.need(0.0 < parameter < FARTHEST if learns else parameter == 0.0, "parameters")
     centred, filled = (f"{array}.{v}" in stored.arrays for array in ("mean", "fill"))
     fill = stored.array_of(f"fill.{v}", ARRAYS, d=width) if filled else None
     if name == "unit":

@@ -14,12 +14,12 @@ from viewpass.store.container.fields import Fields, Rule
 from viewpass.views.chunk import Chunk, Oddities, Schema
 from viewpass.views.rows import MeasuredRows
 
-FLOATS, WHOLE, PARTS = (np.float32, np.float64), (np.int32, np.int64), ("data", "indices")
+FLOAT_KINDS, WHOLE_TYPES, CSR_PARTS = (np.float32, np.float64), (np.int32, np.int64), ("data", "indices")
 ARRAYS = {  # n rows, d columns, v views, m stored numbers; NaN is a missing view
-    "dense": Rule(FLOATS, "n d", finite=False),
-    "data": Rule(FLOATS, "m", finite=False),
-    "indices": Rule(WHOLE, "m", 0),
-    "indptr": Rule(WHOLE, "n", 0),
+    "dense": Rule(FLOAT_KINDS, "n d", finite=False),
+    "data": Rule(FLOAT_KINDS, "m", finite=False),
+    "indices": Rule(WHOLE_TYPES, "m", 0),
+    "indptr": Rule(WHOLE_TYPES, "n", 0),
     "observed": Rule(np.bool_, "n v"),
     "copies": Rule(np.int64, "n", 0, MOST_ROWS),
     "gaps": Rule(np.bool_, "n d"),
@@ -108,5 +108,5 @@ def _view(stored: Fields, name: str, kind: str | None, shape: tuple[int, int | N
         return stored.array(name, ARRAYS["dense"], n=shape[0], d=shape[1])
     starts = stored.array(f"{name}.indptr", ARRAYS["indptr"], n=shape[0] + 1)
     stored.need(bool((np.diff(starts) >= 0).all() and starts[0] == 0), name)
-    data, indices = (stored.array(f"{name}.{part}", ARRAYS[part], m=int(starts[-1])) for part in PARTS)
+    data, indices = (stored.array(f"{name}.{part}", ARRAYS[part], m=int(starts[-1])) for part in CSR_PARTS)
     return scipy.sparse.csr_array((data, indices, starts), shape=shape)
