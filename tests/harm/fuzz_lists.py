@@ -27,7 +27,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from viewpass.kernels.native import native
+from viewpass.kernels.backend import native
 from viewpass.sources.arrow import parquet
 from viewpass.sources.arrow.files import find_files
 from viewpass.sources.arrow.parquet import Parquet

@@ -107,16 +107,14 @@ class ArraySource(Source):
             absent = np.zeros(self.n_rows, dtype=bool)
             masks = [self._observed[:, place[name]] if name in place else absent for name in names]
             observed = np.column_stack(masks)
-        columns = tuple(self._columns[place[name]] if name in place else None for name in names)
-        return self._with(views, observed, names, columns)
+        return self._with(views, observed, names, tuple(map(self.schema.columns_of, names)))
 
     def suited(self, schema: Schema) -> ArraySource:
         """Return the same rows with the columns of frames in the order that a model knows."""
-        known = dict(zip(schema.names, schema.columns or [None] * len(schema.names), strict=True))
         views: list[Any] = list(self._views)
         columns = list(self._columns)
         for v, name in enumerate(self._names):
-            mine, wanted = columns[v], known.get(name)
+            mine, wanted = columns[v], schema.columns_of(name)
             if mine is not None and wanted is not None and mine != wanted and set(mine) == set(wanted):
                 views[v], columns[v] = views[v][:, [mine.index(column) for column in wanted]], wanted
         if columns == list(self._columns):

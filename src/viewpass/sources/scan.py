@@ -164,8 +164,7 @@ def _files(
         return of_files(files, modalities=_modalities(views, id))
     _check_arrow()
     from viewpass.sources.arrow.chunks import ArrowSource
-    from viewpass.sources.arrow.csv import Csv
-    from viewpass.sources.arrow.ipc import Ipc
+    from viewpass.sources.arrow.formats import Csv, Ipc
     from viewpass.sources.arrow.parquet import Parquet
     from viewpass.sources.arrow.tables import Format, TableReader
 

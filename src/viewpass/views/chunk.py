@@ -28,6 +28,17 @@ class Schema:
     widths: tuple[int | None, ...]
     columns: tuple[tuple[Any, ...] | None, ...] = ()
 
+    def columns_of(self, name: str) -> tuple[Any, ...] | None:
+        """Names of the columns of a view, where it is known and has them."""
+        return dict(zip(self.names, self.columns or (None,) * len(self.names), strict=True)).get(name)
+
+    def arranged(self, names: tuple[str, ...]) -> Schema:
+        """Views of these names: as they are here, or absent."""
+        widths = dict(zip(self.names, self.widths, strict=True))
+        columns = tuple(map(self.columns_of, names))
+        known = columns if any(own is not None for own in columns) else ()
+        return Schema(names, tuple(map(widths.get, names)), known)
+
     def merged(self, other: Schema) -> Schema:
         """Add the widths and columns that `other` knows; refuse those that contradict this schema."""
         if other.names != self.names:

@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import types
 
+from viewpass.kernels.backend import native
 from viewpass.kernels.grid import Array
-from viewpass.kernels.native import native
 from viewpass.kernels.pool import Pool
 
 CODECS = {0: None, 1: "snappy", 6: "zstd"}

@@ -75,8 +75,8 @@ ARRAYS = {  # K clusters (or anchors), d columns
 def pack_schema(schema: Schema, arrays: dict[str, Array]) -> dict[str, Any]:
     """Convert the names, widths and columns of the views to JSON."""
     columns = [
-        to_plain(names, f"the column names of view {name!r}", arrays)
-        for name, names in zip(schema.names, schema.columns or [None] * len(schema.names), strict=True)
+        to_plain(schema.columns_of(name), f"the column names of view {name!r}", arrays)
+        for name in schema.names
     ]
     return {"names": list(schema.names), "widths": list(schema.widths), "columns": columns}
 
