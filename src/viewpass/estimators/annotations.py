@@ -12,7 +12,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from viewpass.errors import NotCalibratedError, SettingError, missing_extra
-from viewpass.estimators.base import PREDICT_BLOCK, ViewClusterer
+from viewpass.estimators.base import PREDICT_BLOCK
+from viewpass.estimators.clusterer import ViewClusterer
 from viewpass.kernels.grid import Array, Floats, Integers, Labels
 from viewpass.model.model import cluster_distances, label, prepare
 from viewpass.sources.hdf5 import modality_groups, opened, write_element

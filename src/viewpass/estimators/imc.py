@@ -11,7 +11,8 @@ import numpy as np
 from viewpass.algorithm1.algorithm1 import Settings
 from viewpass.algorithm1.start import first_chunk, scaled_centres
 from viewpass.errors import DataError
-from viewpass.estimators.base import ViewClusterer, logging_progress, whole
+from viewpass.estimators.base import logging_progress, whole
+from viewpass.estimators.clusterer import ViewClusterer
 from viewpass.estimators.notices import warn_of_fit
 from viewpass.estimators.validation import check_whole, published_settings, row_copies
 from viewpass.kernels.grid import Array, Floats

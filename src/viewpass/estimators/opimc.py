@@ -11,7 +11,8 @@ from viewpass.engines.local import RowReader
 from viewpass.engines.passes import run_passes
 from viewpass.engines.progress import Callback
 from viewpass.errors import DataError, NoLabelsError
-from viewpass.estimators.base import ViewClusterer, logging_progress
+from viewpass.estimators.base import logging_progress
+from viewpass.estimators.clusterer import ViewClusterer
 from viewpass.estimators.notices import warn_of_fit, warn_of_shortened, warn_of_zero_rows
 from viewpass.estimators.validation import check_whole, published_settings, row_copies
 from viewpass.kernels.grid import Array, Integers

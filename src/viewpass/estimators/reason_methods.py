@@ -11,7 +11,7 @@ import scipy.sparse
 from sklearn.utils.validation import check_is_fitted
 
 from viewpass.errors import NotCalibratedError
-from viewpass.estimators.base import ViewClusterer
+from viewpass.estimators.clusterer import ViewClusterer
 from viewpass.kernels.grid import Floats, Matrix
 from viewpass.labels.frames import labels_frame
 from viewpass.model.calibration import Calibration
@@ -22,9 +22,6 @@ from viewpass.reasons.contributions import Explanation, contributions
 from viewpass.reasons.imputation import Imputed, imputed
 from viewpass.reasons.outliers import outlier_scores
 from viewpass.reasons.stability import Stability, stability
-from viewpass.report.summary.fields import Summary
-from viewpass.report.summary.overview import summarise
-from viewpass.report.summary.row_sample import row_sampler
 from viewpass.sources.source import Source
 from viewpass.sums.workspace import Workspace
 from viewpass.views.chunk import Chunk
@@ -210,32 +207,6 @@ class ExplainedClusterer(ViewClusterer):
         source = self._read(X, observed, reset=False)
         given = keep, names, proba, explain
         return labels_frame(self, source, *given, kind=kind)
-
-    def summary(self, X: Any = None, observed: Any = None, *, rows: bool = True) -> Summary:
-        """What was found, as one dict that JSON can hold: settings, views, clusters, patterns, some rows.
-
-        Sizes, growth, presence patterns and rows are those of X. Without X there are no rows; sizes and
-        growth are those of the labels that rows got when they were read. `labels` says which.
-
-        Parameters
-        ----------
-        X, observed : as for `predict`, optional
-        rows : bool, default=True
-            Whether it may hold rows of X (ids, labels, confidence); False for data that must not leave.
-
-        Returns
-        -------
-        Summary
-            `viewpass.report.summary.fields` documents its fields.
-        """
-        self._checked()
-        if X is None:
-            return summarise(self, rows=rows)
-        from viewpass.labels.writing import labelled_tables
-
-        sampler = row_sampler()
-        tables = labelled_tables(self, self._read(X, observed, reset=False), sampler=sampler)
-        return summarise(self, tables, rows=rows, which="final", sampler=sampler)
 
     # ---- what these share
 

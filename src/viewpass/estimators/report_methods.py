@@ -33,6 +33,25 @@ def places_of_model(model: Model) -> Places:
 class DrawnClusterer(ExplainedClusterer):
     """A clusterer that draws what it has found."""
 
+    def summary(self, X: Any = None, observed: Any = None, *, rows: bool = True) -> Summary:
+        """What was found, as one dict that JSON can hold: settings, views, clusters, patterns, some rows.
+
+        Sizes, growth, presence patterns and rows are those of X. Without X there are no rows; sizes and
+        growth are those of the labels that rows got when they were read. `labels` says which.
+
+        Parameters
+        ----------
+        X, observed : as for `predict`, optional
+        rows : bool, default=True
+            Whether it may hold rows of X (ids, labels, confidence); False for data that must not leave.
+
+        Returns
+        -------
+        Summary
+            `viewpass.report.summary.fields` documents its fields.
+        """
+        return self._found(X, observed, rows=rows)
+
     def report(
         self,
         path: str | os.PathLike[str] | None = None,
@@ -176,8 +195,9 @@ class DrawnClusterer(ExplainedClusterer):
         rows: bool = True,
     ) -> Summary:
         """The summary of X, or of the model alone."""
+        self._checked()
         if X is None:
-            return summarise(self)
+            return summarise(self, rows=rows)
         sampler = row_sampler()
         tables = self._tables(X, observed, keep, names, sampler)
         return summarise(self, tables, rows=rows, which="final", sampler=sampler)

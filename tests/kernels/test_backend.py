@@ -9,7 +9,7 @@ from importlib.machinery import EXTENSION_SUFFIXES
 
 import pytest
 
-from viewpass.kernels import native as finding
+from viewpass.kernels import backend as finding
 
 
 @pytest.fixture
