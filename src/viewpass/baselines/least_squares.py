@@ -49,9 +49,9 @@ def newton_step(
 ) -> tuple[Floats, float]:
     """One projected Newton step on `quadratic`, halved until the value decreases.
 
-    Where no halving helps (clipping may turn the Newton direction uphill, or lead back to the same
-    point, which need not be the minimum), one projected gradient step of length 1 / largest
-    eigenvalue is taken, which never increases the value. `measure` replaces `quadratic` in the test.
+    Clipping may turn the Newton direction uphill, or lead back to the same point, which need not be the
+    minimum. Where no halving helps, one projected gradient step of length 1 / largest eigenvalue is taken,
+    which never increases the value. `measure` replaces `quadratic` in the test.
     Returns the new Y >= 0 and its value.
     """
     value = (lambda y: quadratic(y, gram, products, weights)) if measure is None else measure

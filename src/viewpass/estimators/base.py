@@ -163,7 +163,10 @@ class ViewReader(
         how = {"accept_sparse": "csr", "ensure_all_finite": False, "dtype": "numeric"}
         with explaining(X, fitted):
             if not reset and not self._cut_by_views and len(self.view_names_in_) > 1 and is_frame(X):
-                raise DataError("X is one frame: which of its columns belong to which view is not said.")
+                raise DataError(
+                    "X is a single frame, but the model has several views. Say which columns belong to which "
+                    "view."
+                )
             array = validate_data(self, X, reset=reset, **how)
         views: Any = self.views
         if not reset and not self._cut_by_views:

@@ -61,10 +61,10 @@ class ExplainedClusterer(ViewClusterer):
     def predict_proba(self, X: Any, observed: Any = None) -> Floats:
         """Probabilities of the clusters; the largest is that of the label, and `confidence`.
 
-        That of the label is the share of rows of the sample, with the same views and a margin like this,
-        that kept their label when all their views were known; so rows with different views can be compared.
-        The rest is divided among the other clusters by how far they are. With anchors, "far" is that of the
-        row's soft assignment. A row without any view gets NaN.
+        The probability of the label is measured on the sample: among rows with the same views and a
+        similar margin, the share that keep their label when all views are known. So rows with different
+        views can be compared. The rest is divided among the other clusters by how far they are. With anchors,
+        "far" is that of the row's soft assignment. A row without any view gets NaN.
 
         Returns
         -------
@@ -117,8 +117,8 @@ class ExplainedClusterer(ViewClusterer):
 
         Squared distances are sums over views and their columns, so the margin by which the next cluster is
         farther is one as well. With anchors, the distances are to the nearest anchor of each of the two
-        clusters, and the margin is negative where the row's nearest anchor is not of the cluster that most
-        of its neighbours belong to. Columns need the memory of dense rows.
+        clusters. The margin is negative where the row's nearest anchor does not belong to the cluster of most
+        of its neighbours. Columns need the memory of dense rows.
 
         Returns
         -------

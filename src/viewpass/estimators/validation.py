@@ -1,4 +1,4 @@
-"""Checks the parameters of OPIMC and IMC and turns them into the plan that the core takes."""
+"""Checks the parameters of estimators and turns them into the settings that the core takes."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def solving_plan(settings: Any, names: tuple[str, ...]) -> Plan:
 def row_copies(sample_weight: Any, source: Source, unit: int | None) -> tuple[Integers | None, int]:
     """How often each row counts, in units of 1 / unit, and the unit: 1 or WEIGHT_UNIT.
 
-    `unit`: that of a model that has begun; None: it follows from these weights.
+    `unit`: the unit of a model that has read rows; None: it follows from these weights.
     """
     if sample_weight is None:
         return None, unit or 1
@@ -120,9 +120,9 @@ def row_copies(sample_weight: Any, source: Source, unit: int | None) -> tuple[In
 
 
 def check_memory(n_clusters: int | str, source: Source) -> None:
-    """Refuse sparse views of so many columns that their centres need more than half of the memory.
+    """Refuse sparse views whose centres would need more than half of the memory.
 
-    Centres are dense, however few numbers are stored, so that a wide matrix would take all memory.
+    Centres are dense, however few numbers the rows store.
     """
     known = ASSUMED_CLUSTERS if n_clusters == "auto" else int(n_clusters)
     needed = 8 * sum(source.sparse_widths.values()) * (NUMBERS_PER_COLUMN + NUMBERS_PER_CENTRE * known)

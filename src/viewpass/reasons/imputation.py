@@ -2,10 +2,10 @@
 
     x_v = m_v + b (g_v - g0_v)      in the scale of the model, before rows are brought to unit length
 
-g_v mixes the centres of the row's soft assignment (its own centre, without anchors), g0_v is the mean
-of all unit rows, m_v the mean row of the sample, and b the factor that fitted best where a view was hidden
-from rows of the sample with the same other views. It is 0, so that the estimate is the mean, where the
-hidden views were not met better than by their mean.
+g_v mixes the centres of the row's soft assignment (without anchors, it is its own centre). g0_v is the mean
+of all unit rows, m_v the mean row of the sample. b is the factor that fitted best where a view was hidden
+from rows of the sample with the same other views. b is 0, and the estimate the mean, where the mean predicted
+hidden views as well.
 """
 
 from __future__ import annotations

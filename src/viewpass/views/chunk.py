@@ -177,7 +177,7 @@ class Chunk:
     origin: Origin = field(default_factory=Origin)
     columns: tuple[tuple[Any, ...] | None, ...] = ()
     copies: Integers | None = None  # how many equal rows each one counts as (Plan.weight_unit); None: one
-    stated: bool = False  # what is missing was said (a mask, nulls, absent ids): a row of zeros is data
+    stated: bool = False  # missing views were marked (a mask, nulls, absent ids), so a row of zeros is data
     odd: Oddities = Oddities()
     lengths: Lengths | None = None  # of scaled rows, where some views keep them; None: unit length in all
     # Per view: values missing inside rows, 0 in the view until the scale fills them (views/gaps.py); None:
@@ -309,7 +309,7 @@ class Chunk:
         return found
 
     def hiding_zeros(self) -> Chunk:
-        """The same rows as if it had been said that rows of zeros are missing."""
+        """The same rows, with rows of zeros marked as missing."""
         if self.stated:
             return self
         found = np.zeros((self.n_rows, len(self.names)), dtype=bool)

@@ -1,9 +1,9 @@
 """Values missing inside views, filled by those of similar rows (`missing_entries="local"`).
 
 Similar rows are summed up by prototypes: small clusters of the sample, whose values are means over the rows
-that have them (solve/start/completion.py). A row is compared with the prototypes over the values it has, in
-all of its dense views, by the mean squared difference per value in each view (in units of the columns'
-spreads); a gap takes the mean of the nearest NEAREST_PROTOTYPES.
+that have them (solve/start/completion.py). A row is compared with the prototypes over the values it has in
+its dense views, by the mean squared difference per value in each view, in units of the columns' spreads. A
+gap takes the mean of the nearest NEAREST_PROTOTYPES.
 
 For every machine, BLAS and split into chunks to choose the same prototypes, differences are computed without
 rounding: values and prototypes are multiples of QUANTUM no larger than MOST_SPREADS, so that all products and

@@ -1,8 +1,8 @@
 """Values missing inside a view (`missing_entries`): found before rows are measured, then filled.
 
-A row that has at least LEAST_HELD of the values of a dense view has the view; the others take the means of
-their columns ("fill"), which the scale of the view has learnt from the sample (views/scaling.py), or the
-values of similar rows ("local", views/completion.py). A row with fewer counts as lacking the view.
+A row with at least LEAST_HELD of the values of a dense view has the view; a row with fewer lacks it. "fill"
+replaces missing values by the means of their columns, which the scale has learnt from the sample
+(views/scaling.py); "local" by the values of similar rows (views/completion.py).
 """
 
 from __future__ import annotations

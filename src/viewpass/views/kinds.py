@@ -28,7 +28,7 @@ from viewpass.views.columns import Columns
 KINDS = ("counts", "composition", "binary")
 DENSE_ONLY = ("euclidean", "composition", "binary")
 TRANSFORMED_ROWS = 1024  # dense rows transformed at a time
-MANY_TIMES = 8.0  # whole numbers are counts if some are so many times their mean; grey levels are not
+MANY_TIMES = 8.0  # whole numbers are counts if the largest is this many times their mean; grey levels are not
 SAME_TOTAL = 1e-5  # totals of parts of a whole differ by no more, relative to the first
 _EXPECTED = {
     "counts": "counts are 0 or larger. If these values are logarithms or centred, choose 'standard'",

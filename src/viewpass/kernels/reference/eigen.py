@@ -15,7 +15,7 @@ from viewpass.kernels.grid import Floats, Integers
 from viewpass.kernels.portable import ordered_sum
 
 GUARD = 10  # vectors beyond those asked for, and a tenth of these
-TILE = 8  # a block has a multiple of so many vectors
+TILE = 8  # the number of vectors of a block is a multiple of this
 POWERS = 3  # of the matrix, that the start is multiplied by
 MOST_DEGREE = 12
 MOST_ROUNDS = 20
@@ -73,7 +73,7 @@ class SparseMatrix:
     """
 
     size: int
-    entries: list[tuple[Integers, Integers, Floats]]  # rows that have so many, columns, values
+    entries: list[tuple[Integers, Integers, Floats]]  # rows, columns, values of entry t
     scale: Floats  # s
     tie: float
 

@@ -79,8 +79,8 @@ def _solved(a: Floats, b: Floats) -> Floats:
 def draw_seeds(rows: Rows, points: Floats, n_groups: int, n_threads: int) -> Labels:
     """Sets of seeds far apart; each row's nearest seed of each set (sets x rows).
 
-    The first `n_groups` seeds are drawn among all rows and split them into groups; the others are shared
-    out by how far the rows of each group are in all, and drawn within the groups. A row is compared with
+    The first `n_groups` seeds are drawn among all rows and split them into groups. The others are drawn
+    within the groups, in proportion to the sum of distances in each group. A row is compared with
     the seeds of the groups whose first seeds are nearest.
     """
     n_seeds, n_sets = points.shape
