@@ -2,7 +2,7 @@
 
 A row of a view is scaled to unit length and each value rounded to a multiple of 2^-33. Sums of such
 values are whole numbers of grid steps, kept as int64: the order of adding never matters, subtracting
-undoes adding, merging is addition. The sums of 2^30 rows fit, even if all point along one axis; a
+undoes adding, merging is addition. The sums of 2^30 rows fit, even if all point along one axis. A
 coarser grid would hold more, a finer one would show less in the objective (2^-33 keeps it to about
 1e-9 of its value even where rounding errors add up, as in binary rows).
 """

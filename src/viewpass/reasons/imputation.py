@@ -2,8 +2,8 @@
 
     x_v = m_v + b (g_v - g0_v)      in the scale of the model, before rows are brought to unit length
 
-g_v mixes the centres of the row's soft assignment (its own centre, without anchors), g0_v is the mean
-of all unit rows, m_v the mean row of the sample, and b the factor that fitted best where a view was hidden
+g_v mixes the centres of the row's soft assignment (its own centre, without anchors). g0_v is the mean
+of all unit rows, m_v the mean row of the sample. b is the factor that fitted best where a view was hidden
 from rows of the sample with the same other views. It is 0, so that the estimate is the mean, where the
 hidden views were not met better than by their mean.
 """

@@ -41,7 +41,7 @@ def scan(
     views : str, list or dict, optional
         The columns of each view, as {name: columns}; a list names each view by its column. Columns
         are one column of lists (of equal length), a pattern (`"pix_*"`), a range (`"f0:f63"`, in the
-        order of the table) or a list of number columns, or `("tokens", 30000)`: a sparse column
+        order of the table) or a list of number columns. `("tokens", 30000)` is a sparse column
         (`struct<indices, values>` or `list<struct<index, value>>`) with its width, which may
         instead be metadata `width` of the field. By default every column of lists is a view.
     id : str, optional

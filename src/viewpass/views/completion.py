@@ -3,11 +3,11 @@
 Similar rows are summed up by prototypes: small clusters of the sample, whose values are means over the rows
 that have them (solve/start/completion.py). A row is compared with the prototypes over the values it has, in
 all of its dense views, by the mean squared difference per value in each view (in units of the columns'
-spreads); a gap takes the mean of its NEAREST prototypes.
+spreads). A gap takes the mean of its NEAREST prototypes.
 
-For every machine, BLAS and split into chunks to choose the same prototypes, differences are computed without
-rounding: values and prototypes are multiples of QUANTUM no larger than MOST, so that all products and sums of
-a view are whole numbers below 2^53 in units of QUANTUM^2, in whatever order they are added.
+Every machine, BLAS and split into chunks chooses the same prototypes, since differences are computed
+without rounding. Values and prototypes are multiples of QUANTUM no larger than MOST. So all products
+and sums of a view are whole numbers below 2^53 in units of QUANTUM^2, in whatever order they are added.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Values missing inside a view (`missing_entries`): found before rows are measured, then filled.
 
-A row that has at least LEAST_SHARE of the values of a dense view has the view; the others take the means of
-their columns ("fill"), which the scale of the view has learnt from the sample (views/scaling.py), or the
-values of similar rows ("local", views/completion.py). A row with fewer counts as lacking the view.
+A row that has at least LEAST_SHARE of the values of a dense view has the view. Its gaps take the means
+of their columns ("fill"), which the scale of the view has learnt from the sample (views/scaling.py), or
+the values of similar rows ("local", views/completion.py). A row with fewer counts as lacking the view.
 """
 
 from __future__ import annotations

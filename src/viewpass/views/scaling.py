@@ -11,12 +11,12 @@
                for values of these kinds: transformed row by row first (views/kinds.py)
 
 A missing view stays missing. A row that equals the mean in every column has no direction after
-centring, and counts as missing in that view; so does a row of zeros, unless its columns are centred and it
+centring, and counts as missing in that view. So does a row of zeros, unless its columns are centred and it
 was stated which views are missing (`Chunk.stated`). Where lengths are kept, both are data: a length may be 0.
 
 Sums are exact on a grid that takes rows of length 1 at most (kernels/grid.py). Where lengths are kept the
-kernels divide all views by a common power of two, at least ROOM times the longest row that the scale was
-learnt from; later rows that are longer than that are shortened to it, and counted. The grid is then
+kernels divide all views by a common power of two, at least ROOM times the longest row that the scale
+was learnt from. Later rows that are longer are shortened to it, and counted. The grid is then
 2^-33 times this power in units of the root mean square length: with the usual 16, about 2e-9.
 """
 
