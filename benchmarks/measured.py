@@ -68,7 +68,7 @@ PAGE_STEPS: dict[str, tuple[Step, ...]] = {
     "distributed": (
         Step("Two workers and one process", "python -m benchmarks.workers", "", "--rows 500000 --runs 1"),
     ),
-    "reproduction": (Step("Digit, ACC / NMI", "python -m benchmarks.reproduction", "", "--seeds 5"),),
+    "reproduction": (Step("Digit, ACC / NMI", "python -m benchmarks.reproduction", "", ""),),
 }
 WRITERS = {  # pages that their commands write themselves
     "quality": Step("Quality", "python -m benchmarks.quality --page docs/measured/quality.md"),
@@ -89,7 +89,7 @@ def main() -> int:
 
 def write_page(page: str, out: Path, *, quick: bool, again: bool) -> None:
     """Run the commands of a page that have not been run, and put what they print between its marks."""
-    parts = [_about(quick)]
+    parts = [_about(quick and any(step.quick != step.full for step in PAGE_STEPS[page]))]
     for step in PAGE_STEPS[page]:
         shown = step.text(quick)
         if shown is None:
@@ -147,7 +147,7 @@ def as_markdown(text: str) -> str:
     return "\n".join(lines).strip() + "\n"
 
 
-def _about(quick: bool) -> str:
+def _about(reduced: bool) -> str:
     facts = machine.facts()
     libraries = ", ".join(f"{name} {number}" for name, number in facts["libraries"].items() if number)
     busy = (
@@ -155,7 +155,7 @@ def _about(quick: bool) -> str:
         if facts["load"] > 1
         else ""
     )
-    sizes = " A quick run: smaller sizes and fewer runs than the commands have by default." if quick else ""
+    sizes = " A quick run: smaller sizes and fewer runs than the commands have by default." if reduced else ""
     return f"{facts['processor']}, {facts['cores']} processors, {libraries}.{sizes}{busy}"
 
 

@@ -47,8 +47,8 @@ def options(
     """Cluster multi-modal rows in one pass, even when modalities are missing.
 
     A row has up to several views (an image, a text, sensor readings ...), and
-    many rows lack some of them. viewpass draws a sample of all rows, finds the
-    clusters in it, and assigns every row to one; memory stays small.
+    many rows lack some of them. viewpass draws a sample of all rows, finds the clusters in it, and
+    assigns every row to one. Memory stays small.
     """
 
 

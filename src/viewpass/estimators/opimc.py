@@ -49,9 +49,9 @@ class OPIMC(ViewClusterer):
         that V, a 1-D array the labels of those rows. A list (or dict) of (n_clusters, columns) arrays are
         centres in the scale of the data; for a single 2-D array they may be one array.
     fill : {"mean", "zero-filled-mean"} or None, default="mean"
-        Centre of an empty cluster in a view: in the first chunk the mean of the observed rows (or, as in the
-        released code, of all rows with missing ones as zeros), later its last centre. None: zero, the
-        paper's OPIMC-NF.
+        Centre of an empty cluster in a view. In the first chunk it is the mean of the observed rows
+        (or, as in the released code, of all rows with missing ones as zeros), later its last centre.
+        None: zero, the paper's OPIMC-NF.
     scale : str, list or dict, default="unit"
         What is done to a view before its rows are brought to unit length, as in `ViewPass` but never chosen:
         it is learnt from the first chunk. "unit": nothing, as in the paper.

@@ -41,7 +41,7 @@ def scan(
     views : str, list or dict, optional
         The columns of each view, as {name: columns}; a list names each view by its column. Columns
         are one column of lists (of equal length), a pattern (`"pix_*"`), a range (`"f0:f63"`, in the
-        order of the table) or a list of number columns, or `("tokens", 30000)`: a sparse column
+        order of the table) or a list of number columns. `("tokens", 30000)` is a sparse column
         (`struct<indices, values>` or `list<struct<index, value>>`) with its width, which may
         instead be metadata `width` of the field. By default every column of lists is a view.
     id : str, optional
@@ -52,8 +52,8 @@ def scan(
         written to any file. Refused for local files, tables and streams, which have no use for them.
     quantised : dict, optional
         How views are stored in fewer bits than float32, by view name: "float16" or "bfloat16" (columns of
-        fixed-size binary, little-endian, or of lists of uint16), or the scale of int8, a number or one for
-        each column (lists, fixed-size binary or arrays): the values are int8 times scale, in float32.
+        fixed-size binary, little-endian, or of lists of uint16). Or the scale of int8, a number or one
+        for each column (lists, fixed-size binary or arrays): the values are int8 times scale, in float32.
         Metadata `quantised` of a field says the same, as text or JSON. Lists and arrays of float16 need
         nothing.
 

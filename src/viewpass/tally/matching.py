@@ -1,7 +1,8 @@
 """Clusters of a new solve matched to those before, by the sampled rows they share.
 
-A cluster takes the number of the one that it shares most rows with, one to one (the assignment that keeps
-most rows); rows counted under an old cluster belong to the new one that most of its sampled rows are in.
+A cluster takes the number of the one that it shares most rows with, one to one (the assignment that
+keeps most rows). Rows counted under an old cluster belong to the new one that most of its sampled rows
+are in.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
     standard   subtract the column mean, divide by the standard deviation; sparse views keep their
                zeros, so their mean is not subtracted
     idf        multiply each column by log((1 + n) / (1 + rows with a non-zero value in it)) + 1
-    euclidean  subtract the column mean, divide the view by the root mean square of its rows' lengths: rows
-               keep their lengths, so distances are Euclidean; dense views only (not if views are mapped
+    euclidean  subtract the column mean, divide the view by the root mean square of its rows' lengths:
+               rows keep their lengths, so distances are Euclidean. Dense views only (not if views are mapped
                afterwards, which brings rows to unit length: views/projection.py)
     counts, composition, binary
                for values of these kinds: transformed row by row first (views/kinds.py)
