@@ -1,4 +1,4 @@
-"""`viewpass demo --cohort`: made tables of the shape of the cohorts of the guide, with three kinds of patients."""
+"""`viewpass demo --cohort`: made tables of the shape of the guide's cohorts, with three kinds of patients."""
 
 from __future__ import annotations
 
