@@ -26,7 +26,7 @@ NUMBERS = 2**21  # distances of rows to centres at a time
 class RowReasons(TypedDict):
     """What a sampled row shows under the final centres: `cluster` is its label by them.
 
-    `near` are centres (or anchors) near it, with `weights` that add up to 1. `parts` are those of the views
+    Views are those of the summary: without those of weight 0. `near` are centres (or anchors) near it, with `weights` that add up to 1. `parts` are those of the views
     in the margin to the next cluster, and `without` the labels without each view (None where the row lacks
     it, or has no other). `outlier` is its outlier score.
     """
@@ -63,8 +63,9 @@ def _reasons(chunk: Chunk, model: Model, workspace: Workspace) -> list[RowReason
     apart = distances(rows, model.centres, workspace)
     near, weights = nearness(np.where(seen[:, None], apart, 0.0))
     why = contributions(rows, model, workspace)
-    parts = np.where(rows.inverse.T > 0, why.views, np.nan)
-    without = stability(rows, model, workspace).labels
+    weighed = np.flatnonzero(model.view_weights)
+    parts = np.where(rows.inverse.T > 0, why.views, np.nan)[:, weighed]
+    without = stability(rows, model, workspace).labels[:, weighed]
     learnt = calibration_of(model)
     outlier = np.full(rows.n_rows, np.nan)
     if learnt is not None:
