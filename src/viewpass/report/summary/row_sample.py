@@ -26,9 +26,10 @@ NUMBERS = 2**21  # distances of rows to centres at a time
 class RowReasons(TypedDict):
     """What a sampled row shows under the final centres: `cluster` is its label by them.
 
-    Views are those of the summary: without those of weight 0. `near` are centres (or anchors) near it, with `weights` that add up to 1. `parts` are those of the views
+    `near` are centres (or anchors) near it, with `weights` that add up to 1. `parts` are those of the views
     in the margin to the next cluster, and `without` the labels without each view (None where the row lacks
-    it, or has no other). `outlier` is its outlier score.
+    it, or has no other); views of weight 0 are left out, as everywhere in a summary. `outlier` is its
+    outlier score.
     """
 
     cluster: int
