@@ -73,6 +73,8 @@ def check(model: Any, X: Any, beside: dict[str, Any], folder: Path, rng: np.rand
     if isinstance(model, vp.ViewPass):
         check_reasons(model, X, given, labels)
         check_learnt(model, X, beside, labels, rng)
+        if rng.random() < 0.05:
+            assert "</html>" in model.report(X=X, **given).text
         json.dumps(model.summary(X, **given), allow_nan=False)
         json.dumps(model.summary(), allow_nan=False)
 
@@ -118,6 +120,8 @@ def check_reasons(model: Any, X: Any, given: dict[str, Any], labels: np.ndarray)
 
 def check_stored(model: Any, X: Any, given: dict[str, Any], labels: np.ndarray, folder: Path) -> None:
     """Saved, loaded, pickled: the same model."""
+    if isinstance(model, vp.ViewPass):
+        model.cluster_names_ = {0: "first"}
     model.save(folder / "model.viewpass")
     loaded = vp.load(folder / "model.viewpass")
     loaded.save(folder / "again.viewpass")
@@ -126,6 +130,7 @@ def check_stored(model: Any, X: Any, given: dict[str, Any], labels: np.ndarray, 
         same.assert_array_equal(other.predict(X, **given), labels, name)
         same.assert_equal(other.cluster_centers_, model.cluster_centers_, name)
         same.assert_equal(other.counts_, model.counts_, name)
+        assert getattr(other, "cluster_names_", {}) == getattr(model, "cluster_names_", {}), name
         same.assert_array_equal(other.transform(X, **given), model.transform(X, **given), name)
 
 

@@ -56,6 +56,9 @@ def options(
 def demo(
     out: Annotated[Path, option("FOLDER", "Folder for the labels and the picture.")] = Path("viewpass-demo"),
     seed: Annotated[int, option("N", "Random seed: row order, removed views, initial centres.", min=0)] = 0,
+    cohort: Annotated[
+        bool, flag("--cohort", "Only write made tables of patients, for the guide to cohorts.")
+    ] = False,
     repeats: Annotated[int | None, typer.Option(min=1, hidden=True)] = None,
 ) -> None:
     """Cluster real handwritten digits, with 30% of each view removed.
@@ -67,6 +70,12 @@ def demo(
     Writes labels.csv (the cluster of each image) and clusters.png (the images of
     each cluster, which of them are wrong, and which views were missing).
     """
+    if cohort:
+        from viewpass.cli.cohort import write
+
+        paths = write(out, seed)
+        typer.echo(f"{len(paths)} tables: {paths[0].parent}. Follow the guide with VIEWPASS_DATA={out}")
+        return
     from viewpass.cli.demo import run
 
     with signals.interrupting():

@@ -121,7 +121,7 @@ class DrawnClusterer(ExplainedClusterer):
         from viewpass.report.plots import KINDS, draw_curve, draw_map
 
         model = self._checked()._fitted_model()
-        if kind not in KINDS:
+        if not isinstance(kind, str) or kind not in KINDS:
             raise SettingError(f"kind={kind!r}: choose one of {', '.join(KINDS)}.")
         if X is not None and kind not in ("map", "sizes"):
             raise SettingError(f"kind={kind!r} is drawn of the model alone: leave X out.")
