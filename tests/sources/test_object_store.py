@@ -72,7 +72,9 @@ def test_credentials_are_neither_stored_nor_logged(bucket, tmp_path, caplog, cap
     again.resume()
     again.go(RunOptions())
     check_secret(path, caplog, capfd)
-    assert content(vp.load(path / "model.viewpass")) == content(vp.ViewPass(4, **SETTINGS).fit(bucket[2]))
+    assert content(vp.load(path / "model.viewpass")) == content(
+        vp.ViewPass(4, verbose=1, **SETTINGS).fit(bucket[2])
+    )
 
 
 def check_secret(path, caplog, capfd):
