@@ -32,6 +32,8 @@ END_BYTES = 2**16  # of both ends, which are hashed: formats keep their metadata
 # A scheme of two letters or more, maybe after those of fsspec's chains: "s3://", "simplecache::s3://".
 URL = re.compile(r"([a-z][a-z0-9+.-]+::)*[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 
+PASSWORD = re.compile(r"(?<=//)[^/@\s:]*:[^/@\s]*@")  # in a URL
+
 
 @dataclass(frozen=True)
 class File:
@@ -144,6 +146,7 @@ def _local(path: str, given: str) -> list[File]:
 
 
 def _remote(address: str, options: Mapping[str, Any]) -> list[File]:
+    shown = _without_password(address)
     try:
         from fsspec.core import url_to_fs
     except ImportError:
@@ -157,18 +160,26 @@ def _remote(address: str, options: Mapping[str, Any]) -> list[File]:
             paths = [match for match in sorted(system.glob(path)) if not system.isdir(match)]
             found = [_file(match, match.rsplit("/", 1)[-1], system) for match in paths]
         elif system.isdir(path):
-            found = _below(path, address, system.find(path), system)
+            found = _below(path, shown, system.find(path), system)
         elif system.exists(path):
             found = [_file(path, path.rsplit("/", 1)[-1], system)]
         else:
             found = []
     except ViewpassError:
         raise
-    except (OSError, ValueError, ImportError, TypeError) as problem:  # TypeError: unknown storage options
-        raise DataError(f"{address} cannot be opened: {' '.join(str(problem).split())}.") from problem
+    except Exception as problem:  # whatever the library behind the file system raises
+        reason = " ".join(str(problem).split())
+        for found in PASSWORD.findall(address):
+            reason = reason.replace(found, "")
+        raise DataError(f"{shown} cannot be opened: {reason}.") from problem
     if not found:
-        raise DataError(f"{address}: there is no such file or folder.")
+        raise DataError(f"{shown}: there is no such file or folder.")
     return found
+
+
+def _without_password(text: str) -> str:
+    """Addresses as they may be shown and stored."""
+    return PASSWORD.sub("", text)
 
 
 def _below(folder: str, given: str, paths: Iterable[str], system: Any = None) -> list[File]:
@@ -190,7 +201,7 @@ def _file(path: str, label: str, system: Any = None) -> File:
             f"{path} is {kind}, not a file. Files may be read more than once, so save the rows to one first; "
             "in Python, vp.scan also takes Arrow streams, such as pyarrow.ipc.open_stream(pipe)."
         )
-    name = path if system is None else system.unstrip_protocol(path)
+    name = path if system is None else _without_password(system.unstrip_protocol(path))
     keys = {}
     for part in Path(path).as_posix().split("/")[:-1]:
         key, equals, value = part.partition("=")
