@@ -18,7 +18,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from viewpass.kernels.grid import Integers, Labels
-from viewpass.streams.events import BORN, DIED, MERGED, SPLIT, Event
+from viewpass.streams.events import BORN, DIED, MERGED, RETURNED, SPLIT, Event
 
 LEAST_PART = 20  # at least one row in so many of the larger cluster is shared by the smaller that goes on
 GONE = -1
@@ -32,14 +32,26 @@ class Matching:
     continues: Labels  # of each new cluster: the old one that goes on as it
     places: Labels  # of each old cluster: the new one that most of its rows are in
 
-    def events(self, old_ids: Integers, new_ids: Integers, row: int, time: str | None = None) -> list[Event]:
-        """What happened, given the ids of both; ordered by kind, then by id."""
+    def events(
+        self,
+        old_ids: Integers,
+        new_ids: Integers,
+        row: int,
+        time: str | None = None,
+        returned: frozenset[int] = frozenset(),
+    ) -> list[Event]:
+        """What happened, given the ids of both; ordered by kind, then by id.
+
+        `returned`: ids of new clusters that had ended before.
+        """
         shared, n_old = self.shared, len(self.places)
         before, after = shared.sum(axis=1), shared.sum(axis=0)
         splits, mergers, found = dict[int, list[int]](), dict[int, list[int]](), list[Event]()
         for new in np.flatnonzero(self.continues == GONE).tolist():
             source = int(shared[:n_old, new].argmax()) if n_old else 0
-            if not n_old or 2 * shared[n_old, new] >= after[new]:
+            if int(new_ids[new]) in returned:
+                found.append(Event(RETURNED, row, int(new_ids[new]), (), 0, int(after[new]), (), 1.0, time))
+            elif not n_old or 2 * shared[n_old, new] >= after[new]:
                 sure = float(shared[n_old, new] / max(after[new], 1))
                 found.append(Event(BORN, row, int(new_ids[new]), (), 0, int(after[new]), (), sure, time))
             else:
