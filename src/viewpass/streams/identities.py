@@ -6,6 +6,7 @@ that are remembered of one that ended, that one has returned.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -73,10 +74,18 @@ class Identities:
         fresh = np.flatnonzero(ids < 0)
         ids[fresh] = self.next_id + np.arange(len(fresh))
         events = matching.events(self.ids, ids, row, time, returned=frozenset(back.values()))
-        return replace(self, ids=ids, next_id=self.next_id + len(fresh), events=self.noted(events))
+        return replace(self, ids=ids, next_id=self.next_id + len(fresh), events=self._with(events))
 
-    def noted(self, events: list[Event]) -> tuple[Event, ...]:
-        """All events, with these."""
+    def noted(self, events: Sequence[Event]) -> Identities:
+        """With these events."""
+        return replace(self, events=self._with(events)) if events else self
+
+    def remembering(self, sample: Sample, labels: Labels) -> Identities:
+        """With sampled rows of the present clusters."""
+        ids = np.append(self.ids, -1)[labels]
+        return replace(self, memory=self.memory.updated(sample, ids))
+
+    def _with(self, events: Sequence[Event]) -> tuple[Event, ...]:
         return (*self.events, *events)[-MOST_EVENTS:]
 
     def _back(self, matching: Matching, recalled: Labels | None, ids: Integers) -> dict[int, int]:

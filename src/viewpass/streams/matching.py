@@ -32,6 +32,12 @@ class Matching:
     continues: Labels  # of each new cluster: the old one that goes on as it
     places: Labels  # of each old cluster: the new one that most of its rows are in
 
+    @property
+    def born(self) -> list[int]:
+        """New clusters that no old one goes on as, and most of whose rows had none before."""
+        loose, sizes = self.shared[-1, :-1], self.shared.sum(axis=0)[:-1]
+        return np.flatnonzero((self.continues == GONE) & (2 * loose >= sizes) & (sizes > 0)).tolist()
+
     def events(
         self,
         old_ids: Integers,
@@ -103,3 +109,19 @@ def matched(old: Labels, new: Labels, n_old: int, n_new: int) -> Matching:
         places[left] = nearest[left]
     places[rows[enough]] = columns[enough]
     return Matching(shared, continues, places)
+
+
+def numbers_of(matching: Matching) -> Labels:
+    """Numbers for the new clusters: that of the cluster that goes on, if there is one, or the lowest free."""
+    n_new = len(matching.continues)
+    numbers = np.where(matching.continues < n_new, matching.continues, np.int32(GONE))
+    numbers[numbers < 0] = np.setdiff1d(np.arange(n_new), numbers[numbers >= 0])
+    found: Labels = numbers.astype(np.int32)
+    return found
+
+
+def renumbered(matching: Matching, numbers: Labels) -> Matching:
+    """The same matching with these numbers for the new clusters."""
+    order = np.argsort(numbers)
+    places = np.append(numbers, np.int32(GONE))[matching.places]
+    return Matching(matching.shared[:, [*order, len(order)]], matching.continues[order], places)
