@@ -134,7 +134,7 @@ def check_memory(n_clusters: int | str, source: Source) -> None:
 
     Centres are dense, however few numbers are stored, so that a wide matrix would take all memory.
     """
-    known = ASSUMED_CLUSTERS if n_clusters == "auto" else int(n_clusters)
+    known = ASSUMED_CLUSTERS if n_clusters in ("auto", "grow") else int(n_clusters)
     needed = 8 * sum(source.sparse_widths.values()) * (NUMBERS_PER_COLUMN + NUMBERS_PER_CENTRE * known)
     memory = memory_bytes()
     if needed > memory / 2:

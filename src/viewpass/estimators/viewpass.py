@@ -417,6 +417,8 @@ class ViewPass(DrawnClusterer):
         return hasattr(self, "_learnt")
 
     def __getattr__(self, name: str) -> Any:
+        if name == "stream_ids_" and "_learnt" in self.__dict__ and self._learnt.solved is None:
+            return self.stream_labels_.astype(np.int64)
         if name in ("labels_", "stream_labels_") and "_learnt" in self.__dict__:
             learning, n_last = self._learnt, self.__dict__.get("_n_last")
             sample = learning.sample

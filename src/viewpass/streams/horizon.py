@@ -1,8 +1,8 @@
 """Which rows of a stream count, and the rows at which it is looked at.
 
-    window      the last so many rows, in BUCKETS buckets of equal size; leaving is dropping a bucket
-    half_life   a row counts half as much for every so many rows that came after it
-    grows       clusters are added, up to `most_clusters`, where rows are that no cluster explains
+window      the last so many rows, in BUCKETS buckets of equal size; leaving is dropping a bucket
+half_life   a row counts half as much for every so many rows that came after it
+grows       clusters are added, up to `most_clusters`, where rows are that no cluster explains
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import numpy as np
 
 from viewpass.kernels.grid import Integers, Labels
 from viewpass.sample.sample import Sample, taken
-from viewpass.streams.events import RETURNED, Event
+from viewpass.streams.events import Event
 from viewpass.streams.matching import GONE, Matching
 from viewpass.views.chunk import Chunk, join
 
@@ -35,7 +35,7 @@ class Memory:
     ids: Integers = field(default_factory=no_ids)
 
     def updated(self, sample: Sample, ids: Integers) -> Memory:
-        """With rows of a sample, whose clusters have these ids (-1: none), instead of those before of these."""
+        """With rows of a sample, whose clusters have these ids (-1: none), in place of those before."""
         assert sample.chunk is not None
         order = np.argsort(ids, kind="stable")  # of each id the lowest keys come first
         places = np.arange(len(ids)) - np.searchsorted(ids[order], ids[order])
@@ -62,6 +62,11 @@ class Identities:
     def first(cls, n_clusters: int) -> Identities:
         """Those of the first clusters: their numbers."""
         return cls(np.arange(n_clusters, dtype=np.int64), n_clusters)
+
+    @property
+    def plain(self) -> bool:
+        """Whether ids are numbers, and nothing has happened."""
+        return not self.events and self.ids.tolist() == list(range(self.next_id))
 
     def continued(
         self, matching: Matching, recalled: Labels | None, row: int, time: str | None = None

@@ -36,7 +36,10 @@ class Matching:
     def born(self) -> list[int]:
         """New clusters that no old one goes on as, and most of whose rows had none before."""
         loose, sizes = self.shared[-1, :-1], self.shared.sum(axis=0)[:-1]
-        return np.flatnonzero((self.continues == GONE) & (2 * loose >= sizes) & (sizes > 0)).tolist()
+        found: list[int] = np.flatnonzero(
+            (self.continues == GONE) & (2 * loose >= sizes) & (sizes > 0)
+        ).tolist()
+        return found
 
     def events(
         self,

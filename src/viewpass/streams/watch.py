@@ -48,6 +48,11 @@ class Part:
         return int((self.labels >= 0).sum())
 
     @property
+    def n_unexplained(self) -> Integers:
+        """Rows that no cluster explains."""
+        return np.array([self.unexplained.sum()])
+
+    @property
     def sizes(self) -> Integers:
         """Rows of each cluster."""
         return np.bincount(self.labels[self.labels >= 0], minlength=self.total.n_clusters)
@@ -85,14 +90,14 @@ def part_of(chunk: Chunk, model: Model, limits: Calibration | None, workspace: W
 
 
 def _squares(rows: MeasuredRows, labels: Labels, total: Statistics) -> tuple[Floats, ...]:
-    lengths, found = rows.chunk.lengths, []
+    lengths, found = rows.chunk.lengths, list[Floats]()
     for v, counts in enumerate(total.counts):
         if lengths is None or not lengths.kept[v]:
-            found.append(counts * float(rows.squares[v]))
+            found.append(counts.astype(np.float64) * float(rows.squares[v]))
             continue
         there = (labels >= 0) & (rows.inverse[v] > 0)
         weights = np.asarray(rows.handle.squares(v), dtype=np.float64)[there]
-        found.append(np.bincount(labels[there], weights=weights, minlength=total.n_clusters))
+        found.append(np.bincount(labels[there], weights, total.n_clusters).astype(np.float64))
     return tuple(found)
 
 
@@ -104,29 +109,29 @@ def compared(before: Part, since: Part, names: Sequence[str], ids: Integers, row
     rows = before.n_rows, since.n_rows
     if not all(rows):
         return Look(False, False, ())
-    odd = _contrast(*(np.array([part.unexplained.sum()]) for part in (before, since)), *rows)
+    odd = _contrast(before.n_unexplained, since.n_unexplained, *rows)
     sizes = _contrast(before.sizes, since.sizes, *rows)
-    heard = [np.array(part.total.n_present) for part in (before, since)]
-    presence = _contrast(*heard, *rows)
+    heard, hears = (np.array(part.total.n_present) for part in (before, since))
+    presence = _contrast(heard, hears, *rows)
     z, moved = _moved(before, since)
-    events = []
+    events = list[Event]()
     for v in np.flatnonzero(np.abs(presence) > least).tolist():
-        what, counts = (SOUNDED if presence[v] > 0 else FELL_SILENT), [int(n[v]) for n in heard]
-        sure = _certainty(float(abs(presence[v])), n_tests)
+        what, sure = SOUNDED if presence[v] > 0 else FELL_SILENT, _certainty(abs(presence[v]), n_tests)
+        counts = int(heard[v]), int(hears[v])
         events.append(Event(what, row, NO_CLUSTER, (), *counts, (names[v],), sure))
     for cluster in np.flatnonzero((z > least).any(axis=1)).tolist():
-        views = np.flatnonzero(z[cluster] > least)
-        counts = [int(part.sizes[cluster]) for part in (before, since)]
-        sure, far = _certainty(float(z[cluster].max()), n_tests), float(moved[cluster, views].max())
+        views: list[int] = np.flatnonzero(z[cluster] > least).tolist()
+        counts = int(before.sizes[cluster]), int(since.sizes[cluster])
+        sure, far = _certainty(z[cluster].max(), n_tests), round(float(moved[cluster, views].max()), 6)
         who = tuple(names[v] for v in views)
-        events.append(Event(DRIFTED, row, int(ids[cluster]), (), *counts, who, sure, moved=round(far, 6)))
+        events.append(Event(DRIFTED, row, int(ids[cluster]), (), *counts, who, sure, moved=far))
     unexplained = bool(odd[0] > least)
     changed = bool(unexplained or (np.abs(sizes) > least).any() or events)
     return Look(changed, unexplained, tuple(events))
 
 
 def _contrast(before: Array, since: Array, n_before: int, n_since: int) -> Floats:
-    """How much shares of rows changed: the likelihood ratio (about chi-squared), with the sign of the change."""
+    """How much shares of rows changed: the likelihood ratio (about chi-squared), with the sign of it."""
     whole, n = before + since, n_before + n_since
     found = np.zeros(len(whole))
     for mine, n_mine in ((before, n_before), (since, n_since)):
@@ -138,8 +143,10 @@ def _contrast(before: Array, since: Array, n_before: int, n_since: int) -> Float
 
 
 def _moved(before: Part, since: Part) -> tuple[Floats, Floats]:
-    """Squared distance of the means of each cluster and view, over what the spread of rows explains; and in
-    spreads."""
+    """How far the means of each cluster and view are apart.
+
+    Squared, over what the spread of rows explains; and in spreads.
+    """
     shape = len(before.sizes), len(before.squares)
     z, moved = np.zeros(shape), np.zeros(shape)
     for v in range(shape[1]):
@@ -161,4 +168,4 @@ def _moved(before: Part, since: Part) -> tuple[Floats, Floats]:
 
 def _certainty(z: float, n_tests: int) -> float:
     """1 minus the chance of as large a change anywhere."""
-    return round(1.0 - min(1.0, n_tests * float(np.exp(-z / 2.0))), 6)
+    return round(1.0 - min(1.0, float(n_tests * np.exp(-z / 2.0))), 6)

@@ -121,6 +121,6 @@ class Fitting:
         found = Learning(self.plan, self.seed, self.sample)
         found.schema, found.n_rows, found.solved_at = self.model.schema, self.n_rows, self.n_rows
         found.solved = self.model
-        found.segments = whole_segment(self.model)
         found.identities = Identities.first(self.model.n_clusters)
+        found.segments = whole_segment(self.model, found.identities.ids)
         return found

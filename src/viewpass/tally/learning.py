@@ -59,12 +59,9 @@ class Segment:
     ids: Integers  # that the clusters had when the rows were read
 
 
-def whole_segment(model: Model | None) -> tuple[Segment, ...]:
-    """All rows so far, in the numbers of this model."""
-    if model is None:
-        return ()
-    numbers = np.arange(model.n_clusters, dtype=np.int32)
-    return (Segment(0, numbers, numbers.astype(np.int64)),)
+def whole_segment(model: Model, ids: Integers) -> tuple[Segment, ...]:
+    """All rows so far, in the numbers of this model and with these ids."""
+    return (Segment(0, np.arange(model.n_clusters, dtype=np.int32), ids),)
 
 
 class Solution(NamedTuple):
@@ -104,7 +101,7 @@ class Learning:
         """What people see: the model of the last solve; before it, that of the rows so far."""
         if self._seen is None:
             found = self.solved or self._solution(Workspace(workspace.n_threads)).model
-            if self.horizon.changing and self.solved is not None:
+            if self.horizon.changing and self.solved is not None and self.sample.chunk is not None:
                 found = self._summed(found, workspace)
             self._seen = replace(found, rows=self.sample.chunk)
         return self._seen
@@ -116,7 +113,8 @@ class Learning:
             chunk = replace(chunk, copies=np.full(chunk.n_rows, self.plan.weight_unit, dtype=np.int64))
         n_done = 0
         while n_done < chunk.n_rows:
-            n_more = min(self.next_stop - self.n_rows, chunk.n_rows - n_done)
+            stop = self.next_stop
+            n_more = min(stop - self.n_rows, chunk.n_rows - n_done)
             part = chunk.cut(n_done, n_done + n_more)
             part = replace(part, start=self.n_rows, numbers=np.arange(part.start, part.start + n_more))
             if self.solved is None:
@@ -131,7 +129,7 @@ class Learning:
             self.n_rows += n_more
             self._seen = None
             n_done += n_more
-            if self.n_rows >= self.next_stop:
+            if self.n_rows >= stop:
                 yield from self._stop(workspace)
 
     def _stop(self, workspace: Workspace) -> Iterator[Labelled]:
@@ -221,7 +219,8 @@ class Learning:
                 census = replace(census, patterns=model.census.patterns, n_other=model.census.n_other)
         other.solved = replace(found, labelled=labelled, census=census)
         other.solved_at = self.solved_at or self.n_rows
-        other.segments, other._seen = whole_segment(other.solved), None
+        other.identities = Identities.first(n_clusters)
+        other.segments, other._seen = whole_segment(other.solved, other.identities.ids), None
         return other
 
     def n_moved(self, before: Learning, workspace: Workspace) -> int:
@@ -244,15 +243,20 @@ class Learning:
     @property
     def next_stop(self) -> int:
         """How many rows there are when the sample is solved next, or looked at."""
+        if not self.horizon.changing:
+            return self.next_solve
         step = self.horizon.step
-        return min(self.next_solve, (self.n_rows // step + 1) * step) if self.horizon.changing else self.next_solve
+        return min(self.next_solve, (self.n_rows // step + 1) * step)
 
     def _solvable(self, workspace: Workspace) -> bool:
         """Whether the rows that count are enough."""
         if not self.horizon.changing:
             return True
-        chunk, least = self.sample.chunk, self.plan.n_clusters or 1
-        return chunk is not None and int(checked_rows(chunk, self.plan, workspace.n_threads).counted.sum()) >= least
+        chunk = self.sample.chunk
+        if chunk is None:
+            return False
+        n_seen = int(checked_rows(chunk, self.plan, workspace.n_threads).counted.sum())
+        return n_seen >= (self.plan.n_clusters or 1)
 
     def _solution(self, workspace: Workspace, *, grow: bool = False) -> Solution:
         """The sample solved, and the numbers and ids of its clusters.
@@ -305,7 +309,9 @@ class Learning:
         """The sample solved again: with more clusters only as long as each makes one of new rows."""
         assert self.sample.chunk is not None
         kept: tuple[Model, Matching, Labels] | None = None
-        number = before.n_clusters if self.horizon.grows else self.plan.n_clusters
+        number = self.plan.n_clusters
+        if self.horizon.grows:
+            number = max(len(np.unique(known[known >= 0])), 1)  # those that have rows left
         for more in range(1 if grow and self.horizon.grows else 0, MOST_AT_ONCE):
             plan = replace(self.plan, n_clusters=None if number is None else number + more)
             if self.horizon.changing:
@@ -329,9 +335,10 @@ class Learning:
 
     def _summed(self, model: Model, workspace: Workspace) -> Model:
         """The model with what the rows that count add up to, as far as the sample shows."""
-        sample = self.sample
+        first_row = self.buckets.first_row
+        sample = replace(self.sample, numbers=self.sample.numbers - first_row)
         total, census, read = estimated(model, sample, None, workspace)
-        n_rows = self.n_rows - self.buckets.first_row
+        n_rows = self.n_rows - first_row
         if n_rows > read.n_rows:
             read = read.scaled(n_rows)
             total, census, _ = estimated(model, sample, read, workspace)

@@ -35,8 +35,8 @@ def merged(parts: Sequence[Learning], workspace: Workspace) -> Learning:
     total, census, _ = estimated(model, found.sample, read, workspace)
     census = _with_patterns(census, [part.census for part in models])
     found.solved = replace(model, labelled=total, census=census, read=read)
-    found.segments = whole_segment(found.solved)
     found.identities = Identities.first(found.solved.n_clusters)
+    found.segments = whole_segment(found.solved, found.identities.ids)
     return found
 
 

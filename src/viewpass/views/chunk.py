@@ -183,10 +183,6 @@ class Chunk:
             details.append(f"id {format_id(self.row_ids[row])}")
         return f"row {number} ({', '.join(details)})" if details else f"row {number}"
 
-    def numbered(self, numbers: Integers) -> Chunk:
-        """The same rows, with their numbers in the data."""
-        return replace(self, origin=replace(self.origin, start=0, numbers=numbers))
-
     def take(self, rows: Array) -> Chunk:
         """Copy some of the rows into a chunk of their own, numbered from 0."""
         return Chunk(
