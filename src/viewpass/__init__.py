@@ -30,6 +30,7 @@ _HOMES = {
     "scan": "viewpass.sources.scan",
     "merge": "viewpass.estimators.merging",
     "summary": "viewpass.runs.summary",
+    "track": "viewpass.runs.track",
     "write_labels": "viewpass.estimators.annotations",
     "DataError": "viewpass.errors",
     "EngineError": "viewpass.errors",
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
     from viewpass.estimators.viewpass import ViewPass as ViewPass
     from viewpass.evaluate.audit import audit as audit
     from viewpass.runs.summary import summary as summary
+    from viewpass.runs.track import track as track
     from viewpass.sources.bundle import load_bundle as load_bundle
     from viewpass.sources.frames import frames as frames
     from viewpass.sources.mat import load_mat as load_mat

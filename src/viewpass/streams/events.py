@@ -55,16 +55,19 @@ class Event:
         """The same as plain values, for JSON."""
         return {**asdict(self), "others": list(self.others), "views": list(self.views)}
 
-    def __str__(self) -> str:
-        """Say it in words.
-
-        >>> print(Event("split", 4000, 2, others=(7,), n_before=120, n_after=70))
-        row 4,000: cluster 2 split; new: 7 (120 -> 70 rows)
-        """
-        when = f"row {self.row:,}" if self.time is None else self.time
+    def words(self) -> str:
+        """What happened to which cluster."""
         who = f"view {', '.join(self.views)}" if self.cluster == NO_CLUSTER else f"cluster {self.cluster}"
         others = ", ".join(map(str, self.others))
         more = {SPLIT: f"; new: {others}", MERGED: f"; ended: {others}"}.get(self.what, "")
         if self.what == DRIFTED and self.views:
             more = f" in {', '.join(self.views)}"
-        return f"{when}: {who} {self.what}{more} ({self.n_before:,} -> {self.n_after:,} rows)"
+        return f"{who} {self.what}{more} ({self.n_before:,} -> {self.n_after:,} rows)"
+
+    def __str__(self) -> str:
+        """Say when it was found, and what happened.
+
+        >>> print(Event("split", 4000, 2, others=(7,), n_before=120, n_after=70))
+        row 4,000: cluster 2 split; new: 7 (120 -> 70 rows)
+        """
+        return f"{f'row {self.row:,}' if self.time is None else self.time}: {self.words()}"
