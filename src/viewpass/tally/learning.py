@@ -37,7 +37,7 @@ from viewpass.tally.tally import Tally, tally_by_label
 from viewpass.views.chunk import Chunk, Schema
 
 GROWTH = 1.5  # rows at a solve, over those at the one before
-SOLVE_STEPS = 2  # of a horizon, after which its sample is solved again in any case
+SOLVE_STEPS = 6  # of a horizon, after which its sample is solved again in any case
 MOST_AT_ONCE = 8  # clusters that may be added by one solve
 ALL_ROWS = Horizon()
 NO_NUMBERS: Labels = np.zeros(0, dtype=np.int32)
@@ -170,6 +170,8 @@ class Learning:
         self.segments = (*segments, Segment(start, numbers, self.identities.ids))
         self.solved_at, self._seen = self.n_rows, None
         if self.horizon.changing:
+            assert self.solved.census is not None
+            self.identities = self.identities.counted(self.n_rows, self.solved.census.sizes)
             self.buckets.close(self.n_rows, self.horizon.window)
             if self.horizon.window is None:
                 self.buckets.merge()
