@@ -117,6 +117,15 @@ def fit(
     sample: Annotated[
         str, option("ROWS", "Rows of the sample that is solved, or auto.", "--sample", panel=CLUSTERS)
     ] = "auto",
+    window: Annotated[
+        int | None, option("ROWS", "Only the last ROWS rows count, as they are read.", min=8, panel=CLUSTERS)
+    ] = None,
+    half_life: Annotated[
+        int | None, option("ROWS", "Rows after which a row counts half.", min=1, panel=CLUSTERS)
+    ] = None,
+    max_clusters: Annotated[
+        int | None, option("N", "The most clusters of -k grow.", min=1, panel=CLUSTERS)
+    ] = None,
     seed: Annotated[int, option("N", "Random seed, by default 0.", min=0, panel=CLUSTERS)] = 0,
     out: Annotated[Path, option("FOLDER", "Folder for model, labels and report.", panel=OUTPUT)],
     keep: Annotated[
@@ -190,12 +199,15 @@ def fit(
     from viewpass.estimators.viewpass import ViewPass
 
     estimator = ViewPass(
-        parsed_number(n_clusters, "-k"),
+        "grow" if n_clusters == "grow" else parsed_number(n_clusters, "-k"),
         scale=parsed_scale(scale),
         consensus=consensus,
         view_weights=parsed_weights(view_weights),
         missing_entries=missing_entries,
         sample_size=parsed_number(sample, "--sample"),
+        window=window,
+        half_life=half_life,
+        max_clusters=max_clusters,
         random_state=seed,
         n_threads=threads,
     )

@@ -16,6 +16,8 @@ from viewpass.estimators.persistence import load
 from viewpass.estimators.viewpass import ViewPass
 from viewpass.sources.source import Source
 
+SHOWN = 20  # events
+
 
 def run(
     model: Path,
@@ -71,11 +73,17 @@ def run(
     )
     if learnt.solved is not None and learnt.solved_at == before.solved_at:
         shown.say(f"Clusters stay as they are until there are {learnt.next_solve:,} rows.")
+    events = [event for event in learnt.identities.events if event.row > before.n_rows]
+    for event in events[:SHOWN]:
+        shown.say(str(event))
+    if len(events) > SHOWN:
+        shown.say(f"{len(events) - SHOWN:,} more events: see `events_` of the model.")
     figures: dict[str, Any] = {"rows": n_rows, "rows_in_all": total, "sampled": n_sampled, "moved": n_moved}
     if report is not None:
         estimator.report(report, open_data(data, views, id), keep=keep)
         shown.say(f"report of these rows: {report}")
         figures |= {"report": str(report)}
+    figures |= {"events": [event.as_dict() for event in events]}
     shown.end("finished", **figures, model=str(target))
 
 

@@ -61,6 +61,11 @@ def fit(
             "or fit on one machine."
         )
     fresh, source, _ = model._prepare(data, observed)
+    if fresh._learnt.horizon.changing:
+        raise SettingError(
+            "window=, half_life= and n_clusters='grow' follow rows in their order, which a cluster of "
+            "machines does not keep: fit on one machine."
+        )
     with logging_progress(model.verbose):
         running = engine(source)
         running.callback = callback

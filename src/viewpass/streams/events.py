@@ -35,6 +35,9 @@ class Event:
         large a change where nothing changes.
     time : str or None
         The time of the last row read, where rows have times.
+    moved : float
+        How far the centre of a drifted cluster moved, in root mean square distances of its rows to it; the
+        largest of its views.
     """
 
     what: str
@@ -46,6 +49,7 @@ class Event:
     views: tuple[str, ...] = ()
     certainty: float = 1.0
     time: str | None = None
+    moved: float = 0.0
 
     def as_dict(self) -> dict[str, Any]:
         """The same as plain values, for JSON."""

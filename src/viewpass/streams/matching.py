@@ -15,13 +15,14 @@ With the labelings swapped, splits are mergers and births are deaths.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from viewpass.kernels.grid import Integers, Labels
-from viewpass.streams.events import BORN, DIED, MERGED, SPLIT, Event
+from viewpass.streams.events import BORN, DIED, MERGED, RETURNED, SPLIT, Event
 
 LEAST_PART = 20  # a cluster that goes on shares at least one row in so many
 MOST = 2000  # clusters that are assigned to keep most rows; more by the largest pair first
@@ -82,14 +83,35 @@ class Matching:
     continues: Labels  # of each new cluster: the old one that goes on as it
     places: Labels  # of each old cluster: the new one that goes on as it or has most of its rows
 
-    def events(self, old_ids: Integers, new_ids: Integers, row: int, time: str | None = None) -> list[Event]:
-        """What happened, given the ids of both; ordered by kind, then by id."""
+    @property
+    def born(self) -> list[int]:
+        """New clusters that no old one goes on as, and that are no part of one."""
+        after = self.shared.swapped()
+        return _Left.of(after, after.sizes(), self.continues == GONE).alone
+
+    def events(
+        self,
+        old_ids: Integers,
+        new_ids: Integers,
+        row: int,
+        time: str | None = None,
+        *,
+        returned: Collection[int] = (),
+    ) -> list[Event]:
+        """What happened, given the ids of both; ordered by kind, then by id.
+
+        New clusters whose ids are in `returned` came back, instead of being born or a part of another.
+        """
         before, after = self.shared.sizes(), self.shared.swapped().sizes()
         goes_on = np.full(len(before), GONE)
         goes_on[self.continues[self.continues != GONE]] = np.flatnonzero(self.continues != GONE)
-        fresh = _Left.of(self.shared.swapped(), after, self.continues == GONE)
+        back = np.isin(new_ids, np.array(list(returned), dtype=np.int64))
+        fresh = _Left.of(self.shared.swapped(), after, (self.continues == GONE) & ~back)
         ended = _Left.of(self.shared, before, goes_on == GONE)
-        found = []
+        found = [
+            Event(RETURNED, row, int(new_ids[new]), (), 0, int(after[new]), time=time)
+            for new in np.flatnonzero(back & (self.continues == GONE)).tolist()
+        ]
         for new in fresh.alone:
             found.append(
                 Event(BORN, row, int(new_ids[new]), (), 0, int(after[new]), (), fresh.sure(new), time)
@@ -184,3 +206,22 @@ def _assigned(pairs: Shared) -> Labels:
             taken[1].add(new)
             found[pair] = True
     return found
+
+
+def numbers_of(matching: Matching) -> Labels:
+    """Numbers for the new clusters: that of the cluster that goes on, if there is one, or the lowest free."""
+    n_new = len(matching.continues)
+    numbers = np.where(matching.continues < n_new, matching.continues, np.int32(GONE))
+    numbers[numbers < 0] = np.setdiff1d(np.arange(n_new), numbers[numbers >= 0])
+    found: Labels = numbers.astype(np.int32)
+    return found
+
+
+def renumbered(matching: Matching, numbers: Labels) -> Matching:
+    """The same matching with these numbers for the new clusters."""
+    shared, n_new = matching.shared, len(numbers)
+    new = np.append(numbers, n_new).astype(np.int64)[shared.new]
+    places = np.append(numbers, np.int32(GONE))[matching.places]
+    order = np.lexsort((new, shared.old))
+    table = Shared(shared.old[order], new[order], shared.rows[order], shared.n_old, n_new)
+    return Matching(table, matching.continues[np.argsort(numbers)], places)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from viewpass.errors import DataError, printable
 from viewpass.kernels.grid import Array, Integers
-from viewpass.streams.events import BORN, RETURNED, SPLIT, Event
+from viewpass.streams.events import Event
 from viewpass.streams.matching import GONE, Matching, Shared, matching
 
 Label: TypeAlias = int | str
@@ -132,7 +132,7 @@ def tracked(before: Labeling, after: Labeling) -> Track:
     found = matching(Shared.of(old, new, len(before.names), len(after.names)))
     back = _returned(before.ended, after, found)
     ids, next_id = _ids(found, before, back)
-    events = _with_returned(found.events(before.ids, ids, n_rows), back, found, ids, n_rows)
+    events = found.events(before.ids, ids, n_rows, returned=back.values())
     row_ids = _by_row(ids, after.clusters)
     was, now = _by_row(before.ids, before.clusters)[places[both]], row_ids[both]
     sizes = dict.fromkeys([*before.ids.tolist(), *ids.tolist()], (0, 0))
@@ -187,26 +187,6 @@ def _ids(found: Matching, before: Labeling, back: dict[int, int]) -> tuple[Integ
         else:
             ids[new], next_id = next_id, next_id + 1
     return ids, next_id
-
-
-def _with_returned(
-    events: list[Event], back: dict[int, int], found: Matching, ids: Integers, row: int
-) -> list[Event]:
-    """The events, where clusters that came back are not new ones."""
-    after, came = found.shared.swapped().sizes(), set(back.values())
-    kept = []
-    for event in events:
-        if event.what == BORN and event.cluster in came:
-            continue
-        if event.what == SPLIT:
-            others = tuple(other for other in event.others if other not in came)
-            if not others:
-                continue
-            kept.append(replace(event, others=others))
-            continue
-        kept.append(event)
-    kept += [Event(RETURNED, row, int(ids[new]), (), 0, int(after[new])) for new in back]
-    return sorted(kept, key=lambda event: (event.what, event.cluster))
 
 
 def _ended(before: Labeling, ids: Integers) -> dict[int, Array]:
