@@ -18,7 +18,7 @@ from viewpass.report.layout import centre_places
 from viewpass.report.page import Page, Places, report_page
 from viewpass.report.summary.fields import Summary
 from viewpass.report.summary.gatherer import RowGatherer
-from viewpass.report.summary.overview import summarise, take_labels, view_summaries
+from viewpass.report.summary.overview import summarise, take_labels, timeline_of, view_summaries
 from viewpass.report.summary.row_sample import row_sampler
 from viewpass.sample.sample import Sampler
 
@@ -122,6 +122,12 @@ class DrawnClusterer(ExplainedClusterer):
         from viewpass.report.plots import draw_loss
 
         return draw_loss(self._outline(), ax)
+
+    def plot_timeline(self, ax: Any = None) -> Any:
+        """Draw the shares of clusters along the stream and what happened; takes and gives matplotlib axes."""
+        from viewpass.report.plots import draw_timeline
+
+        return draw_timeline(timeline_of(self._checked()), ax)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         settings: str = super().__repr__(N_CHAR_MAX)
