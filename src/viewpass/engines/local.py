@@ -103,8 +103,8 @@ def fit_once(
     callback: Callback | None = None,
     *,
     whole: bool = True,
-) -> Labels:
-    """Learn from rows that are read once; gives their labels. `whole`: no others will come."""
+) -> tuple[Labels, Integers]:
+    """Learn from rows that are read once; gives labels and ids of clusters. `whole`: no others will come."""
     parts: list[Labelled] = []
     for chunk in reader.chunks():
         parts += learning.learn(chunk, workspace)
@@ -114,4 +114,5 @@ def fit_once(
     if whole and learning.n_rows > learning.solved_at:
         parts += learning.solve(workspace)
     workspace.release()
-    return np.concatenate([np.empty(0, dtype=np.int32), *map(learning.present, parts)])
+    labels = np.concatenate([np.empty(0, dtype=np.int32), *map(learning.present, parts)])
+    return labels, np.concatenate([np.empty(0, dtype=np.int64), *map(learning.ids_of, parts)])

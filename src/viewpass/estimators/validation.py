@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
-from numbers import Real
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from viewpass.solve.centres import ASSUMED_CLUSTERS
 from viewpass.solve.plan import Plan
 from viewpass.solve.start.ridge import FIRST_ALPHA
 from viewpass.sources.source import Source
+from viewpass.streams.horizon import Horizon
 from viewpass.sums.rules import Rules
 from viewpass.sums.view_weights import SMALLEST_WEIGHT, Weights, relative
 from viewpass.views.scaling import NAMES
@@ -54,7 +55,7 @@ def fixed_scale(scale: Any, names: tuple[str, ...]) -> tuple[str, ...]:
 
 def solving_plan(settings: Any, names: tuple[str, ...]) -> Plan:
     """The settings of ViewPass as the plan of a solve; refuses those that conflict."""
-    n_clusters = None if settings.n_clusters == "auto" else int(settings.n_clusters)
+    n_clusters = None if settings.n_clusters in ("auto", "grow") else int(settings.n_clusters)
     n_anchors = None if settings.n_anchors == "auto" else int(settings.n_anchors)
     if n_anchors is not None and settings.consensus == "plain":
         raise SettingError(f"n_anchors={n_anchors} needs anchors, which consensus='plain' rules out.")
@@ -75,6 +76,18 @@ def solving_plan(settings: Any, names: tuple[str, ...]) -> Plan:
         projection=settings.projection if settings.projection in ("auto", None) else int(settings.projection),
         auto_alpha=settings.alpha == "auto",
     )
+
+
+def stream_horizon(settings: Any) -> Horizon:
+    """Which rows of a stream count; refuses settings that conflict."""
+    window, half_life, most = settings.window, settings.half_life, settings.max_clusters
+    if window is not None and half_life is not None:
+        raise SettingError("window= and half_life= are two ways to forget: give one of them.")
+    if most is not None and settings.n_clusters != "grow":
+        raise SettingError(f"max_clusters={most} has no effect without n_clusters='grow'.")
+    if isinstance(settings.n_clusters, Integral) and window is not None and window < settings.n_clusters:
+        raise SettingError(f"window={window} rows cannot form n_clusters={settings.n_clusters} clusters.")
+    return Horizon(window, half_life, settings.n_clusters == "grow", most)
 
 
 def row_copies(sample_weight: Any, source: Source, unit: int | None) -> tuple[Integers | None, int]:
@@ -121,7 +134,7 @@ def check_memory(n_clusters: int | str, source: Source) -> None:
 
     Centres are dense, however few numbers are stored, so that a wide matrix would take all memory.
     """
-    known = ASSUMED_CLUSTERS if n_clusters == "auto" else int(n_clusters)
+    known = ASSUMED_CLUSTERS if n_clusters in ("auto", "grow") else int(n_clusters)
     needed = 8 * sum(source.sparse_widths.values()) * (NUMBERS_PER_COLUMN + NUMBERS_PER_CENTRE * known)
     memory = memory_bytes()
     if needed > memory / 2:

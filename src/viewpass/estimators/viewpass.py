@@ -17,13 +17,15 @@ from viewpass.estimators.base import PREDICT_BLOCK, logging_progress
 from viewpass.estimators.notices import warn_of_fit, warn_of_shortened, warn_of_zero_rows
 from viewpass.estimators.persistence import save
 from viewpass.estimators.report_methods import DrawnClusterer
-from viewpass.estimators.validation import check_whole, row_copies, solving_plan
+from viewpass.estimators.validation import check_whole, row_copies, solving_plan, stream_horizon
 from viewpass.kernels.grid import Array, Integers, Labels
 from viewpass.model.model import Model, label
 from viewpass.sample.sample import Sample, Size
 from viewpass.sources.source import Source
 from viewpass.store.container.fields import Fields
 from viewpass.store.state.learning import pack_learning, unpack_learning
+from viewpass.streams.events import Event
+from viewpass.streams.horizon import BUCKETS
 from viewpass.sums.centres import in_columns
 from viewpass.sums.view_weights import left_out
 from viewpass.tally.learning import Learning
@@ -32,6 +34,7 @@ from viewpass.views.projection import LEAST_COLUMNS, MOST_COLUMNS
 from viewpass.views.seeds import as_generator
 
 MOST_SEED = 2**63
+STREAM = ("window", "half_life", "max_clusters")
 
 
 class ViewPass(DrawnClusterer):
@@ -45,9 +48,10 @@ class ViewPass(DrawnClusterer):
 
     Parameters
     ----------
-    n_clusters : int or "auto", default=8
+    n_clusters : int, "auto" or "grow", default=8
         Number of clusters, or "auto" to estimate it (`cluster_curve_`), with a `DataWarning` where the sample
-        does not determine it.
+        does not determine it. "grow": estimated from the first rows of a stream; clusters are added when
+        later rows form some that no cluster explains, at most `max_clusters` in all.
     scale : {"auto", "unit", "standard", "idf", "euclidean", "counts", "composition", "binary"}, list or dict
         What is done to a view before its rows are brought to unit length; a list or a dict (by view name)
         says it per view. "unit": nothing. "standard": every column minus its mean, divided by its standard
@@ -75,6 +79,13 @@ class ViewPass(DrawnClusterer):
     sample_size : int or "auto", default="auto"
         Rows of the sample. "auto": 16,384, or 50 per cluster (100 for up to 300 clusters) if that is more,
         within 256 MiB. Data with no more rows than this is solved whole.
+    window : int, optional
+        Rows of a stream that count, the last ones: rows leave in buckets of an eighth of it. The stream is
+        looked at as each bucket ends, and solved again where it has changed (`events_`).
+    half_life : int, optional
+        Rows of a stream after which a row counts half; the stream is looked at as with a window.
+    max_clusters : int, optional
+        The most clusters of "grow".
     views : int, list of int, or names of columns, optional
         How a single 2-D array is cut into views: widths (one may be -1 for the rest), or a number of
         near-equal blocks. For a frame, a table or files: the columns of each view, as `vp.scan` takes them.
@@ -109,6 +120,12 @@ class ViewPass(DrawnClusterer):
         The cluster of each anchor.
     alpha_, scales_, view_weights_, projections_ : dict
         The ridge, scale, weight and map of each view.
+    cluster_ids_ : (n_clusters,) array of int64
+        The id of each cluster. A cluster keeps its id when the sample is solved again; no id is given twice.
+    stream_ids_ : (n,) array of int64
+        The ids of rows' clusters as rows were read, where every row was read once.
+    events_ : tuple of Event
+        What happened to clusters: born, split, merged, died, returned, drifted.
     n_samples_seen_, n_rows_without_views_ : int
     n_all_zero_, n_gaps_, n_shortened_ : dict
     statistics_ : Statistics
@@ -127,7 +144,7 @@ class ViewPass(DrawnClusterer):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
-        "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto", "grow"})],
         "scale": "no_validation",  # type: ignore[dict-item]
         "consensus": [StrOptions({"auto", "plain", "graph"})],
         "n_anchors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
@@ -140,6 +157,9 @@ class ViewPass(DrawnClusterer):
         "view_weights": "no_validation",  # type: ignore[dict-item]
         "missing_entries": [StrOptions({"refuse", "fill", "local"})],
         "sample_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "window": [Interval(Integral, BUCKETS, None, closed="left"), None],
+        "half_life": [Interval(Integral, 1, None, closed="left"), None],
+        "max_clusters": [Interval(Integral, 1, None, closed="left"), None],
         "views": "no_validation",  # type: ignore[dict-item]
         "compute_labels": ["boolean"],
         "random_state": "no_validation",  # type: ignore[dict-item]
@@ -150,6 +170,7 @@ class ViewPass(DrawnClusterer):
     _learnt: Learning
     compute_labels: bool
     stream_labels_: Labels
+    stream_ids_: Integers
 
     def __init__(
         self,
@@ -163,6 +184,9 @@ class ViewPass(DrawnClusterer):
         view_weights: Any = None,
         missing_entries: str = "refuse",
         sample_size: int | str = "auto",
+        window: int | None = None,
+        half_life: int | None = None,
+        max_clusters: int | None = None,
         views: Any = None,
         compute_labels: bool = True,
         random_state: Any = None,
@@ -178,6 +202,9 @@ class ViewPass(DrawnClusterer):
         self.view_weights = view_weights
         self.missing_entries = missing_entries
         self.sample_size = sample_size
+        self.window = window
+        self.half_life = half_life
+        self.max_clusters = max_clusters
         self.views = views
         self.compute_labels = compute_labels
         self.random_state = random_state
@@ -218,10 +245,10 @@ class ViewPass(DrawnClusterer):
         learning, workspace = fresh._learnt, fresh._workspace(source)
         reader = RowReader(source, copies, PREDICT_BLOCK)
         with logging_progress(self.verbose):
-            if self.compute_labels and source.rereadable:
+            if self.compute_labels and source.rereadable and not learning.horizon.changing:
                 fresh._learnt, fresh.labels_ = fit_again(learning, reader, workspace, callback)
             else:
-                fresh.stream_labels_ = fit_once(learning, reader, workspace, callback)
+                fresh.stream_labels_, fresh.stream_ids_ = fit_once(learning, reader, workspace, callback)
             model = fresh._fitted_model()
         fresh._count_features(model.schema)
         ids = reader.row_ids
@@ -259,12 +286,12 @@ class ViewPass(DrawnClusterer):
         learning, workspace = fresh._learnt, fresh._workspace(source)
         start = learning.n_rows
         reader = RowReader(source, copies, PREDICT_BLOCK, keep=True)
-        found = fit_once(learning, reader, workspace, callback, whole=False)
+        found, ids = fit_once(learning, reader, workspace, callback, whole=False)
         if learning.n_rows == start:
             raise DataError("the data has no rows (0 samples): at least one is needed.")
         fresh._n_last = learning.n_rows - start
         if learning.solved is not None:
-            fresh.stream_labels_ = found[-fresh._n_last :]
+            fresh.stream_labels_, fresh.stream_ids_ = found[-fresh._n_last :], ids[-fresh._n_last :]
             fresh.labels_ = fresh.stream_labels_
             if learning.solved_at > start and source.rereadable:  # solved meanwhile: the labels of today
                 fresh.labels_ = fresh._labels_of(source)
@@ -318,7 +345,7 @@ class ViewPass(DrawnClusterer):
 
     def _validate(self) -> None:
         self._validate_params()
-        for name in ("n_clusters", "n_anchors", "sample_size", "projection"):
+        for name in ("n_clusters", "n_anchors", "sample_size", "projection", *STREAM):
             check_whole(getattr(self, name), name)
 
     def _continued(self) -> Self:
@@ -345,8 +372,8 @@ class ViewPass(DrawnClusterer):
             raise DataError(too_few(source.n_rows, least))
         seed = int(as_generator(self.random_state).integers(MOST_SEED))
         rows = None if self.sample_size == "auto" else int(self.sample_size)
-        size = Size(rows, plan.n_clusters, left_out(plan.weights))
-        fresh._learnt = Learning(plan, seed, Sample(size))
+        size = Size(rows, plan.n_clusters, left_out(plan.weights), self.half_life)
+        fresh._learnt = Learning(plan, seed, Sample(size), stream_horizon(fresh))
         return fresh, source, copies
 
     def _check_sample(self, what: str) -> None:
@@ -390,6 +417,8 @@ class ViewPass(DrawnClusterer):
         return hasattr(self, "_learnt")
 
     def __getattr__(self, name: str) -> Any:
+        if name == "stream_ids_" and "_learnt" in self.__dict__ and self._learnt.solved is None:
+            return self.stream_labels_.astype(np.int64)
         if name in ("labels_", "stream_labels_") and "_learnt" in self.__dict__:
             learning, n_last = self._learnt, self.__dict__.get("_n_last")
             sample = learning.sample
@@ -411,6 +440,17 @@ class ViewPass(DrawnClusterer):
     def n_samples_seen_(self) -> int:
         """Rows read, those without any view included."""
         return self._learnt.n_rows
+
+    @property
+    def cluster_ids_(self) -> Integers:
+        """The id of each cluster; it lasts, and no id is given twice."""
+        n_clusters = self._fitted_model().n_clusters
+        return self._learnt.identities.ids.copy() if self._learnt.solved else np.arange(n_clusters)
+
+    @property
+    def events_(self) -> tuple[Event, ...]:
+        """What happened to clusters along the stream, at most the last 10,000."""
+        return self._learnt.identities.events
 
     @property
     def consensus_(self) -> str:

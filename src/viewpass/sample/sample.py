@@ -110,6 +110,11 @@ class Sampler:
             self._sample = self.sample
 
     @property
+    def most(self) -> int:
+        """Rows that the sample may hold."""
+        return self._sample.most
+
+    @property
     def sample(self) -> Sample:
         """The sample of all rows so far."""
         if self._held:

@@ -26,6 +26,7 @@ class Plan:
     weight_unit: int = 1  # rows are counted in units of 1 / weight_unit
     missing_entries: str = "refuse"  # values that rows lack (gaps.CHOICES)
     projection: int | str | None = None  # columns that dense views are mapped to; "auto": chosen; None: none
+    known_clusters: int | None = None  # of the solve before: estimated anew only where others score higher
     auto_alpha: bool = False  # the ridge of each view is estimated, beginning with that of the rules
 
     def weighted(self, weight_unit: int) -> Plan:

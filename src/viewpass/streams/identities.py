@@ -6,13 +6,14 @@ that are remembered of one that ended, that one has returned.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from viewpass.kernels.grid import Integers, Labels
 from viewpass.sample.sample import Sample, taken
-from viewpass.streams.events import RETURNED, Event
+from viewpass.streams.events import Event
 from viewpass.streams.matching import GONE, Matching
 from viewpass.views.chunk import Chunk, join
 
@@ -34,7 +35,7 @@ class Memory:
     ids: Integers = field(default_factory=no_ids)
 
     def updated(self, sample: Sample, ids: Integers) -> Memory:
-        """With rows of a sample, whose clusters have these ids (-1: none), instead of those before of these."""
+        """With rows of a sample, whose clusters have these ids (-1: none), in place of those before."""
         assert sample.chunk is not None
         order = np.argsort(ids, kind="stable")  # of each id the lowest keys come first
         places = np.arange(len(ids)) - np.searchsorted(ids[order], ids[order])
@@ -62,6 +63,11 @@ class Identities:
         """Those of the first clusters: their numbers."""
         return cls(np.arange(n_clusters, dtype=np.int64), n_clusters)
 
+    @property
+    def plain(self) -> bool:
+        """Whether ids are numbers, and nothing has happened."""
+        return not self.events and self.ids.tolist() == list(range(self.next_id))
+
     def continued(
         self, matching: Matching, recalled: Labels | None, row: int, time: str | None = None
     ) -> Identities:
@@ -73,10 +79,18 @@ class Identities:
         fresh = np.flatnonzero(ids < 0)
         ids[fresh] = self.next_id + np.arange(len(fresh))
         events = matching.events(self.ids, ids, row, time, returned=frozenset(back.values()))
-        return replace(self, ids=ids, next_id=self.next_id + len(fresh), events=self.noted(events))
+        return replace(self, ids=ids, next_id=self.next_id + len(fresh), events=self._with(events))
 
-    def noted(self, events: list[Event]) -> tuple[Event, ...]:
-        """All events, with these."""
+    def noted(self, events: Sequence[Event]) -> Identities:
+        """With these events."""
+        return replace(self, events=self._with(events)) if events else self
+
+    def remembering(self, sample: Sample, labels: Labels) -> Identities:
+        """With sampled rows of the present clusters."""
+        ids = np.append(self.ids, -1)[labels]
+        return replace(self, memory=self.memory.updated(sample, ids))
+
+    def _with(self, events: Sequence[Event]) -> tuple[Event, ...]:
         return (*self.events, *events)[-MOST_EVENTS:]
 
     def _back(self, matching: Matching, recalled: Labels | None, ids: Integers) -> dict[int, int]:

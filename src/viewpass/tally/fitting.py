@@ -16,6 +16,7 @@ from viewpass.model.model import Model
 from viewpass.sample.sample import Sample, Sampler
 from viewpass.solve.plan import Plan
 from viewpass.solve.solve import solve, too_few
+from viewpass.streams.identities import Identities
 from viewpass.sums.centres import objective
 from viewpass.sums.workspace import Workspace
 from viewpass.tally.learning import Learning, whole_segment
@@ -120,5 +121,6 @@ class Fitting:
         found = Learning(self.plan, self.seed, self.sample)
         found.schema, found.n_rows, found.solved_at = self.model.schema, self.n_rows, self.n_rows
         found.solved = self.model
-        found.segments = whole_segment(self.model)
+        found.identities = Identities.first(self.model.n_clusters)
+        found.segments = whole_segment(self.model, found.identities.ids)
         return found

@@ -1,0 +1,136 @@
+"""Laws of streams that change: chunks, files, windows, ids."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import viewpass as vp
+
+N_ROWS = 1600
+SETTINGS: list[dict[str, Any]] = [
+    {"window": 400},
+    {"window": 1000, "sample_size": 120},
+    {"half_life": 200},
+    {"half_life": 200, "sample_size": 120},
+    {"n_clusters": "grow", "max_clusters": 6, "sample_size": 400},
+]
+
+
+@pytest.fixture(scope="module")
+def views() -> list[np.ndarray]:
+    """Two views of clusters of which one leaves, one comes, one leaves and returns; a third is missing."""
+    rng = np.random.default_rng(5)
+    parts = ([0, 1, 2], [0, 1], [0, 1, 3], [0, 1, 2, 3])
+    classes = np.concatenate([rng.choice(part, N_ROWS // 4) for part in parts])
+    found = []
+    for width in (6, 4):
+        centres = 4 * np.eye(width)[:4]
+        found.append(centres[classes] + 0.3 * rng.standard_normal((N_ROWS, width)))
+    gone = rng.random(N_ROWS)
+    found[0][gone < 0.2] = np.nan
+    found[1][gone > 0.9] = np.nan
+    return found
+
+
+def made(settings: dict[str, Any]) -> vp.ViewPass:
+    given = {"n_clusters": 3, "scale": "unit", "consensus": "plain", "random_state": 0} | settings
+    return vp.ViewPass(**given)
+
+
+def state(model: vp.ViewPass) -> tuple[Any, ...]:
+    """What people see of a model."""
+    counts = [counts.tolist() for counts in model.counts_]
+    return model.cluster_ids_.tolist(), model.events_, model.inertia_, counts
+
+
+def learn(model: vp.ViewPass, views: list[np.ndarray], first: int, last: int, size: int) -> list[int]:
+    ids = list[int]()
+    for start in range(first, last, size):
+        model.partial_fit([view[start : min(start + size, last)] for view in views])
+        if model._learnt.solved is not None:
+            ids += model.stream_ids_.tolist()
+    return ids
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_chunks_do_not_matter(views: list[np.ndarray], settings: dict[str, Any]) -> None:
+    whole, parts = made(settings), made(settings)
+    learn(whole, views, 0, N_ROWS, N_ROWS)
+    learn(parts, views, 0, N_ROWS, 37)
+    assert state(whole) == state(parts)
+    assert np.array_equal(whole.predict(views), parts.predict(views))
+    once = made(settings).fit(views)
+    assert once.stream_ids_.shape == (N_ROWS,)
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+@pytest.mark.parametrize("first", [150, 900])
+def test_a_file_goes_on_like_the_model(
+    views: list[np.ndarray], settings: dict[str, Any], first: int, tmp_path: Path
+) -> None:
+    model = made(settings)
+    learn(model, views, 0, first, first)
+    model.save(tmp_path / "model.viewpass")
+    again = vp.load(tmp_path / "model.viewpass")
+    assert state(model) == state(again)
+    learn(model, views, first, N_ROWS, 333)
+    learn(again, views, first, N_ROWS, 333)
+    assert state(model) == state(again)
+    assert np.array_equal(model.stream_ids_, again.stream_ids_)
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_a_file_without_rows_predicts(
+    views: list[np.ndarray], settings: dict[str, Any], tmp_path: Path
+) -> None:
+    model = made(settings).fit(views)
+    model.save(tmp_path / "model.viewpass", rows=False)
+    again = vp.load(tmp_path / "model.viewpass")
+    assert state(model) == state(again)
+    assert np.array_equal(model.predict(views), again.predict(views))
+
+
+@pytest.mark.parametrize("size", [1, 8, 50, 120])
+def test_the_sample_is_that_of_the_rows_of_the_window(views: list[np.ndarray], size: int) -> None:
+    learning = made({"window": 800, "sample_size": size, "n_clusters": 1}).fit(views)._learnt
+    alone = vp.ViewPass(1, sample_size=N_ROWS).fit(views)._learnt.sample  # all rows, by key
+    first = learning.buckets.first_row
+    assert N_ROWS - 900 < first <= N_ROWS - 800
+    assert np.array_equal(learning.sample.numbers, alone.numbers[alone.numbers >= first][:size])
+
+
+def test_counts_are_those_of_the_window(views: list[np.ndarray]) -> None:
+    model = made({"window": 400}).fit(views)
+    first = model._learnt.buckets.first_row
+    labels = model.predict([view[first:] for view in views])
+    for v, view in enumerate(views):
+        there = ~np.isnan(view[first:, 0])
+        assert np.array_equal(model.counts_[v], np.bincount(labels[there], minlength=3))
+
+
+def test_rows_age_by_half(views: list[np.ndarray]) -> None:
+    numbers = made({"half_life": 100, "sample_size": 200}).fit(views)._learnt.sample.numbers
+    shares = [(numbers >= N_ROWS - 100 * age).mean() for age in (1, 2)]
+    assert shares[0] > 0.4
+    assert shares[1] > 0.65
+
+
+def test_what_happened_is_told_and_ids_last() -> None:
+    rng = np.random.default_rng(1)
+    classes = np.repeat([0, 1, 0, 1], 1000) * rng.integers(2, size=4000)  # 1 comes, goes and comes again
+    rows = 9.0 * np.eye(5)[classes + 2] + rng.standard_normal((4000, 5)) * 0.5
+    classes[:1000] = 0
+    model = vp.ViewPass("grow", window=400, random_state=0, scale="unit", consensus="plain").fit([rows])
+    what = [event.what for event in model.events_]
+    assert {"died", "returned"} & set(what)
+    ids = model.stream_ids_
+    common = [
+        np.bincount(ids[first + 500 : first + 1000][classes[first + 500 : first + 1000] == 1]).argmax()
+        for first in (1000, 3000)
+    ]
+    assert common[0] == common[1]
+    assert len(set(model.cluster_ids_.tolist())) == len(model.cluster_ids_)
