@@ -134,3 +134,18 @@ def test_what_happened_is_told_and_ids_last() -> None:
     ]
     assert common[0] == common[1]
     assert len(set(model.cluster_ids_.tolist())) == len(model.cluster_ids_)
+
+
+def test_a_refit_keeps_ids(views: list[np.ndarray]) -> None:
+    old = made({"n_clusters": 4}).fit([view[:1200] for view in views])
+    new = made({"n_clusters": 4, "random_state": 7}).fit(views, continue_ids=old)
+    first, second = (model.cluster_ids_[model.predict(views)] for model in (old, new))
+    assert (first == second).mean() > 0.95
+    again = made({"n_clusters": 4}).fit(views, continue_ids=new)
+    assert sorted(again.cluster_ids_) == sorted(new.cluster_ids_)
+    fewer = made({"n_clusters": 3}).fit(views, continue_ids=new)
+    assert set(fewer.cluster_ids_) < set(new.cluster_ids_)
+    assert [event.what for event in fewer.events_] in (["merged"], ["died"])
+    back = made({"n_clusters": 4}).fit(views, continue_ids=fewer)
+    assert sorted(back.cluster_ids_) == sorted(new.cluster_ids_)
+    assert back.events_[-1].what == "returned"

@@ -109,6 +109,18 @@ def fit(
     sample: Annotated[
         str, option("ROWS", "Rows of the sample that everything is chosen from, or auto.", "--sample")
     ] = "auto",
+    window: Annotated[
+        int | None,
+        option("ROWS", "Only the last ROWS rows count, as they are read.", min=8, show_default=False),
+    ] = None,
+    half_life: Annotated[
+        int | None,
+        option("ROWS", "Rows after which a row counts half.", "--half-life", min=1, show_default=False),
+    ] = None,
+    max_clusters: Annotated[
+        int | None,
+        option("N", "The most clusters of -k grow.", "--max-clusters", min=1, show_default=False),
+    ] = None,
     seed: Annotated[int, option("N", "Random seed.", min=0)] = 0,
     stream_labels: Annotated[
         bool,
@@ -198,7 +210,7 @@ def fit(
     from viewpass.estimators.viewpass import ViewPass
 
     estimator = ViewPass(
-        parsed_number(n_clusters, "-k") or "auto",
+        "grow" if n_clusters == "grow" else parsed_number(n_clusters, "-k") or "auto",
         scale=parsed_scale(scale),
         consensus=consensus,
         n_anchors=parsed_number(anchors, "--anchors") or "auto",
@@ -207,6 +219,9 @@ def fit(
         view_weights=parsed_weights(view_weights),
         missing_entries=missing_entries,
         sample_size=parsed_number(sample, "--sample") or "auto",
+        window=window,
+        half_life=half_life,
+        max_clusters=max_clusters,
         random_state=seed,
         n_threads=threads,
     )

@@ -14,6 +14,8 @@ from viewpass.estimators.persistence import load
 from viewpass.estimators.viewpass import ViewPass
 from viewpass.sources.source import Source
 
+SHOWN = 20  # events
+
 
 def run(
     model: Path,
@@ -63,7 +65,21 @@ def run(
     )
     if learnt.solved is not None and learnt.solved_at == before.solved_at:
         shown.say(f"Clusters stay as they are until there are {learnt.next_solve:,} rows.")
-    shown.end("finished", rows=n_rows, rows_in_all=total, sampled=n_sampled, moved=n_moved, model=str(target))
+    events = [event for event in learnt.identities.events if event.row > before.n_rows]
+    for event in events[:SHOWN]:
+        shown.say(str(event))
+    if len(events) > SHOWN:
+        shown.say(f"{len(events) - SHOWN:,} more events: see `events_` of the model.")
+    told = [event.as_dict() for event in events]
+    shown.end(
+        "finished",
+        events=told,
+        rows=n_rows,
+        rows_in_all=total,
+        sampled=n_sampled,
+        moved=n_moved,
+        model=str(target),
+    )
 
 
 def _has_rows(source: Source) -> bool:

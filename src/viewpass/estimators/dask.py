@@ -91,6 +91,11 @@ def fit(
             "or fit on one machine."
         )
     fresh, source, _ = model._prepare(source, None if source is not data else observed)
+    if fresh._learnt.horizon.changing:
+        raise SettingError(
+            "window=, half_life= and n_clusters='grow' follow rows in their order, which a cluster of "
+            "machines does not keep: fit on one machine."
+        )
     _check_source(source)
     with logging_progress(model.verbose), workers_of(client, n_workers) as workers:
         fresh._learnt, fresh.labels_, ids = fit_distributed(fresh, source, workers, callback)

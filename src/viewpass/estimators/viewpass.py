@@ -26,8 +26,10 @@ from viewpass.store.container.fields import Fields
 from viewpass.store.state.learning import pack_learning, unpack_learning
 from viewpass.streams.events import Event
 from viewpass.streams.horizon import BUCKETS
+from viewpass.streams.identities import Sizes
 from viewpass.sums.centres import in_columns
 from viewpass.sums.view_weights import left_out
+from viewpass.tally.continuing import continuing
 from viewpass.tally.learning import Learning
 from viewpass.views.chunk import Schema
 from viewpass.views.projection import LEAST_COLUMNS, MOST_COLUMNS
@@ -219,6 +221,7 @@ class ViewPass(DrawnClusterer):
         *,
         sample_weight: Any = None,
         callback: Callback | None = None,
+        continue_ids: ViewPass | None = None,
     ) -> Self:
         """Cluster the rows of X, from nothing.
 
@@ -236,12 +239,23 @@ class ViewPass(DrawnClusterer):
         callback : callable, optional
             Called after every chunk with the progress (`pass_number`, `n_passes`, `n_rows_read`, `n_rows`).
             If it returns True while the sample is drawn, the rows so far are the data.
+        continue_ids : fitted ViewPass, optional
+            A model of the same views, saved with its sample. Clusters that go on keep their ids of it
+            (`cluster_ids_`), and `events_` go on, too.
 
         Returns
         -------
         self
         """
         fresh, source, copies = self._prepare(X, observed, sample_weight)
+        if continue_ids is not None:
+            check_is_fitted(continue_ids)
+            continue_ids._check_sample("ids cannot be continued")
+            if fresh._learnt.horizon.changing:
+                raise SettingError(
+                    "continue_ids= is for data that is fitted whole; with window=, half_life= or "
+                    "n_clusters='grow' the model itself goes on: use partial_fit."
+                )
         learning, workspace = fresh._learnt, fresh._workspace(source)
         reader = RowReader(source, copies, PREDICT_BLOCK)
         with logging_progress(self.verbose):
@@ -251,6 +265,9 @@ class ViewPass(DrawnClusterer):
                 fresh.stream_labels_, fresh.stream_ids_ = fit_once(learning, reader, workspace, callback)
             model = fresh._fitted_model()
         fresh._count_features(model.schema)
+        if continue_ids is not None:
+            model.schema.merged(continue_ids._fitted_schema())
+            fresh._learnt = continuing(fresh._learnt, continue_ids._learnt, workspace)
         ids = reader.row_ids
         if ids is not None:
             fresh.row_ids_ = ids[: fresh._learnt.n_rows]
@@ -451,6 +468,11 @@ class ViewPass(DrawnClusterer):
     def events_(self) -> tuple[Event, ...]:
         """What happened to clusters along the stream, at most the last 10,000."""
         return self._learnt.identities.events
+
+    @property
+    def timeline_(self) -> tuple[Sizes, ...]:
+        """Rows of each cluster at each solve of a stream that changes: `row`, and `rows` by id."""
+        return self._learnt.identities.timeline
 
     @property
     def consensus_(self) -> str:

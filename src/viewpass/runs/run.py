@@ -21,7 +21,7 @@ from viewpass.labels.files.formats import FINAL, STREAM
 from viewpass.labels.writing import Watch
 from viewpass.runs.checkpoint import check_same, read_checkpoint, write_checkpoint
 from viewpass.runs.folder import RunFolder
-from viewpass.runs.report import figures
+from viewpass.runs.report import figures, stream_figures
 from viewpass.runs.work import FitStages, StreamLabels, Work
 from viewpass.sources.source import Source
 from viewpass.store.container import body, frame
@@ -60,7 +60,8 @@ class Run:
     ) -> None:
         self.folder = folder
         self._estimator, self._source, _ = estimator._prepare(data, None)
-        self.which = STREAM if stream_labels or not self._source.rereadable else FINAL
+        once = stream_labels or self._estimator._learnt.horizon.changing or not self._source.rereadable
+        self.which = STREAM if once else FINAL
         columns, features = with_features(name_by, self._source.schema)
         self._wanted = Wanted(tuple(keep), columns, features=features)
         self._wanted.check(self._source.id_name)
@@ -166,6 +167,7 @@ class Run:
         warn_of_fit(model, int((sizes > 0).sum()))
         report = {
             **figures(model, sizes),
+            **stream_figures(self._work.learning.identities),
             "settings": self.settings,
             "source": self._identity,
             "which_labels": self.which,

@@ -29,7 +29,7 @@ from viewpass.store.state.fitting import pack_fitting, unpack_fitting
 from viewpass.store.state.learning import pack_learning, pack_segments, unpack_learning, unpack_segments
 from viewpass.sums.workspace import Workspace
 from viewpass.tally.fitting import Fitting
-from viewpass.tally.learning import Labelled, Learning
+from viewpass.tally.learning import ALL_ROWS, Labelled, Learning
 from viewpass.tally.tally import tally_rows
 from viewpass.views.chunk import Chunk
 
@@ -76,6 +76,8 @@ class Work(metaclass=ABCMeta):
         """Refuse what these settings and this source would not have given."""
         mine = self._given
         stored.need(found.plan == mine.plan and found.sample.size == mine.sample.size, "plan")
+        horizon = found.horizon if isinstance(found, Learning) else ALL_ROWS
+        stored.need(horizon == mine.horizon, "horizon")
         known, schema = self._source.schema, found.schema
         stored.need(schema is None or schema.names == known.names, "views")
 

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from viewpass.kernels.grid import Integers, Labels
 from viewpass.sample.sample import Sample, taken
-from viewpass.streams.events import Event
+from viewpass.streams.events import DIED, RETURNED, Event
 from viewpass.streams.matching import GONE, Matching
 from viewpass.views.chunk import Chunk, join
 
 MOST_EVENTS = 10_000  # the last ones are kept
+MOST_SIZES = 256  # points of the timeline
 REMEMBERED = 32  # rows per cluster, those with the lowest keys
 MOST_ENDED = 64  # clusters that ended and are remembered, the last ones
 
@@ -49,6 +51,13 @@ class Memory:
         return Memory(chunk, np.concatenate([self.ids[kept], ids[which]]))
 
 
+class Sizes(NamedTuple):
+    """Rows that count of each cluster, by id, when so many rows had been read."""
+
+    row: int
+    rows: dict[int, int]
+
+
 @dataclass(frozen=True)
 class Identities:
     """The ids of the present clusters, and what happened to clusters so far."""
@@ -57,6 +66,7 @@ class Identities:
     next_id: int = 0
     events: tuple[Event, ...] = ()
     memory: Memory = field(default_factory=Memory)
+    timeline: tuple[Sizes, ...] = ()
 
     @classmethod
     def first(cls, n_clusters: int) -> Identities:
@@ -80,6 +90,25 @@ class Identities:
         ids[fresh] = self.next_id + np.arange(len(fresh))
         events = matching.events(self.ids, ids, row, time, returned=frozenset(back.values()))
         return replace(self, ids=ids, next_id=self.next_id + len(fresh), events=self._with(events))
+
+    def emptied(self, before: Integers, after: Integers, row: int) -> Identities:
+        """With clusters told that lost their last row or have rows again."""
+        found = [
+            Event(DIED if old else RETURNED, row, id, (), old, new)
+            for id, old, new in zip(self.ids.tolist(), before.tolist(), after.tolist(), strict=True)
+            if (old == 0) != (new == 0)
+        ]
+        return self.noted(found)
+
+    def named(self, n_clusters: int) -> Identities:
+        """The same, or those of the first clusters where none were solved yet."""
+        return self if len(self.ids) == n_clusters else Identities.first(n_clusters)
+
+    def counted(self, row: int, sizes: Integers) -> Identities:
+        """With the sizes of the clusters; of more than MOST_SIZES every other is left out."""
+        rows = dict(zip(self.ids.tolist(), sizes.tolist(), strict=True))
+        timeline = (*self.timeline, Sizes(row, rows))
+        return replace(self, timeline=timeline[::2] if len(timeline) > MOST_SIZES else timeline)
 
     def noted(self, events: Sequence[Event]) -> Identities:
         """With these events."""

@@ -124,8 +124,7 @@ def unpack_learning(stored: Fields) -> Learning:
         found.solved = model
         found.identities = Identities.first(model.n_clusters)
         if "identities" in stored.values:
-            given = model.n_clusters, found.n_rows, schema
-            found.identities = unpack_identities(stored.part("identities"), *given)
+            found.identities = unpack_identities(stored.part("identities"), model.n_clusters, schema)
         found.segments = whole_segment(model, found.identities.ids)
     else:
         stored.need(found.solved_at == 0 and sample.n_rows == found.n_rows, "solved_at")

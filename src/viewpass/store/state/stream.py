@@ -12,7 +12,7 @@ from viewpass.store.container.fields import Fields, Rule
 from viewpass.store.state.rows import pack_chunk, unpack_chunk
 from viewpass.streams.events import KINDS, NO_CLUSTER, Event
 from viewpass.streams.horizon import BUCKETS, Horizon
-from viewpass.streams.identities import MOST_EVENTS, Identities, Memory
+from viewpass.streams.identities import MOST_EVENTS, MOST_SIZES, Identities, Memory, Sizes
 from viewpass.views.chunk import Schema
 
 IDS = Rule(np.int64, "n", 0, MOST_ROWS)
@@ -49,10 +49,11 @@ def pack_identities(identities: Identities, arrays: dict[str, Array], *, rows: b
         arrays["memory.ids"] = memory.ids
         chunk = pack_chunk(memory.chunk, "memory", arrays)
     events = [event.as_dict() for event in identities.events]
-    return {"next_id": identities.next_id, "events": events, "memory": chunk}
+    timeline = [[sizes.row, *map(list, sizes.rows.items())] for sizes in identities.timeline]
+    return {"next_id": identities.next_id, "events": events, "memory": chunk, "timeline": timeline}
 
 
-def unpack_identities(stored: Fields, n_clusters: int, n_rows: int, schema: Schema | None) -> Identities:
+def unpack_identities(stored: Fields, n_clusters: int, schema: Schema | None) -> Identities:
     """Restore them after checking every part."""
     ids = stored.array_of("cluster_ids", {"cluster_ids": IDS}, n=n_clusters)
     next_id = stored.number("next_id", most=MOST_ROWS)
@@ -60,17 +61,29 @@ def unpack_identities(stored: Fields, n_clusters: int, n_rows: int, schema: Sche
     stored.need(known and len(np.unique(ids)) == n_clusters, "cluster_ids")
     given = stored.list("events", dict)
     stored.need(len(given) <= MOST_EVENTS, "events")
-    events = tuple(_event(Fields(each, {}), next_id, n_rows) for each in given)
+    events = tuple(_event(Fields(each, {}), next_id) for each in given)
     memory = Memory()
     if stored.get("memory") is not None:
         chunk = unpack_chunk(stored.part("memory"), "memory", schema)
         owners = stored.array("memory.ids", IDS, n=chunk.n_rows)
         stored.need(bool((owners < next_id).all()), "memory")
         memory = Memory(chunk, owners)
-    return Identities(ids, next_id, events, memory)
+    timeline = tuple(_sizes(stored, each, next_id) for each in stored.list("timeline", list))
+    stored.need(len(timeline) <= MOST_SIZES, "timeline")
+    return Identities(ids, next_id, events, memory, timeline)
 
 
-def _event(stored: Fields, next_id: int, n_rows: int) -> Event:
+def _sizes(stored: Fields, given: list[Any], next_id: int) -> Sizes:
+    """Restore the sizes of clusters at one point."""
+    row, *pairs = given or [None]
+    stored.need(type(row) is int and 0 <= row <= MOST_ROWS, "timeline")
+    for pair in pairs:
+        sound = type(pair) is list and [type(number) for number in pair] == [int, int]
+        stored.need(sound and 0 <= pair[0] < next_id and 0 <= pair[1] <= MOST_ROWS, "timeline")
+    return Sizes(row, dict(pairs))
+
+
+def _event(stored: Fields, next_id: int) -> Event:
     what, cluster = stored.text("what"), stored.get("cluster")
     stored.need(what in KINDS, "events")
     stored.need(type(cluster) is int and NO_CLUSTER <= cluster < next_id, "events")
@@ -81,7 +94,7 @@ def _event(stored: Fields, next_id: int, n_rows: int) -> Event:
     certainty, moved = stored.decimal("certainty"), stored.decimal("moved")
     stored.need(0.0 <= certainty <= 1.0 and moved >= 0.0, "events")
     n_before, n_after = stored.number("n_before"), stored.number("n_after")
-    row = stored.number("row", most=n_rows)
+    row = stored.number("row", most=MOST_ROWS)
     return Event(what, row, cluster, others, n_before, n_after, views, certainty, time, moved)
 
 
