@@ -105,10 +105,11 @@ class DrawnClusterer(ExplainedClusterer):
 
         Parameters
         ----------
-        kind : {"map", "sizes", "views", "missing", "curve", "loss"}, default="map"
+        kind : {"map", "sizes", "views", "missing", "curve", "loss", "timeline"}, default="map"
             "map": some rows of X, or the centres, coloured by cluster. "sizes": rows of each cluster.
             "views": the share of each view in what separates clusters. "missing": the share of rows that
             lack each view. "curve": `cluster_curve_` and the number of clusters. "loss": `loss_curve_`.
+            "timeline": the shares of clusters along a stream, and its events.
         X, observed : as for `predict`, optional
             Rows that a map or sizes are of; without, those of the fit.
         ax : matplotlib axes, optional

@@ -11,6 +11,7 @@ from viewpass.model.model import Model
 from viewpass.report.findings import Summary, filled, view_shares
 from viewpass.report.layout import places_of
 from viewpass.report.page import Places, cluster_colours, cluster_spots
+from viewpass.report.timeline import MARKED, bands
 from viewpass.report.wording import VIEW, cluster_name, short
 
 try:
@@ -147,6 +148,31 @@ def draw_map(found: Summary, places: Places, ax: Any = None) -> Any:
     return ax
 
 
+def draw_timeline(found: Summary, ax: Any = None) -> Any:
+    """The shares of clusters along a stream, by lasting id, and lines where something happened."""
+    timeline = found["timeline"]
+    if not timeline or len(timeline["rows"]) < 2:
+        raise SettingError("there is no timeline: nothing happened to the clusters of this model.")
+    ax = _axes(ax, 7.2, 3.8)
+    rows, drawn = timeline["rows"], bands(timeline)
+    for band in drawn:
+        colour = REST if band.id is None else PALETTE[band.id % len(PALETTE)]
+        ax.fill_between(rows, band.low, band.high, color=colour, alpha=0.85, linewidth=0)
+        widest = int((band.high - band.low).argmax())
+        if band.high[widest] - band.low[widest] >= 0.04:
+            text = "others" if band.id is None else str(band.id)
+            middle = (band.low[widest] + band.high[widest]) / 2
+            ax.annotate(text, (rows[widest], middle), ha="center", va="center", fontsize=7.5, color="white")
+    for event in timeline["events"][-MARKED:]:
+        ax.axvline(event["row"], color="#1c1e22", linewidth=0.8, linestyle=":")
+        ax.annotate(event["what"], (event["row"], 1.01), fontsize=7, rotation=60, ha="left", va="bottom")
+    ax.set_xlim(rows[0], rows[-1])
+    ax.set_ylim(0, 1)
+    ax.set_xlabel("rows read")
+    ax.set_ylabel("share of the rows")
+    return ax
+
+
 KINDS: dict[str, Any] = {
     "map": draw_map,
     "sizes": draw_sizes,
@@ -154,4 +180,5 @@ KINDS: dict[str, Any] = {
     "missing": draw_missing,
     "curve": draw_curve,
     "loss": draw_loss,
+    "timeline": draw_timeline,
 }

@@ -14,7 +14,7 @@ import numpy as np
 
 from viewpass.kernels.grid import Integers, Labels
 from viewpass.sample.sample import Sample, taken
-from viewpass.streams.events import Event
+from viewpass.streams.events import DIED, RETURNED, Event
 from viewpass.streams.matching import GONE, Matching
 from viewpass.views.chunk import Chunk, Origin, join
 
@@ -90,6 +90,15 @@ class Identities:
         ids[fresh] = self.next_id + np.arange(len(fresh))
         events = matching.events(self.ids, ids, row, time, returned=frozenset(back.values()))
         return replace(self, ids=ids, next_id=self.next_id + len(fresh), events=self._with(events))
+
+    def emptied(self, before: Integers, after: Integers, row: int) -> Identities:
+        """With clusters told that lost their last row or have rows again."""
+        found = [
+            Event(DIED if old else RETURNED, row, id, (), old, new)
+            for id, old, new in zip(self.ids.tolist(), before.tolist(), after.tolist(), strict=True)
+            if (old == 0) != (new == 0)
+        ]
+        return self.noted(found)
 
     def named(self, n_clusters: int) -> Identities:
         """The same, or those of the first clusters where none were solved yet."""

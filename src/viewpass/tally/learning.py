@@ -32,12 +32,13 @@ from viewpass.streams.matching import Matching, matched, numbers_of, renumbered
 from viewpass.streams.watch import LOOKED_AT, NOTHING, Look, compared, limits_of, part_of
 from viewpass.sums.workspace import Workspace
 from viewpass.tally.estimate import estimated
-from viewpass.tally.refine import final
-from viewpass.tally.tally import Tally, tally_by_label
+from viewpass.tally.refine import final, moved, with_tally
+from viewpass.tally.tally import Tally, tally_by_centre, tally_by_label
 from viewpass.views.chunk import Chunk, Schema
 
 GROWTH = 1.5  # rows at a solve, over those at the one before
-SOLVE_STEPS = 6  # of a horizon, after which its sample is solved again in any case
+FAR_STEPS = 6  # of a horizon: rows since a solve are compared with rows no farther back
+NEVER = 2**62  # rows
 MOST_AT_ONCE = 8  # clusters that may be added by one solve
 ALL_ROWS = Horizon()
 NO_NUMBERS: Labels = np.zeros(0, dtype=np.int32)
@@ -80,7 +81,7 @@ class Learning:
         self.schema: Schema | None = None
         self.n_rows = 0  # read, those without any view included
         self.solved: Model | None = None  # by the last solve, with what was tallied under it
-        self.solved_at = 0  # rows read then
+        self.solved_at = 0  # rows read then, or when rows were last found to have changed
         self.segments: tuple[Segment, ...] = ()
         self.identities = Identities()
         self.buckets = Buckets(sample)
@@ -133,19 +134,40 @@ class Learning:
                 yield from self._stop(workspace)
 
     def _stop(self, workspace: Workspace) -> Iterator[Labelled]:
-        """Look at the rows since the last solve where there is a horizon; solve if it is time to."""
+        """Solve if it is time to; where there is a horizon, look at the rows since the last solve."""
         due, grow = self.n_rows >= self.next_solve, False
         if self.horizon.changing:
             self.buckets.close(self.n_rows, self.horizon.window)
             if self.solved is not None:
                 look = self._look(workspace)
                 self.identities = self.identities.noted(look.events)
-                due, grow = due or look.changed, look.unexplained
+                due, grow = due or look.unexplained or (look.changed and not self._follows), look.unexplained
+                if self._follows and not due:
+                    self._follow(workspace)
+                    if look.changed or self.n_rows >= self.solved_at + FAR_STEPS * self.horizon.step:
+                        self.solved_at = self.n_rows
         if due:
             yield from self.solve(workspace, grow=grow)
 
+    @property
+    def _follows(self) -> bool:
+        """Whether centres follow the rows that count, without a solve."""
+        return self.horizon.span is not None and self.solved is not None and self.solved.links is None
+
+    def _follow(self, workspace: Workspace) -> None:
+        """Move the centres to where the rows that count have them; clusters without rows stay."""
+        assert self.solved is not None
+        assert self.solved.census is not None
+        assert self.sample.chunk is not None
+        before = self.solved.census.sizes
+        found = with_tally(self.solved, tally_by_centre(self.sample.chunk, self.solved, workspace))
+        self.solved = self._summed(moved(found), workspace)
+        assert self.solved.census is not None
+        sizes = self.solved.census.sizes
+        self.identities = self.identities.emptied(before, sizes, self.n_rows).counted(self.n_rows, sizes)
+
     def _look(self, workspace: Workspace) -> Look:
-        """Compare the rows before the last solve with those since."""
+        """Compare the rows before the last solve (or change) with those since."""
         assert self.solved is not None
         samples = [sample.lowest(LOOKED_AT).chunk for sample in self.buckets.parted(self.solved_at)]
         if samples[0] is None or samples[1] is None:
@@ -240,7 +262,9 @@ class Learning:
         if self.solved is None:
             return max(most if span is None else min(most, span), self.n_rows)
         due = max(ceil(GROWTH * self.solved_at), self.solved_at + 1)
-        return due if span is None else min(due, self.solved_at + SOLVE_STEPS * self.horizon.step)
+        if span is None or self.n_rows < span:
+            return due
+        return NEVER if self._follows else self.solved_at + FAR_STEPS * self.horizon.step
 
     @property
     def next_stop(self) -> int:
