@@ -48,4 +48,5 @@ def _near(rows: MeasuredRows, v: int, n_near: int, workspace: Workspace) -> Arra
     near = soft_assignment(rows, Centres.of(rows_of_view), workspace, n_near=n_near + 1).near
     itself = near == np.arange(rows.n_rows)[:, None]
     itself[~itself.any(axis=1), -1] = True  # many equal rows: as many neighbours as others have
-    return near[~itself].reshape(rows.n_rows, n_near)
+    others: Array = near[~itself].reshape(rows.n_rows, n_near)
+    return others

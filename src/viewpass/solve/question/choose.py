@@ -131,7 +131,9 @@ class _Choosing:
         entries = [(name, shape) for shape in shapes for name in candidates]
         scorers = [self._scorer(question.names(candidates[name]), shape) for name, shape in entries]
         scores = dict(zip(entries, race(question, scorers), strict=True))
-        best = {shape: _decided("scale", {name: scores[name, shape] for name in candidates}) for shape in shapes}
+        best = {
+            shape: _decided("scale", {name: scores[name, shape] for name in candidates}) for shape in shapes
+        }
         by_shape = {shape: scores[best[shape].chosen, shape] for shape in shapes}
         consensus = _decided("consensus", by_shape)
         scale = best[consensus.chosen]
@@ -236,7 +238,7 @@ class _Choosing:
 
 
 def _decided(what: str, scores: dict[str, list[Score]]) -> Choice:
-    """The simplest candidate, or the best of those that matter more; given their scores, the simplest first."""
+    """The simplest candidate, or the best of those that are clearly better; the simplest is given first."""
     simplest = taken = next(iter(scores))
     error = most = 0.0
     for name in list(scores)[1:]:

@@ -19,7 +19,7 @@ from viewpass.kernels.portable import ordered_sum
 from viewpass.solve.question.hidden_views import Fold, Question, Score
 
 FOLDS = 4  # at most: every row is tested once
-# A candidate is given up if it is behind a simpler one by so many standard errors, or behind any by CLEAR ones.
+# A candidate is given up if it is behind a simpler one by BEHIND standard errors, or behind any by CLEAR ones.
 BEHIND, CLEAR = 1.0, 2.5
 SPREAD = 0.03  # of the score: what a difference varies by from fold to fold at least, since fits differ
 SMALL = 0.01  # of the score: a difference that does not matter

@@ -28,8 +28,8 @@ from viewpass.kernels.grid import Floats, Integers, Labels, Mask, Matrix
 from viewpass.kernels.lazy import cached_property
 from viewpass.kernels.portable import log, ordered_sum
 from viewpass.model.model import assign
+from viewpass.solve.few_columns import in_few_columns
 from viewpass.solve.plan import Plan
-from viewpass.solve.question.few_columns import in_few_columns
 from viewpass.solve.start import starts
 from viewpass.sums.chunk_step import ChunkStep
 from viewpass.sums.workspace import Workspace
