@@ -45,9 +45,9 @@ WIDE = 1.25  # times as many columns as a map has are worth mapping
 NUMBER_FOLDS = 6  # that the number of clusters is read off
 SEPARATED = "clusters are well separated"
 TOO_FEW = "too few rows or columns to compare"
-TELLS_MORE = "its labels tell more about hidden views"
+PREDICTS = "its labels predict hidden views better"
 MAPPED = "the wide views of a graph"
-SIMPLEST = "the simplest, and no other tells more about hidden views"
+SIMPLEST = "the simplest, and no other predicts hidden views clearly better"
 
 Names = tuple[str, ...]
 
@@ -238,16 +238,16 @@ class _Choosing:
 
 
 def _decided(what: str, scores: dict[str, list[Score]]) -> Choice:
-    """The simplest candidate, or the best of those that matter more; given their scores, the simplest first."""
+    """The simplest candidate, or the best of those that are clearly better; the simplest is given first."""
     simplest = taken = next(iter(scores))
     error = most = 0.0
     for name in list(scores)[1:]:
         found = compared(scores[name], scores[simplest])
         error = max(error, found.error)
-        if found.matters and found.gain > most:
+        if found.better and found.gain > most:
             taken, most = name, found.gain
     means = {name: float(np.mean([each.mean for each in own])) for name, own in scores.items()}
-    return Choice(what, taken, means, error, SIMPLEST if taken == simplest else TELLS_MORE)
+    return Choice(what, taken, means, error, SIMPLEST if taken == simplest else PREDICTS)
 
 
 def scales(rows: MeasuredRows, plan: Plan) -> dict[str, Names]:

@@ -19,7 +19,7 @@ from viewpass.kernels.portable import ordered_sum
 from viewpass.solve.question.hidden_views import Fold, Question, Score
 
 FOLDS = 4  # at most: every row is tested once
-# A candidate is given up if it is behind a simpler one by so many standard errors, or behind any by CLEAR ones.
+# Standard errors that a candidate is given up for being behind: behind a simpler one, or behind any.
 BEHIND, CLEAR = 1.0, 2.5
 SPREAD = 0.03  # of the score: what a difference varies by from fold to fold at least, since fits differ
 SMALL = 0.01  # of the score: a difference that does not matter
@@ -36,23 +36,17 @@ class Difference(NamedTuple):
 
     @property
     def better(self) -> bool:
-        """Whether the candidate is better by more than the error, clearly so where labels tell little."""
-        return self.gain > self._needed * self.error
+        """Whether the candidate is better by more than the error, and by more than does not matter.
 
-    @property
-    def matters(self) -> bool:
-        """Whether it is better, and by more than a difference that does not matter."""
-        return self.better and self.gain > SMALL * self.other
+        By CLEAR errors where labels tell little.
+        """
+        needed = 1.0 if self.score > 0 else CLEAR
+        return self.gain > max(needed * self.error, SMALL * self.other)
 
     def behind(self, errors: float) -> bool:
         """Whether the candidate is behind by so many errors."""
         assumed = SPREAD * abs(self.other) / math.sqrt(self.n_folds)
         return self.gain < -errors * max(self.error, assumed)
-
-    @property
-    def _needed(self) -> float:
-        """Errors that the candidate must be ahead to be taken."""
-        return 1.0 if self.score > 0 else CLEAR
 
 
 Scorer = Callable[[Fold], Score]

@@ -28,8 +28,8 @@ from viewpass.kernels.grid import Floats, Integers, Labels, Mask, Matrix
 from viewpass.kernels.lazy import cached_property
 from viewpass.kernels.portable import log, ordered_sum
 from viewpass.model.model import assign
+from viewpass.solve.few_columns import in_few_columns
 from viewpass.solve.plan import Plan
-from viewpass.solve.question.few_columns import in_few_columns
 from viewpass.solve.start import starts
 from viewpass.sums.chunk_step import ChunkStep
 from viewpass.sums.workspace import Workspace
@@ -38,7 +38,6 @@ from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling
 from viewpass.views.seeds import own_generator
 
-COSTLY_VALUES = 2**21  # of a fit that takes long: there are fewer folds
 FIT_ROWS, FIT_VALUES = 2000, 2**23  # rows that candidates are fitted to, and their dense values, at most
 TEST_ROWS, TEST_SHARE = 1000, 4  # rows set aside, at most; one in so many
 POOL_SHARE, POOL_ROWS = (
@@ -194,11 +193,6 @@ class Question:
     def n_columns(self) -> int:
         """Columns that dense views are compared in, at most."""
         return max(FEW_COLUMNS, COLUMNS_PER_CLUSTER * self.n_clusters)
-
-    @property
-    def is_costly(self) -> bool:
-        """Whether a fold takes long."""
-        return self._n_dense * self.n_fitted > COSTLY_VALUES
 
     @property
     def _n_dense(self) -> int:

@@ -4,7 +4,7 @@
 
 Rows keep the lengths that y has, so distances are those of the rows less what lies outside of the components,
 which is noise to clusters of many rows. A fit costs rows x columns x clusters, and the components are found
-once per scale. Every sum has a fixed order (solve/projection.py).
+once per scale. Every sum has a fixed order (solve/components.py).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Floats, Integers
-from viewpass.solve.projection import components
+from viewpass.solve.components import components
 from viewpass.views.chunk import Chunk, Lengths
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.seeds import own_generator
