@@ -10,13 +10,13 @@ import pytest
 
 import viewpass as vp
 
-N_ROWS = 1600
+N_ROWS = 800
 SETTINGS: list[dict[str, Any]] = [
-    {"window": 400},
-    {"window": 1000, "sample_size": 120},
-    {"half_life": 200},
-    {"half_life": 200, "sample_size": 120},
-    {"n_clusters": "grow", "max_clusters": 6, "sample_size": 400},
+    {"window": 200},
+    {"window": 500, "sample_size": 100},
+    {"half_life": 100},
+    {"half_life": 100, "sample_size": 120},
+    {"n_clusters": "grow", "max_clusters": 6, "sample_size": 200},
 ]
 
 
@@ -68,7 +68,7 @@ def test_chunks_do_not_matter(views: list[np.ndarray], settings: dict[str, Any])
 
 
 @pytest.mark.parametrize("settings", SETTINGS)
-@pytest.mark.parametrize("first", [150, 900])
+@pytest.mark.parametrize("first", [90, 450])
 def test_a_file_goes_on_like_the_model(
     views: list[np.ndarray], settings: dict[str, Any], first: int, tmp_path: Path
 ) -> None:
@@ -104,7 +104,7 @@ def test_the_sample_is_that_of_the_rows_of_the_window(views: list[np.ndarray], s
 
 
 def test_counts_are_those_of_the_window(views: list[np.ndarray]) -> None:
-    model = made({"window": 400}).fit(views)
+    model = made({"window": 200}).fit(views)
     first = model._learnt.buckets.first_row
     labels = model.predict([view[first:] for view in views])
     for v, view in enumerate(views):
@@ -137,7 +137,7 @@ def test_what_happened_is_told_and_ids_last() -> None:
 
 
 def test_a_refit_keeps_ids(views: list[np.ndarray]) -> None:
-    old = made({"n_clusters": 4}).fit([view[:1200] for view in views])
+    old = made({"n_clusters": 4}).fit([view[:600] for view in views])
     new = made({"n_clusters": 4, "random_state": 7}).fit(views, continue_ids=old)
     first, second = (model.cluster_ids_[model.predict(views)] for model in (old, new))
     assert (first == second).mean() > 0.95
