@@ -29,6 +29,7 @@ from viewpass.streams.events import NO_CLUSTER
 from viewpass.streams.horizon import BUCKETS, Horizon
 from viewpass.streams.identities import Identities
 from viewpass.streams.matching import Matching, matched, numbers_of, renumbered
+from viewpass.streams.receipts import Receipt
 from viewpass.streams.watch import LOOKED_AT, NOTHING, Look, compared, limits_of, part_of
 from viewpass.sums.workspace import Workspace
 from viewpass.tally.estimate import estimated
@@ -84,6 +85,7 @@ class Learning:
         self.solved_at = 0  # rows read then, or when rows were last found to have changed
         self.segments: tuple[Segment, ...] = ()
         self.identities = Identities()
+        self.receipts: tuple[Receipt, ...] = ()  # of rows that were forgotten
         self.buckets = Buckets(sample)
         self._seen: Model | None = None  # what people see, until there are more rows
 
