@@ -18,6 +18,7 @@ from benchmarks.streams.sets import StreamSet
 from viewpass.streams.events import Event
 
 CHUNK = 500  # rows given at a time
+WINDOW = 2000  # rows, of all streams
 SCALED_BY = 1000  # first rows, whose ranges are those of the columns that peers get
 
 Settings = Mapping[str, Any]
@@ -63,13 +64,12 @@ def label(method: Method, stream: StreamSet, seed: int, settings: Settings, limi
 class ViewPassReader:
     """Rows are labelled as `partial_fit` reads them, under ids that last."""
 
-    def __init__(self, stream: StreamSet, seed: int, settings: Settings, known: bool) -> None:
-        given = {"n_clusters": stream.n_classes} if known else {}
-        self.model = vp.ViewPass(**given | dict(settings), random_state=seed, n_threads=1)
+    def __init__(self, given: Settings, stream: StreamSet, seed: int, settings: Settings) -> None:
+        known = {"n_clusters": stream.n_classes} | dict(given)
+        self.model = vp.ViewPass(**known, random_state=seed, n_threads=1)
 
     def __call__(self, views: tuple[Any, ...]) -> Any:
-        self.model.partial_fit(list(views))
-        return self.model.stream_labels_ if hasattr(self.model, "stream_labels_") else self.model.labels_
+        return self.model.partial_fit(list(views)).stream_ids_
 
 
 class Scaled:
@@ -130,13 +130,16 @@ def _sdo(stream: StreamSet, seed: int, settings: Settings) -> Any:
     return lambda views: np.asarray(model.fit_predict(scaled(views))[0], dtype=np.int64)
 
 
-def _viewpass(known: bool, stream: StreamSet, seed: int, settings: Settings) -> Any:
-    return ViewPassReader(stream, seed, settings, known)
+def _viewpass(name: str, **given: Any) -> Method:
+    return Method(f"viewpass, {name}", partial(ViewPassReader, given))
 
 
 K_MEANS = {"halflife": (0.1, 0.9), "sigma": (0.1, 5.0), "mu": (0.0, 1.0)}
 METHODS = (
-    Method("viewpass, K given", partial(_viewpass, True)),
+    _viewpass("K given"),
+    _viewpass("K auto", n_clusters="auto"),
+    _viewpass(f"K given, window {WINDOW}", window=WINDOW),
+    _viewpass(f"grow, window {WINDOW}", n_clusters="grow", window=WINDOW),
     Method(
         "CluStream",
         partial(_river, "CluStream"),

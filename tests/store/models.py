@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import viewpass as vp
 from inputs import CHOSEN, GAPS, IMAGE, PLAIN, TEXT, small, with_gaps
-from viewpass.store.container.values import KINDS
+from viewpass.store.container.values import BIT_GENERATORS
 
 FRAME = pd.DataFrame(np.hstack([IMAGE, TEXT]), columns=[f"col{j}" for j in range(9)])
 
@@ -134,6 +134,6 @@ MODELS = {
         name: lambda kind=kind: opimc(random_state=np.random.Generator(kind(5))).partial_fit(
             [IMAGE[:10], TEXT[:10]]
         )
-        for name, kind in KINDS.items()
+        for name, kind in BIT_GENERATORS.items()
     },
 }

@@ -11,7 +11,7 @@ from viewpass.errors import DataError, SettingError
 from viewpass.estimators.viewpass import ViewPass
 from viewpass.tally.merging import merged
 
-SAME = (
+SAME_SETTINGS = (
     "n_clusters",
     "scale",
     "consensus",
@@ -81,7 +81,7 @@ def _check(model: Any, number: int, first: ViewPass) -> None:
             "such weights, or neither."
         )
     if (mine.plan, mine.sample.size) != (theirs.plan, theirs.sample.size):
-        differ = [name for name in SAME if repr(getattr(model, name)) != repr(getattr(first, name))]
+        differ = [name for name in SAME_SETTINGS if repr(getattr(model, name)) != repr(getattr(first, name))]
         name = (differ or ["n_clusters"])[0]  # a model that was cut has another number of clusters
         raise SettingError(
             f"model {number} has {name}={getattr(model, name)!r}, model 0 has {getattr(first, name)!r}: use "
