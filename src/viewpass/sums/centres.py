@@ -124,17 +124,6 @@ def update(
     return Centres.made(made, len(seen), reference=reference)
 
 
-def wants_mean(total: Statistics, centres: Centres, seen: Mask, changed: Mask) -> bool:
-    """Whether an update with `fill` needs the mean of a view: for a cluster that never had a centre there."""
-    for v in np.flatnonzero(seen):
-        empty = total.counts[v] == 0
-        if centres.values[v] is None and empty.any():
-            return True
-        if centres.values[v] is not None and (changed & empty & ~centres.known[v]).any():
-            return True
-    return False
-
-
 def loss(centres: Centres, total: Statistics, alpha: Alpha, moved: Mask | None = None) -> float:
     """L of Eq. 17-20: the objective without the constant S, hence negative.
 
