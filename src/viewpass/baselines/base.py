@@ -18,7 +18,6 @@ from viewpass.baselines.rows import FilledView, present_rows, without_negatives
 from viewpass.baselines.stream import FactorStream
 from viewpass.errors import DataError, FileError
 from viewpass.estimators.base import COUNT, NOT_NEGATIVE, ViewReader
-from viewpass.estimators.validation import check_whole
 from viewpass.kernels.grid import Array, Floats, Integers, Labels, Matrix
 from viewpass.kernels.threads import available_threads, single_threaded_blas
 from viewpass.solve.solve import too_few
@@ -240,8 +239,7 @@ class FactorClusterer(ViewReader):
     # ---- fitting
 
     def _begin_fit(self, X: Any, observed: Any) -> tuple[Self, Source]:
-        self._validate_params()
-        check_whole(self.n_clusters, "n_clusters")
+        self._validate()
         fresh = self._blank()
         source = fresh._read(X, observed, reset=True)
         if source.n_rows is not None:

@@ -36,7 +36,6 @@ from viewpass.views.projection import LEAST_COLUMNS, MOST_COLUMNS
 from viewpass.views.seeds import as_generator
 
 MOST_SEED = 2**63
-STREAM = ("window", "half_life", "max_clusters")
 
 
 class ViewPass(DrawnClusterer):
@@ -355,11 +354,6 @@ class ViewPass(DrawnClusterer):
         return other
 
     # ---- how it is done
-
-    def _validate(self) -> None:
-        self._validate_params()
-        for name in ("n_clusters", "n_anchors", "sample_size", "projection", *STREAM):
-            check_whole(getattr(self, name), name)
 
     def _prepare(
         self, X: Any, observed: Any, sample_weight: Any = None, *, whole: bool = True
