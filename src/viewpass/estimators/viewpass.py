@@ -23,7 +23,7 @@ from viewpass.model.model import Model, label
 from viewpass.sample.sample import Sample, Size
 from viewpass.sources.source import Source
 from viewpass.store.container.fields import Fields
-from viewpass.store.state.learning import pack_learning, unpack_learning
+from viewpass.store.state.learning import MOST_SEED, pack_learning, unpack_learning
 from viewpass.streams.events import Event
 from viewpass.streams.horizon import BUCKETS
 from viewpass.streams.identities import Sizes
@@ -35,8 +35,6 @@ from viewpass.views.chunk import Schema
 from viewpass.views.gaps import GAP_RULES
 from viewpass.views.projection import LEAST_COLUMNS, MOST_COLUMNS
 from viewpass.views.seeds import as_generator
-
-MOST_SEED = 2**63
 
 
 class ViewPass(DrawnClusterer):
