@@ -13,8 +13,8 @@ from viewpass.solve.start import starts
 from viewpass.solve.start.breathing import breathed
 from viewpass.solve.start.main_columns import in_main_columns
 from viewpass.solve.start.ridge import alike, estimated_alpha
-from viewpass.sums.alpha import Alpha
 from viewpass.sums.chunk_step import ChunkStep, Outcome
+from viewpass.sums.rules import Alpha
 from viewpass.sums.workspace import Workspace
 from viewpass.views.rows import MeasuredRows
 

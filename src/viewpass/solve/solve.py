@@ -22,8 +22,8 @@ from viewpass.solve.plan import Plan
 from viewpass.solve.projection import learnt_projection
 from viewpass.solve.question.choose import choose
 from viewpass.solve.start.completion import learn_completion
-from viewpass.sums.alpha import each_view
 from viewpass.sums.row_counts import RowCounts
+from viewpass.sums.rules import each_view
 from viewpass.sums.statistics import Statistics
 from viewpass.sums.workspace import Workspace
 from viewpass.views.chunk import Chunk, Schema

@@ -17,7 +17,7 @@ import numpy as np
 
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import STEP, Array, Floats, Integers, Mask
-from viewpass.sums.alpha import Alpha, each_view
+from viewpass.sums.rules import Alpha, each_view
 from viewpass.sums.statistics import Statistics, squares_of
 from viewpass.views.rows import MeasuredRows
 
