@@ -73,7 +73,8 @@ class ViewPass(DrawnClusterer):
     alpha : float or "auto", default="auto"
         Ridge on the centres, in rows. "auto": one for each view (`alpha_`), estimated from the sample.
     view_weights : None, or list or dict of float, default=None
-        Factors of the views' squared distances, one per view; 0 leaves a view out.
+        Factors of the views' squared distances; 0 leaves a view out. A dict may name some views: those of the
+        others are 1.
     missing_entries : {"refuse", "fill", "local"}, default="refuse"
         What becomes of a row that has only some of the values of a dense view. "refuse": an error. "fill":
         the others take the means of their columns. "local": the means of similar rows. A row with less than
