@@ -85,8 +85,8 @@ def run(plan: PaperRun) -> Section:
         header += [data, "paper"]
     write_csv(plan.out / "table2.csv", header, rows)
     short = (
-        f"Only {PART_ROWS['made reuters']:,} rows of the large shapes are read, so their seconds are not comparable "
-        "with the paper's, and verdicts rest on the other two. "
+        f"Only {PART_ROWS['made reuters']:,} rows of the large shapes are read, so their seconds are not "
+        "comparable with the paper's, and verdicts rest on the other two. "
         if plan.in_parts
         else ""
     )
