@@ -33,6 +33,7 @@ from viewpass.engines.interface import Engine
 
 WIDTHS = {"image": 96, "text": 32}
 N_CLUSTERS, N_WORKERS = 20, 2
+GROUP_ROWS = 131_072
 ENGINES = ("scan", "local", "dask", "ray", "spark")
 
 
@@ -53,7 +54,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         if options.folder is None:
             options.folder = Path(folder)
-            files.write(options.folder, options.rows, "varying")
+            files.write(options.folder, options.rows, "varying", group_rows=GROUP_ROWS)
         found = {job: [_run(job, options) for _ in range(options.runs)] for job in options.only}
         print(table(found))
         print(traffic(options))
