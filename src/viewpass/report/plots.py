@@ -26,6 +26,7 @@ PALETTE = (
 )
 BAR, REST = "#0a6180", "#d8d5ce"
 NAMED = 40  # clusters with a name on the map
+NAMED_SHARE = 0.04  # of a band of the timeline with a name
 BARS = 40  # clusters of a bar each
 
 
@@ -125,18 +126,23 @@ def draw_timeline(found: TimelineSummary | None, ax: Any = None) -> Any:
     if not found or len(found["rows"]) < 2:
         raise SettingError("there is no timeline: nothing happened to the clusters of this model.")
     ax = _axes(ax, 7.2, 3.8)
-    rows, drawn = found["rows"], bands(found)
-    for band in drawn:
+    rows = found["rows"]
+    for band in bands(found):
         colour = REST if band.id is None else PALETTE[band.id % len(PALETTE)]
         ax.fill_between(rows, band.low, band.high, color=colour, alpha=0.85, linewidth=0)
-        widest = int((band.high - band.low).argmax())
-        if band.high[widest] - band.low[widest] >= 0.04:
+        inner = slice(1, -1) if len(rows) > 2 else slice(None)  # names stay inside the axes
+        widest = int((band.high - band.low)[inner].argmax()) + (inner.start or 0)
+        if band.high[widest] - band.low[widest] >= NAMED_SHARE:
             text = "others" if band.id is None else str(band.id)
             middle = (band.low[widest] + band.high[widest]) / 2
             ax.annotate(text, (rows[widest], middle), ha="center", va="center", fontsize=7.5, color="white")
+    happened = dict[int, list[str]]()
     for event in found["events"][-MARKED:]:
-        ax.axvline(event["row"], color="#1c1e22", linewidth=0.8, linestyle=":")
-        ax.annotate(event["what"], (event["row"], 1.01), fontsize=7, rotation=60, ha="left", va="bottom")
+        happened.setdefault(event["row"], []).append(event["what"])
+    for row, kinds in happened.items():
+        ax.axvline(row, color="#1c1e22", linewidth=0.8, linestyle=":")
+        text = ", ".join(dict.fromkeys(kinds))
+        ax.annotate(text, (row, 1.01), fontsize=7, rotation=50, va="bottom", annotation_clip=False)
     ax.set_xlim(rows[0], rows[-1])
     ax.set_ylim(0, 1)
     ax.set_xlabel("rows read")
