@@ -13,6 +13,7 @@ from viewpass.report.page import Places, cluster_colours, cluster_spots
 from viewpass.report.summary.fields import TimelineSummary
 from viewpass.report.timeline import MARKED, bands
 from viewpass.report.wording import VIEW, cluster_name, short
+from viewpass.streams.events import DRIFTED, FELL_SILENT, SOUNDED
 
 try:
     from matplotlib import pyplot
@@ -26,6 +27,7 @@ PALETTE = (
 )
 BAR, REST = "#0a6180", "#d8d5ce"
 NAMED = 40  # clusters with a name on the map
+OFTEN = (DRIFTED, FELL_SILENT, SOUNDED)  # events of the timeline with a line, but without their name
 NAMED_SHARE = 0.04  # of a band of the timeline with a name
 BARS = 40  # clusters of a bar each
 
@@ -135,13 +137,14 @@ def draw_timeline(found: TimelineSummary | None, ax: Any = None) -> Any:
         if band.high[widest] - band.low[widest] >= NAMED_SHARE:
             text = "others" if band.id is None else str(band.id)
             middle = (band.low[widest] + band.high[widest]) / 2
-            ax.annotate(text, (rows[widest], middle), ha="center", va="center", fontsize=7.5, color="white")
+            shade = "black" if band.id is None else "white"
+            ax.annotate(text, (rows[widest], middle), ha="center", va="center", fontsize=7.5, color=shade)
     happened = dict[int, list[str]]()
     for event in found["events"][-MARKED:]:
         happened.setdefault(event["row"], []).append(event["what"])
     for row, kinds in happened.items():
         ax.axvline(row, color="#1c1e22", linewidth=0.8, linestyle=":")
-        text = ", ".join(dict.fromkeys(kinds))
+        text = ", ".join(kind for kind in dict.fromkeys(kinds) if kind not in OFTEN)
         ax.annotate(text, (row, 1.01), fontsize=7, rotation=50, va="bottom", annotation_clip=False)
     ax.set_xlim(rows[0], rows[-1])
     ax.set_ylim(0, 1)
