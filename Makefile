@@ -12,7 +12,7 @@ MINUTES ?= 5
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-system test-long test-kill test-oldest test-newest fuzz fuzz-short sanitize sanitize-short same-bits bench bench-full \
-    bench-quality paper docs lint format clean distclean compiled FORCE
+    bench-quality bench-streams paper docs lint format clean distclean compiled FORCE
 .NOTPARALLEL: # two pips at once in one .venv would harm each other
 
 help: ## list the targets
@@ -71,6 +71,9 @@ bench-full: .venv/.bench compiled ## the same with all rows; output in out/bench
 
 bench-quality: .venv/.bench compiled ## clusters against classes on the real sets; goes on where it was; output in out/quality/
 	.venv/bin/python -m benchmarks.quality --out out/quality $(ARGS)
+
+bench-streams: .venv/.bench compiled ## streams that change, beside other stream clusterers; goes on where it was; output in out/streams/
+	.venv/bin/python -m benchmarks.streams --out out/streams $(ARGS)
 
 paper: .venv/.demo compiled ## measure the paper's tables and figures again; output in out/paper/ (ARGS=--quick: minutes)
 	.venv/bin/viewpass paper --out out/paper $(ARGS)
