@@ -27,9 +27,11 @@ from viewpass.store.state.learning import pack_learning, unpack_learning
 from viewpass.streams.events import Event
 from viewpass.streams.horizon import BUCKETS
 from viewpass.streams.identities import Sizes
+from viewpass.streams.receipts import Receipt
 from viewpass.sums.centres import in_columns
 from viewpass.sums.view_weights import left_out
 from viewpass.tally.continuing import continuing
+from viewpass.tally.forgetting import keys_of, without
 from viewpass.tally.learning import Learning
 from viewpass.views.chunk import Schema
 from viewpass.views.projection import LEAST_COLUMNS, MOST_COLUMNS
@@ -327,6 +329,55 @@ class ViewPass(DrawnClusterer):
         """Fit, then give `labels_`, or `stream_labels_` where rows were read once."""
         self.fit(X, observed=observed, sample_weight=sample_weight)
         return self.labels_ if "labels_" in self.__dict__ else self.stream_labels_
+
+    def forget(self, rows: Any, *, data: Any = None) -> Self:
+        """Leave what a fit would have learnt that never saw some rows.
+
+        While the sample holds all rows, nothing is read. Otherwise centres were moved by all rows, and the
+        data is read again, without them. Clusters keep their ids. `receipts_` say what was forgotten.
+
+        Parameters
+        ----------
+        rows : array
+            The ids of the rows; their numbers, where rows have no ids.
+        data : as for `fit`, optional
+            The data without these rows, needed where there are more rows than the sample holds.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        self._check_sample("no rows can be forgotten")
+        learnt, given = self._learnt, np.atleast_1d(np.asarray(rows))
+        if learnt.horizon.changing:
+            raise SettingError(
+                "forget is for models of all rows: rows of a stream with window=, half_life= or "
+                "n_clusters='grow' leave with time, or by a new fit."
+            )
+        keys = keys_of(given)
+        if data is not None:
+            fresh = self._blank().fit(data, continue_ids=self)
+            if np.isin(keys, fresh._learnt.sample.keys).any():
+                raise DataError("data still holds rows to forget: leave them out of it.")
+            fresh._learnt.identities = fresh._learnt.identities.without_rows
+        elif learnt.sample.n_rows < learnt.n_rows:
+            raise DataError(
+                f"{learnt.n_rows:,} rows were read and the sample holds {learnt.sample.n_rows:,}: the others "
+                "moved the centres, too. Give the data without the rows to forget, as data=."
+            )
+        else:
+            fresh = self._continued()
+            fresh._learnt = without(learnt, given, self._workspace())
+        receipt = Receipt.of(keys, fresh._learnt.n_rows)
+        fresh._learnt.receipts = (*learnt.receipts, receipt)
+        self._become(fresh)
+        return self
+
+    @property
+    def receipts_(self) -> tuple[Receipt, ...]:
+        """What `forget` took out: `n_rows`, `n_left` and a SHA-256 of the rows' keys."""
+        return self._learnt.receipts
 
     def cut(self, n_clusters: int | str) -> Self:
         """The same model cut into another number of clusters; no data is needed.

@@ -100,6 +100,11 @@ class Identities:
         ]
         return self.noted(found)
 
+    @property
+    def without_rows(self) -> Identities:
+        """The same without the rows remembered of clusters."""
+        return replace(self, memory=Memory())
+
     def named(self, n_clusters: int) -> Identities:
         """The same, or those of the first clusters where none were solved yet."""
         return self if len(self.ids) == n_clusters else Identities.first(n_clusters)

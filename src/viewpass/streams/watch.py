@@ -29,7 +29,7 @@ from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 
 LEVEL = 1e-4
-BEYOND = 1e-3  # share of the rows of a presence pattern that are beyond its outlier limit
+BEYOND = 0.01  # share of the rows of a presence pattern that are beyond its outlier limit
 LOOKED_AT = 4096  # rows of each part, at most
 
 

@@ -26,9 +26,10 @@ from viewpass.solve.plan import Plan
 from viewpass.solve.solve import checked_rows, solve, too_few
 from viewpass.streams.buckets import Buckets
 from viewpass.streams.events import NO_CLUSTER
-from viewpass.streams.horizon import Horizon
+from viewpass.streams.horizon import BUCKETS, Horizon
 from viewpass.streams.identities import Identities
 from viewpass.streams.matching import Matching, matched, numbers_of, renumbered
+from viewpass.streams.receipts import Receipt
 from viewpass.streams.watch import LOOKED_AT, NOTHING, Look, compared, limits_of, part_of
 from viewpass.sums.workspace import Workspace
 from viewpass.tally.estimate import estimated
@@ -84,6 +85,7 @@ class Learning:
         self.solved_at = 0  # rows read then, or when rows were last found to have changed
         self.segments: tuple[Segment, ...] = ()
         self.identities = Identities()
+        self.receipts: tuple[Receipt, ...] = ()  # of rows that were forgotten
         self.buckets = Buckets(sample)
         self._seen: Model | None = None  # what people see, until there are more rows
 
@@ -142,12 +144,29 @@ class Learning:
                 look = self._look(workspace)
                 self.identities = self.identities.noted(look.events)
                 due, grow = due or look.unexplained or (look.changed and not self._follows), look.unexplained
+                asked = self._follows and not due and self._asks
+                if asked and self._number(workspace) != self.solved.n_clusters:
+                    due = True
                 if self._follows and not due:
                     self._follow(workspace)
                     if look.changed or self.n_rows >= self.solved_at + FAR_STEPS * self.horizon.step:
                         self.solved_at = self.n_rows
         if due:
             yield from self.solve(workspace, grow=grow)
+
+    @property
+    def _asks(self) -> bool:
+        """Whether the number of clusters is estimated anew: once for all rows that count."""
+        follows = self.plan.n_clusters is None and not self.horizon.grows
+        return follows and self.n_rows % (BUCKETS * self.horizon.step) == 0
+
+    def _number(self, workspace: Workspace) -> int:
+        """The number of clusters of the rows that count; that before, where it scores like the highest."""
+        assert self.solved is not None
+        if not self._solvable(workspace):
+            return self.solved.n_clusters
+        plan = replace(self.plan, known_clusters=self.solved.n_clusters)
+        return solve(self.sample, self._schema, plan, self.seed, workspace).n_clusters
 
     @property
     def _follows(self) -> bool:

@@ -27,6 +27,7 @@ from viewpass.store.state.stream import (
     pack_identities,
     unpack_horizon,
     unpack_identities,
+    unpack_receipt,
 )
 from viewpass.streams.buckets import Bucket, Buckets
 from viewpass.streams.identities import Identities
@@ -65,7 +66,7 @@ def pack_learning(learning: Learning, arrays: dict[str, Array], *, rows: bool = 
 
 def _pack_stream(learning: Learning, arrays: dict[str, Array], *, rows: bool) -> dict[str, Any]:
     """What a stream has besides; nothing where clusters are numbered as the first ones were."""
-    if not learning.horizon.changing and learning.identities.plain:
+    if not learning.horizon.changing and learning.identities.plain and not learning.receipts:
         return {}
     buckets = []
     for number, bucket in enumerate(learning.buckets.closed if rows else ()):
@@ -76,6 +77,7 @@ def _pack_stream(learning: Learning, arrays: dict[str, Array], *, rows: bool) ->
         "identities": pack_identities(learning.identities, arrays, rows=rows),
         "buckets": buckets,
         "bucket_start": learning.buckets.start if rows else 0,
+        "receipts": [list(receipt) for receipt in learning.receipts],
     }
 
 
@@ -111,6 +113,7 @@ def unpack_learning(stored: Fields) -> Learning:
     if "horizon" in stored.values:
         found.buckets = _unpack_buckets(stored, sample, plan, schema, found.n_rows)
         sample = found.sample
+        found.receipts = tuple(unpack_receipt(stored, each) for each in stored.list("receipts", list))
     check_sample(stored, plan, schema, sample, found.n_rows)
     if stored.get("model") is not None:
         assert isinstance(plan.rules.alpha, float)

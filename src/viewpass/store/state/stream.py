@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from viewpass.store.state.rows import pack_chunk, unpack_chunk
 from viewpass.streams.events import KINDS, NO_CLUSTER, Event
 from viewpass.streams.horizon import BUCKETS, Horizon
 from viewpass.streams.identities import MOST_EVENTS, MOST_SIZES, Identities, Memory, Sizes
+from viewpass.streams.receipts import Receipt
 from viewpass.views.chunk import Schema
 
 IDS = Rule(np.int64, "n", 0, MOST_ROWS)
@@ -103,3 +105,11 @@ def check_bucket(stored: Fields, start: int, stop: int, sample: Sample) -> None:
     numbers = sample.numbers
     inside = not len(numbers) or (int(numbers.min()) >= start and int(numbers.max()) < stop)
     stored.need(start < stop and inside, "buckets")
+
+
+def unpack_receipt(stored: Fields, given: list[Any]) -> Receipt:
+    """Restore what shows that rows were forgotten."""
+    sound = [type(each) for each in given] == [int, int, str]
+    stored.need(sound and min(given[:2]) >= 0 and max(given[:2]) <= MOST_ROWS, "receipts")
+    stored.need(re.fullmatch("[0-9a-f]{64}", given[2]) is not None, "receipts")
+    return Receipt(*given)
