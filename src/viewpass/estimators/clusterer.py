@@ -50,7 +50,7 @@ class ViewClusterer(ViewReader):
         if name in ("labels_", "stream_labels_") and "_learnt" in self.__dict__:
             raise NoLabelsError(
                 f"{name} are not part of a model that was loaded, or fitted to a table of Ray or Spark: its "
-                "file does not hold the labels of the rows. Call `predict` with the rows, `vp.ray.predict` or "
+                "file does not hold labels of rows. Call `predict` with the rows, `vp.ray.predict` or "
                 "`vp.spark.predict` with the table."
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
