@@ -168,7 +168,7 @@ def fit(
     FOLDER gets model.viewpass (for predict and update), labels.parquet (id,
     kept columns, cluster, distance, margin, views_seen and confidence of every
     row), run.json (settings and statistics) and report.html (a page of what was
-    found). The rows are read for a sample, which is solved, for at most three
+    found). The rows are read for a sample, which is solved, for at most four
     tallies that refine it, and for their labels.
 
     Checkpoints are written during the run. After Ctrl-C, a crash or a power
