@@ -4,7 +4,7 @@ viewpass   ViewPass with default settings, labels included
 KMeans     scikit-learn's, default settings, on the columns of both views together
 HDBSCAN    the same
 
-Rows have two views of 256 and 128 columns and belong to ten clusters that overlap. No view is missing: the others
+Rows have two views of 256 and 128 columns, of ten clusters that overlap. No view is missing: the others
 need all of them. The least of the runs counts. Set OPENBLAS_NUM_THREADS=1 and OMP_NUM_THREADS=1.
 """
 
