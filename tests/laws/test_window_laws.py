@@ -9,6 +9,12 @@ import numpy as np
 import pytest
 
 import viewpass as vp
+from commands import write_table
+from viewpass.errors import SettingError
+from viewpass.runs import work
+from viewpass.runs.folder import RunFolder
+from viewpass.runs.run import Run, RunOptions, StoppedError
+from viewpass.sources import source
 
 N_ROWS = 800
 SETTINGS: list[dict[str, Any]] = [
@@ -148,3 +154,46 @@ def test_a_refit_keeps_ids(views: list[np.ndarray]) -> None:
     back = made({"n_clusters": 4}).fit(views, continue_ids=fewer)
     assert sorted(back.cluster_ids_) == sorted(new.cluster_ids_)
     assert back.events_[-1].what == "returned"
+
+
+def test_a_run_that_was_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work, "BLOCK", 200)
+    monkeypatch.setattr(source, "READ_ROWS", 200)
+    table = write_table(tmp_path / "items.parquet", 1500)
+
+    def run(out: str) -> tuple[Run, RunFolder]:
+        folder = RunFolder(tmp_path / out)
+        return Run(made({"window": 600}), vp.scan(str(table), id="item"), folder), folder
+
+    whole, folder = run("whole")
+    folder.open(resume=False)
+    whole.begin()
+    whole.go(RunOptions())
+    parts, stopped = run("parts")
+    stopped.open(resume=False)
+    parts.begin()
+    looks = iter(range(100))
+    with pytest.raises(StoppedError):
+        parts.go(RunOptions(every=1, stopping=lambda: next(looks) >= 3))
+    stopped.close()
+    again, stopped = run("parts")
+    stopped.open(resume=True)
+    again.resume()
+    assert 0 < again.first_row < 1500
+    again.go(RunOptions())
+    assert folder.model.read_bytes() == stopped.model.read_bytes()
+    assert folder.labels.read_bytes() == stopped.labels.read_bytes()
+
+
+def test_what_has_no_meaning_for_a_stream_is_refused(views: list[np.ndarray]) -> None:
+    model = made({"window": 400}).fit(views)
+    for wrong in (
+        lambda: vp.merge([model, model]),
+        lambda: model.forget([3]),
+        lambda: made({"window": 400}).fit(views, continue_ids=model),
+        lambda: made({"window": 400, "half_life": 100}).fit(views),
+        lambda: made({"max_clusters": 9}).fit(views),
+        lambda: made({"window": 10, "n_clusters": 11}).fit(views),
+    ):
+        with pytest.raises(SettingError):
+            wrong()
