@@ -47,7 +47,7 @@ class ViewClusterer(ViewReader):
         made = getattr(type(self), name, None)
         if isinstance(made, property) and made.fget is not None:  # for the reason it gave
             return made.fget(self)
-        if name in ("labels_", "stream_labels_") and "_learnt" in self.__dict__:
+        if name in ("labels_", "stream_labels_", "stream_ids_") and "_learnt" in self.__dict__:
             raise NoLabelsError(
                 f"{name} are not part of a model that was loaded, or fitted to a table of Ray or Spark: its "
                 "file does not hold labels of rows. Call `predict` with the rows, `vp.ray.predict` or "

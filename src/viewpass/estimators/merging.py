@@ -73,6 +73,11 @@ def _check(model: Any, number: int, first: ViewPass) -> None:
     check_is_fitted(model)
     model._check_sample(f"model {number} cannot be merged")
     mine, theirs = model._learnt, first._learnt
+    if mine.horizon.changing:
+        raise SettingError(
+            f"model {number} follows a stream (window=, half_life= or n_clusters='grow'): rows of several "
+            "streams have no common order. Fit one model to all of them."
+        )
     first._fitted_schema().merged(model._fitted_schema())
     if mine.plan.weight_unit != theirs.plan.weight_unit:
         which = (number, 0) if mine.plan.weight_unit > 1 else (0, number)
