@@ -1,8 +1,8 @@
 """`python -m benchmarks.files`: reads, clusters and labels a table larger than memory from Parquet files.
 
-Writes the files to a temporary folder, then runs each job in a process of its own, in turn: PyArrow
-alone reading the same columns into record batches (file by file, and as a data set), `fit` and
-`predict`, and the same two as the commands do them, into files.
+Writes the files to a temporary folder, then runs each job in a process of its own, in turn. PyArrow
+alone reads the same columns into record batches (file by file, and as a data set). viewpass does `fit`
+and `predict`, and the same two as the commands do them, into files.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def main() -> int:
     return 0
 
 
-def write(folder: Path, n_rows: int, kind: str, seed: int = 0) -> None:
+def write(folder: Path, n_rows: int, kind: str, seed: int = 0, group_rows: int | None = None) -> None:
     """Rows around 20 centres, with 30 % of the lists of each view null."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -74,7 +74,7 @@ def write(folder: Path, n_rows: int, kind: str, seed: int = 0) -> None:
             parts = []
             for start in range(first, min(first + FILE_ROWS, n_rows), PART_ROWS):
                 parts.append(_made(start, min(PART_ROWS, n_rows - start), centres, kind, rng))
-            writer.write_table(pa.concat_tables(parts).cast(schema))
+            writer.write_table(pa.concat_tables(parts).cast(schema), group_rows)
 
 
 def _made(start: int, n_rows: int, centres: dict[str, Any], kind: str, rng: np.random.Generator) -> Any:

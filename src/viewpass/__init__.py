@@ -30,6 +30,7 @@ _HOMES = {
     "scan": "viewpass.sources.scan",
     "merge": "viewpass.estimators.merging",
     "summary": "viewpass.runs.summary",
+    "track": "viewpass.runs.track",
     "write_labels": "viewpass.estimators.annotations",
     "DataError": "viewpass.errors",
     "EngineError": "viewpass.errors",
@@ -41,7 +42,13 @@ _HOMES = {
     "ViewpassError": "viewpass.errors",
 }
 
-_ROOMS = {"dask": "viewpass.estimators.dask", "evaluate": "viewpass.evaluate"}  # names that are modules
+_ROOMS = {  # names that are modules
+    "dask": "viewpass.estimators.dask",
+    "distributed": "viewpass.estimators.distributed",
+    "evaluate": "viewpass.evaluate",
+    "ray": "viewpass.estimators.ray",
+    "spark": "viewpass.estimators.spark",
+}
 
 __all__ = sorted(_HOMES)
 
@@ -61,6 +68,9 @@ if TYPE_CHECKING:
     from viewpass.errors import SettingError as SettingError
     from viewpass.errors import ViewpassError as ViewpassError
     from viewpass.estimators import dask as dask
+    from viewpass.estimators import distributed as distributed
+    from viewpass.estimators import ray as ray
+    from viewpass.estimators import spark as spark
     from viewpass.estimators.annotations import write_labels as write_labels
     from viewpass.estimators.batches import BatchPredictor as BatchPredictor
     from viewpass.estimators.imc import IMC as IMC
@@ -70,6 +80,7 @@ if TYPE_CHECKING:
     from viewpass.estimators.viewpass import ViewPass as ViewPass
     from viewpass.evaluate.audit import audit as audit
     from viewpass.runs.summary import summary as summary
+    from viewpass.runs.track import track as track
     from viewpass.sources.bundle import load_bundle as load_bundle
     from viewpass.sources.frames import frames as frames
     from viewpass.sources.mat import load_mat as load_mat

@@ -15,6 +15,7 @@ from scipy.sparse import csr_array
 
 from battery import KINDS, Made, digest, everything, made, nothing, parts, rows_of, run, scaled
 from viewpass.kernels import reference
+from viewpass.kernels.backend import native
 from viewpass.kernels.grid import (
     ABSENT,
     EXTREME,
@@ -26,7 +27,6 @@ from viewpass.kernels.grid import (
     UNSORTED,
     neighbours,
 )
-from viewpass.kernels.native import native
 
 pytestmark = pytest.mark.skipif(native is None, reason="the module is not compiled")
 

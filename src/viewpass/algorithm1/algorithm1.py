@@ -25,11 +25,10 @@ from viewpass.errors import DataError
 from viewpass.kernels.backend import FROM_CENTRES, FROM_COUNTED
 from viewpass.kernels.grid import Labels
 from viewpass.model.model import Model, scaled
-from viewpass.sums.alpha import each_view
 from viewpass.sums.centres import Centres
 from viewpass.sums.chunk_step import ChunkStep, Outcome, State, Task
 from viewpass.sums.row_counts import RowCounts
-from viewpass.sums.rules import Rules
+from viewpass.sums.rules import Rules, each_view
 from viewpass.sums.statistics import Statistics
 from viewpass.sums.workspace import Workspace
 from viewpass.views.chunk import Chunk, Schema
@@ -46,7 +45,7 @@ class Settings:
     n_clusters: int
     rules: Rules  # alpha (in units of 1 / weight_unit), max_iter, tol, fill
     init: Any = "random"  # or labels or memberships of the first chunk, or centres of each view
-    scale: tuple[str, ...] = ()  # one name per view (scaling.NAMES); (): unit length for all
+    scale: tuple[str, ...] = ()  # one name per view (scaling.SCALE_NAMES); (): unit length for all
     weight_unit: int = 1  # rows are counted in units of 1 / weight_unit
     reference: bool = False  # compute with the NumPy reference
 

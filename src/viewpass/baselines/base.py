@@ -4,32 +4,27 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from viewpass.baselines.algorithms.offline import OfflineFactors
-from viewpass.baselines.algorithms.rows import FilledView, present_rows
-from viewpass.baselines.algorithms.stream import FactorStream
+from viewpass.baselines.factors import Factors
+from viewpass.baselines.files import pack_factors, unpack_factors
+from viewpass.baselines.rows import FilledView, present_rows, without_negatives
+from viewpass.baselines.stream import FactorStream
 from viewpass.errors import DataError, FileError
-from viewpass.estimators.base import ViewReader
-from viewpass.estimators.validation import check_whole
-from viewpass.kernels.grid import Floats, Integers, Labels, Matrix
+from viewpass.estimators.base import COUNT, NOT_NEGATIVE, ViewReader
+from viewpass.kernels.grid import Array, Floats, Integers, Labels, Matrix
 from viewpass.kernels.threads import available_threads, single_threaded_blas
 from viewpass.solve.solve import too_few
 from viewpass.sources.source import Source
+from viewpass.store.container.fields import Fields
 from viewpass.views.chunk import Schema
 from viewpass.views.rows import MeasuredRows, without_unknown
-
-PREDICT_BLOCK = 8192
-COUNT = [Interval(Integral, 1, None, closed="left")]
-NOT_NEGATIVE = [Interval(Real, 0, None, closed="left")]
 
 
 class FactorClusterer(ViewReader):
@@ -40,19 +35,10 @@ class FactorClusterer(ViewReader):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
-        "n_clusters": COUNT,
-        "max_iter": COUNT,
-        "n_init": COUNT,
+        **ViewReader._parameter_constraints,
         "agreement": NOT_NEGATIVE,
         "sparsity": NOT_NEGATIVE,
-        "tol": NOT_NEGATIVE,
         "n_tries": COUNT,
-        "chunk_size": COUNT,
-        "n_passes": COUNT,
-        "views": "no_validation",  # type: ignore[dict-item]
-        "random_state": "no_validation",  # type: ignore[dict-item]
-        "n_threads": [*COUNT, None],
-        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -74,30 +60,29 @@ class FactorClusterer(ViewReader):
         self.verbose = verbose
 
     assign = "k-means"
-    _learnt: FactorStream | OfflineFactors
+    _learnt: Factors | FactorStream
 
     @abstractmethod
     def _project(self, views: list[FilledView | None], n_rows: int) -> tuple[Floats, Floats]:
         """Consensus coefficients of new rows, and their squared residuals."""
 
-    @abstractmethod
-    def _scaled(self, matrix: Any, v: int) -> Any:
+    def _scaled(self, matrix: Matrix, v: int) -> Matrix:
         """Rows of view `v`, which has a basis, in the scale of the bases."""
+        totals = self._learnt.totals
+        total = None if totals is None else totals[v]
+        assert total is not None
+        return without_negatives(matrix) * matrix.dtype.type(1.0 / total)
 
     # ---- fitted attributes
 
-    def _state(self) -> FactorStream | OfflineFactors:
-        if "_learnt" not in self.__dict__:
-            raise AttributeError(f"this {type(self).__name__} is not fitted yet.")
-        return self._learnt
+    def _state(self) -> Factors | FactorStream:
+        state: Factors | FactorStream = self._checked_learnt()
+        return state
 
     def _fitted_schema(self) -> Schema:
         schema = self._state().schema
         assert schema is not None
         return schema
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_learnt")
 
     def _threads(self) -> int:
         return self.n_threads or available_threads()
@@ -107,16 +92,16 @@ class FactorClusterer(ViewReader):
         """Columns of the bases and of the consensus."""
         return int(self.n_clusters)
 
-    def _groups(self) -> tuple[Floats, Labels]:
+    def _clusters(self) -> tuple[Floats, Labels]:
         """Centres of the clusters in the consensus, and labels of the rows that have a view."""
         state = self._state()
-        if state.groups is None:
+        if state.clusters is None:
             consensus = state.consensus()
             if self.assign == "argmax":
-                state.groups = np.eye(self.n_clusters), consensus.argmax(axis=1).astype(np.int32)
+                state.clusters = np.eye(self.n_clusters), consensus.argmax(axis=1).astype(np.int32)
             else:
-                state.groups = kmeans(consensus, self.n_clusters, self.n_init, state.seed)
-        return state.groups
+                state.clusters = kmeans(consensus, self.n_clusters, self.n_init, state.seed)
+        return state.clusters
 
     @property
     def labels_(self) -> Labels:  # type: ignore[override]
@@ -124,13 +109,13 @@ class FactorClusterer(ViewReader):
         state = self._state()
         where = state.where()
         labels = np.full(state.n_rows, -1, dtype=np.int32)
-        labels[where] = self._groups()[1]
+        labels[where] = self._clusters()[1]
         return labels[state.n_rows - state.n_last :]
 
     @property
     def cluster_centers_(self) -> Floats:
         """Centres of the clusters among the consensus coefficients."""
-        return self._groups()[0].copy()
+        return self._clusters()[0].copy()
 
     @property
     def consensus_(self) -> Floats:
@@ -185,7 +170,7 @@ class FactorClusterer(ViewReader):
         source = self._read(X, observed, reset=False)
         schema = self._fitted_schema()
         known = [basis is not None for basis in self._state().components()]
-        for chunk in source.chunks(PREDICT_BLOCK):
+        for chunk in self._blocks_of(source):
             schema.merged(chunk.schema)
             rows = MeasuredRows(without_unknown(chunk, known)).measure()
             kept = np.flatnonzero(rows.n_seen > 0)
@@ -212,12 +197,12 @@ class FactorClusterer(ViewReader):
 
     def _distances(self, X: Any, observed: Any) -> Floats:
         parts = [self._to_centres(coefficients) for coefficients, _ in self._blocks(X, observed)]
-        return np.concatenate([np.empty((0, self.n_clusters)), *parts])
+        return np.concatenate(parts)
 
     def _to_centres(self, coefficients: Floats) -> Floats:
         if self.assign == "argmax":
             return np.asarray(coefficients.max(axis=1, keepdims=True) - coefficients)
-        centres = self._groups()[0]
+        centres = self._clusters()[0]
         return np.asarray(np.square(coefficients[:, None, :] - centres[None, :, :]).sum(axis=2))
 
     def predict(self, X: Any, observed: Any = None) -> Labels:
@@ -237,11 +222,24 @@ class FactorClusterer(ViewReader):
         """Minus the squared residuals of X under the fitted bases, over the views that are present."""
         return -sum(float(residual.sum()) for _, residual in self._blocks(X, observed))
 
+    # ---- files
+
+    def _packed(self, arrays: dict[str, Array]) -> dict[str, Any]:
+        ranks = [basis.shape[1] for basis in self._state().components() if basis is not None]
+        if any(rank != self._rank for rank in ranks) or len(self._clusters()[0]) != self.n_clusters:
+            raise FileError(
+                "the number of clusters or components was changed after the fit: fit again, or change it "
+                "back, before saving."
+            )
+        return pack_factors(self._learnt, arrays)
+
+    def _take_packed(self, stored: Fields) -> None:
+        self._learnt = unpack_factors(stored, self.n_clusters, self._rank)
+
     # ---- fitting
 
     def _begin_fit(self, X: Any, observed: Any) -> tuple[Self, Source]:
-        self._validate_params()
-        check_whole(self.n_clusters, "n_clusters")
+        self._validate()
         fresh = self._blank()
         source = fresh._read(X, observed, reset=True)
         if source.n_rows is not None:
@@ -249,7 +247,7 @@ class FactorClusterer(ViewReader):
         return fresh, source
 
     def _end_fit(self, fresh: Self, source: Source) -> Self:
-        fresh._groups()
+        fresh._clusters()
         fresh._count_features(fresh._fitted_schema())
         if source.row_ids is not None:
             fresh.row_ids_ = source.row_ids
@@ -266,13 +264,6 @@ class FactorClusterer(ViewReader):
                 "if they matter.",
                 UserWarning,
                 stacklevel=stacklevel,
-            )
-
-    def _check_unchanged(self, rank: int) -> None:
-        if rank != self._rank:
-            raise FileError(
-                "the number of clusters or components was changed after the fit, from "
-                f"{rank} to {self._rank}: fit again, or change it back, before saving."
             )
 
     def _check_enough(self, n_seen: int) -> None:

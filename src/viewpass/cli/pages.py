@@ -100,8 +100,8 @@ def _change(change: Change, names: tuple[dict[int, str], dict[int, str]]) -> str
     return {
         "merged": f"merged: {first} into {second}, {rows}",
         "split": f"split: {first} into {second}, {rows}",
-        "gone": f"gone: {first}, whose {rows} are scattered",
-        "new": f"new: {second}, whose {rows} are from several",
+        "died": f"died: {first}, whose {rows} are scattered",
+        "born": f"born: {second}, whose {rows} are from several",
     }[change["what"]]
 
 

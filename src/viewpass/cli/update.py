@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from viewpass.cli.arguments import file_digests, open_data
+from viewpass.cli.predict import check_absent
 from viewpass.cli.progress import display
 from viewpass.cli.stopping import signals
 from viewpass.engines.progress import Progress
-from viewpass.errors import SettingError
+from viewpass.errors import MissingExtraError, SettingError
 from viewpass.estimators.persistence import load
 from viewpass.estimators.viewpass import ViewPass
+from viewpass.labels.columns import Wanted
 from viewpass.sources.source import Source
+
+SHOWN = 20  # events
 
 
 def run(
@@ -21,12 +26,18 @@ def run(
     views: Sequence[str],
     id: str | None,
     out: Path | None,
+    page: tuple[Path | None, Sequence[str]],
     *,
     n_threads: int | None,
     again: bool,
     as_json: bool,
 ) -> None:
-    """Read the rows once; the model is replaced when all have been read."""
+    """Read the rows once; the model is replaced when all have been read, then the page is written."""
+    report, keep = page
+    if report is not None:
+        check_absent(report, force=False)
+    elif keep:
+        raise SettingError("--keep is for the page: say with --report where to write it.")
     source = open_data(data, views, id)
     estimator = load(model)
     if not isinstance(estimator, ViewPass):
@@ -40,6 +51,10 @@ def run(
                 f"{name} has the content of a file that an earlier update of {model} has read: its rows "
                 "would count twice. Leave it out, or count them again with --again."
             )
+    if report is not None:  # refused now, not once the model is replaced
+        Wanted(tuple(keep)).check(source.id_name, estimator._fitted_model())
+        next(source.keeping(keep).chunks(1), None)
+        source = open_data(data, views, id)
     before = estimator._learnt
     estimator.set_params(n_threads=n_threads)
     target = model if out is None else out
@@ -63,7 +78,21 @@ def run(
     )
     if learnt.solved is not None and learnt.solved_at == before.solved_at:
         shown.say(f"Clusters stay as they are until there are {learnt.next_solve:,} rows.")
-    shown.end("finished", rows=n_rows, rows_in_all=total, sampled=n_sampled, moved=n_moved, model=str(target))
+    events = [event for event in learnt.identities.events if event.row > before.n_rows]
+    for event in events[:SHOWN]:
+        shown.say(str(event))
+    if len(events) > SHOWN:
+        shown.say(f"{len(events) - SHOWN:,} more events: see `events_` of the model.")
+    figures: dict[str, Any] = {"rows": n_rows, "rows_in_all": total, "sampled": n_sampled, "moved": n_moved}
+    if report is not None:
+        try:
+            estimator.report(report, open_data(data, views, id), keep=keep)
+            shown.say(f"report of these rows: {report}")
+            figures |= {"report": str(report)}
+        except MissingExtraError as problem:
+            shown.say(f"{report} was not written: {problem}")
+    figures |= {"events": [event.as_dict() for event in events]}
+    shown.end("finished", **figures, model=str(target))
 
 
 def _has_rows(source: Source) -> bool:

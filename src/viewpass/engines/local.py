@@ -35,6 +35,7 @@ class RowReader:
         self._copies, self._block, self._keep, self._keep_ids = copies, block, keep, keep_ids
         self._ids: list[Array] = []
         self._n_ids = 0
+        self.views_there: list[bool] = []  # which views some row read has
 
     @property
     def n_rows(self) -> int | None:
@@ -57,6 +58,7 @@ class RowReader:
                 chunk = replace(chunk, copies=self._copies[chunk.start : chunk.start + chunk.n_rows])
             if self._keep:
                 chunk = chunk.copy()
+            self.views_there = chunk.views_there(self.views_there)
             if self._keep_ids and chunk.row_ids is not None and chunk.start == self._n_ids:
                 self._ids.append(np.asarray(chunk.row_ids))
                 self._n_ids += chunk.n_rows
@@ -103,8 +105,8 @@ def fit_once(
     callback: Callback | None = None,
     *,
     whole: bool = True,
-) -> Labels:
-    """Learn from rows that are read once; gives their labels. `whole`: no others will come."""
+) -> tuple[Labels, Integers]:
+    """Learn from rows that are read once; gives labels and ids of clusters. `whole`: no others will come."""
     parts: list[Labelled] = []
     for chunk in reader.chunks():
         parts += learning.learn(chunk, workspace)
@@ -114,4 +116,5 @@ def fit_once(
     if whole and learning.n_rows > learning.solved_at:
         parts += learning.solve(workspace)
     workspace.release()
-    return np.concatenate([np.empty(0, dtype=np.int32), *map(learning.present, parts)])
+    labels = np.concatenate([np.empty(0, dtype=np.int32), *map(learning.present, parts)])
+    return labels, np.concatenate([np.empty(0, dtype=np.int64), *map(learning.ids_of, parts)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -13,25 +13,30 @@ from sklearn.utils.validation import check_is_fitted
 from viewpass.engines.local import RowReader, fit_again, fit_once
 from viewpass.engines.progress import Callback
 from viewpass.errors import DataError, NoLabelsError, SettingError
-from viewpass.estimators.base import PREDICT_BLOCK, logging_progress
-from viewpass.estimators.notices import warn_of_fit, warn_of_shortened, warn_of_zero_rows
+from viewpass.estimators.base import COUNT, NOT_NEGATIVE, PREDICT_BLOCK, logging_progress
+from viewpass.estimators.notices import warn_of_absent, warn_of_fit, warn_of_shortened, warn_of_zero_rows
 from viewpass.estimators.persistence import save
 from viewpass.estimators.report_methods import DrawnClusterer
-from viewpass.estimators.validation import check_whole, row_copies, solving_plan
+from viewpass.estimators.validation import check_whole, row_copies, solving_plan, stream_horizon
 from viewpass.kernels.grid import Array, Integers, Labels
 from viewpass.model.model import Model, label
 from viewpass.sample.sample import Sample, Size
 from viewpass.sources.source import Source
 from viewpass.store.container.fields import Fields
-from viewpass.store.state.learning import pack_learning, unpack_learning
+from viewpass.store.state.learning import MOST_SEED, pack_learning, unpack_learning
+from viewpass.streams.events import Event
+from viewpass.streams.horizon import BUCKETS
+from viewpass.streams.identities import Sizes
+from viewpass.streams.receipts import Receipt
 from viewpass.sums.centres import in_columns
 from viewpass.sums.view_weights import left_out
+from viewpass.tally.continuing import continuing
+from viewpass.tally.forgetting import keys_of, without
 from viewpass.tally.learning import Learning
 from viewpass.views.chunk import Schema
+from viewpass.views.gaps import GAP_RULES
 from viewpass.views.projection import LEAST_COLUMNS, MOST_COLUMNS
 from viewpass.views.seeds import as_generator
-
-MOST_SEED = 2**63
 
 
 class ViewPass(DrawnClusterer):
@@ -45,9 +50,10 @@ class ViewPass(DrawnClusterer):
 
     Parameters
     ----------
-    n_clusters : int or "auto", default=8
+    n_clusters : int, "auto" or "grow", default=8
         Number of clusters, or "auto" to estimate it (`cluster_curve_`), with a `DataWarning` where the sample
-        does not determine it.
+        does not determine it. "grow": estimated from the first rows of a stream; clusters are added when
+        later rows form some that no cluster explains, at most `max_clusters` in all.
     scale : {"auto", "unit", "standard", "idf", "euclidean", "counts", "composition", "binary"}, list or dict
         What is done to a view before its rows are brought to unit length; a list or a dict (by view name)
         says it per view. "unit": nothing. "standard": every column minus its mean, divided by its standard
@@ -67,7 +73,8 @@ class ViewPass(DrawnClusterer):
     alpha : float or "auto", default="auto"
         Ridge on the centres, in rows. "auto": one for each view (`alpha_`), estimated from the sample.
     view_weights : None, or list or dict of float, default=None
-        Factors of the views' squared distances, one per view; 0 leaves a view out.
+        Factors of the views' squared distances; 0 leaves a view out. A dict may name some views: those of the
+        others are 1.
     missing_entries : {"refuse", "fill", "local"}, default="refuse"
         What becomes of a row that has only some of the values of a dense view. "refuse": an error. "fill":
         the others take the means of their columns. "local": the means of similar rows. A row with less than
@@ -75,6 +82,13 @@ class ViewPass(DrawnClusterer):
     sample_size : int or "auto", default="auto"
         Rows of the sample. "auto": 16,384, or 50 per cluster (100 for up to 300 clusters) if that is more,
         within 256 MiB. Data with no more rows than this is solved whole.
+    window : int, optional
+        Rows of a stream that count, the last ones: rows leave in buckets of an eighth of it. The stream is
+        looked at as each bucket ends, and solved again where it has changed (`events_`).
+    half_life : int, optional
+        Rows of a stream after which a row counts half; the stream is looked at as with a window.
+    max_clusters : int, optional
+        The most clusters of "grow".
     views : int, list of int, or names of columns, optional
         How a single 2-D array is cut into views: widths (one may be -1 for the rest), or a number of
         near-equal blocks. For a frame, a table or files: the columns of each view, as `vp.scan` takes them.
@@ -109,6 +123,12 @@ class ViewPass(DrawnClusterer):
         The cluster of each anchor.
     alpha_, scales_, view_weights_, projections_ : dict
         The ridge, scale, weight and map of each view.
+    cluster_ids_ : (n_clusters,) array of int64
+        The id of each cluster. A cluster keeps its id when the sample is solved again; no id is given twice.
+    stream_ids_ : (n,) array of int64
+        The ids of rows' clusters as rows were read, where every row was read once.
+    events_ : tuple of Event
+        What happened to clusters: born, split, merged, died, returned, drifted.
     n_samples_seen_, n_rows_without_views_ : int
     n_all_zero_, n_gaps_, n_shortened_ : dict
     statistics_ : Statistics
@@ -127,29 +147,27 @@ class ViewPass(DrawnClusterer):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
-        "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "scale": "no_validation",  # type: ignore[dict-item]
+        **DrawnClusterer._parameter_constraints,
+        "n_clusters": [*COUNT, StrOptions({"auto", "grow"})],
         "consensus": [StrOptions({"auto", "plain", "graph"})],
-        "n_anchors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "n_anchors": [*COUNT, StrOptions({"auto"})],
         "projection": [
             Interval(Integral, LEAST_COLUMNS, MOST_COLUMNS, closed="both"),
             StrOptions({"auto"}),
             None,
         ],
-        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
-        "view_weights": "no_validation",  # type: ignore[dict-item]
-        "missing_entries": [StrOptions({"refuse", "fill", "local"})],
-        "sample_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "views": "no_validation",  # type: ignore[dict-item]
-        "compute_labels": ["boolean"],
-        "random_state": "no_validation",  # type: ignore[dict-item]
-        "n_threads": [Interval(Integral, 1, None, closed="left"), None],
-        "verbose": ["verbose"],
+        "alpha": [*NOT_NEGATIVE, StrOptions({"auto"})],
+        "missing_entries": [StrOptions({*GAP_RULES})],
+        "sample_size": [*COUNT, StrOptions({"auto"})],
+        "window": [Interval(Integral, BUCKETS, None, closed="left"), None],
+        "half_life": [*COUNT, None],
+        "max_clusters": [*COUNT, None],
     }
 
     _learnt: Learning
     compute_labels: bool
     stream_labels_: Labels
+    stream_ids_: Integers
 
     def __init__(
         self,
@@ -163,6 +181,9 @@ class ViewPass(DrawnClusterer):
         view_weights: Any = None,
         missing_entries: str = "refuse",
         sample_size: int | str = "auto",
+        window: int | None = None,
+        half_life: int | None = None,
+        max_clusters: int | None = None,
         views: Any = None,
         compute_labels: bool = True,
         random_state: Any = None,
@@ -178,6 +199,9 @@ class ViewPass(DrawnClusterer):
         self.view_weights = view_weights
         self.missing_entries = missing_entries
         self.sample_size = sample_size
+        self.window = window
+        self.half_life = half_life
+        self.max_clusters = max_clusters
         self.views = views
         self.compute_labels = compute_labels
         self.random_state = random_state
@@ -192,6 +216,7 @@ class ViewPass(DrawnClusterer):
         *,
         sample_weight: Any = None,
         callback: Callback | None = None,
+        continue_ids: ViewPass | None = None,
     ) -> Self:
         """Cluster the rows of X, from nothing.
 
@@ -209,21 +234,35 @@ class ViewPass(DrawnClusterer):
         callback : callable, optional
             Called after every chunk with the progress (`pass_number`, `n_passes`, `n_rows_read`, `n_rows`).
             If it returns True while the sample is drawn, the rows so far are the data.
+        continue_ids : fitted ViewPass, optional
+            A model of the same views, saved with its sample. Clusters that go on keep their ids of it
+            (`cluster_ids_`), and `events_` go on, too.
 
         Returns
         -------
         self
         """
         fresh, source, copies = self._prepare(X, observed, sample_weight)
+        if continue_ids is not None:
+            check_is_fitted(continue_ids)
+            continue_ids._check_sample("ids cannot be continued")
+            if fresh._learnt.horizon.changing:
+                raise SettingError(
+                    "continue_ids= is for data that is fitted whole; with window=, half_life= or "
+                    "n_clusters='grow' the model itself goes on: use partial_fit."
+                )
         learning, workspace = fresh._learnt, fresh._workspace(source)
         reader = RowReader(source, copies, PREDICT_BLOCK)
         with logging_progress(self.verbose):
-            if self.compute_labels and source.rereadable:
+            if self.compute_labels and source.rereadable and not learning.horizon.changing:
                 fresh._learnt, fresh.labels_ = fit_again(learning, reader, workspace, callback)
             else:
-                fresh.stream_labels_ = fit_once(learning, reader, workspace, callback)
+                fresh.stream_labels_, fresh.stream_ids_ = fit_once(learning, reader, workspace, callback)
             model = fresh._fitted_model()
         fresh._count_features(model.schema)
+        if continue_ids is not None:
+            model.schema.merged(continue_ids._fitted_schema())
+            fresh._learnt = continuing(fresh._learnt, continue_ids._learnt, workspace)
         ids = reader.row_ids
         if ids is not None:
             fresh.row_ids_ = ids[: fresh._learnt.n_rows]
@@ -251,6 +290,7 @@ class ViewPass(DrawnClusterer):
             self._validate()
             self._check_sample("no rows can be learnt")
             fresh, source = self._continued(), self._read(X, observed, reset=False)
+            fresh.__dict__["_cluster_names"] = dict(self.cluster_names_)
             before: Model | None = self._learnt.solved
             copies, _ = row_copies(sample_weight, source, self._learnt.plan.weight_unit)
         else:
@@ -259,17 +299,19 @@ class ViewPass(DrawnClusterer):
         learning, workspace = fresh._learnt, fresh._workspace(source)
         start = learning.n_rows
         reader = RowReader(source, copies, PREDICT_BLOCK, keep=True)
-        found = fit_once(learning, reader, workspace, callback, whole=False)
+        found, ids = fit_once(learning, reader, workspace, callback, whole=False)
         if learning.n_rows == start:
             raise DataError("the data has no rows (0 samples): at least one is needed.")
         fresh._n_last = learning.n_rows - start
         if learning.solved is not None:
-            fresh.stream_labels_ = found[-fresh._n_last :]
+            fresh.stream_labels_, fresh.stream_ids_ = found[-fresh._n_last :], ids[-fresh._n_last :]
             fresh.labels_ = fresh.stream_labels_
             if learning.solved_at > start and source.rereadable:  # solved meanwhile: the labels of today
                 fresh.labels_ = fresh._labels_of(source)
             warn_of_zero_rows(learning.solved, before)
             warn_of_shortened(learning.solved, before)
+        if before is not None:
+            warn_of_absent(self._fitted_model(), reader.views_there, workspace)
         assert learning.schema is not None
         fresh._count_features(learning.schema)
         if reader.row_ids is not None:
@@ -277,12 +319,54 @@ class ViewPass(DrawnClusterer):
         self._become(fresh)
         return self
 
-    def fit_predict(
-        self, X: Any, y: Any = None, observed: Any = None, *, sample_weight: Any = None
-    ) -> Labels:
-        """Fit, then give `labels_`, or `stream_labels_` where rows were read once."""
-        self.fit(X, observed=observed, sample_weight=sample_weight)
-        return self.labels_ if "labels_" in self.__dict__ else self.stream_labels_
+    def forget(self, rows: Any, *, data: Any = None) -> Self:
+        """Leave what a fit would have learnt that never saw some rows.
+
+        While the sample holds all rows, nothing is read. Otherwise centres were moved by all rows, and the
+        data is read again, without them. Clusters keep their ids. `receipts_` say what was forgotten.
+
+        Parameters
+        ----------
+        rows : array
+            The ids of the rows; their numbers, where rows have no ids.
+        data : as for `fit`, optional
+            The data without these rows, needed where there are more rows than the sample holds.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        self._check_sample("no rows can be forgotten")
+        learnt, given = self._learnt, np.atleast_1d(np.asarray(rows))
+        if learnt.horizon.changing:
+            raise SettingError(
+                "forget is for models of all rows: rows of a stream with window=, half_life= or "
+                "n_clusters='grow' leave with time, or by a new fit."
+            )
+        keys = keys_of(given)
+        if data is not None:
+            fresh = self._blank().fit(data, continue_ids=self)
+            if np.isin(keys, fresh._learnt.sample.keys).any():
+                raise DataError("data still holds rows to forget: leave them out of it.")
+            fresh._learnt.identities = fresh._learnt.identities.without_rows
+        elif learnt.sample.n_rows < learnt.n_rows:
+            raise DataError(
+                f"{learnt.n_rows:,} rows were read and the sample holds {learnt.sample.n_rows:,}: the others "
+                "moved the centres, too. Give the data without the rows to forget, as data=."
+            )
+        else:
+            fresh = self._continued()
+            fresh._learnt = without(learnt, given, self._workspace())
+        receipt = Receipt.of(keys, fresh._learnt.n_rows)
+        fresh._learnt.receipts = (*learnt.receipts, receipt)
+        self._become(fresh)
+        return self
+
+    @property
+    def receipts_(self) -> tuple[Receipt, ...]:
+        """What `forget` took out: `n_rows`, `n_left` and a SHA-256 of the rows' keys."""
+        return self._learnt.receipts
 
     def cut(self, n_clusters: int | str) -> Self:
         """The same model cut into another number of clusters; no data is needed.
@@ -316,19 +400,6 @@ class ViewPass(DrawnClusterer):
 
     # ---- how it is done
 
-    def _validate(self) -> None:
-        self._validate_params()
-        for name in ("n_clusters", "n_anchors", "sample_size", "projection"):
-            check_whole(getattr(self, name), name)
-
-    def _continued(self) -> Self:
-        """A copy that goes on from what was learnt, without labels."""
-        other = self._blank()
-        kept = ("n_features_in_", "view_names_in_", "feature_names_in_", "_cut_by_views", "update_digests_")
-        other.__dict__.update({name: self.__dict__[name] for name in kept if name in self.__dict__})
-        other._learnt = self._learnt.twin()
-        return other
-
     def _prepare(
         self, X: Any, observed: Any, sample_weight: Any = None, *, whole: bool = True
     ) -> tuple[Self, Source, Integers | None]:
@@ -345,8 +416,8 @@ class ViewPass(DrawnClusterer):
             raise DataError(too_few(source.n_rows, least))
         seed = int(as_generator(self.random_state).integers(MOST_SEED))
         rows = None if self.sample_size == "auto" else int(self.sample_size)
-        size = Size(rows, plan.n_clusters, left_out(plan.weights))
-        fresh._learnt = Learning(plan, seed, Sample(size))
+        size = Size(rows, plan.n_clusters, left_out(plan.weights), self.half_life)
+        fresh._learnt = Learning(plan, seed, Sample(size), stream_horizon(fresh))
         return fresh, source, copies
 
     def _check_sample(self, what: str) -> None:
@@ -355,9 +426,8 @@ class ViewPass(DrawnClusterer):
             raise SettingError(f"{what}: the model was saved without its sample, by save(rows=False).")
 
     def _fitted_model(self) -> Model:
-        if "_learnt" not in self.__dict__:
-            raise AttributeError(f"this {type(self).__name__} is not fitted yet.")
-        return self._learnt.model(self._workspace())
+        model: Model = self._checked_learnt().model(self._workspace())
+        return model
 
     def _fitted_schema(self) -> Schema:
         if self._learnt.schema is None:
@@ -386,10 +456,9 @@ class ViewPass(DrawnClusterer):
     def _take_packed(self, stored: Fields) -> None:
         self._learnt = unpack_learning(stored.part("learning"))
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_learnt")
-
     def __getattr__(self, name: str) -> Any:
+        if name == "stream_ids_" and "_learnt" in self.__dict__ and self._learnt.solved is None:
+            return self.stream_labels_.astype(np.int64)
         if name in ("labels_", "stream_labels_") and "_learnt" in self.__dict__:
             learning, n_last = self._learnt, self.__dict__.get("_n_last")
             sample = learning.sample
@@ -411,6 +480,22 @@ class ViewPass(DrawnClusterer):
     def n_samples_seen_(self) -> int:
         """Rows read, those without any view included."""
         return self._learnt.n_rows
+
+    @property
+    def cluster_ids_(self) -> Integers:
+        """The id of each cluster; it lasts, and no id is given twice."""
+        n_clusters = self._fitted_model().n_clusters
+        return self._learnt.identities.ids.copy() if self._learnt.solved else np.arange(n_clusters)
+
+    @property
+    def events_(self) -> tuple[Event, ...]:
+        """What happened to clusters along the stream, at most the last 10,000."""
+        return self._learnt.identities.events
+
+    @property
+    def timeline_(self) -> tuple[Sizes, ...]:
+        """Rows of each cluster at each solve of a stream that changes: `row`, and `rows` by id."""
+        return self._learnt.identities.timeline
 
     @property
     def consensus_(self) -> str:

@@ -42,11 +42,16 @@ class Curve(NamedTuple):
         """The number that is read off the curve."""
         return self.estimate().n_clusters
 
-    def estimate(self) -> Estimate:
-        """Read the number of clusters off the curve, and say whether it is clear."""
+    def estimate(self, known: int | None = None) -> Estimate:
+        """Read the number of clusters off the curve, and say whether it is clear.
+
+        `known`: the number before, which is kept where it scores like the highest.
+        """
         numbers, values = self.numbers, self.values
         highest = values.max()
         near = np.flatnonzero(values >= highest - np.maximum(WITHIN * self.errors, SMALL * highest))
+        if known is not None and known in numbers[near]:
+            return Estimate(known, True, "the number before, within two errors of the highest score")
         smallest = int(numbers[near[0]])
         if len(near) > max(ALIKE * len(numbers), 1):
             return Estimate(smallest, False, f"{smallest} to {numbers[near[-1]]} clusters score alike")

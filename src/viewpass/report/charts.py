@@ -56,8 +56,8 @@ def line_chart(
         line=_joined([at(x, y) for x, y, _ in points]),
         band=_joined([*upper, *reversed(lower)]) if errors else "",
         dots=[(*at(x, y), f"{x:g}: {y:.4g}") for x, y, _ in points] if dots and len(points) <= 60 else [],
-        ticks_x=[(at(x, low)[0], f"{x:,.0f}") for x in _ticks(first, last, 6, least=1.0)],
-        ticks_y=[(at(first, y)[1], f"{y:.6g}") for y in _ticks(low, high, 4)],
+        ticks_x=[(at(x, low)[0], f"{x:,.0f}") for x in ticks(first, last, 6, least=1.0)],
+        ticks_y=[(at(first, y)[1], f"{y:.6g}") for y in ticks(low, high, 4)],
         mark=at(mark, low)[0] if mark is not None and first <= mark <= last else None,
         label=label,
     )
@@ -67,10 +67,10 @@ def _joined(points: Sequence[tuple[float, float]]) -> str:
     return " ".join(f"{x},{y}" for x, y in points)
 
 
-def _ticks(first: float, last: float, most: int, least: float = 0.0) -> list[float]:
+def ticks(first: float, last: float, most: int, least: float = 0.0) -> list[float]:
     """Round numbers between two numbers.
 
-    >>> _ticks(0.07, 0.61, 4)
+    >>> ticks(0.07, 0.61, 4)
     [0.2, 0.4, 0.6]
     """
     rough = (last - first) / most

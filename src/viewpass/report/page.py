@@ -21,6 +21,7 @@ from viewpass.report.advice import advice
 from viewpass.report.charts import growth_of, line_chart
 from viewpass.report.images import Pictures
 from viewpass.report.layout import places_of
+from viewpass.report.timeline import timeline_chart
 from viewpass.store.container.files import naming, replacing
 
 SCRIPTS = ("functions.js", "map.js", "page.js")  # in this order, as one
@@ -141,6 +142,7 @@ def _content(found: findings.Summary, places: Places, length: int) -> dict[str, 
         "n_rest": max(len(clusters) - CARDS, 0),
         "names": names,
         "colours": colours,
+        "timeline": timeline_chart(found["timeline"]),
         "loss_chart": line_chart(range(1, len(losses) + 1), losses, label="average loss after each chunk"),
         "curve_chart": None
         if curve is None

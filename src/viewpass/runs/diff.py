@@ -9,15 +9,15 @@ from typing import Any, TypedDict
 
 import numpy as np
 import pyarrow as pa
-from scipy.optimize import linear_sum_assignment
 
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array
 from viewpass.labels.columns import NAME
 from viewpass.runs.run_labels import RunLabels
 from viewpass.runs.run_rows import ROWS, RunRows, plain
+from viewpass.streams.events import BORN, DIED, MERGED, SPLIT
+from viewpass.streams.matching import GONE, Matching, Shared, matching
 
-MOST = 2000  # clusters that are matched to the best sum; more by the largest overlap first
 MOVES = 40
 SAME = 0.8  # of the rows of both clusters together that both have
 
@@ -47,7 +47,7 @@ class Move(TypedDict):
 
 
 class Change(TypedDict):
-    """What became of clusters: "merged" into one, "split" into several, "gone" (scattered) or "new"."""
+    """What became of clusters: "merged" into one, "split" into several, "died" (scattered) or "born"."""
 
     what: str
     first: list[int]
@@ -77,7 +77,8 @@ def compare(one: RunLabels, two: RunLabels) -> Comparison:
     overlap, only = _counted(one, two, names)
     first = _sizes(overlap, 0)
     second = _sizes(overlap, 1)
-    matched = _matched(overlap)
+    found, ones, twos = _matching(overlap)
+    matched = _counterparts(found, ones, twos)
     rows = sum(overlap.values())
     pairs = [
         Pair(
@@ -107,7 +108,7 @@ def compare(one: RunLabels, two: RunLabels) -> Comparison:
             pairs, key=lambda pair: (-max(pair["first_rows"], pair["second_rows"]), pair["first"] or 0)
         ),
         moves=[Move(first=a, second=b, rows=n, share=n / first[a]) for (a, b), n in order],
-        changes=_changes(overlap, first, second),
+        changes=_changes(overlap, found, ones, twos),
     )
 
 
@@ -171,48 +172,47 @@ def _sizes(overlap: Overlap, side: int) -> Counter[int]:
     return sizes
 
 
-def _matched(overlap: Overlap) -> dict[int, int]:
-    """The counterpart of each cluster: pairs that share the most rows in all."""
+def _matching(overlap: Overlap) -> tuple[Matching, list[int], list[int]]:
+    """The matching of the clusters, and which clusters of the two runs its numbers are."""
     ones, twos = (sorted({pair[side] for pair in overlap}) for side in (0, 1))
-    if max(len(ones), len(twos)) > MOST:
-        return _greedily(overlap)
     places = {k: i for i, k in enumerate(ones)}, {k: i for i, k in enumerate(twos)}
-    table = np.zeros((len(ones), len(twos)))
-    for (a, b), count in overlap.items():
-        table[places[0][a], places[1][b]] = count
-    found = zip(*linear_sum_assignment(-table), strict=True)
-    return {ones[i]: twos[j] for i, j in found if table[i, j] > 0}
+    order = sorted(overlap)
+    old, new = (np.array([places[side][pair[side]] for pair in order], dtype=np.int64) for side in (0, 1))
+    rows = np.array([overlap[pair] for pair in order], dtype=np.int64)
+    return matching(Shared(old, new, rows, len(ones), len(twos))), ones, twos
 
 
-def _changes(overlap: Overlap, first: Counter[int], second: Counter[int]) -> list[Change]:
-    """What became of clusters, by where more than half of their rows are, and are from."""
-    into = {a: b for (a, b), n in overlap.items() if 2 * n > first[a]}
-    source = {b: a for (a, b), n in overlap.items() if 2 * n > second[b]}
-    merged = {b: sorted(a for a in into if into[a] == b) for b in set(into.values())}
-    split = {a: sorted(b for b in source if source[b] == a) for a in set(source.values())}
-    found = [("merged", some, [b]) for b, some in merged.items() if len(some) > 1]
-    found += [("split", [a], some) for a, some in split.items() if len(some) > 1]
-    found += [("gone", [a], list[int]()) for a in first if a not in into and a not in split]
-    found += [("new", list[int](), [b]) for b in second if b not in source and b not in merged]
-    changes = [
-        Change(what=what, first=ones, second=twos, rows=_rows(overlap, ones, twos))
-        for what, ones, twos in found
-    ]
+def _changes(overlap: Overlap, found: Matching, ones: list[int], twos: list[int]) -> list[Change]:
+    """What became of clusters."""
+    matched = _counterparts(found, ones, twos)
+    goes_on = {b: a for a, b in matched.items()}
+    changes = []
+    for event in found.events(np.array(ones), np.array(twos), sum(overlap.values())):
+        cluster, others = event.cluster, event.others
+        first, second = list[int | None](), list[int | None]()
+        if event.what in (DIED, SPLIT):
+            first = [cluster]
+        if event.what in (BORN, MERGED):
+            second = [cluster]
+        if event.what == SPLIT:
+            second = [matched.get(cluster), *others]
+        if event.what == MERGED:
+            first = [goes_on.get(cluster), *others]
+        both = [sorted(k for k in side if k is not None) for side in (first, second)]
+        changes.append(
+            Change(what=event.what, first=both[0], second=both[1], rows=_rows(overlap, both[0], both[1]))
+        )
     return sorted(changes, key=lambda change: (-change["rows"], change["what"], change["first"]))
+
+
+def _counterparts(found: Matching, ones: list[int], twos: list[int]) -> dict[int, int]:
+    """The cluster of the second run that each one of the first goes on as."""
+    return {ones[old]: twos[new] for new, old in enumerate(found.continues.tolist()) if old != GONE}
 
 
 def _rows(overlap: Overlap, ones: list[int], twos: list[int]) -> int:
     """Rows of these clusters, of either run where none of the other is named."""
     return sum(n for (a, b), n in overlap.items() if (not ones or a in ones) and (not twos or b in twos))
-
-
-def _greedily(overlap: Overlap) -> dict[int, int]:
-    matched, taken = dict[int, int](), set[int]()
-    for (a, b), _ in sorted(overlap.items(), key=lambda item: (-item[1], item[0])):
-        if a not in matched and b not in taken:
-            matched[a] = b
-            taken.add(b)
-    return matched
 
 
 def _all(

@@ -8,9 +8,10 @@ from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
 
-from viewpass.estimators.base import ViewClusterer
+from viewpass.estimators.clusterer import ViewClusterer
 from viewpass.kernels.grid import Integers
 from viewpass.model.model import Model
+from viewpass.streams.identities import Identities
 from viewpass.version import __version__
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "safetensors", "pyarrow")
@@ -45,6 +46,17 @@ def figures(model: Model, sizes: Integers) -> dict[str, Any]:
             "python": platform.python_version(),
             **{name: version(name) for name in LIBRARIES},
         },
+    }
+
+
+def stream_figures(identities: Identities) -> dict[str, Any]:
+    """Ids and events; nothing where clusters are numbered as the first ones were."""
+    if identities.plain:
+        return {}
+    return {
+        "cluster_ids": identities.ids.tolist(),
+        "events": [event.as_dict() for event in identities.events],
+        "timeline": [{"row": row, "rows": rows} for row, rows in identities.timeline],
     }
 
 

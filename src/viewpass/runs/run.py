@@ -7,12 +7,13 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from viewpass.engines.progress import Progress
 from viewpass.errors import FileError, SettingError, ViewpassError
 from viewpass.estimators.notices import warn_of_fit
-from viewpass.estimators.persistence import pack
+from viewpass.estimators.persistence import pack, save
 from viewpass.estimators.viewpass import ViewPass
 from viewpass.kernels.grid import Array, Integers
 from viewpass.labels.columns import Wanted
@@ -21,10 +22,9 @@ from viewpass.labels.files.formats import FINAL, STREAM
 from viewpass.labels.writing import Watch
 from viewpass.runs.checkpoint import check_same, read_checkpoint, write_checkpoint
 from viewpass.runs.folder import RunFolder
-from viewpass.runs.report import figures
+from viewpass.runs.report import figures, stream_figures
 from viewpass.runs.work import FitStages, StreamLabels, Work
 from viewpass.sources.source import Source
-from viewpass.store.container import body, frame
 from viewpass.store.container.files import naming, replacing
 
 
@@ -60,7 +60,8 @@ class Run:
     ) -> None:
         self.folder = folder
         self._estimator, self._source, _ = estimator._prepare(data, None)
-        self.which = STREAM if stream_labels or not self._source.rereadable else FINAL
+        once = stream_labels or self._estimator._learnt.horizon.changing or not self._source.rereadable
+        self.which = STREAM if once else FINAL
         columns, features = with_features(name_by, self._source.schema)
         self._wanted = Wanted(tuple(keep), columns, features=features)
         self._wanted.check(self._source.id_name)
@@ -156,16 +157,16 @@ class Run:
     def _finish(self, began: float, options: RunOptions) -> dict[str, Any]:
         """Write the labels, the model and last the report, which marks the run as finished."""
         folder, estimator = self.folder, self._estimator
-        sizes = self._work.write_labels(self._labelling(options))
+        sizes = self._work.write_labels(partial(self._watched, options))
         estimator._learnt = self._work.learning
         model = estimator._fitted_model()
         estimator._count_features(model.schema)
-        arrays: dict[str, Array] = {}
-        meta = pack(estimator, arrays)
-        frame.write(folder.model, "model", body.encode(meta, arrays), folder.growing)
+        estimator.cluster_names_ = self._work.names
+        save(estimator, folder.model, folder.growing)
         warn_of_fit(model, int((sizes > 0).sum()))
         report = {
             **figures(model, sizes),
+            **stream_figures(self._work.learning.identities),
             "settings": self.settings,
             "source": self._identity,
             "which_labels": self.which,
@@ -178,13 +179,13 @@ class Run:
         folder.clear()
         return report
 
-    def _labelling(self, options: RunOptions) -> Watch:
+    def _watched(self, options: RunOptions, what: str) -> Watch:
         """What is called while final labels are written: shows progress, and stops if asked to."""
         n_rows = self._source.n_rows
 
         def watch(row: int, sizes: Integers) -> None:
-            options.watch(Progress(0, 1, row, n_rows, None, "labelling", sizes))
+            options.watch(Progress(0, 1, row, n_rows, None, what, sizes))
             if options.stopping():
-                raise StoppedError(f"stopped after labelling row {row:,}; everything is saved.")
+                raise StoppedError(f"stopped after {what} row {row:,}; everything is saved.")
 
         return watch

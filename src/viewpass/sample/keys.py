@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from viewpass.kernels.grid import Array
+from viewpass.kernels.grid import Array, Integers
+from viewpass.kernels.portable import log
 from viewpass.views.chunk import Chunk
 
 TEXT, TIME, REAL = (np.uint64(number << 56) for number in (1, 2, 3))  # keep kinds of ids apart
@@ -44,6 +45,26 @@ def id_keys(ids: Array) -> Array:
         return mixed((ids.astype(np.float64) + 0.0).view(np.uint64) ^ REAL)
     texts = np.array([str(one) for one in ids.tolist()], dtype=np.str_) if ids.dtype.kind == "O" else ids
     return mixed(_text_hashes(texts.astype(np.str_)) ^ TEXT)
+
+
+def aged(keys: Array, numbers: Integers, half_life: int) -> Array:
+    """Keys with which a row counts half as much for every `half_life` rows that came after it.
+
+    The k rows with the lowest E / w are a sample by weights w, where E = -log(key / 2^64). Weights grow by
+    2^(number / half_life), so that no key changes later. The logarithms are written as whole numbers that
+    have their order.
+
+    >>> import numpy as np
+    >>> bool((aged(np.full(2, 2**63, dtype=np.uint64), np.array([0, 10]), 5)[0] > 2**62))
+    True
+    """
+    uniform = (keys.astype(np.float64) + 1.0) * 2.0**-64
+    exponent = np.maximum(-log(np.minimum(uniform, 1.0)), 2.0**-64)
+    order = log(exponent) - numbers * (log(2.0) / half_life)
+    bits = (order + 0.0).view(np.uint64)
+    negative = bits >> np.uint64(63) == 1
+    found: Array = np.where(negative, ~bits, bits | np.uint64(1 << 63))
+    return found
 
 
 def _text_hashes(texts: Array) -> Array:

@@ -14,9 +14,9 @@ import numpy as np
 import scipy.sparse
 
 from viewpass.kernels.grid import Array, Integers, Mask
-from viewpass.sample.keys import row_keys
+from viewpass.sample.keys import aged, row_keys
 from viewpass.sample.values import presence_hashes, value_hashes
-from viewpass.views.chunk import Chunk, join
+from viewpass.views.chunk import Chunk, Oddities, Origin, join
 
 ROWS = 16_384  # unless clusters are many
 ROWS_PER_CLUSTER = 50
@@ -25,6 +25,7 @@ BYTES = 2**28  # of the rows, unless that leaves too few per cluster
 LEAST_PER_CLUSTER = 20
 NUMBER_BYTES, ENTRY_BYTES, MOST_ENTRIES = 4, 8, 256  # of a row in a dense and in a sparse view, by rule
 HIGHEST = 2**64 - 1  # key
+MEAN_LIFE = 144  # hundredths of a half-life
 HELD_BACK = 4  # chunks join the sample when they are this part of it, which saves copies
 
 
@@ -35,6 +36,7 @@ class Size:
     rows: int | None = None  # as asked for; None: by the rule
     n_clusters: int | None = None
     left_out: tuple[bool, ...] = ()  # views of weight 0, of which the sample holds nothing; (): none
+    half_life: int | None = None  # rows after which a row counts half
 
     def of(self, row_bytes: int) -> int:
         """Rows of so many bytes that the sample holds."""
@@ -71,6 +73,8 @@ class Sample:
         """About how many rows it was drawn from: keys are even, so the highest one tells."""
         if self.n_rows < self.most:
             return self.n_rows
+        if self.size.half_life is not None:
+            return max(self.n_rows, MEAN_LIFE * self.size.half_life // 100)
         return (self.n_rows - 1) * HIGHEST // max(int(self.keys[-1]), 1)
 
     @property
@@ -82,9 +86,7 @@ class Sample:
         """The sample of so many rows, if there are as many: those with the lowest keys."""
         if n_rows >= self.n_rows or self.chunk is None:
             return self
-        some = np.arange(n_rows)
-        taken = _taken(self.chunk, some)
-        return Sample(Size(n_rows), taken, self.keys[some], self.numbers[some], self.widths)
+        return replace(chosen(self, np.arange(n_rows)), size=Size(n_rows))
 
 
 class Sampler:
@@ -96,14 +98,21 @@ class Sampler:
     def add(self, chunk: Chunk, limit: int = HIGHEST) -> None:
         """Take the rows of a chunk that may belong to the sample, of those with keys up to `limit`."""
         sample, keys = self._sample, row_keys(chunk)
+        if sample.size.half_life is not None:
+            keys = aged(keys, chunk.start + np.arange(chunk.n_rows), sample.size.half_life)
         chunk = _without(chunk, sample.size.left_out) if sample.size.left_out else chunk
         which = np.flatnonzero(keys <= np.uint64(min(sample.limit, limit)))
         widths = _widest([sample.widths, view_bytes(chunk)])
-        taken = _taken(chunk, which) if len(which) else None
-        self._held.append(Sample(sample.size, taken, keys[which], which + chunk.start, widths))
+        some = taken(chunk, which) if len(which) else None
+        self._held.append(Sample(sample.size, some, keys[which], which + chunk.start, widths))
         self._sample = replace(sample, widths=widths)
         if HELD_BACK * sum(part.n_rows for part in self._held) >= max(sample.n_rows, 1):
             self._sample = self.sample
+
+    @property
+    def most(self) -> int:
+        """Rows that the sample may hold."""
+        return self._sample.most
 
     @property
     def sample(self) -> Sample:
@@ -111,6 +120,14 @@ class Sampler:
         if self._held:
             self._sample, self._held = united([self._sample, *self._held]), []
         return self._sample
+
+
+def chosen(sample: Sample, which: Integers) -> Sample:
+    """Some rows of a sample, ascending."""
+    if sample.chunk is None or not len(which):
+        return Sample(sample.size, widths=sample.widths)
+    rows = taken(sample.chunk, which)
+    return replace(sample, chunk=rows, keys=sample.keys[which], numbers=sample.numbers[which])
 
 
 def united(samples: Sequence[Sample]) -> Sample:
@@ -122,7 +139,7 @@ def united(samples: Sequence[Sample]) -> Sample:
     keys, numbers = (np.concatenate([getattr(part, name) for part in parts]) for name in ("keys", "numbers"))
     chunk = join([part.chunk for part in parts if part.chunk is not None])
     order = _ascending(keys, chunk, numbers)[: size.of(sum(widths))]
-    return Sample(size, _taken(chunk, order), keys[order], numbers[order], widths)
+    return Sample(size, taken(chunk, order), keys[order], numbers[order], widths)
 
 
 def _ascending(keys: Array, chunk: Chunk, numbers: Integers) -> Integers:
@@ -156,27 +173,27 @@ def _widest(widths: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 
 def _without(chunk: Chunk, hidden: tuple[bool, ...]) -> Chunk:
     """The rows without all that is known of some views."""
-    kept, observed, lacking = ~np.array(hidden), chunk.observed, chunk.lacking
+    kept, observed, lacking = ~np.array(hidden), chunk.observed, chunk.odd.lacking
     return replace(
         chunk.without(hidden),
         observed=None if observed is None else observed & kept,
-        lacking=None if lacking is None else lacking * kept.astype(lacking.dtype),
+        odd=replace(chunk.odd, lacking=None if lacking is None else lacking * kept.astype(lacking.dtype)),
         gaps=tuple(None if hide else gaps for gaps, hide in zip(chunk.gaps, hidden, strict=True))
         if chunk.gaps
         else (),
     )
 
 
-def _taken(chunk: Chunk, which: Integers) -> Chunk:
+def taken(chunk: Chunk, which: Integers) -> Chunk:
     """Copies of some rows, with all that is known of them; views that a row lacks hold nothing."""
-    ids, lacking, taken = chunk.row_ids, chunk.lacking, chunk.take(which)
+    ids, lacking, some = chunk.row_ids, chunk.odd.lacking, chunk.take(which)
     return replace(
-        taken,
+        some,
         views=tuple(
-            None if view is None else _blanked(view, taken.wanted(v)) for v, view in enumerate(taken.views)
+            None if view is None else _blanked(view, some.wanted(v)) for v, view in enumerate(some.views)
         ),
-        row_ids=None if ids is None else np.asarray(ids)[which],
-        lacking=None if lacking is None else lacking[which],
+        origin=Origin(ids=None if ids is None else np.asarray(ids)[which]),
+        odd=Oddities(lacking=None if lacking is None else lacking[which]),
         columns=chunk.columns,
     )
 

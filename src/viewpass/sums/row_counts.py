@@ -49,6 +49,17 @@ class RowCounts:
         """Rows that have a view."""
         return self.n_rows - self.n_without_views
 
+    def scaled(self, n_rows: int) -> RowCounts:
+        """Of so many rows like these, rounded down."""
+        factor = n_rows / max(self.n_rows, 1)
+        return RowCounts(
+            n_rows,
+            int(self.n_without_views * factor),
+            None if self.n_copies is None else int(self.n_copies * factor),
+            tuple(int(n * factor) for n in self.n_all_zero),
+            tuple(GapCounts(*(int(n * factor) for n in own)) for own in self.n_gaps),
+        )
+
     def __add__(self, other: RowCounts) -> RowCounts:
         weighed = self.n_copies is not None or other.n_copies is not None
         return RowCounts(

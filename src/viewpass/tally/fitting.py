@@ -1,8 +1,8 @@
 """Data that can be read again, in stages: the sample is drawn and solved, then all rows are tallied.
 
     0          the sample is drawn, and solved at the end
-    1, 2 ...   a tally of all rows under the model, which moves its centres; until that lowers the objective
-               by less than ENOUGH, or MOST_TALLIES times. A graph is that of the last tally
+    1, 2 ...   a tally of all rows under the model, which moves its ridge and centres; until that lowers the
+               objective by less than ENOUGH, or MOST_TALLIES times. A graph is that of the last tally
     last       all rows are labelled, and tallied by their labels
 
 While the sample holds all rows there is nothing to refine. A stage can stop after any chunk and go on later.
@@ -16,6 +16,7 @@ from viewpass.model.model import Model
 from viewpass.sample.sample import Sample, Sampler
 from viewpass.solve.plan import Plan
 from viewpass.solve.solve import solve, too_few
+from viewpass.streams.identities import Identities
 from viewpass.sums.centres import objective
 from viewpass.sums.workspace import Workspace
 from viewpass.tally.learning import Learning, whole_segment
@@ -23,7 +24,7 @@ from viewpass.tally.refine import final, moved, with_tally
 from viewpass.tally.tally import Tally, tally_by_centre, tally_by_label
 from viewpass.views.chunk import Chunk, Schema
 
-MOST_TALLIES, MOST_OF_GRAPH = 3, 2  # anchors need not be exact
+MOST_TALLIES, MOST_OF_GRAPH = 4, 2  # anchors need not be exact
 ENOUGH = 0.002  # of the objective
 
 
@@ -111,7 +112,7 @@ class Fitting:
         most = MOST_TALLIES if model.links is None else MOST_OF_GRAPH
         self.labelling = gain <= ENOUGH * before or self.stage >= most
         keeps = self.labelling and model.links is not None  # the anchors that its links were counted under
-        self.model = model if keeps else moved(model)
+        self.model = model if keeps else moved(model, auto_alpha=self.plan.auto_alpha)
 
     @property
     def learning(self) -> Learning:
@@ -120,5 +121,6 @@ class Fitting:
         found = Learning(self.plan, self.seed, self.sample)
         found.schema, found.n_rows, found.solved_at = self.model.schema, self.n_rows, self.n_rows
         found.solved = self.model
-        found.segments = whole_segment(self.model)
+        found.identities = Identities.first(self.model.n_clusters)
+        found.segments = whole_segment(self.model, found.identities.ids)
         return found

@@ -13,6 +13,7 @@ from functools import reduce
 
 from viewpass.sample.sample import united
 from viewpass.solve.solve import solve
+from viewpass.streams.identities import Identities
 from viewpass.sums.census import MOST_PATTERNS, Census
 from viewpass.sums.row_counts import RowCounts
 from viewpass.sums.workspace import Workspace
@@ -34,7 +35,8 @@ def merged(parts: Sequence[Learning], workspace: Workspace) -> Learning:
     total, census, _ = estimated(model, found.sample, read, workspace)
     census = _with_patterns(census, [part.census for part in models])
     found.solved = replace(model, labelled=total, census=census, read=read)
-    found.segments = whole_segment(found.solved)
+    found.identities = Identities.first(found.solved.n_clusters)
+    found.segments = whole_segment(found.solved, found.identities.ids)
     return found
 
 

@@ -121,7 +121,7 @@ class MeasuredRows:
 
     def squared_lengths(self, which: Mask) -> Kept:
         """S of the rows of `which` in each view that keeps lengths: exact in any order."""
-        lengths, copies, shortened = self.chunk.lengths, self.chunk.copies, self.chunk.shortened
+        lengths, copies, shortened = self.chunk.lengths, self.chunk.copies, self.chunk.odd.shortened
         if lengths is None:
             return ()
         n_rows, found = len(which), list[Lengthy | None]()
@@ -187,10 +187,9 @@ class MeasuredRows:
         return self.mended.take(which), self.inverse[:, which]
 
     def only(self, v: int) -> MeasuredRows:
-        """Return the same rows with view `v` alone."""
-        others = [number != v for number in range(self.n_views)]
-        inverse = np.where(np.array(others)[:, None], 0.0, self.inverse)
-        return MeasuredRows.known(self.mended.without(others), inverse, reference=self.reference)
+        """Return the same rows with view `v` alone, whatever its weight."""
+        rows = self.keeping([number == v for number in range(self.n_views)])
+        return MeasuredRows.known(rows.chunk, rows.inverse, reference=self.reference)
 
     def sampled(self, which: Integers) -> MeasuredRows:
         """Copy some of the measured rows."""
@@ -238,7 +237,7 @@ class MeasuredRows:
         """How many of the first rows count as missing in each view because they are all zero."""
         n_rows = self.n_rows if n_rows is None else n_rows
         found = [np.searchsorted(self.zeros(v), n_rows) for v in range(self.n_views)]
-        earlier = self.chunk.all_zero
+        earlier = self.chunk.odd.all_zero
         return np.array(found, dtype=np.int64) + (0 if earlier is None else earlier[:n_rows].sum(axis=0))
 
     @property

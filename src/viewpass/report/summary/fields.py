@@ -86,12 +86,21 @@ class ChoiceSummary(TypedDict):
     reason: str
 
 
+class TimelineSummary(TypedDict):
+    """A stream whose clusters changed: `sizes` by lasting id when `rows` had been read, and `events`."""
+
+    rows: list[int]
+    sizes: dict[str, list[int]]
+    events: list[dict[str, Any]]
+
+
 class Summary(TypedDict):
     """All of it; `sample` is a uniform sample of the rows.
 
     `labels` says whose sizes, growth and rows these are: "final" (under the final centres), "stream" (as
     decided while the rows were read) or None (of no rows). `growth` has a list per cluster: its rows in each
     bin of `growth_rows` rows of the data, one after the other.
+    `timeline` is None where no event was found.
     """
 
     version: int
@@ -111,5 +120,6 @@ class Summary(TypedDict):
     clusters: list[ClusterSummary]
     growth: list[list[int]]
     growth_rows: int
+    timeline: TimelineSummary | None
     patterns: list[PatternSummary]
     sample: list[SampledRow]

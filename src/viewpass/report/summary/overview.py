@@ -13,9 +13,16 @@ from viewpass.model.choice import Choice
 from viewpass.model.curve import Curve
 from viewpass.model.model import Model
 from viewpass.report.separation import apart
-from viewpass.report.summary.fields import ChoiceSummary, CurveSummary, Summary, ViewSummary
+from viewpass.report.summary.fields import (
+    ChoiceSummary,
+    CurveSummary,
+    Summary,
+    TimelineSummary,
+    ViewSummary,
+)
 from viewpass.report.summary.gatherer import RowGatherer, plain
 from viewpass.report.summary.row_sample import row_reasons
+from viewpass.report.timeline import timeline_summary
 from viewpass.sample.sample import Sampler
 from viewpass.sample.values import view_hashes
 from viewpass.sums.statistics import Statistics, squares_of
@@ -43,7 +50,8 @@ def summarise(
     of the tables.
     """
     model: Model = estimator._fitted_model()
-    gatherer = RowGatherer(model.clusters.n_clusters, rows=rows, sampler=sampler)
+    names = getattr(estimator, "cluster_names_", {})
+    gatherer = RowGatherer(model.clusters.n_clusters, rows=rows, sampler=sampler, names=names)
     for table in tables:
         gatherer.add(table)
     if gatherer.n_rows == 0:
@@ -71,9 +79,16 @@ def summarise(
         clusters=gatherer.clusters(nearest_clusters(model), apart(model), reasons),
         growth=gatherer.census.counts.T.tolist(),
         growth_rows=gatherer.census.width,
+        timeline=timeline_of(estimator),
         patterns=gatherer.patterns(),
         sample=gatherer.sample(reasons),
     )
+
+
+def timeline_of(estimator: Any) -> TimelineSummary | None:
+    """The timeline of a stream in which something happened to clusters."""
+    events = getattr(estimator, "events_", ())
+    return timeline_summary(estimator.timeline_, events) if events else None
 
 
 def take_labels(estimator: Any, model: Model, gatherer: RowGatherer) -> str | None:

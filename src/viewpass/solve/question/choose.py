@@ -180,7 +180,7 @@ class _Choosing:
             self._warn_of_number(TOO_FEW, number)
         else:
             curve = max(known, key=lambda each: float(each.values.max()))
-            number, clear, reason = curve.estimate()
+            number, clear, reason = curve.estimate(plan.known_clusters)
             if not clear:
                 self._warn_of_number(reason, number)
             scores = dict(zip(map(str, curve.numbers.tolist()), curve.values.tolist(), strict=True))

@@ -1,13 +1,13 @@
 """The criterion behind every choice: how much the labels of rows tell about views that were hidden.
 
-Some of the rows are set aside, and a candidate is fitted to others. Then views of the rows set aside are
-hidden, they are labelled by the views they have left, and the labels are compared with what was hidden: to
-which of many small clusters of that view, found in it alone, does the row belong?
+Some of the rows are set aside, and a candidate is fitted to others. Then views of the rows set aside
+are hidden, and they are labelled by the views they have left. The labels are compared with what was
+hidden: to which of many small clusters of that view, found in it alone, does the row belong?
 
     score = mean of log p(small cluster | label) - log p(small cluster)
 
 where p is counted over the other rows set aside (each row is left out of its own). It is the information, in
-nats, that a label carries about what it was not made from: nothing is gained by fitting noise, since neither
+nats, that a label carries about what it was not made from. Nothing is gained by fitting noise, since neither
 the rows nor the hidden views took part in the fit, and clusters need not be round to score well. Several
 views are hidden together where there are many, and some of them compared with, so the cost is linear in their
 number; where few rows have two views, half of the columns are hidden instead.

@@ -16,7 +16,7 @@ from viewpass.sources.arrow.tables import Contents
 
 BUFFER = 2**20  # bytes of a column read at a time: a row group may be larger than memory
 READS_FIXED_NULLS = 26  # the version of PyArrow
-SMALL = 2**24  # bytes of a file that may be in memory as a whole
+SMALL_FILE = 2**24  # bytes of a file that may be in memory as a whole
 
 
 class Parquet:
@@ -29,8 +29,10 @@ class Parquet:
         opened = _open(file)
         try:
             about = opened.metadata
-            n_bytes = sum(about.row_group(g).total_byte_size for g in range(about.num_row_groups))
-            return Contents(opened.schema_arrow, about.num_rows, n_bytes)
+            groups = [about.row_group(g) for g in range(about.num_row_groups)]
+            n_bytes = sum(group.total_byte_size for group in groups)
+            lengths = tuple(group.num_rows for group in groups)
+            return Contents(opened.schema_arrow, about.num_rows, n_bytes, lengths)
         finally:
             opened.close(force=True)
 
@@ -121,5 +123,5 @@ def _taken(rest: Iterator[pa.RecordBatch], waiting: list[pa.RecordBatch], n_rows
 
 def _open(file: File) -> pq.ParquetFile:
     """Open a file; small ones without a buffer, which PyArrow enlarges to any size that a page states."""
-    small = file.system is None and os.path.getsize(file.path) <= SMALL
+    small = file.system is None and os.path.getsize(file.path) <= SMALL_FILE
     return pq.ParquetFile(file.source(), pre_buffer=False, buffer_size=0 if small else BUFFER)

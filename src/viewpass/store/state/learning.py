@@ -21,25 +21,36 @@ from viewpass.store.state.model import (
     weight_unit,
 )
 from viewpass.store.state.rows import pack_chunk, unpack_chunk
+from viewpass.store.state.stream import (
+    check_bucket,
+    pack_horizon,
+    pack_identities,
+    unpack_horizon,
+    unpack_identities,
+    unpack_receipt,
+)
+from viewpass.streams.buckets import Bucket, Buckets
+from viewpass.streams.identities import Identities
 from viewpass.sums.rules import Rules
 from viewpass.sums.view_weights import left_out
 from viewpass.sums.workspace import Workspace
-from viewpass.tally.learning import Learning, Segment, whole_segment
+from viewpass.tally.learning import ALL_ROWS, Learning, Segment, whole_segment
 from viewpass.views.chunk import Chunk, Schema
+from viewpass.views.gaps import GAP_RULES
 from viewpass.views.projection import LEAST_COLUMNS, MOST_COLUMNS
-from viewpass.views.scaling import NAMES
+from viewpass.views.scaling import SCALE_NAMES
 
-SHAPES = ("auto", "plain", "graph")
-GAPS = ("refuse", "fill", "local")
-MOST_UPDATES, MOST_SEED = 1000, 2**63
-KEYS, NUMBERS = Rule(np.int64, "n"), Rule(np.int64, "n", 0)
-SEGMENTS = {name: Rule(np.int64, "n", 0) for name in ("segment_starts", "segment_sizes", "segment_numbers")}
+CONSENSUS_ASKED = ("auto", "plain", "graph")
+MOST_SOLVE_UPDATES, MOST_SEED = 1000, 2**63  # a plan has 20 updates; seeds are drawn below 2^63
+ROW_KEYS, ROW_NUMBERS = Rule(np.int64, "n"), Rule(np.int64, "n", 0)
+SEGMENTS = {name: Rule(np.int64, "n", 0) for name in ("segment_starts", "segment_sizes")}
+SEGMENTS |= {name: Rule(np.int64, "n", -1) for name in ("segment_numbers", "segment_ids")}
 
 
 def pack_learning(learning: Learning, arrays: dict[str, Array], *, rows: bool = True) -> dict[str, Any]:
     """Convert all that a model goes on from; `rows`: with the sample."""
     schema, model, solved_at = learning.schema, learning.solved, learning.solved_at
-    if model is None and not rows:
+    if not rows and (model is None or learning.horizon.changing):
         model, solved_at = replace(learning.model(Workspace(1)), calibration=None), learning.n_rows
     return {
         "plan": pack_plan(learning.plan),
@@ -47,27 +58,77 @@ def pack_learning(learning: Learning, arrays: dict[str, Array], *, rows: bool = 
         "n_rows": learning.n_rows,
         "solved_at": solved_at,
         "schema": None if schema is None else pack_schema(schema, arrays),
-        "sample": pack_sample(learning.sample, arrays, rows=rows),
+        "sample": pack_sample(learning.buckets.open, arrays, rows=rows),
         "model": None if model is None else pack_model(model, arrays),
+        **_pack_stream(learning, arrays, rows=rows),
     }
+
+
+def _pack_stream(learning: Learning, arrays: dict[str, Array], *, rows: bool) -> dict[str, Any]:
+    """What a stream has besides; nothing where clusters are numbered as the first ones were."""
+    if not learning.horizon.changing and learning.identities.plain and not learning.receipts:
+        return {}
+    buckets = []
+    for number, bucket in enumerate(learning.buckets.closed if rows else ()):
+        sample = pack_sample(bucket.sample, arrays, name=f"bucket{number}")
+        buckets.append({"start": bucket.start, "stop": bucket.stop, "sample": sample})
+    return {
+        "horizon": pack_horizon(learning.horizon),
+        "identities": pack_identities(learning.identities, arrays, rows=rows),
+        "buckets": buckets,
+        "bucket_start": learning.buckets.start if rows else 0,
+        "receipts": [list(receipt) for receipt in learning.receipts],
+    }
+
+
+def _unpack_buckets(
+    stored: Fields, open_bucket: Sample, plan: Plan, schema: Schema | None, n_rows: int
+) -> Buckets:
+    """Restore the buckets of a stream, which follow each other."""
+    closed, row = [], None
+    for number, each in enumerate(stored.list("buckets", dict)):
+        part = Fields(each, stored.arrays)
+        start, stop = part.number("start", most=n_rows), part.number("stop", most=n_rows)
+        half_life = open_bucket.size.half_life
+        sample = unpack_sample(part.part("sample"), schema, plan, name=f"bucket{number}", half_life=half_life)
+        stored.need(sample.size == open_bucket.size and row in (None, start), "buckets")
+        check_bucket(stored, start, stop, sample)
+        closed.append(Bucket(start, stop, sample))
+        row = stop
+    start = stored.number("bucket_start", most=n_rows)
+    stored.need(row in (None, start), "bucket_start")
+    if open_bucket.n_rows:
+        check_bucket(stored, start, n_rows, open_bucket)
+    return Buckets(open_bucket, closed, start)
 
 
 def unpack_learning(stored: Fields) -> Learning:
     """Restore it after checking every part."""
     plan = unpack_plan(stored.part("plan"))
-    schema = None if stored.get("schema") is None else unpack_schema(stored.part("schema"))
-    sample = unpack_sample(stored.part("sample"), schema, plan)
-    found = Learning(plan, stored.number("seed", most=MOST_SEED), sample)
+    schema = stored.maybe("schema", unpack_schema)
+    horizon = unpack_horizon(stored.part("horizon")) if "horizon" in stored.values else ALL_ROWS
+    sample = unpack_sample(stored.part("sample"), schema, plan, half_life=horizon.half_life)
+    found = Learning(plan, stored.number("seed", most=MOST_SEED), sample, horizon)
     found.schema, found.n_rows, found.solved_at = schema, stored.number("n_rows"), stored.number("solved_at")
+    if "horizon" in stored.values:
+        found.buckets = _unpack_buckets(stored, sample, plan, schema, found.n_rows)
+        sample = found.sample
+        found.receipts = tuple(unpack_receipt(stored, each) for each in stored.list("receipts", list))
     check_sample(stored, plan, schema, sample, found.n_rows)
     if stored.get("model") is not None:
         assert isinstance(plan.rules.alpha, float)
         model = unpack_model(stored.part("model"))
         stored.need(model.labelled is not None, "model")
         stored.need(model.schema == schema and model.weight_unit == plan.weight_unit, "model")
-        stored.need(model.n_rows == found.n_rows and 0 < found.solved_at <= found.n_rows, "solved_at")
+        least = 1 if horizon.changing else found.n_rows
+        stored.need(least <= model.n_rows <= found.n_rows, "n_rows")
+        stored.need(0 < found.solved_at <= found.n_rows, "solved_at")
         stored.need(plan.n_clusters in (None, model.n_clusters), "n_clusters")
-        found.solved, found.segments = model, whole_segment(model)
+        found.solved = model
+        found.identities = Identities.first(model.n_clusters)
+        if "identities" in stored.values:
+            found.identities = unpack_identities(stored.part("identities"), model.n_clusters, schema)
+        found.segments = whole_segment(model, found.identities.ids)
     else:
         stored.need(found.solved_at == 0 and sample.n_rows == found.n_rows, "solved_at")
         stored.need(len(np.unique(sample.numbers)) == found.n_rows, "sample.numbers")
@@ -91,6 +152,8 @@ def pack_segments(segments: tuple[Segment, ...], arrays: dict[str, Array]) -> No
     arrays["segment_sizes"] = np.array([len(segment.numbers) for segment in segments], dtype=np.int64)
     numbers = [number for segment in segments for number in segment.numbers.tolist()]
     arrays["segment_numbers"] = np.array(numbers, dtype=np.int64)
+    ids = [id for segment in segments for id in segment.ids.tolist()]
+    arrays["segment_ids"] = np.array(ids, dtype=np.int64)
 
 
 def unpack_segments(stored: Fields, learning: Learning) -> tuple[Segment, ...]:
@@ -102,18 +165,23 @@ def unpack_segments(stored: Fields, learning: Learning) -> tuple[Segment, ...]:
     stored.need(bool((sizes <= len(numbers)).all()) and int(sizes.sum()) == len(numbers), "segment_sizes")
     sound = starts[:1].tolist() == [0] * bool(n_clusters) and bool((np.diff(starts) > 0).all())
     stored.need(sound and int(starts.max(initial=0)) <= learning.n_rows, "segment_starts")
-    parts = np.split(numbers.astype(np.int32), sizes.cumsum()[:-1]) if len(starts) else []
+    ids = stored.array_of("segment_ids", SEGMENTS, n=len(numbers))
+    stored.need(bool((ids < max(learning.identities.next_id, 1)).all()), "segment_ids")
+    ends = sizes.cumsum()[:-1]
+    parts = np.split(numbers.astype(np.int32), ends) if len(starts) else []
     stored.need(bool((numbers < n_clusters).all()), "segment_numbers")
     stored.need(not parts or parts[-1].tolist() == list(range(n_clusters)), "segment_numbers")
-    return tuple(map(Segment, starts.tolist(), parts))
+    return tuple(map(Segment, starts.tolist(), parts, np.split(ids, ends)))
 
 
-def pack_sample(sample: Sample, arrays: dict[str, Array], *, rows: bool = True) -> dict[str, Any]:
+def pack_sample(
+    sample: Sample, arrays: dict[str, Array], *, rows: bool = True, name: str = "sample"
+) -> dict[str, Any]:
     """Convert the rows of a sample."""
     chunk = None
     if rows and sample.chunk is not None:
-        arrays["sample.keys"], arrays["sample.numbers"] = sample.keys.view(np.int64), sample.numbers
-        chunk = pack_chunk(_plainest(sample.chunk), "sample", arrays)
+        arrays[f"{name}.keys"], arrays[f"{name}.numbers"] = sample.keys.view(np.int64), sample.numbers
+        chunk = pack_chunk(_plainest(sample.chunk), name, arrays)
     return {
         "rows": sample.size.rows,
         "n_clusters": sample.size.n_clusters,
@@ -125,32 +193,33 @@ def pack_sample(sample: Sample, arrays: dict[str, Array], *, rows: bool = True) 
 def _plainest(chunk: Chunk) -> Chunk:
     """The same rows without masks that mark none of them: rows that have left may have needed those."""
     observed = None if chunk.observed is None or chunk.observed.all() else chunk.observed
-    lacking = None if chunk.lacking is None or not chunk.lacking.any() else chunk.lacking
+    lacking = chunk.odd.lacking
+    lacking = None if lacking is None or not lacking.any() else lacking
     gaps = tuple(None if mask is None or not mask.any() else mask for mask in chunk.gaps)
     if lacking is None and all(mask is None for mask in gaps):
         gaps = ()
-    return replace(chunk, observed=observed, gaps=gaps, lacking=lacking, start=0)
+    return replace(chunk, observed=observed, gaps=gaps, odd=replace(chunk.odd, lacking=lacking))
 
 
-def unpack_sample(stored: Fields, schema: Schema | None, plan: Plan) -> Sample:
+def unpack_sample(
+    stored: Fields, schema: Schema | None, plan: Plan, *, name: str = "sample", half_life: int | None = None
+) -> Sample:
     """Restore a sample; without rows where the file has none."""
-    rows, n_clusters = (
-        None if stored.get(name) is None else stored.number(name, least=1) for name in ("rows", "n_clusters")
-    )
-    size = Size(rows, n_clusters, left_out(plan.weights))
+    rows, n_clusters = (stored.number_or_none(what, least=1) for what in ("rows", "n_clusters"))
+    size = Size(rows, n_clusters, left_out(plan.weights), half_life)
     widths = tuple(stored.list("widths", int))
     stored.need(all(0 <= width < 2**40 for width in widths), "widths")
     if stored.get("chunk") is None:
         return Sample(size, widths=widths)
     part = stored.part("chunk")
-    chunk = unpack_chunk(part, "sample", schema)
-    keys = stored.array("sample.keys", KEYS, n=chunk.n_rows).view(np.uint64)
-    numbers = stored.array("sample.numbers", NUMBERS, n=chunk.n_rows)
-    stored.need(bool((keys[1:] >= keys[:-1]).all()), "sample.keys")
+    chunk = unpack_chunk(part, name, schema)
+    keys = stored.array(f"{name}.keys", ROW_KEYS, n=chunk.n_rows).view(np.uint64)
+    numbers = stored.array(f"{name}.numbers", ROW_NUMBERS, n=chunk.n_rows)
+    stored.need(bool((keys[1:] >= keys[:-1]).all()), f"{name}.keys")
     own = view_bytes(chunk)
     stored.need(len(widths) == len(own) and all(map(int.__ge__, widths, own)), "widths")
     stored.need(chunk.n_rows <= size.of(sum(widths)), "sample")
-    return Sample(size, replace(chunk, start=0), keys, numbers, widths)
+    return Sample(size, chunk, keys, numbers, widths)
 
 
 def pack_plan(plan: Plan) -> dict[str, Any]:
@@ -175,19 +244,16 @@ def unpack_plan(stored: Fields) -> Plan:
     """Restore the settings of a solve."""
     tol = from_plain(stored.get("tol"), stored.arrays)
     stored.need(isinstance(tol, float) and tol >= 0, "tol")
-    n_clusters, n_anchors = (
-        None if stored.get(name) is None else stored.number(name, least=1)
-        for name in ("n_clusters", "n_anchors")
-    )
+    n_clusters, n_anchors = (stored.number_or_none(name, least=1) for name in ("n_clusters", "n_anchors"))
     consensus, gaps = stored.text("consensus"), stored.text("missing_entries")
-    stored.need(consensus in SHAPES, "consensus")
-    stored.need(gaps in GAPS, "missing_entries")
+    stored.need(consensus in CONSENSUS_ASKED, "consensus")
+    stored.need(gaps in GAP_RULES, "missing_entries")
     scale = tuple(stored.list("scale", str))
-    stored.need(all(name in NAMES for name in scale), "scale")
+    stored.need(all(name in SCALE_NAMES for name in scale), "scale")
     projection = stored.get("projection")
     if projection not in (None, "auto"):
         projection = stored.number("projection", least=LEAST_COLUMNS, most=MOST_COLUMNS)
-    max_iter = stored.number("max_iter", least=1, most=MOST_UPDATES)
+    max_iter = stored.number("max_iter", least=1, most=MOST_SOLVE_UPDATES)
     return Plan(
         n_clusters,
         Rules(stored.decimal("alpha"), max_iter, tol, "mean"),

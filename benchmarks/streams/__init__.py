@@ -1,0 +1,1 @@
+"""Streams that change: ViewPass beside the peers, in one run."""

@@ -1,0 +1,1 @@
+"""Streams that change: windows, clusters that keep their ids, and what happened to them."""

@@ -1,0 +1,62 @@
+"""Rows taken out of what was learnt, as if they had never been read.
+
+While the sample holds all rows, it is left without these, solved and added up again: what a fit of the other
+rows gives.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from viewpass.errors import DataError
+from viewpass.kernels.grid import Array, Integers
+from viewpass.sample.keys import id_keys
+from viewpass.sample.sample import chosen
+from viewpass.streams.buckets import Buckets
+from viewpass.streams.identities import Identities, Memory
+from viewpass.sums.workspace import Workspace
+from viewpass.tally.continuing import continuing
+from viewpass.tally.learning import Learning
+from viewpass.views.chunk import format_id
+
+
+def keys_of(rows: Array) -> Array:
+    """The keys of rows by their ids (or numbers, where rows have no ids), each once."""
+    keys = id_keys(rows)
+    if len(np.unique(keys)) < len(keys):
+        raise DataError("an id is given more than once: give each row to forget once.")
+    return keys
+
+
+def without(learning: Learning, rows: Array, workspace: Workspace) -> Learning:
+    """What was learnt without these rows; the sample holds all rows."""
+    keys, sample = keys_of(rows), learning.sample
+    unknown = ~np.isin(keys, sample.keys)
+    if unknown.any():
+        some = ", ".join(format_id(row) for row in rows[unknown][:3])
+        raise DataError(f"{int(unknown.sum()):,} of the rows to forget were never read: {some} ...")
+    left = ~np.isin(sample.keys, keys)
+    if int(left.sum()) == sample.n_rows - len(keys):
+        return _left(learning, np.flatnonzero(left), workspace)
+    raise DataError("rows that share an id were read: none of them can be told from the others.")
+
+
+def _left(learning: Learning, which: Integers, workspace: Workspace) -> Learning:
+    """What was learnt from some of the sampled rows alone."""
+    kept = chosen(learning.sample, which)
+    numbers = np.empty(len(which), dtype=np.int64)
+    numbers[np.argsort(kept.numbers, kind="stable")] = np.arange(len(which))
+    rest = learning.twin()
+    rest.buckets = Buckets(replace(kept, numbers=numbers))
+    rest.n_rows, rest.solved, rest.solved_at, rest.segments = len(which), None, 0, ()
+    rest.identities, rest._seen = Identities(), None
+    if learning.solved is None:
+        return rest
+    for _ in rest.solve(Workspace(workspace.n_threads)):
+        pass
+    before = learning.twin()
+    before.buckets, before._seen = rest.buckets, None
+    before.identities = replace(learning.identities, memory=Memory())
+    return continuing(rest, before, workspace)

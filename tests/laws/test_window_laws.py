@@ -1,0 +1,199 @@
+"""Laws of streams that change: chunks, files, windows, ids."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import viewpass as vp
+from commands import write_table
+from viewpass.errors import SettingError
+from viewpass.runs import work
+from viewpass.runs.folder import RunFolder
+from viewpass.runs.run import Run, RunOptions, StoppedError
+from viewpass.sources import source
+
+N_ROWS = 800
+SETTINGS: list[dict[str, Any]] = [
+    {"window": 200},
+    {"window": 500, "sample_size": 100},
+    {"half_life": 100},
+    {"half_life": 100, "sample_size": 120},
+    {"n_clusters": "grow", "max_clusters": 6, "sample_size": 200},
+]
+
+
+@pytest.fixture(scope="module")
+def views() -> list[np.ndarray]:
+    """Two views of clusters of which one leaves, one comes, one leaves and returns; a third is missing."""
+    rng = np.random.default_rng(5)
+    parts = ([0, 1, 2], [0, 1], [0, 1, 3], [0, 1, 2, 3])
+    classes = np.concatenate([rng.choice(part, N_ROWS // 4) for part in parts])
+    found = []
+    for width in (6, 4):
+        centres = 4 * np.eye(width)[:4]
+        found.append(centres[classes] + 0.3 * rng.standard_normal((N_ROWS, width)))
+    gone = rng.random(N_ROWS)
+    found[0][gone < 0.2] = np.nan
+    found[1][gone > 0.9] = np.nan
+    return found
+
+
+def made(settings: dict[str, Any]) -> vp.ViewPass:
+    given = {"n_clusters": 3, "scale": "unit", "consensus": "plain", "random_state": 0} | settings
+    return vp.ViewPass(**given)
+
+
+def state(model: vp.ViewPass) -> tuple[Any, ...]:
+    """What people see of a model."""
+    counts = [counts.tolist() for counts in model.counts_]
+    return model.cluster_ids_.tolist(), model.events_, model.inertia_, counts
+
+
+def learn(model: vp.ViewPass, views: list[np.ndarray], first: int, last: int, size: int) -> list[int]:
+    ids = list[int]()
+    for start in range(first, last, size):
+        model.partial_fit([view[start : min(start + size, last)] for view in views])
+        if model._learnt.solved is not None:
+            ids += model.stream_ids_.tolist()
+    return ids
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_chunks_do_not_matter(views: list[np.ndarray], settings: dict[str, Any]) -> None:
+    whole, parts = made(settings), made(settings)
+    learn(whole, views, 0, N_ROWS, N_ROWS)
+    learn(parts, views, 0, N_ROWS, 37)
+    assert state(whole) == state(parts)
+    assert np.array_equal(whole.predict(views), parts.predict(views))
+    once = made(settings).fit(views)
+    assert once.stream_ids_.shape == (N_ROWS,)
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+@pytest.mark.parametrize("first", [90, 450])
+def test_a_file_goes_on_like_the_model(
+    views: list[np.ndarray], settings: dict[str, Any], first: int, tmp_path: Path
+) -> None:
+    model = made(settings)
+    learn(model, views, 0, first, first)
+    model.save(tmp_path / "model.viewpass")
+    again = vp.load(tmp_path / "model.viewpass")
+    assert state(model) == state(again)
+    learn(model, views, first, N_ROWS, 333)
+    learn(again, views, first, N_ROWS, 333)
+    assert state(model) == state(again)
+    assert np.array_equal(model.stream_ids_, again.stream_ids_)
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_a_file_without_rows_predicts(
+    views: list[np.ndarray], settings: dict[str, Any], tmp_path: Path
+) -> None:
+    model = made(settings).fit(views)
+    model.save(tmp_path / "model.viewpass", rows=False)
+    again = vp.load(tmp_path / "model.viewpass")
+    assert state(model) == state(again)
+    assert np.array_equal(model.predict(views), again.predict(views))
+
+
+@pytest.mark.parametrize("size", [1, 8, 120])
+def test_the_sample_is_that_of_the_rows_of_the_window(views: list[np.ndarray], size: int) -> None:
+    learning = made({"window": 400, "sample_size": size, "n_clusters": 1}).fit(views)._learnt
+    alone = vp.ViewPass(1, sample_size=N_ROWS).fit(views)._learnt.sample  # all rows, by key
+    first = learning.buckets.first_row
+    assert N_ROWS - 450 < first <= N_ROWS - 400
+    assert np.array_equal(learning.sample.numbers, alone.numbers[alone.numbers >= first][:size])
+
+
+def test_counts_are_those_of_the_window(views: list[np.ndarray]) -> None:
+    model = made({"window": 200}).fit(views)
+    first = model._learnt.buckets.first_row
+    labels = model.predict([view[first:] for view in views])
+    for v, view in enumerate(views):
+        there = ~np.isnan(view[first:, 0])
+        assert np.array_equal(model.counts_[v], np.bincount(labels[there], minlength=3))
+
+
+def test_rows_age_by_half(views: list[np.ndarray]) -> None:
+    numbers = made({"half_life": 100, "sample_size": 100}).fit(views)._learnt.sample.numbers
+    ages = (N_ROWS - 1 - numbers) // 100
+    counts = np.bincount(ages, minlength=8)
+    assert counts[0] > 1.4 * counts[1] > 1.9 * counts[2] > 0
+
+
+def test_what_happened_is_told_and_ids_last() -> None:
+    rng = np.random.default_rng(1)
+    classes, part = rng.integers(2, size=2400), np.arange(2400) // 600
+    third = (part % 2 == 1) & (rng.random(2400) < 0.4)  # comes, goes and comes again
+    classes[third] = 2
+    rows = 3 * np.eye(5)[classes] + 0.3 * rng.standard_normal((2400, 5))
+    model = made({"n_clusters": "grow", "window": 240}).fit([rows])
+    ids = set(model.stream_ids_[third & (np.arange(2400) % 600 >= 240)].tolist())
+    assert len(ids) == 1
+    told = [event for event in model.events_ if event.cluster in ids and event.what != "drifted"]
+    assert [event.what for event in told] == ["born", "died", "returned"]
+    assert told[0].row <= 600 + 60
+    assert model.stream_ids_[(classes != 2) & (part == 2)].tolist().count(*ids) == 0
+    assert model.timeline_[-1].rows.keys() == set(model.cluster_ids_.tolist())
+
+
+def test_a_refit_keeps_ids(views: list[np.ndarray]) -> None:
+    old = made({"n_clusters": 4}).fit([view[:600] for view in views])
+    new = made({"n_clusters": 4, "random_state": 7}).fit(views, continue_ids=old)
+    first, second = (model.cluster_ids_[model.predict(views)] for model in (old, new))
+    assert (first == second).mean() > 0.95
+    again = made({"n_clusters": 4}).fit(views, continue_ids=new)
+    assert sorted(again.cluster_ids_) == sorted(new.cluster_ids_)
+    fewer = made({"n_clusters": 3}).fit(views, continue_ids=new)
+    assert set(fewer.cluster_ids_) < set(new.cluster_ids_)
+    assert [event.what for event in fewer.events_] in (["merged"], ["died"])
+    back = made({"n_clusters": 4}).fit(views, continue_ids=fewer)
+    assert sorted(back.cluster_ids_) == sorted(new.cluster_ids_)
+    assert back.events_[-1].what == "returned"
+
+
+def test_a_run_that_was_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work, "BLOCK", 200)
+    monkeypatch.setattr(source, "READ_ROWS", 200)
+    table = write_table(tmp_path / "items.parquet", 1500)
+
+    def run(out: str) -> tuple[Run, RunFolder]:
+        folder = RunFolder(tmp_path / out)
+        return Run(made({"window": 600}), vp.scan(str(table), id="item"), folder), folder
+
+    whole, folder = run("whole")
+    folder.open(resume=False)
+    whole.begin()
+    whole.go(RunOptions())
+    parts, stopped = run("parts")
+    stopped.open(resume=False)
+    parts.begin()
+    looks = iter(range(100))
+    with pytest.raises(StoppedError):
+        parts.go(RunOptions(every=1, stopping=lambda: next(looks) >= 3))
+    stopped.close()
+    again, stopped = run("parts")
+    stopped.open(resume=True)
+    again.resume()
+    assert 0 < again.first_row < 1500
+    again.go(RunOptions())
+    assert folder.model.read_bytes() == stopped.model.read_bytes()
+    assert folder.labels.read_bytes() == stopped.labels.read_bytes()
+
+
+def test_what_has_no_meaning_for_a_stream_is_refused(views: list[np.ndarray]) -> None:
+    model = made({"window": 400}).fit(views)
+    for wrong in (
+        lambda: vp.merge([model, model]),
+        lambda: model.forget([3]),
+        lambda: made({"window": 400}).fit(views, continue_ids=model),
+        lambda: made({"window": 400, "half_life": 100}).fit(views),
+        lambda: made({"max_clusters": 9}).fit(views),
+        lambda: made({"window": 10, "n_clusters": 11}).fit(views),
+    ):
+        with pytest.raises(SettingError):
+            wrong()
