@@ -58,7 +58,7 @@ def main() -> int:
     return 0
 
 
-def write(folder: Path, n_rows: int, kind: str, seed: int = 0) -> None:
+def write(folder: Path, n_rows: int, kind: str, seed: int = 0, group_rows: int | None = None) -> None:
     """Rows around 20 centres, with 30 % of the lists of each view null."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -74,7 +74,7 @@ def write(folder: Path, n_rows: int, kind: str, seed: int = 0) -> None:
             parts = []
             for start in range(first, min(first + FILE_ROWS, n_rows), PART_ROWS):
                 parts.append(_made(start, min(PART_ROWS, n_rows - start), centres, kind, rng))
-            writer.write_table(pa.concat_tables(parts).cast(schema))
+            writer.write_table(pa.concat_tables(parts).cast(schema), group_rows)
 
 
 def _made(start: int, n_rows: int, centres: dict[str, Any], kind: str, rng: np.random.Generator) -> Any:

@@ -20,7 +20,11 @@ NAMED = re.compile(r"^\| `([\w.]+)` \|", re.MULTILINE)
 def public() -> dict[str, Any]:
     """Every public object by the name that people write after `viewpass.`."""
     found = {name: getattr(viewpass, name) for name in viewpass.__all__}
-    rooms: dict[str, ModuleType] = {"evaluate": evaluate, "dask": viewpass.dask}
+    rooms: dict[str, ModuleType] = {
+        "evaluate": evaluate,
+        "dask": viewpass.dask,
+        "distributed": viewpass.distributed,
+    }
     for room, module in rooms.items():
         found |= {f"{room}.{name}": getattr(module, name) for name in module.__all__}
     return found | {"errors.DataWarning": DataWarning}

@@ -379,6 +379,11 @@ def test_names_of_clusters_are_those_of_the_model(commands, kinds, tmp_path):
     assert vp.load(model).cluster_names_ == named
     assert "machine translation" in page.read_text()
     refused(commands.run("update", model, more, "--again", "--report", page), "exists")
+    before = model.read_bytes()
+    for column in ("nothing", "cluster"):
+        argv = ("update", model, more, "--again", "--report", tmp_path / "other.html", "--keep", column)
+        refused(commands.run(*argv), repr(column))
+    assert model.read_bytes() == before
     for wrong in ("3=x", "one=x", "x"):
         refused(commands.run("names", run, wrong), "expected NUMBER=NAME")
     assert vp.load(model).cluster_names_ == named

@@ -171,7 +171,7 @@ def test_a_map_survives_a_stop(commands, table, tmp_path, n_chunks):
     ("given", "words"),
     [
         ("much", ["--view-weights much", "VIEW=WEIGHT"]),
-        ("image=2", ["'image'", "'text'"]),
+        ("sound=2", ["'sound'", "'image'", "'text'"]),
         ("image=2,image=1", ["VIEW=WEIGHT once"]),
         ("image=-1,text=1", ["each at least 0"]),
         ("image=0,text=0", ["all 0"]),

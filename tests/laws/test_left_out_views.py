@@ -41,7 +41,7 @@ def test_a_view_without_weight_is_left_out(
     less = {"a": views[0], "c": views[2]}
     middle = {"weight 0": views[1], "None": None}[how]
     more = {"a": views[0], "b": middle, "c": views[2]}
-    weights = {"view_weights": {"a": 1, "b": 0, "c": 1}} if how == "weight 0" else {}
+    weights = {"view_weights": {"b": 0}} if how == "weight 0" else {}
     one, two = vp.ViewPass(**settings).fit(less), vp.ViewPass(**settings, **weights).fit(more)
     assert [(c.what, c.chosen, c.scores, c.reason) for c in one.choices_] == [
         (c.what, c.chosen, c.scores, c.reason) for c in two.choices_

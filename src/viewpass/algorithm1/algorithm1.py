@@ -25,11 +25,10 @@ from viewpass.errors import DataError
 from viewpass.kernels.backend import FROM_CENTRES, FROM_COUNTED
 from viewpass.kernels.grid import Labels
 from viewpass.model.model import Model, scaled
-from viewpass.sums.alpha import each_view
 from viewpass.sums.centres import Centres
 from viewpass.sums.chunk_step import ChunkStep, Outcome, State, Task
 from viewpass.sums.row_counts import RowCounts
-from viewpass.sums.rules import Rules
+from viewpass.sums.rules import Rules, each_view
 from viewpass.sums.statistics import Statistics
 from viewpass.sums.workspace import Workspace
 from viewpass.views.chunk import Chunk, Schema

@@ -18,7 +18,6 @@ from viewpass.baselines.rows import FilledView, present_rows, without_negatives
 from viewpass.baselines.stream import FactorStream
 from viewpass.errors import DataError, FileError
 from viewpass.estimators.base import COUNT, NOT_NEGATIVE, ViewReader
-from viewpass.estimators.validation import check_whole
 from viewpass.kernels.grid import Array, Floats, Integers, Labels, Matrix
 from viewpass.kernels.threads import available_threads, single_threaded_blas
 from viewpass.solve.solve import too_few
@@ -93,16 +92,16 @@ class FactorClusterer(ViewReader):
         """Columns of the bases and of the consensus."""
         return int(self.n_clusters)
 
-    def _groups(self) -> tuple[Floats, Labels]:
+    def _clusters(self) -> tuple[Floats, Labels]:
         """Centres of the clusters in the consensus, and labels of the rows that have a view."""
         state = self._state()
-        if state.groups is None:
+        if state.clusters is None:
             consensus = state.consensus()
             if self.assign == "argmax":
-                state.groups = np.eye(self.n_clusters), consensus.argmax(axis=1).astype(np.int32)
+                state.clusters = np.eye(self.n_clusters), consensus.argmax(axis=1).astype(np.int32)
             else:
-                state.groups = kmeans(consensus, self.n_clusters, self.n_init, state.seed)
-        return state.groups
+                state.clusters = kmeans(consensus, self.n_clusters, self.n_init, state.seed)
+        return state.clusters
 
     @property
     def labels_(self) -> Labels:  # type: ignore[override]
@@ -110,13 +109,13 @@ class FactorClusterer(ViewReader):
         state = self._state()
         where = state.where()
         labels = np.full(state.n_rows, -1, dtype=np.int32)
-        labels[where] = self._groups()[1]
+        labels[where] = self._clusters()[1]
         return labels[state.n_rows - state.n_last :]
 
     @property
     def cluster_centers_(self) -> Floats:
         """Centres of the clusters among the consensus coefficients."""
-        return self._groups()[0].copy()
+        return self._clusters()[0].copy()
 
     @property
     def consensus_(self) -> Floats:
@@ -203,7 +202,7 @@ class FactorClusterer(ViewReader):
     def _to_centres(self, coefficients: Floats) -> Floats:
         if self.assign == "argmax":
             return np.asarray(coefficients.max(axis=1, keepdims=True) - coefficients)
-        centres = self._groups()[0]
+        centres = self._clusters()[0]
         return np.asarray(np.square(coefficients[:, None, :] - centres[None, :, :]).sum(axis=2))
 
     def predict(self, X: Any, observed: Any = None) -> Labels:
@@ -227,7 +226,7 @@ class FactorClusterer(ViewReader):
 
     def _packed(self, arrays: dict[str, Array]) -> dict[str, Any]:
         ranks = [basis.shape[1] for basis in self._state().components() if basis is not None]
-        if any(rank != self._rank for rank in ranks) or len(self._groups()[0]) != self.n_clusters:
+        if any(rank != self._rank for rank in ranks) or len(self._clusters()[0]) != self.n_clusters:
             raise FileError(
                 "the number of clusters or components was changed after the fit: fit again, or change it "
                 "back, before saving."
@@ -240,8 +239,7 @@ class FactorClusterer(ViewReader):
     # ---- fitting
 
     def _begin_fit(self, X: Any, observed: Any) -> tuple[Self, Source]:
-        self._validate_params()
-        check_whole(self.n_clusters, "n_clusters")
+        self._validate()
         fresh = self._blank()
         source = fresh._read(X, observed, reset=True)
         if source.n_rows is not None:
@@ -249,7 +247,7 @@ class FactorClusterer(ViewReader):
         return fresh, source
 
     def _end_fit(self, fresh: Self, source: Source) -> Self:
-        fresh._groups()
+        fresh._clusters()
         fresh._count_features(fresh._fitted_schema())
         if source.row_ids is not None:
             fresh.row_ids_ = source.row_ids

@@ -32,7 +32,7 @@ class Factors:
     n_iter: int
     seed: int
     clipped: set[int]
-    groups: tuple[Floats, Labels] | None = None
+    clusters: tuple[Floats, Labels] | None = None
 
     @property
     def n_last(self) -> int:

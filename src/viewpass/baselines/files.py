@@ -27,9 +27,9 @@ ARRAYS = {  # K clusters, r columns of the bases, d columns of a view, v views
 
 
 def pack_factors(state: Factors | FactorStream, arrays: dict[str, Array]) -> dict[str, Any]:
-    """Bases, centres and counts of a state whose `groups` are known."""
+    """Bases, centres and counts of a state whose `clusters` are known."""
     assert state.schema is not None
-    assert state.groups is not None
+    assert state.clusters is not None
     bases = state.components()
     for v, basis in enumerate(bases):
         if basis is not None:
@@ -38,7 +38,7 @@ def pack_factors(state: Factors | FactorStream, arrays: dict[str, Array]) -> dic
     arrays["totals"] = np.array(
         [0.0 if basis is None else total or 1.0 for basis, total in zip(bases, totals, strict=True)]
     )
-    arrays["centres"] = np.ascontiguousarray(state.groups[0])
+    arrays["centres"] = np.ascontiguousarray(state.clusters[0])
     arrays["curve"] = np.array(state.curve, dtype=np.float64)
     arrays["objective"] = np.array([state.objective()])
     return {
@@ -78,5 +78,5 @@ def unpack_factors(stored: Fields, n_clusters: int, rank: int) -> Factors:
         n_iter=stored.number("n_iter"),
         seed=stored.number("seed", most=2**31),
         clipped=set(clipped),
-        groups=(centres, np.empty(0, dtype=np.int32)),
+        clusters=(centres, np.empty(0, dtype=np.int32)),
     )

@@ -13,7 +13,6 @@ from viewpass.baselines.rows import FilledView, RunningMean
 from viewpass.baselines.stream import FactorStream
 from viewpass.errors import DataError, SettingError
 from viewpass.estimators.base import logging_progress, whole
-from viewpass.estimators.validation import check_whole
 from viewpass.sources.source import Source
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.seeds import as_generator
@@ -83,8 +82,7 @@ class OnlineFactorClusterer(FactorClusterer):
         The consensus coefficients of all rows read are kept, because k-means needs them. It runs when
         `labels_` (of this chunk) or `predict` is used.
         """
-        self._validate_params()
-        check_whole(self.n_clusters, "n_clusters")
+        self._validate()
         begun = hasattr(self, "_learnt")
         fresh = self if begun else self._blank()
         source = fresh._read(X, observed, reset=not begun)

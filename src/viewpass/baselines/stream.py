@@ -64,7 +64,7 @@ class FactorStream(ABC):
         self.n_iter = 0
         self.curve: list[float] = []
         self.clipped: set[int] = set()
-        self.groups: tuple[Floats, Labels] | None = None
+        self.clusters: tuple[Floats, Labels] | None = None
         self.seed = 0
         self.n_last = 0
 
@@ -107,7 +107,7 @@ class FactorStream(ABC):
         kept = ChunkFactors(batch.n_rows, batch.kept, coefficients, weights)
         self.chunks[self.place : self.place + 1] = [kept]
         self.place += 1
-        self.groups = None
+        self.clusters = None
 
     def batch(self, rows: MeasuredRows) -> FilledChunk:
         """Fill and clip the rows of a chunk."""

@@ -11,9 +11,10 @@ from viewpass.cli.predict import check_absent
 from viewpass.cli.progress import display
 from viewpass.cli.stopping import signals
 from viewpass.engines.progress import Progress
-from viewpass.errors import SettingError
+from viewpass.errors import MissingExtraError, SettingError
 from viewpass.estimators.persistence import load
 from viewpass.estimators.viewpass import ViewPass
+from viewpass.labels.columns import Wanted
 from viewpass.sources.source import Source
 
 SHOWN = 20  # events
@@ -50,6 +51,10 @@ def run(
                 f"{name} has the content of a file that an earlier update of {model} has read: its rows "
                 "would count twice. Leave it out, or count them again with --again."
             )
+    if report is not None:  # refused now, not once the model is replaced
+        Wanted(tuple(keep)).check(source.id_name, estimator._fitted_model())
+        next(source.keeping(keep).chunks(1), None)
+        source = open_data(data, views, id)
     before = estimator._learnt
     estimator.set_params(n_threads=n_threads)
     target = model if out is None else out
@@ -80,9 +85,12 @@ def run(
         shown.say(f"{len(events) - SHOWN:,} more events: see `events_` of the model.")
     figures: dict[str, Any] = {"rows": n_rows, "rows_in_all": total, "sampled": n_sampled, "moved": n_moved}
     if report is not None:
-        estimator.report(report, open_data(data, views, id), keep=keep)
-        shown.say(f"report of these rows: {report}")
-        figures |= {"report": str(report)}
+        try:
+            estimator.report(report, open_data(data, views, id), keep=keep)
+            shown.say(f"report of these rows: {report}")
+            figures |= {"report": str(report)}
+        except MissingExtraError as problem:
+            shown.say(f"{report} was not written: {problem}")
     figures |= {"events": [event.as_dict() for event in events]}
     shown.end("finished", **figures, model=str(target))
 

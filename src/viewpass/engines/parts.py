@@ -44,15 +44,37 @@ def parts_of(source: Source, n_workers: int) -> list[Part]:
             "the number of rows is not known before reading, but is needed to divide them among workers. "
             "Give Parquet or Arrow IPC files, or arrays."
         )
-    each = -(-source.n_rows // (PARTS_PER_WORKER * n_workers))
     found = []
-    for start, stop in spans(source.n_rows, min(max(-(-each // BLOCK) * BLOCK, BLOCK), MOST_ROWS)):
+    for start, stop in _edges(source, source.n_rows, n_workers):
         place = source.place(start, stop)
         if source.portable:
             found.append(Part(start, stop, place, file_rows, (source, start, stop)))
         else:
             found.append(Part(start, stop, place, blocks, (source.span(start, stop - start),)))
     return found
+
+
+def _edges(source: Source, n_rows: int, n_workers: int) -> Iterator[tuple[int, int]]:
+    """The first row of each partition, and the row after its last.
+
+    Row groups of Parquet are decoded from their first row on. So a partition is of whole ones, unless they
+    are larger than a partition may be; where they are fewer than workers, each worker has one piece.
+    """
+    few = 0 < len(source.cuts) < n_workers
+    each = -(-n_rows // (n_workers if few else PARTS_PER_WORKER * n_workers))
+    size = min(max(-(-each // BLOCK) * BLOCK, BLOCK), MOST_ROWS)
+    if few or not source.cuts:
+        yield from spans(n_rows, size)
+        return
+    start = before = 0
+    for cut in source.cuts:
+        if cut - start > MOST_ROWS and before > start:
+            yield start, before
+            start = before
+        before = cut
+        if cut - start >= size or cut == n_rows:
+            yield from ((start + first, start + last) for first, last in spans(cut - start, MOST_ROWS))
+            start = cut
 
 
 def on_rows(

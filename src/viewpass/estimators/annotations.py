@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
 from numbers import Number
 from typing import Any
 
@@ -12,9 +12,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from viewpass.errors import NotCalibratedError, SettingError, missing_extra
-from viewpass.estimators.base import PREDICT_BLOCK
 from viewpass.estimators.clusterer import ViewClusterer
-from viewpass.kernels.grid import Array, Floats, Integers, Labels
 from viewpass.model.model import cluster_distances, label, prepare
 from viewpass.sources.hdf5 import modality_groups, opened, write_element
 from viewpass.sources.modalities import is_anndata, is_mudata
@@ -73,9 +71,8 @@ def write_labels(
             "of a .h5mu or .h5ad file. For other data, `predict` gives the labels."
         )
     known = [name for name in _modalities(data) if name in model.view_names_in_]
-    source = from_mudata(data, layer, use_rep, known or None)
-    found = _judged(model, model._read(source, None, reset=False))
-    entries = _entries(found, model, key_added, {"layer": layer, "use_rep": use_rep})
+    source = model._read(from_mudata(data, layer, use_rep, known or None), None, reset=False)
+    entries = _entries(model, source, key_added, {"layer": layer, "use_rep": use_rep})
     if is_path:
         _write_file(os.fspath(data), entries)
     else:
@@ -89,47 +86,28 @@ def _modalities(data: Any) -> list[str]:
     return [ALONE] if is_anndata(data) else list(map(str, data.mod))
 
 
-@dataclass(frozen=True)
-class Judged:
-    """What a model says about rows."""
-
-    ids: Array
-    labels: Labels
-    n_views: Integers
-    distances: Array  # float32
-    confidence: Floats | None
-
-
-def _judged(model: ViewClusterer, source: Source) -> Judged:
-    learnt, workspace = model._fitted_model(), model._workspace(source)
-    labels, n_views, distances = [], [], []
-    for chunk in source.chunks(PREDICT_BLOCK):
-        labels.append(label(chunk, learnt, workspace))
-        n_views.append(prepare(chunk, learnt, workspace).measure(workspace.n_threads).n_seen)
-        distances.append(cluster_distances(chunk, learnt, workspace).astype(np.float32))
-    try:
-        confidence = model.confidence(source) if hasattr(model, "confidence") else None
-    except NotCalibratedError:
-        confidence = None
-    assert source.row_ids is not None
-    found = np.concatenate(labels), np.concatenate(n_views), np.concatenate(distances)
-    return Judged(source.row_ids, *found, confidence)
-
-
-def _entries(found: Judged, model: Any, key: str, given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def _entries(model: Any, source: Source, key: str, given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """What is written: `obs`, `obsm` and `uns` by name."""
     try:
         import pandas as pd
     except ImportError:
         raise missing_extra("pandas", "omics", "vp.write_labels") from None
-    names = pd.Index([str(k) for k in range(found.distances.shape[1])])
+    learnt, workspace = model._fitted_model(), model._workspace(source)
+    labels, n_views, distances = [], [], []
+    for chunk in model._blocks_of(source):
+        labels.append(label(chunk, learnt, workspace))
+        n_views.append(prepare(chunk, learnt, workspace).measure(workspace.n_threads).n_seen)
+        distances.append(cluster_distances(chunk, learnt, workspace).astype(np.float32))
+    far = np.concatenate(distances)
+    names = pd.Index([str(k) for k in range(far.shape[1])])
+    obs: dict[str, Any] = {key: pd.Categorical.from_codes(np.concatenate(labels), categories=names)}
+    obs[f"{key}_n_views"] = np.concatenate(n_views).astype(np.int32)
+    if hasattr(model, "confidence"):
+        with suppress(NotCalibratedError):
+            obs[f"{key}_confidence"] = model.confidence(source)
     params = _plain({**model.get_params(deep=False), **given, "estimator": type(model).__name__})
     params |= {"views": list(model.view_names_in_), "viewpass_version": __version__}
-    obs: dict[str, Any] = {key: pd.Categorical.from_codes(found.labels, categories=names)}
-    obs[f"{key}_n_views"] = found.n_views.astype(np.int32)
-    if found.confidence is not None:
-        obs[f"{key}_confidence"] = found.confidence
-    return {"obs": obs, "obsm": {f"{key}_distances": found.distances}, "uns": {key: {"params": params}}}
+    return {"obs": obs, "obsm": {f"{key}_distances": far}, "uns": {key: {"params": params}}}
 
 
 def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:

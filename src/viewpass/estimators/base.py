@@ -35,7 +35,7 @@ from viewpass.estimators.inputs import (
 )
 from viewpass.estimators.misreadings import is_views, refuse_ignored
 from viewpass.estimators.persistence import save
-from viewpass.estimators.validation import check_memory
+from viewpass.estimators.validation import check_memory, check_whole
 from viewpass.kernels.grid import Array, Floats, Labels
 from viewpass.sources.frames import is_frame
 from viewpass.sources.source import GapSource, Source
@@ -105,6 +105,12 @@ class ViewReader(
         """Asked at every fit, and found by way of the signature of `__init__`."""
         names: list[str] = super()._get_param_names()
         return names
+
+    def _validate(self) -> None:
+        self._validate_params()
+        for name, value in self.get_params(deep=False).items():
+            if any(isinstance(kind, Interval) for kind in self._parameter_constraints.get(name, ())):
+                check_whole(value, name)
 
     # ---- a fit that fails changes nothing: it works on a blank copy
 

@@ -49,8 +49,9 @@ class ViewClusterer(ViewReader):
             return made.fget(self)
         if name in ("labels_", "stream_labels_", "stream_ids_") and "_learnt" in self.__dict__:
             raise NoLabelsError(
-                f"{name} are not part of this model: neither files nor fits to tables of a cluster hold the "
-                "labels of the rows. Call `predict` with the rows (`vp.ray.predict`, `vp.spark.predict`)."
+                f"{name} are not part of a model that was loaded, or fitted to a table of Ray or Spark: its "
+                "file does not hold labels of rows. Call `predict` with the rows, `vp.ray.predict` or "
+                "`vp.spark.predict` with the table."
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 

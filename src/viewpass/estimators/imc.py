@@ -14,17 +14,17 @@ from viewpass.errors import DataError
 from viewpass.estimators.base import logging_progress, whole
 from viewpass.estimators.clusterer import ViewClusterer
 from viewpass.estimators.notices import warn_of_fit
-from viewpass.estimators.validation import check_whole, published_settings, row_copies
+from viewpass.estimators.validation import published_settings, row_copies
 from viewpass.kernels.grid import Array, Floats
 from viewpass.model.model import Model, label
 from viewpass.solve.solve import too_few
 from viewpass.solve.start import starts
 from viewpass.store.container.fields import Fields, Rule
 from viewpass.store.state.model import pack_model, unpack_model
-from viewpass.sums.alpha import each_view
 from viewpass.sums.centres import objective
 from viewpass.sums.chunk_step import ChunkStep, Outcome
 from viewpass.sums.row_counts import RowCounts
+from viewpass.sums.rules import each_view
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling
 from viewpass.views.seeds import as_generator
@@ -109,8 +109,7 @@ class IMC(ViewClusterer):
 
     def fit(self, X: Any, y: Any = None, observed: Any = None, *, sample_weight: Any = None) -> Self:
         """Cluster the rows. `X`, `observed` and `sample_weight` are as in `OPIMC.fit`."""
-        self._validate_params()
-        check_whole(self.n_clusters, "n_clusters")
+        self._validate()
         fresh = self._blank()
         source = fresh._read(X, observed, reset=True)
         copies, unit = row_copies(sample_weight, source, None)

@@ -17,6 +17,7 @@ from viewpass.sources.arrays import ArraySource
 from viewpass.sources.blocks import columns_of, cut, listed, named_views, names_columns, pick
 from viewpass.sources.bundle import Bundle
 from viewpass.sources.frames import holds_lists, is_frame, is_relation, is_series, list_columns
+from viewpass.sources.ids import MOST_NAMED
 from viewpass.sources.masks import as_mask
 from viewpass.sources.modalities import is_anndata, is_mudata
 from viewpass.sources.mudata import from_mudata
@@ -24,8 +25,6 @@ from viewpass.sources.scan import scan
 from viewpass.sources.source import Source
 from viewpass.views.checks import as_view
 from viewpass.views.chunk import Schema, default_names
-
-MOST_NAMED = 6  # in a message
 
 
 def opened(X: Any, views: Any, names: tuple[str, ...] | None = None, columns: Any = None) -> Any:

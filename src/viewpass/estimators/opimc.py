@@ -14,7 +14,7 @@ from viewpass.errors import DataError, NoLabelsError
 from viewpass.estimators.base import logging_progress
 from viewpass.estimators.clusterer import ViewClusterer
 from viewpass.estimators.notices import warn_of_fit, warn_of_shortened, warn_of_zero_rows
-from viewpass.estimators.validation import check_whole, published_settings, row_copies
+from viewpass.estimators.validation import published_settings, row_copies
 from viewpass.kernels.grid import Array, Integers
 from viewpass.model.model import Model
 from viewpass.solve.solve import too_few
@@ -180,10 +180,6 @@ class OPIMC(ViewClusterer):
             fresh.row_ids_ = reader.row_ids
         self._become(fresh)
         return self
-
-    def _validate(self) -> None:
-        self._validate_params()
-        check_whole(self.n_clusters, "n_clusters")
 
     def _prepare(
         self, X: Any, observed: Any, sample_weight: Any = None, *, whole: bool = True

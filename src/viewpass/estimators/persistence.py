@@ -52,9 +52,10 @@ def save(
 def load(path: str | os.PathLike[str]) -> Any:
     """Give back the estimator that `save` wrote.
 
-    It predicts the same labels, and `partial_fit` continues with the same bits. Nothing in the file is
-    ever executed, and a file that is damaged in any way is refused. The labels of the rows it was
-    fitted to are not in the file, nor is `n_threads`.
+    It predicts the same labels, and `partial_fit` continues with the same bits; the compared methods (OMVC,
+    ONMF, MultiNMF, MIC, DAIMC) can only predict. Nothing in the file is ever executed, and a file that is
+    damaged in any way is refused. The labels of the rows it was fitted to are not in the file, nor is
+    `n_threads`.
 
     Parameters
     ----------

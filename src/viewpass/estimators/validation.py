@@ -275,6 +275,8 @@ def checked_weights(given: Any, names: tuple[str, ...]) -> Weights | None:
         return None
     if isinstance(given, np.ndarray) and given.ndim == 1:
         given = given.tolist()
+    if isinstance(given, Mapping) and set(map(str, given)) <= set(names):
+        given = dict.fromkeys(names, 1.0) | {str(name): weight for name, weight in given.items()}
     each = for_each_view(given, names, "view_weights")
     if each is None:
         raise SettingError(f"view_weights={given!r}: None, or a list or dict with a number per view.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from viewpass.engines.local import RowReader, fit_again, fit_once
 from viewpass.engines.progress import Callback
 from viewpass.errors import DataError, NoLabelsError, SettingError
-from viewpass.estimators.base import PREDICT_BLOCK, logging_progress
+from viewpass.estimators.base import COUNT, NOT_NEGATIVE, PREDICT_BLOCK, logging_progress
 from viewpass.estimators.notices import warn_of_absent, warn_of_fit, warn_of_shortened, warn_of_zero_rows
 from viewpass.estimators.persistence import save
 from viewpass.estimators.report_methods import DrawnClusterer
@@ -23,7 +23,7 @@ from viewpass.model.model import Model, label
 from viewpass.sample.sample import Sample, Size
 from viewpass.sources.source import Source
 from viewpass.store.container.fields import Fields
-from viewpass.store.state.learning import pack_learning, unpack_learning
+from viewpass.store.state.learning import MOST_SEED, pack_learning, unpack_learning
 from viewpass.streams.events import Event
 from viewpass.streams.horizon import BUCKETS
 from viewpass.streams.identities import Sizes
@@ -34,11 +34,9 @@ from viewpass.tally.continuing import continuing
 from viewpass.tally.forgetting import keys_of, without
 from viewpass.tally.learning import Learning
 from viewpass.views.chunk import Schema
+from viewpass.views.gaps import GAP_RULES
 from viewpass.views.projection import LEAST_COLUMNS, MOST_COLUMNS
 from viewpass.views.seeds import as_generator
-
-MOST_SEED = 2**63
-STREAM = ("window", "half_life", "max_clusters")
 
 
 class ViewPass(DrawnClusterer):
@@ -75,7 +73,8 @@ class ViewPass(DrawnClusterer):
     alpha : float or "auto", default="auto"
         Ridge on the centres, in rows. "auto": one for each view (`alpha_`), estimated from the sample.
     view_weights : None, or list or dict of float, default=None
-        Factors of the views' squared distances, one per view; 0 leaves a view out.
+        Factors of the views' squared distances; 0 leaves a view out. A dict may name some views: those of the
+        others are 1.
     missing_entries : {"refuse", "fill", "local"}, default="refuse"
         What becomes of a row that has only some of the values of a dense view. "refuse": an error. "fill":
         the others take the means of their columns. "local": the means of similar rows. A row with less than
@@ -148,27 +147,21 @@ class ViewPass(DrawnClusterer):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
-        "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto", "grow"})],
-        "scale": "no_validation",  # type: ignore[dict-item]
+        **DrawnClusterer._parameter_constraints,
+        "n_clusters": [*COUNT, StrOptions({"auto", "grow"})],
         "consensus": [StrOptions({"auto", "plain", "graph"})],
-        "n_anchors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "n_anchors": [*COUNT, StrOptions({"auto"})],
         "projection": [
             Interval(Integral, LEAST_COLUMNS, MOST_COLUMNS, closed="both"),
             StrOptions({"auto"}),
             None,
         ],
-        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
-        "view_weights": "no_validation",  # type: ignore[dict-item]
-        "missing_entries": [StrOptions({"refuse", "fill", "local"})],
-        "sample_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "alpha": [*NOT_NEGATIVE, StrOptions({"auto"})],
+        "missing_entries": [StrOptions({*GAP_RULES})],
+        "sample_size": [*COUNT, StrOptions({"auto"})],
         "window": [Interval(Integral, BUCKETS, None, closed="left"), None],
-        "half_life": [Interval(Integral, 1, None, closed="left"), None],
-        "max_clusters": [Interval(Integral, 1, None, closed="left"), None],
-        "views": "no_validation",  # type: ignore[dict-item]
-        "compute_labels": ["boolean"],
-        "random_state": "no_validation",  # type: ignore[dict-item]
-        "n_threads": [Interval(Integral, 1, None, closed="left"), None],
-        "verbose": ["verbose"],
+        "half_life": [*COUNT, None],
+        "max_clusters": [*COUNT, None],
     }
 
     _learnt: Learning
@@ -406,11 +399,6 @@ class ViewPass(DrawnClusterer):
         return other
 
     # ---- how it is done
-
-    def _validate(self) -> None:
-        self._validate_params()
-        for name in ("n_clusters", "n_anchors", "sample_size", "projection", *STREAM):
-            check_whole(getattr(self, name), name)
 
     def _prepare(
         self, X: Any, observed: Any, sample_weight: Any = None, *, whole: bool = True

@@ -16,7 +16,7 @@ import numpy as np
 
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Floats, Integers
-from viewpass.sums.alpha import Alpha, each_view
+from viewpass.sums.rules import Alpha, each_view
 from viewpass.sums.statistics import Statistics
 
 ALL = 2**63 - 1  # merges

@@ -10,7 +10,7 @@ from viewpass.graph import spectral as graph
 from viewpass.graph.agglomeration import merges
 from viewpass.graph.soft_assignment import SoftAssignment
 from viewpass.kernels.grid import Floats, Integers, Labels, Links
-from viewpass.sums.alpha import Alpha
+from viewpass.sums.rules import Alpha
 from viewpass.sums.statistics import Statistics
 
 

@@ -10,14 +10,11 @@ distance pass gives labels, sums and links.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-
 import numpy as np
 
-from viewpass.graph.soft_assignment import SoftAssignment, soft_assignment
-from viewpass.kernels.grid import Floats, Labels, Mask
-from viewpass.sums.centres import Centres, loss, update, wants_mean
+from viewpass.graph.soft_assignment import soft_assignment
+from viewpass.kernels.grid import Floats, Labels
+from viewpass.sums.centres import loss, update
 from viewpass.sums.chunk_step import Outcome, State
 from viewpass.sums.rules import Rules
 from viewpass.sums.statistics import Statistics
@@ -25,15 +22,28 @@ from viewpass.sums.workspace import Workspace
 from viewpass.views.rows import MeasuredRows
 
 
-def searched_step(
+def searched_updates(
     rows: MeasuredRows, state: State, rules: Rules, workspace: Workspace, counted: Labels | None = None
-) -> tuple[Outcome, SoftAssignment]:
-    """Process new rows, or rows that the statistics already include under the labels `counted`.
+) -> Outcome:
+    """Process rows again and again, until no label changes or the updates that the rules allow are made.
 
-    `state` is not changed.
+    `counted`: labels under which the statistics already include the rows. `state` is not changed.
     """
-    soft = soft_assignment(rows, state.centres, workspace)
-    labels, n_threads = soft.labels, workspace.n_threads
+    outcome = _step(rows, state, rules, workspace, counted)
+    while outcome.n_iter < rules.max_iter:
+        before = outcome
+        outcome = _step(rows, before, rules, workspace, before.labels)
+        outcome.n_iter += before.n_iter
+        if np.array_equal(outcome.labels, before.labels):
+            break
+    return outcome
+
+
+def _step(
+    rows: MeasuredRows, state: State, rules: Rules, workspace: Workspace, counted: Labels | None
+) -> Outcome:
+    """Assign the rows once, then update the centres once."""
+    labels, n_threads = soft_assignment(rows, state.centres, workspace).labels, workspace.n_threads
     total = state.total.widened(state.centres.widths(state.total.widths)).copy()
     if counted is None:
         total.move(rows, labels, 1, n_threads)
@@ -44,40 +54,12 @@ def searched_step(
         total.move(rows, counted, -1, n_threads, moved)
         total.move(rows, labels, 1, n_threads, moved)
     seen = np.asarray(rows.inverse[:, rows.counted].any(axis=1))
-    centres, value = moved_once(total, state.centres, seen, rules, lambda: _means(rows, n_threads))
+    everyone, fill = np.ones(total.n_clusters, dtype=bool), rules.fill is not None
+    means = _means(rows, n_threads) if fill else [None] * len(seen)
+    centres = update(total, seen, state.centres, everyone, rules.alpha, fill=fill, means=means)
+    value = loss(centres, total, rules.alpha, ~everyone)
     margins = np.where(labels >= 0, 0.0, np.inf)
-    return Outcome(total, centres, labels, margins, np.array([value]), int(seen.any())), soft
-
-
-def searched_updates(
-    rows: MeasuredRows, state: State, rules: Rules, workspace: Workspace, counted: Labels | None = None
-) -> Outcome:
-    """The same again and again, until no label changes or the updates that the rules allow are made."""
-    outcome, n_iter = searched_step(rows, state, rules, workspace, counted)[0], 0
-    while n_iter + 1 < rules.max_iter:
-        before, n_iter = outcome, n_iter + outcome.n_iter
-        outcome = searched_step(rows, before, rules, workspace, before.labels)[0]
-        if np.array_equal(outcome.labels, before.labels):
-            break
-    return replace(outcome, n_iter=n_iter + outcome.n_iter)
-
-
-def moved_once(
-    total: Statistics,
-    centres: Centres,
-    seen: Mask,
-    rules: Rules,
-    means: Callable[[], Sequence[Floats | None]],
-) -> tuple[Centres, float]:
-    """The centres after one update, and the loss; `means` of the rows in each view, if they are needed."""
-    if not seen.any():
-        return centres, loss(centres, total, rules.alpha)
-    everyone = np.ones(total.n_clusters, dtype=bool)
-    fill = rules.fill is not None
-    wanted = fill and wants_mean(total, centres, seen, everyone)
-    filling = means() if wanted else [None] * len(seen)
-    centres = update(total, seen, centres, everyone, rules.alpha, fill=fill, means=filling)
-    return centres, loss(centres, total, rules.alpha, ~everyone)
+    return Outcome(total, centres, labels, margins, np.array([value]), 1)
 
 
 def _means(rows: MeasuredRows, n_threads: int) -> list[Floats | None]:

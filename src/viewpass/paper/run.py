@@ -55,12 +55,8 @@ def preface(plan: PaperRun, seconds: float) -> str:
     """What the page shows, and how it was measured."""
     clock, work = plan.took()
     busy = ", on a busy machine" if work < 0.5 * clock else ""
-    runs = "; ".join(
-        f"a run of {run['seconds'] / 60:.1f} minutes with "
-        f"{run['processes']:.0f} process{'es' if run['processes'] > 1 else ''} measured "
-        f"{run['cells']:,.0f} of them"
-        for run in plan.runs(seconds)
-    )
+    runs = plan.runs(seconds)
+    hours = sum(run["seconds"] for run in runs) / 3600
     kind = "a quick run: shorter grids, fewer passes, parts of the large sets" if plan.quick else "a full run"
     if plan.parts and not plan.quick:
         kind += ", but figures 1 to 3 and table 2 read only parts of the large sets"
@@ -72,6 +68,7 @@ def preface(plan: PaperRun, seconds: float) -> str:
         f"The claims of One-Pass Incomplete Multi-view Clustering (Hu and Chen, AAAI 2019) beside what "
         f"`viewpass paper{options}` measured with {plan.n_seeds} seeds: {kind}. {machine()} "
         f"{len(plan.fresh):,} cells took {work / 60:.0f} minutes of processor time "
-        f"({clock / 60:.0f} of wall-clock time in total{busy}); {runs}. "
+        f"({clock / 60:.0f} of wall-clock time{busy}), in {len(runs)} run{'s' if len(runs) != 1 else ''} of "
+        f"{hours:.1f} hours together. "
         "NMI is normalised by the geometric mean of the entropies."
     )

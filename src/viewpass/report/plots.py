@@ -13,6 +13,7 @@ from viewpass.report.layout import places_of
 from viewpass.report.page import Places, cluster_colours, cluster_spots
 from viewpass.report.timeline import MARKED, bands
 from viewpass.report.wording import VIEW, cluster_name, short
+from viewpass.streams.events import DRIFTED, FELL_SILENT, SOUNDED
 
 try:
     from matplotlib import pyplot
@@ -27,6 +28,8 @@ PALETTE = (
 )
 BAR, REST = "#0a6180", "#d8d5ce"
 NAMED = 40  # clusters with a name on the map
+OFTEN = (DRIFTED, FELL_SILENT, SOUNDED)  # events of the timeline with a line, but without their name
+NAMED_SHARE = 0.04  # of a band of the timeline with a name
 BARS = 40  # clusters of a bar each
 
 
@@ -154,18 +157,24 @@ def draw_timeline(found: Summary, ax: Any = None) -> Any:
     if not timeline or len(timeline["rows"]) < 2:
         raise SettingError("there is no timeline: nothing happened to the clusters of this model.")
     ax = _axes(ax, 7.2, 3.8)
-    rows, drawn = timeline["rows"], bands(timeline)
-    for band in drawn:
+    rows = timeline["rows"]
+    for band in bands(timeline):
         colour = REST if band.id is None else PALETTE[band.id % len(PALETTE)]
         ax.fill_between(rows, band.low, band.high, color=colour, alpha=0.85, linewidth=0)
-        widest = int((band.high - band.low).argmax())
-        if band.high[widest] - band.low[widest] >= 0.04:
+        inner = slice(1, -1) if len(rows) > 2 else slice(None)  # names stay inside the axes
+        widest = int((band.high - band.low)[inner].argmax()) + (inner.start or 0)
+        if band.high[widest] - band.low[widest] >= NAMED_SHARE:
             text = "others" if band.id is None else str(band.id)
             middle = (band.low[widest] + band.high[widest]) / 2
-            ax.annotate(text, (rows[widest], middle), ha="center", va="center", fontsize=7.5, color="white")
+            shade = "black" if band.id is None else "white"
+            ax.annotate(text, (rows[widest], middle), ha="center", va="center", fontsize=7.5, color=shade)
+    happened = dict[int, list[str]]()
     for event in timeline["events"][-MARKED:]:
-        ax.axvline(event["row"], color="#1c1e22", linewidth=0.8, linestyle=":")
-        ax.annotate(event["what"], (event["row"], 1.01), fontsize=7, rotation=60, ha="left", va="bottom")
+        happened.setdefault(event["row"], []).append(event["what"])
+    for row, kinds in happened.items():
+        ax.axvline(row, color="#1c1e22", linewidth=0.8, linestyle=":")
+        text = ", ".join(kind for kind in dict.fromkeys(kinds) if kind not in OFTEN)
+        ax.annotate(text, (row, 1.01), fontsize=7, rotation=50, va="bottom", annotation_clip=False)
     ax.set_xlim(rows[0], rows[-1])
     ax.set_ylim(0, 1)
     ax.set_xlabel("rows read")

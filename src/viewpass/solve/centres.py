@@ -13,12 +13,13 @@ from viewpass.solve.start import starts
 from viewpass.solve.start.breathing import breathed
 from viewpass.solve.start.main_columns import in_main_columns
 from viewpass.solve.start.ridge import alike, estimated_alpha
-from viewpass.sums.alpha import Alpha
 from viewpass.sums.chunk_step import ChunkStep, Outcome
+from viewpass.sums.rules import Alpha
 from viewpass.sums.workspace import Workspace
 from viewpass.views.rows import MeasuredRows
 
 MIN_ANCHORS_PER_CLUSTER = 4  # with fewer a graph is meaningless
+MOST_ANCHORS = 3200  # of a solve; chosen on the tuning half of the quality table
 ANCHOR_VALUES = 2**23  # columns x anchors, unless that leaves too few anchors
 # Of the objective: what two clusterings may differ by and count as equally good. In quality
 # sets good neighbour starts were within .15 %, bad ones .9 % or more above.
@@ -26,7 +27,7 @@ LEVEL = 0.005
 SEARCHED = 2**24  # rows x clusters, at most, that are searched for a lower objective
 ASSUMED_CLUSTERS = 10  # where their number is to be estimated
 RIDGE_ROUNDS = 4  # how often the ridge is estimated, at most,
-RIDGE_UPDATES = 2  # and centre updates under it, unless there are no more rows to come
+RIDGE_UPDATES = 2  # and centre updates under it, until the last centres
 
 
 def anchors_for(plan: Plan, n_rows: int, n_columns: int) -> int:
@@ -44,8 +45,21 @@ def anchors_for(plan: Plan, n_rows: int, n_columns: int) -> int:
     return max(min(2 * n_clusters, n_rows), plan.n_clusters or 1)
 
 
+def n_anchors(plan: Plan, n_rows: int, n_drawn_from: int, n_columns: int) -> int:
+    """Number of anchors of a graph of so many sampled rows, two for each at least.
+
+    All the rows that these were drawn from move the anchors later, so that they need no more here.
+    """
+    assert plan.n_clusters is not None
+    if plan.n_anchors is not None:
+        return max(min(plan.n_anchors, n_rows), plan.n_clusters)
+    few = anchors_for(plan, n_rows, n_columns)
+    carried = min(n_drawn_from // ROWS_PER_ANCHOR, n_rows // 2)
+    return max(min(carried, MOST_ANCHORS, ANCHOR_VALUES // n_columns), few)
+
+
 def initialise_clusters(
-    rows: MeasuredRows, plan: Plan, workspace: Workspace, rng: np.random.Generator
+    rows: MeasuredRows, plan: Plan, workspace: Workspace, rng: np.random.Generator, *, whole: bool
 ) -> tuple[Outcome, Alpha]:
     """Make the centres of clusters from two starts; and the ridge of each view. `rows` are measured.
 
@@ -57,15 +71,16 @@ def initialise_clusters(
     main = in_main_columns(rows)
     first = starts.from_merges(main, plan.n_clusters, ChunkStep(plan.rules, workspace), rng)
     first, alpha = ridged(main, plan, first, workspace, whole=False)
-    rules = replace(plan.rules, alpha=alpha)
-    step = ChunkStep(rules, workspace)
+    step = ChunkStep(replace(plan.rules, alpha=alpha), workspace)
     if len(rows.counted) * plan.n_clusters <= SEARCHED:
         first = breathed(main, first, step, rng)
+    elif not whole:
+        step = step.at_most(1)
     outcome = step.from_labels(rows, first.labels, plan.n_clusters)
     linked = starts.from_neighbours(rows, plan.n_clusters, step)
     if linked is not None and _as_good(linked, outcome, rows, alpha):
         outcome = linked
-    return ridged(rows, replace(plan, rules=rules), outcome, workspace, whole=True)
+    return ridged(rows, replace(plan, rules=step.rules), outcome, workspace, whole=True)
 
 
 def _as_good(one: Outcome, other: Outcome, rows: MeasuredRows, alpha: Alpha) -> bool:

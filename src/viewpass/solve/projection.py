@@ -29,7 +29,7 @@ from viewpass.kernels.portable import ordered_sum
 from viewpass.solve.centres import initialise_anchors
 from viewpass.solve.components import components, leading, turned
 from viewpass.solve.plan import ROWS_PER_ANCHOR, Plan
-from viewpass.sums.alpha import Alpha
+from viewpass.sums.rules import Alpha
 from viewpass.sums.statistics import Statistics
 from viewpass.sums.workspace import Workspace
 from viewpass.views.projection import LEAST_COLUMNS, MOST_COLUMNS, Projection, ViewMap

@@ -17,21 +17,18 @@ from viewpass.errors import DataError
 from viewpass.graph.soft_assignment import links_of, soft_assignment
 from viewpass.model.model import Model
 from viewpass.sample.sample import Sample
-from viewpass.solve.centres import anchors_for, initialise_anchors, initialise_clusters
+from viewpass.solve.centres import initialise_anchors, initialise_clusters, n_anchors
 from viewpass.solve.plan import Plan
 from viewpass.solve.projection import learnt_projection
 from viewpass.solve.question.choose import choose
 from viewpass.solve.start.completion import learn_completion
-from viewpass.sums.alpha import each_view
 from viewpass.sums.row_counts import RowCounts
+from viewpass.sums.rules import each_view
 from viewpass.sums.statistics import Statistics
 from viewpass.sums.workspace import Workspace
 from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling
-
-ROWS_PER_ANCHOR, MOST_ANCHORS = 5, 3200  # of all rows; chosen on the tuning half of the quality table
-ANCHOR_VALUES = 2**23  # columns x anchors, unless that leaves fewer than the question assumed
 
 
 def solve(sample: Sample, schema: Schema, plan: Plan, seed: int, workspace: Workspace) -> Model:
@@ -56,7 +53,8 @@ def solve(sample: Sample, schema: Schema, plan: Plan, seed: int, workspace: Work
         outcome, alpha = initialise_anchors(rows, n_centres, chosen, workspace, rng)
         links = links_of(soft_assignment(rows, outcome.centres, workspace), n_centres, rows.chunk.copies)
     else:
-        outcome, alpha = initialise_clusters(rows, chosen, workspace, rng)
+        whole = sample.n_drawn_from == sample.n_rows
+        outcome, alpha = initialise_clusters(rows, chosen, workspace, rng, whole=whole)
     total = outcome.total.widened(scaling.widths(schema.widths))
     if rows.unmapped is not None:
         total.unmapped = Statistics(n_centres, rows.unmapped.widths)
@@ -76,19 +74,6 @@ def solve(sample: Sample, schema: Schema, plan: Plan, seed: int, workspace: Work
         weights=rows.weights,
         weight_unit=plan.weight_unit,
     )
-
-
-def n_anchors(plan: Plan, n_rows: int, n_drawn_from: int, n_columns: int) -> int:
-    """Number of anchors of a graph of so many sampled rows, two for each at least.
-
-    All the rows that these were drawn from move the anchors later, so that they need no more here.
-    """
-    assert plan.n_clusters is not None
-    if plan.n_anchors is not None:
-        return max(min(plan.n_anchors, n_rows), plan.n_clusters)
-    few = anchors_for(plan, n_rows, n_columns)
-    carried = min(n_drawn_from // ROWS_PER_ANCHOR, n_rows // 2)
-    return max(min(carried, MOST_ANCHORS, ANCHOR_VALUES // n_columns), few)
 
 
 def checked_rows(chunk: Chunk, plan: Plan, n_threads: int) -> MeasuredRows:

@@ -11,9 +11,9 @@ import numpy as np
 
 from viewpass.errors import DataError, warn
 from viewpass.kernels.grid import Array
+from viewpass.sources.ids import MOST_NAMED
 
 MOST_LEVELS = 256  # of a column; more are names or ids rather than categories
-MOST_NAMED = 6
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from viewpass.views.chunk import format_id
 
 FEWEST_IDS = 3  # ids of fewer rows than this may be apart by chance
 LEAST_SHARED = 0.05  # of the ids that two views could share; with less, their rows hardly match
-MOST_NAMED = 6  # views in a message
+MOST_NAMED = 6  # views, columns or levels in a message: what fits in two lines
 
 _KINDS = {"i": "numbers", "u": "numbers", "f": "numbers", "M": "times", "m": "durations", "U": "text"}
 

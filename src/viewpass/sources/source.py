@@ -42,6 +42,8 @@ class Source(metaclass=ABCMeta):
     """Columns of each sparse view, of which its rows may store few; its centres store all of them."""
     id_name: str | None = None
     """The column that the ids are from, where there is one."""
+    cuts: Sequence[int] = ()
+    """The rows after which reading can begin without decoding what comes before, where not all are."""
     portable: bool = False
     """Whether the source can be pickled and read in another process or on another machine: files can."""
 
@@ -129,10 +131,11 @@ class GapSource(Source):
         self.source = source
         self.schema, self.n_rows, self.row_ids = source.schema, source.n_rows, source.row_ids
         self.rereadable, self.in_memory, self.portable = source.rereadable, source.in_memory, source.portable
-        self.row_bytes, self.left_out, self.sparse_widths = (
+        self.row_bytes, self.left_out, self.sparse_widths, self.cuts = (
             source.row_bytes,
             source.left_out,
             source.sparse_widths,
+            source.cuts,
         )
 
     def chunks(self, size: int, start: int = 0) -> Iterator[Chunk]:

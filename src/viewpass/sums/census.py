@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -19,15 +18,6 @@ from viewpass.kernels.grid import Array, Integers, Labels, Mask
 BINS = 64
 MOST_BITS = 60  # views from this one on share a bit
 MOST_PATTERNS = 256  # that are counted one by one: the lowest
-
-
-class Span(NamedTuple):
-    """Counts of rows that follow each other."""
-
-    width: int  # rows per bin, of all rows up to the last of these
-    first: int  # bin
-    counts: Integers  # (bins, centres)
-    patterns: Mapping[int, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,10 +40,9 @@ class Census:
     n_other: int = 0  # rows of patterns beyond MOST_PATTERNS
 
     @classmethod
-    def none(cls, n_centres: int, n_without_views: int = 0) -> Census:
-        """Before the first row that has a view."""
-        counts = np.zeros((0, n_centres), dtype=np.int64)
-        return cls(1, counts, {0: n_without_views} if n_without_views else {})
+    def none(cls, n_centres: int) -> Census:
+        """Of no rows."""
+        return cls(1, np.zeros((0, n_centres), dtype=np.int64), {})
 
     @property
     def sizes(self) -> Integers:
@@ -62,20 +51,21 @@ class Census:
         return sizes
 
     def added(self, labels: Labels, start: int, seen: Mask | None = None) -> Census:
-        """With the rows that follow, the first of which is row `start`; `seen` as in `span`."""
-        return self.with_span(span(labels, start, self.counts.shape[1], seen))
+        """With rows that follow each other, the first of which is row `start`; -1 belongs to no centre.
 
-    def with_span(self, more: Span) -> Census:
-        """With the rows that follow."""
-        found = self._coarser(max(self.width, more.width))
-        n_bins = max(len(found.counts), more.first + len(more.counts))
-        counts = np.zeros((n_bins, more.counts.shape[1]), dtype=np.int64)
-        counts[: len(found.counts)] = found.counts
-        counts[more.first : more.first + len(more.counts)] += more.counts
-        return replace(found, counts=counts)._with_patterns(more.patterns)
+        `seen` (views x rows): the views they have.
+        """
+        stop, n_centres, width = start + len(labels), self.counts.shape[1], 1
+        while -(-stop // width) > BINS:
+            width *= 2
+        counts = np.zeros((-(-stop // width), n_centres), dtype=np.int64)
+        for bin in range(start // width, len(counts)):
+            mine = labels[max(bin * width - start, 0) : (bin + 1) * width - start]
+            counts[bin] = np.bincount(mine + 1, minlength=n_centres + 1)[1:]
+        return self.joined(Census(width, counts, {} if seen is None else _pattern_counts(seen)))
 
     def joined(self, other: Census) -> Census:
-        """With the rows of another census, which were read at the same time: bins are added to bins."""
+        """With the rows of another census: bins are added to bins."""
         width = max(self.width, other.width)
         one, two = self._coarser(width), other._coarser(width)
         n_bins = max(len(one.counts), len(two.counts))
@@ -96,12 +86,6 @@ class Census:
         np.add.at(counts.T, places, self.counts.T)
         return replace(self, counts=counts)
 
-    def widened(self, n_centres: int) -> Census:
-        """With centres that were opened behind the others."""
-        if n_centres == self.counts.shape[1]:
-            return self
-        return replace(self, counts=np.pad(self.counts, ((0, 0), (0, n_centres - self.counts.shape[1]))))
-
     def _with_patterns(self, more: Mapping[int, int]) -> Census:
         """With rows of more patterns; which of them are kept does not depend on the order of rows."""
         both = Counter(self.patterns)
@@ -119,23 +103,7 @@ class Census:
         )
 
 
-def span(labels: Labels, start: int, n_centres: int, seen: Mask | None = None) -> Span:
-    """Count rows that follow each other, the first of which is row `start`; -1 belongs to no centre.
-
-    `seen` (views x rows): the views they have.
-    """
-    width = 1
-    while -(-(start + len(labels)) // width) > BINS:
-        width *= 2
-    first, last = start // width, -(-(start + len(labels)) // width)
-    counts = np.zeros((last - first, n_centres), dtype=np.int64)
-    for bin in range(first, last):
-        mine = labels[max(bin * width - start, 0) : (bin + 1) * width - start]
-        counts[bin - first] = np.bincount(mine + 1, minlength=n_centres + 1)[1:]
-    return Span(width, first, counts, {} if seen is None else pattern_counts(seen))
-
-
-def pattern_counts(seen: Mask) -> dict[int, int]:
+def _pattern_counts(seen: Mask) -> dict[int, int]:
     """Rows of each presence pattern (views x rows), by ascending pattern."""
     if 2 ** len(seen) <= MOST_PATTERNS:
         numbers = np.bincount(patterns_of(seen))

@@ -17,7 +17,7 @@ import numpy as np
 
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import STEP, Array, Floats, Integers, Mask
-from viewpass.sums.alpha import Alpha, each_view
+from viewpass.sums.rules import Alpha, each_view
 from viewpass.sums.statistics import Statistics, squares_of
 from viewpass.views.rows import MeasuredRows
 
@@ -122,17 +122,6 @@ def update(
     given = total.steps, total.flat_counts, seen, changed, alphas, fill, means
     made = backend(reference).update_centres(last.handle(reference=reference), *given)
     return Centres.made(made, len(seen), reference=reference)
-
-
-def wants_mean(total: Statistics, centres: Centres, seen: Mask, changed: Mask) -> bool:
-    """Whether an update with `fill` needs the mean of a view: for a cluster that never had a centre there."""
-    for v in np.flatnonzero(seen):
-        empty = total.counts[v] == 0
-        if centres.values[v] is None and empty.any():
-            return True
-        if centres.values[v] is not None and (changed & empty & ~centres.known[v]).any():
-            return True
-    return False
 
 
 def loss(centres: Centres, total: Statistics, alpha: Alpha, moved: Mask | None = None) -> float:

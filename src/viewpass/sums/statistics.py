@@ -23,7 +23,7 @@ from scipy.sparse import csr_array
 from viewpass.errors import DataError
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import MOST_ROWS, SQUARE_STEP, STEP, Array, Floats, Integers, Labels, Mask
-from viewpass.sums.alpha import Alpha, each_view
+from viewpass.sums.rules import Alpha, each_view
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import Kept, Lengthy, MeasuredRows
 

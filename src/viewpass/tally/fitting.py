@@ -24,7 +24,7 @@ from viewpass.tally.refine import final, moved, with_tally
 from viewpass.tally.tally import Tally, tally_by_centre, tally_by_label
 from viewpass.views.chunk import Chunk, Schema
 
-MOST_TALLIES, MOST_OF_GRAPH = 3, 2  # anchors need not be exact
+MOST_TALLIES, MOST_OF_GRAPH = 4, 2  # anchors need not be exact
 ENOUGH = 0.002  # of the objective
 
 
@@ -112,7 +112,7 @@ class Fitting:
         most = MOST_TALLIES if model.links is None else MOST_OF_GRAPH
         self.labelling = gain <= ENOUGH * before or self.stage >= most
         keeps = self.labelling and model.links is not None  # the anchors that its links were counted under
-        self.model = model if keeps else moved(model)
+        self.model = model if keeps else moved(model, auto_alpha=self.plan.auto_alpha)
 
     @property
     def learning(self) -> Learning:

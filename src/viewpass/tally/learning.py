@@ -180,7 +180,7 @@ class Learning:
         assert self.sample.chunk is not None
         before = self.solved.census.sizes
         found = with_tally(self.solved, tally_by_centre(self.sample.chunk, self.solved, workspace))
-        self.solved = self._summed(moved(found), workspace)
+        self.solved = self._summed(moved(found, auto_alpha=self.plan.auto_alpha), workspace)
         assert self.solved.census is not None
         sizes = self.solved.census.sizes
         self.identities = self.identities.emptied(before, sizes, self.n_rows).counted(self.n_rows, sizes)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from viewpass.model.model import Model
+from viewpass.solve.start.ridge import estimated_alpha
 from viewpass.sums.centres import update
 from viewpass.tally.tally import Tally
 
@@ -25,8 +26,10 @@ def with_tally(model: Model, tally: Tally) -> Model:
     )
 
 
-def moved(model: Model) -> Model:
-    """The model with its centres where its sums have them (Eq. 13)."""
+def moved(model: Model, *, auto_alpha: bool) -> Model:
+    """The model with its centres where its sums have them (Eq. 13), under the ridge that they suggest."""
+    if auto_alpha:
+        model = replace(model, alpha=estimated_alpha(model.total, model.row_squares, model.weight_unit))
     n_views = len(model.schema.names)
     known = np.array([u is not None for u in model.centres.values])
     everyone = np.ones(model.centres.n_clusters, dtype=bool)

@@ -187,10 +187,9 @@ class MeasuredRows:
         return self.mended.take(which), self.inverse[:, which]
 
     def only(self, v: int) -> MeasuredRows:
-        """Return the same rows with view `v` alone."""
-        others = [number != v for number in range(self.n_views)]
-        inverse = np.where(np.array(others)[:, None], 0.0, self.inverse)
-        return MeasuredRows.known(self.mended.without(others), inverse, reference=self.reference)
+        """Return the same rows with view `v` alone, whatever its weight."""
+        rows = self.keeping([number == v for number in range(self.n_views)])
+        return MeasuredRows.known(rows.chunk, rows.inverse, reference=self.reference)
 
     def sampled(self, which: Integers) -> MeasuredRows:
         """Copy some of the measured rows."""

@@ -68,7 +68,9 @@ def test_the_search_has_the_bits_of_the_reference_on_any_threads(monkeypatch, sp
     for reference, n_threads in ((False, 1), (False, 3), (True, 1)):
         plan = Plan(6, RULES, reference=reference, auto_alpha=True)
         rows = MeasuredRows(chunk, reference=reference).measure()
-        outcome, alpha = initialise_clusters(rows, plan, Workspace(n_threads), np.random.default_rng(1))
+        outcome, alpha = initialise_clusters(
+            rows, plan, Workspace(n_threads), np.random.default_rng(1), whole=True
+        )
         found.append((outcome.labels.tobytes(), outcome.loss, alpha))
     assert found[0] == found[1] == found[2]
 

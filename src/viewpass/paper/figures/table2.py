@@ -84,7 +84,12 @@ def run(plan: PaperRun) -> Section:
     for data in COLUMNS:
         header += [data, "paper"]
     write_csv(plan.out / "table2.csv", header, rows)
-    short = f"{PART_ROWS['made reuters']:,} rows of the large shapes. " if plan.in_parts else ""
+    short = (
+        f"Only {PART_ROWS['made reuters']:,} rows of the large shapes are read, so their seconds are not "
+        "comparable with the paper's, and verdicts rest on the other two. "
+        if plan.in_parts
+        else ""
+    )
     if plan.quick:
         short += "A quick run: MultiNMF with a quarter of its steps. "
     return Section(
@@ -109,6 +114,7 @@ def _claims(
 ) -> list[Claim]:
     """Judged by processor time (`took`); k-means is compared with the seconds of its pass."""
     sums, scanned = LINES[1][0], LINES[2][0]
+    full = ("webkb", "digit") if plan.in_parts else COLUMNS  # what verdicts rest on
     shares = {data: took["OPIMC", data] / took[scanned, data] for data in COLUMNS}
     fast = {data: took["OPIMC", data] / took[sums, data] for data in COLUMNS}
     text = "; ".join(f"{data} {shares[data]:.2%} / {fast[data]:.2%}" for data in COLUMNS)
@@ -127,12 +133,12 @@ def _claims(
     return [
         Claim.judged(
             "OPIMC takes only 1 to 2 % of OMVC's time.",
-            max(shares.values()) <= 0.02,
+            max(shares[data] for data in full) <= 0.02,
             f"share of the processor time with the published test / with the sums ({rows_read}): {text}",
         ),
         Claim.judged(
             "OMVC is slower than ONMF.",
-            all(slower.values()),
+            all(slower[data] for data in full),
             "; ".join(
                 f"{data}: OMVC {took[scanned, data]:.2f} s (published test), {took[sums, data]:.2f} s "
                 f"(sums), ONMF-I {took['ONMF-I', data]:.2f} s, ONMF-DA {took['ONMF-DA', data]:.2f} s"
@@ -146,13 +152,13 @@ def _claims(
         ),
         Claim.judged(
             "OMVC's fault 3: k-means on its coefficients costs much.",
-            max(kmeans[sums, data] / seconds[sums, data] for data in COLUMNS) > 0.1,
+            max(kmeans[sums, data] / seconds[sums, data] for data in full) > 0.1,
             "seconds of k-means (20 starts) / of the pass: "
             + "; ".join(f"{data} {kmeans[sums, data]:.2f} / {seconds[sums, data]:.2f}" for data in COLUMNS),
         ),
         Claim.judged(
             "OMVC's fault 4: it ends its loops by a test on all scanned rows, which takes long.",
-            all(took[scanned, data] > 1.2 * took[sums, data] for data in COLUMNS),
+            all(took[scanned, data] > 1.2 * took[sums, data] for data in full),
             "published test / the same from the sums: "
             + "; ".join(f"{data} {took[scanned, data] / took[sums, data]:.1f} times" for data in COLUMNS),
         ),

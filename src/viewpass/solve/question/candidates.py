@@ -28,8 +28,8 @@ from viewpass.solve.question.hidden_views import Fold, Question, Scaled
 from viewpass.solve.question.mutual_information import adjusted_mutual_information
 from viewpass.solve.start import starts
 from viewpass.solve.start.ridged_objective import start_ridge
-from viewpass.sums.alpha import Alpha
 from viewpass.sums.chunk_step import ChunkStep, Outcome
+from viewpass.sums.rules import Alpha
 from viewpass.sums.statistics import Statistics
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.seeds import own_generator

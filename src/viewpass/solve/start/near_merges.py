@@ -18,8 +18,8 @@ from viewpass.graph.agglomeration import Merges
 from viewpass.graph.soft_assignment import soft_assignment
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import NEIGHBOURS, STEP, Floats, Integers
-from viewpass.sums.alpha import Alpha, each_view
 from viewpass.sums.centres import Centres
+from viewpass.sums.rules import Alpha, each_view
 from viewpass.sums.statistics import Statistics
 from viewpass.sums.workspace import Workspace
 from viewpass.views.chunk import Chunk

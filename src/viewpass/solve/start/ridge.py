@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from viewpass.kernels.portable import ordered_sum
-from viewpass.sums.alpha import Alpha, each_view
+from viewpass.sums.rules import Alpha, each_view
 from viewpass.sums.statistics import Statistics, squares_of
 
 FIRST_ALPHA = 0.1  # before anything is known, and of a view in which no cluster has two rows

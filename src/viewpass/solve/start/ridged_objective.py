@@ -13,7 +13,7 @@ import numpy as np
 
 from viewpass.kernels.grid import STEP
 from viewpass.kernels.portable import ordered_sum
-from viewpass.sums.alpha import Alpha, each_view
+from viewpass.sums.rules import Alpha, each_view
 from viewpass.sums.statistics import Statistics
 
 RIDGE_SHARE = 0.1  # of the average number of rows per cluster

@@ -143,12 +143,12 @@ def from_merges(rows: MeasuredRows, n_clusters: int, step: ChunkStep, rng: np.ra
     `rows` are measured.
     """
     order = rng.permutation(_seen(rows))
-    effort = max(1.0, LARGE / len(order))
-    final_step = step.at_most(int(FINAL_UPDATES * effort))
+    effort = LARGE / len(order)
+    final_step = step.at_most(max(int(FINAL_UPDATES * effort), 1))
     half = order[: max(len(order) // 2, LARGE)]
     if _n_small(rows, len(half), n_clusters) is not None:
         part = _part(rows, half)
-        first = merged(part, n_clusters, step.at_most(int(MERGED_UPDATES * effort)), rng)
+        first = merged(part, n_clusters, step.at_most(max(int(MERGED_UPDATES * effort), 1)), rng)
         if first is not None:
             return first if part is rows else _continued(rows, first, final_step)
     return _from_seeds(rows, n_clusters, final_step, rng)

@@ -47,6 +47,8 @@ class Reader(metaclass=ABCMeta):
     """Number of rows; None if it is known only after reading them."""
     row_bytes: int | None = None
     """Approximate size of a row, if known."""
+    cuts: Sequence[int] = ()
+    """As of a source."""
     rereadable: bool = True
     """Whether the rows can be read more than once, in the same order."""
     portable: bool = False

@@ -54,7 +54,7 @@ class ArrowSource(Source):
         self._views: tuple[ViewColumns | None, ...] = found
         self.n_rows = reader.n_rows
         self.rereadable, self.portable = reader.rereadable, reader.portable
-        self.row_bytes = reader.row_bytes
+        self.row_bytes, self.cuts = reader.row_bytes, reader.cuts
         self.sparse_widths = {view.name: view.width or 0 for view in found if view.form == "sparse"}
         self.schema = _schema([view.name for view in found], found)
         used = set(self._columns())

@@ -29,8 +29,10 @@ class Parquet:
         opened = _open(file)
         try:
             about = opened.metadata
-            n_bytes = sum(about.row_group(g).total_byte_size for g in range(about.num_row_groups))
-            return Contents(opened.schema_arrow, about.num_rows, n_bytes)
+            groups = [about.row_group(g) for g in range(about.num_row_groups)]
+            n_bytes = sum(group.total_byte_size for group in groups)
+            lengths = tuple(group.num_rows for group in groups)
+            return Contents(opened.schema_arrow, about.num_rows, n_bytes, lengths)
         finally:
             opened.close(force=True)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -21,6 +22,7 @@ class Contents:
     schema: pa.Schema
     n_rows: int | None = None
     n_bytes: int | None = None
+    groups: tuple[int, ...] = ()  # rows of each group, of which reading can begin with any
 
 
 class Format(Protocol):
@@ -54,6 +56,9 @@ class TableReader(Reader):
         self.n_rows = sum(known) if len(known) == len(lengths) else None
         sizes = [contents.n_bytes for contents in self._contents if contents.n_bytes is not None]
         self.row_bytes = sum(sizes) // self.n_rows if sizes and self.n_rows else None
+        if any(contents.groups for contents in self._contents):
+            each = [n for contents in self._contents for n in contents.groups or (contents.n_rows or 0,)]
+            self.cuts = list(accumulate(each))
         self.where = self._files[0].name
         self._keys = _key_types(self._files, self._contents[0].schema)
         self.schema = self._contents[0].schema
