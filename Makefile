@@ -11,8 +11,8 @@ WORKERS ?= 2
 MINUTES ?= 5
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-system test-long test-kill test-oldest test-newest fuzz fuzz-short sanitize sanitize-short same-bits bench bench-full \
-    bench-quality bench-streams paper docs lint format clean distclean compiled FORCE
+.PHONY: help demo test test-system test-engines test-long test-kill test-oldest test-newest fuzz fuzz-short sanitize sanitize-short \
+    same-bits bench bench-full bench-quality bench-streams measured paper docs lint format clean distclean compiled FORCE
 .NOTPARALLEL: # two pips at once in one .venv would harm each other
 
 help: ## list the targets
@@ -33,6 +33,9 @@ test: .venv/.dev compiled ## run the tests that need one process, in three minut
 
 test-system: .venv/.dev compiled ## run commands, Dask clusters, kills, forks, the pages of docs, the examples
 	$(PYTEST) -m "system and not long" $(ARGS)
+
+test-engines: .venv/.engines compiled ## install Ray and Spark (half a gigabyte; Spark needs Java), and run the tests of all engines
+	.venv/bin/python -m pytest tests/engines tests/sources -m system $(ARGS)
 
 test-long: .venv/.dev compiled ## run the tests that take minutes
 	.venv/bin/python -m pytest -m "long and not kill" $(ARGS)
@@ -74,6 +77,9 @@ bench-quality: .venv/.bench compiled ## clusters against classes on the real set
 
 bench-streams: .venv/.bench compiled ## streams that change, beside other stream clusterers; goes on where it was; output in out/streams/
 	.venv/bin/python -m benchmarks.streams --out out/streams $(ARGS)
+
+measured: .venv/.bench compiled ## make docs/measured/ and docs/paper/ anew: hours, goes on where it was (ARGS="--quick --only gaps")
+	.venv/bin/python -m benchmarks.measured $(ARGS)
 
 paper: .venv/.demo compiled ## measure the paper's tables and figures again; output in out/paper/ (ARGS=--quick: minutes)
 	.venv/bin/viewpass paper --out out/paper $(ARGS)
@@ -118,6 +124,7 @@ distclean: clean ## remove .venv and the output of demo and bench as well
 # .venv/.build  what compiles viewpass: scikit-build-core, nanobind, and cmake and ninja where the machine has none
 # .venv/.demo   viewpass and what the demo needs are installed
 # .venv/.dev    the developer's tools as well
+# .venv/.engines  what `make test-engines` needs besides
 # .venv/.bench  the peers that `make bench` measures
 # .venv/.docs   Sphinx, and what the example report needs
 # .venv/.native the compiled module is as new as native/, and the list of modules as new as src/
@@ -135,7 +142,7 @@ PIP_INSTALL = .venv/bin/python -m pip install -qq --disable-pip-version-check
 INSTALL_VIEWPASS = $(PIP_INSTALL) --no-build-isolation
 
 BUILD_SYSTEM = import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")
-ASK_COMPILED = from viewpass.kernels.native import *; native or exit(f"No compiled module: {reason}. {COST} {REMEDY}, then run make again.")
+ASK_COMPILED = from viewpass.kernels.backend import COST, REMEDY, native, reason; native or exit(f"No compiled module: {reason}. {COST} {REMEDY}, then run make again.")
 BUILD_TOOLS = from scikit_build_core.build import get_requires_for_build_editable as tools; print(*tools(), sep="\n")
 
 .venv/.build: .venv/.made pyproject.toml
@@ -158,6 +165,13 @@ BUILD_TOOLS = from scikit_build_core.build import get_requires_for_build_editabl
 	@$(INSTALL_VIEWPASS) -e '.[demo,dev]'
 	@mv $@.new $@
 	@touch -r $@ .venv/.demo .venv/.native
+
+.venv/.engines: .venv/.dev
+	@echo "Installing Ray, Spark and a local object store into .venv (a few minutes) ..."
+	@: > $@.new
+	@$(INSTALL_VIEWPASS) -e '.[demo,dev,engines]'
+	@mv $@.new $@
+	@touch -r $@ .venv/.native
 
 .venv/.bench: .venv/.build pyproject.toml
 	@echo "Installing viewpass and the peers of its benchmarks into .venv (a minute or so) ..."

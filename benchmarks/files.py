@@ -1,8 +1,8 @@
 """`python -m benchmarks.files`: reads, clusters and labels a table larger than memory from Parquet files.
 
-Writes the files to a temporary folder, then runs each job in a process of its own, in turn: PyArrow
-alone reading the same columns into record batches (file by file, and as a data set), `fit` and
-`predict`, and the same two as the commands do them, into files.
+Writes the files to a temporary folder, then runs each job in a process of its own, in turn. PyArrow
+alone reads the same columns into record batches (file by file, and as a data set). viewpass does `fit`
+and `predict`, and the same two as the commands do them, into files.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Values missing inside views: viewpass's own way beside scikit-learn's imputers, on real data.
 
-python -m benchmarks.gaps --out out/gaps [--seeds 3] [--slow 1] [--rows 2000]
+python -m benchmarks.gaps [--seeds 3] [--slow 1] [--rows 2000]
 
 Of every view .3 of the rows are removed, and of the values that are left a share, at random or in blocks (a
 quarter of the columns of a view for some rows). Imputers work on each view alone, on the rows that have it;
@@ -11,10 +11,10 @@ each takes minutes. Seconds are those of processors, so that they can be compare
 from __future__ import annotations
 
 import argparse
-import json
+import sys
 import time
 import warnings
-from pathlib import Path
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -97,7 +97,6 @@ def run(views: list[Any], labels: Any, method: str, seed: int) -> dict[str, floa
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gaps", description=__doc__)
-    parser.add_argument("--out", type=Path, default=Path("out/gaps"))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--slow", type=int, default=1)
     parser.add_argument("--only", default=",".join(METHODS))
@@ -106,27 +105,23 @@ def main() -> None:
     parser.add_argument("--patterns", default="random,blocks")
     parser.add_argument("--rows", type=int, help="of each set, at most")
     given = parser.parse_args()
-    given.out.mkdir(parents=True, exist_ok=True)
-    with (given.out / "gaps.jsonl").open("a") as file:
-        for name in given.data.split(","):
-            views, labels = load(name)
-            views, labels = [view[: given.rows] for view in views], labels[: given.rows]
-            for method in given.only.split(","):
-                for share in given.shares:
-                    for pattern in given.patterns.split(","):
-                        for seed in range(given.slow if method == "IterativeImputer" else given.seeds):
-                            damaged, _ = with_gaps(views, share, pattern, seed)
-                            found = run(damaged, labels, method, seed)
-                            row = {
-                                "data": name,
-                                "method": method,
-                                "share": share,
-                                "pattern": pattern,
-                                "seed": seed,
-                            }
-                            file.write(json.dumps(row | found) + "\n")
-                            file.flush()
-                            print(row | found, flush=True)
+    rows = []
+    for name in given.data.split(","):
+        views, labels = load(name)
+        views, labels = [view[: given.rows] for view in views], labels[: given.rows]
+        for share, pattern, method in product(given.shares, given.patterns.split(","), given.only.split(",")):
+            runs = []
+            for seed in range(given.slow if method == "IterativeImputer" else given.seeds):
+                damaged, _ = with_gaps(views, share, pattern, seed)
+                runs.append(run(damaged, labels, method, seed))
+                print(name, share, pattern, method, seed, runs[-1], file=sys.stderr, flush=True)
+            if runs:
+                keys = ("nmi", "imputing", "seconds")
+                score, imputing, seconds = (np.mean([found[key] for found in runs]) for key in keys)
+                about = f"| {name} | {share:g} {pattern} | {method} "
+                rows.append(f"{about}| {score:.3f} | {imputing:.1f} | {seconds:.1f} |")
+    print("| set | values missing | way | NMI | imputing, s | fit, s |\n|---|---|---|---|---|---|")
+    print("\n".join(rows))
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ def test_public_names_resolve(name):
 
 def test_dir_shows_the_public_names_only():
     vp.OPIMC(n_clusters=2).get_params()  # what is imported along the way is not shown
-    assert dir(vp) == sorted([*vp.__all__, "__version__", "dask", "evaluate"])
+    assert dir(vp) == sorted([*vp.__all__, "__version__", "dask", "distributed", "evaluate", "ray", "spark"])
 
 
 def test_an_unknown_name_is_an_attribute_error():

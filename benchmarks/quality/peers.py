@@ -2,8 +2,8 @@
 
 iMML's methods keep their default settings and get float64 arrays with NaN where a view is absent, their
 rows of unit length as in iMML's guide to clustering. Both are also run with the features of dense views at
-mean 0 and spread 1 instead, as columns of their own: which of the two is better differs from set to set, and
-choosing between them would take the classes.
+mean 0 and spread 1 instead, as columns of their own. Which of the two is better differs from set to
+set, and choosing between them would take the classes.
 MiniBatchKMeans gets rows of unit length, absent ones the mean of their view.
 """
 

@@ -32,7 +32,7 @@ def main() -> None:
         model.partial_fit(vp.scan(works.slice(start, NIGHT), views=VIEWS, id="acno"))
     kinds = [event.what for event in model.events_]
     print(f"{len(works):,} works:", ", ".join(f"{kinds.count(kind)} {kind}" for kind in sorted(set(kinds))))
-    ax = model.plot_timeline()
+    ax = model.plot("timeline")
     ax.figure.savefig(options.image, dpi=130)
 
 

@@ -12,7 +12,7 @@ from docs.site.pages import ROOT
 
 GUIDE = "guide-tate.md"  # the page that leads to it
 PAGE = "tate-report.html"
-FIT = "-k 30 --id acno --show title,artist,year --name-by subjects"
+FIT = "-k 30 --id acno --keep title,artist,year --name-by subjects"
 
 
 def works() -> Path | None:

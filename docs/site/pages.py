@@ -108,5 +108,8 @@ def stage(folder: Path) -> None:
             pages = [f"{title} <{page.removesuffix('.md')}>" for title, page in section.pages]
             text = f"# {section.title}\n\n{relinked(section.text, 'docs/index.md')}{contents(pages, 2)}"
             (folder / f"{section.name}.md").write_text(text)
+    paper = folder / place("docs/paper/README.md")
+    parts = sorted(path.stem for path in paper.parent.glob("*.md") if path != paper)
+    paper.write_text(paper.read_text() + contents(parts))
     front = folder / "index.md"
     front.write_text(front.read_text() + contents([section.name for section in found], 2))

@@ -1,6 +1,7 @@
 // The chunk step and its parts as Python calls them.
 #include "../anchor_search.hpp"
 #include "../chunk_step.hpp"
+#include "../near_rows.hpp"
 #include "objects.hpp"
 
 namespace viewpass {
@@ -116,6 +117,18 @@ nb::tuple soft_assign_rows(const PyRows& rows, const PyCentres& anchors, size_t 
                         array_of(std::move(soft.weights), {rows.n_rows, soft.n_near}));
 }
 
+/// More rows have the view than are wanted near each.
+nb::object near_rows_of(const PyRows& rows, size_t v, size_t n_near, size_t n_threads) {
+  expect(rows.measured && v < rows.n_views(), "rows must be measured, and have the view");
+  size_t n_there = 0;
+  for (size_t i = 0; i < rows.n_rows; ++i) n_there += rows.has(v, i);
+  expect(n_near > 0 && n_near < n_there, "n_near is not below the number of rows that have the view");
+  std::vector<int32_t> near(rows.n_rows * n_near, 0);
+  without_lock(n_threads,
+               [&](Team& team) { near_rows(rows, v, {near.data(), rows.n_rows, n_near}, team); });
+  return nb::cast(array_of(std::move(near), {rows.n_rows, n_near}));
+}
+
 /// Groups of anchors, checked.
 AnchorGroups groups_of(const PyRows& rows, const PyCentres& centres, const Vector<const int32_t>& group_of,
                        size_t fewest) {
@@ -177,6 +190,7 @@ void bind_steps(nb::module_& m) {
         "alpha"_a, "fill"_a, "means"_a);
   m.def("loss", &loss_of, "centres"_a, "sums"_a, "counts"_a, "alpha"_a, "moved"_a.none());
   m.def("soft_assign", &soft_assign_rows, "rows"_a, "anchors"_a, "n_near"_a, "n_threads"_a);
+  m.def("near_rows", &near_rows_of, "rows"_a, "v"_a, "n_near"_a, "n_threads"_a);
   m.def("search_anchors", &search_anchors_of, "rows"_a, "anchors"_a, "group_centres"_a, "group_of"_a,
         "fewest"_a, "n_threads"_a);
   m.def("all_distances", &all_distances_of, "rows"_a, "centres"_a, "relative"_a, "n_threads"_a);

@@ -18,7 +18,7 @@ case ${1:-} in
     *) echo "usage: run.sh short|long" >&2; exit 2 ;;
 esac
 
-if ! "$python" -c 'from viewpass.kernels.native import native; exit(native is None)'; then
+if ! "$python" -c 'from viewpass.kernels.backend import native; exit(native is None)'; then
     echo "sanitizers skipped: viewpass has no compiled module here."
     exit 0
 fi
@@ -78,7 +78,7 @@ for kind in address thread; do
         TSAN_OPTIONS="suppressions=$PWD/native/sanitize/tsan.supp:halt_on_error=1"
         LD_PRELOAD="$(runtime "$compiler" $library) $("$compiler" -print-file-name=libstdc++.so)"
         "${fixed_addresses[@]}" "$python")
-    "${sanitized[@]}" -c "from viewpass.kernels.native import native as n, reason; exit(reason or not n.__file__.startswith('$folder'))" &&
+    "${sanitized[@]}" -c "from viewpass.kernels.backend import native as n, reason; exit(reason or not n.__file__.startswith('$folder'))" &&
         if [[ $kind == thread ]]; then
             "${sanitized[@]}" native/sanitize/threads.py
         else

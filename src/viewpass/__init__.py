@@ -42,7 +42,13 @@ _HOMES = {
     "ViewpassError": "viewpass.errors",
 }
 
-_ROOMS = {"dask": "viewpass.estimators.dask", "evaluate": "viewpass.evaluate"}  # names that are modules
+_ROOMS = {  # names that are modules
+    "dask": "viewpass.estimators.dask",
+    "distributed": "viewpass.estimators.distributed",
+    "evaluate": "viewpass.evaluate",
+    "ray": "viewpass.estimators.ray",
+    "spark": "viewpass.estimators.spark",
+}
 
 __all__ = sorted(_HOMES)
 
@@ -62,6 +68,9 @@ if TYPE_CHECKING:
     from viewpass.errors import SettingError as SettingError
     from viewpass.errors import ViewpassError as ViewpassError
     from viewpass.estimators import dask as dask
+    from viewpass.estimators import distributed as distributed
+    from viewpass.estimators import ray as ray
+    from viewpass.estimators import spark as spark
     from viewpass.estimators.annotations import write_labels as write_labels
     from viewpass.estimators.batches import BatchPredictor as BatchPredictor
     from viewpass.estimators.imc import IMC as IMC

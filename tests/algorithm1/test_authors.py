@@ -12,7 +12,7 @@ import pytest
 
 import authors
 from viewpass.kernels import backend
-from viewpass.kernels.native import native
+from viewpass.kernels.backend import native
 
 pytestmark = [
     pytest.mark.data,

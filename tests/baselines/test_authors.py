@@ -10,10 +10,12 @@ import pytest
 from sklearn.metrics import normalized_mutual_info_score
 
 import authors
-from viewpass.baselines.algorithms import daimc, mic, multinmf, omvc
-from viewpass.baselines.algorithms.least_squares import inverse, quadratic
-from viewpass.baselines.algorithms.rows import FilledView
+import viewpass as vp
+from viewpass.baselines import daimc, multinmf
+from viewpass.baselines import omvc_stream as omvc
 from viewpass.baselines.base import kmeans
+from viewpass.baselines.least_squares import inverse, quadratic
+from viewpass.baselines.rows import FilledView
 from viewpass.views.chunk import Chunk
 
 pytestmark = pytest.mark.data
@@ -53,26 +55,26 @@ def filled(run):
 # ---- DAIMC
 
 
-def daimc_of(run, **settings):
+def daimc_of(run, most_steps=30):
     views = []
     for x, present in zip(run.views, run.observed.T, strict=True):
         unit = x / np.linalg.norm(x, axis=1, keepdims=True)
         views.append(FilledView.unfilled(np.where(present[:, None], unit, 0.0), present))
     start = np.eye(10)[run.of("daimc_start")] + 0.1
-    _, V, curve = daimc.factorise(views, start, daimc.DAIMCSettings(**settings))
+    _, V, curve = daimc.factorise(views, start, vp.DAIMC(10), most_steps)
     return V, np.array(curve)
 
 
 @pytest.mark.parametrize(("method", "max_steps"), [("daimc", 30), ("daimc_one", 1)])
 def test_daimc_is_the_authors(run, method, max_steps):
-    V, curve = daimc_of(run, max_steps=max_steps)
+    V, curve = daimc_of(run, max_steps)
     check(run, method, V)
     # The program adds 1e-10 under the root of the length of each of the 643 rows of B.
     np.testing.assert_allclose(curve, run.of(f"{method}_curve"), rtol=0, atol=0.0065)
 
 
 def test_daimc_with_all_its_steps_ends_lower_and_finds_more(run):
-    (V, curve), (V_one, curve_one) = daimc_of(run), daimc_of(run, max_steps=1)
+    (V, curve), (V_one, curve_one) = daimc_of(run), daimc_of(run, 1)
     assert curve[-1] < 0.9 * curve_one[-1]
     assert nmi(run, V) > nmi(run, V_one) + 0.05
 
@@ -88,16 +90,15 @@ def started(run, monkeypatch):
 
 
 def test_multinmf_is_the_authors(started):
-    settings = multinmf.MultiNMFSettings(0.01, n_rounds=9, max_iter=20)
-    *_, agreed, curve = multinmf.factorise(filled(started), 10, settings, np.random.default_rng(0), 1)
+    settings = vp.MultiNMF(10, n_rounds=9, max_iter=20, n_threads=1)
+    *_, agreed, curve = multinmf.factorise(filled(started), settings, np.random.default_rng(0))
     check(started, "multinmf", agreed)
     np.testing.assert_allclose(curve, started.of("multinmf_curve"), rtol=1e-9)
 
 
 def mic_of(run, **settings):
-    return mic.factorise(
-        filled(run), 10, mic.MICSettings(0.01, 1e-7, **settings), np.random.default_rng(0), 1
-    )
+    model = vp.MIC(10, n_threads=1, **settings)
+    return model._factorise(filled(run), np.random.default_rng(0), 0)
 
 
 def test_mic_is_the_authors(started):

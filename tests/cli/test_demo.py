@@ -1,13 +1,16 @@
 """Command demo: the table, the label file and the picture."""
 
 import csv
+import re
 import struct
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
+from sklearn.metrics import adjusted_mutual_info_score
 from typer.testing import CliRunner
 
 from viewpass import __version__
@@ -166,3 +169,19 @@ def test_importing_the_command_imports_nothing_heavy():
     code = f"import sys, viewpass.cli; print({heavy} & set(sys.modules))"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert said.stdout.strip() == "set()"
+
+
+@pytest.mark.system
+def test_the_guide_to_cohorts_can_be_followed_on_made_tables(monkeypatch, tmp_path):
+    page = Path(__file__).parents[2] / "docs" / "guide-cohorts.md"
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+    assert len(blocks) > 5
+    monkeypatch.chdir(tmp_path)
+    argv = ["demo", "--cohort", "--out", "made"]
+    assert CliRunner().invoke(app, argv).exit_code == 0
+    assert CliRunner().invoke(app, argv).exit_code == 1  # nothing is written over
+    monkeypatch.setenv("VIEWPASS_DATA", "made")
+    known = {}
+    for block in blocks:
+        exec(compile(block, str(page), "exec"), known)
+    assert adjusted_mutual_info_score(known["clusters"], known["patients"]["COC"]) > 0.9

@@ -134,9 +134,8 @@ def test_a_folder_in_use_is_refused(commands, table, run, tmp_path):
     ended = commands.run(*argv, "--out", run[0], "--resume")
     assert ended.code == 0
     assert "finished already" in ended.out
-    refused(
-        commands.run(*argv, "--alpha", "2", "--out", run[0], "--resume"), "alpha was 'auto', now it is 2.0"
-    )
+    ended = commands.run(*argv, "--consensus", "plain", "--out", run[0], "--resume")
+    refused(ended, "consensus was 'auto', now it is 'plain'")
     assert contents(run[0]) == before
     (tmp_path / "mine.txt").write_text("mine")
     refused(commands.run(*argv, "--out", tmp_path), "'mine.txt'")
@@ -212,6 +211,13 @@ def test_help_has_an_example(commands, command):
     assert ended.code == 0
     assert f"Example:  viewpass {command} " in ended.out
     assert ended.err == ""
+
+
+def test_the_help_of_fit_is_two_screens(commands, monkeypatch):
+    ended = CliRunner().invoke(app, ["fit", "--help"], env={"COLUMNS": "80", "TERMINAL_WIDTH": "80"})
+    groups = [line.split()[1] for line in ended.output.splitlines() if line.startswith("╭")]
+    assert groups == ["Arguments", "Options", "Data", "Clusters", "Output", "Run"]
+    assert len(ended.output.splitlines()) <= 80
 
 
 def test_exit_codes_are_in_the_help(commands):

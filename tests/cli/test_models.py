@@ -15,6 +15,7 @@ import viewpass as vp
 from commands import refused, write_table
 from fixed_lists import needs_nulls
 from viewpass.cli.dry_run import tried
+from viewpass.errors import DataWarning
 from viewpass.sources.arrays import ArraySource
 
 pytestmark = pytest.mark.system
@@ -244,7 +245,7 @@ def test_inspect_of_a_model(commands, run):
 def test_inspect_of_runs(commands, run, table, tmp_path):
     found = json.loads(commands.run("inspect", run[0], "--json").out)
     assert found["finished"]
-    assert sum(found["clusters"]) + found["rows_without_any_view"] == 6000
+    assert sum(cluster["rows"] for cluster in found["clusters"]) + found["rows_without_any_view"] == 6000
     assert "a finished run over 6,000 rows" in commands.run("inspect", run[0]).out
     argv = ["fit", table, "-k", "5", "--out", tmp_path / "run"]
     fault = {"step": "rename", "when": "after", "number": 3, "how": "SIGKILL"}
@@ -320,22 +321,88 @@ def test_kept_columns_stand_beside_the_labels(commands, table, tmp_path):
     assert not (tmp_path / "other").exists()
 
 
-def test_clusters_are_named_and_shown(commands, table, tmp_path):
+@pytest.fixture
+def kinds(table, tmp_path_factory):
+    """The table with a column of categories: the groups that its rows were made of."""
     data = pq.read_table(table)
-    kinds = pa.array([f"kind{i % 3}" for i in range(len(data))])
-    pq.write_table(data.append_column("kind", kinds), tmp_path / "items.parquet")
-    words = ("--id", "item", "--show", "kind", "--name-by", "kind", "-k", "3", "--out", tmp_path / "run")
-    ended = commands.run("fit", tmp_path / "items.parquet", *words)
+    names = pa.array([f"kind{i}" for i in np.random.default_rng(0).integers(5, size=len(data))])
+    path = tmp_path_factory.mktemp("kinds") / "items.parquet"
+    pq.write_table(data.append_column("kind", names), path)
+    return path
+
+
+def test_clusters_are_named_and_shown(commands, kinds, tmp_path):
+    words = ("--id", "item", "--name-by", "kind", "-k", "3", "--out", tmp_path / "run")
+    ended = commands.run("fit", kinds, *words)
     assert ended.code == 0, ended.err
     names = set(pq.read_table(tmp_path / "run" / "labels.parquet")["cluster_name"].to_pylist()) - {None}
     assert len(names) == 3
     shown = commands.run("inspect", tmp_path / "run", "--all").out
     assert all(name in shown for name in names)
     assert "a typical row" in ended.out
-    found = json.loads(commands.run("summary", tmp_path / "run", "--no-rows").out)
+    found = json.loads(commands.run("inspect", tmp_path / "run", "--no-rows", "--json").out)
     assert {cluster["name"] for cluster in found["clusters"]} == names
     assert found["sample"] == []
-    assert found == vp.summary(tmp_path / "run", rows=False)
+    assert found.items() >= vp.summary(tmp_path / "run", rows=False).items()
+    assert found["finished"] is True
+
+
+@needs_nulls
+def test_names_of_clusters_are_those_of_the_model(commands, kinds, tmp_path):
+    """Changed without a fit, they are in all that is made of the run from then on, and stay in an update."""
+    run, model = tmp_path / "run", tmp_path / "run" / "model.viewpass"
+    words = ("--id", "item", "--name-by", "kind", "-k", "3", "--no-report", "--out", run)
+    assert commands.run("fit", kinds, *words).code == 0
+    found = vp.load(model).cluster_names_
+    labels = pq.read_table(run / "labels.parquet").to_pylist()
+    assert {row["cluster"]: row["cluster_name"] for row in labels if row["cluster"] >= 0} == found
+    ended = commands.run("names", run, "1= machine translation ", "2=")
+    assert ended.code == 0, ended.err
+    assert ended.out.splitlines()[:3] == [f"0  {found[0]}", "1  machine translation", "2"]
+    named = {0: found[0], 1: "machine translation"}
+    assert json.loads(commands.run("names", model, "--json").out) == {str(k): v for k, v in named.items()}
+    for argv in (
+        ("predict", model, kinds, "--id", "item"),
+        ("join", run, kinds),
+        ("sample", run, "--per-cluster", "5"),
+    ):
+        out = tmp_path / f"{argv[0]}.parquet"
+        assert commands.run(*argv, "--out", out).code == 0
+        rows = pq.read_table(out).select(["cluster", "cluster_name"]).to_pylist()
+        assert all(row["cluster_name"] == named.get(row["cluster"]) for row in rows), argv
+    shown = json.loads(commands.run("inspect", run, "--json").out)["clusters"]
+    assert [cluster["name"] for cluster in shown] == [found[0], "machine translation", None]
+    more = write_table(tmp_path / "more.parquet", 500, seed=9)
+    page = tmp_path / "page.html"
+    ended = commands.run("update", model, more, "--id", "item", "--report", page)
+    assert ended.code == 0, ended.err
+    assert vp.load(model).cluster_names_ == named
+    assert "machine translation" in page.read_text()
+    refused(commands.run("update", model, more, "--again", "--report", page), "exists")
+    for wrong in ("3=x", "one=x", "x"):
+        refused(commands.run("names", run, wrong), "expected NUMBER=NAME")
+    assert vp.load(model).cluster_names_ == named
+
+
+@needs_nulls
+@pytest.mark.parametrize("command", ["predict", "update"])
+def test_rows_without_a_view_of_the_fit_are_warned_of(commands, tmp_path, command):
+    rng = np.random.default_rng(0)
+    centres, kinds = rng.standard_normal((4, 6)), rng.integers(4, size=500)
+    columns = {name: centres[kinds] + 1.2 * rng.standard_normal((500, 6)) for name in ("image", "text")}
+    table = pa.table({name: pa.array(list(rows), pa.list_(pa.float64())) for name, rows in columns.items()})
+    model = vp.ViewPass(4, random_state=0).fit(vp.scan(table))
+    model.save(tmp_path / "model")
+    empty = pa.nulls(500, pa.list_(pa.float64()))
+    pq.write_table(table.set_column(0, "image", empty), tmp_path / "text.parquet")
+    argv = command, tmp_path / "model", tmp_path / "text.parquet", "--out", tmp_path / "out"
+    ended = commands.run(*argv)
+    assert ended.code == 0, ended.err
+    assert "no row has the view 'image'" in ended.err
+    for rows in ({"text": columns["text"], "image": None}, {**columns, "image": np.full((500, 6), np.nan)}):
+        for learn in (model.predict, model.partial_fit):
+            with pytest.warns(DataWarning, match="no row has the view 'image'"):
+                learn(rows)
 
 
 def test_a_dry_run_writes_nothing(commands, table, tmp_path):

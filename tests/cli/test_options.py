@@ -90,7 +90,6 @@ def test_a_wrong_scale_is_reported_in_one_line(commands, table, tmp_path, given,
     ("options", "words"),
     [
         (["-k", "9999"], "a smaller -k"),
-        (["-k", "5", "--anchors", "3"], "--anchors 3 cannot form -k 5 clusters"),
         (["-k", "5", "--view-weights", "image=0,text=0"], "--view-weights are all 0"),
         (["-k", "5", "--scale", "image=unit"], "--scale is given for 'image'"),
         (["-k", "5", "--id", "nobody"], "'nobody' for --id"),
@@ -154,17 +153,16 @@ def test_weights_survive_a_stop(commands, table, tmp_path, n_chunks):
 def test_a_map_survives_a_stop(commands, table, tmp_path, n_chunks):
     """Stopped before the sample or before the labels, the model is that of the library's own fit."""
     out = tmp_path / "run"
-    options = ["-k", "5", "--scale", "unit", "--consensus", "graph"]
-    options += ["--projection", "3", "--anchors", "40", "--checkpoint-every", "1", "--no-report"]
-    options += ["--out", out]
+    options = ["-k", "3", "--scale", "unit", "--consensus", "graph"]
+    options += ["--checkpoint-every", "1", "--no-report", "--out", out]
     fault = {"step": "chunk", "when": "before", "number": n_chunks, "how": "SIGINT"}
     assert commands.run("fit", table, "--id", "item", *options, fault=fault).code == 130
     ended = commands.run("fit", table, "--id", "item", *options, "--resume")
     assert ended.code == 0, ended.err
     model = vp.load(out / "model.viewpass")
-    assert {own.shape[0] for own in model.projections_.values()} == {3}
-    settings = {"scale": "unit", "random_state": 0, "projection": 3}
-    mine = vp.ViewPass(5, n_anchors=40, consensus="graph", **settings).fit(vp.scan(str(table), id="item"))
+    assert {own.shape[0] for own in model.projections_.values()} == {6}
+    settings = {"scale": "unit", "random_state": 0, "consensus": "graph"}
+    mine = vp.ViewPass(3, **settings).fit(vp.scan(str(table), id="item"))
     mine.save(tmp_path / "by-library")
     assert (tmp_path / "by-library").read_bytes() == (out / "model.viewpass").read_bytes()
 

@@ -244,7 +244,7 @@ MISFITS = {
     "one frame": (
         lambda: small().fit(ARRAYS),
         lambda: NUMBERS,
-        "belong to which view is not said. " + TABLES,
+        "belong to which view. " + TABLES,
     ),
     "other lists": (lambda: small().fit(TABLE), lambda: TABLE.rename_columns(["image", "q"]), TABLES),
     "other lists, pandas": (lambda: small().fit(ARRAYS), lambda: pd.DataFrame({"q": VIEWS["text"]}), TABLES),

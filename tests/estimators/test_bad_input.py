@@ -216,7 +216,7 @@ def test_bad_data_leaves_an_estimator_unfitted(estimator, what):
 @pytest.mark.parametrize("row", [0, 19, 20, 39, 40, N - 1])
 @pytest.mark.parametrize("method", ["fit", "predict"])
 def test_rows_are_numbered_in_the_whole_data(row, method, monkeypatch):
-    monkeypatch.setattr("viewpass.estimators.base.PREDICT_BLOCK", 20)
+    monkeypatch.setattr("viewpass.estimators.clusterer.PREDICT_BLOCK", 20)
     model = small().fit({"image": IMAGE, "text": TEXT})
     for wrong in (np.nan, np.inf):
         with pytest.raises(vp.DataError, match=rf"view 'text', row {row}: 1 of 5"):

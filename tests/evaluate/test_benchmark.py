@@ -248,6 +248,27 @@ PROGRAM = """
     labels = KMeans(int(given["n_clusters"]), n_init=1, random_state=int(given["seed"])).fit_predict(rows)
     np.savetxt(sys.argv[2], labels)
 """
+DEEP = """
+    import sys
+    import warnings
+    import numpy as np
+    from sklearn.cluster import KMeans
+    from sklearn.neural_network import MLPRegressor
+    from sklearn.preprocessing import scale
+
+    given = np.load(sys.argv[1])
+    seed, n_clusters = int(given["seed"]), int(given["n_clusters"])
+    views = [given[name] for name in given.files if name.startswith("view_")]
+    rows = scale(np.hstack([np.where(np.isnan(x), np.nanmean(x, axis=0), x) for x in views]))
+    warnings.simplefilter("ignore")
+    sizes = 16, n_clusters, 16
+    net = MLPRegressor(hidden_layer_sizes=sizes, activation="tanh", max_iter=200, random_state=seed)
+    net.fit(rows, rows)
+    code = rows
+    for weights, bias in list(zip(net.coefs_, net.intercepts_))[:2]:
+        code = np.tanh(code @ weights + bias)
+    np.save(sys.argv[2], KMeans(n_clusters, n_init=10, random_state=seed).fit_predict(code))
+"""
 OCTAVE = """
     arguments = argv();
     load(arguments{1});
@@ -281,6 +302,16 @@ def test_a_python_program_is_the_same_as_the_class(here):
     assert (program.values["memory"] > 10).all()
 
 
+@pytest.mark.system
+def test_a_deep_program_takes_part(here):
+    """An autoencoder and k-means on its code, the shape of the deep methods, without torch."""
+    Path("deep.py").write_text(textwrap.dedent(DEEP))
+    found = small([f"deep=cmd:{sys.executable} deep.py {{in.npz}} {{out}}"], rates=[0.1])
+    assert not found.lines[("made", 0.1), "deep"].failed, found.results
+    assert found.mean("made", 0.1, "deep") > 0.5
+
+
+@pytest.mark.system
 @pytest.mark.skipif(shutil.which("octave") is None, reason="octave is not installed: apt-get install octave")
 def test_an_octave_program_takes_part(here):
     Path("my.m").write_text(textwrap.dedent(OCTAVE))

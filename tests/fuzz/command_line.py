@@ -135,7 +135,7 @@ def _words(random, folder):
     places += [folder / "absent.parquet", folder / "*.parquet", "", folder / "run" / "run.json"]
     numbers = ["--threads", "--seed"]
     options = {
-        "fit": dict.fromkeys(["--alpha", "--anchors", "--sample", "--projection", "--workers"], NUMBERS)
+        "fit": dict.fromkeys(["--sample", "--workers"], NUMBERS)
         | dict.fromkeys(["--scale", "--consensus", "--missing-entries", "--view-weights"], TEXTS)
         | {"--scheduler": TEXTS, "--checkpoint-every": NUMBERS},
         "predict": {},

@@ -15,7 +15,16 @@ LONGEST = 2.0  # seconds of processor time for one use
 SECONDS = 12.0  # for all of them
 MOST_COLUMNS = 100  # of the rows made for a mutant; with more, rows that do not fit it are enough
 PROPERTIES = (
-    *("labels_", "stream_labels_", "anchor_labels_", "cluster_centers_", "counts_", "objective_", "inertia_"),
+    *(
+        "labels_",
+        "stream_labels_",
+        "stream_ids_",
+        "anchor_labels_",
+        "cluster_centers_",
+        "counts_",
+        "objective_",
+        "inertia_",
+    ),
     *("loss_curve_", "n_iter_", "n_samples_seen_", "n_rows_without_views_", "consensus_", "anchors_"),
     *("anchor_centers_", "cluster_curve_", "scales_", "view_weights_", "components_", "objective_curve_"),
 )

@@ -9,7 +9,7 @@ import struct
 
 import numpy as np
 
-HEAD, SIZE, VERSION = struct.Struct("<8sI4sQ"), 64, 2  # of the envelope (docs/files.md)
+HEAD, SIZE, VERSION = struct.Struct("<8sI4sQ"), 64, 1  # of the envelope (docs/files.md)
 DTYPES = {"F64": np.float64, "F32": np.float32, "I64": np.int64, "I32": np.int32, "BOOL": np.bool_}
 WHOLE = [
     0,

@@ -27,7 +27,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from viewpass.kernels.native import native
+from viewpass.kernels.backend import native
 from viewpass.sources.arrow import parquet
 from viewpass.sources.arrow.files import find_files
 from viewpass.sources.arrow.parquet import Parquet
@@ -129,7 +129,7 @@ def _child(options: argparse.Namespace) -> None:
     if sys.platform == "linux":
         resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    parquet.BUFFER, parquet.SMALL = 2**12, 0  # small files are read as large ones are
+    parquet.BUFFER, parquet.SMALL_FILE = 2**12, 0  # small files are read as large ones are
     parquet.pq.ParquetFile = _Watched
     folder = options.child
     sound = [(data, _places(data)) for data in _sound_files(folder)]

@@ -352,7 +352,7 @@ def test_a_newer_format_names_both_versions(files, tmp_path):
     content = bytearray(files[0])
     content[8:12] = (7).to_bytes(4, "little")
     path.write_bytes(content)
-    with pytest.raises(vp.FileError, match=r"format version 7.* up to version 2"):
+    with pytest.raises(vp.FileError, match=r"format version 7.* up to version 1"):
         vp.load(path)
 
 

@@ -323,8 +323,8 @@ def test_another_source_names_both(commands, begun, parts, tmp_path):
 def test_other_settings_name_both(commands, begun, parts, tmp_path):
     out = tmp_path / "run"
     stopped(begun, out)
-    message = refused(commands, parts, out, "--alpha", "0.5")
-    assert "alpha was 'auto', now it is 0.5" in message
+    message = refused(commands, parts, out, "--seed", "5")
+    assert "random_state was 0, now it is 5" in message
 
 
 def test_another_schema_names_both(commands, begun, parts, tmp_path):

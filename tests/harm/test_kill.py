@@ -25,15 +25,15 @@ PARTS = (2500, 2050, 2250)  # rows of each file
 BLOCK = 300  # rows read at a time
 CODES = {"SIGINT": 130, "SIGTERM": 143}
 PLAIN = ["--sample", "500", "--consensus", "plain", "--scale", "unit"]
-GRAPH = ["--sample", "500", "--consensus", "graph", "--anchors", "40"]
+GRAPH = ["--sample", "500", "--consensus", "graph"]
 RUNS = {
     "plain": [*PLAIN, "--checkpoint-every", "4"],
     "graph": [*GRAPH, "--checkpoint-every", "3"],
     "few checkpoints": [*PLAIN, "--checkpoint-every", "40"],
-    "a map": [*GRAPH, "--checkpoint-every", "1", "--projection", "3"],
+    "a map": [*GRAPH, "--checkpoint-every", "1", "-k", "3"],
     "chosen, all rows in the sample": ["--checkpoint-every", "3"],
     "labels of the stream": [*PLAIN, "--checkpoint-every", "7", "--stream-labels"],
-    "labels of the stream, graph": [*GRAPH, "--checkpoint-every", "1", "--stream-labels", "--anchors", "20"],
+    "labels of the stream, graph": [*GRAPH, "--checkpoint-every", "1", "--stream-labels"],
 }
 
 

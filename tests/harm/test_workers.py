@@ -20,8 +20,9 @@ from distributed.chaos import KillWorker
 
 import viewpass as vp
 from clusters import Killer, assert_same, made_rows, two_workers, write_files
-from viewpass.engines.dask import parts
-from viewpass.engines.dask.scratch import temporary_folder
+from everywhere import Deadly
+from viewpass.engines import parts
+from viewpass.engines.scratch import temporary_folder
 
 pytestmark = pytest.mark.system
 
@@ -87,25 +88,6 @@ def test_a_worker_killed_in_any_stage_leaves_no_trace(client, files, expected, m
     monkeypatch.setattr(partitions, task, Deadly(task, tmp_path / "was killed"))
     assert_same(fitted(client, files), expected)
     assert (tmp_path / "was killed").exists()
-
-
-class Deadly:
-    """A task whose worker is killed (SIGKILL) once, after some of its rows were read."""
-
-    def __init__(self, name, sign):
-        self.__name__, self.sign = name, sign
-
-    def __call__(self, chunks, *given):
-        from viewpass.engines import partitions
-
-        return getattr(partitions, self.__name__)(self.read(chunks), *given)
-
-    def read(self, chunks):
-        for chunk in chunks:
-            if chunk.start >= 4000 and not self.sign.exists():
-                self.sign.touch()
-                os.kill(os.getpid(), signal.SIGKILL)
-            yield chunk
 
 
 def test_killed_workers_leave_no_trace(client, files, expected):
@@ -178,7 +160,7 @@ def test_rows_that_kill_every_worker_are_named(client, files, monkeypatch):
 def fatal(source, start, stop):
     if start == 3000:
         os._exit(3)
-    from viewpass.engines.dask.parts import file_rows
+    from viewpass.engines.parts import file_rows
 
     return file_rows(source, start, stop)
 

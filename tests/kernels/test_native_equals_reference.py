@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 from battery import KINDS, Made, digest, everything, made, nothing, parts, rows_of, run, scaled
 from viewpass.kernels import reference
+from viewpass.kernels.backend import native
 from viewpass.kernels.grid import (
     ABSENT,
     EXTREME,
@@ -25,7 +27,6 @@ from viewpass.kernels.grid import (
     UNSORTED,
     neighbours,
 )
-from viewpass.kernels.native import native
 
 pytestmark = pytest.mark.skipif(native is None, reason="the module is not compiled")
 
@@ -356,6 +357,27 @@ def test_links(seed, n_anchors, n_near, weighted):
     copies = rng.integers(0, 3, size=n_rows) if weighted else None
     found = [module.links_of(near, weights, copies, n_anchors) for module in (native, reference)]
     assert_same({"links": list(found[0])}, {"links": list(found[1])})
+
+
+@tried
+@given(SEEDS, st.integers(1, 8))
+def test_near_rows(seed, n_near):
+    """Many rows are equal, or share no column with any other."""
+    rng = np.random.default_rng(seed)
+    x = rng.integers(0, 3, size=(30, 6)) * (rng.random((30, 6)) < 0.3) * rng.choice([1.0, 0.1])
+    x[rng.random(30) < 0.2] = 0.0  # without the view
+    x[:9, 0] = 1.0
+    dense = x.astype(rng.choice(["f4", "f8"]))
+    sparse = csr_array(dense)
+    parts = sparse.data, sparse.indices, sparse.indptr, 6
+    found = []
+    for module, n_threads in ((native, 1), (native, 3), (reference, 1)):
+        for view in (dense, parts):
+            case = Made([view], None, [1.0], [6], 30, 1, 0)
+            found.append(module.near_rows(rows_of(module, case)[0], 0, n_near, n_threads))
+    for other in found[1:]:
+        np.testing.assert_array_equal(other, found[0])
+    assert not (found[0][:9] == np.arange(9)[:, None]).any()
 
 
 @pytest.mark.parametrize("size", [1e-20, 1e20])

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from viewpass.kernels.backend import backend
-from viewpass.kernels.native import native
+from viewpass.kernels.backend import backend, native
 from viewpass.kernels.portable import log
 from viewpass.kernels.reference import products as reference_products
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 
 from viewpass.graph.soft_assignment import SoftAssignment
+from viewpass.kernels.backend import native
 from viewpass.kernels.grid import UNIT
-from viewpass.kernels.native import native
 from viewpass.kernels.reference import kmeans as kmeans_reference
 
 compiled = pytest.mark.skipif(native is None, reason="the module is not compiled")

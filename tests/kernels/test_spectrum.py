@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphs import entries, graphs, random_links, scaled
-from viewpass.kernels.native import native
+from viewpass.kernels.backend import native
 from viewpass.kernels.reference import eigen as spectrum_reference
 from zipped import zipped
 

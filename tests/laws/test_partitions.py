@@ -47,9 +47,9 @@ def test_partitions_give_the_bits_of_one_process(case, n_parts, n_sampled, conse
     edges = [0, *sorted(rng.choice(np.arange(1, case.n_rows), n_parts - 1, replace=False)), case.n_rows]
     parts = [whole.cut(int(a), int(b)) for a, b in pairwise(edges)]
     fitting = Fitting(plan, 0, empty)
-    labels = interface.fit(Partitions([_bare(part) for part in parts], rng), fitting, workspace())
+    found = interface.fit(Partitions([_bare(part) for part in parts], rng), fitting, workspace())
     mine = fitting.learning
-    np.testing.assert_array_equal(labels, expected)
+    np.testing.assert_array_equal(found.labels, expected)
     assert mine.solved.labelled == theirs.solved.labelled
     assert mine.solved.total == theirs.solved.total
     assert (mine.n_rows, mine.schema, mine.solved.read) == (theirs.n_rows, theirs.schema, theirs.solved.read)

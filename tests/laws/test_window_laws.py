@@ -9,6 +9,12 @@ import numpy as np
 import pytest
 
 import viewpass as vp
+from commands import write_table
+from viewpass.errors import SettingError
+from viewpass.runs import work
+from viewpass.runs.folder import RunFolder
+from viewpass.runs.run import Run, RunOptions, StoppedError
+from viewpass.sources import source
 
 N_ROWS = 800
 SETTINGS: list[dict[str, Any]] = [
@@ -126,13 +132,12 @@ def test_what_happened_is_told_and_ids_last() -> None:
     classes[third] = 2
     rows = 3 * np.eye(5)[classes] + 0.3 * rng.standard_normal((2400, 5))
     model = made({"n_clusters": "grow", "window": 240}).fit([rows])
-    what = [event.what for event in model.events_ if event.what != "drifted"]
-    assert what == ["born", "died", "returned"]
-    assert len({event.cluster for event in model.events_ if event.what in what}) == 1
-    for late in (0, 1, 2, 3):
-        mine = (part == late) & (np.arange(2400) % 600 >= 240)
-        pairs = set(zip(classes[mine].tolist(), model.stream_ids_[mine].tolist(), strict=True))
-        assert len(pairs) == 2 + late % 2
+    ids = set(model.stream_ids_[third & (np.arange(2400) % 600 >= 240)].tolist())
+    assert len(ids) == 1
+    told = [event for event in model.events_ if event.cluster in ids and event.what != "drifted"]
+    assert [event.what for event in told] == ["born", "died", "returned"]
+    assert told[0].row <= 600 + 60
+    assert model.stream_ids_[(classes != 2) & (part == 2)].tolist().count(*ids) == 0
     assert model.timeline_[-1].rows.keys() == set(model.cluster_ids_.tolist())
 
 
@@ -149,3 +154,46 @@ def test_a_refit_keeps_ids(views: list[np.ndarray]) -> None:
     back = made({"n_clusters": 4}).fit(views, continue_ids=fewer)
     assert sorted(back.cluster_ids_) == sorted(new.cluster_ids_)
     assert back.events_[-1].what == "returned"
+
+
+def test_a_run_that_was_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work, "BLOCK", 200)
+    monkeypatch.setattr(source, "READ_ROWS", 200)
+    table = write_table(tmp_path / "items.parquet", 1500)
+
+    def run(out: str) -> tuple[Run, RunFolder]:
+        folder = RunFolder(tmp_path / out)
+        return Run(made({"window": 600}), vp.scan(str(table), id="item"), folder), folder
+
+    whole, folder = run("whole")
+    folder.open(resume=False)
+    whole.begin()
+    whole.go(RunOptions())
+    parts, stopped = run("parts")
+    stopped.open(resume=False)
+    parts.begin()
+    looks = iter(range(100))
+    with pytest.raises(StoppedError):
+        parts.go(RunOptions(every=1, stopping=lambda: next(looks) >= 3))
+    stopped.close()
+    again, stopped = run("parts")
+    stopped.open(resume=True)
+    again.resume()
+    assert 0 < again.first_row < 1500
+    again.go(RunOptions())
+    assert folder.model.read_bytes() == stopped.model.read_bytes()
+    assert folder.labels.read_bytes() == stopped.labels.read_bytes()
+
+
+def test_what_has_no_meaning_for_a_stream_is_refused(views: list[np.ndarray]) -> None:
+    model = made({"window": 400}).fit(views)
+    for wrong in (
+        lambda: vp.merge([model, model]),
+        lambda: model.forget([3]),
+        lambda: made({"window": 400}).fit(views, continue_ids=model),
+        lambda: made({"window": 400, "half_life": 100}).fit(views),
+        lambda: made({"max_clusters": 9}).fit(views),
+        lambda: made({"window": 10, "n_clusters": 11}).fit(views),
+    ):
+        with pytest.raises(SettingError):
+            wrong()

@@ -15,7 +15,17 @@ import viewpass as vp
 from viewpass.cli.app import app
 from viewpass.evaluate import nmi
 from viewpass.evaluate.harness.cells import Cell, measured
-from viewpass.evaluate.harness.page import CANNOT, CONFIRMED, NOT, Claim, Marked, Section, hypertext, markdown
+from viewpass.evaluate.harness.page import (
+    CANNOT,
+    CONFIRMED,
+    NOT,
+    Claim,
+    Marked,
+    Section,
+    hypertext,
+    markdown,
+    markdown_parts,
+)
 from viewpass.evaluate.harness.sets import draw, hidden, load_set
 from viewpass.paper import published
 from viewpass.paper.figures import baselines, complexity, fig1
@@ -112,6 +122,22 @@ def test_the_page_has_every_claim_and_escapes_its_text():
     assert "| 0.500 |" in text
     assert "<td><b>1 &lt; 2</b>" in page
     assert "| **1 < 2** |" in text
+
+
+def test_every_table_and_figure_has_a_page_of_its_own_with_its_claims():
+    sections = [
+        Section("fig1", "Figure 1: passes", "How.", figure="fig1", claims=[Claim.judged("a", True, "1")]),
+        Section("table2", "Table 2: time", "How long.", ["k"], [[0.5]], claims=[Claim("b", CANNOT, "2")]),
+    ]
+    sections[0].doubt_few_seeds(2)
+    pages = markdown_parts(sections, "Hello.", "T")
+    assert list(pages) == ["README.md", "fig1.md", "table2.md"]
+    verdict = "| a | confirmed (not conclusive: only 2 seeds) |"
+    assert f"| **[Figure 1: passes](fig1.md)** | |\n{verdict}" in pages["README.md"]
+    assert pages["fig1.md"].startswith("# Figure 1: passes\n\nHow.\n\n| the paper says | here | figures |")
+    assert "![](fig1.svg)" in pages["fig1.md"]
+    assert "| b | **cannot be checked here** | 2 |" in pages["table2.md"]
+    assert "| 0.500 |" in pages["table2.md"]
 
 
 def test_few_seeds_are_said_to_be_inconclusive_beside_every_verdict():
@@ -218,7 +244,7 @@ def test_the_page_states_the_time_of_all_its_cells(tmp_path):
     assert clock > 0
     assert processor >= 0
     text = preface(plan, 60.0)
-    assert "Its 3 cells took" in text
+    assert "3 cells took" in text
     assert "viewpass paper --parts" in text
 
 

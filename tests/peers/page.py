@@ -90,7 +90,7 @@ def page() -> str:
         "# What other projects expect",
         "",
         f"{total} expectations that scikit-learn, mvlearn, iMML and river have of their own estimators,",
-        "restated for viewpass and tested in `tests/peers`, from which this page is written.",
+        "restated for viewpass and tested in `tests/peers`; which of the others do not apply, and why.",
         "",
         "Their own tests were run as well, against viewpass behind classes of their names. A test that",
         "never reaches viewpass, that tests the class in between, or that compares a model with itself",
@@ -104,9 +104,9 @@ def page() -> str:
     for name, (n_run, *rest) in OWN_TESTS.items():
         lines.append(f"| {name} | {n_run} | {' | '.join(map(str, rest))} | {n_run - sum(rest)} |")
     for project, sentences in held.items():
-        lines += ["", f"## {project}", "", "| expected, and tested here |", "|---|"]
-        lines += [f"| {sentence.rstrip('.')} |" for sentence in sentences]
-        lines += ["", "| does not apply | because |", "|---|---|"]
+        file = next(name for name, own in PROJECTS.items() if own == project)
+        lines += ["", f"## {project}", "", f"{len(sentences)} expectations, in `tests/peers/{file}`.", ""]
+        lines += ["| does not apply | because |", "|---|---|"]
         lines += [f"| {what} | {why} |" for what, why in DOES_NOT_APPLY[project.split(",")[0]]]
     return "\n".join(lines) + "\n"
 

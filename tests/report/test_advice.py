@@ -8,6 +8,7 @@ from sklearn.metrics import normalized_mutual_info_score as nmi
 
 import viewpass as vp
 from viewpass.report.advice import advice
+from viewpass.report.findings import view_shares
 
 N = 600
 
@@ -58,6 +59,16 @@ def test_a_view_that_takes_no_part_gets_no_advice(topic):
     views = {"title": around(topic, 10, 1.0, 2), "other": around(topic, 10, 1.0, 4)}
     model = fitted(views, 6, view_weights={"title": 1.0, "other": 0.0})
     assert not [each for each in given(model, views) if "other" in each]
+
+
+def test_a_view_of_weight_0_is_left_out_of_all_that_is_said(topic):
+    """What is said of the views is said of the right ones, wherever it comes; the page can be drawn."""
+    views = {name: around(topic, 10, 1.0, seed) for seed, name in enumerate(("other", "title", "note"), 2)}
+    views["note"][::2] = np.nan
+    rest = {name: views[name] for name in ("title", "note")}
+    model = fitted(views, 6, view_weights={"other": 0.0, "title": 1.0, "note": 1.0})
+    assert view_shares(model.summary(views)) == view_shares(fitted(rest, 6).summary(rest))
+    assert "</html>" in model.report(X=views).text
 
 
 def test_rows_of_uncertain_clusters_are_left_out(topic):

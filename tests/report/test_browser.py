@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.system, pytest.mark.long]
 def tate(data_folder, commands, tmp_path_factory):
     """The report of the Tate table, as a user gets it."""
     out = tmp_path_factory.mktemp("tate") / "run"
-    words = ["-k", "30", "--id", "acno", "--show", "title,artist,medium", "--name-by", "subjects"]
+    words = ["-k", "30", "--id", "acno", "--keep", "title,artist,medium", "--name-by", "subjects"]
     ended = commands.run("fit", data_folder / "tate.parquet", *words, "--out", out)
     assert ended.code == 0, ended.err
     return out / "report.html"

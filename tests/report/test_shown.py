@@ -45,14 +45,14 @@ def test_a_loaded_model_shows_what_its_sums_tell(model):
     assert len(repr(again).split("\n")) == 3
 
 
-@pytest.mark.parametrize("name", ["plot_map", "plot_sizes", "plot_missing", "plot_views", "plot_loss"])
-def test_plots_take_and_give_axes(model, name):
+@pytest.mark.parametrize("kind", ["map", "sizes", "missing", "views", "loss"])
+def test_plots_take_and_give_axes(model, kind):
     from matplotlib import pyplot
 
     _, ax = pyplot.subplots()
-    assert getattr(model, name)(ax=ax) is ax
+    assert model.plot(kind, ax=ax) is ax
     assert ax.has_data()
-    own = getattr(model, name)()
+    own = model.plot(kind)
     own.figure.canvas.draw()
     pyplot.close("all")
 
@@ -60,6 +60,20 @@ def test_plots_take_and_give_axes(model, name):
 def test_a_map_of_rows(model, views):
     from matplotlib import pyplot
 
-    ax = model.plot_map(views)
+    ax = model.plot("map", views)
     assert len(ax.collections[0].get_offsets()) > 400
     pyplot.close("all")
+
+
+def test_sizes_are_those_of_the_rows_that_are_given(model, views):
+    from matplotlib import pyplot
+
+    some = {name: view[:100] for name, view in views.items()}
+    labels = model.predict(some)
+    widths = [bar.get_width() for bar in model.plot("sizes", some).patches]
+    assert widths == sorted(np.unique(labels[labels >= 0], return_counts=True)[1], reverse=True)
+    pyplot.close("all")
+    with pytest.raises(vp.SettingError, match="leave X out"):
+        model.plot("views", some)
+    with pytest.raises(vp.SettingError, match="choose one of map, sizes"):
+        model.plot("pie")

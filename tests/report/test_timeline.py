@@ -11,7 +11,6 @@ import pytest
 
 import viewpass as vp
 from html_tags import Tags
-from viewpass.report.plots import draw_timeline
 from viewpass.report.timeline import SHOWN, bands, event_of, timeline_chart, timeline_summary
 from viewpass.streams.events import Event
 
@@ -49,7 +48,7 @@ def test_nothing_is_drawn_where_nothing_happened(model):
     page = model.report()
     assert 'id="timeline"' not in page.text
     with pytest.raises(vp.SettingError, match="nothing happened"):
-        model.plot_timeline()
+        model.plot("timeline")
 
 
 def test_the_page_and_the_plot_show_it(model, monkeypatch):
@@ -62,9 +61,9 @@ def test_the_page_and_the_plot_show_it(model, monkeypatch):
     assert "row 2,000: cluster 2 born (0 -&gt; 1,000 rows), 90% sure" in text
     assert "view &lt;b&gt;text&lt;/b&gt; silent" in text
     assert Tags(text).tags.count("polygon") >= 3
-    ax = model.plot_timeline()
+    ax = model.plot("timeline")
     assert ax.has_data()
-    assert draw_timeline(timeline_summary(POINTS, EVENTS), ax) is ax
+    assert model.plot("timeline", ax=ax) is ax
     pyplot.close("all")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import warnings
 
@@ -25,7 +26,8 @@ PRESENT = [1 + np.flatnonzero(seen)[:, None].astype(float) for seen in OBSERVED.
 
 def cell(values, shape=(1, -1)):
     found = np.empty(len(values), dtype=object)
-    found[:] = values
+    for place, value in enumerate(values):
+        found[place] = value
     return found.reshape(shape)
 
 
@@ -65,6 +67,12 @@ def write_v73(path, variables):
     with h5py.File(path, "w", userblock_size=512) as file:
         refs = file.create_group("#refs#")
 
+        numbers = itertools.count()
+
+        def references(values):
+            places = [put(refs, f"r{next(numbers)}", one).ref for one in values.ravel(order="F")]
+            return np.array(places, dtype=h5py.ref_dtype).reshape(values.T.shape)
+
         def put(group, name, value):
             if sp.issparse(value):
                 columns = sp.csc_matrix(value)
@@ -73,14 +81,18 @@ def write_v73(path, variables):
                 for part, array in (("data", columns.data), ("ir", columns.indices), ("jc", columns.indptr)):
                     own[part] = array
                 return own
+            if isinstance(value, dict) or value.dtype.names:
+                own = group.create_group(name)
+                for field in value if isinstance(value, dict) else value.dtype.names:
+                    put(own, field, value[field] if isinstance(value, dict) else value[field][None])
+                return own
             if value.dtype == object:
-                places = [put(refs, f"r{len(refs)}", one).ref for one in value.ravel(order="F")]
-                own = group.create_dataset(name, value.T.shape, h5py.ref_dtype)
-                own[...] = np.array(places, dtype=h5py.ref_dtype).reshape(value.T.shape)
+                own = group.create_dataset(name, data=references(value), dtype=h5py.ref_dtype)
                 own.attrs["MATLAB_class"] = b"cell"
                 return own
-            own = group.create_dataset(name, data=value.T)
-            own.attrs["MATLAB_class"] = b"double"
+            text = value.dtype.kind == "U"
+            own = group.create_dataset(name, data=np.array([[ord(value.item())]]) if text else value.T)
+            own.attrs["MATLAB_class"] = b"char" if text else b"double"
             return own
 
         for name, value in variables.items():
@@ -155,6 +167,116 @@ def test_images_named_views_and_classes_in_columns(write):
     variables = {"mfeat_fou": VIEWS[0], "mfeat_kar": VIEWS[1], "other": RNG.random((7, 9)), "truth": COLUMN}
     named = vp.load_mat(write(variables, "named.mat"))
     assert list(named.views) == ["mfeat_fou", "mfeat_kar"]
+
+
+ONE_HOT, DIMS, FLAGS = np.eye(CLASSES)[LABELS], np.array([WIDTHS]), OBSERVED.astype(float)
+NUMBERED = {f"view_{v}": view for v, view in enumerate(VIEWS)}
+# What other files hold beside views and classes, and how else these are stored; all open without options.
+STRUCT = np.array([(view,) for view in VIEWS], dtype=[("fea", object)])
+ONLY_PRESENT = [view[seen] for view, seen in zip(VIEWS, OBSERVED.T, strict=True)]
+HABITS = {
+    "classes from 0 as floats, as a row": {"X": cell(VIEWS), "Y": LABELS[None].astype(float)},
+    "classes of -1 and 1 per class": {"X": cell(VIEWS), "Y": 2 * ONE_HOT - 1},
+    "one class per column of a sparse matrix": {"X": cell(VIEWS), "Y": sp.csc_matrix(ONE_HOT.T)},
+    "a cell of single classes": {"X": cell(VIEWS), "gt": cell([np.array([[k]]) for k in LABELS], (-1, 1))},
+    "the same classes twice": {"X": cell(VIEWS), "Y": COLUMN, "gt": ROW},
+    "classes of another length as well": {"X": cell(VIEWS), "Y": COLUMN, "label": ROW[:, :7]},
+    "sizes and names beside": {
+        "X": cell(VIEWS), "dims": DIMS, "lenSmp": np.array([[30.0]]), "Y": COLUMN,
+        "categories": cell([np.array([name]) for name in "abcd"]),
+    },
+    "sizes beside, and classes of any name": {"X": cell(VIEWS), "dims": DIMS, "cat_id": ROW},
+    "a graph beside": {"fea": VIEWS[1], "W": RNG.random((N, N)), "gnd": COLUMN},
+    "a graph beside views of any name": {
+        "gene_repert": VIEWS[0], "proteome_comp": VIEWS[2], "text": VIEWS[1], "W": np.eye(N), "truth": COLUMN,
+    },
+    "several classes per row are none": {"X": cell(VIEWS), "Y": RNG.integers(0, 2, (N, 6)), "gt": COLUMN},
+    "a struct": {"dataset": {"X": cell(VIEWS), "Y": COLUMN}},
+    "an array of structs": {"S": STRUCT, "gt": COLUMN},
+    "cells in cells": {"X": cell([cell([view]) for view in VIEWS]), "Y": cell([cell([COLUMN])])},
+    "a cell in a cell": {"X": cell([cell(VIEWS)]), "Y": COLUMN},
+    "numbered from 0 with an underscore": NUMBERED | {"labels": ROW},
+    "twelve numbered": {f"X{v + 1}": VIEWS[v % 3] for v in range(12)} | {"Y": ROW},
+    "logical classes and single precision": {
+        "X": cell([view.astype(np.float32) for view in VIEWS]), "Y": (LABELS % 2 == 0)[:, None],
+    },
+    "the same mask twice": {"X": cell(VIEWS), "Y": COLUMN, "index": cell(PRESENT), "ind": FLAGS},
+    "a mask of V x n": {"X": cell(VIEWS), "Y": COLUMN, "ind": OBSERVED.T.astype(np.uint8)},
+    "a mask of 0 and 1 per view": {"X": cell(VIEWS), "Y": COLUMN, "mask": cell(list(FLAGS.T[:, :, None]))},
+    "present rows only": {"X": cell(ONLY_PRESENT), "Y": COLUMN, "index": cell(PRESENT)},
+    "present columns only": {"X": cell(transposed(ONLY_PRESENT)), "Y": COLUMN, "ind": OBSERVED.astype(float)},
+    "present rows only, sparse": {
+        "X": cell([sp.csc_matrix(view) for view in ONLY_PRESENT]), "Y": COLUMN, "index": cell(PRESENT),
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("habit", HABITS)
+def test_other_habits_are_read_without_options(write, habit):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        bundle = vp.load_mat(write(HABITS[habit]))
+    masked = "mask" in habit or "present" in habit
+    assert (bundle.observed is not None) == masked
+    if masked:
+        np.testing.assert_array_equal(bundle.observed, OBSERVED)
+    truth = LABELS % 2 if "logical" in habit else LABELS
+    assert vp.evaluate.nmi(truth, bundle.labels) > 1 - 1e-9
+    found = list(bundle.views.values())
+    if habit == "a graph beside":
+        expected = [VIEWS[1]]
+    elif "views of any name" in habit:
+        expected = [VIEWS[0], VIEWS[2], VIEWS[1]]
+    else:
+        expected = VIEWS * (4 if "twelve" in habit else 1)
+    assert len(found) == len(expected)
+    seen = OBSERVED if "present" in habit else np.ones((N, len(found)), dtype=bool)
+    for ours, theirs, rows in zip(found, expected, seen.T, strict=True):
+        np.testing.assert_allclose(plain(ours)[rows], theirs[rows], rtol=1e-6)
+
+
+TWO_READINGS = {
+    "two cells": ({"X": cell(VIEWS), "fea": cell(VIEWS[:2]), "Y": COLUMN}, "X and fea", {"views": "X"}),
+    "two classes": (
+        {"X": cell(VIEWS), "Y": COLUMN, "gt": np.roll(ROW, 1)}, "Y and gt", {"labels": "Y"},
+    ),
+    "a matrix beside X": (
+        {"X": VIEWS[0], "Y": VIEWS[1], "gt": COLUMN, "Z": VIEWS[2]},
+        r"views=\['X', 'Z'\]", {"views": ["X", "Y", "Z"]},
+    ),
+    "three groups of numbers": (
+        {"X1": VIEWS[0], "X2": VIEWS[1], "XTe1": VIEWS[0][:9], "XTe2": VIEWS[1][:9], "trainLabel": COLUMN},
+        "XTe1", {"views": ["X1", "X2"], "labels": "trainLabel"},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", TWO_READINGS)
+def test_two_readings_are_refused_with_both_named(write, case):
+    variables, named, right = TWO_READINGS[case]
+    path = write(variables)
+    with pytest.raises(vp.DataError, match=named):
+        vp.load_mat(path)
+    bundle = vp.load_mat(path, **right)
+    np.testing.assert_array_equal(
+        bundle.views.get("X1", bundle.views.get("1", bundle.views.get("X"))), VIEWS[0]
+    )
+    assert vp.evaluate.accuracy(LABELS, bundle.labels) == 1
+
+
+def test_several_masks_are_listed_and_one_is_chosen(write):
+    masks = [vp.evaluate.make_mask("paper", N, 3, 0.3, seed) for seed in range(4)]
+    path = write({"X": cell(VIEWS), "Y": COLUMN, "folds": cell([mask * 1.0 for mask in masks])})
+    with pytest.warns(DataWarning, match=r"4 masks, none used: folds\{1\}"):
+        assert vp.load_mat(path).observed is None
+    np.testing.assert_array_equal(vp.load_mat(path, mask="folds{3}").observed, masks[2])
+    with pytest.raises(vp.DataError, match=r"folds\{4\}"):
+        vp.load_mat(path, mask="folds{9}")
+    of_rows = cell([cell([1.0 + np.flatnonzero(seen)[:, None] for seen in mask.T]) for mask in masks])
+    again = write({"X": cell(VIEWS), "Y": COLUMN, "index": of_rows}, "rows.mat")
+    np.testing.assert_array_equal(vp.load_mat(again, mask="index{2}").observed, masks[1])
+    stacked = write({"X": cell(VIEWS), "Y": COLUMN, "masks": np.stack(masks, axis=2) * 1.0}, "stack.mat")
+    np.testing.assert_array_equal(vp.load_mat(stacked, mask="masks{4}").observed, masks[3])
 
 
 @pytest.mark.parametrize(

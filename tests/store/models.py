@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import viewpass as vp
 from inputs import CHOSEN, GAPS, IMAGE, PLAIN, TEXT, small, with_gaps
-from viewpass.store.container.values import KINDS
+from viewpass.store.container.values import BIT_GENERATORS
 
 FRAME = pd.DataFrame(np.hstack([IMAGE, TEXT]), columns=[f"col{j}" for j in range(9)])
 
@@ -72,6 +72,9 @@ MODELS = {
     "default": lambda: small(**CHOSEN).fit({"image": IMAGE, "text": TEXT}, observed=GAPS),
     "more rows than sampled": lambda: small(sample_size=20, **PLAIN).fit(with_gaps()),
     "read once": lambda: small(**CHOSEN, sample_size=20, compute_labels=False).fit(with_gaps()),
+    "window": lambda: small(**PLAIN, window=24, sample_size=20).fit(with_gaps()),
+    "half-life": lambda: small(**PLAIN, half_life=10, sample_size=20).fit([IMAGE, TEXT], observed=GAPS),
+    "forgot": lambda: small(**PLAIN).fit([IMAGE, TEXT], observed=GAPS).forget([3, 8]),
     "sparse": lambda: small().fit([sp.csr_array(IMAGE), sp.csr_array(TEXT)]),
     "frames": lambda: small().fit(vp.frames({"a": FRAME.iloc[:, :4], "b": FRAME.iloc[:, 4:]})),
     "one array": lambda: small(views=[4, -1]).fit(FRAME),
@@ -134,6 +137,6 @@ MODELS = {
         name: lambda kind=kind: opimc(random_state=np.random.Generator(kind(5))).partial_fit(
             [IMAGE[:10], TEXT[:10]]
         )
-        for name, kind in KINDS.items()
+        for name, kind in BIT_GENERATORS.items()
     },
 }

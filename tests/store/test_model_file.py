@@ -15,7 +15,7 @@ import viewpass as vp
 from inputs import IMAGE, TEXT, assert_same, learnt, small
 from store.models import FRAME, MODELS
 
-NOT_IN_THE_FILE = ("labels_", "stream_labels_", "row_ids_")
+NOT_IN_THE_FILE = ("labels_", "stream_labels_", "stream_ids_", "row_ids_")
 
 
 def kept(model):

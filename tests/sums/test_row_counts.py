@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from viewpass.sums.row_counts import RowCounts
-from viewpass.views.chunk import Chunk
+from viewpass.views.chunk import Chunk, Oddities
 from viewpass.views.gaps import GapCounts
 from viewpass.views.rows import MeasuredRows
 
@@ -25,7 +25,7 @@ def chunk(request):
     views[1][rng.random(N_ROWS) < 0.3] = 0.0
     copies = rng.integers(1, 5, size=N_ROWS) if request.param else None
     lacking = rng.integers(-1, 3, size=(N_ROWS, 2)).astype(np.int32)
-    return replace(Chunk.of(views), copies=copies, lacking=lacking)
+    return replace(Chunk.of(views), copies=copies, odd=Oddities(lacking=lacking))
 
 
 def counts(chunk):
@@ -48,7 +48,7 @@ def test_they_are_what_the_rows_show(chunk):
     assert (found.n_rows, found.n_seen) == (N_ROWS, int((has[0] | has[1]).sum()))
     assert found.n_all_zero == (0, int((~has[1]).sum()))
     assert found.n_counted == (N_ROWS if chunk.copies is None else int(chunk.copies.sum()))
-    held = chunk.lacking[:, 1]
+    held = chunk.odd.lacking[:, 1]
     assert found.n_gaps[1] == GapCounts((held > 0).sum(), held[held > 0].sum(), (held < 0).sum())
 
 

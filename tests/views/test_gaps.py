@@ -14,7 +14,7 @@ from viewpass.evaluate import nmi
 from viewpass.solve.start.completion import learn_completion
 from viewpass.views.chunk import Chunk
 from viewpass.views.completion import QUANTUM
-from viewpass.views.gaps import LEAST_SHARE, with_gaps
+from viewpass.views.gaps import LEAST_HELD, with_gaps
 from viewpass.views.rows import MeasuredRows
 from zipped import zipped
 
@@ -40,7 +40,7 @@ def imputed(views):
     made = []
     for view in views:
         held = (~np.isnan(view)).sum(axis=1)
-        few = held < LEAST_SHARE * view.shape[1]
+        few = held < LEAST_HELD * view.shape[1]
         x = np.where(few[:, None], np.nan, view)
         x = np.where(np.isnan(x) & ~few[:, None], np.nanmean(x, axis=0), x)
         made.append(x)
@@ -163,7 +163,7 @@ def test_counts():
     for name, view in zip(model.view_names_in_, views, strict=True):
         held = (~np.isnan(view)).sum(axis=1)
         width = view.shape[1]
-        few = (held > 0) & (held < LEAST_SHARE * width)
+        few = (held > 0) & (held < LEAST_HELD * width)
         partly = (held > 0) & (held < width) & ~few
         counts = model.n_gaps_[name]
         assert counts.rows == partly.sum()

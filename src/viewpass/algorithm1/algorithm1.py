@@ -46,7 +46,7 @@ class Settings:
     n_clusters: int
     rules: Rules  # alpha (in units of 1 / weight_unit), max_iter, tol, fill
     init: Any = "random"  # or labels or memberships of the first chunk, or centres of each view
-    scale: tuple[str, ...] = ()  # one name per view (scaling.NAMES); (): unit length for all
+    scale: tuple[str, ...] = ()  # one name per view (scaling.SCALE_NAMES); (): unit length for all
     weight_unit: int = 1  # rows are counted in units of 1 / weight_unit
     reference: bool = False  # compute with the NumPy reference
 

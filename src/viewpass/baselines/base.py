@@ -4,32 +4,28 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from viewpass.baselines.algorithms.offline import OfflineFactors
-from viewpass.baselines.algorithms.rows import FilledView, present_rows
-from viewpass.baselines.algorithms.stream import FactorStream
+from viewpass.baselines.factors import Factors
+from viewpass.baselines.files import pack_factors, unpack_factors
+from viewpass.baselines.rows import FilledView, present_rows, without_negatives
+from viewpass.baselines.stream import FactorStream
 from viewpass.errors import DataError, FileError
-from viewpass.estimators.base import ViewReader
+from viewpass.estimators.base import COUNT, NOT_NEGATIVE, ViewReader
 from viewpass.estimators.validation import check_whole
-from viewpass.kernels.grid import Floats, Integers, Labels, Matrix
+from viewpass.kernels.grid import Array, Floats, Integers, Labels, Matrix
 from viewpass.kernels.threads import available_threads, single_threaded_blas
 from viewpass.solve.solve import too_few
 from viewpass.sources.source import Source
+from viewpass.store.container.fields import Fields
 from viewpass.views.chunk import Schema
 from viewpass.views.rows import MeasuredRows, without_unknown
-
-PREDICT_BLOCK = 8192
-COUNT = [Interval(Integral, 1, None, closed="left")]
-NOT_NEGATIVE = [Interval(Real, 0, None, closed="left")]
 
 
 class FactorClusterer(ViewReader):
@@ -40,19 +36,10 @@ class FactorClusterer(ViewReader):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
-        "n_clusters": COUNT,
-        "max_iter": COUNT,
-        "n_init": COUNT,
+        **ViewReader._parameter_constraints,
         "agreement": NOT_NEGATIVE,
         "sparsity": NOT_NEGATIVE,
-        "tol": NOT_NEGATIVE,
         "n_tries": COUNT,
-        "chunk_size": COUNT,
-        "n_passes": COUNT,
-        "views": "no_validation",  # type: ignore[dict-item]
-        "random_state": "no_validation",  # type: ignore[dict-item]
-        "n_threads": [*COUNT, None],
-        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -74,30 +61,29 @@ class FactorClusterer(ViewReader):
         self.verbose = verbose
 
     assign = "k-means"
-    _learnt: FactorStream | OfflineFactors
+    _learnt: Factors | FactorStream
 
     @abstractmethod
     def _project(self, views: list[FilledView | None], n_rows: int) -> tuple[Floats, Floats]:
         """Consensus coefficients of new rows, and their squared residuals."""
 
-    @abstractmethod
-    def _scaled(self, matrix: Any, v: int) -> Any:
+    def _scaled(self, matrix: Matrix, v: int) -> Matrix:
         """Rows of view `v`, which has a basis, in the scale of the bases."""
+        totals = self._learnt.totals
+        total = None if totals is None else totals[v]
+        assert total is not None
+        return without_negatives(matrix) * matrix.dtype.type(1.0 / total)
 
     # ---- fitted attributes
 
-    def _state(self) -> FactorStream | OfflineFactors:
-        if "_learnt" not in self.__dict__:
-            raise AttributeError(f"this {type(self).__name__} is not fitted yet.")
-        return self._learnt
+    def _state(self) -> Factors | FactorStream:
+        state: Factors | FactorStream = self._checked_learnt()
+        return state
 
     def _fitted_schema(self) -> Schema:
         schema = self._state().schema
         assert schema is not None
         return schema
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_learnt")
 
     def _threads(self) -> int:
         return self.n_threads or available_threads()
@@ -185,7 +171,7 @@ class FactorClusterer(ViewReader):
         source = self._read(X, observed, reset=False)
         schema = self._fitted_schema()
         known = [basis is not None for basis in self._state().components()]
-        for chunk in source.chunks(PREDICT_BLOCK):
+        for chunk in self._blocks_of(source):
             schema.merged(chunk.schema)
             rows = MeasuredRows(without_unknown(chunk, known)).measure()
             kept = np.flatnonzero(rows.n_seen > 0)
@@ -212,7 +198,7 @@ class FactorClusterer(ViewReader):
 
     def _distances(self, X: Any, observed: Any) -> Floats:
         parts = [self._to_centres(coefficients) for coefficients, _ in self._blocks(X, observed)]
-        return np.concatenate([np.empty((0, self.n_clusters)), *parts])
+        return np.concatenate(parts)
 
     def _to_centres(self, coefficients: Floats) -> Floats:
         if self.assign == "argmax":
@@ -236,6 +222,20 @@ class FactorClusterer(ViewReader):
     def score(self, X: Any, y: Any = None, observed: Any = None) -> float:
         """Minus the squared residuals of X under the fitted bases, over the views that are present."""
         return -sum(float(residual.sum()) for _, residual in self._blocks(X, observed))
+
+    # ---- files
+
+    def _packed(self, arrays: dict[str, Array]) -> dict[str, Any]:
+        ranks = [basis.shape[1] for basis in self._state().components() if basis is not None]
+        if any(rank != self._rank for rank in ranks) or len(self._groups()[0]) != self.n_clusters:
+            raise FileError(
+                "the number of clusters or components was changed after the fit: fit again, or change it "
+                "back, before saving."
+            )
+        return pack_factors(self._learnt, arrays)
+
+    def _take_packed(self, stored: Fields) -> None:
+        self._learnt = unpack_factors(stored, self.n_clusters, self._rank)
 
     # ---- fitting
 
@@ -266,13 +266,6 @@ class FactorClusterer(ViewReader):
                 "if they matter.",
                 UserWarning,
                 stacklevel=stacklevel,
-            )
-
-    def _check_unchanged(self, rank: int) -> None:
-        if rank != self._rank:
-            raise FileError(
-                "the number of clusters or components was changed after the fit, from "
-                f"{rank} to {self._rank}: fit again, or change it back, before saving."
             )
 
     def _check_enough(self, n_seen: int) -> None:

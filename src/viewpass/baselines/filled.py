@@ -10,8 +10,8 @@ from viewpass.baselines.base import kmeans
 from viewpass.errors import DataError, SettingError
 from viewpass.kernels.grid import Floats, Mask
 
-MOST_VALUES = 500_000_000  # of one dense matrix
-SCALES = ("unit", "clipped", "sums")
+MOST_DENSE = 500_000_000  # of one dense matrix
+FILLED_SCALES = ("unit", "clipped", "sums")
 
 
 class FilledKMeans:
@@ -27,10 +27,10 @@ class FilledKMeans:
 
     def fit(self, views: list[Any], observed: Mask) -> Self:
         """Cluster the rows; labels are `labels_`."""
-        if self.scale not in SCALES:
-            raise SettingError(f"scale is {self.scale!r}. Choose one of {', '.join(SCALES)}.")
+        if self.scale not in FILLED_SCALES:
+            raise SettingError(f"scale is {self.scale!r}. Choose one of {', '.join(FILLED_SCALES)}.")
         n_values = sum(view.shape[0] * view.shape[1] for view in views)
-        if n_values > MOST_VALUES:
+        if n_values > MOST_DENSE:
             raise DataError(f"the views together have {n_values:,} values, too many for one dense matrix.")
         rows = self._reduced(
             np.hstack([self._filled(x, own) for x, own in zip(views, observed.T, strict=True)])

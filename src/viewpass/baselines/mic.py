@@ -1,4 +1,11 @@
-"""MIC: multiple incomplete views clustering, the offline method that OMVC is based on."""
+"""MIC: multiple incomplete views, weighted factors with row sparsity (Shao, He and Yu, 2015).
+
+min over U_v, V_v, U* >= 0 of
+sum_v |W_v (X_v - U_v V_v')|^2 + a |W_v (U_v - U*)|^2 + b |U_v|_{2,1}
+
+Rows are instances; absent ones are filled with the view's mean and weighted by the share of rows that
+are present. OMVC is its online form.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +13,45 @@ from typing import Any
 
 import numpy as np
 
-from viewpass.baselines.algorithms.mic import MICSettings, factorise
-from viewpass.baselines.algorithms.rows import FilledView
+from viewpass.baselines import multinmf
+from viewpass.baselines.multinmf import FLOOR, Bases
 from viewpass.baselines.offline import OfflineFactorClusterer
+from viewpass.baselines.rows import FilledView
 from viewpass.kernels.grid import Floats
+from viewpass.kernels.threads import run_blocks
+
+
+def coefficient_step(
+    view: FilledView, U: Floats, V: Floats, agreed: Floats, weights: Floats, settings: MIC
+) -> Floats:
+    """Multiplicative update of U; it never increases the objective."""
+    a, b, w = settings.agreement, settings.sparsity, weights[:, None]
+    up = w * (view.times(V) + a * agreed)
+    lengths = np.sqrt(np.square(U).sum(axis=1, keepdims=True))
+    down = w * (U @ (V.T @ V) + a * U) + 0.5 * b * U / np.maximum(lengths, FLOOR)
+    return np.asarray(U * np.sqrt(up / np.maximum(down, 1e-300)))
+
+
+def basis_step(view: FilledView, U: Floats, V: Floats, weights: Floats) -> Floats:
+    """Multiplicative update of V; it never increases the objective."""
+    weighted = U * weights[:, None]
+    down = V @ (U.T @ weighted)
+    return np.asarray(V * np.sqrt(view.crossed(weighted) / np.maximum(down, 1e-300)))
+
+
+def value_of(view: FilledView, U: Floats, V: Floats, agreed: Floats, weights: Floats, settings: MIC) -> float:
+    """The objective of one view."""
+    fit = view.squares() - 2.0 * np.einsum("ij,ij->i", view.times(V), U)
+    fit += np.einsum("ij,ij->i", U @ (V.T @ V), U)
+    apart = np.square(U - agreed).sum(axis=1)
+    lengths = np.sqrt(np.square(U).sum(axis=1))
+    return float(weights @ (fit + settings.agreement * apart) + settings.sparsity * lengths.sum())
+
+
+def agreed_of(U: Bases, weights: list[Floats]) -> Floats:
+    """U*: the weighted mean."""
+    top = np.sum([w[:, None] * u for w, u in zip(weights, U, strict=True)], axis=0)
+    return np.asarray(top / np.maximum(np.sum(weights, axis=0), 1e-300)[:, None])
 
 
 class MIC(OfflineFactorClusterer):
@@ -78,5 +120,24 @@ class MIC(OfflineFactorClusterer):
     def _factorise(
         self, views: list[FilledView], rng: np.random.Generator, seed: int
     ) -> tuple[list[Floats], Floats, list[float]]:
-        settings = MICSettings(self.agreement, self.sparsity, self.max_iter, self.tol, self.n_tries)
-        return factorise(views, self.n_clusters, settings, rng, self._threads())
+        V, U = multinmf.started(views, self.n_clusters, self.max_iter, self.n_tries, rng)
+        shares = [1.0 - view.missing.mean() for view in views]
+        weights = [np.where(view.missing, share**2, 1.0) for view, share in zip(views, shares, strict=True)]
+        agreed = agreed_of(U, weights)
+        values = np.zeros(len(views))
+        curve: list[float] = []
+
+        def work(v: int, worker: int) -> None:
+            U[v] = coefficient_step(views[v], U[v], V[v], agreed, weights[v], self)
+            V[v] = basis_step(views[v], U[v], V[v], weights[v])
+            V[v], U[v] = multinmf.summing_to_one(V[v], U[v])
+
+        for _ in range(self.max_iter):
+            run_blocks(work, len(views), self._threads())
+            before, agreed = agreed, agreed_of(U, weights)
+            for v, view in enumerate(views):
+                values[v] = value_of(view, U[v], V[v], agreed, weights[v], self)
+            curve.append(float(values.sum()))
+            if float(np.square(agreed - before).sum()) < self.tol:
+                break
+        return V, agreed, curve

@@ -7,15 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from viewpass.baselines.algorithms.offline import OfflineFactors, PreparedViews, divided_views
-from viewpass.baselines.algorithms.projection import project_consensus
-from viewpass.baselines.algorithms.rows import FilledView, without_negatives
 from viewpass.baselines.base import FactorClusterer
-from viewpass.baselines.files import pack_offline, unpack_offline
+from viewpass.baselines.factors import Factors, PreparedViews, divided_views
+from viewpass.baselines.projection import project_consensus
+from viewpass.baselines.rows import FilledView
 from viewpass.estimators.base import logging_progress, whole
-from viewpass.kernels.grid import Array, Floats, Integers
+from viewpass.kernels.grid import Floats, Integers
 from viewpass.kernels.threads import single_threaded_blas
-from viewpass.store.container.fields import Fields
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.seeds import as_generator
 
@@ -24,7 +22,6 @@ class OfflineFactorClusterer(FactorClusterer):
     """A factorisation of all rows at once; a subclass says how (`_factorise`)."""
 
     agreement: float
-    _learnt: OfflineFactors
 
     @abstractmethod
     def _factorise(
@@ -49,7 +46,7 @@ class OfflineFactorClusterer(FactorClusterer):
         with logging_progress(self.verbose), single_threaded_blas():
             prepared = self._prepare(rows, kept)
             bases, agreed, curve = self._factorise(prepared.there(), rng, seed)
-        fresh._learnt = OfflineFactors(
+        fresh._learnt = Factors(
             schema=rows.chunk.schema,
             n_rows=rows.n_rows,
             n_without_views=rows.n_rows - len(kept),
@@ -58,24 +55,13 @@ class OfflineFactorClusterer(FactorClusterer):
             bases=prepared.spread(bases),
             totals=prepared.totals,
             curve=curve,
+            value=curve[-1],
             n_iter=self._rounds(curve),
             seed=seed,
             clipped=prepared.clipped,
         )
         return self._end_fit(fresh, source)
 
-    def _packed(self, arrays: dict[str, Array]) -> dict[str, Any]:
-        self._check_unchanged(len(self._groups()[0]))
-        return {"whole": pack_offline(self._learnt, self._groups()[0], arrays)}
-
-    def _take_packed(self, stored: Fields) -> None:
-        self._learnt = unpack_offline(stored.part("whole"), self.n_clusters)
-
-    def _scaled(self, matrix: Any, v: int) -> Any:
-        total = self._learnt.totals[v]
-        assert total is not None
-        return without_negatives(matrix) * matrix.dtype.type(1.0 / total)
-
     def _project(self, views: list[FilledView | None], n_rows: int) -> tuple[Floats, Floats]:
-        bases = self._learnt.bases
+        bases = self._learnt.components()
         return project_consensus(views, bases, self.agreement, n_rows, self.n_clusters, self._threads())

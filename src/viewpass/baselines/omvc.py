@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from viewpass.baselines.algorithms.omvc import OMVCSettings, OMVCStream
-from viewpass.baselines.algorithms.projection import project_consensus
-from viewpass.baselines.algorithms.rows import FilledView, RunningMean, without_negatives
+from viewpass.baselines.omvc_stream import OMVCSettings, OMVCStream
 from viewpass.baselines.online import OnlineFactorClusterer, filled_chunks
+from viewpass.baselines.projection import project_consensus
+from viewpass.baselines.rows import FilledView, RunningMean
 from viewpass.kernels.grid import Floats
 from viewpass.sources.source import Source
 
@@ -109,8 +109,6 @@ class OMVC(OnlineFactorClusterer):
         self.accept = accept
         self.scale = scale
 
-    _learnt: OMVCStream
-
     def _empty_stream(self, rng: np.random.Generator) -> OMVCStream:
         settings = OMVCSettings(
             agreement=self.agreement,
@@ -133,12 +131,6 @@ class OMVC(OnlineFactorClusterer):
                 if view is not None:
                     sums[v] = (sums[v] or 0.0) + view.total()
         stream.totals = [None if total is None else total or 1.0 for total in sums]
-
-    def _scaled(self, matrix: Any, v: int) -> Any:
-        totals = self._learnt.totals
-        total = None if totals is None else totals[v]
-        assert total is not None
-        return without_negatives(matrix) * matrix.dtype.type(1.0 / total)
 
     def _project(self, views: list[FilledView | None], n_rows: int) -> tuple[Floats, Floats]:
         bases = self._learnt.components()

@@ -8,17 +8,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from viewpass.baselines.algorithms.rows import FilledView, RunningMean
-from viewpass.baselines.algorithms.stream import FactorStream
 from viewpass.baselines.base import FactorClusterer
-from viewpass.baselines.files import ARRAYS, MOST_EMPTY_CLUSTERS, pack_factor_stream, unpack_factor_stream
-from viewpass.errors import DataError, FileError
+from viewpass.baselines.rows import FilledView, RunningMean
+from viewpass.baselines.stream import FactorStream
+from viewpass.errors import DataError, SettingError
 from viewpass.estimators.base import logging_progress, whole
 from viewpass.estimators.validation import check_whole
-from viewpass.kernels.grid import Array
 from viewpass.sources.source import Source
-from viewpass.store.container.fields import Fields
-from viewpass.store.container.values import generator_from, generator_state
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.seeds import as_generator
 
@@ -31,8 +27,6 @@ class OnlineFactorClusterer(FactorClusterer):
         self.chunk_size = chunk_size
         self.n_passes = n_passes
         self.tol = tol
-
-    _learnt: FactorStream
 
     @abstractmethod
     def _empty_stream(self, rng: np.random.Generator) -> FactorStream:
@@ -51,32 +45,6 @@ class OnlineFactorClusterer(FactorClusterer):
         if source is not None:
             self._read_ahead(stream, source)
         return stream
-
-    def _packed(self, arrays: dict[str, Array]) -> dict[str, Any]:
-        stream = self._learnt
-        self._check_unchanged(stream.n_clusters)
-        own = stream.rng is self.random_state  # the user's generator, which both draw from
-        return {
-            "stream": pack_factor_stream(stream, arrays),
-            "n_clusters": int(self.n_clusters),
-            "random": generator_state(stream.rng),
-            "own_generator": own,
-        }
-
-    def _take_packed(self, stored: Fields) -> None:
-        rng = generator_from(stored.get("random"))
-        if not isinstance(rng, np.random.Generator):
-            raise FileError("its field 'random' makes no sense.")
-        stored.need(stored.number("n_clusters", least=1) == self.n_clusters, "n_clusters")
-        # Checked before the stream allocates anything of that size.
-        stored.array_of("coefficients.0", ARRAYS, n=None, K=self._rank)
-        stream = self._empty_stream(rng)
-        unpack_factor_stream(stored.part("stream"), stream)
-        most = MOST_EMPTY_CLUSTERS + stream.n_rows - stream.n_without_views
-        stored.need(self.n_clusters <= most, "n_clusters")
-        self._learnt = stream
-        if stored.truth("own_generator"):
-            self.random_state = rng
 
     def fit(self, X: Any, y: Any = None, observed: Any = None) -> Self:
         """Factorise the rows chunk by chunk, then cluster the consensus. `X`, `observed`: see `OPIMC.fit`."""
@@ -123,6 +91,11 @@ class OnlineFactorClusterer(FactorClusterer):
         if source.n_rows == 0:
             raise DataError("the chunk has no rows (0 samples): at least one is needed.")
         stream = self._learnt if begun else fresh._new_stream(None)
+        if not isinstance(stream, FactorStream):
+            raise SettingError(
+                f"this {type(self).__name__} was loaded: its file holds what `predict` needs, not the "
+                "coefficients of the rows read, so it cannot learn more rows. Fit again."
+            )
         chunk = whole(source)
         known = set(stream.clipped)
         stream.learn(chunk)

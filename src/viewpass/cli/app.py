@@ -9,9 +9,24 @@ import rich.console
 import typer
 
 from viewpass.cli.group import app as app
-from viewpass.cli.options import AsJson, Data, Id, Keep, ModelFile, Threads, Views, flag, option
+from viewpass.cli.options import (
+    CLUSTERS,
+    DATA,
+    OUTPUT,
+    RUN,
+    AsJson,
+    Data,
+    Id,
+    Keep,
+    ModelFile,
+    NoRows,
+    Threads,
+    Views,
+    flag,
+    option,
+)
 from viewpass.cli.stopping import signals
-from viewpass.errors import SettingError, missing_extra
+from viewpass.errors import SettingError
 from viewpass.version import __version__
 
 
@@ -32,8 +47,8 @@ def options(
     """Cluster multi-modal rows in one pass, even when modalities are missing.
 
     A row has up to several views (an image, a text, sensor readings ...), and
-    many rows lack some of them. viewpass draws a sample of all rows, finds the
-    clusters in it, and assigns every row to one; memory stays small.
+    many rows lack some of them. viewpass draws a sample of all rows, finds the clusters in it, and
+    assigns every row to one. Memory stays small.
     """
 
 
@@ -41,6 +56,9 @@ def options(
 def demo(
     out: Annotated[Path, option("FOLDER", "Folder for the labels and the picture.")] = Path("viewpass-demo"),
     seed: Annotated[int, option("N", "Random seed: row order, removed views, initial centres.", min=0)] = 0,
+    cohort: Annotated[
+        bool, flag("--cohort", "Only write made tables of patients, for the guide to cohorts.")
+    ] = False,
     repeats: Annotated[int | None, typer.Option(min=1, hidden=True)] = None,
 ) -> None:
     """Cluster real handwritten digits, with 30% of each view removed.
@@ -52,6 +70,12 @@ def demo(
     Writes labels.csv (the cluster of each image) and clusters.png (the images of
     each cluster, which of them are wrong, and which views were missing).
     """
+    if cohort:
+        from viewpass.cli.cohort import write
+
+        paths = write(out, seed)
+        typer.echo(f"{len(paths)} tables: {paths[0].parent}. Follow the guide with VIEWPASS_DATA={out}")
+        return
     from viewpass.cli.demo import run
 
     with signals.interrupting():
@@ -61,164 +85,126 @@ def demo(
 @app.command(epilog="Example:  viewpass fit items/*.parquet -k 10 --id item_id --out run")
 def fit(
     data: Data,
-    n_clusters: Annotated[
-        str, option("N", 'Number of clusters, or "auto" to estimate it.', "-k", "--clusters")
-    ],
-    out: Annotated[Path, option("FOLDER", "Folder for model, labels and report.")],
+    *,
     views: Views = None,
     id: Id = None,
-    alpha: Annotated[
-        str, option("X", "Ridge on the centres, in rows, or auto to estimate one for each view.")
-    ] = "auto",
     scale: Annotated[
         str,
         option(
             "NAME",
-            "Scaling before rows get unit length: unit (none), standard (zero mean and unit variance "
-            "per column), idf, or auto; euclidean (zero mean; rows keep their lengths); counts, composition "
-            "or binary for values of these kinds; "
-            "VIEW=NAME,VIEW=NAME to set it per view.",
+            "What is done to values first: unit (nothing), standard, idf, euclidean (lengths count), counts, "
+            "composition, binary; auto chooses. VIEW=NAME,VIEW=NAME for each view.",
+            panel=DATA,
         ),
     ] = "auto",
+    view_weights: Annotated[
+        str | None, option("VIEW=W,...", "Weights of views, by default 1; 0 leaves a view out.", panel=DATA)
+    ] = None,
     missing_entries: Annotated[
         str,
         option(
             "NAME",
-            "A row with some values of a view: refuse it, fill the others by the means of their columns "
-            "(fill) or the values of similar rows (local).",
+            "Where a row has some values of a view: refuse it, or fill the others by the means of columns "
+            "(fill) or of similar rows (local).",
+            panel=DATA,
         ),
     ] = "refuse",
+    n_clusters: Annotated[str, option("N", "Their number, or auto to estimate it.", "-k", panel=CLUSTERS)],
     consensus: Annotated[
         str,
-        option("NAME", "What clusters are: plain (each has a centre), graph (of any shape) or auto."),
+        option("NAME", "plain (each has a centre), graph (of any shape); auto chooses.", panel=CLUSTERS),
     ] = "auto",
-    anchors: Annotated[
-        str, option("N", "Number of anchors (small clusters that a graph links), or auto.")
-    ] = "auto",
-    projection: Annotated[
-        str,
-        option(
-            "N",
-            "Columns that dense views are mapped to, by a map that keeps what separates the clusters; "
-            "auto or none.",
-        ),
-    ] = "auto",
-    view_weights: Annotated[
-        str, option("WEIGHTS", "View weights: none (equal), or VIEW=WEIGHT,VIEW=WEIGHT for each view.")
-    ] = "none",
     sample: Annotated[
-        str, option("ROWS", "Rows of the sample that everything is chosen from, or auto.", "--sample")
+        str, option("ROWS", "Rows of the sample that is solved, or auto.", "--sample", panel=CLUSTERS)
     ] = "auto",
     window: Annotated[
-        int | None,
-        option("ROWS", "Only the last ROWS rows count, as they are read.", min=8, show_default=False),
+        int | None, option("ROWS", "Only the last ROWS rows count, as they are read.", min=8, panel=CLUSTERS)
     ] = None,
     half_life: Annotated[
-        int | None,
-        option("ROWS", "Rows after which a row counts half.", "--half-life", min=1, show_default=False),
+        int | None, option("ROWS", "Rows after which a row counts half.", min=1, panel=CLUSTERS)
     ] = None,
     max_clusters: Annotated[
-        int | None,
-        option("N", "The most clusters of -k grow.", "--max-clusters", min=1, show_default=False),
+        int | None, option("N", "The most clusters of -k grow.", min=1, panel=CLUSTERS)
     ] = None,
-    seed: Annotated[int, option("N", "Random seed.", min=0)] = 0,
-    stream_labels: Annotated[
-        bool,
-        flag(
-            "--stream-labels",
-            "Read every row once, and write the labels that rows got then.",
-        ),
-    ] = False,
-    keep: Keep = None,
-    show: Annotated[
+    seed: Annotated[int, option("N", "Random seed, by default 0.", min=0, panel=CLUSTERS)] = 0,
+    out: Annotated[Path, option("FOLDER", "Folder for model, labels and report.", panel=OUTPUT)],
+    keep: Annotated[
         str | None,
-        option("COLUMNS", "The same as --keep, for what tables show of rows.", "--show", show_default=False),
+        option("COLUMNS", "Columns to show beside the labels, as in title,year.", "--keep", panel=OUTPUT),
     ] = None,
     name_by: Annotated[
         str | None,
         option(
             "COLUMNS",
-            "Columns of text, categories or numbers to name clusters by, which are kept, too; or views whose "
-            "columns have names (MuData), to name them by the features that differ most.",
+            "Columns (text, categories, numbers) to name clusters by; they are kept, too. Or views whose "
+            "columns have names (MuData).",
             "--name-by",
-            show_default=False,
+            panel=OUTPUT,
         ),
     ] = None,
-    no_report: Annotated[bool, flag("--no-report", "Do not write report.html.")] = False,
+    no_report: Annotated[bool, flag("--no-report", "Do not write report.html.", panel=OUTPUT)] = False,
+    stream_labels: Annotated[
+        bool,
+        flag("--stream-labels", "Read rows once, and keep the labels they got then.", panel=OUTPUT),
+    ] = False,
+    as_json: Annotated[bool, flag("--json", "Print JSON, one object per line.", panel=OUTPUT)] = False,
     dry_run: Annotated[
-        bool, flag("--dry-run", "Draw the sample, and say what would happen; write nothing.")
+        bool, flag("--dry-run", "Only say what would happen: settings, time, memory.", panel=RUN)
     ] = False,
     resume: Annotated[
-        bool, flag("--resume", "Continue the run in FOLDER, or start it if there is none.")
+        bool, flag("--resume", "Continue the run in FOLDER, or start it if there is none.", panel=RUN)
     ] = False,
-    checkpoint_every: Annotated[int, option("N", "Write a checkpoint every N chunks.", min=1)] = 50,
+    checkpoint_every: Annotated[int, typer.Option(min=1, hidden=True)] = 50,  # chunks; tests need more
     engine: Annotated[
-        str, option("NAME", "Where to run: local (this process) or dask (a cluster).")
+        str, option("NAME", "local (this process, the default), dask, ray or spark (a cluster).", panel=RUN)
     ] = "local",
     scheduler: Annotated[
         str | None,
         option(
             "ADDRESS",
-            "Address of a Dask scheduler; by default a cluster is started on this machine.",
-            show_default=False,
+            "Dask scheduler, Ray head or Spark master; by default one is started here.",
+            panel=RUN,
         ),
     ] = None,
     workers: Annotated[
         int | None,
-        option(
-            "N",
-            "With dask: processes of a cluster on this machine; by default one per processor.",
-            min=1,
-            show_default=False,
-        ),
+        option("N", "Workers of a cluster here; by default one per processor.", min=1, panel=RUN),
     ] = None,
-    threads: Threads = None,
-    as_json: AsJson = False,
+    threads: Annotated[
+        int | None, option("N", "Threads; by default one per processor.", min=1, panel=RUN)
+    ] = None,
 ) -> None:
     """Cluster a table of any size and write a run folder.
 
-    FOLDER gets model.viewpass (for predict and update), labels.parquet (id,
-    kept columns, cluster, distance, margin, views_seen and confidence of every
-    row), run.json (settings and statistics) and report.html (a page of what was
-    found). The rows are read for a sample, which is solved, for at most three
-    tallies that refine it, and for their labels.
-
-    Checkpoints are written during the run. After Ctrl-C, a crash or a power
-    cut, the same command with --resume continues, and the files are identical
-    to those of an uninterrupted run.
-
-    With --engine dask the workers of a Dask cluster read the data and write the
-    labels to FOLDER/labels; they must see both under the same paths. The result
-    is the same for any number of workers, and the same as without them.
+    FOLDER gets model.viewpass (for predict and update), labels.parquet, run.json
+    and report.html, a page of what was found. After Ctrl-C or a crash, the same
+    command with --resume gives the same files.
     """
     from viewpass.cli.arguments import (
         check_choice,
         open_data,
-        parsed_alpha,
         parsed_names,
         parsed_number,
         parsed_scale,
         parsed_weights,
     )
-    from viewpass.views.gaps import CHOICES
+    from viewpass.engines.clusters import LIBRARIES
+    from viewpass.views.gaps import GAP_RULES
 
-    check_choice(f"--engine {engine}", engine, "local", "dask")
-    check_choice(f"--missing-entries {missing_entries}", missing_entries, *CHOICES)
+    check_choice(f"--engine {engine}", engine, "local", *LIBRARIES)
+    check_choice(f"--missing-entries {missing_entries}", missing_entries, *GAP_RULES)
     check_choice(f"--consensus {consensus}", consensus, "auto", "plain", "graph")
     if engine == "local" and (scheduler is not None or workers is not None):
-        raise SettingError("--scheduler and --workers need --engine dask.")
+        raise SettingError("--scheduler and --workers need --engine dask, ray or spark.")
     from viewpass.estimators.viewpass import ViewPass
 
     estimator = ViewPass(
-        "grow" if n_clusters == "grow" else parsed_number(n_clusters, "-k") or "auto",
+        "grow" if n_clusters == "grow" else parsed_number(n_clusters, "-k"),
         scale=parsed_scale(scale),
         consensus=consensus,
-        n_anchors=parsed_number(anchors, "--anchors") or "auto",
-        projection=parsed_number(projection, "--projection"),
-        alpha=parsed_alpha(alpha),
         view_weights=parsed_weights(view_weights),
         missing_entries=missing_entries,
-        sample_size=parsed_number(sample, "--sample") or "auto",
+        sample_size=parsed_number(sample, "--sample"),
         window=window,
         half_life=half_life,
         max_clusters=max_clusters,
@@ -226,22 +212,18 @@ def fit(
         n_threads=threads,
     )
     source = open_data(data, views or [], id)
-    kept, named = (*parsed_names(show), *parsed_names(keep)), parsed_names(name_by)
-    kept = tuple(dict.fromkeys(kept))
     if dry_run:
         from viewpass.cli.dry_run import run as try_run
 
-        try_run(estimator, source, as_json=as_json)
+        try_run(estimator, source, report=not no_report, as_json=as_json)
         return
-    about = {"stream_labels": stream_labels, "keep": kept, "name_by": named}
+    about = {"stream_labels": stream_labels, "keep": parsed_names(keep), "name_by": parsed_names(name_by)}
     how = {"resume": resume, "every": checkpoint_every, "as_json": as_json, "report": not no_report}
-    if engine == "dask":
-        try:
-            from viewpass.cli.distributed import run as run_on_dask
-        except ModuleNotFoundError:
-            raise missing_extra("dask", "dask", "--engine dask") from None
+    if engine != "local":
+        from viewpass.cli.distributed import Where
+        from viewpass.cli.distributed import run as run_on_cluster
 
-        run_on_dask(estimator, source, out, about, how, scheduler, workers)
+        run_on_cluster(estimator, source, out, about, how, Where(engine, scheduler, workers))
     else:
         from viewpass.cli.fit import run
 
@@ -304,7 +286,8 @@ def inspect(
     all_clusters: Annotated[
         bool, flag("--all", "Of a run: show all clusters, not only the largest.")
     ] = False,
-    as_json: AsJson = False,
+    no_rows: NoRows = False,
+    as_json: Annotated[bool, flag("--json", "Print JSON: of a run, all that is known of it.")] = False,
 ) -> None:
     """Describe a data file, a model file, a label file or a run folder.
 
@@ -314,7 +297,7 @@ def inspect(
     """
     from viewpass.cli.inspect import run
 
-    run(what, views or [], id, most_rows=rows, all_clusters=all_clusters, as_json=as_json)
+    run(what, views or [], id, most_rows=rows, all_clusters=all_clusters, rows=not no_rows, as_json=as_json)
 
 
 @app.command(epilog="Example:  viewpass update run/model.viewpass today.parquet --out today.viewpass")
@@ -327,6 +310,14 @@ def update(
     views: Views = None,
     id: Id = None,
     again: Annotated[bool, flag("--again", "Read files that an earlier update has read.")] = False,
+    report: Annotated[
+        Path | None,
+        option("FILE", "HTML page to write of these rows under the new model.", show_default=False),
+    ] = None,
+    keep: Annotated[
+        str | None,
+        option("COLUMNS", "Columns of the data to show on that page.", "--keep", show_default=False),
+    ] = None,
     threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:
@@ -337,9 +328,11 @@ def update(
     SHA-256 of the files that updates have read: a file with the same content is
     refused, since its rows would count twice.
     """
+    from viewpass.cli.arguments import parsed_names
     from viewpass.cli.update import run
 
-    run(model, data, views or [], id, out, n_threads=threads, again=again, as_json=as_json)
+    page = report, parsed_names(keep)
+    run(model, data, views or [], id, out, page, n_threads=threads, again=again, as_json=as_json)
 
 
 from viewpass.cli import research as research  # noqa: E402 (listed after the commands above)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,7 +12,7 @@ from viewpass.errors import SettingError
 from viewpass.sources.arrow.files import find_files
 from viewpass.sources.scan import scan
 from viewpass.sources.source import Source
-from viewpass.views.scaling import NAMES
+from viewpass.views.scaling import SCALE_NAMES
 
 MOST_CLUSTERS = 10_000_000  # sizes and centres of more would not fit in memory
 
@@ -78,39 +77,18 @@ def check_choice(typed: str, given: str, *choices: str) -> None:
         raise SettingError(f"{typed}: choose {', '.join(choices[:-1])} or {choices[-1]}.")
 
 
-def parsed_number(given: str, option: str) -> int | str | None:
-    """A number, "auto", or, for --projection, None for "none".
+def parsed_number(given: str, option: str) -> int | str:
+    """A number, or "auto".
 
-    >>> parsed_number("12", "-k"), parsed_number("auto", "-k"), parsed_number("none", "--projection")
-    (12, 'auto', None)
+    >>> parsed_number("12", "-k"), parsed_number("auto", "-k")
+    (12, 'auto')
     """
     if given.isdecimal() and 0 < int(given) <= MOST_CLUSTERS:
         return int(given)
     if given == "auto":
         return given
-    optional = option == "--projection"
-    if given == "none" and optional:
-        return None
-    more = ", auto or none" if optional else " or auto"
-    expected = f"a number from 1 to {MOST_CLUSTERS:,}{more}"
+    expected = f"a number from 1 to {MOST_CLUSTERS:,} or auto"
     raise BadParameter(f"{given!r}: expected {expected}.", param_hint=option)
-
-
-def parsed_alpha(given: str) -> float | str:
-    """A number of at least 0, or "auto".
-
-    >>> parsed_alpha("0.5"), parsed_alpha("auto")
-    (0.5, 'auto')
-    """
-    if given == "auto":
-        return given
-    try:
-        alpha = float(given)
-    except ValueError:
-        alpha = math.nan
-    if not (math.isfinite(alpha) and alpha >= 0):
-        raise BadParameter(f"{given!r}: expected a number of at least 0, or auto.", param_hint="--alpha")
-    return alpha
 
 
 def parsed_scale(given: str) -> Any:
@@ -120,23 +98,23 @@ def parsed_scale(given: str) -> Any:
     ('auto', {'image': 'standard', 'words': 'idf'})
     """
     if "=" not in given:
-        check_choice(f"--scale {given}", given, *NAMES)
+        check_choice(f"--scale {given}", given, *SCALE_NAMES)
         return given
     scales = _by_view(given, str, f"--scale {given}: expected NAME, or VIEW=NAME once for each view.")
     for view, name in scales.items():
-        check_choice(f"--scale {view}={name}", name, *NAMES)
+        check_choice(f"--scale {view}={name}", name, *SCALE_NAMES)
     return scales
 
 
-def parsed_weights(given: str) -> Any:
-    """None for "none", "auto", or VIEW=WEIGHT for each view.
+def parsed_weights(given: str | None) -> Any:
+    """VIEW=WEIGHT for some views; None if none is given.
 
-    >>> parsed_weights("auto"), parsed_weights("image=2,words=0.5")
-    ('auto', {'image': 2.0, 'words': 0.5})
+    >>> parsed_weights(None), parsed_weights("image=2,words=0.5")
+    (None, {'image': 2.0, 'words': 0.5})
     """
-    if given in ("none", "auto"):
-        return None if given == "none" else given
-    expected = "auto, none, or VIEW=WEIGHT once for each view, each at least 0."
+    if given is None:
+        return None
+    expected = "VIEW=WEIGHT once for each view, each at least 0."
     weights = _by_view(given, float, f"--view-weights {given}: expected {expected}")
     if not all(weight >= 0 for weight in weights.values()):
         raise SettingError(f"--view-weights {given}: expected {expected}")

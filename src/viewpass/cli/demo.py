@@ -29,7 +29,7 @@ from viewpass.estimators.opimc import OPIMC
 from viewpass.estimators.viewpass import ViewPass
 from viewpass.evaluate import accuracy, nmi, remove_per_view
 from viewpass.evaluate.digits import digit_views
-from viewpass.kernels.native import native
+from viewpass.kernels.backend import native
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Integers: TypeAlias = npt.NDArray[np.int64]

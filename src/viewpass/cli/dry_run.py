@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -14,11 +15,15 @@ from viewpass.cli.inspect import all_zero, in_gaps
 from viewpass.cli.progress import display
 from viewpass.cli.stopping import signals
 from viewpass.engines.local import RowReader
-from viewpass.errors import printable
+from viewpass.errors import MissingExtraError, printable
+from viewpass.estimators.report_methods import places_of_model
 from viewpass.estimators.viewpass import ViewPass
 from viewpass.labels.columns import Wanted, reason_columns
 from viewpass.labels.labelled import cluster_rows
 from viewpass.reasons.calibrate import calibration_of
+from viewpass.report.page import report_page
+from viewpass.report.summary.overview import summarise
+from viewpass.report.summary.row_sample import row_sampler
 from viewpass.runs.report import gaps_of, peak_memory
 from viewpass.sources.source import Source
 from viewpass.tally.fitting import Fitting
@@ -41,7 +46,7 @@ class Clock:
         return self._then - then
 
 
-def run(estimator: ViewPass, data: Source, *, as_json: bool) -> None:
+def run(estimator: ViewPass, data: Source, *, report: bool, as_json: bool) -> None:
     """Draw the sample of a fit and solve it, and say what was found and what to expect."""
     with display(as_json=as_json) as shown, signals.asked_to_stop() as stopping:
 
@@ -50,14 +55,21 @@ def run(estimator: ViewPass, data: Source, *, as_json: bool) -> None:
             if stopping():
                 raise KeyboardInterrupt
 
-        found = tried(estimator, data, watch)
+        found = tried(estimator, data, watch, report=report)
     typer.echo(json.dumps(found) if as_json else "\n".join(map(printable, lines(found))))
 
 
 def tried(
-    estimator: ViewPass, data: Source, watch: Callable[[int], None] = lambda n_read: None
+    estimator: ViewPass,
+    data: Source,
+    watch: Callable[[int], None] = lambda n_read: None,
+    *,
+    report: bool = True,
 ) -> dict[str, Any]:
-    """What a fit would find: all rows are read for the sample, which is the one that a fit draws."""
+    """What a fit would find: all rows are read for the sample, which is the one that a fit draws.
+
+    What a fit does with its sample is done, too, so that the time and the memory of that are known.
+    """
     fresh, source, _ = estimator._prepare(data, None)
     learning, workspace = fresh._learnt, fresh._workspace(source)
     fitting = Fitting(learning.plan, learning.seed, learning.sample)
@@ -80,7 +92,14 @@ def tried(
     n_tallies = 0 if fitting.labelling else TALLIES
     seconds = solving + reading * (2 + n_tallies) + labelling * (1 + n_tallies)
     tally, _ = tally_by_label(sample.chunk, model, workspace)
-    model = final(model, tally)
+    fitting.model = model = final(model, tally)
+    fresh._learnt = fitting.learning
+    clock.lap()
+    if report:
+        with suppress(MissingExtraError):
+            found_in_all = summarise(fresh, sampler=row_sampler(sample))
+            report_page(found_in_all, places_of_model(fresh._fitted_model()))
+    seconds += clock.lap()
     missing = dict(zip(model.schema.names, model.n_missing, strict=True))
     return {
         "kind": "dry run",
@@ -124,12 +143,10 @@ def lines(found: dict[str, Any]) -> list[str]:
     anchors = "" if found["n_anchors"] is None else f", {found['consensus']} of {found['n_anchors']} anchors"
     out.append(f"clusters: {found['n_clusters']}{anchors}")
     out += [f"  {choice}" for choice in found["choices"]]
-    out.append(
-        f"time to expect: {found['seconds']:.0f} s, reading the rows {found['readings']} times, and some for "
-        "the report"
-    )
+    out.append(f"time to expect: {found['seconds']:.0f} s, reading the rows {found['readings']} times")
     if found["memory"] is not None:
         out.append(
-            f"memory to expect: {found['memory'] / 2**20:,.0f} MiB, about the same for any number of rows"
+            f"memory to expect: {found['memory'] / 2**20:,.0f} MiB for any number of rows, and "
+            "some tens of MiB for columns that are kept or name clusters"
         )
     return out

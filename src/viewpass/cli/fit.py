@@ -92,6 +92,8 @@ class ShowProgress:
             self._shown.begin(0)
             return
         self._shown.show(row, progress.n_rows, progress.what, progress.sizes)
+        if progress.what == "sampling" and row == progress.n_rows:
+            self._shown.wait("solving the sample")
 
 
 def _check_finished(folder: RunFolder, fitting: Run) -> None:
@@ -126,6 +128,7 @@ def _tell(figures: dict[str, Any], folder: RunFolder, shown: Display, *, report:
     if figures["rows_without_any_view"]:
         shown.say(f"  {figures['rows_without_any_view']:,} rows have no view at all: their cluster is -1")
     shown.say(f"the labels are {LABELS[figures['which_labels']]}.")
+    shown.wait("writing the report")
     found = None if isinstance(shown, Json) and not report else summary(folder.path)
     if found is not None and not isinstance(shown, Json):
         for line in cluster_lines(found, SHOWN):

@@ -30,6 +30,7 @@ from viewpass.views.rows import MeasuredRows
 
 MOST_CLUSTERS = 2**24  # that a label file may have
 CHUNK = 8192
+OF_RUN = "kind", "path", "finished", "seconds", "peak_memory", "sessions"  # beside its summary
 LABELS = {
     "final": "those under the final centres",
     "stream": "those of the stream, as assigned when rows were read",
@@ -108,6 +109,7 @@ def run(
     *,
     most_rows: int | None,
     all_clusters: bool,
+    rows: bool,
     as_json: bool,
 ) -> None:
     """Print the description, as text or as JSON."""
@@ -124,7 +126,9 @@ def run(
         if len(what) == 1 and path.suffix.lower() in READERS:
             found |= of_classes(READERS[path.suffix.lower()](path))
     if as_json:
-        typer.echo(json.dumps(found))
+        if kind == "run" and found["finished"]:
+            found = {name: found[name] for name in OF_RUN} | summary(path, rows=rows)
+        typer.echo(json.dumps(found, ensure_ascii=False))
         return
     text = lines(found)
     if kind == "run" and found["finished"]:

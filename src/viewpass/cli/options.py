@@ -7,15 +7,18 @@ from typing import Annotated, Any
 
 import typer
 
+DATA, CLUSTERS, OUTPUT, RUN = "Data", "Clusters", "Output", "Run"  # groups of options of fit
 
-def option(metavar: str, help: str, *names: str, **more: Any) -> Any:
+
+def option(metavar: str, help: str, *names: str, panel: str | None = None, **more: Any) -> Any:
     """An option with a value, as it appears in the help."""
-    return typer.Option(*names, metavar=metavar, help=help, **more)
+    more = {"show_default": False, **more} if panel else more
+    return typer.Option(*names, metavar=metavar, help=help, rich_help_panel=panel, **more)
 
 
-def flag(name: str, help: str) -> Any:
+def flag(name: str, help: str, panel: str | None = None) -> Any:
     """An option without a value."""
-    return typer.Option(name, help=help)
+    return typer.Option(name, metavar=" ", help=help, rich_help_panel=panel)
 
 
 Data = Annotated[
@@ -23,21 +26,20 @@ Data = Annotated[
     typer.Argument(
         metavar="DATA",
         show_default=False,
-        help="Files (Parquet, Feather, CSV, npz, mat), glob patterns, folders or URLs; or NAME=FILE.npy for "
-        "each view.",
+        help="Files (Parquet, Feather, CSV, npz, mat), patterns, folders, URLs; or NAME=FILE.npy per view.",
     ),
 ]
 Views = Annotated[
     list[str] | None,
     option(
         "NAME=COLUMNS",
-        "The columns of a view: COLUMN, PREFIX*, FIRST:LAST, A,B,C, or COLUMN/WIDTH for a sparse one. "
-        "Repeat for each view. By default every list column is a view.",
+        "Columns of a view: COLUMN, PREFIX*, FIRST:LAST, A,B,C, or COLUMN/WIDTH if sparse; once per view. "
+        "By default every list column is one.",
         "--views",
-        show_default=False,
+        panel=DATA,
     ),
 ]
-Id = Annotated[str | None, option("COLUMN", "Column with row ids; by default rows are numbered.")]
+Id = Annotated[str | None, option("COLUMN", "Column of row ids; by default rows are numbered.", panel=DATA)]
 Keep = Annotated[
     str | None,
     option(
@@ -56,4 +58,5 @@ ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", show_default=False, 
 RunPath = Annotated[
     Path, typer.Argument(metavar="RUN", show_default=False, help="A run folder, or a label file.")
 ]
+NoRows = Annotated[bool, flag("--no-rows", "Of a run: leave out ids and rows, for data that must not leave.")]
 Force = Annotated[bool, flag("--force", "Overwrite FILE if it exists.")]

@@ -8,6 +8,7 @@ from typing import Any
 from viewpass.cli.progress import display
 from viewpass.cli.stopping import signals
 from viewpass.errors import SettingError
+from viewpass.estimators.notices import warn_of_absent
 from viewpass.estimators.persistence import load
 from viewpass.labels.columns import Wanted
 from viewpass.labels.files.formats import label_format
@@ -48,6 +49,7 @@ def run(
             if stopping():
                 raise KeyboardInterrupt
 
-        n_rows, sizes = write_labels(estimator, data, out, watch, wanted=wanted)
-    shown.say(f"{n_rows:,} rows labelled: {out}")
-    shown.end("finished", rows=n_rows, clusters=sizes.tolist(), labels=str(out))
+        made = write_labels(estimator, data, out, watch, wanted=wanted)
+    warn_of_absent(estimator._fitted_model(), made.views_there, estimator._workspace())
+    shown.say(f"{made.n_rows:,} rows labelled: {out}")
+    shown.end("finished", rows=made.n_rows, clusters=made.sizes.tolist(), labels=str(out))

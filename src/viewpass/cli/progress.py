@@ -43,6 +43,9 @@ class Display:
     def show(self, done: int, total: int | None, label: str, sizes: Any) -> None:
         """Show that `done` of `total` rows are done; `label` names the step."""
 
+    def wait(self, label: str) -> None:
+        """Show a step whose length is not known."""
+
     def workers(self, rates: dict[str, float]) -> None:
         """Rows per second of each worker, to be shown from now on."""
         self._rates = rates
@@ -126,11 +129,11 @@ class Terminal(Display):
             TextColumn("{task.description}"),
             BarColumn(),
             TaskProgressColumn(),
-            TextColumn("{task.fields[rows]} rows, {task.fields[speed]} rows/s"),
+            TextColumn("{task.fields[rows]}"),
             TimeRemainingColumn(),
             console=console,
         )
-        self._task = self._bar.add_task("reading", total=None, rows="0", speed="0")
+        self._task = self._bar.add_task("reading", total=None, rows="")
         self._below = Text("")
         self._label = ""
         self.live = Live(Group(self._bar, self._below), console=console, refresh_per_second=4, transient=True)
@@ -150,11 +153,15 @@ class Terminal(Display):
             completed=done,
             total=total,
             description=label,
-            rows=f"{done:,}",
-            speed=f"{self._speed(done):,.0f}",
+            rows=f"{done:,} rows, {self._speed(done):,.0f} rows/s",
         )
         below = f"\n{rates_text(self._rates)}" if self._rates else ""
         self._below.plain = f"{'' if sizes is None else f'clusters {bars(sizes)}'}{below}"
+
+    def wait(self, label: str) -> None:
+        """A bar without an end, until rows are shown again."""
+        self._label, self._below.plain = label, ""
+        self._bar.reset(self._task, total=None, description=label, rows="")
 
 
 def bars(sizes: Any) -> str:

@@ -37,12 +37,20 @@ def convert(
             "--turned/--not-turned", help="Rows are stored as columns (d x n), or not.", show_default=False
         ),
     ] = None,
+    views: Annotated[
+        str, option("NAMES", "Variables that are views, separated by commas.", show_default=False)
+    ] = "",
+    labels: Annotated[str | None, option("NAME", "Variable with the classes.", show_default=False)] = None,
+    mask: Annotated[
+        str | None, option("NAME", "Mask to use, of several: 'folds{3}'.", show_default=False)
+    ] = None,
     force: Force = False,
 ) -> None:
     """Convert a multi-view set between MATLAB files and npz bundles.
 
-    Reads the usual shapes of published sets: cells or numbered variables, classes
-    under their usual names, ready-made masks. Prints how the file was read.
+    Reads the usual shapes of published sets: cells or numbered variables,
+    classes under their usual names, ready-made masks. Prints how the file was
+    read. A file with two readings is refused; the options say which is right.
     """
     from viewpass.sources.bundle import load_bundle
     from viewpass.sources.mat import load_mat, write_mat
@@ -53,7 +61,12 @@ def convert(
         if path.suffix.lower() not in (".mat", ".npz"):
             raise SettingError(f"{path}: expected a name that ends in .mat or .npz.")
     matlab = source.suffix.lower() == ".mat"
-    bundle = load_mat(source, turned=turned) if matlab else load_bundle(source)
+    names = [name for name in views.split(",") if name]
+    bundle = (
+        load_mat(source, views=names, labels=labels, mask=mask, turned=turned)
+        if matlab
+        else load_bundle(source)
+    )
     if out.suffix.lower() == ".npz":
         bundle.write(out)
     else:
@@ -182,7 +195,7 @@ def paper(
         option("NAME", "Only this data set in figures 1 to 3 (webkb ...); repeatable.", "--set"),
     ] = None,
     parts: Annotated[
-        bool, flag("--parts", "A full run, but figures 1 to 3 read only parts of the two large sets.")
+        bool, flag("--parts", "A full run, but on parts of the large sets (figures 1 to 3, table 2).")
     ] = False,
     seeds: Annotated[
         int,

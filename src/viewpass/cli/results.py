@@ -1,4 +1,4 @@
-"""Commands for what a run has found: report, diff, join, sample, dedup, summary."""
+"""Commands for what a run has found: report, names, diff, join, sample, dedup."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from viewpass.cli.group import app
-from viewpass.cli.options import AsJson, Data, Force, RunPath, Threads, Views, flag, option
+from viewpass.cli.options import AsJson, Data, Force, NoRows, RunPath, Threads, Views, flag, option
 
 
 @app.command(epilog="Example:  viewpass report run --out found.html")
@@ -17,9 +17,7 @@ def report(
     out: Annotated[
         Path | None, option("FILE", "Page to write; by default RUN/report.html.", show_default=False)
     ] = None,
-    no_rows: Annotated[
-        bool, flag("--no-rows", "Leave out ids and rows, for data that must not leave.")
-    ] = False,
+    no_rows: NoRows = False,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -32,6 +30,29 @@ def report(
     from viewpass.cli.pages import run_report
 
     run_report(run, out, rows=not no_rows, force=force, as_json=as_json)
+
+
+@app.command(epilog="Example:  viewpass names run 3='machine translation' 7=dialogue")
+def names(
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL|RUN", show_default=False, help="A model file, or a run folder.")
+    ],
+    given: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="NUMBER=NAME", show_default=False, help="A cluster and its name; NUMBER= takes it away."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the names of clusters, or give them others.
+
+    The names are in the model: predict, join, sample, diff, inspect and report
+    show them, and update keeps them. Nothing is fitted again.
+    """
+    from viewpass.cli.names import run
+
+    run(model, given or [], as_json=as_json)
 
 
 @app.command(epilog="Example:  viewpass diff yesterday today --out diff.html")
@@ -131,20 +152,3 @@ def dedup(
 
     source = open_data(data, views or [], None)
     run_dedup(run, source, out, threshold=threshold, threads=threads, force=force, as_json=as_json)
-
-
-@app.command(epilog="Example:  viewpass summary run --no-rows --out summary.json")
-def summary(
-    run: Annotated[Path, typer.Argument(metavar="RUN", show_default=False, help="A run folder.")],
-    out: Annotated[
-        Path | None, option("FILE", "File to write; by default standard output.", show_default=False)
-    ] = None,
-    no_rows: Annotated[
-        bool, flag("--no-rows", "Leave out ids and rows, for data that must not leave.")
-    ] = False,
-    force: Force = False,
-) -> None:
-    """Summarise a run as JSON: settings, views, clusters, patterns, some rows."""
-    from viewpass.cli.summary import run as run_summary
-
-    run_summary(run, out, rows=not no_rows, force=force)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from viewpass.cli.arguments import file_digests, open_data
+from viewpass.cli.predict import check_absent
 from viewpass.cli.progress import display
 from viewpass.cli.stopping import signals
 from viewpass.engines.progress import Progress
@@ -23,12 +25,18 @@ def run(
     views: Sequence[str],
     id: str | None,
     out: Path | None,
+    page: tuple[Path | None, Sequence[str]],
     *,
     n_threads: int | None,
     again: bool,
     as_json: bool,
 ) -> None:
-    """Read the rows once; the model is replaced when all have been read."""
+    """Read the rows once; the model is replaced when all have been read, then the page is written."""
+    report, keep = page
+    if report is not None:
+        check_absent(report, force=False)
+    elif keep:
+        raise SettingError("--keep is for the page: say with --report where to write it.")
     source = open_data(data, views, id)
     estimator = load(model)
     if not isinstance(estimator, ViewPass):
@@ -70,16 +78,13 @@ def run(
         shown.say(str(event))
     if len(events) > SHOWN:
         shown.say(f"{len(events) - SHOWN:,} more events: see `events_` of the model.")
-    told = [event.as_dict() for event in events]
-    shown.end(
-        "finished",
-        events=told,
-        rows=n_rows,
-        rows_in_all=total,
-        sampled=n_sampled,
-        moved=n_moved,
-        model=str(target),
-    )
+    figures: dict[str, Any] = {"rows": n_rows, "rows_in_all": total, "sampled": n_sampled, "moved": n_moved}
+    if report is not None:
+        estimator.report(report, open_data(data, views, id), keep=keep)
+        shown.say(f"report of these rows: {report}")
+        figures |= {"report": str(report)}
+    figures |= {"events": [event.as_dict() for event in events]}
+    shown.end("finished", **figures, model=str(target))
 
 
 def _has_rows(source: Source) -> bool:

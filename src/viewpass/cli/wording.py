@@ -8,14 +8,13 @@ from typing import Any
 
 OPTIONS = {
     "n_clusters": "-k",
-    "n_anchors": "--anchors",
     "sample_size": "--sample",
     "view_weights": "--view-weights",
     "missing_entries": "--missing-entries",
     "random_state": "--seed",
     "n_threads": "--threads",
     "n_workers": "--workers",
-    **{name: f"--{name}" for name in ("alpha", "scale", "consensus", "projection", "views", "id", "out")},
+    **{name: f"--{name}" for name in ("scale", "consensus", "views", "id", "out")},
 }
 NAMES = "|".join(OPTIONS)
 FREE = r"(?<![\w/\\.=,'\"-])"  # not part of a path, of a quoted text or of VIEW=VALUE
@@ -34,8 +33,8 @@ PYTHON_ONLY = (
 def in_options(message: str) -> str:
     """A message of the library, with the options that its arguments were given by.
 
-    >>> in_options("n_anchors=5 cannot form n_clusters=9 clusters: give a smaller n_clusters.")
-    '--anchors 5 cannot form -k 9 clusters: give a smaller -k.'
+    >>> in_options("sample_size=5 cannot form n_clusters=9 clusters: give a smaller n_clusters.")
+    '--sample 5 cannot form -k 9 clusters: give a smaller -k.'
     >>> in_options("views={'text': ('words', 300), 'image': ['p0', 'p1']} was expected")
     '--views text=words/300 --views image=p0,p1 was expected'
     """

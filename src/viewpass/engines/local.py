@@ -35,6 +35,7 @@ class RowReader:
         self._copies, self._block, self._keep, self._keep_ids = copies, block, keep, keep_ids
         self._ids: list[Array] = []
         self._n_ids = 0
+        self.views_there: list[bool] = []  # which views some row read has
 
     @property
     def n_rows(self) -> int | None:
@@ -57,6 +58,7 @@ class RowReader:
                 chunk = replace(chunk, copies=self._copies[chunk.start : chunk.start + chunk.n_rows])
             if self._keep:
                 chunk = chunk.copy()
+            self.views_there = chunk.views_there(self.views_there)
             if self._keep_ids and chunk.row_ids is not None and chunk.start == self._n_ids:
                 self._ids.append(np.asarray(chunk.row_ids))
                 self._n_ids += chunk.n_rows

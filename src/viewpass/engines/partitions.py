@@ -6,14 +6,16 @@ Rows come in blocks, so a worker holds no more than one at a time. Results are b
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import reduce
 from math import sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from viewpass.kernels.grid import Array, Labels
+from viewpass.kernels.grid import Array
 from viewpass.model.model import Model
+from viewpass.model.model import label as labels_of
 from viewpass.sample.sample import HIGHEST, Sample, Sampler, Size, united, view_bytes
 from viewpass.sums.workspace import Workspace
 from viewpass.tally.tally import Tally, tally_by_centre, tally_by_label
@@ -41,7 +43,7 @@ class Labelled(NamedTuple):
     """The rows of a partition by label."""
 
     tally: Tally
-    labels: Labels
+    labels: Array
     ids: Array | None
 
 
@@ -83,19 +85,54 @@ def tally(chunks: Iterable[Chunk], model: Model) -> Tally:
     return added(tally_by_centre(chunk, model, workspace) for chunk in chunks)
 
 
+def tally_labels(chunks: Iterable[Chunk], model: Model) -> Tally:
+    """What the rows add up to by label."""
+    workspace = Workspace(1)
+    return added(tally_by_label(chunk, model, workspace)[0] for chunk in chunks)
+
+
 def label(chunks: Iterable[Chunk], model: Model) -> Labelled:
     """What the rows add up to by label, their labels, and their ids."""
     workspace, whole = Workspace(1), list[Tally]()
-    labels, ids = [np.empty(0, dtype=np.int32)], list[Array]()
+    found, ids = list[Array](), list[Array]()
     for chunk in chunks:
-        mine, found = tally_by_label(chunk, model, workspace)
+        mine, labels = tally_by_label(chunk, model, workspace)
         whole = [added([*whole, mine])]
-        labels.append(found)
+        found.append(labels)
         if chunk.row_ids is not None:
             ids.append(np.asarray(chunk.row_ids))
-    return Labelled(whole[0], np.concatenate(labels), np.concatenate(ids) if ids else None)
+    return Labelled(whole[0], _narrow(found, model), np.concatenate(ids) if ids else None)
+
+
+def labels(chunks: Iterable[Chunk], model: Model) -> Array:
+    """The labels of the rows."""
+    workspace = Workspace(1)
+    return _narrow([labels_of(chunk, model, workspace) for chunk in chunks], model)
+
+
+def _narrow(parts: Sequence[Array], model: Model) -> Array:
+    """Labels in as few bytes as hold them: they travel."""
+    return np.concatenate(parts).astype(np.promote_types(np.int8, np.min_scalar_type(-model.n_clusters)))
 
 
 def added(tallies: Iterable[Tally]) -> Tally:
     """The tally of the rows of all of these."""
     return reduce(Tally.plus, tallies)
+
+
+def light(model: Model, *, reasons: bool = False) -> Model:
+    """The model without what tasks do not need; clusters of anchors are found once, here."""
+    found = replace(model, rows=None, labelled=None, calibration=model.calibration if reasons else None)
+    if model.consensus != "plain":
+        found.__dict__["cut"] = model.cut
+    return found
+
+
+def n_rows_of(found: Any) -> int:
+    """How many rows a result is about."""
+    if isinstance(found, Candidates):
+        return found.n_rows
+    if isinstance(found, np.ndarray):
+        return len(found)
+    tally = found if isinstance(found, Tally) else found.tally
+    return int(tally.read.n_rows)

@@ -12,7 +12,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from viewpass.errors import NotCalibratedError, SettingError, missing_extra
-from viewpass.estimators.base import PREDICT_BLOCK, ViewClusterer
+from viewpass.estimators.base import PREDICT_BLOCK
+from viewpass.estimators.clusterer import ViewClusterer
 from viewpass.kernels.grid import Array, Floats, Integers, Labels
 from viewpass.model.model import cluster_distances, label, prepare
 from viewpass.sources.hdf5 import modality_groups, opened, write_element
@@ -21,7 +22,7 @@ from viewpass.sources.mudata import ALONE, from_mudata
 from viewpass.sources.source import Source
 from viewpass.version import __version__
 
-MACHINE = ("n_threads", "verbose", "compute_labels")  # settings without effect on the labels
+WITHOUT_EFFECT = ("n_threads", "verbose", "compute_labels")  # settings without effect on the labels
 
 
 def write_labels(
@@ -137,7 +138,7 @@ def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in settings.items():
         if isinstance(value, Mapping):
             kept[name] = _plain({str(part): own for part, own in value.items()})
-        elif isinstance(value, str | bool | Number) and name not in MACHINE:
+        elif isinstance(value, str | bool | Number) and name not in WITHOUT_EFFECT:
             kept[name] = value
     return kept
 

@@ -1,4 +1,4 @@
-"""Base classes of all estimators: input, prediction, fitted attributes."""
+"""The base class of all estimators, which reads data of several views, and what their fits share."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from numbers import Integral, Real
 from typing import Any, Self, cast
 
-import numpy as np
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     ClusterMixin,
     TransformerMixin,
 )
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils._set_output import _get_output_config
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from viewpass.engines.passes import check_passes
-from viewpass.errors import DataError, NoLabelsError
-from viewpass.estimators.attributes import ChosenSettings
+from viewpass.errors import DataError
 from viewpass.estimators.inputs import (
     explaining,
     fitted_on,
@@ -34,31 +34,43 @@ from viewpass.estimators.inputs import (
     warn_left_out,
 )
 from viewpass.estimators.misreadings import is_views, refuse_ignored
-from viewpass.estimators.notices import warn_of_absent
 from viewpass.estimators.persistence import save
 from viewpass.estimators.validation import check_memory
-from viewpass.kernels.grid import Array, Floats, Labels, Mask
-from viewpass.kernels.threads import available_threads
-from viewpass.model.model import Model, cluster_distances, label
+from viewpass.kernels.grid import Array, Floats, Labels
 from viewpass.sources.frames import is_frame
-from viewpass.sources.source import GapSource, Source, rows_per_read
+from viewpass.sources.source import GapSource, Source
 from viewpass.store.container.fields import Fields
-from viewpass.sums.centres import in_columns, objective
-from viewpass.sums.statistics import Statistics
-from viewpass.sums.workspace import Workspace
 from viewpass.views.chunk import Chunk, Schema, join
-from viewpass.views.gaps import GapCounts
 
 logger = logging.getLogger("viewpass")
 
-PREDICT_BLOCK = 8192
-WHOLE = 2**62  # more rows than there are
+PREDICT_BLOCK = 8192  # rows labelled at a time
+ALL_ROWS = 2**62  # more rows than there are
+COUNT = [Interval(Integral, 1, None, closed="left")]
+NOT_NEGATIVE = [Interval(Real, 0, None, closed="left")]
+# What a fit keeps when it goes on from what was learnt; what else it has set is about the rows of one call.
+KEPT = ("n_features_in_", "view_names_in_", "feature_names_in_", "_cut_by_views", "update_digests_")
 
 
 class ViewReader(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator, metaclass=ABCMeta
 ):
     """Base of every estimator: reads data of several views."""
+
+    # Of all parameters that several estimators have; a subclass adds its own.
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
+        "n_clusters": COUNT,
+        "alpha": NOT_NEGATIVE,
+        "chunk_size": COUNT,
+        "n_passes": COUNT,
+        "n_init": COUNT,
+        "max_iter": COUNT,
+        "tol": NOT_NEGATIVE,
+        "fill": [StrOptions({"mean", "zero-filled-mean"}), None],
+        "compute_labels": ["boolean"],
+        "n_threads": [*COUNT, None],
+        "verbose": ["verbose"],
+    }
 
     # Set by subclasses' __init__.
     n_clusters: Any
@@ -71,7 +83,17 @@ class ViewReader(
     view_names_in_: tuple[str, ...]
     feature_names_in_: Array
     labels_: Labels
+    update_digests_: tuple[str, ...]
     _cut_by_views: bool
+    _learnt: Any
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_learnt" in self.__dict__
+
+    def _checked_learnt(self) -> Any:
+        if "_learnt" not in self.__dict__:
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet.")
+        return self._learnt
 
     @abstractmethod
     def _fitted_schema(self) -> Schema:
@@ -93,6 +115,13 @@ class ViewReader(
             if not name.endswith("_") and name not in ("_learnt", "_cut_by_views", "_by_chunk", "_n_last"):
                 blank.__dict__[name] = value
         return blank
+
+    def _continued(self) -> Self:
+        """A copy that goes on from what was learnt, without labels."""
+        other = self._blank()
+        other.__dict__.update({name: self.__dict__[name] for name in KEPT if name in self.__dict__})
+        other._learnt = self._learnt.twin()
+        return other
 
     def _become(self, other: Self) -> None:
         self.__dict__ = other.__dict__
@@ -134,7 +163,10 @@ class ViewReader(
         how = {"accept_sparse": "csr", "ensure_all_finite": False, "dtype": "numeric"}
         with explaining(X, fitted):
             if not reset and not self._cut_by_views and len(self.view_names_in_) > 1 and is_frame(X):
-                raise DataError("X is one frame: which of its columns belong to which view is not said.")
+                raise DataError(
+                    "X is a single frame, but the model has several views. Say which columns belong to which "
+                    "view."
+                )
             array = validate_data(self, X, reset=reset, **how)
         views: Any = self.views
         if not reset and not self._cut_by_views:
@@ -143,6 +175,16 @@ class ViewReader(
         return matrix_source(
             array, X, observed, views, names=None if reset else self.view_names_in_, columns=columns
         )
+
+    def _blocks_of(self, source: Source) -> Iterator[Chunk]:
+        """The rows of a source, a block at a time; an empty block of data without any."""
+        n_blocks = 0
+        for chunk in source.chunks(PREDICT_BLOCK):
+            n_blocks += 1
+            yield chunk
+        if not n_blocks:
+            names = self.view_names_in_
+            yield Chunk((None,) * len(names), names, 0)
 
     def _fitted_on(self) -> str:
         columns = getattr(self, "feature_names_in_", None)
@@ -182,7 +224,7 @@ class ViewReader(
         return cast(Floats, framed)
 
     def fit_predict(self, X: Any, y: Any = None, observed: Any = None) -> Labels:
-        """Fit, then give `labels_` (`stream_labels_` with `compute_labels=False`)."""
+        """Fit, then give `labels_`."""
         self.fit(X, observed=observed)
         return self.labels_
 
@@ -208,8 +250,8 @@ class ViewReader(
 
         It holds the centres (or bases), the sums, the settings and the state of the random generator, so
         that `predict` gives the same labels and `partial_fit` continues with the same bits. It does not hold
-        the labels of the rows it was fitted to, nor `n_threads`. (`OMVC` and `ONMF` keep the coefficients
-        of the rows read, which their k-means needs, and so their labels.)
+        the labels of the rows it was fitted to, nor `n_threads`. Files of the compared methods hold bases
+        and centres, enough to predict.
         """
         save(self, path)
 
@@ -219,240 +261,9 @@ class ViewReader(
         return tags
 
 
-class ViewClusterer(ChosenSettings, ViewReader):
-    """Base of the estimators with centres; a subclass fits and gives its model (`_fitted_model`)."""
-
-    alpha: float | str
-    scale: Any
-    stream_labels_: Labels
-
-    @abstractmethod
-    def _fitted_model(self) -> Model:
-        """What was learnt, or AttributeError."""
-
-    def _fitted_schema(self) -> Schema:
-        return self._fitted_model().schema
-
-    def _workspace(self, source: Source | None = None) -> Workspace:
-        spare = 0 if source is None or source.in_memory else 1  # for the thread that reads ahead
-        return Workspace(self.n_threads or max(1, available_threads() - spare))
-
-    def __getattr__(self, name: str) -> Any:
-        made = getattr(type(self), name, None)
-        if isinstance(made, property) and made.fget is not None:  # for the reason it gave
-            return made.fget(self)
-        if name in ("labels_", "stream_labels_") and "_learnt" in self.__dict__:
-            raise NoLabelsError(
-                f"{name} are not part of a model that was loaded: the file does not hold the labels of the "
-                "rows it was fitted to. Call `predict` with the rows."
-            )
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    # ---- prediction
-
-    def predict(self, X: Any, observed: Any = None) -> Labels:
-        """Label rows by the nearest centre over the views they have; -1 for rows without any.
-
-        A view that no row of the fit had does not count: a row with no other view gets -1. Where X lacks
-        a whole view of the fit, a `DataWarning` says how many labels to expect to be the same with it.
-
-        Parameters
-        ----------
-        X : as for `fit`
-        observed : (n, n_views) array of bool, optional
-
-        Returns
-        -------
-        labels : (n,) array of int32
-        """
-        check_is_fitted(self)
-        source = self._read(X, observed, reset=False)
-        there = np.zeros(len(self.view_names_in_), dtype=bool)
-        labels = self._labels_of(source, there=there)
-        if len(labels):
-            warn_of_absent(self._fitted_model(), there, self._workspace(source))
-        return labels
-
-    def _labels_of(self, source: Source, n_rows: int = WHOLE, there: Mask | None = None) -> Labels:
-        """Labels of the source's first rows under the model; `there` becomes True for views that it has."""
-        parts, n_done = [np.empty(0, dtype=np.int32)], 0
-        model, workspace = self._fitted_model(), self._workspace(source)
-        for chunk in source.chunks(rows_per_read(source, PREDICT_BLOCK)):
-            if there is not None:
-                there |= [view is not None for view in chunk.views]
-            parts.append(label(chunk, model, workspace))
-            n_done += chunk.n_rows
-            if n_done >= n_rows:
-                break
-        return np.concatenate(parts)[:n_rows]
-
-    def transform(self, X: Any, observed: Any = None) -> Floats:
-        """Squared distances to the clusters over the observed views; NaN where `predict` gives -1.
-
-        The distance to a cluster of anchors is that to the nearest of them; NaN for a cluster without any,
-        which `explain` never names and to which label files give no distance.
-
-        Returns
-        -------
-        distances : (n, n_clusters) array of float64
-        """
-        return self._indexed(self._distances(X, observed), X)
-
-    def _distances(self, X: Any, observed: Any) -> Floats:
-        check_is_fitted(self)
-        source = self._read(X, observed, reset=False)
-        model, workspace = self._fitted_model(), self._workspace(source)
-        parts = [cluster_distances(chunk, model, workspace) for chunk in source.chunks(PREDICT_BLOCK)]
-        return np.concatenate([np.empty((0, self._n_features_out)), *parts])
-
-    def score(self, X: Any, y: Any = None, observed: Any = None) -> float:
-        """Minus the objective on X: squared distances to the nearest centres plus the ridge."""
-        nearest = np.nanmin(self._distances(X, observed), axis=1, initial=np.inf, where=True)
-        model, centres = self._fitted_model(), self._fitted_model().centres
-        ridge = sum(alpha * float(centres.squares(v).sum()) for v, alpha in enumerate(self.alpha_.values()))
-        return -float(nearest[np.isfinite(nearest)].sum() + ridge * model.square_unit)
-
-    def _n_found(self) -> int:
-        """Clusters that rows were labelled with by the last fit."""
-        labels = self.labels_ if "labels_" in self.__dict__ else self.stream_labels_
-        return int(np.bincount(labels[labels >= 0], minlength=1).astype(bool).sum())
-
-    # ---- what was learnt
-
-    @property
-    def cluster_centers_(self) -> Any:
-        """Centres of each view, (n_clusters, columns); NaN for a view no row has had yet.
-
-        They are means of rows in the scale that `scales_` names. A list with one array per view; the
-        array itself for a model fitted on a single 2-D array.
-        """
-        model = self._fitted_model()
-        means = model.unweighed(in_columns(model.cluster_centres, model.clusters))
-        shape = [(model.clusters.n_clusters, width or 0) for width in model.schema.widths]
-        centres = [
-            np.full(shape[v], np.nan) if model.centres.values[v] is None or values is None else values
-            for v, values in enumerate(means)
-        ]
-        return centres[0] if self._single_array else centres
-
-    @property
-    def _single_array(self) -> bool:
-        """Whether the model was fitted on one 2-D array as its only view."""
-        return self._cut_by_views and self.views is None
-
-    def _single_shape(self, n_first: int | None) -> tuple[int | None, int] | None:
-        """Rows of the first chunk and columns, where one 2-D array is the only view."""
-        return (n_first, self.n_features_in_) if self._single_array else None
-
-    @property
-    def alpha_(self) -> dict[str, float]:
-        """The ridge of each view, in rows."""
-        return self._fitted_model().ridges
-
-    @property
-    def scales_(self) -> dict[str, str]:
-        """How each view is scaled: "unit", "standard", "idf", "euclidean", or by its kind of values."""
-        model = self._fitted_model()
-        return dict(zip(model.schema.names, model.scaling.names, strict=True))
-
-    @property
-    def projections_(self) -> dict[str, Floats]:
-        """The map of each view that is mapped to fewer columns: (mapped columns, columns)."""
-        model = self._fitted_model()
-        maps = () if model.scaling.projection is None else model.scaling.projection.views
-        pairs = zip(model.schema.names, maps, strict=bool(maps))
-        return {name: own.directions.copy() for name, own in pairs if own is not None}
-
-    @property
-    def view_weights_(self) -> dict[str, float]:
-        """Factor of each view's squared distances; the largest is 1."""
-        model = self._fitted_model()
-        return dict(zip(model.schema.names, model.view_weights, strict=True))
-
-    @property
-    def counts_(self) -> list[Array]:
-        """Rows of each cluster that have view v (or the sum of their sample weights), for each view."""
-        model = self._fitted_model()
-        if model.weight_unit == 1:
-            return [counts.copy() for counts in model.clusters.counts]
-        return [counts / model.weight_unit for counts in model.clusters.counts]
-
-    @property
-    def statistics_(self) -> Statistics:
-        """The sums and counts themselves (a copy); of rows of length sqrt(w) where views have weights.
-
-        Multiplied by 1024 where sample weights were not whole numbers.
-        """
-        return self._fitted_model().clusters.copy().all_in_columns()
-
-    @property
-    def objective_(self) -> float:
-        """The objective J over all rows read (Eq. 17): `inertia_` plus `alpha_` times the squared centres.
-
-        With anchors: of the clusters they form, with the best centres.
-        """
-        model = self._fitted_model()
-        if model.cut is not None:
-            found = model.clusters.objective(model.alpha, model.row_squares)
-        else:
-            found = objective(model.cluster_centres, model.clusters, model.alpha, model.row_squares)
-        return found * model.square_unit / model.weight_unit
-
-    @property
-    def inertia_(self) -> float:
-        """Squared distances of all rows read to the centres of their clusters, over the observed views.
-
-        Known from the sums, so it is that of `stream_labels_`; without the ridge that `objective_` has.
-        """
-        model = self._fitted_model()
-        total = objective(model.cluster_centres, model.clusters, 0.0, model.row_squares)
-        return total * model.square_unit / model.weight_unit
-
-    @property
-    def n_samples_seen_(self) -> int:
-        """Rows read, those without any view included; further passes count no row again."""
-        return self._fitted_model().n_rows
-
-    @property
-    def n_rows_without_views_(self) -> int:
-        """Rows without any view: label -1, without effect."""
-        return self._fitted_model().read.n_without_views
-
-    @property
-    def n_all_zero_(self) -> dict[str, int]:
-        """Rows that count as missing in each view because all their values there are zero."""
-        return self._fitted_model().zero_rows
-
-    @property
-    def n_gaps_(self) -> dict[str, GapCounts]:
-        """Values missing inside rows of each view (`missing_entries`), and rows that had too few."""
-        return self._fitted_model().gap_counts
-
-    @property
-    def n_shortened_(self) -> dict[str, int]:
-        """Rows that were longer in each view than the scale "euclidean" has room for, and were shortened."""
-        return self._fitted_model().n_shortened
-
-    @property
-    def _n_features_out(self) -> int:
-        return self._fitted_model().clusters.n_clusters
-
-    def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """Names of the columns of `transform`: "cluster0", "cluster1" and so on.
-
-        Where anchors form the clusters, a name says how many: "cluster0_of_7_anchors".
-        """
-        check_is_fitted(self)
-        cut, names = self._fitted_model().cut, [f"cluster{k}" for k in range(self._n_features_out)]
-        if cut is not None:
-            n_anchors = np.bincount(cut.anchors, minlength=len(names))
-            names = [f"{name}_of_{n}_anchors" for name, n in zip(names, n_anchors, strict=True)]
-        return np.array(names, dtype=object)
-
-
 def whole(source: Source) -> Chunk:
     """All rows as one chunk."""
-    chunks = list(source.chunks(source.n_rows or WHOLE))
+    chunks = list(source.chunks(source.n_rows or ALL_ROWS))
     if not chunks:
         raise DataError("the data has no rows (0 samples): at least one is needed.")
     return join(chunks)

@@ -10,7 +10,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from viewpass.errors import DataError, SettingError
 from viewpass.labels.frames import arrow
+from viewpass.reasons.calibrate import calibration_of
 from viewpass.sources.scan import scan
+
+
+def table_predictor(
+    model: Any, schema: Any, views: Any, *, keep: Sequence[str] | None, proba: bool, explain: bool
+) -> BatchPredictor:
+    """A predictor for the batches of a table; by default it keeps the columns that are no views."""
+    made = BatchPredictor(model, views, keep=keep, proba=proba, explain=explain)
+    calibration_of(model._fitted_model())  # once, here
+    if keep is None:
+        empty = schema.empty_table()
+        made._keep = scan(empty, views=views if views is not None else made._own_views(empty)).left_out
+    return made
 
 
 class BatchPredictor:

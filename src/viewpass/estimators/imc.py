@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from viewpass.algorithm1.algorithm1 import Settings
 from viewpass.algorithm1.start import first_chunk, scaled_centres
 from viewpass.errors import DataError
-from viewpass.estimators.base import ViewClusterer, logging_progress, whole
+from viewpass.estimators.base import logging_progress, whole
+from viewpass.estimators.clusterer import ViewClusterer
 from viewpass.estimators.notices import warn_of_fit
-from viewpass.estimators.validation import check_whole, checked_init, fixed_scale, row_copies
-from viewpass.kernels.grid import Array, Floats, Labels
-from viewpass.model.model import Model
+from viewpass.estimators.validation import check_whole, published_settings, row_copies
+from viewpass.kernels.grid import Array, Floats
+from viewpass.model.model import Model, label
 from viewpass.solve.solve import too_few
 from viewpass.solve.start import starts
 from viewpass.store.container.fields import Fields, Rule
@@ -26,8 +25,6 @@ from viewpass.sums.alpha import each_view
 from viewpass.sums.centres import objective
 from viewpass.sums.chunk_step import ChunkStep, Outcome
 from viewpass.sums.row_counts import RowCounts
-from viewpass.sums.rules import Rules
-from viewpass.views.chunk import Schema
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling
 from viewpass.views.seeds import as_generator
@@ -79,21 +76,6 @@ class IMC(ViewClusterer):
     array([5, 5, 5])
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "alpha": [Interval(Real, 0, None, closed="left")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "init": "no_validation",  # type: ignore[dict-item]
-        "fill": [StrOptions({"mean", "zero-filled-mean"}), None],
-        "scale": "no_validation",  # type: ignore[dict-item]
-        "views": "no_validation",  # type: ignore[dict-item]
-        "random_state": "no_validation",  # type: ignore[dict-item]
-        "n_threads": [Interval(Integral, 1, None, closed="left"), None],
-        "verbose": ["verbose"],
-    }
-
     _learnt: Model
 
     def __init__(
@@ -133,7 +115,9 @@ class IMC(ViewClusterer):
         source = fresh._read(X, observed, reset=True)
         copies, unit = row_copies(sample_weight, source, None)
         chunk = replace(whole(source), copies=copies)
-        settings = fresh._settings(chunk.n_rows).weighted(unit)
+        settings = published_settings(
+            fresh, chunk.schema.names, fresh._single_shape(chunk.n_rows), ("random", "k-means++")
+        ).weighted(unit)
         if chunk.n_rows < settings.n_clusters:
             raise DataError(too_few(chunk.n_rows, settings.n_clusters))
         workspace = fresh._workspace()
@@ -162,26 +146,14 @@ class IMC(ViewClusterer):
             n_clusters=settings.n_clusters,
             weight_unit=unit,
         )
-        fresh.labels_ = best.labels
+        # Not those of the best start: a view that only rows of weight 0 have has no centres.
+        fresh.labels_ = label(chunk, fresh._learnt, workspace)
         fresh._count_features(chunk.schema)
         if chunk.row_ids is not None:
             fresh.row_ids_ = chunk.row_ids
         warn_of_fit(fresh._learnt, fresh._n_found())
         self._become(fresh)
         return self
-
-    def fit_predict(
-        self, X: Any, y: Any = None, observed: Any = None, *, sample_weight: Any = None
-    ) -> Labels:
-        """Fit, then give `labels_`."""
-        return self.fit(X, observed=observed, sample_weight=sample_weight).labels_
-
-    def _settings(self, n_rows: int) -> Settings:
-        names, n_clusters = self.view_names_in_, int(self.n_clusters)
-        given = self.init, n_clusters, names, self._single_shape(n_rows)
-        init = checked_init(*given, ("random", "k-means++"))
-        rules = Rules(float(self.alpha), int(self.max_iter), float(self.tol), self.fill)
-        return Settings(n_clusters, rules, init, fixed_scale(self.scale, names))
 
     def _best_start(self, rows: MeasuredRows, settings: Settings) -> tuple[Outcome, Floats]:
         init, n_clusters = settings.init, settings.n_clusters
@@ -203,12 +175,8 @@ class IMC(ViewClusterer):
         return best, np.array(objectives)
 
     def _fitted_model(self) -> Model:
-        if "_learnt" not in self.__dict__:
-            raise AttributeError(f"this {type(self).__name__} is not fitted yet.")
-        return self._learnt
-
-    def _fitted_schema(self) -> Schema:
-        return self._fitted_model().schema
+        model: Model = self._checked_learnt()
+        return model
 
     def _packed(self, arrays: dict[str, Array]) -> dict[str, Any]:
         arrays["objectives"] = self.objectives_
@@ -217,9 +185,6 @@ class IMC(ViewClusterer):
     def _take_packed(self, stored: Fields) -> None:
         self._learnt = unpack_model(stored.part("model"))
         self.objectives_ = stored.array("objectives", Rule(np.float64, "*"))
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_learnt")
 
     @property
     def n_iter_(self) -> int:

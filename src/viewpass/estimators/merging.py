@@ -11,7 +11,7 @@ from viewpass.errors import DataError, SettingError
 from viewpass.estimators.viewpass import ViewPass
 from viewpass.tally.merging import merged
 
-SAME = (
+SAME_SETTINGS = (
     "n_clusters",
     "scale",
     "consensus",
@@ -73,6 +73,11 @@ def _check(model: Any, number: int, first: ViewPass) -> None:
     check_is_fitted(model)
     model._check_sample(f"model {number} cannot be merged")
     mine, theirs = model._learnt, first._learnt
+    if mine.horizon.changing:
+        raise SettingError(
+            f"model {number} follows a stream (window=, half_life= or n_clusters='grow'): rows of several "
+            "streams have no common order. Fit one model to all of them."
+        )
     first._fitted_schema().merged(model._fitted_schema())
     if mine.plan.weight_unit != theirs.plan.weight_unit:
         which = (number, 0) if mine.plan.weight_unit > 1 else (0, number)
@@ -81,7 +86,7 @@ def _check(model: Any, number: int, first: ViewPass) -> None:
             "such weights, or neither."
         )
     if (mine.plan, mine.sample.size) != (theirs.plan, theirs.sample.size):
-        differ = [name for name in SAME if repr(getattr(model, name)) != repr(getattr(first, name))]
+        differ = [name for name in SAME_SETTINGS if repr(getattr(model, name)) != repr(getattr(first, name))]
         name = (differ or ["n_clusters"])[0]  # a model that was cut has another number of clusters
         raise SettingError(
             f"model {number} has {name}={getattr(model, name)!r}, model 0 has {getattr(first, name)!r}: use "

@@ -1,12 +1,13 @@
-"""What a fit has to say about its data: warnings, each with the way out."""
+"""Warnings of a fit about its data, each with a remedy."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from viewpass.errors import warn
-from viewpass.kernels.grid import Mask
 from viewpass.model.model import Model
 from viewpass.reasons.calibrate import calibration_of
 from viewpass.sums.census import patterns_of
@@ -20,7 +21,7 @@ HARDLY = 0.95  # share of labels that stay without a view: fewer are worth a war
 
 
 def warn_of_fit(model: Model, n_found: int) -> None:
-    """Say what a whole fit has to say; `n_found`: clusters that rows were labelled with."""
+    """Warn after a whole fit; `n_found`: clusters that rows were labelled with."""
     warn_of_zero_rows(model)
     warn_of_shortened(model)
     warn_of_empty(model, n_found)
@@ -29,7 +30,7 @@ def warn_of_fit(model: Model, n_found: int) -> None:
 def warn_of_zero_rows(model: Model, before: Model | None = None) -> None:
     """Warn of views in which many rows count as missing because they are all zero.
 
-    `before`: the model before it learnt more rows; what held for it has been said already.
+    `before`: the model before it learnt more rows; what held for it has been reported.
     """
     earlier = before.zero_rows if before is not None else {}
     for name, scale in zip(model.schema.names, model.scaling.names, strict=True):
@@ -61,9 +62,13 @@ def warn_of_shortened(model: Model, before: Model | None = None) -> None:
             )
 
 
-def warn_of_absent(model: Model, there: Mask, workspace: Workspace) -> None:
-    """Warn if no row has a view that the model was fitted on, and that costs more than a few labels."""
+def warn_of_absent(model: Model, views_there: Sequence[bool], workspace: Workspace) -> None:
+    """Warn if no row has a view that the model was fitted on, and that costs more than a few labels.
+
+    `views_there`: which views some row has; empty without rows.
+    """
     fitted = np.array([bool(counts.any()) for counts in model.clusters.counts])
+    there = np.array(views_there or fitted, dtype=bool)
     absent, left = np.flatnonzero(fitted & ~there), fitted & there
     if not len(absent) or not left.any():
         return
@@ -107,7 +112,11 @@ def _reason(model: Model) -> str:
         )
     n_rows = model.read.n_seen
     few = n_rows < FEW_ROWS * clusters.n_clusters
-    reason = f"{n_rows} rows are few for so many" if few else "the others lost theirs as centres moved"
+    reason = (
+        f"{n_rows} rows are few for {clusters.n_clusters} clusters"
+        if few
+        else "the others lost theirs as centres moved"
+    )
     return f"{reason}. Ask for fewer."
 
 

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from viewpass.algorithm1.algorithm1 import Algorithm1
 from viewpass.engines.local import RowReader
 from viewpass.engines.passes import run_passes
 from viewpass.engines.progress import Callback
 from viewpass.errors import DataError, NoLabelsError
-from viewpass.estimators.base import ViewClusterer, logging_progress
+from viewpass.estimators.base import logging_progress
+from viewpass.estimators.clusterer import ViewClusterer
 from viewpass.estimators.notices import warn_of_fit, warn_of_shortened, warn_of_zero_rows
 from viewpass.estimators.validation import check_whole, published_settings, row_copies
-from viewpass.kernels.grid import Array, Integers, Labels
+from viewpass.kernels.grid import Array, Integers
 from viewpass.model.model import Model
 from viewpass.solve.solve import too_few
 from viewpass.sources.source import Source
 from viewpass.store.container.fields import Fields
 from viewpass.store.state.algorithm1 import pack_algorithm, unpack_algorithm
-from viewpass.views.chunk import Schema
 from viewpass.views.seeds import as_generator
 
 
@@ -51,9 +49,9 @@ class OPIMC(ViewClusterer):
         that V, a 1-D array the labels of those rows. A list (or dict) of (n_clusters, columns) arrays are
         centres in the scale of the data; for a single 2-D array they may be one array.
     fill : {"mean", "zero-filled-mean"} or None, default="mean"
-        Centre of an empty cluster in a view: in the first chunk the mean of the observed rows (or, as in the
-        released code, of all rows with missing ones as zeros), later its last centre. None: zero, the
-        paper's OPIMC-NF.
+        Centre of an empty cluster in a view. In the first chunk it is the mean of the observed rows
+        (or, as in the released code, of all rows with missing ones as zeros), later its last centre.
+        None: zero, the paper's OPIMC-NF.
     scale : str, list or dict, default="unit"
         What is done to a view before its rows are brought to unit length, as in `ViewPass` but never chosen:
         it is learnt from the first chunk. "unit": nothing, as in the paper.
@@ -89,23 +87,6 @@ class OPIMC(ViewClusterer):
     >>> np.bincount(labels)
     array([5, 5, 5])
     """
-
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "alpha": [Interval(Real, 0, None, closed="left")],
-        "chunk_size": [Interval(Integral, 1, None, closed="left")],
-        "n_passes": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "init": "no_validation",  # type: ignore[dict-item]
-        "fill": [StrOptions({"mean", "zero-filled-mean"}), None],
-        "scale": "no_validation",  # type: ignore[dict-item]
-        "views": "no_validation",  # type: ignore[dict-item]
-        "compute_labels": ["boolean"],
-        "random_state": "no_validation",  # type: ignore[dict-item]
-        "n_threads": [Interval(Integral, 1, None, closed="left"), None],
-        "verbose": ["verbose"],
-    }
 
     _learnt: Algorithm1
     compute_labels: bool
@@ -200,24 +181,9 @@ class OPIMC(ViewClusterer):
         self._become(fresh)
         return self
 
-    def fit_predict(
-        self, X: Any, y: Any = None, observed: Any = None, *, sample_weight: Any = None
-    ) -> Labels:
-        """Fit, then give `labels_`, or `stream_labels_` where those are not made."""
-        self.fit(X, observed=observed, sample_weight=sample_weight)
-        return self.labels_ if "labels_" in self.__dict__ else self.stream_labels_
-
     def _validate(self) -> None:
         self._validate_params()
         check_whole(self.n_clusters, "n_clusters")
-
-    def _continued(self) -> Self:
-        """A copy that goes on from what was learnt, without labels."""
-        other = self._blank()
-        kept = ("n_features_in_", "view_names_in_", "feature_names_in_", "_cut_by_views")
-        other.__dict__.update({name: self.__dict__[name] for name in kept if name in self.__dict__})
-        other._learnt = self._learnt.twin()
-        return other
 
     def _prepare(
         self, X: Any, observed: Any, sample_weight: Any = None, *, whole: bool = True
@@ -238,12 +204,8 @@ class OPIMC(ViewClusterer):
         return fresh, source, copies
 
     def _fitted_model(self) -> Model:
-        if "_learnt" not in self.__dict__:
-            raise AttributeError(f"this {type(self).__name__} is not fitted yet.")
-        return self._learnt.shown()
-
-    def _fitted_schema(self) -> Schema:
-        return self._fitted_model().schema
+        model: Model = self._checked_learnt().shown()
+        return model
 
     def _packed(self, arrays: dict[str, Array]) -> dict[str, Any]:
         own = self._learnt.rng is self.random_state  # the user's generator: both draw from it
@@ -253,9 +215,6 @@ class OPIMC(ViewClusterer):
         self._learnt = unpack_algorithm(stored.part("algorithm1"), self._workspace())
         if stored.truth("own_generator"):
             self.random_state = self._learnt.rng
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_learnt")
 
     def __getattr__(self, name: str) -> Any:
         if name == "labels_" and "stream_labels_" in self.__dict__:

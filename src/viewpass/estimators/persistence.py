@@ -5,53 +5,37 @@ from __future__ import annotations
 import os
 import re
 from importlib import import_module
+from numbers import Integral
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from viewpass.errors import FileError, not_a_file
+from viewpass.errors import FileError, SettingError, not_a_file
 from viewpass.kernels.grid import Array
 from viewpass.sources.blocks import names_columns
 from viewpass.store.container import body, frame
 from viewpass.store.container.fields import MOST_STARTS, MOST_UPDATES, Fields
 from viewpass.store.container.values import from_plain, to_plain
 from viewpass.version import __version__
-from viewpass.views.chunk import Schema
+
+if TYPE_CHECKING:
+    from viewpass.estimators.base import ViewReader
 
 # Every estimator that can be saved: a name in a file is one of these public names or nothing.
 ESTIMATORS = ("ViewPass", "OPIMC", "IMC", "OMVC", "ONMF", "MultiNMF", "MIC", "DAIMC")
-MOST = {"n_init": MOST_STARTS, "max_iter": MOST_UPDATES}  # that a file may hold
+MOST_SETTING = {"n_init": MOST_STARTS, "max_iter": MOST_UPDATES}  # that a file may hold
+LONGEST_NAME = 1000  # characters of the name of a cluster
 MACHINE = ("n_threads",)  # settings that belong to a machine, not to a model
 
 
-class Saveable(Protocol):
-    """What a model file needs of an estimator."""
-
-    n_features_in_: int
-    view_names_in_: tuple[str, ...]
-    feature_names_in_: Array
-    _cut_by_views: bool
-    update_digests_: tuple[str, ...]
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Its settings."""
-
-    def _validate_params(self) -> None: ...
-
-    def _fitted_schema(self) -> Schema: ...
-
-    def _count_features(self, schema: Schema) -> None: ...
-
-    def _packed(self, arrays: dict[str, Array], **how: bool) -> dict[str, Any]: ...
-
-    def _take_packed(self, stored: Fields) -> None: ...
-
-
-def save(estimator: Saveable, path: str | os.PathLike[str], **how: bool) -> None:
+def save(
+    estimator: ViewReader, path: str | os.PathLike[str], growing: Path | None = None, **how: bool
+) -> None:
     """Write a fitted estimator to a file, whole or not at all; `how`: options of its own (`_packed`).
 
+    It is written to `growing` first, or to a temporary file beside it.
     What would be written is read first, by the reader's own rules: no file is left that cannot be loaded.
     """
     arrays: dict[str, Array] = {}
@@ -62,7 +46,7 @@ def save(estimator: Saveable, path: str | os.PathLike[str], **how: bool) -> None
         raise FileError(
             f"the model cannot be saved, since it could not be loaded again: {problem}"
         ) from problem
-    frame.write(Path(path), "model", content)
+    frame.write(Path(path), "model", content, growing)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -106,7 +90,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     return unpack(meta, arrays, path)
 
 
-def pack(estimator: Saveable, arrays: dict[str, Array], **how: bool) -> dict[str, Any]:
+def pack(estimator: ViewReader, arrays: dict[str, Array], **how: bool) -> dict[str, Any]:
     """An estimator as JSON; its arrays go into `arrays`."""
     check_is_fitted(estimator)
     name = type(estimator).__name__
@@ -114,11 +98,11 @@ def pack(estimator: Saveable, arrays: dict[str, Array], **how: bool) -> dict[str
         known = ", ".join(ESTIMATORS)
         raise FileError(f"a {name} cannot be saved as a model file: it is none of {known}.")
     settings = {key: value for key, value in estimator.get_params(deep=False).items() if key not in MACHINE}
-    for key, most in MOST.items():
+    for key, most in MOST_SETTING.items():
         if settings.get(key, 0) > most:
             raise FileError(f"{key}={settings[key]} is more than a model file may hold, which is {most:,}.")
     names = getattr(estimator, "feature_names_in_", None)
-    digests = getattr(estimator, "update_digests_", ())
+    digests, clusters = getattr(estimator, "update_digests_", ()), _names(estimator)
     return {
         "estimator": name,
         "library": __version__,
@@ -130,7 +114,8 @@ def pack(estimator: Saveable, arrays: dict[str, Array], **how: bool) -> dict[str
             "columns": None if names is None else [str(column) for column in names],
         },
         "learnt": estimator._packed(arrays, **how),
-        **({"update_digests": list(digests)} if digests else {}),
+        "update_digests": list(digests),
+        "cluster_names": clusters,
     }
 
 
@@ -147,7 +132,7 @@ def unpack(meta: dict[str, Any], arrays: dict[str, Array], path: Path) -> Any:
         raise FileError(f"{path} is damaged: {problem}{version_note}") from problem
 
 
-def _unpacked(stored: Fields) -> Saveable:
+def _unpacked(stored: Fields) -> ViewReader:
     name = stored.text("estimator")
     stored.need(name in ESTIMATORS, "estimator")
     stored.text("library")
@@ -156,10 +141,10 @@ def _unpacked(stored: Fields) -> Saveable:
     given = stored.part("settings").values
     settings = {key: from_plain(value, stored.arrays) for key, value in given.items()}
     stored.need(set(settings) == wanted, "settings")
-    estimator: Saveable = kind(**settings)
+    estimator: ViewReader = kind(**settings)
     for key, value in settings.items():
         stored.need(not isinstance(value, int) or value.bit_length() <= 128, key)  # seeds are as long
-    for key, most in MOST.items():
+    for key, most in MOST_SETTING.items():
         value = settings.get(key)
         stored.need(value is None or (isinstance(value, int) and value <= most), key)
     try:
@@ -173,11 +158,12 @@ def _unpacked(stored: Fields) -> Saveable:
     if inputs.get("columns") is not None:
         estimator.feature_names_in_ = np.array(inputs.list("columns", str), dtype=object)
     estimator._take_packed(stored.part("learnt"))
-    if "update_digests" in stored.values:
-        digests = tuple(stored.list("update_digests", str))
-        sound = all(re.fullmatch("[0-9a-f]{64}", digest) for digest in digests)
-        stored.need(sound and len(set(digests)) == len(digests), "update_digests")
+    digests = tuple(stored.list("update_digests", str))
+    sound = all(re.fullmatch("[0-9a-f]{64}", digest) for digest in digests)
+    stored.need(sound and len(set(digests)) == len(digests), "update_digests")
+    if digests:
         estimator.update_digests_ = digests
+    _take_names(estimator, stored)
     schema = estimator._fitted_schema()
     inputs.need(estimator.view_names_in_ == schema.names, "names")
     estimator._count_features(schema)  # a checkpoint may have been written before the rows showed them
@@ -192,6 +178,33 @@ def _unpacked(stored: Fields) -> Saveable:
     columns = inputs.values["columns"]
     inputs.need(columns is None or len(columns) == estimator.n_features_in_, "columns")
     return estimator
+
+
+def _names(estimator: Any) -> list[list[Any]]:
+    """Names of clusters: pairs of a number and a name, by number."""
+    names = getattr(estimator, "cluster_names_", {})
+    for number, name in names.items():
+        if not _is_name(estimator, number, name):
+            raise SettingError(
+                f"cluster_names_ has {number!r}: {name!r}. Give numbers of clusters, from 0 to "
+                f"{estimator._fitted_model().n_clusters - 1}, and texts of 1 to {LONGEST_NAME:,} characters."
+            )
+    return [[int(number), name] for number, name in sorted(names.items())]
+
+
+def _take_names(estimator: Any, stored: Fields) -> None:
+    if not (pairs := stored.list("cluster_names", list)):
+        return
+    stored.need(hasattr(type(estimator), "cluster_names_"), "cluster_names")
+    sound = all(len(pair) == 2 and _is_name(estimator, *pair) for pair in pairs)
+    stored.need(sound and len(dict(pairs)) == len(pairs), "cluster_names")
+    estimator.cluster_names_ = dict(pairs)
+
+
+def _is_name(estimator: Any, number: Any, name: Any) -> bool:
+    """Whether a cluster of an estimator may have this name."""
+    there = isinstance(number, Integral) and 0 <= int(number) < estimator._fitted_model().n_clusters
+    return there and isinstance(name, str) and 0 < len(name) <= LONGEST_NAME
 
 
 def _class(name: str) -> Any:

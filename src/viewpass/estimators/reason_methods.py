@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from typing import Any, TypeVar
 
 import numpy as np
@@ -11,20 +11,17 @@ import scipy.sparse
 from sklearn.utils.validation import check_is_fitted
 
 from viewpass.errors import NotCalibratedError
-from viewpass.estimators.base import PREDICT_BLOCK, ViewClusterer
-from viewpass.kernels.grid import Floats, Integers, Labels, Mask, Matrix
+from viewpass.estimators.clusterer import ViewClusterer
+from viewpass.kernels.grid import Floats, Matrix
 from viewpass.labels.frames import labels_frame
 from viewpass.model.calibration import Calibration
 from viewpass.model.model import prepare
 from viewpass.reasons.calibrate import calibration_of
 from viewpass.reasons.confidence import confidences, probabilities
-from viewpass.reasons.contributions import contributions
-from viewpass.reasons.imputation import Estimates, estimates
+from viewpass.reasons.contributions import Explanation, contributions
+from viewpass.reasons.imputation import Imputed, imputed
 from viewpass.reasons.outliers import outlier_scores
-from viewpass.reasons.stability import stability
-from viewpass.report.summary.fields import Summary
-from viewpass.report.summary.overview import summarise
-from viewpass.report.summary.row_sample import row_sampler
+from viewpass.reasons.stability import Stability, stability
 from viewpass.sources.source import Source
 from viewpass.sums.workspace import Workspace
 from viewpass.views.chunk import Chunk
@@ -33,55 +30,41 @@ from viewpass.views.rows import MeasuredRows
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Explanation:
-    """What decided between the label of each row and the next cluster (`explain`)."""
-
-    labels: Labels
-    """The cluster of each row, as `predict` gives it."""
-    runners_up: Labels
-    """The nearest other cluster; -1 where there is none."""
-    margins: Floats
-    """By how much that is farther, in squared distance; NaN where there is none."""
-    views: Floats
-    """(rows, views): the part of each view in the margin; 0 where the row lacks it. They add up to it."""
-    features: list[Floats] | None
-    """Per view (rows, columns): the part of each column in the part of its view; None if not asked for."""
-    view_names: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Stability:
-    """Labels of rows with each of their views dropped (`stability`)."""
-
-    labels: Labels
-    """(rows, views): the label without this view; -1 where the row lacks it, or has no other."""
-    stable: Mask
-    """Whether dropping any one view leaves the label as it is; False for rows with fewer than two."""
-
-
-@dataclass(frozen=True)
-class Imputed:
-    """Rows with their missing views estimated (`impute`)."""
-
-    views: list[Any]
-    """Per view (rows, columns), in the data's own units; NaN for rows of which nothing can be estimated."""
-    spread: Floats
-    """(rows, views): root mean square error to expect per value; NaN where nothing was estimated."""
-    known: Mask
-    """(rows, views): False where an estimated view is the mean of all rows, as nothing better is known."""
-
-
 class ExplainedClusterer(ViewClusterer):
     """A clusterer that says how sure its labels are, and why."""
+
+    @property
+    def cluster_names_(self) -> dict[int, str]:
+        """Names of clusters by their number; label files, frames, summaries and reports show them.
+
+        Empty until some are given. `viewpass fit --name-by` finds them, `viewpass names` changes them. Files
+        of models keep them, and so do more rows (`partial_fit`); a new `fit` begins without.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import viewpass as vp
+        >>> model = vp.ViewPass(n_clusters=2, random_state=0).fit([np.repeat(np.eye(2), 10, axis=0)])
+        >>> model.cluster_names_ = {0: "even", 1: "odd"}
+        >>> model.labels_frame([np.eye(2)])["cluster_name"].nunique()
+        2
+        """
+        check_is_fitted(self)
+        names: dict[int, str] = self.__dict__.setdefault("_cluster_names", {})
+        return names
+
+    @cluster_names_.setter
+    def cluster_names_(self, names: Mapping[int, str]) -> None:
+        check_is_fitted(self)
+        self.__dict__["_cluster_names"] = dict(names)
 
     def predict_proba(self, X: Any, observed: Any = None) -> Floats:
         """Probabilities of the clusters; the largest is that of the label, and `confidence`.
 
-        That of the label is the share of rows of the sample, with the same views and a margin like this,
-        that kept their label when all their views were known; so rows with different views can be compared.
-        The rest is divided among the other clusters by how far they are. With anchors, "far" is that of the
-        row's soft assignment. A row without any view gets NaN.
+        The probability of the label is measured on the sample: among rows with the same views and a
+        similar margin, the share that keep their label when all views are known. So rows with different
+        views can be compared. The rest is divided among the other clusters by how far they are. With anchors,
+        "far" is that of the row's soft assignment. A row without any view gets NaN.
 
         Returns
         -------
@@ -100,7 +83,7 @@ class ExplainedClusterer(ViewClusterer):
         True
         """
         made = self._reasoned(X, observed, lambda rows, work: probabilities(*self._with(rows), work))
-        return np.concatenate([np.empty((0, self._n_features_out)), *made])
+        return np.concatenate(made)
 
     def confidence(self, X: Any, observed: Any = None) -> Floats:
         """The probability of each row's label: the largest entry of `predict_proba`; NaN without any view.
@@ -110,7 +93,7 @@ class ExplainedClusterer(ViewClusterer):
         confidence : (n,) array of float64
         """
         made = self._reasoned(X, observed, lambda rows, work: confidences(*self._with(rows), work))
-        return np.concatenate([np.empty(0), *made])
+        return np.concatenate(made)
 
     def outlier_score(self, X: Any, observed: Any = None) -> Floats:
         """How unusual each row is among rows that have the same views; higher is farther out.
@@ -123,7 +106,7 @@ class ExplainedClusterer(ViewClusterer):
         scores : (n,) array of float64
         """
         made = self._reasoned(X, observed, lambda rows, work: outlier_scores(*self._with(rows), work))
-        return np.concatenate([np.empty(0), *made])
+        return np.concatenate(made)
 
     def score_samples(self, X: Any, observed: Any = None) -> Floats:
         """The negative of `outlier_score`: lower is farther out, as elsewhere in scikit-learn."""
@@ -134,8 +117,8 @@ class ExplainedClusterer(ViewClusterer):
 
         Squared distances are sums over views and their columns, so the margin by which the next cluster is
         farther is one as well. With anchors, the distances are to the nearest anchor of each of the two
-        clusters, and the margin is negative where the row's nearest anchor is not of the cluster that most
-        of its neighbours belong to. Columns need the memory of dense rows.
+        clusters. The margin is negative where the row's nearest anchor does not belong to the cluster of most
+        of its neighbours. Columns need the memory of dense rows.
 
         Returns
         -------
@@ -152,27 +135,11 @@ class ExplainedClusterer(ViewClusterer):
         ('image', True)
         """
         model = self._checked()._fitted_model()
-        made = list(
-            self._reasoned(
-                X, observed, lambda rows, work: contributions(rows, model, work, features=features)
-            )
-        )
-        widths = model.widths
-        columns = None
-        if features:
-            parts = [[part.features[v] for part in made if part.features] for v in range(len(widths))]
-            columns = [
-                np.concatenate([np.empty((0, width)), *each])
-                for width, each in zip(widths, parts, strict=True)
-            ]
-        return Explanation(
-            np.concatenate([np.empty(0, dtype=np.int32), *(part.labels for part in made)]),
-            np.concatenate([np.empty(0, dtype=np.int32), *(part.runners_up for part in made)]),
-            np.concatenate([np.empty(0), *(part.margins for part in made)]),
-            np.concatenate([np.empty((0, len(widths))), *(part.views for part in made)]),
-            columns,
-            model.schema.names,
-        )
+
+        def explained(rows: MeasuredRows, workspace: Workspace) -> Explanation:
+            return contributions(rows, model, workspace, features=features)
+
+        return _joined(self._reasoned(X, observed, explained))
 
     def stability(self, X: Any, observed: Any = None) -> Stability:
         """The labels that rows would have with each of their views dropped, and whether they agree.
@@ -182,12 +149,7 @@ class ExplainedClusterer(ViewClusterer):
         Stability
         """
         model = self._checked()._fitted_model()
-        made = list(self._reasoned(X, observed, lambda rows, work: stability(rows, model, work)))
-        nothing = np.empty((0, len(model.schema.names)), dtype=np.int32)
-        return Stability(
-            np.concatenate([nothing, *(part.labels for part in made)]),
-            np.concatenate([np.empty(0, dtype=bool), *(part.stable for part in made)]),
-        )
+        return _joined(self._reasoned(X, observed, lambda rows, work: stability(rows, model, work)))
 
     def impute(self, X: Any, observed: Any = None) -> Imputed:
         """Rows with their missing views estimated from rows near them, in the data's own units.
@@ -202,17 +164,8 @@ class ExplainedClusterer(ViewClusterer):
             A dense view comes as a dense array, a sparse one as CSR, whose estimated rows store all columns.
         """
         learnt = self._calibration()
-        model, parts = self._fitted_model(), list[tuple[list[Matrix], Estimates]]()
-        for chunk, rows, work in self._prepared(X, observed):
-            found = estimates(rows, model, learnt, work)
-            widths = model.widths
-            parts.append(([_filled(chunk, v, found, widths[v]) for v in range(rows.n_views)], found))
-        n_views = len(model.schema.names)
-        return Imputed(
-            [_stacked([views[v] for views, _ in parts]) for v in range(n_views)],
-            np.concatenate([np.empty((0, n_views)), *(found.spread for _, found in parts)]),
-            np.concatenate([np.empty((0, n_views), dtype=bool), *(found.known for _, found in parts)]),
-        )
+        model, prepared = self._fitted_model(), self._prepared(X, observed)
+        return _joined([imputed(chunk, rows, model, learnt, work) for chunk, rows, work in prepared])
 
     def labels_frame(
         self,
@@ -255,32 +208,6 @@ class ExplainedClusterer(ViewClusterer):
         given = keep, names, proba, explain
         return labels_frame(self, source, *given, kind=kind)
 
-    def summary(self, X: Any = None, observed: Any = None, *, rows: bool = True) -> Summary:
-        """What was found, as one dict that JSON can hold: settings, views, clusters, patterns, some rows.
-
-        Sizes, growth, presence patterns and rows are those of X. Without X there are no rows; sizes and
-        growth are those of the labels that rows got when they were read. `labels` says which.
-
-        Parameters
-        ----------
-        X, observed : as for `predict`, optional
-        rows : bool, default=True
-            Whether it may hold rows of X (ids, labels, confidence); False for data that must not leave.
-
-        Returns
-        -------
-        Summary
-            `viewpass.report.summary.fields` documents its fields.
-        """
-        self._checked()
-        if X is None:
-            return summarise(self, rows=rows)
-        from viewpass.labels.writing import labelled_tables
-
-        sampler = row_sampler()
-        tables = labelled_tables(self, self._read(X, observed, reset=False), sampler=sampler)
-        return summarise(self, tables, rows=rows, which="final", sampler=sampler)
-
     # ---- what these share
 
     def _checked(self) -> ExplainedClusterer:
@@ -299,40 +226,29 @@ class ExplainedClusterer(ViewClusterer):
     def _with(self, rows: MeasuredRows) -> tuple[MeasuredRows, Any, Calibration]:
         return rows, self._fitted_model(), self._calibration()
 
-    def _reasoned(self, X: Any, observed: Any, make: Callable[[MeasuredRows, Workspace], T]) -> Iterator[T]:
+    def _reasoned(self, X: Any, observed: Any, make: Callable[[MeasuredRows, Workspace], T]) -> list[T]:
         self._checked()
-        return (make(rows, work) for _, rows, work in self._prepared(X, observed))
+        return [make(rows, work) for _, rows, work in self._prepared(X, observed)]
 
     def _prepared(self, X: Any, observed: Any) -> Iterator[tuple[Chunk, MeasuredRows, Workspace]]:
         """The rows chunk by chunk: as given, and as the model compares them."""
         source: Source = self._read(X, observed, reset=False)
         model, workspace = self._fitted_model(), self._workspace(source)
-        for chunk in source.chunks(PREDICT_BLOCK):
+        for chunk in self._blocks_of(source):
             yield chunk, prepare(chunk, model, workspace).measure(workspace.n_threads), workspace
 
 
-def _filled(chunk: Chunk, v: int, found: Estimates, width: int) -> Matrix:
-    """A view of a chunk with its estimates; NaN where a row has neither."""
-    view, lacking = chunk.views[v], found.rows[v]
-    given = np.zeros(chunk.n_rows, dtype=bool) if view is None else chunk.wanted(v)
-    if scipy.sparse.issparse(view):
-        return _filled_sparse(view, given, lacking, found.values[v])
-    filled = np.full((chunk.n_rows, width), np.nan)
-    if view is not None:
-        filled[given] = view[given]
-    filled[lacking] = found.values[v]
-    return filled
+def _joined(parts: Sequence[T]) -> T:
+    """Results of consecutive rows as one; what is no array or list of arrays is that of the first."""
 
+    def whole(values: list[Any]) -> Any:
+        if isinstance(values[0], list):
+            return [whole(list(each)) for each in zip(*values, strict=True)]
+        return _stacked(values) if hasattr(values[0], "dtype") else values[0]
 
-def _filled_sparse(view: Matrix, given: Mask, lacking: Integers, values: Floats) -> Matrix:
-    kept = scipy.sparse.diags_array(given.astype(view.dtype)) @ scipy.sparse.csr_array(view)
-    place = (np.ones(len(lacking)), (lacking, np.arange(len(lacking))))
-    put = scipy.sparse.csr_array(place, shape=(view.shape[0], len(lacking)))
-    dropped = given.astype(np.float64)
-    dropped[lacking] = 0.0
-    return scipy.sparse.csr_array(
-        scipy.sparse.diags_array(dropped) @ kept + put @ scipy.sparse.csr_array(values)
-    )
+    first: Any = parts[0]
+    joined: T = type(first)(*(whole([getattr(part, own.name) for part in parts]) for own in fields(first)))
+    return joined
 
 
 def _stacked(parts: list[Matrix]) -> Matrix:

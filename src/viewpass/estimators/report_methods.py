@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from viewpass.errors import DataError
+from viewpass.errors import DataError, SettingError
 from viewpass.estimators.reason_methods import ExplainedClusterer
 from viewpass.kernels.grid import Integers
 from viewpass.model.model import Model
@@ -18,7 +18,7 @@ from viewpass.report.layout import centre_places
 from viewpass.report.page import Page, Places, report_page
 from viewpass.report.summary.fields import Summary
 from viewpass.report.summary.gatherer import RowGatherer
-from viewpass.report.summary.overview import summarise, take_labels, timeline_of, view_summaries
+from viewpass.report.summary.overview import summarise, take_labels, view_summaries
 from viewpass.report.summary.row_sample import row_sampler
 from viewpass.sample.sample import Sampler
 
@@ -32,6 +32,25 @@ def places_of_model(model: Model) -> Places:
 
 class DrawnClusterer(ExplainedClusterer):
     """A clusterer that draws what it has found."""
+
+    def summary(self, X: Any = None, observed: Any = None, *, rows: bool = True) -> Summary:
+        """What was found, as one dict that JSON can hold: settings, views, clusters, patterns, some rows.
+
+        Sizes, growth, presence patterns and rows are those of X. Without X there are no rows; sizes and
+        growth are those of the labels that rows got when they were read. `labels` says which.
+
+        Parameters
+        ----------
+        X, observed : as for `predict`, optional
+        rows : bool, default=True
+            Whether it may hold rows of X (ids, labels, confidence); False for data that must not leave.
+
+        Returns
+        -------
+        Summary
+            `viewpass.report.summary.fields` documents its fields.
+        """
+        return self._found(X, observed, rows=rows)
 
     def report(
         self,
@@ -81,12 +100,18 @@ class DrawnClusterer(ExplainedClusterer):
         page.write(Path(path))
         return None
 
-    def plot_map(self, X: Any = None, observed: Any = None, *, ax: Any = None) -> Any:
-        """Draw the map of the report: some rows of X, or without X the centres, coloured by cluster.
+    def plot(self, kind: str = "map", X: Any = None, observed: Any = None, *, ax: Any = None) -> Any:
+        """Draw what was found by matplotlib (`pip install 'viewpass[report]'`).
 
         Parameters
         ----------
+        kind : {"map", "sizes", "views", "missing", "curve", "loss", "timeline"}, default="map"
+            "map": some rows of X, or the centres, coloured by cluster. "sizes": rows of each cluster.
+            "views": the share of each view in what separates clusters. "missing": the share of rows that
+            lack each view. "curve": `cluster_curve_` and the number of clusters. "loss": `loss_curve_`.
+            "timeline": the shares of clusters along a stream, and its events.
         X, observed : as for `predict`, optional
+            Rows that a map or sizes are of; without, those of the fit.
         ax : matplotlib axes, optional
             Where to draw; without, a new figure is made.
 
@@ -94,40 +119,17 @@ class DrawnClusterer(ExplainedClusterer):
         -------
         matplotlib axes
         """
-        from viewpass.report.plots import draw_map
+        from viewpass.report.plots import KINDS, draw_curve, draw_map
 
         model = self._checked()._fitted_model()
-        return draw_map(self._found(X, observed), places_of_model(model), ax)
-
-    def plot_sizes(self, ax: Any = None) -> Any:
-        """Draw the rows of each cluster, the largest 40 of them; takes and gives matplotlib axes."""
-        from viewpass.report.plots import draw_sizes
-
-        return draw_sizes(self._outline(), ax)
-
-    def plot_missing(self, ax: Any = None) -> Any:
-        """Draw the share of rows that lack each view; takes and gives matplotlib axes."""
-        from viewpass.report.plots import draw_missing
-
-        return draw_missing(self._outline(), ax)
-
-    def plot_views(self, ax: Any = None) -> Any:
-        """Draw the share of each view in what separates clusters; takes and gives matplotlib axes."""
-        from viewpass.report.plots import draw_views
-
-        return draw_views(self._outline(), ax)
-
-    def plot_loss(self, ax: Any = None) -> Any:
-        """Draw `loss_curve_`; takes and gives matplotlib axes."""
-        from viewpass.report.plots import draw_loss
-
-        return draw_loss(self._outline(), ax)
-
-    def plot_timeline(self, ax: Any = None) -> Any:
-        """Draw the shares of clusters along the stream and what happened; takes and gives matplotlib axes."""
-        from viewpass.report.plots import draw_timeline
-
-        return draw_timeline(timeline_of(self._checked()), ax)
+        if not isinstance(kind, str) or kind not in KINDS:
+            raise SettingError(f"kind={kind!r}: choose one of {', '.join(KINDS)}.")
+        if X is not None and kind not in ("map", "sizes"):
+            raise SettingError(f"kind={kind!r} is drawn of the model alone: leave X out.")
+        if kind == "curve":
+            return draw_curve(model, ax)
+        found = self._outline() if X is None and kind != "map" else self._found(X, observed)
+        return draw_map(found, places_of_model(model), ax) if kind == "map" else KINDS[kind](found, ax)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         settings: str = super().__repr__(N_CHAR_MAX)
@@ -167,8 +169,9 @@ class DrawnClusterer(ExplainedClusterer):
     def _outline(self) -> dict[str, Any]:
         """The parts of a summary that follow from the model at once."""
         model, sizes = self._checked()._fitted_model(), self._sizes()
+        whole, names = max(int(sizes.sum()), 1), self.cluster_names_
         clusters = [
-            {"cluster": k, "name": None, "rows": size, "share": size / max(int(sizes.sum()), 1)}
+            {"cluster": k, "name": names.get(k), "rows": size, "share": size / whole}
             for k, size in enumerate(sizes.tolist())
         ]
         return {
@@ -193,8 +196,9 @@ class DrawnClusterer(ExplainedClusterer):
         rows: bool = True,
     ) -> Summary:
         """The summary of X, or of the model alone."""
+        self._checked()
         if X is None:
-            return summarise(self)
+            return summarise(self, rows=rows)
         sampler = row_sampler()
         tables = self._tables(X, observed, keep, names, sampler)
         return summarise(self, tables, rows=rows, which="final", sampler=sampler)

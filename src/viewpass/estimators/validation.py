@@ -1,4 +1,4 @@
-"""Checks the parameters of OPIMC and IMC and turns them into the plan that the core takes."""
+"""Checks the parameters of estimators and turns them into the settings that the core takes."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from viewpass.sources.source import Source
 from viewpass.streams.horizon import Horizon
 from viewpass.sums.rules import Rules
 from viewpass.sums.view_weights import SMALLEST_WEIGHT, Weights, relative
-from viewpass.views.scaling import NAMES
+from viewpass.views.scaling import SCALE_NAMES
 
-MOST_UPDATES, TOLERANCE = 20, 1e-6  # of the centres in a solve
+SOLVE_UPDATES, SOLVE_TOLERANCE = 20, 1e-6  # of the centres in a solve
 # Numbers per column of a sparse view that a fit holds, as measured for 3 to 50 clusters: statistics of
 # the columns, and the sums and centres of the starts that compete.
 NUMBERS_PER_COLUMN, NUMBERS_PER_CENTRE = 100, 30
@@ -32,13 +32,16 @@ ASSUMED_MEMORY = 2**34  # where the system does not say
 
 
 def published_settings(
-    settings: Any, names: tuple[str, ...], single: tuple[int | None, int] | None
+    settings: Any,
+    names: tuple[str, ...],
+    single: tuple[int | None, int] | None,
+    starts: tuple[str, ...] = ("random",),
 ) -> Settings:
     """The settings of Algorithm 1, checked.
 
     `single`: rows of the first chunk and columns of a single 2-D array, whose centres may be one array.
     """
-    init = checked_init(settings.init, int(settings.n_clusters), names, single, ("random",))
+    init = checked_init(settings.init, int(settings.n_clusters), names, single, starts)
     rules = Rules(float(settings.alpha), int(settings.max_iter), float(settings.tol), settings.fill)
     return Settings(int(settings.n_clusters), rules, init, fixed_scale(settings.scale, names))
 
@@ -67,7 +70,7 @@ def solving_plan(settings: Any, names: tuple[str, ...]) -> Plan:
     alpha = FIRST_ALPHA if settings.alpha == "auto" else float(settings.alpha)
     return Plan(
         n_clusters,
-        Rules(alpha, MOST_UPDATES, TOLERANCE, "mean"),
+        Rules(alpha, SOLVE_UPDATES, SOLVE_TOLERANCE, "mean"),
         scale=checked_scale(settings.scale, names),
         n_anchors=n_anchors,
         consensus=settings.consensus,
@@ -93,7 +96,7 @@ def stream_horizon(settings: Any) -> Horizon:
 def row_copies(sample_weight: Any, source: Source, unit: int | None) -> tuple[Integers | None, int]:
     """How often each row counts, in units of 1 / unit, and the unit: 1 or WEIGHT_UNIT.
 
-    `unit`: that of a model that has begun; None: it follows from these weights.
+    `unit`: the unit of a model that has read rows; None: it follows from these weights.
     """
     if sample_weight is None:
         return None, unit or 1
@@ -130,9 +133,9 @@ def row_copies(sample_weight: Any, source: Source, unit: int | None) -> tuple[In
 
 
 def check_memory(n_clusters: int | str, source: Source) -> None:
-    """Refuse sparse views of so many columns that their centres need more than half of the memory.
+    """Refuse sparse views whose centres would need more than half of the memory.
 
-    Centres are dense, however few numbers are stored, so that a wide matrix would take all memory.
+    Centres are dense, however few numbers the rows store.
     """
     known = ASSUMED_CLUSTERS if n_clusters in ("auto", "grow") else int(n_clusters)
     needed = 8 * sum(source.sparse_widths.values()) * (NUMBERS_PER_COLUMN + NUMBERS_PER_CENTRE * known)
@@ -189,7 +192,7 @@ def checked_init(
     n_clusters: int | None,
     names: tuple[str, ...],
     single: tuple[int | None, int] | None = None,
-    starts: tuple[str, ...] = ("random", "k-means++"),
+    starts: tuple[str, ...] = ("random",),
 ) -> Any:
     """A name, an array (memberships or labels of the first rows), or a list with the centres of each view.
 
@@ -246,7 +249,7 @@ def _centres(values: Any, name: str, n_clusters: int) -> Array:
     raise SettingError(f"init, view {name!r}: {n_clusters} finite centres (one per row) were expected.")
 
 
-SCALES = ", ".join(map(repr, NAMES))
+KNOWN_SCALES = ", ".join(map(repr, SCALE_NAMES))
 
 
 def checked_scale(scale: Any, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -257,12 +260,12 @@ def checked_scale(scale: Any, names: tuple[str, ...]) -> tuple[str, ...]:
     if each is not None:
         pairs = zip(names, each, strict=True)
         return tuple(_checked_name(value, f"scale of view {name!r}: ") for name, value in pairs)
-    raise SettingError(f"scale={scale!r}: one of {SCALES}, or a list or dict with one per view.")
+    raise SettingError(f"scale={scale!r}: one of {KNOWN_SCALES}, or a list or dict with one per view.")
 
 
 def _checked_name(value: Any, where: str) -> str:
-    if not isinstance(value, str) or value not in NAMES:
-        raise SettingError(f"{where}{value!r}: one of {SCALES} was expected.")
+    if not isinstance(value, str) or value not in SCALE_NAMES:
+        raise SettingError(f"{where}{value!r}: one of {KNOWN_SCALES} was expected.")
     return value
 
 

@@ -14,7 +14,7 @@ from viewpass.engines.local import RowReader, fit_again, fit_once
 from viewpass.engines.progress import Callback
 from viewpass.errors import DataError, NoLabelsError, SettingError
 from viewpass.estimators.base import PREDICT_BLOCK, logging_progress
-from viewpass.estimators.notices import warn_of_fit, warn_of_shortened, warn_of_zero_rows
+from viewpass.estimators.notices import warn_of_absent, warn_of_fit, warn_of_shortened, warn_of_zero_rows
 from viewpass.estimators.persistence import save
 from viewpass.estimators.report_methods import DrawnClusterer
 from viewpass.estimators.validation import check_whole, row_copies, solving_plan, stream_horizon
@@ -297,6 +297,7 @@ class ViewPass(DrawnClusterer):
             self._validate()
             self._check_sample("no rows can be learnt")
             fresh, source = self._continued(), self._read(X, observed, reset=False)
+            fresh.__dict__["_cluster_names"] = dict(self.cluster_names_)
             before: Model | None = self._learnt.solved
             copies, _ = row_copies(sample_weight, source, self._learnt.plan.weight_unit)
         else:
@@ -316,19 +317,14 @@ class ViewPass(DrawnClusterer):
                 fresh.labels_ = fresh._labels_of(source)
             warn_of_zero_rows(learning.solved, before)
             warn_of_shortened(learning.solved, before)
+        if before is not None:
+            warn_of_absent(self._fitted_model(), reader.views_there, workspace)
         assert learning.schema is not None
         fresh._count_features(learning.schema)
         if reader.row_ids is not None:
             fresh.row_ids_ = reader.row_ids
         self._become(fresh)
         return self
-
-    def fit_predict(
-        self, X: Any, y: Any = None, observed: Any = None, *, sample_weight: Any = None
-    ) -> Labels:
-        """Fit, then give `labels_`, or `stream_labels_` where rows were read once."""
-        self.fit(X, observed=observed, sample_weight=sample_weight)
-        return self.labels_ if "labels_" in self.__dict__ else self.stream_labels_
 
     def forget(self, rows: Any, *, data: Any = None) -> Self:
         """Leave what a fit would have learnt that never saw some rows.
@@ -416,14 +412,6 @@ class ViewPass(DrawnClusterer):
         for name in ("n_clusters", "n_anchors", "sample_size", "projection", *STREAM):
             check_whole(getattr(self, name), name)
 
-    def _continued(self) -> Self:
-        """A copy that goes on from what was learnt, without labels."""
-        other = self._blank()
-        kept = ("n_features_in_", "view_names_in_", "feature_names_in_", "_cut_by_views", "update_digests_")
-        other.__dict__.update({name: self.__dict__[name] for name in kept if name in self.__dict__})
-        other._learnt = self._learnt.twin()
-        return other
-
     def _prepare(
         self, X: Any, observed: Any, sample_weight: Any = None, *, whole: bool = True
     ) -> tuple[Self, Source, Integers | None]:
@@ -450,9 +438,8 @@ class ViewPass(DrawnClusterer):
             raise SettingError(f"{what}: the model was saved without its sample, by save(rows=False).")
 
     def _fitted_model(self) -> Model:
-        if "_learnt" not in self.__dict__:
-            raise AttributeError(f"this {type(self).__name__} is not fitted yet.")
-        return self._learnt.model(self._workspace())
+        model: Model = self._checked_learnt().model(self._workspace())
+        return model
 
     def _fitted_schema(self) -> Schema:
         if self._learnt.schema is None:
@@ -480,9 +467,6 @@ class ViewPass(DrawnClusterer):
 
     def _take_packed(self, stored: Fields) -> None:
         self._learnt = unpack_learning(stored.part("learning"))
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_learnt")
 
     def __getattr__(self, name: str) -> Any:
         if name == "stream_ids_" and "_learnt" in self.__dict__ and self._learnt.solved is None:

@@ -1,11 +1,11 @@
-"""Groups of anchors: a row meets the centres of groups first, then the anchors of its nearest groups alone.
+"""Groups of anchors: a row is compared with the centres of groups, then with anchors of its nearest groups.
 
-    groups    ceil(sqrt(M)), by k-means on the M anchors
-    met       the nearest groups of a row, one after another, until they hold as many anchors as GROUPS_MET
-              average groups
+    groups      ceil(sqrt(M)), by k-means on the M anchors
+    searched    the nearest groups of a row, one after another, until they hold as many anchors as
+                GROUPS_SEARCHED average groups
 
-With few anchors (below FEWEST_GROUPED) a row meets all of them. The groups are a function of the anchors
-alone: they are made anew for other anchors, and nothing about them is stored.
+With few anchors (below FEWEST_GROUPED) a row is compared with all of them. The groups are a function of the
+anchors alone: they are made anew for other anchors, and nothing about them is stored.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from math import isqrt
 
 import numpy as np
 
-from viewpass.kernels.grid import FEWEST_GROUPED, GROUPS_MET, MANY_NEIGHBOURS, Labels
+from viewpass.kernels.grid import FEWEST_GROUPED, GROUPS_SEARCHED, MANY_NEIGHBOURS, Labels
 from viewpass.sums.centres import Centres
 from viewpass.sums.chunk_step import ChunkStep, State
 from viewpass.sums.rules import Rules
@@ -37,7 +37,9 @@ class Groups:
     def fewest(self) -> int:
         """Anchors that a row meets, at least."""
         n_anchors = len(self.labels)
-        return min(max(-(-GROUPS_MET * n_anchors // self.centres.n_clusters), MANY_NEIGHBOURS + 1), n_anchors)
+        return min(
+            max(-(-GROUPS_SEARCHED * n_anchors // self.centres.n_clusters), MANY_NEIGHBOURS + 1), n_anchors
+        )
 
     @property
     def share(self) -> float:

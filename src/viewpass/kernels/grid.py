@@ -2,9 +2,9 @@
 
 A row of a view is scaled to unit length and each value rounded to a multiple of 2^-33. Sums of such
 values are whole numbers of grid steps, kept as int64: the order of adding never matters, subtracting
-undoes adding, merging is addition. The sums of 2^30 rows fit, even if all point along one axis; a
-coarser grid would hold more, a finer one would show less in the objective (2^-33 keeps it to about
-1e-9 of its value even where rounding errors add up, as in binary rows).
+undoes adding, merging is addition. The sums of 2^30 rows fit, even if all point along one axis. A coarser
+grid would hold more rows. This one keeps the objective to about 1e-9 of its value, even where rounding errors
+add up, as in binary rows.
 """
 
 from __future__ import annotations
@@ -35,10 +35,11 @@ PARTIAL_SUMS = 64
 NEIGHBOURS = 4
 UNIT = 2**15
 
-# So many anchors are met by groups (native/anchor_search.hpp), of which there are the root of their number:
-# as many anchors as so many groups of average size hold, at least. A row is a mixture of more of them.
+# With FEWEST_GROUPED anchors or more, a row is compared only with the anchors of its nearest groups
+# (native/anchor_search.hpp): at least as many as GROUPS_SEARCHED groups of average size hold. There are
+# sqrt(M) groups of M anchors. A row is then a mixture of MANY_NEIGHBOURS anchors.
 FEWEST_GROUPED = 512
-GROUPS_MET = 8
+GROUPS_SEARCHED = 8
 MANY_NEIGHBOURS = 5
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from viewpass.errors import NotCalibratedError, SettingError
 from viewpass.kernels.grid import Array, Floats, Integers
@@ -41,16 +40,23 @@ class Wanted:
     proba: bool = False  # probabilities of all clusters
     explain: bool = False  # runner-up, parts of views, outlier score, stability
     features: tuple[str, ...] = ()  # views by whose columns clusters are named
+    cluster_names: Mapping[int, str] = field(default_factory=dict)  # that the model has
 
     @property
     def named(self) -> bool:
-        """Whether clusters get names."""
+        """Whether names of clusters are found."""
         return bool(self.name_by or self.features)
 
-    def names(self, model: Model, tables: Iterable[Any]) -> list[str]:
+    def given_names(self, model: Any) -> Wanted:
+        """The same with the names that an estimator has, unless names are found."""
+        names = {} if self.named else dict(getattr(model, "cluster_names_", {}))
+        return replace(self, cluster_names=names)
+
+    def names(self, model: Model, tables: Iterable[Any]) -> dict[int, str]:
         """The names of the clusters; `tables` have the cluster of each row and what it is named by."""
         features = feature_terms(model, self.features) if self.features else ()
-        return names_of(tables, self.name_by, model.clusters.n_clusters, features)
+        found = names_of(tables, self.name_by, model.clusters.n_clusters, features)
+        return {cluster: name for cluster, name in enumerate(found) if name}
 
     @property
     def kept(self) -> tuple[str, ...]:
@@ -102,11 +108,16 @@ def _views(patterns: Integers, names: Sequence[str]) -> Any:
     return pa.array(texts, pa.string()).take(pa.array(inverse))
 
 
-def with_names(table: Any, names: Sequence[str]) -> Any:
-    """A table with the names of the rows' clusters; null without any view."""
-    clusters = table["cluster"].combine_chunks()
-    named = pa.array(names, pa.string()).take(pc.if_else(pc.less(clusters, 0), None, clusters))
-    return table.append_column(pa.field(NAME, pa.string()), named)
+def with_names(table: Any, names: Mapping[int, str]) -> Any:
+    """A table with the names of the rows' clusters, in the place of others that it may have."""
+    kept = table.drop_columns([NAME]) if NAME in table.column_names else table
+    return kept.append_column(pa.field(NAME, pa.string()), _named(np.asarray(table["cluster"]), names))
+
+
+def _named(clusters: Array, names: Mapping[int, str]) -> Any:
+    """The names of clusters; null where there is none."""
+    known = pa.array([names.get(k) for k in range(int(clusters.max(initial=-1)) + 1)], pa.string())
+    return known.take(pa.array(clusters, mask=clusters < 0))
 
 
 def reason_columns(chunk: Chunk, found: Labelled, model: Model, workspace: Workspace, wanted: Wanted) -> Any:
@@ -126,6 +137,8 @@ def reason_columns(chunk: Chunk, found: Labelled, model: Model, workspace: Works
         columns["stable"] = pa.array(stability(rows, model, workspace).stable)
     if wanted.proba and learnt is not None:
         columns |= _by_name(_probability_names(model), probabilities(rows, model, learnt, workspace))
+    if wanted.cluster_names:
+        columns[NAME] = _named(found.records["cluster"], wanted.cluster_names)
     return pa.table(columns)
 
 

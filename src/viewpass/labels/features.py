@@ -25,7 +25,7 @@ LEAST_DIFFERENCE = 0.5  # in standard deviations
 
 def with_features(names: Sequence[str], schema: Schema) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Divide what clusters are to be named by: columns of the table, and views whose columns have names."""
-    named = [name for name, columns in zip(schema.names, schema.columns, strict=False) if columns is not None]
+    named = [name for name in schema.names if schema.columns_of(name) is not None]
     return tuple(name for name in names if name not in named), tuple(name for name in names if name in named)
 
 
@@ -34,7 +34,7 @@ def feature_terms(model: Model, views: Sequence[str]) -> list[list[str]]:
     found: list[list[tuple[float, str]]] = [[] for _ in range(model.clusters.n_clusters)]
     for view in views:
         v = model.schema.names.index(view)
-        columns = model.schema.columns[v] if model.schema.columns else None
+        columns = model.schema.columns_of(model.schema.names[v])
         if columns is None:
             raise SettingError(f"clusters cannot be named by view {view!r}: its columns have no names.")
         apart = differences(model, v)

@@ -6,9 +6,10 @@ most similar terms:
 
     score = p ((log(p / p of the other rows) + log(p / mean p of the nearest clusters)) / 2)^2
 
-with the share p of rows that have it, at least twice that of the other rows (unless no term has). A word
-that is as frequent everywhere, in whatever language, scores nothing. A phrase counts if its first and its
-last word are typical themselves, and scores more than a word.
+with the share p of rows that have it, which must be twice that of the other rows and that of the nearest
+clusters (of the other rows alone, where no term is that typical). Words such as "the" and "from", in whatever
+language, name nothing: similar clusters have them about as often. A phrase counts if its first and its last
+word are typical themselves, and scores more than a word.
 Numbers are ranked by how far the cluster's mean is from that of all rows, in standard deviations. A name
 joins the best terms, one of each stem, as many as make it different from the others.
 """
@@ -32,7 +33,7 @@ from viewpass.kernels.portable import log
 from viewpass.sources.arrow.batches import resized
 
 ROWS = 2**16  # counted at a time, however tables are cut: the names do not depend on it
-TERMS = 3  # in a name
+TERMS, MOST_TERMS_SAID = 3, 6  # in a name; in one that is to differ from another
 MOST_RANKED = 200  # terms of a cluster that may be in its name
 MOST_TERMS = 200_000  # counted at a time; the rarest are dropped
 WORD = re.compile(r"[^\W\d_][\w'-]+")
@@ -45,7 +46,7 @@ LEAST_STEM = 4  # letters
 PHRASE = "\t"  # between the words of a phrase
 LEAST_SCORE = 0.002
 SMOOTH = 0.01  # added to shares, so that rare terms do not decide
-TYPICAL = 2.0  # times as frequent as in other rows: a term, and the first and last word of a phrase
+TYPICAL = 2.0  # times as frequent as elsewhere: a term, and the first and last word of a phrase
 PER_WORD = 1.0  # what a phrase scores more, for each word after the first
 NEAREST = 3  # clusters that a name is to tell a cluster from
 MOST_COMPARED = 2000  # clusters whose nearest are found
@@ -95,7 +96,7 @@ class Namer:
                 counts.update(dict(kept))
 
     def names(self, features: Sequence[Sequence[str]] = ()) -> list[str]:
-        """A name for each cluster, all different; terms of features come first."""
+        """A name for each cluster, all different, or "" where no term is typical; features come first."""
         shares = [
             {term: n / max(size, 1) for term, n in counts.items()}
             for counts, size in zip(self._counts, self._sizes.tolist(), strict=True)
@@ -122,19 +123,21 @@ class Namer:
             here = own.get(term, 0.0) + SMOOTH
             return here / (elsewhere + SMOOTH), here / (beside + SMOOTH)
 
+        frequent = {term for term in own if lifts(term)[0] >= TYPICAL}
+        typical = {term for term in frequent if lifts(term)[1] >= TYPICAL}
+        least = LEAST_SHARE * size
+        if not any(self._counts[cluster][term] >= least for term in typical):
+            typical = frequent
         found = []
-        for term, share in own.items():
+        for term in typical:
             words = term.split(PHRASE)
-            if share < LEAST_SHARE and self._counts[cluster][term] < size:
-                continue
-            typical = all(lifts(word)[0] >= TYPICAL for word in {term, words[0], words[-1]})
-            if len(words) > 1 and (not typical or _same_stem(words[0], words[-1])):
+            if len(words) > 1 and (_same_stem(words[0], words[-1]) or not {words[0], words[-1]} <= typical):
                 continue
             apart = max(float(sum(map(log, lifts(term)))) / 2.0, 0.0)
-            score = share * apart * apart * (1.0 + PER_WORD * (len(words) - 1))
-            if score >= LEAST_SCORE:
-                found.append((not typical, -score, -len(term), term.replace(PHRASE, " ")))
-        some = [item for item in sorted(found) if item[0] == min(found)[0]][:MOST_RANKED]
+            score = own[term] * apart * apart * (1.0 + PER_WORD * (len(words) - 1))
+            if self._counts[cluster][term] >= least and score >= LEAST_SCORE:
+                found.append((-score, -len(term), term.replace(PHRASE, " ")))
+        some = sorted(found)[:MOST_RANKED]
         return [*self._differences(cluster), *(item[-1] for item in some)]
 
     def _differences(self, cluster: int) -> list[str]:
@@ -247,16 +250,17 @@ def _distinct(ranked: Sequence[Sequence[str]]) -> list[str]:
     """Names of a few terms; more terms, and last a number, where two would be the same."""
     n_terms = [TERMS] * len(ranked)
     while True:
-        names = [", ".join(terms[:n]) or "no name" for terms, n in zip(ranked, n_terms, strict=True)]
+        names = [", ".join(terms[:n]) for terms, n in zip(ranked, n_terms, strict=True)]
         same = Counter(map(_key, names))
-        longer = [k for k, name in enumerate(names) if same[_key(name)] > 1 and n_terms[k] < len(ranked[k])]
+        most = [min(MOST_TERMS_SAID, len(terms)) for terms in ranked]
+        longer = [k for k, name in enumerate(names) if same[_key(name)] > 1 and n_terms[k] < most[k]]
         if not longer:
             break
         for k in longer:
             n_terms[k] += 1
     keys = list(map(_key, names))
     return [
-        f"{name} ({keys[:k].count(keys[k]) + 1})" if keys.count(keys[k]) > 1 else name
+        f"{name} ({keys[:k].count(keys[k]) + 1})" if name and keys.count(keys[k]) > 1 else name
         for k, name in enumerate(names)
     ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -31,6 +31,14 @@ Watch = Callable[[int, Integers], None]  # rows labelled, rows per cluster
 Also = Callable[[Chunk, Labelled], None]  # what else is done with labelled rows
 
 
+class Written(NamedTuple):
+    """Rows that were labelled, rows of each cluster, and which views some row has."""
+
+    n_rows: int
+    sizes: Integers
+    views_there: list[bool]
+
+
 def write_labels(
     model: Any,
     data: Source,
@@ -38,15 +46,12 @@ def write_labels(
     watch: Watch,
     growing: Path | None = None,
     wanted: Wanted = PLAIN,
-) -> tuple[int, Integers]:
-    """Write the labels of all rows under a model to a file, in the format of its name.
-
-    Gives the number of rows, and of rows per cluster.
-    """
+) -> Written:
+    """Write the labels of all rows under a model to a file, in the format of its name."""
     check_is_fitted(model)
     source = model._read(data, None, reset=False)
     learnt, workspace = model._fitted_model(), model._workspace(source)
-    return write_rows(learnt, source, path, workspace, watch, wanted, growing=growing)
+    return write_rows(learnt, source, path, workspace, watch, wanted.given_names(model), growing=growing)
 
 
 def write_rows(
@@ -60,18 +65,20 @@ def write_rows(
     growing: Path | None,
     also: Also | None = None,
     staged: bool = False,
-) -> tuple[int, Integers]:
-    """Write labels; gives the number of rows, and of rows per cluster."""
+) -> Written:
+    """Write labels."""
     wanted.check(source.id_name, model)
     source = source.keeping(wanted.kept)
     sizes = np.zeros(model.n_clusters, dtype=np.int64)
-    id_type = None
+    id_type, there = None, list[bool]()
     with replacing(path, growing) as file, LabelFile(file, path, FINAL, source.id_name, staged=staged) as out:
         for chunk in source.chunks(_rows_at_once(source)):
             found = cluster_rows(chunk, model, workspace)
             ids = None if chunk.row_ids is None else as_ids(chunk.row_ids, id_type)
             id_type = None if ids is None else ids.type
-            out.add(found.records, ids, chunk.kept, reason_columns(chunk, found, model, workspace, wanted))
+            reasons = reason_columns(chunk, found, model, workspace, wanted)
+            out.add(found.records, ids, chunk.origin.kept, reasons)
+            there = chunk.views_there(there)
             if also is not None:
                 also(chunk, found)
             clusters = found.records["cluster"]
@@ -79,7 +86,7 @@ def write_rows(
             watch(out.n_rows, sizes)
         if not out.n_rows:
             raise DataError("the data has no rows: there is nothing to label.")
-    return out.n_rows, sizes
+    return Written(out.n_rows, sizes, there)
 
 
 def labelled_tables(
@@ -89,7 +96,7 @@ def labelled_tables(
 
     The sampler takes its rows on the way.
     """
-    learnt, workspace = model._fitted_model(), model._workspace(source)
+    learnt, workspace, wanted = model._fitted_model(), model._workspace(source), wanted.given_names(model)
     wanted.check(source.id_name, learnt)
     for chunk in source.keeping(wanted.kept).chunks(CHUNK):
         if sampler is not None:
@@ -97,7 +104,7 @@ def labelled_tables(
         found = cluster_rows(chunk, learnt, workspace)
         ids = np.arange(chunk.start, chunk.start + chunk.n_rows) if chunk.row_ids is None else chunk.row_ids
         values, fields = label_columns(found.records)
-        parts = [chunk.kept, pa.table(values, schema=pa.schema(fields))]
+        parts = [chunk.origin.kept, pa.table(values, schema=pa.schema(fields))]
         parts.append(reason_columns(chunk, found, learnt, workspace, wanted))
         columns = {source.id_name or ID: as_ids(ids)}
         for part in parts:

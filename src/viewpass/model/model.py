@@ -177,17 +177,6 @@ class Model:
         return centres if self.cut is None else self.cut.of_anchors(centres)
 
 
-@dataclass(frozen=True)
-class Assigned:
-    """Nearest centres of consecutive rows, the first of which is row `start` of the data."""
-
-    start: int
-    labels: Labels
-    margins: Floats
-    rows: MeasuredRows
-    centres: Centres  # that the labels were assigned by
-
-
 def assign(rows: MeasuredRows, centres: Centres, workspace: Workspace) -> tuple[Labels, Floats]:
     """The nearest centre of every row (Eq. 15-16), and a lower bound on its margin."""
     labels = np.full(rows.n_rows, -1, dtype=np.int32)
@@ -197,12 +186,6 @@ def assign(rows: MeasuredRows, centres: Centres, workspace: Workspace) -> tuple[
         )
         if rows.measured or rows.accept(worst):
             return labels, margins
-
-
-def decide(chunk: Chunk, model: Model, workspace: Workspace, *, reference: bool = False) -> Assigned:
-    """The nearest centre of every row; the model does not change."""
-    rows = prepare(chunk, model, workspace, reference=reference)
-    return Assigned(chunk.start, *assign(rows, model.centres, workspace), rows, model.centres)
 
 
 def label(chunk: Chunk, model: Model, workspace: Workspace, *, reference: bool = False) -> Labels:

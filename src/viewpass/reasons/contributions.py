@@ -18,7 +18,7 @@ a sum over mapped columns is then a sum over the view's own as well, with D+ the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -32,19 +32,26 @@ from viewpass.views.rows import MeasuredRows
 VALUES = 2**21  # of differences held at a time
 
 
-class Contributions(NamedTuple):
-    """What the margin of each row is made of."""
+@dataclass(frozen=True)
+class Explanation:
+    """What decided between the label of each row and the next cluster (`explain`)."""
 
     labels: Labels
-    runners_up: Labels  # the nearest other cluster; -1 if there is none
-    margins: Floats  # by how much it is farther; NaN if there is none
-    views: Floats  # (rows, views): the parts of the margin; 0 for a view that the row lacks
-    features: list[Floats] | None  # per view (rows, columns): the parts of the parts
+    """The cluster of each row, as `predict` gives it."""
+    runners_up: Labels
+    """The nearest other cluster; -1 where there is none."""
+    margins: Floats
+    """By how much that is farther, in squared distance; NaN where there is none."""
+    views: Floats
+    """(rows, views): the part of each view in the margin; 0 where the row lacks it. They add up to it."""
+    features: list[Floats] | None
+    """Per view (rows, columns): the part of each column in the part of its view; None if not asked for."""
+    view_names: tuple[str, ...]
 
 
 def contributions(
     rows: MeasuredRows, model: Model, workspace: Workspace, *, features: bool = False
-) -> Contributions:
+) -> Explanation:
     """The parts of the margins of measured rows."""
     labels = labels_of(rows, model, workspace)
     chosen, other = _centres(distances(rows, model.centres, workspace), labels, model)
@@ -71,7 +78,8 @@ def contributions(
     for part in views.T:
         margins += part
     margins[~there] = np.nan
-    return Contributions(labels, runners_up, margins, views, columns if features else None)
+    names = model.schema.names
+    return Explanation(labels, runners_up, margins, views, columns if features else None, names)
 
 
 def _centres(distance: Floats, labels: Labels, model: Model) -> tuple[Integers, Integers]:

@@ -2,36 +2,42 @@
 
     x_v = m_v + b (g_v - g0_v)      in the scale of the model, before rows are brought to unit length
 
-g_v mixes the centres of the row's soft assignment (its own centre, without anchors), g0_v is the mean
-of all unit rows, m_v the mean row of the sample, and b the factor that fitted best where a view was hidden
-from rows of the sample with the same other views. It is 0, so that the estimate is the mean, where the
-hidden views were not met better than by their mean.
+g_v mixes the centres of the row's soft assignment (without anchors, it is its own centre). g0_v is the mean
+of all unit rows, m_v the mean row of the sample. b is the factor that fitted best where a view was hidden
+from rows of the sample with the same other views. b is 0, and the estimate the mean, where the mean predicted
+hidden views as well.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from viewpass.graph.soft_assignment import SoftAssignment, soft_assignment
-from viewpass.kernels.grid import STEP, UNIT, Floats, Integers, Mask
+from viewpass.kernels.grid import STEP, UNIT, Floats, Integers, Mask, Matrix
 from viewpass.kernels.portable import ordered_sum
 from viewpass.model.calibration import Calibration
 from viewpass.model.model import Model, assign
 from viewpass.sums.census import patterns_of
 from viewpass.sums.centres import in_columns
 from viewpass.sums.workspace import Workspace
+from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 
 
-class Estimates(NamedTuple):
-    """Missing views of rows: numbers of the rows that lack each view, and what is estimated of them."""
+@dataclass(frozen=True)
+class Imputed:
+    """Rows with their missing views estimated (`impute`)."""
 
-    rows: list[Integers]  # per view
-    values: list[Floats]  # per view (rows, columns), in the data's own units
-    spread: Floats  # (all rows, views): root mean square error to expect per value; NaN if not estimated
-    known: Mask  # (all rows, views): whether the estimate is better than the mean
+    views: list[Any]
+    """Per view (rows, columns), in the data's own units; NaN for rows of which nothing can be estimated."""
+    spread: Floats
+    """(rows, views): root mean square error to expect per value; NaN where nothing was estimated."""
+    known: Mask
+    """(rows, views): False where an estimated view is the mean of all rows, as nothing better is known."""
 
 
 def mixture(rows: MeasuredRows, model: Model, workspace: Workspace) -> SoftAssignment:
@@ -49,31 +55,56 @@ def mean_unit(model: Model, v: int) -> Floats:
     return mean
 
 
-def estimates(rows: MeasuredRows, model: Model, learnt: Calibration, workspace: Workspace) -> Estimates:
-    """The views that measured rows lack."""
+def imputed(
+    chunk: Chunk, rows: MeasuredRows, model: Model, learnt: Calibration, workspace: Workspace
+) -> Imputed:
+    """The rows of a chunk with the views that they lack; `rows`: as the model compares them."""
     mixed = mixture(rows, model, workspace)
     places = learnt.places(patterns_of(rows.inverse > 0))
     spread = np.full((rows.n_rows, rows.n_views), np.nan)
     known = np.zeros((rows.n_rows, rows.n_views), dtype=bool)
-    numbers, values = list[Integers](), list[Floats]()
+    views = list[Matrix]()
     widths, values_of = model.widths, in_columns(model.centres, model.total)
     for v, (centres, mean) in enumerate(zip(values_of, learnt.means, strict=True)):
         lacking = np.flatnonzero(~rows.present(v) & (rows.n_seen > 0) & (places >= 0))
         if centres is None or mean is None:
             lacking = lacking[:0]
-        numbers.append(lacking)
         if not len(lacking):
-            values.append(np.zeros((0, widths[v])))
+            views.append(_filled(chunk, v, lacking, np.zeros((0, widths[v]))))
             continue
         assert centres is not None
         assert mean is not None
         own = SoftAssignment(mixed.near[lacking], mixed.weights[lacking])
         slopes = learnt.slopes[places[lacking], v]
         found = mean + slopes[:, None] * (own.of(centres) - mean_unit(model, v))
-        values.append(_unscaled(found, model, v))
+        views.append(_filled(chunk, v, lacking, _unscaled(found, model, v)))
         spread[lacking, v] = learnt.spreads[places[lacking], v] * _unit(model, v)
         known[lacking, v] = slopes > 0
-    return Estimates(numbers, values, spread, known)
+    return Imputed(views, spread, known)
+
+
+def _filled(chunk: Chunk, v: int, lacking: Integers, values: Floats) -> Matrix:
+    """A view of a chunk with estimates of the rows that lack it; NaN where a row has neither."""
+    view = chunk.views[v]
+    given = np.zeros(chunk.n_rows, dtype=bool) if view is None else chunk.wanted(v)
+    if scipy.sparse.issparse(view):
+        return _filled_sparse(view, given, lacking, values)
+    filled = np.full((chunk.n_rows, values.shape[1]), np.nan)
+    if view is not None:
+        filled[given] = view[given]
+    filled[lacking] = values
+    return filled
+
+
+def _filled_sparse(view: Matrix, given: Mask, lacking: Integers, values: Floats) -> Matrix:
+    kept = scipy.sparse.diags_array(given.astype(view.dtype)) @ scipy.sparse.csr_array(view)
+    place = (np.ones(len(lacking)), (lacking, np.arange(len(lacking))))
+    put = scipy.sparse.csr_array(place, shape=(view.shape[0], len(lacking)))
+    dropped = given.astype(np.float64)
+    dropped[lacking] = 0.0
+    return scipy.sparse.csr_array(
+        scipy.sparse.diags_array(dropped) @ kept + put @ scipy.sparse.csr_array(values)
+    )
 
 
 def _unit(model: Model, v: int) -> float:

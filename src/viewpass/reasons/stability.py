@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,14 +12,17 @@ from viewpass.sums.workspace import Workspace
 from viewpass.views.rows import MeasuredRows
 
 
-class Dropped(NamedTuple):
-    """Labels without each view (-1 where a row lacks it, or has no other), and whether none differs."""
+@dataclass(frozen=True)
+class Stability:
+    """Labels of rows with each of their views dropped (`stability`)."""
 
-    labels: Labels  # (rows, views)
-    stable: Mask  # False for rows with fewer than two views
+    labels: Labels
+    """(rows, views): the label without this view; -1 where the row lacks it, or has no other."""
+    stable: Mask
+    """Whether dropping any one view leaves the label as it is; False for rows with fewer than two."""
 
 
-def stability(rows: MeasuredRows, model: Model, workspace: Workspace) -> Dropped:
+def stability(rows: MeasuredRows, model: Model, workspace: Workspace) -> Stability:
     """Label measured rows without each of their views."""
     own = labels_of(rows, model, workspace)
     labels = np.full((rows.n_rows, rows.n_views), -1, dtype=np.int32)
@@ -31,4 +34,4 @@ def stability(rows: MeasuredRows, model: Model, workspace: Workspace) -> Dropped
         others = rows.sampled(which).keeping([other != v for other in range(rows.n_views)])
         labels[which, v] = labels_of(others, model, workspace)
         stable[which] &= labels[which, v] == own[which]
-    return Dropped(labels, stable)
+    return Stability(labels, stable)

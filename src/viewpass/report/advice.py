@@ -109,7 +109,7 @@ def _unnamed(found: Summary) -> Iterator[Advice]:
     if any(each["typical"] for each in clusters) and not any(each["name"] for each in clusters):
         yield Advice(
             "Give clusters names.",
-            "--show title,year puts columns of the table on this page, and --name-by subjects names clusters "
+            "--keep title,year puts columns of the table on this page, and --name-by subjects names clusters "
             "by the words of a column.",
             f"{counted(len(filled(found)), 'cluster')} without a name",
         )

@@ -7,16 +7,17 @@ from typing import Any
 import numpy as np
 
 from viewpass.errors import SettingError, missing_extra
+from viewpass.model.model import Model
 from viewpass.report.findings import Summary, filled, view_shares
 from viewpass.report.layout import places_of
 from viewpass.report.page import Places, cluster_colours, cluster_spots
-from viewpass.report.summary.fields import TimelineSummary
 from viewpass.report.timeline import MARKED, bands
 from viewpass.report.wording import VIEW, cluster_name, short
 from viewpass.streams.events import DRIFTED, FELL_SILENT, SOUNDED
 
 try:
     from matplotlib import pyplot
+    from matplotlib.ticker import MaxNLocator
 except ImportError as absent:
     raise missing_extra("matplotlib", "report", "a plot") from absent
 
@@ -48,7 +49,7 @@ def draw_sizes(found: Summary, ax: Any = None) -> Any:
     """Rows of each cluster, the largest first."""
     clusters = filled(found)[:BARS]
     if not clusters or not clusters[0]["rows"]:
-        raise SettingError("the sizes of the clusters are not known: give the rows, as in plot_sizes(X).")
+        raise SettingError("the sizes of the clusters are not known: give the rows, as in plot('sizes', X).")
     ax = _axes(ax, height=max(2.0, 0.26 * len(clusters) + 0.8))
     names = [_plain(f"{cluster_name(each, VIEW)}") for each in clusters]
     ax.barh(range(len(clusters)), [each["rows"] for each in clusters], color=BAR, height=0.72)
@@ -97,6 +98,33 @@ def draw_loss(found: Summary, ax: Any = None) -> Any:
     return ax
 
 
+def draw_curve(model: Model, ax: Any = None) -> Any:
+    """The score of each number of clusters, with its error, and the number that the model has."""
+    curve, n_clusters = model.curve, model.n_clusters
+    if curve is None:
+        raise SettingError("no cluster curve: it is computed with n_clusters='auto' or anchors.")
+    ax = _axes(ax)
+    ax.plot(curve.numbers, curve.values, "o-", color=BAR, markersize=4, linewidth=1.5)
+    low, high = curve.values - curve.errors, curve.values + curve.errors
+    ax.fill_between(curve.numbers, low, high, color=BAR, alpha=0.2, linewidth=0)
+    ax.axvline(n_clusters, color=PALETTE[1], linewidth=1.2, linestyle="--", zorder=0)
+    suggested = f" (the curve suggests {curve.n_clusters})" if curve.n_clusters != n_clusters else ""
+    left = n_clusters < (int(curve.numbers[0]) + int(curve.numbers[-1])) / 2
+    ax.annotate(
+        f"K = {n_clusters}{suggested}",
+        (n_clusters, 1.0),
+        xycoords=("data", "axes fraction"),
+        xytext=(6 if left else -6, -12),
+        textcoords="offset points",
+        ha="left" if left else "right",
+        color=PALETTE[1],
+    )
+    ax.set_xlabel("number of clusters K")
+    ax.set_ylabel("information of labels\nabout hidden views (nats)")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    return ax
+
+
 def draw_map(found: Summary, places: Places, ax: Any = None) -> Any:
     """The map of the sampled rows, or of the centres, coloured by cluster."""
     ax = _axes(ax, 7.2, 5.4)
@@ -123,13 +151,14 @@ def draw_map(found: Summary, places: Places, ax: Any = None) -> Any:
     return ax
 
 
-def draw_timeline(found: TimelineSummary | None, ax: Any = None) -> Any:
+def draw_timeline(found: Summary, ax: Any = None) -> Any:
     """The shares of clusters along a stream, by lasting id, and lines where something happened."""
-    if not found or len(found["rows"]) < 2:
+    timeline = found["timeline"]
+    if not timeline or len(timeline["rows"]) < 2:
         raise SettingError("there is no timeline: nothing happened to the clusters of this model.")
     ax = _axes(ax, 7.2, 3.8)
-    rows = found["rows"]
-    for band in bands(found):
+    rows = timeline["rows"]
+    for band in bands(timeline):
         colour = REST if band.id is None else PALETTE[band.id % len(PALETTE)]
         ax.fill_between(rows, band.low, band.high, color=colour, alpha=0.85, linewidth=0)
         inner = slice(1, -1) if len(rows) > 2 else slice(None)  # names stay inside the axes
@@ -140,7 +169,7 @@ def draw_timeline(found: TimelineSummary | None, ax: Any = None) -> Any:
             shade = "black" if band.id is None else "white"
             ax.annotate(text, (rows[widest], middle), ha="center", va="center", fontsize=7.5, color=shade)
     happened = dict[int, list[str]]()
-    for event in found["events"][-MARKED:]:
+    for event in timeline["events"][-MARKED:]:
         happened.setdefault(event["row"], []).append(event["what"])
     for row, kinds in happened.items():
         ax.axvline(row, color="#1c1e22", linewidth=0.8, linestyle=":")
@@ -151,3 +180,14 @@ def draw_timeline(found: TimelineSummary | None, ax: Any = None) -> Any:
     ax.set_xlabel("rows read")
     ax.set_ylabel("share of the rows")
     return ax
+
+
+KINDS: dict[str, Any] = {
+    "map": draw_map,
+    "sizes": draw_sizes,
+    "views": draw_views,
+    "missing": draw_missing,
+    "curve": draw_curve,
+    "loss": draw_loss,
+    "timeline": draw_timeline,
+}

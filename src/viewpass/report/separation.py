@@ -60,7 +60,7 @@ def apart(model: Model) -> list[Apart]:
 
 def _columns(model: Model, v: int) -> list[list[ColumnDifference]]:
     """The most different columns of each cluster in a view whose columns mean something."""
-    names = model.schema.columns[v] if model.schema.columns else None
+    names = model.schema.columns_of(model.schema.names[v])
     width = model.schema.widths[v] or 0
     if names is None and 1 < width <= FEW:
         names = tuple(f"column {number}" for number in range(width))

@@ -1,8 +1,8 @@
 """`viewpass dedup`: pairs of rows of a cluster that are nearly the same in the views both have.
 
-The similarity of two rows is the mean over these views of the cosine between them, in the model's scale. Fast
-products in float32 are a filter; what may reach the threshold is computed in a fixed order in float64, so the
-pairs are the same on every machine, and the same as those of all pairs compared one by one.
+The similarity of two rows is the mean over these views of the cosine between them, in the model's scale.
+Fast products in float32 are a filter. What may reach the threshold is computed in a fixed order in
+float64, so the pairs are the same on every machine, and the same as those of all pairs compared one by one.
 """
 
 from __future__ import annotations
@@ -140,8 +140,8 @@ def _ids(chunk: Chunk, labels: RunLabels) -> Any:
     """The ids of rows, as far as the run has ids."""
     if labels.id_name is None:
         return None
-    if chunk.kept is not None:
-        return plain(chunk.kept[labels.id_name])
+    if chunk.origin.kept is not None:
+        return plain(chunk.origin.kept[labels.id_name])
     if chunk.row_ids is None:
         raise SettingError(f"{labels.path} was labelled with ids, which the data does not have.")
     return pa.array(chunk.row_ids)

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
 
-from viewpass.estimators.base import ViewClusterer
+from viewpass.estimators.clusterer import ViewClusterer
 from viewpass.kernels.grid import Integers
 from viewpass.model.model import Model
 from viewpass.streams.identities import Identities

@@ -7,12 +7,13 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from viewpass.engines.progress import Progress
 from viewpass.errors import FileError, SettingError, ViewpassError
 from viewpass.estimators.notices import warn_of_fit
-from viewpass.estimators.persistence import pack
+from viewpass.estimators.persistence import pack, save
 from viewpass.estimators.viewpass import ViewPass
 from viewpass.kernels.grid import Array, Integers
 from viewpass.labels.columns import Wanted
@@ -24,7 +25,6 @@ from viewpass.runs.folder import RunFolder
 from viewpass.runs.report import figures, stream_figures
 from viewpass.runs.work import FitStages, StreamLabels, Work
 from viewpass.sources.source import Source
-from viewpass.store.container import body, frame
 from viewpass.store.container.files import naming, replacing
 
 
@@ -157,13 +157,12 @@ class Run:
     def _finish(self, began: float, options: RunOptions) -> dict[str, Any]:
         """Write the labels, the model and last the report, which marks the run as finished."""
         folder, estimator = self.folder, self._estimator
-        sizes = self._work.write_labels(self._labelling(options))
+        sizes = self._work.write_labels(partial(self._watched, options))
         estimator._learnt = self._work.learning
         model = estimator._fitted_model()
         estimator._count_features(model.schema)
-        arrays: dict[str, Array] = {}
-        meta = pack(estimator, arrays)
-        frame.write(folder.model, "model", body.encode(meta, arrays), folder.growing)
+        estimator.cluster_names_ = self._work.names
+        save(estimator, folder.model, folder.growing)
         warn_of_fit(model, int((sizes > 0).sum()))
         report = {
             **figures(model, sizes),
@@ -180,13 +179,13 @@ class Run:
         folder.clear()
         return report
 
-    def _labelling(self, options: RunOptions) -> Watch:
+    def _watched(self, options: RunOptions, what: str) -> Watch:
         """What is called while final labels are written: shows progress, and stops if asked to."""
         n_rows = self._source.n_rows
 
         def watch(row: int, sizes: Integers) -> None:
-            options.watch(Progress(0, 1, row, n_rows, None, "labelling", sizes))
+            options.watch(Progress(0, 1, row, n_rows, None, what, sizes))
             if options.stopping():
-                raise StoppedError(f"stopped after labelling row {row:,}; everything is saved.")
+                raise StoppedError(f"stopped after {what} row {row:,}; everything is saved.")
 
         return watch

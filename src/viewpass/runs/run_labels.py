@@ -11,6 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from viewpass.errors import FileError, SettingError
+from viewpass.estimators.persistence import load
+from viewpass.labels.columns import NAME, with_names
 from viewpass.labels.files.formats import IDS, which_labels
 from viewpass.labels.files.parts import MANIFEST
 from viewpass.runs.folder import RunFolder
@@ -24,7 +26,7 @@ class RunLabels:
 
     def __init__(self, path: Path) -> None:
         """Find the files of a run folder, or take a label file."""
-        self.path = path
+        self.path, self._folder = path, RunFolder(path)
         self._files = self._found()
         try:
             self.schema = pq.read_schema(self._files[0])
@@ -38,12 +40,15 @@ class RunLabels:
         self.names = [name for name in self.schema.names if name != ROW or not self._several]
         if self.id_name is None and not self._several:
             self.names = self.names[1:]  # row numbers
+        self._cluster_names = load(self._folder.model).cluster_names_ if path.is_dir() else {}
+        if self._cluster_names and NAME not in self.names:
+            self.names.append(NAME)
 
     def _found(self) -> list[Path]:
         self._several = False
         if not self.path.is_dir():
             return [self.path]
-        folder = RunFolder(self.path)
+        folder = self._folder
         if not folder.finished:
             raise FileError(f"{self.path} is not the folder of a finished run.")
         if folder.labels.exists():
@@ -68,8 +73,17 @@ class RunLabels:
         return self.id_name
 
     def tables(self, size: int, columns: Sequence[str] | None = None) -> Iterator[Any]:
-        """Read columns (None: all, without row numbers) in tables of `size` rows."""
-        return resized(self._batches(size, self.names if columns is None else columns), size)
+        """Read columns (None: all, without row numbers) in tables of `size` rows.
+
+        Names of clusters are those that the model of the run has today.
+        """
+        wanted = list(self.names if columns is None else columns)
+        if NAME not in wanted or not self._cluster_names:
+            yield from resized(self._batches(size, wanted), size)
+            return
+        stored = list(dict.fromkeys(["cluster", *(name for name in wanted if name != NAME)]))
+        for table in resized(self._batches(size, stored), size):
+            yield with_names(table, self._cluster_names).select(wanted)
 
     def _batches(self, size: int, columns: Sequence[str]) -> Iterator[Any]:
         for path in self._files:

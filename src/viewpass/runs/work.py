@@ -19,8 +19,7 @@ from viewpass.labels.files.formats import STREAM
 from viewpass.labels.files.parquet import IdSink, LabelFile
 from viewpass.labels.files.staging import STAGED, StagedLabels
 from viewpass.labels.labelled import Labelled as LabelledRows
-from viewpass.labels.writing import Watch
-from viewpass.runs.final_labels import write_final_labels
+from viewpass.runs.final_labels import Watched, write_final_labels
 from viewpass.runs.folder import RunFolder
 from viewpass.sources.source import Source
 from viewpass.store.container.fields import Fields
@@ -42,6 +41,7 @@ class Work(metaclass=ABCMeta):
     def __init__(self, learning: Learning, source: Source, folder: RunFolder, workspace: Workspace) -> None:
         self._given, self._source, self._folder = learning, source, folder
         self._workspace = workspace
+        self.names: dict[int, str] = {}  # of clusters, once labels are written
 
     @property
     @abstractmethod
@@ -58,7 +58,7 @@ class Work(metaclass=ABCMeta):
         """Work on, chunk by chunk; where no row was read, a reading has ended."""
 
     @abstractmethod
-    def write_labels(self, watch: Watch) -> Integers:
+    def write_labels(self, watched: Watched) -> Integers:
         """Write the label file; gives rows per cluster."""
 
     @abstractmethod
@@ -124,7 +124,7 @@ class FitStages(Work):
             n_rows = self._source.n_rows if drawing else fitting.n_rows
             yield Progress(stage, stage + 1, fitting.row, n_rows, None, fitting.what)
 
-    def write_labels(self, watch: Watch) -> Integers:
+    def write_labels(self, watched: Watched) -> Integers:
         """Label all rows, and add them up by their labels."""
         fitting, workspace = self._fitting, self._workspace
         assert fitting.model is not None
@@ -134,8 +134,8 @@ class FitStages(Work):
             labels = np.ascontiguousarray(found.records["cluster"])
             fitting.add(tally_rows(chunk, found.rows, labels, model.n_clusters, workspace))
 
-        given = self._source, self._folder, workspace, watch, self._wanted, add, fitting.sample.numbers
-        sizes = write_final_labels(model, *given)
+        given = self._source, self._folder, workspace, watched, self._wanted, add, fitting.sample.numbers
+        sizes, self.names = write_final_labels(model, *given)
         fitting.end_stage(workspace)
         return sizes
 
@@ -187,7 +187,7 @@ class StreamLabels(Work):
             raise DataError("the data has no rows (0 samples): at least one is needed.")
         workspace.release()
 
-    def write_labels(self, watch: Watch) -> Integers:
+    def write_labels(self, watched: Watched) -> Integers:
         """Write the labels in the numbers that clusters have now."""
         learning, labels, ids, path = self._learning, self._labels, self._ids, self._folder.labels
         assert labels is not None

@@ -16,7 +16,7 @@ import scipy.sparse
 from viewpass.kernels.grid import Array, Integers, Mask
 from viewpass.sample.keys import aged, row_keys
 from viewpass.sample.values import presence_hashes, value_hashes
-from viewpass.views.chunk import Chunk, join
+from viewpass.views.chunk import Chunk, Oddities, Origin, join
 
 ROWS = 16_384  # unless clusters are many
 ROWS_PER_CLUSTER = 50
@@ -173,11 +173,11 @@ def _widest(widths: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 
 def _without(chunk: Chunk, hidden: tuple[bool, ...]) -> Chunk:
     """The rows without all that is known of some views."""
-    kept, observed, lacking = ~np.array(hidden), chunk.observed, chunk.lacking
+    kept, observed, lacking = ~np.array(hidden), chunk.observed, chunk.odd.lacking
     return replace(
         chunk.without(hidden),
         observed=None if observed is None else observed & kept,
-        lacking=None if lacking is None else lacking * kept.astype(lacking.dtype),
+        odd=replace(chunk.odd, lacking=None if lacking is None else lacking * kept.astype(lacking.dtype)),
         gaps=tuple(None if hide else gaps for gaps, hide in zip(chunk.gaps, hidden, strict=True))
         if chunk.gaps
         else (),
@@ -186,14 +186,14 @@ def _without(chunk: Chunk, hidden: tuple[bool, ...]) -> Chunk:
 
 def taken(chunk: Chunk, which: Integers) -> Chunk:
     """Copies of some rows, with all that is known of them; views that a row lacks hold nothing."""
-    ids, lacking, some = chunk.row_ids, chunk.lacking, chunk.take(which)
+    ids, lacking, some = chunk.row_ids, chunk.odd.lacking, chunk.take(which)
     return replace(
         some,
         views=tuple(
             None if view is None else _blanked(view, some.wanted(v)) for v, view in enumerate(some.views)
         ),
-        row_ids=None if ids is None else np.asarray(ids)[which],
-        lacking=None if lacking is None else lacking[which],
+        origin=Origin(ids=None if ids is None else np.asarray(ids)[which]),
+        odd=Oddities(lacking=None if lacking is None else lacking[which]),
         columns=chunk.columns,
     )
 

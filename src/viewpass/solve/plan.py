@@ -19,12 +19,12 @@ class Plan:
     n_clusters: int | None  # None: estimated from the anchors
     rules: Rules  # with a ridge in units of 1 / weight_unit
     reference: bool = False  # compute with the NumPy reference
-    scale: tuple[str, ...] = ()  # one name per view (scaling.NAMES); (): unit length for all
+    scale: tuple[str, ...] = ()  # one name per view (scaling.SCALE_NAMES); (): unit length for all
     n_anchors: int | None = None  # None: derived from the number of clusters and of rows
     consensus: str = "plain"  # or "graph", or "auto": chosen
     weights: Weights | None = None  # per view, the largest is 1
     weight_unit: int = 1  # rows are counted in units of 1 / weight_unit
-    missing_entries: str = "refuse"  # values that rows lack (gaps.CHOICES)
+    missing_entries: str = "refuse"  # values that rows lack (gaps.GAP_RULES)
     projection: int | str | None = None  # columns that dense views are mapped to; "auto": chosen; None: none
     known_clusters: int | None = None  # of the solve before: estimated anew only where others score higher
     auto_alpha: bool = False  # the ridge of each view is estimated, beginning with that of the rules

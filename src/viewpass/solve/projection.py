@@ -27,6 +27,7 @@ from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Floats, Integers
 from viewpass.kernels.portable import ordered_sum
 from viewpass.solve.centres import initialise_anchors
+from viewpass.solve.components import components, leading, turned
 from viewpass.solve.plan import ROWS_PER_ANCHOR, Plan
 from viewpass.sums.alpha import Alpha
 from viewpass.sums.statistics import Statistics
@@ -39,7 +40,6 @@ NOISE = 4.0
 MOST_ANCHORS = 400  # that a map is learnt from, or ANCHORS_PER_CLASS
 ANCHORS_PER_CLASS = 4
 FILLED = 10  # one value in so many is not zero
-NEGLIGIBLE = 1e-9  # of the largest eigenvalue
 
 
 def n_mapped(n_clusters: int) -> int:
@@ -124,35 +124,15 @@ def _view_map(sums: Floats, counts: Integers, classes: Integers, n_columns: int)
         return None
     places = backend().products(apart, axes)
     between = _class_means(places, roots[:, 0], classes)
-    scatter = np.diag(values + NOISE * noise) - backend().products(_turned(between), _turned(between))
-    spreads, turns = _leading(scatter, len(scatter))
+    scatter = np.diag(values + NOISE * noise) - backend().products(turned(between), turned(between))
+    spreads, turns = leading(scatter, len(scatter))
     whitened = backend().products(between, turns) / np.sqrt(spreads)
-    found, best = _leading(backend().products(_turned(whitened), _turned(whitened)), n_columns)
+    found, best = leading(backend().products(turned(whitened), turned(whitened)), n_columns)
     if len(found) < LEAST_COLUMNS:
         return None
-    directions = backend().products(
-        backend().products(best / np.sqrt(spreads), _turned(turns)), _turned(axes)
-    )
+    directions = backend().products(backend().products(best / np.sqrt(spreads), turned(turns)), turned(axes))
     size = np.sqrt(ordered_sum(ordered_sum(directions * directions)))
     return ViewMap(directions / size, mean)
-
-
-def components(apart: Floats, most: int) -> tuple[Floats, Floats]:
-    """Principal components of centred rows: variances and directions, by the smaller of the two products."""
-    if apart.shape[1] <= len(apart):
-        return _leading(backend().products(_turned(apart), _turned(apart)), most)
-    values, vectors = _leading(backend().products(apart, apart), most)
-    return values, backend().products(vectors / np.sqrt(values)[:, None], _turned(apart))
-
-
-def _leading(matrix: Floats, most: int) -> tuple[Floats, Floats]:
-    """The largest eigenvalues of a symmetric matrix that are not negligible, and vectors, a row each."""
-    trace = float(ordered_sum(np.diagonal(matrix)))
-    if not trace > 0.0:
-        return np.zeros(0), np.zeros((0, len(matrix)))
-    values, vectors = backend().eigenpairs(np.ascontiguousarray(matrix / trace))
-    n_found = min(int((values > NEGLIGIBLE * values[0]).sum()), most)
-    return values[:n_found] * trace, vectors[:n_found]
 
 
 def _class_means(places: Floats, roots: Floats, classes: Integers) -> Floats:
@@ -163,7 +143,3 @@ def _class_means(places: Floats, roots: Floats, classes: Integers) -> Floats:
         sums[k] += root * place
         shares[k] += root * root
     return sums[shares > 0] / np.sqrt(shares[shares > 0])[:, None]
-
-
-def _turned(matrix: Floats) -> Floats:
-    return np.ascontiguousarray(matrix.T)

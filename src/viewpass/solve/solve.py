@@ -38,7 +38,7 @@ def solve(sample: Sample, schema: Schema, plan: Plan, seed: int, workspace: Work
     """The model of a sample; its sums are those of the sample."""
     assert sample.chunk is not None
     n_threads, rng = workspace.n_threads, np.random.default_rng(seed)
-    rows = checked_rows(replace(sample.chunk, numbers=sample.numbers), plan, n_threads)
+    rows = checked_rows(sample.chunk.numbered(sample.numbers), plan, n_threads)
     n_seen = int(rows.counted.sum())
     if n_seen < (plan.n_clusters or 1):
         raise DataError(too_few(n_seen, plan.n_clusters or 1))

@@ -13,9 +13,10 @@ from viewpass.errors import DataError
 from viewpass.kernels.grid import Array, Mask
 from viewpass.sources.frames import column_names, common_index, is_frame, is_series, values_of
 from viewpass.sources.masks import as_mask
+from viewpass.sources.quantised import Widened
 from viewpass.sources.source import Source, check_known, spans
 from viewpass.views.checks import as_view, check_mask, common_length, number_type
-from viewpass.views.chunk import Chunk, Schema, cut_rows, default_names, unique_names
+from viewpass.views.chunk import Chunk, Origin, Schema, cut_rows, default_names, unique_names
 
 Columns = tuple[tuple[Any, ...] | None, ...]  # the names of each view's columns, where it has them
 
@@ -82,8 +83,7 @@ class ArraySource(Source):
                 self._names,
                 stop - first,
                 None if self._observed is None else self._observed[first:stop],
-                first,
-                None if self.row_ids is None else self.row_ids[first:stop],
+                Origin(first, None if self.row_ids is None else self.row_ids[first:stop]),
                 self.schema.columns,
                 stated=self._observed is not None,
             )
@@ -107,16 +107,14 @@ class ArraySource(Source):
             absent = np.zeros(self.n_rows, dtype=bool)
             masks = [self._observed[:, place[name]] if name in place else absent for name in names]
             observed = np.column_stack(masks)
-        columns = tuple(self._columns[place[name]] if name in place else None for name in names)
-        return self._with(views, observed, names, columns)
+        return self._with(views, observed, names, tuple(map(self.schema.columns_of, names)))
 
     def suited(self, schema: Schema) -> ArraySource:
         """Return the same rows with the columns of frames in the order that a model knows."""
-        known = dict(zip(schema.names, schema.columns or [None] * len(schema.names), strict=True))
         views: list[Any] = list(self._views)
         columns = list(self._columns)
         for v, name in enumerate(self._names):
-            mine, wanted = columns[v], known.get(name)
+            mine, wanted = columns[v], schema.columns_of(name)
             if mine is not None and wanted is not None and mine != wanted and set(mine) == set(wanted):
                 views[v], columns[v] = views[v][:, [mine.index(column) for column in wanted]], wanted
         if columns == list(self._columns):
@@ -157,6 +155,8 @@ def _hash_of_ends(x: Any) -> str:
 
 def _readable(x: Any, name: str) -> Any:
     """Check type and shape; convert only what cannot be converted chunk by chunk."""
+    if isinstance(x, Widened):
+        return x
     if is_frame(x):
         return values_of(x, name)
     if is_series(x) or (isinstance(x, np.ndarray) and x.ndim == 1):
@@ -180,8 +180,8 @@ def _readable(x: Any, name: str) -> Any:
 
 def _in_place(x: Any) -> bool:
     """Return whether `_cut` copies no values."""
-    if scipy.sparse.issparse(x):
-        return True
+    if scipy.sparse.issparse(x) or isinstance(x, Widened):
+        return not isinstance(x, Widened)
     return bool(x.flags.c_contiguous and x.dtype in (np.float32, np.float64))
 
 

@@ -21,7 +21,7 @@ from viewpass.views.checks import check_observed
 
 _PARTS = ("data", "indices", "indptr", "shape")
 # What reading a damaged zip may raise; RuntimeError: members marked as encrypted.
-UNREADABLE = (ValueError, OSError, EOFError, KeyError, RuntimeError, BadZipFile, zlib.error)
+BAD_ARCHIVE = (ValueError, OSError, EOFError, KeyError, RuntimeError, BadZipFile, zlib.error)
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def _arrays(path: Path, mapped: bool) -> dict[str, Array]:
                 raise ValueError(f"its `{key}` is not an array.")
     except FileNotFoundError:
         raise DataError(f"{path}: there is no such file.") from None
-    except UNREADABLE as problem:
+    except BAD_ARCHIVE as problem:
         raise DataError(f"{path} cannot be read as an npz bundle: {problem}") from problem
     return members
 

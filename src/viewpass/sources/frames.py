@@ -14,7 +14,7 @@ from viewpass.errors import DataError
 from viewpass.kernels.grid import Array, Integers, Matrix
 from viewpass.sources.encoding import Encoding
 from viewpass.sources.ids import match_ids, read_ids, warn_apart
-from viewpass.sources.modalities import PLAIN, Modality, Part, is_anndata
+from viewpass.sources.modalities import PLAIN_TYPES, Modality, Part, is_anndata
 from viewpass.sources.source import Source, check_known, spans
 from viewpass.views.chunk import Chunk, Schema, unique_names
 
@@ -68,9 +68,8 @@ class FrameSource(Source):
         if not self._encodings:
             return self
         made = copy(self)
-        known = dict(zip(schema.names, schema.columns or [None] * len(schema.names), strict=True))
         made._encodings = {
-            name: own.suited(known.get(name) or (), self._frames[name], name)
+            name: own.suited(schema.columns_of(name) or (), self._frames[name], name)
             for name, own in self._encodings.items()
         }
         made._describe()
@@ -101,19 +100,18 @@ class FrameSource(Source):
         made._frames = {name: self._frames.get(name) for name in names}
         absent = np.full(self.n_rows, -1)
         made._places = {name: self._places.get(name, absent) for name in names}
-        widths = dict(zip(self.schema.names, self.schema.widths, strict=True))
-        columns = dict(zip(self.schema.names, self.schema.columns, strict=True))
-        made.schema = Schema(names, tuple(map(widths.get, names)), tuple(map(columns.get, names)))
+        made.schema = self.schema.arranged(names)
         return made
 
     def identity(self) -> dict[str, Any]:
         """The columns of each view, and a hash of the ids."""
         digest = sha256("\n".join(map(str, self.row_ids.tolist())).encode("utf-8", "surrogatepass"))
-        columns = (None if given is None else list(map(str, given)) for given in self.schema.columns)
+        columns = {name: self.schema.columns_of(name) for name in self.schema.names}
+        views = {name: None if own is None else list(map(str, own)) for name, own in columns.items()}
         return {
             "kind": "frames",
             "rows": self.n_rows,
-            "views": dict(zip(self.schema.names, columns, strict=True)),
+            "views": views,
             "ids": digest.hexdigest()[:16],
         }
 
@@ -156,12 +154,12 @@ def frames(frames: Mapping[str, Any], id: str | None = None, *, encode: bool = F
 
 def is_frame(x: Any) -> bool:
     """Return whether x is a data frame of a kind that `vp.frames` accepts."""
-    return not isinstance(x, PLAIN) and nw.dependencies.is_into_dataframe(x)
+    return not isinstance(x, PLAIN_TYPES) and nw.dependencies.is_into_dataframe(x)
 
 
 def is_series(x: Any) -> bool:
     """Return whether x is one column: a series of pandas or polars, or a PyArrow array."""
-    return not isinstance(x, PLAIN) and nw.dependencies.is_into_series(x)
+    return not isinstance(x, PLAIN_TYPES) and nw.dependencies.is_into_series(x)
 
 
 def is_relation(x: Any) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.io
 import scipy.sparse
+from scipy.io.matlab import MatlabFunction, MatlabOpaque
 
 from viewpass.errors import DataError, missing_extra, not_a_file
 
@@ -46,15 +47,19 @@ def _of_scipy(value: Any) -> Any:
     if scipy.sparse.issparse(value):
         return scipy.sparse.csr_array(value)
     array = np.asarray(value)
-    if array.dtype.names and array.size == 1:
-        return {name: _of_scipy(array[name].item()) for name in array.dtype.names}
+    if isinstance(value, (MatlabOpaque, MatlabFunction)) or not array.size:
+        return None
+    if array.dtype.names:  # a struct, or an array of them: its fields are cells
+        own = {name: [_of_scipy(one) for one in array[name].ravel(order="F")] for name in array.dtype.names}
+        return {name: values[0] if array.size == 1 else _cell(values) for name, values in own.items()}
     if array.dtype == object:
         return _cell([_of_scipy(one) for one in array.ravel(order="F")])
     return array if array.dtype.kind in "biuf" and array.ndim >= 2 and array.size else None
 
 
 def _cell(entries: list[Any]) -> list[Any] | None:
-    """A cell of arrays; one that holds a single cell is that cell."""
+    """A cell of arrays; one that holds a single cell is that cell, and cells of one entry are opened."""
+    entries = [one[0] if isinstance(one, list) and len(one) == 1 else one for one in entries]
     if any(one is None or isinstance(one, dict) for one in entries) or not entries:
         return None
     return entries[0] if len(entries) == 1 and isinstance(entries[0], list) else entries

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -13,22 +14,38 @@ from viewpass.errors import DataError, SettingError, not_a_file
 from viewpass.sources.arrays import ArraySource
 from viewpass.sources.bundle import load_bundle
 from viewpass.sources.mat import load_mat
+from viewpass.sources.quantised import Quantised, Widened, check_names
 from viewpass.views.chunk import unique_names
 
 
-def mapped(arrays: Mapping[str, Any], views: Any = None, id: str | None = None) -> ArraySource:
+def mapped(
+    arrays: Mapping[str, Any],
+    views: Any = None,
+    id: str | None = None,
+    stored: Mapping[str, Quantised] = MappingProxyType({}),
+) -> ArraySource:
     """Make a source of npy files (or arrays) given by view name."""
     _check_plain(id)
     opened = {name: _opened(Path(x)) if isinstance(x, str | PathLike) else x for name, x in arrays.items()}
-    return ArraySource(_chosen(opened, views))
+    chosen = _chosen(opened, views)
+    check_names(stored, chosen)
+    return ArraySource(
+        {name: Widened(x, stored[name], name) if name in stored else x for name, x in chosen.items()}
+    )
 
 
-def mapped_files(paths: Sequence[str], views: Any = None, id: str | None = None) -> ArraySource:
+def mapped_files(
+    paths: Sequence[str],
+    views: Any = None,
+    id: str | None = None,
+    stored: Mapping[str, Quantised] = MappingProxyType({}),
+) -> ArraySource:
     """Make a source of one npz bundle or MATLAB file, or of npy files that are named after their views."""
     if paths[0].lower().endswith(".npy"):
         names = unique_names(Path(path).stem for path in paths)
-        return mapped(dict(zip(names, paths, strict=True)), views, id)
+        return mapped(dict(zip(names, paths, strict=True)), views, id, stored)
     _check_plain(id)
+    check_names(stored, ())
     if len(paths) > 1:
         raise DataError(f"{len(paths)} bundles were given ({paths[0]}, ...): give one at a time.")
     matlab = paths[0].lower().endswith(".mat")

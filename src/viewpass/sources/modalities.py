@@ -18,9 +18,9 @@ from viewpass.views.checks import as_view, number_type
 from viewpass.views.chunk import format_id
 
 # What is no frame, series, AnnData or MuData, for sure: other checks take longer, and lists may hold many.
-PLAIN = (np.ndarray, list, tuple, dict, str, float, int, type(None))
-NEAR = 64  # rows of a file this close to each other are read together
-BLOCK = 4096  # rows read at a time in search of a value
+PLAIN_TYPES = (np.ndarray, list, tuple, dict, str, float, int, type(None))
+NEAR_ROWS = 64  # rows of a file this close to each other are read together
+SEARCHED_ROWS = 4096  # rows read at a time in search of a value
 
 
 def is_mudata(x: Any) -> bool:
@@ -34,7 +34,7 @@ def is_anndata(x: Any) -> bool:
 
 
 def _is(x: Any, module: str, name: str) -> bool:
-    if isinstance(x, PLAIN):
+    if isinstance(x, PLAIN_TYPES):
         return False
     return any(
         kind.__module__.partition(".")[0] == module and kind.__name__ == name for kind in type(x).__mro__
@@ -98,7 +98,7 @@ class Rows:
         order = np.argsort(wanted, kind="stable")
         ordered = wanted[order]
         parts = []
-        for run in np.split(ordered, np.flatnonzero(np.diff(ordered) > NEAR) + 1):
+        for run in np.split(ordered, np.flatnonzero(np.diff(ordered) > NEAR_ROWS) + 1):
             parts.append(self.span(int(run[0]), int(run[-1]) + 1)[run - run[0]])
         stack = scipy.sparse.vstack(parts, format="csr") if self.sparse else np.concatenate(parts)
         back = np.empty_like(order)
@@ -108,8 +108,8 @@ class Rows:
     def check_some_values(self, what: str) -> None:
         """Refuse a matrix without a single number: it is all NaN."""
         n_rows, width = self.shape
-        for first in range(0, n_rows, BLOCK):
-            part = self.span(first, min(first + BLOCK, n_rows))
+        for first in range(0, n_rows, SEARCHED_ROWS):
+            part = self.span(first, min(first + SEARCHED_ROWS, n_rows))
             values = part.data if self.sparse else part
             if (self.sparse and part.nnz < part.shape[0] * width) or not np.isnan(values).all():
                 return

@@ -11,6 +11,7 @@ from viewpass.sources.arrow.files import find_files
 from viewpass.sources.frames import common_index, is_frame, is_relation, is_series
 from viewpass.sources.memory_maps import mapped, mapped_files
 from viewpass.sources.mudata import of_files
+from viewpass.sources.quantised import Quantised, check_names, read_quantised
 from viewpass.sources.source import Source
 from viewpass.views.chunk import unique_names
 
@@ -18,7 +19,11 @@ IN_MEMORY = ("npy", "npz", "mat")  # in memory, or memory-mapped
 
 
 def scan(
-    data: Any, views: Any = None, id: str | None = None, storage_options: Mapping[str, Any] | None = None
+    data: Any,
+    views: Any = None,
+    id: str | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    quantised: Mapping[str, Any] | None = None,
 ) -> Source:
     """Read a table chunk by chunk: from files, from a frame, or from a stream.
 
@@ -36,7 +41,7 @@ def scan(
     views : str, list or dict, optional
         The columns of each view, as {name: columns}; a list names each view by its column. Columns
         are one column of lists (of equal length), a pattern (`"pix_*"`), a range (`"f0:f63"`, in the
-        order of the table) or a list of number columns, or `("tokens", 30000)`: a sparse column
+        order of the table) or a list of number columns. `("tokens", 30000)` is a sparse column
         (`struct<indices, values>` or `list<struct<index, value>>`) with its width, which may
         instead be metadata `width` of the field. By default every column of lists is a view.
     id : str, optional
@@ -45,6 +50,12 @@ def scan(
         Options of the fsspec file system of a URL, such as `{"anon": True}` or credentials for
         `"s3://..."`. They are used whenever the files are opened, by Dask workers too, and are not
         written to any file. Refused for local files, tables and streams, which have no use for them.
+    quantised : dict, optional
+        How views are stored in fewer bits than float32, by view name: "float16" or "bfloat16" (columns of
+        fixed-size binary, little-endian, or of lists of uint16). Or the scale of int8, a number or one
+        for each column (lists, fixed-size binary or arrays): the values are int8 times scale, in float32.
+        Metadata `quantised` of a field says the same, as text or JSON. Lists and arrays of float16 need
+        nothing.
 
     Returns
     -------
@@ -73,8 +84,9 @@ def scan(
     if storage_options is not None and not isinstance(storage_options, Mapping):
         kind = type(storage_options).__name__
         raise SettingError(f"storage_options is a {kind}; expected a dict such as {{'anon': True}}.")
+    stored = read_quantised(quantised)
     if _is_path(data) or (isinstance(data, list | tuple) and data and all(map(_is_path, data))):
-        return _files(data, views, id, storage_options)
+        return _files(data, views, id, storage_options, stored)
     if storage_options:
         raise SettingError(
             f"storage_options= was given with a {type(data).__name__}, to which it does not apply. "
@@ -83,7 +95,7 @@ def scan(
     if isinstance(data, Mapping):
         columns = [x for x in data.values() if is_series(x)]
         if not columns:
-            return mapped(data, views, id)
+            return mapped(data, views, id, stored)
         if len(columns) < len(data):
             raise DataError("vp.scan was given columns and other data in one dict: give columns only.")
         data = dict(zip(unique_names(data), columns, strict=True))
@@ -94,11 +106,11 @@ def scan(
 
     # columns, a table, a frame, one batch
     if isinstance(data, Mapping) or is_frame(data) or hasattr(data, "__arrow_c_array__"):
-        return ArrowSource(MemoryReader(data), views, id)
+        return ArrowSource(MemoryReader(data), views, id, stored)
     if hasattr(data, "collect_schema"):
-        return ArrowSource(lazy_frame(data), views, id)
+        return ArrowSource(lazy_frame(data), views, id, stored)
     if is_relation(data) or hasattr(data, "__arrow_c_stream__"):
-        return ArrowSource(arrow_stream(data), views, id)
+        return ArrowSource(arrow_stream(data), views, id, stored)
     raise DataError(
         f"vp.scan was given a {type(data).__name__}; expected a path or a list of paths, a table, a frame, "
         "or an object that exports an Arrow stream (`__arrow_c_stream__`)."
@@ -129,7 +141,13 @@ def _modalities(views: Any, id: str | None) -> Any:
     return views
 
 
-def _files(paths: Any, views: Any, id: str | None, storage_options: Mapping[str, Any] | None) -> Source:
+def _files(
+    paths: Any,
+    views: Any,
+    id: str | None,
+    storage_options: Mapping[str, Any] | None,
+    stored: Mapping[str, Quantised],
+) -> Source:
     files = find_files(paths, storage_options)
     first = files[0].format
     for file in files:
@@ -140,15 +158,15 @@ def _files(paths: Any, views: Any, id: str | None, storage_options: Mapping[str,
         if first in IN_MEMORY and file.system is not None:
             raise DataError(f"{file.name}: npy, npz and mat files must be local files.")
     if first in IN_MEMORY:
-        return mapped_files([file.path for file in files], views, id)
+        return mapped_files([file.path for file in files], views, id, stored)
     if first in ("h5mu", "h5ad"):
+        check_names(stored, ())
         return of_files(files, modalities=_modalities(views, id))
     _check_arrow()
     from viewpass.sources.arrow.chunks import ArrowSource
-    from viewpass.sources.arrow.csv import Csv
-    from viewpass.sources.arrow.ipc import Ipc
+    from viewpass.sources.arrow.formats import Csv, Ipc
     from viewpass.sources.arrow.parquet import Parquet
     from viewpass.sources.arrow.tables import Format, TableReader
 
     formats: dict[str, Format] = {"parquet": Parquet(), "ipc": Ipc(), "csv": Csv(id)}
-    return ArrowSource(TableReader(files, formats[first]), views, id)
+    return ArrowSource(TableReader(files, formats[first]), views, id, stored)

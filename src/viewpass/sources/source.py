@@ -61,7 +61,7 @@ class Source(metaclass=ABCMeta):
                 chunks.close()
 
     def keeping(self, columns: Sequence[str]) -> Source:
-        """Return the same rows, whose chunks also have these columns as they are (`Chunk.kept`)."""
+        """Return the same rows, whose chunks also have these columns as they are (`Origin.kept`)."""
         if not columns:
             return self
         raise SettingError(

@@ -16,7 +16,7 @@ from viewpass.kernels.grid import Integers, Labels
 from viewpass.sample.sample import Sample, taken
 from viewpass.streams.events import DIED, RETURNED, Event
 from viewpass.streams.matching import GONE, Matching
-from viewpass.views.chunk import Chunk, join
+from viewpass.views.chunk import Chunk, Origin, join
 
 MOST_EVENTS = 10_000  # the last ones are kept
 MOST_SIZES = 256  # points of the timeline
@@ -47,7 +47,7 @@ class Memory:
         parts = [taken(sample.chunk, which)] if len(which) else []
         if self.chunk is not None and len(kept):
             parts.insert(0, taken(self.chunk, kept))
-        chunk = replace(join(parts), row_ids=None, numbers=None) if parts else None
+        chunk = replace(join(parts), origin=Origin()) if parts else None
         return Memory(chunk, np.concatenate([self.ids[kept], ids[which]]))
 
 

@@ -1,9 +1,9 @@
 """Clusters of two labelings of the same rows, matched: which go on, and what happened to the others.
 
 A cluster goes on as the one that it shares most rows with, one to one (the assignment that keeps most),
-if they share enough: of their rows that have a cluster in both labelings more than half of the smaller one
-and a part of the larger, and of all their rows a part of the smaller. The others are told by where more than
-half of their rows are in the other labeling:
+if they share enough. That is, of their rows that have a cluster in both labelings more than half of the
+smaller one and a part of the larger, and of all their rows a part of the smaller. The others are told by
+where more than half of their rows are in the other labeling:
 
     new, most rows from one old cluster    split from it
     new, otherwise                         born

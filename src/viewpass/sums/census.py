@@ -83,6 +83,13 @@ class Census:
         found = replace(one, counts=np.asarray(counts))._with_patterns(other.patterns)
         return replace(found, n_other=found.n_other + other.n_other)
 
+    def together(self, n_rows: int) -> Census:
+        """All rows in one bin: data of `n_rows` rows that come in no order."""
+        width = 1
+        while width < n_rows:
+            width *= 2
+        return self._coarser(width)
+
     def grouped(self, places: Labels, n_groups: int) -> Census:
         """With centre `j` counted as `places[j]`: after merges, or where centres form clusters."""
         counts = np.zeros((len(self.counts), n_groups), dtype=np.int64)

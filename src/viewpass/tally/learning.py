@@ -119,7 +119,7 @@ class Learning:
             stop = self.next_stop
             n_more = min(stop - self.n_rows, chunk.n_rows - n_done)
             part = chunk.cut(n_done, n_done + n_more)
-            part = replace(part, start=self.n_rows, numbers=np.arange(part.start, part.start + n_more))
+            part = part.numbered(np.arange(part.start, part.start + n_more), start=self.n_rows)
             if self.solved is None:
                 checked_rows(part, self.plan, workspace.n_threads)
             elif self.horizon.changing:

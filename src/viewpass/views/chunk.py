@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, TypeVar
 
@@ -16,8 +16,6 @@ from viewpass.views.checks import as_view, check_mask, common_length
 
 T = TypeVar("T")
 
-BY_ROW = ("observed", "row_ids", "copies", "all_zero", "shortened", "lacking")  # fields of a chunk
-
 
 @dataclass(frozen=True)
 class Schema:
@@ -29,6 +27,17 @@ class Schema:
     names: tuple[str, ...]
     widths: tuple[int | None, ...]
     columns: tuple[tuple[Any, ...] | None, ...] = ()
+
+    def columns_of(self, name: str) -> tuple[Any, ...] | None:
+        """Names of the columns of a view, where it is known and has them."""
+        return dict(zip(self.names, self.columns or (None,) * len(self.names), strict=True)).get(name)
+
+    def arranged(self, names: tuple[str, ...]) -> Schema:
+        """Views of these names: as they are here, or absent."""
+        widths = dict(zip(self.names, self.widths, strict=True))
+        columns = tuple(map(self.columns_of, names))
+        known = columns if any(own is not None for own in columns) else ()
+        return Schema(names, tuple(map(widths.get, names)), known)
 
     def merged(self, other: Schema) -> Schema:
         """Add the widths and columns that `other` knows; refuse those that contradict this schema."""
@@ -95,6 +104,66 @@ class Lengths:
 
 
 @dataclass(frozen=True)
+class Origin:
+    """Where rows are from; nothing is computed from it."""
+
+    start: int = 0  # number of the first row in the data
+    ids: Array | None = None
+    files: tuple[tuple[int, str], ...] = ()  # files the rows are from: number of its first row, name
+    numbers: Integers | None = None  # of the rows in the data, where they do not follow each other
+    kept: Any = None  # columns of the table that are kept as they are, an Arrow table of all rows
+
+    def place(self, row: int) -> str:
+        """Describe a row for an error message: its number in the data, its file, its id."""
+        number = self.start + row if self.numbers is None else int(self.numbers[row])
+        details = [f"row {number - first} of {file}" for first, file in self.files if first <= number][-1:]
+        if self.ids is not None:
+            details.append(f"id {format_id(self.ids[row])}")
+        return f"row {number} ({', '.join(details)})" if details else f"row {number}"
+
+    def cut(self, first: int, last: int) -> Origin:
+        """That of rows `first` to `last - 1`."""
+        return Origin(
+            self.start + first,
+            None if self.ids is None else self.ids[first:last],
+            self.files,
+            None if self.numbers is None else self.numbers[first:last],
+            None if self.kept is None else self.kept.slice(first, last - first),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Origin]) -> Origin:
+        """That of consecutive rows, without columns that are kept."""
+        ids = None
+        if all(part.ids is not None for part in parts):
+            ids = np.concatenate([np.asarray(part.ids) for part in parts])
+        return cls(parts[0].start, ids, tuple(dict.fromkeys(file for part in parts for file in part.files)))
+
+
+@dataclass(frozen=True)
+class Oddities:
+    """What is odd about rows, which counts of rows report (sums/row_counts.py): rows x views each."""
+
+    all_zero: Mask | None = None  # rows of zeros that count as missing, where scaling or joining found them
+    shortened: Mask | None = None  # scaled rows that were longer than rows may be
+    # How many values each row lacks, negative where so many that it lacks the view.
+    lacking: Array | None = None
+
+    def each(self, make: Callable[[Array], Array]) -> Oddities:
+        """All of them changed alike."""
+        return Oddities(*_each((self.all_zero, self.shortened, self.lacking), make))
+
+    @classmethod
+    def joined(cls, chunks: Sequence[Chunk]) -> Oddities:
+        """Those of the rows of several chunks."""
+        return cls(
+            _filled([chunk.odd.all_zero for chunk in chunks], chunks, False),
+            _filled([chunk.odd.shortened for chunk in chunks], chunks, False),
+            _filled([chunk.odd.lacking for chunk in chunks], chunks, 0),
+        )
+
+
+@dataclass(frozen=True)
 class Chunk:
     """Consecutive rows: one matrix per view, or None if none of the rows has the view.
 
@@ -105,23 +174,16 @@ class Chunk:
     names: tuple[str, ...]
     n_rows: int
     observed: Mask | None = None
-    start: int = 0  # number of the first row in the data
-    row_ids: Array | None = None
+    origin: Origin = field(default_factory=Origin)
     columns: tuple[tuple[Any, ...] | None, ...] = ()
-    files: tuple[tuple[int, str], ...] = ()  # files the rows are from: number of its first row, name
     copies: Integers | None = None  # how many equal rows each one counts as (Plan.weight_unit); None: one
-    stated: bool = False  # what is missing was said (a mask, nulls, absent ids): a row of zeros is data
-    all_zero: Mask | None = None  # rows of zeros that count as missing, where scaling or joining found them
+    stated: bool = False  # missing views were marked (a mask, nulls, absent ids), so a row of zeros is data
+    odd: Oddities = Oddities()
     lengths: Lengths | None = None  # of scaled rows, where some views keep them; None: unit length in all
-    shortened: Mask | None = None  # scaled rows that were longer than rows may be
-    kept: Any = None  # columns of the table that are kept as they are, an Arrow table of all rows
     # Per view: values missing inside rows, 0 in the view until the scale fills them (views/gaps.py); None:
     # none are. (): they were not looked for, and are refused.
     gaps: tuple[Mask | None, ...] = ()
     unmapped: Chunk | None = None  # the rows in their own columns, in views that were mapped (projection.py)
-    # Rows x views: how many values each row lacks, negative where so many that it lacks the view; None: none.
-    lacking: Array | None = None
-    numbers: Integers | None = None  # of the rows in the data, where they do not follow each other
 
     @classmethod
     def of(
@@ -146,7 +208,18 @@ class Chunk:
         n_rows = common_length(ready, names)
         mask = None if observed is None else check_mask(observed, ready, names, n_rows, start)
         present = tuple(None if view is None or not view.shape[1] else view for view in ready)
-        return cls(present, names, n_rows, mask, start, row_ids, columns, stated=mask is not None)
+        origin = Origin(start, row_ids)
+        return cls(present, names, n_rows, mask, origin, columns, stated=mask is not None)
+
+    @property
+    def start(self) -> int:
+        """Number of the first row in the data."""
+        return self.origin.start
+
+    @property
+    def row_ids(self) -> Array | None:
+        """Ids of the rows, where the data has them."""
+        return self.origin.ids
 
     @property
     def schema(self) -> Schema:
@@ -171,17 +244,27 @@ class Chunk:
             return np.ones(self.n_rows, dtype=bool)
         return np.ascontiguousarray(self.observed[:, v])
 
+    def views_there(self, known: Sequence[bool] = ()) -> list[bool]:
+        """Which views some row has, or `known` to be there already."""
+        return [before or self._has(v) for v, before in enumerate(known or [False] * len(self.views))]
+
+    def _has(self, v: int) -> bool:
+        view = self.views[v]
+        if view is None or not (wanted := self.wanted(v)).any():
+            return False
+        return scipy.sparse.issparse(view) or not np.isnan(np.asarray(view)[wanted]).all()
+
     def gaps_of(self, v: int) -> Mask | None:
         """Which values are missing inside rows of view `v`; None: none are, or they were not looked for."""
         return self.gaps[v] if self.gaps else None
 
     def place(self, row: int) -> str:
-        """Describe a row for an error message: its number in the data, its file, its id."""
-        number = self.start + row if self.numbers is None else int(self.numbers[row])
-        details = [f"row {number - first} of {file}" for first, file in self.files if first <= number][-1:]
-        if self.row_ids is not None:
-            details.append(f"id {format_id(self.row_ids[row])}")
-        return f"row {number} ({', '.join(details)})" if details else f"row {number}"
+        """Describe a row for an error message."""
+        return self.origin.place(row)
+
+    def numbered(self, numbers: Integers, start: int = 0) -> Chunk:
+        """The same rows, with their numbers in the data for messages; they count from `start` on."""
+        return replace(self, origin=replace(self.origin, start=start, numbers=numbers))
 
     def take(self, rows: Array) -> Chunk:
         """Copy some of the rows into a chunk of their own, numbered from 0."""
@@ -203,16 +286,13 @@ class Chunk:
             self,
             views=_each(self.views, lambda view: cut_rows(view, first, last)),
             n_rows=last - first,
-            start=self.start + first,
-            kept=None if self.kept is None else self.kept.slice(first, last - first),
+            observed=None if self.observed is None else self.observed[first:last],
+            origin=self.origin.cut(first, last),
+            copies=None if self.copies is None else self.copies[first:last],
+            odd=self.odd.each(lambda values: values[first:last]),
             gaps=_each(self.gaps, lambda mask: mask[first:last]),
             unmapped=None if self.unmapped is None else self.unmapped.cut(first, last),
-            **self._by_row(lambda values: values[first:last]),
         )
-
-    def _by_row(self, make: Callable[[Array], Array]) -> dict[str, Any]:
-        """The fields that hold a value or a row of values for each row, each changed alike."""
-        return dict(zip(BY_ROW, _each([getattr(self, name) for name in BY_ROW], make), strict=True))
 
     def zero_rows(self, v: int, among: Integers) -> Integers:
         """Those of the rows `among` that are all zero in view `v`; NaN is not zero."""
@@ -229,14 +309,14 @@ class Chunk:
         return found
 
     def hiding_zeros(self) -> Chunk:
-        """The same rows as if it had been said that rows of zeros are missing."""
+        """The same rows, with rows of zeros marked as missing."""
         if self.stated:
             return self
         found = np.zeros((self.n_rows, len(self.names)), dtype=bool)
         for v in range(len(self.names)):
             found[self.zero_rows(v, np.flatnonzero(self.wanted(v))), v] = True
         known = np.ones_like(found) if self.observed is None else self.observed
-        return replace(self, observed=known & ~found, all_zero=found, stated=True)
+        return replace(self, observed=known & ~found, odd=replace(self.odd, all_zero=found), stated=True)
 
     def without(self, hidden: Sequence[bool]) -> Chunk:
         """Return the same rows without the views that are `hidden`."""
@@ -251,8 +331,11 @@ class Chunk:
         return replace(
             self,
             views=_each(self.views, lambda view: view.copy()),
+            observed=None if self.observed is None else self.observed.copy(),
+            origin=replace(self.origin, ids=None if self.row_ids is None else self.row_ids.copy()),
+            copies=None if self.copies is None else self.copies.copy(),
+            odd=self.odd.each(lambda values: values.copy()),
             unmapped=None if self.unmapped is None else self.unmapped.copy(),
-            **self._by_row(lambda values: values.copy()),
         )
 
 
@@ -301,7 +384,7 @@ def join(chunks: Sequence[Chunk]) -> Chunk:
         return chunks[0]
     if any(chunk.stated for chunk in chunks):
         chunks = [chunk.hiding_zeros() for chunk in chunks]
-    names, ids = chunks[0].names, [chunk.row_ids for chunk in chunks]
+    names = chunks[0].names
     present = np.array([[view is not None for view in chunk.views] for chunk in chunks])
     masks = [  # a view that a chunk lacks becomes rows of zeros, which are not data
         np.broadcast_to(there, (chunk.n_rows, len(names)))
@@ -317,16 +400,13 @@ def join(chunks: Sequence[Chunk]) -> Chunk:
         names,
         sum(chunk.n_rows for chunk in chunks),
         None if needless else np.concatenate(masks),
-        chunks[0].start,
-        None if any(part is None for part in ids) else np.concatenate([np.asarray(part) for part in ids]),
-        files=tuple(dict.fromkeys(file for chunk in chunks for file in chunk.files)),
+        Origin.joined([chunk.origin for chunk in chunks]),
         copies=_filled([chunk.copies for chunk in chunks], chunks, 1),
         stated=chunks[0].stated,
-        all_zero=_filled([chunk.all_zero for chunk in chunks], chunks, False),
+        odd=Oddities.joined(chunks),
         lengths=reduce(Lengths.joined, lengths) if lengths else None,
         gaps=tuple(gaps) if any(chunk.gaps for chunk in chunks) else (),
         unmapped=None if not unmapped else join(unmapped),
-        lacking=_filled([chunk.lacking for chunk in chunks], chunks, 0),
     )
 
 

@@ -11,9 +11,9 @@ import scipy.sparse
 from viewpass.kernels.grid import Array, Floats, Mask, Matrix
 from viewpass.kernels.portable import ordered_sum
 
-BLOCK = 256  # dense rows converted to float64 at a time; sums run over the rows in order
+STATISTICS_ROWS = 256  # dense rows converted to float64 at a time; sums run over the rows in order
 NO_SPREAD = 2.0**-40  # a standard deviation below this share of the largest value is rounding
-NEGLIGIBLE = 1e-280  # columns whose values are all smaller count as constant
+SMALLEST_VALUE = 1e-280  # columns whose values are all smaller count as constant
 
 
 @dataclass(frozen=True)
@@ -105,8 +105,8 @@ def _sum(values: Array, weights: Floats | None) -> Array:
 
 
 def _blocks(x: Array, present: Mask, weights: Floats | None) -> Iterator[tuple[Floats, Floats | None]]:
-    for start in range(0, len(x), BLOCK):
-        rows = start + np.flatnonzero(present[start : start + BLOCK])
+    for start in range(0, len(x), STATISTICS_ROWS):
+        rows = start + np.flatnonzero(present[start : start + STATISTICS_ROWS])
         if len(rows):
             yield x[rows].astype(np.float64), None if weights is None else weights[rows]
 
@@ -150,5 +150,5 @@ def _towards_one(largest: Floats) -> Floats:
 
 def _significant(spread: Floats, largest: Floats, factor: Floats) -> Floats:
     """Undo the scaling by `factor`; set spreads that are only rounding to 0."""
-    significant = (spread > NO_SPREAD * largest * factor) & (largest > NEGLIGIBLE)
+    significant = (spread > NO_SPREAD * largest * factor) & (largest > SMALLEST_VALUE)
     return np.where(significant, spread / factor, 0.0)

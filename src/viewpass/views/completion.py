@@ -1,13 +1,13 @@
 """Values missing inside views, filled by those of similar rows (`missing_entries="local"`).
 
 Similar rows are summed up by prototypes: small clusters of the sample, whose values are means over the rows
-that have them (solve/start/completion.py). A row is compared with the prototypes over the values it has, in
-all of its dense views, by the mean squared difference per value in each view (in units of the columns'
-spreads); a gap takes the mean of its NEAREST prototypes.
+that have them (solve/start/completion.py). A row is compared with the prototypes over the values it has in
+its dense views, by the mean squared difference per value in each view, in units of the columns' spreads. A
+gap takes the mean of the nearest NEAREST_PROTOTYPES.
 
 For every machine, BLAS and split into chunks to choose the same prototypes, differences are computed without
-rounding: values and prototypes are multiples of QUANTUM no larger than MOST, so that all products and sums of
-a view are whole numbers below 2^53 in units of QUANTUM^2, in whatever order they are added.
+rounding: values and prototypes are multiples of QUANTUM no larger than MOST_SPREADS, so that all products and
+sums of a view are whole numbers below 2^53 in units of QUANTUM^2, in whatever order they are added.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from viewpass.kernels.grid import Array, Floats, Mask
 from viewpass.views.chunk import Chunk
 from viewpass.views.gaps import hiding
 
-QUANTUM, MOST = 2.0**-8, 8.0  # in units of a column's spread
-NEAREST = 3
-BLOCK = 2048  # rows compared at a time
+QUANTUM, MOST_SPREADS = 2.0**-8, 8.0  # in units of a column's spread
+NEAREST_PROTOTYPES = 3  # whose mean a gap takes
+COMPLETED_ROWS = 2048  # rows compared at a time
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Prototypes:
 
     def quantised(self, x: Array, held: Mask) -> Floats:
         """Rows in whole numbers of QUANTUM; 0 where a value is missing."""
-        units = np.clip((x.astype(np.float64) - self.mean) / self.spread, -MOST, MOST)
+        units = np.clip((x.astype(np.float64) - self.mean) / self.spread, -MOST_SPREADS, MOST_SPREADS)
         rounded: Floats = np.rint(np.where(held, units, 0.0) / QUANTUM)
         return rounded
 
@@ -79,8 +79,8 @@ class Completion:
         for v, gaps in enumerate(chunk.gaps):
             if gaps is not None:
                 views[v] = np.array(views[v])
-        for start in range(0, chunk.n_rows, BLOCK):
-            rows = start + np.flatnonzero(gapped[start : start + BLOCK])
+        for start in range(0, chunk.n_rows, COMPLETED_ROWS):
+            rows = start + np.flatnonzero(gapped[start : start + COMPLETED_ROWS])
             if len(rows):
                 self._fill(chunk, rows, views)
         return hiding(replace(chunk, views=tuple(views), gaps=()), hidden)
@@ -106,5 +106,5 @@ class Completion:
             found = np.where(there[:, None], own.differences(view[rows], held), 0.0)
             total = found if total is None else total + found
         assert total is not None
-        order: Array = np.argsort(total, axis=1, kind="stable")[:, :NEAREST]
+        order: Array = np.argsort(total, axis=1, kind="stable")[:, :NEAREST_PROTOTYPES]
         return order

@@ -1,8 +1,8 @@
 """Values missing inside a view (`missing_entries`): found before rows are measured, then filled.
 
-A row that has at least LEAST_SHARE of the values of a dense view has the view; the others take the means of
-their columns ("fill"), which the scale of the view has learnt from the sample (views/scaling.py), or the
-values of similar rows ("local", views/completion.py). A row with fewer counts as lacking the view.
+A row with at least LEAST_HELD of the values of a dense view has the view; a row with fewer lacks it. "fill"
+replaces missing values by the means of their columns, which the scale has learnt from the sample
+(views/scaling.py); "local" by the values of similar rows (views/completion.py).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 from viewpass.kernels.grid import Floats, Integers, Mask, Matrix
 from viewpass.views.chunk import Chunk
 
-LEAST_SHARE = 0.1  # of a view's values; a row with fewer counts as lacking the view
-CHOICES = ("refuse", "fill", "local")
+LEAST_HELD = 0.1  # of a view's values; a row with fewer counts as lacking the view
+GAP_RULES = ("refuse", "fill", "local")
 
 
 class GapCounts(NamedTuple):
@@ -29,7 +29,7 @@ class GapCounts(NamedTuple):
 
 def gap_counts(chunk: Chunk, n_rows: int) -> Integers:
     """The `GapCounts` of each view (views x 3), in the first rows of a chunk."""
-    lacking = np.zeros((0, len(chunk.names))) if chunk.lacking is None else chunk.lacking[:n_rows]
+    lacking = np.zeros((0, len(chunk.names))) if chunk.odd.lacking is None else chunk.odd.lacking[:n_rows]
     counts = (lacking > 0).sum(axis=0), np.maximum(lacking, 0).sum(axis=0), (lacking < 0).sum(axis=0)
     return np.column_stack(counts).astype(np.int64)
 
@@ -46,7 +46,7 @@ def with_gaps(chunk: Chunk) -> Chunk:
         assert isinstance(view, np.ndarray)
         width, n_held = view.shape[1], (~missing).sum(axis=1)
         partly = chunk.wanted(v) & (n_held > 0) & (n_held < width)
-        few = partly & (n_held < LEAST_SHARE * width)
+        few = partly & (n_held < LEAST_HELD * width)
         kept = partly & ~few
         if few.any():
             hidden[v] = few
@@ -56,7 +56,8 @@ def with_gaps(chunk: Chunk) -> Chunk:
         if kept.any():
             views[v] = np.where(mask, view.dtype.type(0), view)
     counted = lacking if lacking.any() else None
-    return hiding(replace(chunk, views=tuple(views), gaps=tuple(gaps), lacking=counted), hidden)
+    odd = replace(chunk.odd, lacking=counted)
+    return hiding(replace(chunk, views=tuple(views), gaps=tuple(gaps), odd=odd), hidden)
 
 
 def hiding(chunk: Chunk, rows: dict[int, Mask]) -> Chunk:

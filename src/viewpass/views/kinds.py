@@ -27,8 +27,8 @@ from viewpass.views.columns import Columns
 
 KINDS = ("counts", "composition", "binary")
 DENSE_ONLY = ("euclidean", "composition", "binary")
-BLOCK = 1024  # dense rows transformed at a time
-MANY_TIMES = 8.0  # whole numbers are counts if some are so many times their mean; grey levels are not
+TRANSFORMED_ROWS = 1024  # dense rows transformed at a time
+MANY_TIMES = 8.0  # whole numbers are counts if the largest is this many times their mean; grey levels are not
 SAME_TOTAL = 1e-5  # totals of parts of a whole differ by no more, relative to the first
 _EXPECTED = {
     "counts": "counts are 0 or larger. If these values are logarithms or centred, choose 'standard'",
@@ -98,8 +98,8 @@ def transformed(chunk: Chunk, v: int, name: str, parameter: float) -> Matrix | N
         return made
     out: Array = np.array(view)
     gaps = chunk.gaps_of(v)
-    for start in range(0, len(view), BLOCK):
-        rows = start + np.flatnonzero(usable[start : start + BLOCK])
+    for start in range(0, len(view), TRANSFORMED_ROWS):
+        rows = start + np.flatnonzero(usable[start : start + TRANSFORMED_ROWS])
         values, total = view[rows].astype(np.float64), divisor[rows][:, None]
         if name == "counts":
             out[rows] = _log_counts(values, total, parameter)
@@ -124,8 +124,8 @@ def _totals(view: Matrix) -> Floats:
     if not scipy.sparse.issparse(view):
         with np.errstate(invalid="ignore", over="ignore"):
             blocks = [
-                ordered_sum(view[start : start + BLOCK].astype(np.float64))
-                for start in range(0, len(view), BLOCK)
+                ordered_sum(view[start : start + TRANSFORMED_ROWS].astype(np.float64))
+                for start in range(0, len(view), TRANSFORMED_ROWS)
             ]
         return np.concatenate([np.empty(0), *blocks])
     each = np.repeat(np.arange(view.shape[0]), np.diff(view.indptr))
@@ -149,8 +149,8 @@ def without_unfit(chunk: Chunk, names: Sequence[str]) -> Chunk:
     if not hidden.any():
         return chunk
     observed = ~hidden if chunk.observed is None else chunk.observed & ~hidden
-    all_zero = hidden if chunk.all_zero is None else chunk.all_zero | hidden
-    return replace(chunk, observed=observed, all_zero=all_zero)
+    all_zero = hidden if chunk.odd.all_zero is None else chunk.odd.all_zero | hidden
+    return replace(chunk, observed=observed, odd=replace(chunk.odd, all_zero=all_zero))
 
 
 def _check_values(chunk: Chunk, v: int, name: str) -> None:

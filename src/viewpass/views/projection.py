@@ -64,11 +64,14 @@ class Projection:
 
     def apply(self, chunk: Chunk, *, n_threads: int = 1) -> Chunk:
         """Map scaled rows, which do not keep their lengths then; rows that cannot be used are refused."""
-        rows = MeasuredRows(replace(chunk, lengths=None, shortened=None)).measure(n_threads)
+        unit = replace(chunk, lengths=None, odd=replace(chunk.odd, shortened=None))
+        rows = MeasuredRows(unit).measure(n_threads)
         chunk = rows.mended
         views, own = list(chunk.views), list[Matrix | None]([None] * rows.n_views)
         present = rows.inverse.T > 0
-        zeros = np.zeros(present.shape, dtype=bool) if chunk.all_zero is None else chunk.all_zero.copy()
+        zeros = (
+            np.zeros(present.shape, dtype=bool) if chunk.odd.all_zero is None else chunk.odd.all_zero.copy()
+        )
         for v, (view, map_) in enumerate(zip(chunk.views, self.views, strict=True)):
             zeros[rows.zeros(v), v] = True
             if map_ is None or view is None:
@@ -79,6 +82,7 @@ class Projection:
             given = view, rows.inverse[v], map_.directions, map_.offsets, mapped, n_threads
             present[:, v] = backend().map_rows(*given)
             views[v] = mapped
-        kept = replace(chunk, observed=present, all_zero=zeros if zeros.any() else None)
-        unmapped = replace(kept, views=tuple(own), all_zero=None)
+        odd = replace(chunk.odd, all_zero=zeros if zeros.any() else None)
+        kept = replace(chunk, observed=present, odd=odd)
+        unmapped = replace(kept, views=tuple(own), odd=replace(odd, all_zero=None))
         return replace(kept, views=tuple(views), unmapped=unmapped if any(self.views) else None)

@@ -121,7 +121,7 @@ class MeasuredRows:
 
     def squared_lengths(self, which: Mask) -> Kept:
         """S of the rows of `which` in each view that keeps lengths: exact in any order."""
-        lengths, copies, shortened = self.chunk.lengths, self.chunk.copies, self.chunk.shortened
+        lengths, copies, shortened = self.chunk.lengths, self.chunk.copies, self.chunk.odd.shortened
         if lengths is None:
             return ()
         n_rows, found = len(which), list[Lengthy | None]()
@@ -238,7 +238,7 @@ class MeasuredRows:
         """How many of the first rows count as missing in each view because they are all zero."""
         n_rows = self.n_rows if n_rows is None else n_rows
         found = [np.searchsorted(self.zeros(v), n_rows) for v in range(self.n_views)]
-        earlier = self.chunk.all_zero
+        earlier = self.chunk.odd.all_zero
         return np.array(found, dtype=np.int64) + (0 if earlier is None else earlier[:n_rows].sum(axis=0))
 
     @property

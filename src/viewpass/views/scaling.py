@@ -4,20 +4,20 @@
     standard   subtract the column mean, divide by the standard deviation; sparse views keep their
                zeros, so their mean is not subtracted
     idf        multiply each column by log((1 + n) / (1 + rows with a non-zero value in it)) + 1
-    euclidean  subtract the column mean, divide the view by the root mean square of its rows' lengths: rows
-               keep their lengths, so distances are Euclidean; dense views only (not if views are mapped
+    euclidean  subtract the column mean, divide the view by the root mean square of its rows' lengths:
+               rows keep their lengths, so distances are Euclidean. Dense views only (not if views are mapped
                afterwards, which brings rows to unit length: views/projection.py)
     counts, composition, binary
                for values of these kinds: transformed row by row first (views/kinds.py)
 
-A missing view stays missing. A row that equals the mean in every column has no direction after
-centring, and counts as missing in that view; so does a row of zeros, unless its columns are centred and it
-was stated which views are missing (`Chunk.stated`). Where lengths are kept, both are data: a length may be 0.
+A missing view stays missing. A row that equals the mean in every column has no direction after centring, so
+it counts as missing in that view. So does a row of zeros, unless its columns are centred and missing views
+are marked (`Chunk.stated`). Where lengths are kept, both are data: a length may be 0.
 
-Sums are exact on a grid that takes rows of length 1 at most (kernels/grid.py). Where lengths are kept the
-kernels divide all views by a common power of two, at least ROOM times the longest row that the scale was
-learnt from; later rows that are longer than that are shortened to it, and counted. The grid is then
-2^-33 times this power in units of the root mean square length: with the usual 16, about 2e-9.
+Sums are exact on a grid that takes rows of length 1 at most (kernels/grid.py). Where lengths are kept, the
+kernels divide all views by one power of two, at least ROOM times the longest row that the scale was learnt
+from. Later rows that are longer are shortened to it, and counted. The grid is then 2^-33 times this power, in
+units of the root mean square length: with the usual 16, about 2e-9.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ import numpy as np
 import scipy.sparse
 
 from viewpass.kernels.backend import backend
-from viewpass.kernels.grid import SMALLEST_SCALED, Array, Floats, Integers, Mask, Matrix
+from viewpass.kernels.grid import SMALLEST_SCALED, Floats, Integers, Mask, Matrix
 from viewpass.kernels.pool import Pool
 from viewpass.kernels.portable import log, ordered_sum
 from viewpass.views.checks import check_columns
@@ -46,7 +46,7 @@ logger = logging.getLogger("viewpass")
 
 LEARNT = ("standard", "idf", "euclidean", *KINDS)
 ROOM = 4.0  # how much longer than the first rows others may be, at least, where lengths are kept
-NAMES = ("auto", "unit", *LEARNT)
+SCALE_NAMES = ("auto", "unit", *LEARNT)
 MOSTLY_ZERO = 0.5  # a dense view of whole numbers is taken for counts below this share of non-zeros
 
 
@@ -157,34 +157,43 @@ class Scaling:
             chunk = self.completion.apply(chunk)
         if self.plain and not chunk.gaps:
             return chunk
-        pool, views = pool or Pool(), list(chunk.views)
-        present, squares, all_zero = dict[int, Mask](), dict[int, Floats](), chunk.all_zero
-        for v, (view, scale) in enumerate(zip(chunk.views, self.views, strict=True)):
-            if view is None:
-                continue
-            gaps = chunk.gaps_of(v)
-            if gaps is not None and (scale is None or scale.fill is None):  # it has no means
-                present[v] = chunk.wanted(v) & ~gaps.any(axis=1)
-            if scale is None:
-                continue
-            own = transformed(chunk, v, scale.name, scale.parameter)
-            if gaps is not None and scale.fill is not None:
-                own = filled(own, gaps, scale.fill)
-            if scale.mean is None:
-                views[v] = _weighed(own, scale.weights, pool, n_threads)
-                continue
-            rows = _centred(chunk, v, scale, own, pool, n_threads)
-            views[v], present[v] = rows.values, rows.present
-            if rows.squares is not None:
-                squares[v] = rows.squares
-            if len(rows.zeros) and (all_zero is not None or not rows.zeros_count):
-                all_zero = _marked(all_zero, rows.zeros, v, (chunk.n_rows, len(views)), not rows.zeros_count)
-        observed = _observed(chunk, present)
-        scaled = replace(chunk, views=tuple(views), observed=observed, all_zero=all_zero, gaps=())
+        pool = pool or Pool()
+        views = [_scaled(chunk, v, scale, pool, n_threads) for v, scale in enumerate(self.views)]
+        scaled = replace(
+            chunk,
+            views=tuple(own.values for own in views),
+            observed=_observed(chunk, views),
+            odd=replace(chunk.odd, all_zero=_all_zero(chunk, views)),
+            gaps=(),
+        )
         if self.projection is not None:
             return self.projection.apply(scaled, n_threads=n_threads)
         lengths = self.lengths
-        return scaled if lengths is None else _with_squares(scaled, lengths, self.longest, squares)
+        return scaled if lengths is None else _with_squares(scaled, lengths, [own.squares for own in views])
+
+
+@dataclass(frozen=True)
+class _ScaledView:
+    values: Matrix | None
+    present: Mask | None = None  # which rows have the view; None: as before
+    squares: Floats | None = None  # of their lengths before rows are shortened, where lengths are kept
+    zeros: Integers | None = None  # rows that were all zero, where the columns were centred
+    zeros_count: bool = False  # these rows are data; otherwise the view is missing in them
+
+
+def _scaled(chunk: Chunk, v: int, scale: Scale | None, pool: Pool, n_threads: int) -> _ScaledView:
+    """One view in its scale; a row with gaps that no means fill lacks the view."""
+    view, gaps, present = chunk.views[v], chunk.gaps_of(v), None
+    if gaps is not None and (scale is None or scale.fill is None):
+        present = chunk.wanted(v) & ~gaps.any(axis=1)
+    if view is None or scale is None:
+        return _ScaledView(view, present)
+    own = transformed(chunk, v, scale.name, scale.parameter)
+    if scale.fill is not None:
+        own = filled(own, gaps, scale.fill)
+    if scale.mean is None:
+        return _ScaledView(_weighed(own, scale.weights, pool, n_threads), present)
+    return _centred(chunk, v, scale, own, pool, n_threads)
 
 
 def _weighed(view: Matrix, weights: Floats, pool: Pool, n_threads: int) -> Matrix:
@@ -200,16 +209,7 @@ def _weighed(view: Matrix, weights: Floats, pool: Pool, n_threads: int) -> Matri
     return rows
 
 
-@dataclass(frozen=True)
-class _CentredRows:
-    values: Array
-    present: Mask
-    squares: Floats | None  # of their lengths before rows are shortened, where lengths are kept
-    zeros: Integers  # rows that were all zero
-    zeros_count: bool  # these rows are data; otherwise the view is missing in them
-
-
-def _centred(chunk: Chunk, v: int, scale: Scale, view: Matrix, pool: Pool, n_threads: int) -> _CentredRows:
+def _centred(chunk: Chunk, v: int, scale: Scale, view: Matrix, pool: Pool, n_threads: int) -> _ScaledView:
     """Rows minus the mean, in the unit of their columns or of the view."""
     if scipy.sparse.issparse(view):  # it was dense when this was learnt
         check_columns(view, f"view {chunk.names[v]!r}", chunk.start)
@@ -222,10 +222,8 @@ def _centred(chunk: Chunk, v: int, scale: Scale, view: Matrix, pool: Pool, n_thr
     else:
         present = backend().standardise(view, wanted, scale.mean, scale.weights, out, n_threads)
     zeros = chunk.zero_rows(v, np.flatnonzero(wanted & ~present))
-    if (
-        scale.longest and chunk.all_zero is not None
-    ):  # hidden when chunks were joined, before the scale was known
-        zeros = np.union1d(zeros, np.flatnonzero(chunk.all_zero[:, v]))
+    if scale.longest and chunk.odd.all_zero is not None:  # hidden by a join before the scale was known
+        zeros = np.union1d(zeros, np.flatnonzero(chunk.odd.all_zero[:, v]))
     zeros_count = scale.longest > 0 or _zeros_are_data(scale.name, chunk)
     if zero is None:  # they have no direction
         zeros_count = False
@@ -236,7 +234,7 @@ def _centred(chunk: Chunk, v: int, scale: Scale, view: Matrix, pool: Pool, n_thr
     gaps = chunk.gaps_of(v)
     if gaps is not None:
         out[gaps] = 0.0  # the mean is 0 in this scale, whatever its rounding
-    return _CentredRows(out, present, squares, zeros, zeros_count)
+    return _ScaledView(out, present, squares, zeros, zeros_count)
 
 
 def _zeros_are_data(name: str, chunk: Chunk) -> bool:
@@ -244,16 +242,16 @@ def _zeros_are_data(name: str, chunk: Chunk) -> bool:
     return name == "binary" or (chunk.stated and name != "composition")
 
 
-def _with_squares(chunk: Chunk, lengths: Lengths, most: float, squares: dict[int, Floats]) -> Chunk:
-    """The scaled rows with their lengths, given their squares before they were shortened to `most`."""
-    longest = {v: float(np.sqrt(found.max(initial=0.0))) for v, found in squares.items()}
-    reach = tuple(min(longest.get(v, 0.0), most) for v in range(len(lengths.kept)))
+def _with_squares(chunk: Chunk, lengths: Lengths, squares: Sequence[Floats | None]) -> Chunk:
+    """The scaled rows with their lengths, given their squares before they were shortened to the longest."""
+    most = lengths.longest
+    longest = [0.0 if own is None else float(np.sqrt(own.max(initial=0.0))) for own in squares]
+    lengths = replace(lengths, reach=tuple(min(length, most) for length in longest))
     shortened = None
-    if any(length > most for length in longest.values()):
-        shortened = np.zeros((chunk.n_rows, len(lengths.kept)), dtype=bool)
-        for v, own in squares.items():
-            shortened[:, v] = own > most**2
-    return replace(chunk, lengths=replace(lengths, reach=reach), shortened=shortened)
+    if max(longest) > most:
+        none = np.zeros(chunk.n_rows, dtype=bool)
+        shortened = np.column_stack([none if own is None else own > most**2 for own in squares])
+    return replace(chunk, lengths=lengths, odd=replace(chunk.odd, shortened=shortened))
 
 
 def _learnt_scale(rows: MeasuredRows, v: int, name: str, weights: Floats | None) -> tuple[Scale | None, int]:
@@ -292,23 +290,28 @@ def _zeros_that_are_data(rows: MeasuredRows, v: int, name: str) -> Integers:
     """Rows of zeros that count, should the scale have a mean."""
     zeros = rows.zeros(v)
     if name == "euclidean":
-        hidden = rows.chunk.all_zero
+        hidden = rows.chunk.odd.all_zero
         return zeros if hidden is None else np.union1d(zeros, np.flatnonzero(hidden[:, v]))
     return zeros if _zeros_are_data(name, rows.chunk) else zeros[:0]
 
 
-def _marked(mask: Mask | None, rows: Integers, v: int, shape: tuple[int, ...], mark: bool = True) -> Mask:
-    marked = np.zeros(shape, dtype=bool) if mask is None else mask.copy()
-    marked[rows, v] = mark
+def _all_zero(chunk: Chunk, views: Sequence[_ScaledView]) -> Mask | None:
+    """Rows of zeros that count as missing, those included that have lost their direction."""
+    marked = chunk.odd.all_zero
+    for v, own in enumerate(views):
+        if own.zeros is not None and len(own.zeros) and not (marked is None and own.zeros_count):
+            shape = chunk.n_rows, len(views)
+            marked = np.zeros(shape, dtype=bool) if marked is None else marked.copy()
+            marked[own.zeros, v] = not own.zeros_count
     return marked
 
 
-def _observed(chunk: Chunk, present: dict[int, Mask]) -> Mask | None:
-    """Return the mask of a scaled chunk: rows without a direction after centring are missing."""
-    if not present:
+def _observed(chunk: Chunk, views: Sequence[_ScaledView]) -> Mask | None:
+    """The mask of a scaled chunk: rows without a direction after centring are missing."""
+    if all(own.present is None for own in views):
         return chunk.observed
-    masks = [present[v] if v in present else chunk.wanted(v) for v in range(len(chunk.names))]
-    return np.column_stack(masks)
+    masks = (chunk.wanted(v) if own.present is None else own.present for v, own in enumerate(views))
+    return np.column_stack(list(masks))
 
 
 def learn_scale(columns: Columns, name: str) -> Scale | None:

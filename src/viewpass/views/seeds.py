@@ -8,7 +8,7 @@ import numpy as np
 
 from viewpass.errors import SettingError
 
-OWN = 0x76696577  # "view"
+OWN_SEED = 0x76696577  # "view"
 
 Seed: TypeAlias = int | np.integer[Any] | np.random.RandomState | np.random.Generator | None
 
@@ -47,12 +47,12 @@ def as_generator(random_state: Seed = None) -> np.random.Generator:
 
 
 def own_generator(number: int = 0) -> np.random.Generator:
-    """The generator of this number for draws that no seed decides.
+    """A generator for draws that no user's seed decides.
 
-    Unlike that of the seed 0, which users take for draws of their own: rows that were drawn alike, to lack a
-    view or to be in a test set, would be drawn again.
+    Not that of seed 0, which users take for draws of their own: the rows that they drew, to lack a view or
+    to be in a test set, would be drawn again here.
     """
-    return np.random.default_rng((OWN, number))
+    return np.random.default_rng((OWN_SEED, number))
 
 
 def _checked_int(seed: object) -> int:

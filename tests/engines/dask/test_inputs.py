@@ -6,15 +6,11 @@ import dask
 import dask.array as da
 import numpy as np
 import pandas as pd
-import pyarrow.parquet as pq
 import pytest
 import scipy.sparse
 
 import viewpass as vp
 from clusters import assert_same, made_rows, write_files
-from viewpass.labels.columns import confidence_columns
-from viewpass.labels.labelled import cluster_rows
-from viewpass.sums.workspace import Workspace
 
 pytestmark = pytest.mark.system
 
@@ -92,19 +88,6 @@ def test_gaps_in_dask_arrays(client):
     assert mine.n_gaps_["view0"].values > 0
 
 
-def test_labels_of_predict_in_parts(client, files, local, tmp_path):
-    assert vp.dask.predict(local, files, client=client, out=tmp_path / "labels") is None
-    rows = pq.read_table(tmp_path / "labels").sort_by("row")
-    np.testing.assert_array_equal(rows["cluster"].to_numpy(), local.labels_)
-    np.testing.assert_array_equal(rows["item"].to_numpy(), local.row_ids_)
-    found = cluster_rows(files.span(0, 1200), local._fitted_model(), Workspace(1))
-    expected = confidence_columns(found, local._fitted_model())
-    for name in expected.column_names:
-        assert rows[name].to_pylist() == expected[name].to_pylist()
-    with pytest.raises(vp.SettingError, match="not empty"):
-        vp.dask.predict(local, files, client=client, out=tmp_path / "labels")
-
-
 def test_models_of_the_paper_predict(client, files):
     model = vp.OPIMC(4, random_state=0).fit(files)
     np.testing.assert_array_equal(vp.dask.predict(model, files, client=client), model.predict(files))
@@ -126,22 +109,3 @@ def test_what_is_refused(client, files):
     with pytest.raises(vp.DataError, match="cannot form 4 clusters"):
         vp.dask.fit(model, [x[:3] for x in VIEWS], client=client)
     assert not hasattr(model, "labels_")
-
-
-def test_a_faulty_row_is_named_and_the_model_as_it_was(client):
-    views = [x.copy() for x in VIEWS]
-    views[1][777] = 1.0
-    views[1][777, 2] = np.nan
-    model = ours()
-    with pytest.raises(vp.DataError, match=r"view 'view1', row 777: 1 of 7 values are NaN"):
-        vp.dask.fit(model, views, client=client)
-    assert not hasattr(model, "labels_")
-
-
-def test_a_callback_sees_the_rows(client, files):
-    seen = []
-    vp.dask.fit(ours(), files, client, callback=seen.append)
-    assert {one.n_rows for one in seen} == {1200}
-    assert [one.pass_number for one in seen if one.n_rows_read == 1200] == list(
-        range(seen[-1].pass_number + 1)
-    )

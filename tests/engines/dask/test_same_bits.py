@@ -10,7 +10,7 @@ import pytest
 
 import viewpass as vp
 from clusters import assert_same, made_rows, write_files
-from viewpass.engines.dask import parts
+from viewpass.engines import parts
 from viewpass.engines.dask.engine import DaskEngine
 
 pytestmark = pytest.mark.system
@@ -58,14 +58,6 @@ def test_settings(client, files, settings):
     np.testing.assert_array_equal(mine.row_ids_, theirs.row_ids_)
     assert mine.summary() == theirs.summary()
     np.testing.assert_array_equal(mine.confidence(files), theirs.confidence(files))
-
-
-@pytest.mark.parametrize("block", [97, 1000, 8192])
-def test_partitions_of_rows_without_ids(client, views, monkeypatch, block):
-    monkeypatch.setattr(parts, "BLOCK", block)
-    assert_same(
-        vp.dask.fit(vp.ViewPass(4, **SETTINGS), views, client=client), vp.ViewPass(4, **SETTINGS).fit(views)
-    )
 
 
 def test_partitions_in_another_order_with_ids(client, tmp_path, views):

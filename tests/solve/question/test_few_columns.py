@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from viewpass.solve.question.few_columns import WIDE, in_few_columns
+from viewpass.solve.few_columns import WIDE, in_few_columns
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling

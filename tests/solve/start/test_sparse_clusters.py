@@ -10,7 +10,7 @@ import scipy.sparse
 
 from inputs import random_csr
 from viewpass.graph.agglomeration import Products
-from viewpass.kernels.native import native
+from viewpass.kernels.backend import native
 from viewpass.solve.start import sparse_clusters, starts
 from viewpass.sums.chunk_step import ChunkStep
 from viewpass.sums.rules import Rules

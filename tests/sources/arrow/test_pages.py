@@ -11,7 +11,7 @@ import viewpass as vp
 from fixed_lists import FIXED
 from tables import with_size
 from viewpass.estimators import base
-from viewpass.kernels.native import native
+from viewpass.kernels.backend import native
 from viewpass.sources import source
 from viewpass.sources.arrow import pages, parquet
 from viewpass.sources.arrow.files import find_files

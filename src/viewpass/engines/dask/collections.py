@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -12,11 +12,13 @@ import dask
 import numpy as np
 import scipy.sparse
 
+from viewpass.engines.parts import blocks
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array
 from viewpass.sources.scan import scan
 from viewpass.sources.source import Source, check_known, spans
 from viewpass.views.chunk import Chunk, Schema, default_names, join, unique_names
+from viewpass.views.gaps import with_gaps
 
 Piece = tuple[Any, int, int]  # a delayed part of the data, and which of its rows
 
@@ -184,6 +186,12 @@ class DaskFrameSource(CollectionSource):
         return {"kind": "Dask frame", "rows": self.n_rows, "name": str(self._frame._name)}
 
 
+def made_rows(gaps: bool, build: Callable[..., Chunk], *given: Any) -> Iterator[Chunk]:
+    """Rows of a collection; `gaps`: values may be missing inside a view."""
+    chunk = build(*given)
+    return blocks(with_gaps(chunk) if gaps else chunk)
+
+
 def _whole_rows(x: Any, name: str) -> Any:
     """An array whose blocks hold whole rows, of known number."""
     if not is_array(x):
@@ -254,4 +262,5 @@ def _chunk_of_frames(
         source = scan(table, views=views, id=id)
         chunks.append((source if order is None else source.arranged(order)).span(0, last - first))
     whole = join(chunks)
-    return replace(whole, start=start, columns=chunks[0].columns, files=())
+    origin = replace(whole.origin, start=start, files=())
+    return replace(whole, origin=origin, columns=chunks[0].columns)

@@ -18,7 +18,7 @@ from distributed.client import CancelledError
 from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker
 
-from viewpass.engines.dask.scratch import temporary_folder
+from viewpass.engines.scratch import temporary_folder
 from viewpass.errors import EngineError, SettingError, ViewpassError
 from viewpass.kernels.threads import available_threads
 from viewpass.version import __version__

@@ -24,10 +24,10 @@ def load_webkb(folder: Folder = None) -> Bundle:
     ----------
     folder : path, optional
         As in `load_digit`. The MATLAB file is the first `*webkb*.mat` there, in MATLAB's format 5
-        (`save -v7` or older; not -v7.3). The names of its arrays do not matter: the view
-        "page" is the first one with a side of 3,000 and "anchor" the first with a side of 1,840
-        (dense or sparse, items as rows or columns), and the labels are the first vector with one
-        value per row and exactly two different values. This is tested on generated files of this
+        (`save -v7` or older; not -v7.3). The names of its arrays do not matter. The view "page" is the
+        first one with a side of 3,000 and "anchor" the first with a side of 1,840, dense or sparse,
+        items as rows or columns. The labels are the first vector with one value per row and exactly two
+        different values. This is tested on generated files of this
         layout only.
 
     Returns

@@ -16,7 +16,7 @@ from viewpass.evaluate.harness.sets import set_title
 from viewpass.evaluate.harness.tables import Benchmark
 from viewpass.evaluate.protocols import PROTOCOLS
 
-FEW_MASKS = 5
+FEW_SEEDS = 5
 
 
 def write_outputs(done: Benchmark, kept: Results, reference: str, published: bool, seconds: float) -> None:
@@ -70,14 +70,15 @@ def _mean(values: Any) -> float:
 def _preface(done: Benchmark, kept: Results, seconds: float) -> str:
     clock, work = kept.took()
     n_masks = len({result["mask"] for result in done.results})
-    few = f" {n_masks} masks in all: few seeds decide nothing." if n_masks < FEW_MASKS else ""
+    n_seeds = len({cell.seed for cell in done.cells})
+    few = f" {n_seeds} per set and rate: few seeds decide nothing." if n_seeds < FEW_SEEDS else ""
     n_runs = len(kept.runs(seconds))
     return (
         f"{len(done.cells):,} cells under {n_masks:,} masks.{few} Protocol {done.cells[0].protocol}: "
         f"{PROTOCOLS[done.cells[0].protocol]}. {machine()} {work / 60:.1f} minutes of processor time "
         f"({clock / 60:.1f} of wall-clock time) in {n_runs} run{'s' if n_runs != 1 else ''}. "
         "NMI is normalised by the geometric mean of the entropies. No method was given classes; the column "
-        "`labels used` is yes for methods whose settings were chosen with them, which are ranked apart."
+        '"labels used" is yes for methods whose settings were chosen with them, which are ranked apart.'
     )
 
 

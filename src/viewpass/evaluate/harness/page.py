@@ -90,22 +90,34 @@ def html_of(value: Any) -> str:
     return html.escape(text_of(value))
 
 
-def markdown(sections: Sequence[Section], preface: str, title: str) -> str:
-    """The page as Markdown."""
+def markdown(sections: Sequence[Section], preface: str, title: str, *, parts: bool = True) -> str:
+    """The page as Markdown; without `parts` its only section has no title and text of its own."""
     lines = [f"# {title}", "", preface]
     if any(section.claims for section in sections):
-        lines += ["", "## Claims", "", "| the paper says | here | figures |", "|---|---|---|"]
+        lines += ["", *["## Claims", ""] * parts, "| the paper says | here | figures |", "|---|---|---|"]
     for section in sections:
         for claim in section.claims:
             lines.append(f"| {_cell(claim.statement)} | **{claim.answer}** | {_cell(claim.found)} |")
     for section in sections:
-        lines += ["", f"## {section.title}", "", section.text]
+        lines += ["", f"## {section.title}", "", section.text] if parts else []
         if section.figure:
             lines += ["", f"![{section.alt}]({section.figure}.svg)"]
         if section.rows:
             lines += ["", _row(section.header), "|" + "---|" * len(section.header)]
             lines += [_row([text_of(value) for value in row]) for row in section.rows]
     return "\n".join(lines) + "\n"
+
+
+def markdown_parts(sections: Sequence[Section], preface: str, title: str) -> dict[str, str]:
+    """The page as Markdown files by name: README.md with all verdicts, and a file per table or figure."""
+    lines = [f"# {title}", "", preface, "", "| the paper says | here |", "|---|---|"]
+    files = {}
+    for section in sections:
+        link = f"[{section.title}]({section.key}.md)"
+        lines.append(f"| **{link}** | |")
+        lines += [f"| {_cell(claim.statement)} | {claim.answer} |" for claim in section.claims]
+        files[f"{section.key}.md"] = markdown([section], section.text, section.title, parts=False)
+    return {"README.md": "\n".join(lines) + "\n", **files}
 
 
 def _cell(text: str) -> str:
@@ -166,10 +178,13 @@ def _picture(section: Section, out: Path | None) -> str:
     return f"<img src='{source}' alt='{html.escape(section.alt, quote=True)}'>"
 
 
-def write(out: Path, sections: Sequence[Section], preface: str, title: str) -> None:
-    """Write index.html and README.md."""
-    (out / "index.html").write_text(hypertext(sections, preface, title, out), encoding="utf-8")
-    (out / "README.md").write_text(markdown(sections, preface, title), encoding="utf-8")
+def write(out: Path, sections: Sequence[Section], preface: str, title: str, *, apart: bool = False) -> None:
+    """Write index.html and README.md; `apart`: Markdown with a file per section."""
+    whole = {"README.md": markdown(sections, preface, title)}
+    files = markdown_parts(sections, preface, title) if apart else whole
+    files["index.html"] = hypertext(sections, preface, title, out)
+    for name, text in files.items():
+        (out / name).write_text(text, encoding="utf-8")
 
 
 def machine() -> str:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 THREAD_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 SHOWN = 300  # characters of what a failing program said
+ENDINGS = (".npy", ".npz", ".mat", ".txt")  # that libraries append to a name without one
 
 
 def run_program(command: str, given: Given) -> tuple[Array, float, float, float, int]:
@@ -52,10 +53,11 @@ def run_program(command: str, given: Given) -> tuple[Array, float, float, float,
         except OSError as problem:
             raise SettingError(f"cmd:{command} cannot be started: {problem}.") from problem
         seconds = time.perf_counter() - began
-        if code or not out.exists():
+        written = [path for path in (out, *(out.with_suffix(end) for end in ENDINGS)) if path.exists()]
+        if code or not written:
             said = output.read_text(errors="replace").strip()[-SHOWN:]
             raise DataError(f"{words[0]} ended with {code} and wrote no labels: {said}")
-        return read_labels(out, len(given.observed)), seconds, processor, 0.0, held
+        return read_labels(written[0], len(given.observed)), seconds, processor, 0.0, held
 
 
 def _ended(words: list[str], environment: dict[str, str], output: Path) -> tuple[int, float, int]:

@@ -11,6 +11,7 @@ from viewpass.kernels.reference.eigen import eigenpairs, spectrum
 from viewpass.kernels.reference.factors import nnls
 from viewpass.kernels.reference.kmeans import graph_labels, small_kmeans
 from viewpass.kernels.reference.near_merges import merge_near
+from viewpass.kernels.reference.near_rows import near_rows
 from viewpass.kernels.reference.rows import Rows, accumulate
 from viewpass.kernels.reference.scaling import (
     centre_rows,
@@ -40,6 +41,7 @@ __all__ = [
     "loss",
     "map_rows",
     "merge_near",
+    "near_rows",
     "nearest_two",
     "nnls",
     "products",

@@ -99,7 +99,7 @@ class _PriceTable:
 
 
 def _centred(products: Floats, counts: Floats) -> Floats:
-    """The products of R - T g, where g is the mean of all rows: they add up under merges as those of R do."""
+    """The products of R - T g, where g is the mean of all rows; they add up in merges, as those of R do."""
     n_rows = counts.sum()
     if n_rows == 0:
         return products

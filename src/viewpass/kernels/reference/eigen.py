@@ -15,15 +15,15 @@ from viewpass.kernels.grid import Floats, Integers
 from viewpass.kernels.portable import ordered_sum
 
 GUARD = 10  # vectors beyond those asked for, and a tenth of these
-TILE = 8  # a block has a multiple of so many vectors
+TILE = 8  # the number of vectors of a block is a multiple of this
 POWERS = 3  # of the matrix, that the start is multiplied by
 MOST_DEGREE = 12
 MOST_ROUNDS = 20
-MOST_STEPS = 60  # of QL, for each eigenvalue
+MOST_QL_STEPS = 60  # of QL, for each eigenvalue
 MOST_GROWTH = 1e10  # of a vector under the filter, compared with what it damps
 LEAST_CUT, MOST_CUT = 2.0**-20, 0.99
-TOLERANCE = 1e-10  # of residuals
-NEGLIGIBLE = 2.0**-56  # an entry beside the diagonal
+SMALL_RESIDUAL = 1e-10  # of residuals
+NO_ENTRY = 2.0**-56  # an entry beside the diagonal
 LOST = 2.0**-40  # what is left of a vector that depends on those before it
 SEED = 0
 
@@ -73,7 +73,7 @@ class SparseMatrix:
     """
 
     size: int
-    entries: list[tuple[Integers, Integers, Floats]]  # rows that have so many, columns, values
+    entries: list[tuple[Integers, Integers, Floats]]  # rows, columns, values of entry t
     scale: Floats  # s
     tie: float
 
@@ -117,9 +117,9 @@ def all_eigenpairs(a: Floats) -> tuple[Floats, Floats]:
     """All eigenvalues of a symmetric matrix, falling, and eigenvectors, a row each; `a` is used up."""
     diagonal, beside, columns = _tridiagonal(a)
     for first in range(len(diagonal)):
-        for _ in range(MOST_STEPS):
+        for _ in range(MOST_QL_STEPS):
             last = first
-            while abs(beside[last]) > NEGLIGIBLE:
+            while abs(beside[last]) > NO_ENTRY:
                 last += 1
             if last == first:
                 break
@@ -248,7 +248,7 @@ class _Iteration:
     def _converged(self, values: Floats, x: Floats, ax: Floats) -> bool:
         n = self._n_leading
         residuals = ax[:n] - values[:n, None] * x[:n]
-        return bool((ordered_sum(residuals * residuals) <= TOLERANCE * TOLERANCE).all())
+        return bool((ordered_sum(residuals * residuals) <= SMALL_RESIDUAL * SMALL_RESIDUAL).all())
 
     def _filtered(self, x: Floats, lowest: float) -> Floats:
         """The Chebyshev polynomial that is at most 1 between low and cut, of the block."""

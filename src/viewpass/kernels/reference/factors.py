@@ -6,7 +6,8 @@ import numpy as np
 
 from viewpass.kernels.grid import Floats, Mask
 
-TOLERANCE, LEAST_PIVOT, NOTHING = 1e-13, 1e-300, 1e-15
+NO_SLOPE, NO_MOVE = 1e-13, 1e-15  # of the largest product, of a step: rounding alone
+LEAST_PIVOT = 1e-300  # whose root is not zero
 
 
 def nnls(gram: Floats, products: Floats, out: Floats, n_threads: int) -> None:
@@ -17,7 +18,7 @@ def nnls(gram: Floats, products: Floats, out: Floats, n_threads: int) -> None:
 
 def _solve(gram: Floats, p: Floats, y: Floats) -> None:
     free, barred = y > 0, np.zeros(len(y), dtype=bool)
-    least, newest = TOLERANCE * float(np.abs(p).max(initial=0.0)), -1
+    least, newest = NO_SLOPE * float(np.abs(p).max(initial=0.0)), -1
     for _ in range(10 * len(y) + 10):
         n_steps = 0
         while not _step(gram, p, y, free, barred, newest):
@@ -46,7 +47,7 @@ def _step(gram: Floats, p: Floats, y: Floats, free: Mask, barred: Mask, newest: 
         y[places] = solved
         return True
     there = here + share * (solved - here)
-    gone = down & (there <= NOTHING * np.abs(here - solved))
+    gone = down & (there <= NO_MOVE * np.abs(here - solved))
     there[gone] = 0.0
     barred[places[gone & (places == newest)]] = True  # rounding alone had let it in
     gone |= down & (there <= 0.0)

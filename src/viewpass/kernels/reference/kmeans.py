@@ -30,7 +30,7 @@ def small_kmeans(
 
 
 def n_trials(n_clusters: int) -> int:
-    """Seeds are tried so many at a time: 2 + log K, about."""
+    """Candidates for each seed: about 2 + log K."""
     return 2 + 7 * (n_clusters.bit_length() - 1) // 10
 
 

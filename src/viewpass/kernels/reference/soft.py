@@ -40,29 +40,29 @@ def _mixed(distance: Floats, n_near: int) -> tuple[Array, Integers, Floats]:
     return order[:, :n_near], np.rint(shares * UNIT).astype(np.int64), least[:, 0]
 
 
-def _met_groups(rows: Any, group_centres: Any, group_of: Labels, fewest: int) -> Array:
-    """Which groups each row meets: its nearest, until they hold `fewest` anchors; none without any view."""
+def _searched_groups(rows: Any, group_centres: Any, group_of: Labels, fewest: int) -> Array:
+    """Groups searched per row: the nearest, until they hold `fewest` anchors; none without any view."""
     sizes = np.bincount(group_of, minlength=group_centres.n_clusters)
     order = np.argsort(distances(rows, group_centres), axis=1, kind="stable")
     before = np.cumsum(sizes[order], axis=1) - sizes[order]  # anchors of the groups that are nearer
-    met = np.zeros(order.shape, dtype=np.uint8)
-    np.put_along_axis(met, order, (before < fewest).astype(np.uint8), axis=1)
-    met[~rows.has_any] = 0
-    return met
+    searched = np.zeros(order.shape, dtype=np.uint8)
+    np.put_along_axis(searched, order, (before < fewest).astype(np.uint8), axis=1)
+    searched[~rows.has_any] = 0
+    return searched
 
 
 def search_anchors(
     rows: Any, anchors: Any, group_centres: Any, group_of: Labels, fewest: int, n_threads: int
 ) -> tuple[Array, Integers, Array]:
-    """The mixture of every row of the anchors it meets, and the squared distance of the nearest."""
+    """The mixture of every row of the anchors searched, and the squared distance of the nearest."""
     n_near = neighbours(anchors.n_clusters)
     near = np.zeros((rows.n_rows, n_near), dtype=np.int32)
     near[:] = np.arange(n_near)
     weights = np.zeros((rows.n_rows, n_near), dtype=np.int64)
     distance = np.full(rows.n_rows, np.nan, dtype=np.float32)
     there = rows.has_any
-    met = _met_groups(rows, group_centres, group_of, fewest)[:, group_of] != 0
-    total = np.where(met, distances(rows, anchors), np.inf)[there]
+    searched = _searched_groups(rows, group_centres, group_of, fewest)[:, group_of] != 0
+    total = np.where(searched, distances(rows, anchors), np.inf)[there]
     near[there], weights[there], least = _mixed(total, n_near)
     square = np.zeros(rows.n_rows)
     for v, u in enumerate(anchors.all_values):

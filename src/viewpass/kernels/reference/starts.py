@@ -9,7 +9,7 @@ from viewpass.kernels.portable import ordered_sum
 from viewpass.kernels.reference.centres import Centres
 from viewpass.kernels.reference.rows import Rows
 
-NOTHING = 2.0**-46  # of the largest pivot: rounding alone
+NO_PIVOT = 2.0**-46  # of the largest pivot: rounding alone
 NEAR_GROUPS = 4  # whose seeds a row is compared with
 
 
@@ -58,7 +58,7 @@ def _solved(a: Floats, b: Floats) -> Floats:
     a, b, n = a.copy(), b.copy(), len(a)
     largest = max(float(np.diagonal(a).max(initial=0.0)), 0.0)
     for k in range(n):
-        if not a[k, k] > NOTHING * largest:
+        if not a[k, k] > NO_PIVOT * largest:
             a[k, k] = 0.0
             continue
         factors = a[k, k + 1 :] / a[k, k]
@@ -79,8 +79,8 @@ def _solved(a: Floats, b: Floats) -> Floats:
 def draw_seeds(rows: Rows, points: Floats, n_groups: int, n_threads: int) -> Labels:
     """Sets of seeds far apart; each row's nearest seed of each set (sets x rows).
 
-    The first `n_groups` seeds are drawn among all rows and split them into groups; the others are shared
-    out by how far the rows of each group are in all, and drawn within the groups. A row is compared with
+    The first `n_groups` seeds are drawn among all rows and split them into groups. The others are drawn
+    within the groups, in proportion to the sum of distances in each group. A row is compared with
     the seeds of the groups whose first seeds are nearest.
     """
     n_seeds, n_sets = points.shape

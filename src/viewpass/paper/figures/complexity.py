@@ -74,12 +74,10 @@ def run(plan: PaperRun) -> Section:
         "Complexity, measured",
         "One pass of OPIMC over noise, one number varied at a time around N = 16,000, n_v = 2, d = 256, "
         "K = 20, s = 1,000, L = 20. A chunk ends early when no label changes: "
-        "the table has the iterations it took.",
-        header,
-        rows,
-        "complexity",
-        "Seconds against N, d, n_v, K and L, memory against s, log-log",
-        [
+        "complexity.csv has the iterations it took.",
+        figure="complexity",
+        alt="Seconds against N, d, n_v, K and L, memory against s, log-log",
+        claims=[
             Claim.judged(
                 "Time is O(L n_v d K N).",
                 all(slopes[name] < 1.15 for name in (*linear, "max_iter")),

@@ -37,10 +37,17 @@ Ranked = tuple[int, float, int, Any]  # cluster, key, row number, and the row on
 class RowGatherer:
     """What label tables show, table by table."""
 
-    def __init__(self, n_clusters: int, *, rows: bool = True, sampler: Sampler | None = None) -> None:
+    def __init__(
+        self,
+        n_clusters: int,
+        *,
+        rows: bool = True,
+        sampler: Sampler | None = None,
+        names: Mapping[int, str] | None = None,
+    ) -> None:
         self.census = Census.none(n_clusters)
         self._sure = np.zeros(n_clusters, dtype=np.int64)
-        self._names: list[str | None] = [None] * n_clusters
+        self._names = dict(names or {})  # those of tables go before
         self._patterns: dict[str, list[int]] = {}  # rows, sum of confidence
         self._clusters_of: dict[str, Integers] = {}  # patterns: rows of each cluster
         self._rows = rows
@@ -81,8 +88,9 @@ class RowGatherer:
     def _take_names(self, clusters: Array, names: Any) -> None:
         found, first = np.unique(clusters, return_index=True)
         for cluster, row in zip(found.tolist(), first.tolist(), strict=True):
-            if cluster >= 0:
-                self._names[cluster] = names[row].as_py()
+            name = names[row].as_py()
+            if cluster >= 0 and name:
+                self._names[cluster] = name
 
     def _take_rows(self, table: Any, clusters: Array, sure: Floats) -> None:
         numbers = np.arange(self.n_rows, self.n_rows + len(table), dtype=np.int64)
@@ -132,7 +140,7 @@ class RowGatherer:
         return [
             ClusterSummary(
                 cluster=k,
-                name=self._names[k],
+                name=self._names.get(k),
                 rows=size,
                 share=size / whole,
                 confidence=_mean(int(self._sure[k]), size) if self._has_confidence else None,

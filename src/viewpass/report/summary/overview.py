@@ -50,7 +50,8 @@ def summarise(
     of the tables.
     """
     model: Model = estimator._fitted_model()
-    gatherer = RowGatherer(model.clusters.n_clusters, rows=rows, sampler=sampler)
+    names = getattr(estimator, "cluster_names_", {})
+    gatherer = RowGatherer(model.clusters.n_clusters, rows=rows, sampler=sampler, names=names)
     for table in tables:
         gatherer.add(table)
     if gatherer.n_rows == 0:

@@ -28,7 +28,8 @@ class RowReasons(TypedDict):
 
     `near` are centres (or anchors) near it, with `weights` that add up to 1. `parts` are those of the views
     in the margin to the next cluster, and `without` the labels without each view (None where the row lacks
-    it, or has no other). `outlier` is its outlier score.
+    it, or has no other); views of weight 0 are left out, as everywhere in a summary. `outlier` is its
+    outlier score.
     """
 
     cluster: int
@@ -63,8 +64,9 @@ def _reasons(chunk: Chunk, model: Model, workspace: Workspace) -> list[RowReason
     apart = distances(rows, model.centres, workspace)
     near, weights = nearness(np.where(seen[:, None], apart, 0.0))
     why = contributions(rows, model, workspace)
-    parts = np.where(rows.inverse.T > 0, why.views, np.nan)
-    without = stability(rows, model, workspace).labels
+    weighed = np.flatnonzero(model.view_weights)
+    parts = np.where(rows.inverse.T > 0, why.views, np.nan)[:, weighed]
+    without = stability(rows, model, workspace).labels[:, weighed]
     learnt = calibration_of(model)
     outlier = np.full(rows.n_rows, np.nan)
     if learnt is not None:

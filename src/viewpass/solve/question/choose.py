@@ -1,11 +1,14 @@
 """Chooses from the sample what was left open: scale, graph, map, number of clusters.
 
-All by the same criterion (hidden_views.py), in this order, the simplest candidate first:
+All by the same criterion (hidden_views.py), the simplest candidate first:
 
     scale         unit length; what suits the values; the kind they look like; lengths kept
-    consensus     a centre for each cluster; an anchor graph, in the scale that is best for it
+    consensus     a centre for each cluster; an anchor graph
     projection    a learnt map to fewer columns, where there is a graph (not compared)
     n_clusters    2, 3, 4 ... (number.py)
+
+Every scale is tried with every shape (consensus), all of them at once. The scale is chosen for each shape,
+and then the shape.
 
 Clusters that stay the same whichever views rows are labelled by are well separated: then nothing more is to
 be gained, and nothing else is tried.
@@ -17,6 +20,7 @@ import logging
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+import numpy as np
 import scipy.sparse
 
 from viewpass.errors import warn
@@ -26,7 +30,7 @@ from viewpass.solve.centres import ASSUMED_CLUSTERS
 from viewpass.solve.plan import Plan
 from viewpass.solve.projection import is_filled, n_mapped
 from viewpass.solve.question.candidates import Anchored, Fitted, n_anchors_of, n_small
-from viewpass.solve.question.comparison import Difference, Scorer, compared
+from viewpass.solve.question.comparison import Scorer, compared, race
 from viewpass.solve.question.hidden_views import Fold, Question, Score
 from viewpass.solve.question.number_of_clusters import curve_of
 from viewpass.sums.workspace import Workspace
@@ -41,9 +45,9 @@ WIDE = 1.25  # times as many columns as a map has are worth mapping
 NUMBER_FOLDS = 6  # that the number of clusters is read off
 SEPARATED = "clusters are well separated"
 TOO_FEW = "too few rows or columns to compare"
-TELLS_MORE = "its labels tell more about hidden views"
+PREDICTS = "its labels predict hidden views better"
 MAPPED = "the wide views of a graph"
-SIMPLEST = "the simplest, and no other tells more about hidden views"
+SIMPLEST = "the simplest, and no other predicts hidden views clearly better"
 
 Names = tuple[str, ...]
 
@@ -78,7 +82,6 @@ class _Choosing:
     spaces: list[Names] = field(default_factory=list)  # scales that candidates are scored in
     choices: list[Choice] = field(default_factory=list)
     _fits: dict[tuple[Names, str, int], Fitted] = field(default_factory=dict)
-    _scores: dict[tuple[Names, str, int], Score] = field(default_factory=dict)
     _anchors: dict[tuple[Names, int], Anchored] = field(default_factory=dict)
 
     def run(self) -> Chosen:
@@ -86,16 +89,15 @@ class _Choosing:
         question, plan = self.question, self.plan
         candidates = scales(question.rows, plan)
         self.spaces = [question.names(names) for names in candidates.values()]
-        scale = self._scale(candidates)
+        scale, consensus = self._scale_and_shape(candidates)
         curve = None
-        if plan.n_clusters is not None and plan.consensus == "auto":
-            consensus, scale = self._consensus(candidates, scale)
-            plan = self.plan = replace(plan, consensus=consensus)
         names = question.names(scale)
         if plan.n_clusters is None:
             plan, curve = self._number(scale)
-        elif plan.consensus != "plain":
-            curve = self._curve(names, plan.consensus, 1)
+        else:
+            plan = self.plan = replace(plan, consensus=consensus)
+            if consensus != "plain":
+                curve = self._curve(names, consensus, 1)
         if plan.projection == "auto":
             plan = replace(plan, projection=self._projection(names, plan))
         scaling = (
@@ -109,67 +111,49 @@ class _Choosing:
 
     # ---- each choice
 
-    def _scale(self, candidates: dict[str, Names]) -> Names:
-        question, taken = self.question, next(iter(candidates))
-        if len(candidates) == 1:
-            return candidates[taken]
+    def _scale_and_shape(self, candidates: dict[str, Names]) -> tuple[Names, str]:
+        """The best of these scales, by name, and what forms the clusters."""
+        question, shapes = self.question, self._shapes()
+        given, simplest = self.plan.consensus, next(iter(candidates))
+        open_ = {"scale": len(candidates) > 1, "consensus": len(shapes) > 1}
+        reason = None
         if not question.can_be_asked:
+            reason = TOO_FEW
             if question.rows.n_columns == 1 and "euclidean" in candidates:
-                taken = "euclidean"  # at unit length only the sign of a number would be left
-            self._note("scale", taken, TOO_FEW)
-            return candidates[taken]
-        if self._separated(question.names(candidates[taken])):
-            self._note("scale", taken, SEPARATED)
-            return candidates[taken]
-        graph = self.plan.consensus == "graph" and self.plan.n_clusters is not None and self._n_anchors > 0
-        return candidates[self._best_scale(candidates, "graph" if graph else "plain")]
+                simplest = "euclidean"  # at unit length only the sign of a number would be left
+        elif any(open_.values()) and self._separated(question.names(candidates[simplest])):
+            reason = SEPARATED
+        if reason or not any(open_.values()):
+            for what, chosen in (("scale", simplest), ("consensus", shapes[0])):
+                if reason and open_[what]:
+                    self._note(what, chosen, reason)
+            return candidates[simplest], given if given != "auto" else shapes[0]
+        entries = [(name, shape) for shape in shapes for name in candidates]
+        scorers = [self._scorer(question.names(candidates[name]), shape) for name, shape in entries]
+        scores = dict(zip(entries, race(question, scorers), strict=True))
+        best = {
+            shape: _decided("scale", {name: scores[name, shape] for name in candidates}) for shape in shapes
+        }
+        by_shape = {shape: scores[best[shape].chosen, shape] for shape in shapes}
+        consensus = _decided("consensus", by_shape)
+        scale = best[consensus.chosen]
+        self.choices += [each for each in (scale, consensus) if open_[each.what]]
+        return candidates[scale.chosen], consensus.chosen if given == "auto" else given
 
-    def _best_scale(self, candidates: dict[str, Names], shape: str) -> str:
-        """The scale in which clusters of this shape tell most; it is noted in place of an earlier one."""
-        simplest = taken = next(iter(candidates))
-        scores, error, most = dict[str, float](), 0.0, 0.0
-        for name in list(candidates)[1:]:
-            pair = (self._scorer(self.question.names(candidates[each]), shape) for each in (name, simplest))
-            found = compared(self.question, *pair)
-            scores.setdefault(simplest, found.other)
-            scores[name] = scores[simplest] + found.gain  # divisions are as many as each comparison took
-            error = max(error, found.error)
-            if found.matters and found.gain > most:
-                taken, most = name, found.gain
-        reason = SIMPLEST if taken == simplest else TELLS_MORE
-        others = [choice for choice in self.choices if choice.what != "scale"]
-        self.choices = [Choice("scale", taken, scores, error, reason), *others]
-        return taken
-
-    def _consensus(self, candidates: dict[str, Names], scale: Names) -> tuple[str, Names]:
-        """What forms the clusters, and the scale; `scale` is that of centres, a graph may want another.
-
-        `candidates`: other scales; none where the number of clusters was estimated from the same rows.
-        """
-        question, names = self.question, self.question.names(scale)
-        if not question.can_be_asked or not n_anchors_of(question, self.plan.n_clusters):
-            return self._note("consensus", "plain", "too few rows for anchors"), scale
-        if question.n_clusters != self.plan.n_clusters:
-            return self._note("consensus", "plain", "too many clusters for anchors"), scale
-        if self._separated(names):
-            return self._note("consensus", "plain", SEPARATED), scale
-        plain, other = self._scorer(names), scale
-        found = compared(question, self._scorer(names, "graph"), plain)
-        if len(candidates) > 1 and found.gain > -found.error:
-            noted, best = self.choices, self._best_scale(candidates, "graph")
-            scores = self.choices[0].scores
-            highest = max(scores, key=lambda name: scores[name])
-            for name in dict.fromkeys([best, highest]):  # the simplest may be undecided where another is not
-                other = candidates[name]
-                found = compared(question, self._scorer(question.names(other), "graph"), plain)
-                if found.better:
-                    if name != best:
-                        self.choices[0] = replace(self.choices[0], chosen=name, reason=TELLS_MORE)
-                    break
-            else:
-                self.choices = noted
-        taken = self._decided("consensus", ("plain", "graph"), found)
-        return taken, other if taken == "graph" else scale
+    def _shapes(self) -> tuple[str, ...]:
+        """What may form the clusters, the simplest first."""
+        question, plan = self.question, self.plan
+        if plan.n_clusters is None or plan.consensus == "plain":
+            return ("plain",)
+        if plan.consensus == "graph":
+            return ("graph",) if self._n_anchors else ("plain",)
+        if not question.can_be_asked or not n_anchors_of(question, plan.n_clusters):
+            self._note("consensus", "plain", "too few rows for anchors")
+        elif question.n_clusters != plan.n_clusters:
+            self._note("consensus", "plain", "too many clusters for anchors")
+        else:
+            return "plain", "graph"
+        return ("plain",)
 
     def _projection(self, names: Names, plan: Plan) -> int | None:
         """The number of columns that dense views of a graph are mapped to; None: they are not."""
@@ -203,10 +187,7 @@ class _Choosing:
             self.choices.append(Choice("n_clusters", str(number), scores, float(curve.errors.max()), reason))
         question.plan, self.plan = (replace(each, n_clusters=number) for each in (question.plan, plan))
         self._fits.clear()
-        self._scores.clear()
-        consensus = plan.consensus
-        if consensus == "auto":
-            consensus, _ = self._consensus({}, scale)
+        _, consensus = self._scale_and_shape({"": scale})
         return replace(self.plan, consensus=consensus), curve
 
     def _warn_of_number(self, reason: str, number: int) -> None:
@@ -219,26 +200,13 @@ class _Choosing:
         self.choices.append(Choice(what, chosen, reason=reason))
         return chosen
 
-    def _decided(self, what: str, names: tuple[str, str], found: Difference) -> str:
-        simple, other = names
-        taken, reason = (other, TELLS_MORE) if found.better else (simple, SIMPLEST)
-        scores = {simple: found.other, other: found.score}
-        self.choices.append(Choice(what, taken, scores, found.error, reason))
-        return taken
-
     # ---- what they are chosen by
 
     def _separated(self, names: Names) -> bool:
         return self._fitted(self.question.fold(0), names, "plain").separated
 
     def _scorer(self, names: Names, shape: str = "plain") -> Scorer:
-        def score(fold: Fold) -> Score:
-            key = names, shape, fold.number
-            if key not in self._scores:
-                self._scores[key] = fold.score(self._fitted(fold, names, shape).labels, self.spaces)
-            return self._scores[key]
-
-        return score
+        return lambda fold: fold.score(self._fitted(fold, names, shape).labels, self.spaces)
 
     def _fitted(self, fold: Fold, names: Names, shape: str) -> Fitted:
         key = names, shape, fold.number
@@ -267,6 +235,19 @@ class _Choosing:
             return None
         fits = [self._anchored(fold, names) for fold in self.question.folds(n_folds)]
         return curve_of(self.question, fits, shape, self.spaces)
+
+
+def _decided(what: str, scores: dict[str, list[Score]]) -> Choice:
+    """The simplest candidate, or the best of those that are clearly better; the simplest is given first."""
+    simplest = taken = next(iter(scores))
+    error = most = 0.0
+    for name in list(scores)[1:]:
+        found = compared(scores[name], scores[simplest])
+        error = max(error, found.error)
+        if found.better and found.gain > most:
+            taken, most = name, found.gain
+    means = {name: float(np.mean([each.mean for each in own])) for name, own in scores.items()}
+    return Choice(what, taken, means, error, SIMPLEST if taken == simplest else PREDICTS)
 
 
 def scales(rows: MeasuredRows, plan: Plan) -> dict[str, Names]:

@@ -1,16 +1,16 @@
 """Comparison of candidates by the criterion (hidden_views.py), with its error.
 
+All candidates are scored fold after fold (division of the rows). One that falls behind is given up, sooner
+behind a simpler one than behind a more complex one: where nothing is certain the simpler one is kept anyway.
 A candidate replaces a simpler one if its score is higher by more than the standard error of the difference,
-which is counted over rows and over divisions of the rows (folds). Where scores are not above zero, as among
-few rows or unrelated views, it must be higher by CLEAR errors. Folds are added until the difference is
-clear, or clearly small, or there have been enough. A candidate that is behind is given up sooner than one
-that is ahead is taken: where nothing is certain the simpler one is kept anyway.
+which is counted over rows and over folds. Where scores are not above zero, as among few rows or unrelated
+views, it must be higher by CLEAR errors.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,14 +18,11 @@ import numpy as np
 from viewpass.kernels.portable import ordered_sum
 from viewpass.solve.question.hidden_views import Fold, Question, Score
 
-# A difference of so many standard errors needs no further folds: the more, the fewer folds there have been,
-# since they say little about how fits differ.
-CLEAR, FEW_FOLDS = 2.5, 2.0
-SPREAD = 0.05  # of the score: what a difference is assumed to vary by from fold to fold, since fits differ
+FOLDS = 4  # at most: every row is tested once
+# Standard errors that a candidate is given up for being behind: behind a simpler one, or behind any.
+BEHIND, CLEAR = 1.0, 2.5
+SPREAD = 0.03  # of the score: what a difference varies by from fold to fold at least, since fits differ
 SMALL = 0.01  # of the score: a difference that does not matter
-BEHIND = 1.0  # errors that a candidate may be behind, and still come to be ahead
-FOLDS, MOST_FOLDS = 4, 8  # every row is tested once; of few and narrow rows twice, where a candidate is ahead
-FEW_ROWS = 3000
 
 
 class Difference(NamedTuple):
@@ -39,42 +36,47 @@ class Difference(NamedTuple):
 
     @property
     def better(self) -> bool:
-        """Whether the candidate is better by more than the error, clearly so where labels tell little."""
-        return self.gain > self._needed * self.error
+        """Whether the candidate is better by more than the error, and by more than does not matter.
 
-    @property
-    def matters(self) -> bool:
-        """Whether it is better, and by more than a difference that does not matter."""
-        return self.better and self.gain > SMALL * self.other
+        By CLEAR errors where labels tell little.
+        """
+        needed = 1.0 if self.score > 0 else CLEAR
+        return self.gain > max(needed * self.error, SMALL * self.other)
 
-    @property
-    def clear(self) -> bool:
-        """Whether the difference is certain, or certain not to matter, or the candidate will not be taken."""
+    def behind(self, errors: float) -> bool:
+        """Whether the candidate is behind by so many errors."""
         assumed = SPREAD * abs(self.other) / math.sqrt(self.n_folds)
-        error = (1.0 + FEW_FOLDS / self.n_folds) * max(self.error, assumed)
-        small = self.gain + CLEAR * error < SMALL * self.other
-        behind = self.gain < (self._needed - 1.0) * self.error - BEHIND * error
-        return self.gain > CLEAR * error or behind or small
-
-    @property
-    def _needed(self) -> float:
-        """Errors that the candidate must be ahead to be taken."""
-        return 1.0 if self.score > 0 else CLEAR
+        return self.gain < -errors * max(self.error, assumed)
 
 
 Scorer = Callable[[Fold], Score]
 
 
-def compared(question: Question, candidate: Scorer, simpler: Scorer) -> Difference:
-    """The difference between two candidates, on as many folds as it takes."""
-    pairs: list[tuple[Score, Score]] = []
-    while True:
-        fold = question.fold(len(pairs))
-        pairs.append((candidate(fold), simpler(fold)))
-        found = difference(pairs)
-        more = found.gain > 0 and len(question.usable) < FEW_ROWS and not question.is_costly
-        if found.clear or len(pairs) >= (MOST_FOLDS if more else FOLDS):
-            return found
+def race(question: Question, scorers: Sequence[Scorer]) -> list[list[Score]]:
+    """The scores of candidates, the simplest first, in as many folds as each of them took part in."""
+    scores: list[list[Score]] = [[] for _ in scorers]
+    left = list(range(len(scorers)))
+    for fold in question.folds(FOLDS):
+        for own in left:
+            scores[own].append(scorers[own](fold))
+        left = [own for own in left if not _given_up(own, left, scores)]
+        if len(left) < 2:
+            break
+    return scores
+
+
+def _given_up(own: int, left: list[int], scores: list[list[Score]]) -> bool:
+    """Whether a candidate is behind one of the others that are left."""
+    return any(
+        compared(scores[own], scores[other]).behind(BEHIND if other < own else CLEAR)
+        for other in left
+        if other != own
+    )
+
+
+def compared(candidate: list[Score], other: list[Score]) -> Difference:
+    """The difference between two candidates in the folds that both took part in."""
+    return difference(list(zip(candidate, other, strict=False)))
 
 
 def difference(pairs: list[tuple[Score, Score]]) -> Difference:

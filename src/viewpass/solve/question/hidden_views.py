@@ -1,13 +1,13 @@
 """The criterion behind every choice: how much the labels of rows tell about views that were hidden.
 
-Some of the rows are set aside, and a candidate is fitted to others. Then views of the rows set aside are
-hidden, they are labelled by the views they have left, and the labels are compared with what was hidden: to
-which of many small clusters of that view, found in it alone, does the row belong?
+Some of the rows are set aside, and a candidate is fitted to others. Then views of the rows set aside
+are hidden, and they are labelled by the views they have left. The labels are compared with what was
+hidden: to which of many small clusters of that view, found in it alone, does the row belong?
 
     score = mean of log p(small cluster | label) - log p(small cluster)
 
 where p is counted over the other rows set aside (each row is left out of its own). It is the information, in
-nats, that a label carries about what it was not made from: nothing is gained by fitting noise, since neither
+nats, that a label carries about what it was not made from. Nothing is gained by fitting noise, since neither
 the rows nor the hidden views took part in the fit, and clusters need not be round to score well. Several
 views are hidden together where there are many, and some of them compared with, so the cost is linear in their
 number; where few rows have two views, half of the columns are hidden instead.
@@ -28,8 +28,8 @@ from viewpass.kernels.grid import Floats, Integers, Labels, Mask, Matrix
 from viewpass.kernels.lazy import cached_property
 from viewpass.kernels.portable import log, ordered_sum
 from viewpass.model.model import assign
+from viewpass.solve.few_columns import in_few_columns
 from viewpass.solve.plan import Plan
-from viewpass.solve.question.few_columns import in_few_columns
 from viewpass.solve.start import starts
 from viewpass.sums.chunk_step import ChunkStep
 from viewpass.sums.workspace import Workspace
@@ -38,7 +38,6 @@ from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling
 from viewpass.views.seeds import own_generator
 
-COSTLY_VALUES = 2**21  # of a fit that takes long: there are fewer folds
 FIT_ROWS, FIT_VALUES = 2000, 2**23  # rows that candidates are fitted to, and their dense values, at most
 TEST_ROWS, TEST_SHARE = 1000, 4  # rows set aside, at most; one in so many
 POOL_SHARE, POOL_ROWS = (
@@ -194,11 +193,6 @@ class Question:
     def n_columns(self) -> int:
         """Columns that dense views are compared in, at most."""
         return max(FEW_COLUMNS, COLUMNS_PER_CLUSTER * self.n_clusters)
-
-    @property
-    def is_costly(self) -> bool:
-        """Whether a fold takes long."""
-        return self._n_dense * self.n_fitted > COSTLY_VALUES
 
     @property
     def _n_dense(self) -> int:

@@ -19,7 +19,7 @@ from viewpass.sums.rules import Rules
 from viewpass.sums.workspace import Workspace
 from viewpass.views.chunk import Chunk
 from viewpass.views.columns import columns_of
-from viewpass.views.completion import MOST, QUANTUM, Completion, Prototypes
+from viewpass.views.completion import MOST_SPREADS, QUANTUM, Completion, Prototypes
 from viewpass.views.rows import MeasuredRows
 
 MOST_PROTOTYPES, ROWS_PER_PROTOTYPE = 200, 10
@@ -70,7 +70,7 @@ def _standardised(chunk: Chunk, moments: Sequence[Prototypes | None]) -> Chunk |
             continue
         gaps = chunk.gaps[v] if chunk.gaps else None
         held = ~np.isnan(view) if gaps is None else ~np.isnan(view) & ~gaps
-        scaled = np.clip((view.astype(np.float64) - own.mean) / own.spread, -MOST, MOST)
+        scaled = np.clip((view.astype(np.float64) - own.mean) / own.spread, -MOST_SPREADS, MOST_SPREADS)
         scaled[~held] = 0.0  # rows without the view stay without a direction
         views.append(scaled)
     if all(view is None for view in views):

@@ -16,6 +16,7 @@ from viewpass.graph.neighbours import NEAREST, neighbour_links
 from viewpass.graph.spectral import cut
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import FEWEST_GROUPED, Integers, Labels
+from viewpass.solve.few_columns import in_few_columns
 from viewpass.solve.start import near_merges, sparse_clusters
 from viewpass.solve.start.ridged_objective import start_ridge
 from viewpass.sums.chunk_step import ChunkStep, Outcome, State
@@ -37,7 +38,7 @@ GROUPED_SEEDS, QUICKLY_GROUPED = 500, 100
 # for the same time.
 MERGED_UPDATES, FINAL_UPDATES, LARGE = 6, 3, 4000
 GRAPH_ROWS = 2000  # that the neighbour graph links, at most
-GRAPH_VALUES = 2**24  # rows x columns of a view, at most
+GRAPH_COLUMNS = 128  # of a dense view
 
 
 def seeded_labels(
@@ -158,11 +159,18 @@ def from_neighbours(rows: MeasuredRows, n_clusters: int, step: ChunkStep) -> Out
 
     The rows of a sample are in random order, so that the first are as good as any.
     """
-    some = _seen(rows)[: min(GRAPH_ROWS, GRAPH_VALUES // max(rows.widths))]
+    some = _seen(rows)[:GRAPH_ROWS]
     if len(some) < NEAREST * n_clusters:  # most neighbours would be of other clusters
         return None
-    part = rows.sampled(some)
-    labels = cut(neighbour_links(part, step.workspace), n_clusters).labels.astype(np.int32)
+    part, workspace = rows.sampled(some), step.workspace
+    few = MeasuredRows(
+        in_few_columns(part, GRAPH_COLUMNS, workspace.n_threads),
+        reference=rows.reference,
+        weights=rows.weights,
+    )
+    labels = cut(neighbour_links(few.measure(workspace.n_threads), workspace), n_clusters).labels.astype(
+        np.int32
+    )
     if len(some) < len(_seen(rows)):
         return _continued(rows, step.from_labels(part, labels, n_clusters), step)
     of_all = np.zeros(rows.n_rows, dtype=np.int32)  # rows without effect have any

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
+from hashlib import sha256
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,12 +19,13 @@ from viewpass.sources.arrow.columns.layout import ViewColumns, find_views
 from viewpass.sources.arrow.columns.lists import read_lists, read_numbers, valid
 from viewpass.sources.arrow.columns.sparse import read_sparse
 from viewpass.sources.blocks import listed
+from viewpass.sources.quantised import Quantised
 from viewpass.sources.read_ahead import ahead
 from viewpass.sources.source import Source, check_known, chunk_end
-from viewpass.views.chunk import Chunk, Schema
+from viewpass.views.chunk import Chunk, Origin, Schema
 
-READ_BYTES = 2**22  # decoded at a time, approximately; at least one chunk
-MOST_ROWS = 2**16
+DECODED_BYTES = 2**22  # decoded at a time, approximately; at least one chunk
+MOST_DECODED_ROWS = 2**16  # at a time, where rows are wide and chunks small
 INDEX = "__index_level_"  # how Arrow names the index of a pandas frame
 
 
@@ -32,12 +35,18 @@ class ArrowSource(Source):
     row_ids = None  # they come with the chunks
     in_memory = False
 
-    def __init__(self, reader: Reader, views: Any = None, id: str | None = None) -> None:
+    def __init__(
+        self,
+        reader: Reader,
+        views: Any = None,
+        id: str | None = None,
+        stored: Mapping[str, Quantised] = MappingProxyType({}),
+    ) -> None:
         self._reader = reader
         self._id = self.id_name = id
         self._kept: tuple[str, ...] = ()
         try:
-            found = find_views(reader.schema, views, id)
+            found = find_views(reader.schema, views, id, stored)
         except DataError as problem:
             raise DataError(f"{reader.where}: {problem}" if reader.where else str(problem)) from None
         except UnicodeDecodeError as problem:  # in the names of the parts of a column
@@ -119,7 +128,7 @@ class ArrowSource(Source):
     def identity(self) -> dict[str, Any]:
         """The data, the columns of each view, and the id column."""
         views = {
-            name: None if view is None else [view.form, *view.columns]
+            name: None if view is None else [view.form, *view.columns, *_how_stored(view)]
             for name, view in zip(self.schema.names, self._views, strict=True)
         }
         return {**self._reader.identity(), "views": views, "id": self._id}
@@ -146,8 +155,8 @@ class ArrowSource(Source):
 
     def _read_rows(self, size: int) -> int:
         """Return how many rows to read at a time: whole chunks, so that no chunk spans two batches."""
-        fitting = READ_BYTES // max(self._reader.row_bytes or 512, 1)
-        return min(size * max(1, fitting // size), max(MOST_ROWS, fitting))
+        fitting = DECODED_BYTES // max(self._reader.row_bytes or 512, 1)
+        return min(size * max(1, fitting // size), max(MOST_DECODED_ROWS, fitting))
 
     def _chunk(self, batches: Sequence[Batch], widths: dict[str, int | None], pool: Pool) -> Chunk:
         n_rows = sum(map(len, batches))
@@ -168,12 +177,14 @@ class ArrowSource(Source):
             self.schema.names,
             n_rows,
             observed,
-            batches[0].row,
-            None if self._id is None else _ids(batches, self._id),
+            Origin(
+                batches[0].row,
+                None if self._id is None else _ids(batches, self._id),
+                tuple(dict.fromkeys((batch.first, batch.file) for batch in batches if batch.file)),
+                kept=_kept(batches, self._kept),
+            ),
             self.schema.columns,
-            tuple(dict.fromkeys((batch.first, batch.file) for batch in batches if batch.file)),
             stated=True,
-            kept=_kept(batches, self._kept),
         )
 
 
@@ -185,6 +196,13 @@ def _read(
     if view.form == "numbers":
         return read_numbers(batches, view), None
     return read_sparse(batches, view) if view.form == "sparse" else read_lists(batches, view, width, pool)
+
+
+def _how_stored(view: ViewColumns) -> list[str]:
+    if view.quantised is None:
+        return []
+    scale = view.quantised.scale
+    return [view.quantised.kind, "" if scale is None else sha256(scale.tobytes()).hexdigest()[:16]]
 
 
 def _schema(names: Sequence[str], views: Sequence[ViewColumns | None]) -> Schema:

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from viewpass.errors import DataError, SettingError, ViewpassError, missing_extra, not_a_file
 
-ENDINGS = {
+FILE_ENDINGS = {
     "parquet": (".parquet", ".parq", ".pq"),
     "ipc": (".arrow", ".arrows", ".feather", ".ipc"),
     "csv": (".csv", ".tsv"),
@@ -24,13 +24,15 @@ ENDINGS = {
     "h5mu": (".h5mu",),
     "h5ad": (".h5ad",),
 }
-FORMATS = {ending: format for format, endings in ENDINGS.items() for ending in endings}
+FORMAT_OF = {ending: format for format, endings in FILE_ENDINGS.items() for ending in endings}
 PACKED = (".gz", ".bz2", ".zst")  # compressed CSV files
-MAGIC = {b"PAR1": "parquet", b"ARRO": "ipc"}
+FIRST_BYTES = {b"PAR1": "parquet", b"ARRO": "ipc"}
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
-END = 2**16
+END_BYTES = 2**16  # of both ends, which are hashed: formats keep their metadata there
 # A scheme of two letters or more, maybe after those of fsspec's chains: "s3://", "simplecache::s3://".
 URL = re.compile(r"([a-z][a-z0-9+.-]+::)*[a-z][a-z0-9+.-]+://", re.IGNORECASE)
+
+PASSWORD = re.compile(r"(?<=//)[^/@\s:]*:[^/@\s]*@")  # in a URL
 
 
 @dataclass(frozen=True)
@@ -66,11 +68,11 @@ class File:
         if known is None:
             try:
                 with self.open() as opened:
-                    known = MAGIC.get(opened.read(4))
+                    known = FIRST_BYTES.get(opened.read(4))
             except OSError as problem:
                 raise DataError(f"{self.name} cannot be opened: {problem}.") from problem
         if known is None:
-            endings = ", ".join(FORMATS)
+            endings = ", ".join(FORMAT_OF)
             raise DataError(f"{self.name}: unknown file format. Known endings are {endings}.")
         return known
 
@@ -79,8 +81,8 @@ class File:
         with self.open() as opened:
             size = opened.seek(0, 2)
             opened.seek(0)
-            ends = sha256(opened.read(min(END, size)))
-            opened.seek(max(0, size - END))
+            ends = sha256(opened.read(min(END_BYTES, size)))
+            opened.seek(max(0, size - END_BYTES))
             ends.update(opened.read())
         return {"file": self.label, "bytes": size, "ends": ends.hexdigest()[:16]}
 
@@ -89,9 +91,9 @@ def format_of(path: str) -> str | None:
     """Return the format that the ending of a name stands for."""
     lower = path.lower()
     stem, ending = os.path.splitext(lower)
-    if ending in PACKED and FORMATS.get(os.path.splitext(stem)[1]) == "csv":
+    if ending in PACKED and FORMAT_OF.get(os.path.splitext(stem)[1]) == "csv":
         return "csv"
-    return FORMATS.get(ending)
+    return FORMAT_OF.get(ending)
 
 
 def find_files(
@@ -144,6 +146,7 @@ def _local(path: str, given: str) -> list[File]:
 
 
 def _remote(address: str, options: Mapping[str, Any]) -> list[File]:
+    shown = _without_password(address)
     try:
         from fsspec.core import url_to_fs
     except ImportError:
@@ -157,18 +160,26 @@ def _remote(address: str, options: Mapping[str, Any]) -> list[File]:
             paths = [match for match in sorted(system.glob(path)) if not system.isdir(match)]
             found = [_file(match, match.rsplit("/", 1)[-1], system) for match in paths]
         elif system.isdir(path):
-            found = _below(path, address, system.find(path), system)
+            found = _below(path, shown, system.find(path), system)
         elif system.exists(path):
             found = [_file(path, path.rsplit("/", 1)[-1], system)]
         else:
             found = []
     except ViewpassError:
         raise
-    except (OSError, ValueError, ImportError, TypeError) as problem:  # TypeError: unknown storage options
-        raise DataError(f"{address} cannot be opened: {' '.join(str(problem).split())}.") from problem
+    except Exception as problem:  # whatever the library behind the file system raises
+        reason = " ".join(str(problem).split())
+        for found in PASSWORD.findall(address):
+            reason = reason.replace(found, "")
+        raise DataError(f"{shown} cannot be opened: {reason}.") from problem
     if not found:
-        raise DataError(f"{address}: there is no such file or folder.")
+        raise DataError(f"{shown}: there is no such file or folder.")
     return found
+
+
+def _without_password(text: str) -> str:
+    """Addresses as they may be shown and stored."""
+    return PASSWORD.sub("", text)
 
 
 def _below(folder: str, given: str, paths: Iterable[str], system: Any = None) -> list[File]:
@@ -180,7 +191,7 @@ def _below(folder: str, given: str, paths: Iterable[str], system: Any = None) ->
         if format_of(path) is not None and not any(part.startswith(("_", ".")) for part in label.split("/"))
     ]
     if not found:
-        raise DataError(f"{given}: the folder holds no file with one of the endings {', '.join(FORMATS)}.")
+        raise DataError(f"{given}: the folder holds no file with one of the endings {', '.join(FORMAT_OF)}.")
     return found
 
 
@@ -190,7 +201,7 @@ def _file(path: str, label: str, system: Any = None) -> File:
             f"{path} is {kind}, not a file. Files may be read more than once, so save the rows to one first; "
             "in Python, vp.scan also takes Arrow streams, such as pyarrow.ipc.open_stream(pipe)."
         )
-    name = path if system is None else system.unstrip_protocol(path)
+    name = path if system is None else _without_password(system.unstrip_protocol(path))
     keys = {}
     for part in Path(path).as_posix().split("/")[:-1]:
         key, equals, value = part.partition("=")

@@ -18,12 +18,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import types
 
+from viewpass.kernels.backend import native
 from viewpass.kernels.grid import Array
-from viewpass.kernels.native import native
 from viewpass.kernels.pool import Pool
 
 CODECS = {0: None, 1: "snappy", 6: "zstd"}
-NUMBERS = {"FLOAT": np.dtype(np.float32), "DOUBLE": np.dtype(np.float64)}
+FLOAT_TYPES = {"FLOAT": np.dtype(np.float32), "DOUBLE": np.dtype(np.float64)}
 MOST_HEADER = 2**10  # bytes
 MOST_PAGE = 2**25
 MOST_BATCH = 2**31  # bytes; a larger size stated by a file is not trusted
@@ -62,7 +62,7 @@ def plain_lists(opened: pq.ParquetFile, columns: Sequence[str]) -> list[ListColu
         dtype = np.dtype(field.type.value_type.to_pandas_dtype())
         value_level = 1 + int(field.nullable) + int(field.type.value_field.nullable)
         levels = leaf.max_repetition_level, leaf.max_definition_level
-        if NUMBERS.get(leaf.physical_type) == dtype and levels == (1, value_level):
+        if FLOAT_TYPES.get(leaf.physical_type) == dtype and levels == (1, value_level):
             found.append(ListColumn(name, number, field.type, dtype, value_level, field.nullable))
     return found
 

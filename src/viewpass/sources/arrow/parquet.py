@@ -16,7 +16,7 @@ from viewpass.sources.arrow.tables import Contents
 
 BUFFER = 2**20  # bytes of a column read at a time: a row group may be larger than memory
 READS_FIXED_NULLS = 26  # the version of PyArrow
-SMALL = 2**24  # bytes of a file that may be in memory as a whole
+SMALL_FILE = 2**24  # bytes of a file that may be in memory as a whole
 
 
 class Parquet:
@@ -121,5 +121,5 @@ def _taken(rest: Iterator[pa.RecordBatch], waiting: list[pa.RecordBatch], n_rows
 
 def _open(file: File) -> pq.ParquetFile:
     """Open a file; small ones without a buffer, which PyArrow enlarges to any size that a page states."""
-    small = file.system is None and os.path.getsize(file.path) <= SMALL
+    small = file.system is None and os.path.getsize(file.path) <= SMALL_FILE
     return pq.ParquetFile(file.source(), pre_buffer=False, buffer_size=0 if small else BUFFER)

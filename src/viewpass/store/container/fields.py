@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from viewpass.errors import FileError
 from viewpass.kernels.grid import Array
+
+T = TypeVar("T")
 
 MOST_DECIMAL = float(np.finfo(np.float64).max)
 MOST_STARTS, MOST_UPDATES = 200, 10**6  # n_init and max_iter: what a loaded model repeats
@@ -54,11 +56,25 @@ class Fields:
         """Return a nested mapping."""
         return Fields(self.get(name), self.arrays)
 
+    def within(self, name: str) -> Fields:
+        """Return a nested mapping whose arrays are stored under its name (`store_within`)."""
+        start = f"{name}."
+        own = {key[len(start) :]: array for key, array in self.arrays.items() if key.startswith(start)}
+        return Fields(self.get(name), own)
+
+    def maybe(self, name: str, read: Callable[[Fields], T]) -> T | None:
+        """Read a nested mapping, or return None where it is none."""
+        return None if self.get(name) is None else read(self.part(name))
+
     def number(self, name: str, *, least: int = 0, most: int = MOST_COUNTED) -> int:
         """Return an integer."""
         value = self._of(name, int)
         self.need(least <= value <= most, name)
         return int(value)
+
+    def number_or_none(self, name: str, *, least: int = 0) -> int | None:
+        """Return an integer or None."""
+        return None if self.get(name) is None else self.number(name, least=least)
 
     def decimal(self, name: str) -> float:
         """Return a finite number that is not negative."""
@@ -104,3 +120,16 @@ class Fields:
     def array_of(self, name: str, rules: Mapping[str, Rule], **lengths: int | None) -> Array:
         """Return an array by the rule of its name, without the number of the view at its end."""
         return self.array(name, rules[name.split(".")[0]], **lengths)
+
+
+def store_each(arrays: dict[str, Array], parts: Sequence[Any], **names: str) -> None:
+    """Store attributes of the part of each view, those that it has, as arrays "name.v"; INOUT arrays."""
+    for v, part in enumerate(parts):
+        for name, attribute in names.items():
+            if (value := getattr(part, attribute, None)) is not None:
+                arrays[f"{name}.{v}"] = np.asarray(value)
+
+
+def store_within(arrays: dict[str, Array], name: str, own: Mapping[str, Array]) -> None:
+    """Store arrays under a name of their own (`Fields.within`); INOUT arrays."""
+    arrays |= {f"{name}.{key}": array for key, array in own.items()}

@@ -21,8 +21,8 @@ from viewpass.errors import FileError
 from viewpass.store.container.files import naming, opened, replacing
 
 MAGIC = b"viewpass"
-VERSION = 2  # 1: before views had a scale
-KINDS = {b"modl": "model", b"ckpt": "checkpoint"}
+VERSION = 1
+FILE_KINDS = {b"modl": "model", b"ckpt": "checkpoint"}
 HEAD = struct.Struct("<8sI4sQ")
 SIZE = 64
 
@@ -35,7 +35,7 @@ def is_ours(path: Path) -> bool:
 
 def write(path: Path, kind: str, body: bytes, temporary: Path | None = None) -> None:
     """Write a body in its envelope atomically."""
-    code = next(code for code, name in KINDS.items() if name == kind)
+    code = next(code for code, name in FILE_KINDS.items() if name == kind)
     head = HEAD.pack(MAGIC, VERSION, code, len(body))
     digest = hashlib.sha256(head)
     digest.update(body)
@@ -70,10 +70,10 @@ def _checked_length(path: Path, head: bytes, kind: str, size: int) -> int:
             f"{path} has format version {version}, this viewpass reads up to version {VERSION}. "
             "Use a newer viewpass."
         )
-    if version < 1 or code not in KINDS:
+    if version < 1 or code not in FILE_KINDS:
         raise FileError(f"{path} is damaged: its version or kind is invalid.")
-    if KINDS[code] != kind:
-        raise FileError(f"{path} is a {KINDS[code]}, a {kind} was expected.")
+    if FILE_KINDS[code] != kind:
+        raise FileError(f"{path} is a {FILE_KINDS[code]}, a {kind} was expected.")
     if length != size - SIZE:
         raise FileError(f"{path} is damaged: {size} bytes long where {length + SIZE} were expected.")
     return int(length)

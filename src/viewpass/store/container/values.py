@@ -71,16 +71,18 @@ def from_plain(value: Any, arrays: Mapping[str, Array]) -> Any:
 
 Random: TypeAlias = np.random.Generator | np.random.RandomState
 
-KINDS = {name: getattr(np.random, name) for name in ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")}
+BIT_GENERATORS = {
+    name: getattr(np.random, name) for name in ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
+}
 # Positions within a buffer of the generator: NumPy does not check them, and would read beyond its end.
-MOST = {"pos": 624, "buffer_pos": 4, "has_uint32": 1, "uinteger": 2**32 - 1, "has_gauss": 1}
+MOST_POSITION = {"pos": 624, "buffer_pos": 4, "has_uint32": 1, "uinteger": 2**32 - 1, "has_gauss": 1}
 
 
 def generator_state(random: Random) -> dict[str, Any]:
     """Return the kind and state of a generator."""
     legacy = isinstance(random, np.random.RandomState)
     state: Any = random.get_state(legacy=False) if legacy else random.bit_generator.state  # type: ignore[union-attr]
-    if state["bit_generator"] not in KINDS:
+    if state["bit_generator"] not in BIT_GENERATORS:
         raise FileError(f"a generator of kind {state['bit_generator']} cannot be written to a model file.")
     return {"legacy": legacy, "state": _listed(state)}
 
@@ -89,7 +91,7 @@ def generator_from(stored: Any) -> Random:
     """Restore a generator, or raise FileError."""
     try:
         state, legacy = stored["state"], stored["legacy"]
-        template = KINDS[state["bit_generator"]](0)
+        template = BIT_GENERATORS[state["bit_generator"]](0)
         if legacy:
             old = np.random.RandomState(template)
             old.set_state(_like(state, old.get_state(legacy=False)))
@@ -122,6 +124,6 @@ def _like(stored: Any, template: Any, name: str = "") -> Any:
     wanted = float if isinstance(template, float) else type(template)
     if type(stored) is not wanted:
         raise TypeError(f"{name} is not of type {wanted.__name__}")
-    if isinstance(stored, int) and not 0 <= stored <= MOST.get(name, 2**128 - 1):
+    if isinstance(stored, int) and not 0 <= stored <= MOST_POSITION.get(name, 2**128 - 1):
         raise ValueError(f"{name} is out of range")
     return stored

@@ -14,10 +14,10 @@ from viewpass.store.state.counts import pack_counts, unpack_counts
 from viewpass.store.state.model import pack_model, pack_schema, unpack_model, unpack_schema, weight_unit
 from viewpass.sums.rules import Rules
 from viewpass.sums.workspace import Workspace
-from viewpass.views.scaling import NAMES
+from viewpass.views.scaling import SCALE_NAMES
 
 FILLS = ("mean", "zero-filled-mean", None)
-MOST_UPDATES = 2**31
+MOST_CHUNK_UPDATES = 2**31  # the kernels count in 32 bits
 
 
 def pack_algorithm(algorithm: Algorithm1, arrays: dict[str, Array]) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def unpack_algorithm(stored: Fields, workspace: Workspace) -> Algorithm1:
     stored.need(isinstance(rng, np.random.Generator), "random")
     assert isinstance(rng, np.random.Generator)
     found = Algorithm1(settings, rng, workspace)
-    schema = None if stored.get("schema") is None else unpack_schema(stored.part("schema"))
+    schema = stored.maybe("schema", unpack_schema)
     found.schema, found.read = schema, unpack_counts(stored, schema)
     stored.need(schema is None or len(settings.scale) in (0, len(schema.names)), "scale")
     if stored.get("model") is None:
@@ -74,8 +74,10 @@ def _settings(stored: Fields) -> Settings:
     init = from_plain(stored.get("init"), stored.arrays)
     stored.need(_sound_init(init, n_clusters), "init")
     scale = tuple(stored.list("scale", str))
-    stored.need(all(name in NAMES for name in scale), "scale")
-    rules = Rules(stored.decimal("alpha"), stored.number("max_iter", least=1, most=MOST_UPDATES), tol, fill)
+    stored.need(all(name in SCALE_NAMES for name in scale), "scale")
+    rules = Rules(
+        stored.decimal("alpha"), stored.number("max_iter", least=1, most=MOST_CHUNK_UPDATES), tol, fill
+    )
     return Settings(n_clusters, rules, init, scale, weight_unit(stored))
 
 

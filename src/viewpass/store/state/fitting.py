@@ -7,7 +7,7 @@ from typing import Any
 
 from viewpass.kernels.grid import Array
 from viewpass.model.model import Model
-from viewpass.store.container.fields import Fields
+from viewpass.store.container.fields import Fields, store_within
 from viewpass.store.state.learning import (
     MOST_SEED,
     check_sample,
@@ -20,8 +20,6 @@ from viewpass.store.state.model import pack_model, pack_schema, unpack_model, un
 from viewpass.sums.statistics import Statistics
 from viewpass.tally.fitting import MOST_TALLIES, Fitting
 from viewpass.tally.tally import Tally
-
-TALLY = "tally."  # before the names of its arrays
 
 
 def pack_fitting(fitting: Fitting, arrays: dict[str, Array]) -> dict[str, Any]:
@@ -44,7 +42,7 @@ def pack_fitting(fitting: Fitting, arrays: dict[str, Array]) -> dict[str, Any]:
 def unpack_fitting(stored: Fields) -> Fitting:
     """Restore it after checking every part."""
     plan = unpack_plan(stored.part("plan"))
-    schema = None if stored.get("schema") is None else unpack_schema(stored.part("schema"))
+    schema = stored.maybe("schema", unpack_schema)
     sample = unpack_sample(stored.part("sample"), schema, plan)
     found = Fitting(plan, stored.number("seed", most=MOST_SEED), sample)
     found.schema, found.n_rows, found.row = schema, stored.number("n_rows"), stored.number("row")
@@ -82,7 +80,7 @@ def _pack_tally(tally: Tally, model: Model, arrays: dict[str, Array]) -> dict[st
         labelled=None,
     )
     packed = pack_model(sums, own)
-    arrays |= {TALLY + name: array for name, array in own.items()}
+    store_within(arrays, "tally", own)
     return packed
 
 
@@ -95,8 +93,7 @@ def _whole(tally: Tally, model: Model) -> Statistics:
 
 
 def _unpack_tally(stored: Fields, model: Model) -> Tally:
-    arrays = {name[len(TALLY) :]: array for name, array in stored.arrays.items() if name.startswith(TALLY)}
-    part = Fields(stored.get("tally"), arrays)
+    part = stored.within("tally")
     found = unpack_model(part)
     same = found.centres.n_clusters == model.centres.n_clusters and found.consensus == model.consensus
     part.need(same and found.schema.names == model.schema.names and found.census is not None, "tally")

@@ -36,13 +36,13 @@ from viewpass.sums.view_weights import left_out
 from viewpass.sums.workspace import Workspace
 from viewpass.tally.learning import ALL_ROWS, Learning, Segment, whole_segment
 from viewpass.views.chunk import Chunk, Schema
+from viewpass.views.gaps import GAP_RULES
 from viewpass.views.projection import LEAST_COLUMNS, MOST_COLUMNS
-from viewpass.views.scaling import NAMES
+from viewpass.views.scaling import SCALE_NAMES
 
-SHAPES = ("auto", "plain", "graph")
-GAPS = ("refuse", "fill", "local")
-MOST_UPDATES, MOST_SEED = 1000, 2**63
-KEYS, NUMBERS = Rule(np.int64, "n"), Rule(np.int64, "n", 0)
+CONSENSUS_ASKED = ("auto", "plain", "graph")
+MOST_SOLVE_UPDATES, MOST_SEED = 1000, 2**63  # a plan has 20 updates; seeds are drawn below 2^63
+ROW_KEYS, ROW_NUMBERS = Rule(np.int64, "n"), Rule(np.int64, "n", 0)
 SEGMENTS = {name: Rule(np.int64, "n", 0) for name in ("segment_starts", "segment_sizes")}
 SEGMENTS |= {name: Rule(np.int64, "n", -1) for name in ("segment_numbers", "segment_ids")}
 
@@ -105,7 +105,7 @@ def _unpack_buckets(
 def unpack_learning(stored: Fields) -> Learning:
     """Restore it after checking every part."""
     plan = unpack_plan(stored.part("plan"))
-    schema = None if stored.get("schema") is None else unpack_schema(stored.part("schema"))
+    schema = stored.maybe("schema", unpack_schema)
     horizon = unpack_horizon(stored.part("horizon")) if "horizon" in stored.values else ALL_ROWS
     sample = unpack_sample(stored.part("sample"), schema, plan, half_life=horizon.half_life)
     found = Learning(plan, stored.number("seed", most=MOST_SEED), sample, horizon)
@@ -193,20 +193,19 @@ def pack_sample(
 def _plainest(chunk: Chunk) -> Chunk:
     """The same rows without masks that mark none of them: rows that have left may have needed those."""
     observed = None if chunk.observed is None or chunk.observed.all() else chunk.observed
-    lacking = None if chunk.lacking is None or not chunk.lacking.any() else chunk.lacking
+    lacking = chunk.odd.lacking
+    lacking = None if lacking is None or not lacking.any() else lacking
     gaps = tuple(None if mask is None or not mask.any() else mask for mask in chunk.gaps)
     if lacking is None and all(mask is None for mask in gaps):
         gaps = ()
-    return replace(chunk, observed=observed, gaps=gaps, lacking=lacking, start=0)
+    return replace(chunk, observed=observed, gaps=gaps, odd=replace(chunk.odd, lacking=lacking))
 
 
 def unpack_sample(
     stored: Fields, schema: Schema | None, plan: Plan, *, name: str = "sample", half_life: int | None = None
 ) -> Sample:
     """Restore a sample; without rows where the file has none."""
-    rows, n_clusters = (
-        None if stored.get(what) is None else stored.number(what, least=1) for what in ("rows", "n_clusters")
-    )
+    rows, n_clusters = (stored.number_or_none(what, least=1) for what in ("rows", "n_clusters"))
     size = Size(rows, n_clusters, left_out(plan.weights), half_life)
     widths = tuple(stored.list("widths", int))
     stored.need(all(0 <= width < 2**40 for width in widths), "widths")
@@ -214,13 +213,13 @@ def unpack_sample(
         return Sample(size, widths=widths)
     part = stored.part("chunk")
     chunk = unpack_chunk(part, name, schema)
-    keys = stored.array(f"{name}.keys", KEYS, n=chunk.n_rows).view(np.uint64)
-    numbers = stored.array(f"{name}.numbers", NUMBERS, n=chunk.n_rows)
+    keys = stored.array(f"{name}.keys", ROW_KEYS, n=chunk.n_rows).view(np.uint64)
+    numbers = stored.array(f"{name}.numbers", ROW_NUMBERS, n=chunk.n_rows)
     stored.need(bool((keys[1:] >= keys[:-1]).all()), f"{name}.keys")
     own = view_bytes(chunk)
     stored.need(len(widths) == len(own) and all(map(int.__ge__, widths, own)), "widths")
     stored.need(chunk.n_rows <= size.of(sum(widths)), "sample")
-    return Sample(size, replace(chunk, start=0), keys, numbers, widths)
+    return Sample(size, chunk, keys, numbers, widths)
 
 
 def pack_plan(plan: Plan) -> dict[str, Any]:
@@ -245,19 +244,16 @@ def unpack_plan(stored: Fields) -> Plan:
     """Restore the settings of a solve."""
     tol = from_plain(stored.get("tol"), stored.arrays)
     stored.need(isinstance(tol, float) and tol >= 0, "tol")
-    n_clusters, n_anchors = (
-        None if stored.get(name) is None else stored.number(name, least=1)
-        for name in ("n_clusters", "n_anchors")
-    )
+    n_clusters, n_anchors = (stored.number_or_none(name, least=1) for name in ("n_clusters", "n_anchors"))
     consensus, gaps = stored.text("consensus"), stored.text("missing_entries")
-    stored.need(consensus in SHAPES, "consensus")
-    stored.need(gaps in GAPS, "missing_entries")
+    stored.need(consensus in CONSENSUS_ASKED, "consensus")
+    stored.need(gaps in GAP_RULES, "missing_entries")
     scale = tuple(stored.list("scale", str))
-    stored.need(all(name in NAMES for name in scale), "scale")
+    stored.need(all(name in SCALE_NAMES for name in scale), "scale")
     projection = stored.get("projection")
     if projection not in (None, "auto"):
         projection = stored.number("projection", least=LEAST_COLUMNS, most=MOST_COLUMNS)
-    max_iter = stored.number("max_iter", least=1, most=MOST_UPDATES)
+    max_iter = stored.number("max_iter", least=1, most=MOST_SOLVE_UPDATES)
     return Plan(
         n_clusters,
         Rules(stored.decimal("alpha"), max_iter, tol, "mean"),

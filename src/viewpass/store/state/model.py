@@ -29,14 +29,14 @@ from viewpass.kernels.grid import (
 from viewpass.model.choice import Choice
 from viewpass.model.curve import Curve
 from viewpass.model.model import Model
-from viewpass.store.container.fields import Fields, Rule
+from viewpass.store.container.fields import MOST_DECIMAL, Fields, Rule, store_each, store_within
 from viewpass.store.container.values import from_plain, to_plain
 from viewpass.store.state.counts import pack_census, pack_counts, unpack_census, unpack_counts
 from viewpass.sums.centres import Centres
 from viewpass.sums.statistics import Statistics
 from viewpass.sums.view_weights import Weights
 from viewpass.views.chunk import Schema
-from viewpass.views.completion import MOST, Completion, Prototypes
+from viewpass.views.completion import MOST_SPREADS, Completion, Prototypes
 from viewpass.views.projection import LEAST_COLUMNS, MOST_COLUMNS, Projection, ViewMap
 from viewpass.views.rows import Kept, Lengthy
 from viewpass.views.scaling import LEARNT, Scale, Scaling
@@ -44,31 +44,28 @@ from viewpass.views.scaling import LEARNT, Scale, Scaling
 CONSENSUS = ("plain", "merge", "graph")
 MOST_LENGTH = 2.0**40  # of rows that keep theirs
 ROUNDED = 1.0 + 1e-6  # the square of a row that was shortened to length 1, at most
-MOST_CLUSTERS = 2**20  # on a curve of scores
+MOST_ON_CURVE = 2**20  # on a curve of scores
 MOST_TEXT = 1000  # characters of a reason or name of a choice
-FAR = 1e30  # of centres, means and factors: their products stay finite, as float32, too
+FARTHEST = 1e30  # of centres, means and factors: their products stay finite, as float32, too
 ARRAYS = {  # K clusters (or anchors), d columns
     "sums": Rule(np.int64, "K d"),
     "counts": Rule(np.int64, "K", 0, MOST_ROWS),
     "known": Rule(np.bool_, "K"),
-    "centres": Rule(np.float64, "K d", -FAR, FAR),
+    "centres": Rule(np.float64, "K d", -FARTHEST, FARTHEST),
     "weights": Rule(np.float64, "d", np.nextafter(0.0, 1.0)),
     "mean": Rule(np.float64, "d"),
     "fill": Rule(np.float64, "d"),
     "gap_mean": Rule(np.float64, "d"),
     "gap_spread": Rule(np.float64, "d", np.nextafter(0.0, 1.0)),
-    "prototypes": Rule(np.float64, "p d", -MOST, MOST),
+    "prototypes": Rule(np.float64, "p d", -MOST_SPREADS, MOST_SPREADS),
     "column_sums": Rule(np.int64, "K d"),
     "directions": Rule(np.float64, "m d", -1.0, 1.0),
     "map_mean": Rule(np.float64, "d", -1.0, 1.0),
-    "label_sums": Rule(np.int64, "K d"),
-    "label_counts": Rule(np.int64, "K", 0),
-    "label_column_sums": Rule(np.int64, "K d"),
     "links": Rule(np.int64, "K K", 0),  # of few anchors
     "link_counts": Rule(np.int64, "K", 0),
     "link_columns": Rule(np.int64, "n", 0),
     "link_values": Rule(np.int64, "n", 1),
-    "numbers": Rule(np.int64, "n", 1, MOST_CLUSTERS),
+    "numbers": Rule(np.int64, "n", 1, MOST_ON_CURVE),
     "values": Rule(np.float64, "n"),
     "errors": Rule(np.float64, "n", 0),
     "loss_curve": Rule(np.float64, "*"),
@@ -78,8 +75,8 @@ ARRAYS = {  # K clusters (or anchors), d columns
 def pack_schema(schema: Schema, arrays: dict[str, Array]) -> dict[str, Any]:
     """Convert the names, widths and columns of the views to JSON."""
     columns = [
-        to_plain(names, f"the column names of view {name!r}", arrays)
-        for name, names in zip(schema.names, schema.columns or [None] * len(schema.names), strict=True)
+        to_plain(schema.columns_of(name), f"the column names of view {name!r}", arrays)
+        for name in schema.names
     ]
     return {"names": list(schema.names), "widths": list(schema.widths), "columns": columns}
 
@@ -99,31 +96,31 @@ def unpack_schema(stored: Fields) -> Schema:
 
 def pack_model(model: Model, arrays: dict[str, Array]) -> dict[str, Any]:
     """Convert a model to JSON; its arrays are added to `arrays`."""
-    for v, values in enumerate(model.centres.values):
-        arrays[f"sums.{v}"] = model.total.steps[v]
-        arrays[f"counts.{v}"] = model.total.counts[v]
-        arrays[f"known.{v}"] = model.centres.known[v]
+    scaling, centres, links = model.scaling, model.centres, model.links
+    for v, (values, known) in enumerate(zip(centres.values, centres.known, strict=True)):
+        arrays[f"known.{v}"] = known
         if values is not None:
             arrays[f"centres.{v}"] = np.asarray(values)
-    for v, scale in enumerate(model.scaling.views):
-        if scale is not None:
-            arrays[f"weights.{v}"] = scale.weights
-        if scale is not None and scale.mean is not None:
-            arrays[f"mean.{v}"] = scale.mean
-        if scale is not None and scale.fill is not None:
-            arrays[f"fill.{v}"] = scale.fill
-    _pack_completion(model.scaling, arrays)
-    _pack_projection(model, arrays)
-    if model.links is not None and model.links.shape[0] < FEWEST_GROUPED:
-        arrays["links"] = model.links.toarray()
-    elif model.links is not None:
-        arrays["link_counts"] = np.diff(model.links.indptr).astype(np.int64)
-        arrays["link_columns"] = model.links.indices.astype(np.int64)
-        arrays["link_values"] = model.links.data
+    store_each(arrays, scaling.views, weights="weights", mean="mean", fill="fill")
+    completion = () if scaling.completion is None else scaling.completion.views
+    store_each(arrays, completion, gap_mean="mean", gap_spread="spread", prototypes="values")
+    projection = () if scaling.projection is None else scaling.projection.views
+    store_each(arrays, projection, directions="directions", map_mean="mean")
+    if links is not None and links.shape[0] < FEWEST_GROUPED:
+        arrays["links"] = links.toarray()
+    elif links is not None:
+        arrays["link_counts"] = np.diff(links.indptr).astype(np.int64)
+        arrays["link_columns"] = links.indices.astype(np.int64)
+        arrays["link_values"] = links.data
     if model.curve is not None:
         for name in Curve._fields:
             arrays[name] = getattr(model.curve, name)
     arrays["loss_curve"] = np.array(model.loss_curve, dtype=np.float64)
+    labelled = None
+    if model.labelled is not None:
+        own: dict[str, Array] = {}
+        labelled = _pack_sums(model.labelled, own)
+        store_within(arrays, "labelled", own)
     return {
         "schema": pack_schema(model.schema, arrays),
         "n_clusters": model.total.n_clusters,
@@ -131,80 +128,70 @@ def pack_model(model: Model, arrays: dict[str, Array]) -> dict[str, Any]:
         "asked": model.n_clusters,
         "curve": model.curve is not None,
         "choices": [_pack_choice(choice) for choice in model.choices],
-        "alpha": model.alpha[0] if len(set(model.alpha)) == 1 else list(model.alpha),
-        "centred": [values is not None for values in model.centres.values],
-        "scales": list(model.scaling.names),
+        "alpha": list(model.alpha),
+        "centred": [values is not None for values in centres.values],
+        "scales": list(scaling.names),
+        "parameters": [0.0 if scale is None else scale.parameter for scale in scaling.views],
+        "kinds_chosen": list(scaling.chosen),
+        "longest": scaling.longest,
         "view_weights": None if model.weights is None else list(model.weights),
+        "weight_unit": model.weight_unit,
         "n_iter": model.n_iter,
-        **pack_counts(model.read),
-        **({} if model.weight_unit == 1 else {"weight_unit": model.weight_unit}),
-        **_pack_lengths(model),
-        **pack_census(model.census, arrays),
-        **_pack_parameters(model.scaling),
-        **_pack_labelled(model, arrays),
-    }
-
-
-def _pack_labelled(model: Model, arrays: dict[str, Array]) -> dict[str, Any]:
-    """The sums of the clusters by label, where rows were tallied so."""
-    total = model.labelled
-    if total is None:
-        return {}
-    for v in range(len(total.counts)):
-        arrays[f"label_sums.{v}"], arrays[f"label_counts.{v}"] = total.steps[v], total.counts[v]
-        if total.unmapped is not None and total.unmapped.widths[v]:
-            arrays[f"label_column_sums.{v}"] = total.unmapped.steps[v]
-    return {
-        "label_kept": [None if own is None else list(own) for own in total.kept],
         "numbers": None if model.numbers is None else model.numbers.tolist(),
+        "census": pack_census(model.census, arrays),
+        "labelled": labelled,
+        **_pack_sums(model.total, arrays),
+        **pack_counts(model.read),
     }
 
 
-def _labelled(stored: Fields, schema: Schema, scaling: Scaling, asked: int, n_rows: int) -> Statistics:
-    """The sums of the clusters by label, restored."""
-    made = Statistics(asked, [width or 0 for width in scaling.widths(schema.widths)])
-    own = None
+def _pack_sums(total: Statistics, arrays: dict[str, Array]) -> dict[str, Any]:
+    """Sums and counts, those in the columns that mapped views had before, and sums of squared lengths."""
+    for v in range(len(total.counts)):
+        arrays[f"sums.{v}"], arrays[f"counts.{v}"] = total.steps[v], total.counts[v]
+        if total.unmapped is not None and total.unmapped.widths[v]:
+            arrays[f"column_sums.{v}"] = total.unmapped.steps[v]
+    return {"kept": [None if own is None else list(own) for own in total.kept]}
+
+
+def _sums(
+    stored: Fields, schema: Schema, scaling: Scaling, n_clusters: int, n_rows: int, centred: list[bool]
+) -> Statistics:
+    """The sums restored; no row is longer than 1, so they are bounded by their counts."""
+    sums, counts = list[Array](), list[Array]()
+    for v, (name, width) in enumerate(zip(schema.names, scaling.widths(schema.widths), strict=True)):
+        any_width = None if centred[v] else 0  # `init` may give centres of a view that no row has had
+        sums.append(stored.array_of(f"sums.{v}", ARRAYS, K=n_clusters, d=width or any_width))
+        counts.append(stored.array_of(f"counts.{v}", ARRAYS, K=n_clusters))
+        _check_sums(sums[v], counts[v], n_rows, name)
+    made = Statistics(n_clusters, [steps.shape[1] for steps in sums])
+    for v, steps in enumerate(sums):
+        made.steps[v][:], made.counts[v][:] = steps, counts[v]
     if scaling.projection is not None:
         views = zip(scaling.projection.views, schema.widths, strict=True)
-        own = Statistics(asked, [0 if each is None else width or 0 for each, width in views])
-    for v, name in enumerate(schema.names):
-        made.steps[v][:] = stored.array_of(f"label_sums.{v}", ARRAYS, K=asked, d=made.widths[v])
-        made.counts[v][:] = stored.array_of(f"label_counts.{v}", ARRAYS, K=asked)
-        _check_sums(made.steps[v], made.counts[v], n_rows, name)
-        if own is not None and own.widths[v]:
-            own.steps[v][:] = stored.array_of(f"label_column_sums.{v}", ARRAYS, K=asked, d=own.widths[v])
-            own.counts[v][:] = made.counts[v]
-            _check_sums(own.steps[v], own.counts[v], n_rows, name)
-    made.unmapped = own
-    kept, found = stored.list("label_kept", list, None), list[Lengthy | None]()
-    stored.need(len(kept) in (0, len(schema.names)), "label_kept")
-    for each in kept:
-        sound = each is None or (len(each) == 2 and all(type(n) is int and n >= 0 for n in each))
-        stored.need(sound, "label_kept")
-        found.append(None if each is None else Lengthy(*each))
-    made.kept = tuple(found)
+        made.unmapped = own = Statistics(
+            n_clusters, [0 if map_ is None else width or 0 for map_, width in views]
+        )
+        for v, (name, width) in enumerate(zip(schema.names, own.widths, strict=True)):
+            if width:
+                own.steps[v][:] = stored.array_of(f"column_sums.{v}", ARRAYS, K=n_clusters, d=width)
+                own.counts[v][:] = made.counts[v]
+                _check_sums(own.steps[v], own.counts[v], n_rows, name)
+    made.kept = _kept(stored, scaling, made, n_rows)
     return made
 
 
 def _numbers(stored: Fields, asked: int) -> Labels | None:
     """The numbers of the clusters that anchors form."""
-    if stored.values.get("numbers") is None:
+    if stored.get("numbers") is None:
         return None
     numbers = stored.list("numbers", int)
     stored.need(sorted(numbers) == list(range(asked)), "numbers")
     return np.array(numbers, dtype=np.int32)
 
 
-def _pack_completion(scaling: Scaling, arrays: dict[str, Array]) -> None:
-    """What fills values that rows lack by those of similar rows, where a model has it."""
-    for v, own in enumerate(() if scaling.completion is None else scaling.completion.views):
-        if own is not None:
-            arrays[f"gap_mean.{v}"], arrays[f"gap_spread.{v}"] = own.mean, own.spread
-            arrays[f"prototypes.{v}"] = own.values
-
-
 def _completion(stored: Fields, schema: Schema) -> Completion | None:
-    """The same, restored."""
+    """What fills values that rows lack by those of similar rows, restored."""
     n_prototypes, found = None, list[Prototypes | None]()
     for v, width in enumerate(schema.widths):
         if f"prototypes.{v}" not in stored.arrays:
@@ -219,17 +206,8 @@ def _completion(stored: Fields, schema: Schema) -> Completion | None:
     return None if n_prototypes is None else Completion(tuple(found))
 
 
-def _pack_projection(model: Model, arrays: dict[str, Array]) -> None:
-    """The map of views to fewer columns, and the sums in their own; nothing where none is mapped."""
-    projection, total = model.scaling.projection, model.total.unmapped
-    for v, own in enumerate(() if projection is None else projection.views):
-        if own is not None and total is not None:
-            arrays[f"directions.{v}"], arrays[f"map_mean.{v}"] = own.directions, own.mean
-            arrays[f"column_sums.{v}"] = total.steps[v]
-
-
 def _projection(stored: Fields, schema: Schema) -> Projection | None:
-    """The map, restored."""
+    """The map of views to fewer columns, restored."""
     found = list[ViewMap | None]()
     for v, width in enumerate(schema.widths):
         if f"directions.{v}" not in stored.arrays:
@@ -242,40 +220,12 @@ def _projection(stored: Fields, schema: Schema) -> Projection | None:
     return Projection(tuple(found)) if any(found) else None
 
 
-def _unmapped(stored: Fields, schema: Schema, scaling: Scaling, total: Statistics) -> Statistics | None:
-    """The sums in the own columns of mapped views, restored; counts are those of the mapped rows."""
-    if scaling.projection is None:
-        return None
-    views = zip(scaling.projection.views, schema.widths, strict=True)
-    made = Statistics(total.n_clusters, [0 if own is None else width or 0 for own, width in views])
-    for v, (name, width) in enumerate(zip(schema.names, made.widths, strict=True)):
-        if width:
-            made.steps[v][:] = stored.array_of(f"column_sums.{v}", ARRAYS, K=total.n_clusters, d=width)
-            made.counts[v][:] = total.counts[v]
-            _check_sums(made.steps[v], made.counts[v], int(made.counts[v].sum()), name)
-    return made
-
-
-def _pack_parameters(scaling: Scaling) -> dict[str, Any]:
-    """What the kinds of values have learnt; files without such views do not mention it."""
-    found = [0.0 if scale is None else scale.parameter for scale in scaling.views]
-    chosen = {"kinds_chosen": list(scaling.chosen)} if any(scaling.chosen) else {}
-    return {"parameters": found, **chosen} if any(found) else chosen
-
-
-def _pack_lengths(model: Model) -> dict[str, Any]:
-    """Where views keep their lengths: how long rows may be, and sums of squares; otherwise nothing."""
-    if model.scaling.lengths is None:
-        return {}
-    kept = [None if own is None else list(own) for own in model.total.kept]
-    return {"longest": model.scaling.longest, "kept": kept}
-
-
-def _unpack_kept(stored: Fields, scaling: Scaling, total: Statistics, n_rows: int) -> Kept:
+def _kept(stored: Fields, scaling: Scaling, total: Statistics, n_rows: int) -> Kept:
     """Restore the sums of squared lengths, which no row makes larger than its count."""
-    if scaling.lengths is None:
-        return ()
     kept, found = stored.list("kept", list, None), list[Lengthy | None]()
+    if scaling.lengths is None:
+        stored.need(not kept, "kept")
+        return ()
     if not kept:
         stored.need(not total.flat_counts.any(), "kept")
         return ()
@@ -298,46 +248,36 @@ def unpack_model(stored: Fields) -> Model:
     centred = stored.list("centred", bool)
     stored.need(len(centred) == len(schema.names), "centred")
     scaling = _scaling(stored, schema)
-    sums = []
+    n_rows = read.n_seen if read.n_copies is None else read.n_copies
+    total = _sums(stored, schema, scaling, n_clusters, n_rows, centred)
     views: list[Floats | None] = []
     known = []
-    for v, (name, width) in enumerate(zip(schema.names, scaling.widths(schema.widths), strict=True)):
-        any_width = None if centred[v] else 0  # `init` may give centres of a view that no row has had
-        steps = stored.array_of(f"sums.{v}", ARRAYS, K=n_clusters, d=width or any_width)
-        counts = stored.array_of(f"counts.{v}", ARRAYS, K=n_clusters)
-        _check_sums(steps, counts, read.n_seen if read.n_copies is None else read.n_copies, name)
-        sums.append((steps, counts))
+    for v, (width, counts) in enumerate(zip(total.widths, total.counts, strict=True)):
         known.append(stored.array_of(f"known.{v}", ARRAYS, K=n_clusters))
         if not centred[v]:
             stored.need(not counts.any() and not known[v].any(), "centred")
-        columns = steps.shape[1]
-        stored.need(not width or columns == width, "widths")
-        views.append(stored.array_of(f"centres.{v}", ARRAYS, K=n_clusters, d=columns) if centred[v] else None)
-    curve = stored.array_of("loss_curve", ARRAYS)
-    total = Statistics(n_clusters, [steps.shape[1] for steps, _ in sums])
-    for v, (steps, counts) in enumerate(sums):
-        total.steps[v][:], total.counts[v][:] = steps, counts
-    n_iter = stored.number("n_iter")
-    total.unmapped = _unmapped(stored, schema, scaling, total)
-    total.kept = _unpack_kept(stored, scaling, total, read.n_rows)
-    counted = read, n_iter
-    alpha = _alpha(stored, len(schema.names))
+        views.append(stored.array_of(f"centres.{v}", ARRAYS, K=n_clusters, d=width) if centred[v] else None)
     consensus = stored.text("consensus")
     stored.need(consensus in CONSENSUS, "consensus")
     asked = stored.number("asked", least=1, most=n_clusters)
     stored.need(asked == n_clusters if consensus == "plain" else True, "asked")
-    links = _links(stored, n_clusters, read.n_counted) if consensus == "graph" else None
-    weights = view_weights(stored, len(schema.names))
-    centres = Centres(views, known)
     labelled = None
-    if "label_kept" in stored.values:
-        labelled = _labelled(stored, schema, scaling, asked, read.n_counted)
+    if stored.get("labelled") is not None:
+        everywhere = [False] * len(centred)
+        labelled = _sums(stored.within("labelled"), schema, scaling, asked, read.n_counted, everywhere)
     return Model(
-        *(schema, total, centres, scaling, alpha, *counted, curve.tolist()),
+        schema,
+        total,
+        Centres(views, known),
+        scaling,
+        _alpha(stored, len(schema.names)),
+        read,
+        stored.number("n_iter"),
+        stored.array_of("loss_curve", ARRAYS).tolist(),
         consensus=consensus,
         n_clusters=asked,
-        links=links,
-        weights=weights,
+        links=_links(stored, n_clusters, read.n_counted) if consensus == "graph" else None,
+        weights=view_weights(stored, len(schema.names)),
         curve=_curve(stored),
         choices=_choices(stored),
         weight_unit=unit,
@@ -348,17 +288,15 @@ def unpack_model(stored: Fields) -> Model:
 
 
 def _alpha(stored: Fields, n_views: int) -> tuple[float, ...]:
-    """Restore the ridge of each view: one number where all are equal."""
-    value = stored.get("alpha")
-    if not isinstance(value, list):
-        return (stored.decimal("alpha"),) * n_views
-    stored.need(len(value) == n_views, "alpha")
-    return tuple(Fields({"alpha": each}, {}).decimal("alpha") for each in value)
+    """Restore the ridge of each view."""
+    values = stored.list("alpha", float, int)
+    stored.need(len(values) == n_views and all(0 <= value <= MOST_DECIMAL for value in values), "alpha")
+    return tuple(map(float, values))
 
 
 def weight_unit(stored: Fields) -> int:
-    """The unit of sample weights; 1 in files that do not have it."""
-    unit = stored.number("weight_unit") if "weight_unit" in stored.values else 1
+    """The unit of sample weights."""
+    unit = stored.number("weight_unit")
     stored.need(unit in (1, WEIGHT_UNIT), "weight_unit")
     return unit
 
@@ -400,7 +338,7 @@ def _choices(stored: Fields) -> tuple[Choice, ...]:
 
 def view_weights(stored: Fields, n_views: int | None) -> Weights | None:
     """Restore the weights of the views, the largest of which is 1."""
-    if stored.values.get("view_weights") is None:
+    if stored.get("view_weights") is None:
         return None
     weights = tuple(float(weight) for weight in stored.list("view_weights", float, int))
     stored.need(n_views in (None, len(weights)), "view_weights")
@@ -432,14 +370,20 @@ def _scaling(stored: Fields, schema: Schema) -> Scaling:
     """Restore the scaling of the views."""
     names = stored.list("scales", str)
     stored.need(len(names) == len(schema.names), "scales")
-    pairs = zip(names, schema.widths, strict=True)
-    views = tuple(_scale(stored, v, name, width) for v, (name, width) in enumerate(pairs))
-    chosen = tuple(stored.list("kinds_chosen", bool)) if "kinds_chosen" in stored.values else ()
+    parameters = stored.list("parameters", float, int)
+    stored.need(len(parameters) == len(names), "parameters")
+    parts = zip(names, schema.widths, parameters, strict=True)
+    views = tuple(_scale(stored, v, *own) for v, own in enumerate(parts))
+    chosen = tuple(stored.list("kinds_chosen", bool))
     stored.need(len(chosen) in (0, len(names)), "kinds_chosen")
-    return Scaling(views, _completion(stored, schema), _projection(stored, schema), chosen)
+    found = Scaling(views, _completion(stored, schema), _projection(stored, schema), chosen)
+    stored.need(stored.decimal("longest") == found.longest, "longest")
+    return found
 
 
-def _scale(stored: Fields, v: int, name: str, width: int | None) -> Scale | None:
+def _scale(stored: Fields, v: int, name: str, width: int | None, parameter: float) -> Scale | None:
+    learns = name in ("counts", "composition")
+    stored.need(0.0 < parameter < FARTHEST if learns else parameter == 0.0, "parameters")
     centred, filled = (f"{array}.{v}" in stored.arrays for array in ("mean", "fill"))
     fill = stored.array_of(f"fill.{v}", ARRAYS, d=width) if filled else None
     if name == "unit":
@@ -459,12 +403,7 @@ def _scale(stored: Fields, v: int, name: str, width: int | None) -> Scale | None
         return Scale(name, weights, stored.array_of(f"mean.{v}", ARRAYS, d=width), longest, fill)
     mean = stored.array_of(f"mean.{v}", ARRAYS, d=width) if centred else None
     stored.need(centred or name not in ("composition", "binary"), "scales")
-    parameter = 0.0
-    if name in ("counts", "composition"):
-        found = stored.list("parameters", float, int)
-        stored.need(v < len(found) and 0.0 < found[v] < FAR, "parameters")
-        parameter = float(found[v])
-    return Scale(name, weights, mean, fill=fill, parameter=parameter)
+    return Scale(name, weights, mean, fill=fill, parameter=float(parameter))
 
 
 def _check_sums(steps: Array, counts: Array, n_rows: int, name: str) -> None:

@@ -11,15 +11,15 @@ import scipy.sparse
 from viewpass.errors import DataError, FileError
 from viewpass.kernels.grid import MOST_ROWS, Array
 from viewpass.store.container.fields import Fields, Rule
-from viewpass.views.chunk import Chunk, Schema
+from viewpass.views.chunk import Chunk, Oddities, Schema
 from viewpass.views.rows import MeasuredRows
 
-FLOATS, WHOLE, PARTS = (np.float32, np.float64), (np.int32, np.int64), ("data", "indices")
+FLOAT_KINDS, WHOLE_TYPES, CSR_PARTS = (np.float32, np.float64), (np.int32, np.int64), ("data", "indices")
 ARRAYS = {  # n rows, d columns, v views, m stored numbers; NaN is a missing view
-    "dense": Rule(FLOATS, "n d", finite=False),
-    "data": Rule(FLOATS, "m", finite=False),
-    "indices": Rule(WHOLE, "m", 0),
-    "indptr": Rule(WHOLE, "n", 0),
+    "dense": Rule(FLOAT_KINDS, "n d", finite=False),
+    "data": Rule(FLOAT_KINDS, "m", finite=False),
+    "indices": Rule(WHOLE_TYPES, "m", 0),
+    "indptr": Rule(WHOLE_TYPES, "n", 0),
     "observed": Rule(np.bool_, "n v"),
     "copies": Rule(np.int64, "n", 0, MOST_ROWS),
     "gaps": Rule(np.bool_, "n d"),
@@ -47,17 +47,16 @@ def pack_chunk(chunk: Chunk, name: str, arrays: dict[str, Array]) -> dict[str, A
     for v, gaps in enumerate(chunk.gaps):
         if gaps is not None:
             arrays[f"{name}.gaps.{v}"] = gaps
-    if chunk.lacking is not None:
-        arrays[f"{name}.lacking"] = chunk.lacking
+    if chunk.odd.lacking is not None:
+        arrays[f"{name}.lacking"] = chunk.odd.lacking
     return {
         "kinds": kinds,
         "widths": list(chunk.schema.widths),
         "n_rows": chunk.n_rows,
-        "start": chunk.start,
         "masked": chunk.observed is not None,
-        **({} if chunk.copies is None else {"weighted": True}),
-        **({"stated": True} if chunk.stated else {}),
-        **({"gaps": [gaps is not None for gaps in chunk.gaps]} if chunk.gaps else {}),
+        "weighted": chunk.copies is not None,
+        "stated": chunk.stated,
+        "gaps": [gaps is not None for gaps in chunk.gaps],
     }
 
 
@@ -72,17 +71,16 @@ def unpack_chunk(stored: Fields, name: str, schema: Schema | None) -> Chunk:
         observed = stored.array(f"{name}.observed", ARRAYS["observed"], n=n_rows, v=len(kinds))
     try:
         views = [_view(stored, f"{name}.{v}", kinds[v], (n_rows, widths[v])) for v in range(len(kinds))]
-        chunk = Chunk.of(views, names=schema.names, observed=observed, start=stored.number("start"))
+        chunk = Chunk.of(views, names=schema.names, observed=observed)
         schema.merged(chunk.schema)
         MeasuredRows(chunk).measure()
     except (DataError, ValueError, TypeError, IndexError, OverflowError) as problem:
         raise FileError(f"the rows it holds cannot be read ({problem}).") from problem
-    chunk = replace(chunk, stated="stated" in stored.values and stored.truth("stated"))
-    if "weighted" in stored.values and stored.truth("weighted"):
+    chunk = replace(chunk, stated=stored.truth("stated"))
+    if stored.truth("weighted"):
         copies = stored.array(f"{name}.copies", ARRAYS["copies"], n=n_rows)
         chunk = replace(chunk, copies=copies)
-    if "gaps" in stored.values:
-        held = stored.list("gaps", bool)
+    if held := stored.list("gaps", bool):
         stored.need(
             len(held) == len(kinds) and all(kinds[v] == "dense" for v in np.flatnonzero(held)), "gaps"
         )
@@ -98,7 +96,7 @@ def unpack_chunk(stored: Fields, name: str, schema: Schema | None) -> Chunk:
                 (np.abs(own) <= (width or 0)).all() for own, width in zip(lacking.T, widths, strict=True)
             )
             stored.need(sound, "lacking")
-            chunk = replace(chunk, lacking=lacking)
+            chunk = replace(chunk, odd=Oddities(lacking=lacking))
     return chunk
 
 
@@ -110,5 +108,5 @@ def _view(stored: Fields, name: str, kind: str | None, shape: tuple[int, int | N
         return stored.array(name, ARRAYS["dense"], n=shape[0], d=shape[1])
     starts = stored.array(f"{name}.indptr", ARRAYS["indptr"], n=shape[0] + 1)
     stored.need(bool((np.diff(starts) >= 0).all() and starts[0] == 0), name)
-    data, indices = (stored.array(f"{name}.{part}", ARRAYS[part], m=int(starts[-1])) for part in PARTS)
+    data, indices = (stored.array(f"{name}.{part}", ARRAYS[part], m=int(starts[-1])) for part in CSR_PARTS)
     return scipy.sparse.csr_array((data, indices, starts), shape=shape)

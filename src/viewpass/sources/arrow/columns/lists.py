@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -33,14 +33,14 @@ def read_lists(
     """
     parts = []
     for batch in batches:
-        rows = _rows(batch, view.columns[0], width)
+        rows = _rows(batch, view, width)
         if width is None and rows.values.shape[1]:
             width = rows.values.shape[1]
         parts.append(rows)
     if not width or not any(len(part.values) for part in parts):
         return None, None
     if len(parts) == 1 and parts[0].places is None:
-        return np.asarray(parts[0].values, dtype=view.dtype), parts[0].present
+        return _numbers(parts[0].values, view), parts[0].present
     return _joined(parts, list(map(len, batches)), width, view, pool)
 
 
@@ -53,12 +53,11 @@ def _joined(
     for part, length in zip(parts, lengths, strict=True):
         here = matrix[start : start + length]
         if part.places is None:
-            here[:] = part.values
+            here[:] = part.values if view.quantised is None else _numbers(part.values, view)
         elif not len(part.values):
             here[:] = 0
         else:  # an absent row gets the values of the row before it, which are not used
-            values = np.asarray(part.values, dtype=view.dtype)
-            np.take(values, part.places, axis=0, out=here, mode="clip")
+            np.take(_numbers(part.values, view), part.places, axis=0, out=here, mode="clip")
         if part.present is not None:
             assert mask is not None
             mask[start : start + length] = part.present
@@ -66,10 +65,21 @@ def _joined(
     return matrix, mask
 
 
-def _rows(batch: Batch, column: str, width: int | None) -> ListRows:
+def _numbers(values: Array, view: ViewColumns) -> Array:
+    """Values as they are clustered."""
+    if view.quantised is not None and len(values):
+        return view.quantised.widened(values.view(view.quantised.dtype))
+    return np.asarray(values, dtype=view.dtype)
+
+
+def _rows(batch: Batch, view: ViewColumns, width: int | None) -> ListRows:
+    column = view.columns[0]
     array = batch.rows.column(column)
     while isinstance(array, pa.ExtensionArray):
         array = array.storage
+    if types.is_fixed_size_binary(array.type):
+        assert view.quantised is not None
+        return _of_bytes(array, view.quantised.dtype)
     if types.is_fixed_size_list(array.type):
         return _fixed(array, batch, column)
     return _varying(whole_lists(array), batch, column, width)
@@ -91,6 +101,16 @@ def _in_place(values: pa.Array, present: Mask | None, width: int, batch: Batch, 
         faulty = _with_nulls(values, width)
         _refuse_nulls(faulty if present is None else faulty & present, batch, column)
     return ListRows(flat(values).reshape(-1, width), present)
+
+
+def _of_bytes(array: pa.FixedSizeBinaryArray, dtype: np.dtype[Any]) -> ListRows:
+    """Read bytes: those of nulls take up space, too."""
+    each, buffer = array.type.byte_width, array.buffers()[1]
+    width = each // dtype.itemsize
+    if buffer is None:
+        return ListRows(np.zeros((len(array), width), dtype=dtype), valid(array))
+    values = np.frombuffer(buffer, np.uint8, count=len(array) * each, offset=array.offset * each)
+    return ListRows(values.view(dtype).reshape(len(array), width), valid(array))
 
 
 def _varying(array: pa.ListArray, batch: Batch, column: str, width: int | None) -> ListRows:

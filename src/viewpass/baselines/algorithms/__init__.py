@@ -1,1 +1,0 @@
-"""The factorisation algorithms; their estimators are one folder up."""

@@ -1,0 +1,69 @@
+"""Labels as Parquet parts, one per partition, written by the workers that read its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from viewpass.engines.interface import Engine
+from viewpass.engines.partitions import added, light
+from viewpass.labels.files.parts import Part, write_part
+from viewpass.labels.labelled import Labelled, cluster_rows
+from viewpass.model.model import Model
+from viewpass.sums.workspace import Workspace
+from viewpass.tally.tally import Tally, tally_rows
+from viewpass.views.chunk import Chunk
+
+
+@dataclass(frozen=True)
+class PartOrder:
+    """How the parts of a label file are to be written."""
+
+    folder: str
+    id_name: str | None
+    columns: Callable[[Labelled, Model], Any]  # about the labels, as an Arrow table
+
+
+class Written(NamedTuple):
+    """A part of a label file, and what its rows add up to by their labels."""
+
+    part: Part
+    tally: Tally
+
+
+def write(engine: Engine, model: Model, order: PartOrder) -> tuple[Tally, list[Part]]:
+    """Have all rows labelled, and their labels written by those who read them."""
+    engine.n_readings += 1
+    tallies, parts = list[Tally](), list[Part]()
+    for found in engine.each(partial(write_rows, model=light(model, reasons=True), order=order)):
+        tallies = [added([*tallies, found.tally])]
+        parts.append(found.part)
+    return tallies[0], parts
+
+
+def write_rows(chunks: Iterable[Chunk], model: Model, order: PartOrder) -> Written:
+    """Write the rows of a partition."""
+    workspace, start = Workspace(1), 0
+    tallies: list[Tally] = []
+    rows, ids, kept, more = list[Any](), list[Any](), list[Any](), list[Any]()
+    for chunk in chunks:
+        start = start if rows else chunk.start
+        found = cluster_rows(chunk, model, workspace)
+        rows.append(found.records)
+        labels = np.ascontiguousarray(found.records["cluster"])
+        tallies.append(tally_rows(chunk, found.rows, labels, model.n_clusters, workspace))
+        more.append(order.columns(found, model))
+        ids += [] if chunk.row_ids is None else [np.asarray(chunk.row_ids)]
+        kept += [] if chunk.origin.kept is None else [chunk.origin.kept]
+    part = write_part(
+        *(Path(order.folder), start, np.concatenate(rows), np.concatenate(ids) if ids else None),
+        *(model.n_clusters, order.id_name),
+        *(pa.concat_tables(kept) if kept else None, pa.concat_tables(more)),
+    )
+    return Written(part, added(tallies))

@@ -1,0 +1,55 @@
+"""Ray clusters: one on this machine for the time of a fit, or one that is running."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import ray
+
+from viewpass.engines.clusters import Cluster, check_workers
+from viewpass.engines.ray.engine import RayEngine
+from viewpass.engines.scratch import temporary_folder
+from viewpass.errors import SettingError
+from viewpass.kernels.threads import available_threads
+
+QUIET = {"logging_level": logging.ERROR, "log_to_driver": False}
+STORE_BYTES = 2**28  # of results; what does not fit goes to the temporary folder
+
+
+@contextmanager
+def connected(address: str | None, n_workers: int | None) -> Iterator[Cluster]:
+    """The cluster this process is connected to, that of an address, or one for the time being."""
+    check_workers(n_workers)
+    if ray.is_initialized():
+        yield Cluster(RayEngine)
+        return
+    if address is not None:
+        try:
+            ray.init(address=address, **QUIET)
+        except (ConnectionError, ValueError, RuntimeError) as problem:
+            reason = " ".join(str(problem).split())
+            raise SettingError(
+                f"--scheduler {address}: no Ray cluster answers there ({reason})."
+            ) from problem
+        try:
+            yield Cluster(RayEngine)
+        finally:
+            ray.shutdown()
+        return
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing leaves this machine
+    with temporary_folder() as folder:
+        ray.init(
+            num_cpus=n_workers or available_threads(),
+            include_dashboard=False,
+            object_store_memory=STORE_BYTES,
+            _node_ip_address="127.0.0.1",
+            _temp_dir=folder,
+            **QUIET,
+        )
+        try:
+            yield Cluster(RayEngine)
+        finally:
+            ray.shutdown()

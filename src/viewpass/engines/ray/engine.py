@@ -1,0 +1,83 @@
+"""The engine over a Ray cluster: `map_batches` of a Dataset."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pyarrow as pa
+import ray.data
+from ray.data import DataContext
+
+from viewpass.engines.interface import FAN_IN
+from viewpass.engines.tables import FOUND, NUMBER, RESULTS, Mapped, TableEngine, TableSource
+from viewpass.sources.source import Source
+
+
+def dataset_source(dataset: Any, views: Any, id: str | None) -> TableSource:
+    """The rows of a Ray Dataset."""
+    with quiet():
+        return TableSource(dataset, schema_of(dataset), dataset.count(), views, id)
+
+
+def schema_of(dataset: Any) -> Any:
+    """The Arrow schema of a Dataset."""
+    with quiet():
+        schema = getattr(dataset.schema(), "base_schema", None)
+        if not isinstance(schema, pa.Schema):  # blocks of another kind
+            batches = dataset.limit(1).iter_batches(batch_format="pyarrow", batch_size=None)
+            schema = next((batch.schema for batch in batches), pa.schema([]))
+        return schema.remove_metadata()
+
+
+class RayEngine(TableEngine):
+    """Rows that the workers of a Ray cluster read."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source, max(1, int(ray.cluster_resources().get("CPU", 1))))
+
+    def numbers(self, n: int) -> Any:
+        """A Dataset of numbers, a block each."""
+        return ray.data.from_arrow([pa.table({NUMBER: [number]}) for number in range(n)])
+
+    def selected(self, table: Any, columns: Sequence[str]) -> Any:
+        """Some columns of a Dataset."""
+        return table.select_columns(list(columns))
+
+    def mapped(self, table: Any, function: Mapped) -> Any:
+        """The results, a row per block."""
+
+        def each(block: Any) -> Any:
+            return pa.Table.from_batches(function([block]), schema=RESULTS)
+
+        return table.map_batches(each, batch_size=None, batch_format="pyarrow", zero_copy_batch=True)
+
+    def gathered(self, results: Any) -> Any:
+        """The results in larger blocks."""
+        return results.map_batches(_same, batch_size=FAN_IN, batch_format="pyarrow", zero_copy_batch=True)
+
+    def fetched(self, results: Any) -> Iterable[tuple[int, bytes]]:
+        """The rows, as they come."""
+        with quiet():
+            for row in results.iter_rows():
+                yield row[NUMBER], row[FOUND]
+
+
+def _same(block: Any) -> Any:
+    return block
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without what Ray Data tells of every execution."""
+    context, logger = DataContext.get_current(), logging.getLogger("ray.data")
+    before, level = context.enable_progress_bars, logger.level
+    context.enable_progress_bars = False
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        context.enable_progress_bars = before
+        logger.setLevel(level)
