@@ -18,7 +18,7 @@ from viewpass.report.layout import centre_places
 from viewpass.report.page import Page, Places, report_page
 from viewpass.report.summary.fields import Summary
 from viewpass.report.summary.gatherer import RowGatherer
-from viewpass.report.summary.overview import summarise, take_labels, view_summaries
+from viewpass.report.summary.overview import summarise, take_labels, timeline_of, view_summaries
 from viewpass.report.summary.row_sample import row_sampler
 from viewpass.sample.sample import Sampler
 
@@ -182,6 +182,7 @@ class DrawnClusterer(ExplainedClusterer):
             "n_anchors": None if model.cut is None else model.total.n_clusters,
             "loss_curve": [float(loss) for loss in model.loss_curve],
             "views": view_summaries(model),
+            "timeline": timeline_of(self),
             "clusters": clusters,
             "sample": [],
         }
