@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -97,7 +98,7 @@ def main() -> None:
         done.append(cell)
         with file.open("a") as lines:
             lines.write(json.dumps(cell) + "\n")
-        print(*key, cell.get("failed", f"{cell.get('score', 0):.3f}"), flush=True)
+        print(*key, cell.get("failed", f"{cell.get('score', 0):.3f}"), file=sys.stderr, flush=True)
     text = _head(missing) + tables(sorted(done, key=_order))
     (options.out / "streams.md").write_text(text)
     print(text)
