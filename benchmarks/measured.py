@@ -65,13 +65,15 @@ PAGE_STEPS: dict[str, tuple[Step, ...]] = {
         Step("Digit", "python -m benchmarks.gaps --data mfeat", "", "--rows 600 --seeds 2 --slow 0"),
         Step("MNIST", "python -m benchmarks.gaps --data mnist_hog5000 --rows 2000"),
     ),
+    "streams": (
+        Step("Labels as rows are read", "python -m benchmarks.streams", "", "--sets rbf3,own_late --seeds 1"),
+    ),
     "distributed": (Step("Engines and one process", "python -m benchmarks.engines", "", ""),),
     "reproduction": (Step("Digit, ACC / NMI", "python -m benchmarks.reproduction", "", ""),),
 }
 WRITERS = {  # pages that their commands write themselves
     "quality": Step("Quality", "python -m benchmarks.quality --page docs/measured/quality.md"),
     "peers": Step("What other projects expect", "python -m tests.peers.page", "", ""),
-    "streams": Step("Streams", "python -m benchmarks.streams --out out/streams"),
     "paper": Step("The paper", "viewpass paper --parts --out out/paper"),
 }
 

@@ -58,8 +58,8 @@ def _events(cells: list[Cell]) -> list[str]:
         "",
         "Events, beside the history:",
         "",
-        "| stream | method | precision | recall | delay in rows |",
-        "|---|---|---|---|---|",
+        "| stream | method | streams | told | precision | recall | delay in rows |",
+        "|---|---|---|---|---|---|---|",
     ]
     groups = defaultdict[tuple[str, str], list[Cell]](list)
     for cell in told:
@@ -68,5 +68,7 @@ def _events(cells: list[Cell]) -> list[str]:
         right, given, true = (sum(each[key] for each in found) for key in ("n_right", "n_found", "n_true"))
         delay = sum(each["delay"] * each["n_right"] for each in found if each["n_right"]) / max(right, 1)
         precision, recall = right / given if given else 1.0, right / true if true else 1.0
-        lines.append(f"| {name} | {method} | {precision:.2f} | {recall:.2f} | {delay:,.0f} |")
+        lines.append(
+            f"| {name} | {method} | {len(found)} | {given} | {precision:.2f} | {recall:.2f} | {delay:,.0f} |"
+        )
     return lines

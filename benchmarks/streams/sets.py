@@ -15,7 +15,11 @@ from viewpass.streams.events import BORN, DIED, MERGED, SPLIT, Event
 SDO = "base", "moving", "nonstat", "sequential"
 SHARE_OF_OUTLIERS = 0.1
 BLOCK = 1000  # rows whose NMI is averaged
-OWN_ROWS = 60_000
+OWN: dict[str, dict[str, Any]] = {  # settings of viewpass.evaluate.make_stream
+    "own": {"n_rows": 60_000},
+    "own_late": {"n_rows": 40_000, "n_clusters": 19, "events": ["born"], "movement": 0.0},  # 5 % of rows
+    "own_still": {"n_rows": 1_000_000, "events": [], "movement": 0.0},
+}
 NOISE = -1
 
 
@@ -54,10 +58,10 @@ class StreamSet:
 
 def streams(name: str, most: int) -> Iterator[StreamSet]:
     """The streams of a set; of own ones, `most` seeds."""
-    if name == "own":
+    if name in OWN:
         for seed in range(most):
-            made = make_stream(OWN_ROWS, random_state=seed)
-            rows = made.rows(0, OWN_ROWS)
+            made = make_stream(**OWN[name], random_state=seed)
+            rows = made.rows(0, made.n_rows)
             yield StreamSet(name, seed, tuple(rows.views.values()), rows.labels, False, made.history)
         return
     kind, _, outliers = name.removeprefix("sdo_").partition("+")

@@ -55,4 +55,4 @@ def test_tables_have_a_row_per_method_and_mark_what_was_cut():
     )
     assert "| BIRCH | default | 0.500 (1) | fails |" in text
     assert "| BIRCH | tuned | 0.750 (1)* | – |" in text
-    assert "| own | BIRCH | 0.50 | 1.00 | 50 |" in text
+    assert "| own | BIRCH | 1 | 2 | 0.50 | 1.00 | 50 |" in text

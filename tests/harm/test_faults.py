@@ -324,7 +324,7 @@ def test_other_settings_name_both(commands, begun, parts, tmp_path):
     out = tmp_path / "run"
     stopped(begun, out)
     message = refused(commands, parts, out, "--seed", "5")
-    assert "random_state was 0, now it is 5" in message
+    assert "--seed was 0, now it is 5" in message
 
 
 def test_another_schema_names_both(commands, begun, parts, tmp_path):

@@ -142,12 +142,21 @@ def test_labelings_of_any_kind(tmp_path):
     assert named.ids == {"x": 1, "y": 0}
     assert vp.track(texts, clusters).old_ids == {"x": 0, "y": 1}
     json.dumps(named.as_dict())
+    mixed = {"a": np.int64(1), "b": np.float64(1), "c": 0, "d": None}
+    assert vp.track(given_ids[0], mixed).n_moved == 0
+    nullable = pd.Series([1, 1, 0, None], index=ids, dtype="Int64")
+    assert vp.track(given_ids[0], nullable).n_moved == 0
 
 
 def test_a_fitted_model_is_a_labeling():
     X = np.repeat(np.eye(3), 5, axis=0)
     model = vp.ViewPass(3, random_state=0).fit([X, X])
     assert vp.track(model, model.labels_).n_moved == 0
+    frames = vp.frames({"a": pd.DataFrame(X, index=[f"r{i}" for i in range(15)])})
+    refit = vp.ViewPass(3, random_state=1).fit(frames)
+    assert vp.track(refit, refit).rows.tolist() == [f"r{i}" for i in range(15)]
+    with pytest.raises(vp.NoLabelsError, match="not computed"):
+        vp.track(vp.ViewPass(3, compute_labels=False).fit([X, X]), model)
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,7 @@ def fit(
         option("NAME", "plain (each has a centre), graph (of any shape); auto chooses.", panel=CLUSTERS),
     ] = "auto",
     sample: Annotated[
-        str, option("ROWS", "Rows of the sample that is solved, or auto.", "--sample", panel=CLUSTERS)
+        str, option("ROWS", "Rows of the sample; auto chooses.", "--sample", panel=CLUSTERS)
     ] = "auto",
     window: Annotated[
         int | None, option("ROWS", "Only the last ROWS rows count, as they are read.", min=8, panel=CLUSTERS)
@@ -149,26 +149,26 @@ def fit(
     ] = False,
     as_json: Annotated[bool, flag("--json", "Print JSON, one object per line.", panel=OUTPUT)] = False,
     dry_run: Annotated[
-        bool, flag("--dry-run", "Only say what would happen: settings, time, memory.", panel=RUN)
+        bool, flag("--dry-run", "Only say settings, time and memory to expect.", panel=RUN)
     ] = False,
     resume: Annotated[
         bool, flag("--resume", "Continue the run in FOLDER, or start it if there is none.", panel=RUN)
     ] = False,
     checkpoint_every: Annotated[int, typer.Option(min=1, hidden=True)] = 50,  # chunks; tests need more
     engine: Annotated[
-        str, option("NAME", "local (this process, the default), dask, ray or spark (a cluster).", panel=RUN)
+        str, option("NAME", "local (this process, the default), dask, ray, spark.", panel=RUN)
     ] = "local",
     scheduler: Annotated[
         str | None,
         option(
             "ADDRESS",
-            "Dask scheduler, Ray head or Spark master; by default one is started here.",
+            "Address of a cluster; by default one is made here.",
             panel=RUN,
         ),
     ] = None,
     workers: Annotated[
         int | None,
-        option("N", "Workers of a cluster here; by default one per processor.", min=1, panel=RUN),
+        option("N", "Workers made here; by default one per processor.", min=1, panel=RUN),
     ] = None,
     threads: Annotated[
         int | None, option("N", "Threads; by default one per processor.", min=1, panel=RUN)

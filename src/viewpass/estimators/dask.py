@@ -36,7 +36,7 @@ def fit(
 ) -> ViewPass:
     """Fit a model on the workers of a Dask cluster.
 
-    The workers read the rows three to five times: for the sample, which is solved here, for at most three
+    The workers read the rows three to six times: for the sample, which is solved here, for at most four
     tallies, and for the labels. The result is that of `model.fit` with the same settings, to the bit,
     whatever the workers and partitions; with ids, in any order of the partitions.
 

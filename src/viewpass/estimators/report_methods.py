@@ -182,6 +182,7 @@ class DrawnClusterer(ExplainedClusterer):
             "n_anchors": None if model.cut is None else model.total.n_clusters,
             "loss_curve": [float(loss) for loss in model.loss_curve],
             "views": view_summaries(model),
+            "timeline": timeline_of(self),
             "clusters": clusters,
             "timeline": timeline_of(self),
             "sample": [],

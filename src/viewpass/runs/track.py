@@ -16,6 +16,7 @@ from viewpass.streams.matching import GONE
 from viewpass.streams.track import Label, Labeling, Track, tracked
 
 CLUSTER = "cluster"  # the column of labels, unless another is named
+NUMBERS = (int, float, np.integer, np.floating)
 
 
 def track(before: Any, after: Any, *, id: str | None = None, labels: str = CLUSTER) -> Track:
@@ -102,8 +103,8 @@ def _rows_and_labels(given: Any, id: str | None, labels: str, which: str) -> tup
         return _of_file(Path(given))
     if isinstance(given, Mapping):
         return _array(list(given)), _array(list(given.values()))
-    if hasattr(given, "labels_"):
-        return getattr(given, "row_ids_", None), np.asarray(given.labels_)
+    if hasattr(given, "predict"):
+        return _of_model(given, which)
     frame = nw.from_native(given, pass_through=True, eager_only=True, allow_series=True)
     if isinstance(frame, nw.Series):
         index = nw.maybe_get_index(frame)
@@ -121,6 +122,18 @@ def _rows_and_labels(given: Any, id: str | None, labels: str, which: str) -> tup
             )
         return np.asarray(index), frame[labels].to_numpy()
     return None, _array(given)
+
+
+def _of_model(model: Any, which: str) -> tuple[Array | None, Array]:
+    """Under the lasting ids of the model, where its clusters have them."""
+    labels, rows = np.asarray(model.labels_), getattr(model, "row_ids_", None)
+    if rows is not None and len(rows) != len(labels):
+        raise DataError(
+            f"{which}: the model has labels of {len(labels):,} rows and ids of {len(rows):,}. Give the "
+            "labels of its rows as a dict by row id."
+        )
+    ids = getattr(model, "cluster_ids_", None)
+    return rows, labels if ids is None else np.append(ids, GONE)[labels]
 
 
 def _of_file(path: Path) -> tuple[Array | None, Array]:
@@ -168,7 +181,7 @@ def _label(value: Any, which: str) -> Label | None:
         return None
     if isinstance(value, str):
         return value
-    if isinstance(value, int | float) and not isinstance(value, bool) and value == int(value) and value >= 0:
+    if isinstance(value, NUMBERS) and not isinstance(value, bool) and value >= 0 and value == int(value):
         return int(value)
     raise _refused(value, which)
 

@@ -65,7 +65,8 @@ def initialise_clusters(
 
     One start searches for the lowest objective, among the main columns of the rows. The other is the cut of
     the neighbour graph. It is taken unless its objective is clearly higher: where many clusterings are about
-    equally good, the one that follows neighbours in each view is the better guess.
+    equally good, the one that follows neighbours in each view is the better guess. Where rows x clusters are
+    too many to be searched, centres get a few updates alone, unless these are the `whole` data.
     """
     assert plan.n_clusters is not None
     main = in_main_columns(rows)

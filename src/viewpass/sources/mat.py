@@ -150,10 +150,9 @@ def _observed(
         raise DataError(f"{path}: there is no mask {wanted!r} for {n_rows} rows; its masks are {known}.")
     if wanted is None and len(masks) > 1:
         shares = [1 - mask.mean() for mask in masks.values()]
-        text = (
-            f"{len(masks)} masks, none used: {', '.join(masks)} ({min(shares):.1%} to {max(shares):.1%} "
-            "missing)"
-        )
+        names = list(masks)
+        shown = ", ".join(names) if len(names) < 4 else f"{names[0]} to {names[-1]}"
+        text = f"{len(masks)} masks, none used: {shown} ({min(shares):.1%} to {max(shares):.1%} missing)"
         warnings.warn(f"{path}: {text}. Choose one with mask=.", DataWarning, stacklevel=3)
         notes = [f"masks: {text}"]
         masks = {}

@@ -1,8 +1,8 @@
 """Data that can be read again, in stages: the sample is drawn and solved, then all rows are tallied.
 
     0          the sample is drawn, and solved at the end
-    1, 2 ...   a tally of all rows under the model, which moves its centres; until that lowers the objective
-               by less than ENOUGH, or MOST_TALLIES times. A graph is that of the last tally
+    1, 2 ...   a tally of all rows under the model, which moves its ridge and centres; until that lowers the
+               objective by less than ENOUGH, or MOST_TALLIES times. A graph is that of the last tally
     last       all rows are labelled, and tallied by their labels
 
 While the sample holds all rows there is nothing to refine. A stage can stop after any chunk and go on later.

@@ -1,4 +1,4 @@
-"""A model refined by the tally of all rows: centres by Eq. 13, clusters of anchors by the links."""
+"""A model refined by the tally of all rows: ridge and centres (Eq. 13), clusters of anchors by the links."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from cases import workspace
 from viewpass.errors import DataWarning
 from viewpass.evaluate import nmi
 from viewpass.solve.plan import Plan
-from viewpass.solve.question.choose import TELLS_MORE, choose, scales
+from viewpass.solve.question.choose import PREDICTS, choose, scales
 from viewpass.solve.question.hidden_views import Question
 from viewpass.sums.rules import Rules
 from viewpass.views.chunk import Chunk
@@ -99,7 +99,7 @@ def test_a_graph_may_want_another_scale_than_centres():
     found = chosen(views, n_clusters=2, consensus="auto")
     assert (found.scaling.names, found.plan.consensus) == (("euclidean", "euclidean"), "graph")
     assert [choice.what for choice in found.choices][:2] == ["scale", "consensus"]
-    assert [choice.reason for choice in found.choices][:2] == [TELLS_MORE] * 2
+    assert [choice.reason for choice in found.choices][:2] == [PREDICTS] * 2
     assert nmi(truth, vp.ViewPass(2, random_state=0).fit(views).labels_) > 0.95
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from math import isqrt
 
 import numpy as np
+from scipy.sparse import issparse
 
 from viewpass.graph.agglomeration import Products, merges
 from viewpass.graph.grouped_updates import searched_updates
@@ -39,6 +40,7 @@ GROUPED_SEEDS, QUICKLY_GROUPED = 500, 100
 MERGED_UPDATES, FINAL_UPDATES, LARGE = 6, 3, 4000
 GRAPH_ROWS = 2000  # that the neighbour graph links, at most
 GRAPH_COLUMNS = 128  # of a dense view
+GRAPH_VALUES = 2**21  # of a sparse view, at most
 
 
 def seeded_labels(
@@ -159,7 +161,10 @@ def from_neighbours(rows: MeasuredRows, n_clusters: int, step: ChunkStep) -> Out
 
     The rows of a sample are in random order, so that the first are as good as any.
     """
-    some = _seen(rows)[:GRAPH_ROWS]
+    views = [rows.matrix(v) for v in range(rows.n_views)]
+    stored = [view.nnz for view in views if view is not None and issparse(view)]
+    fullest = max(stored, default=0) // rows.n_rows  # values per row
+    some = _seen(rows)[: min(GRAPH_ROWS, GRAPH_VALUES // max(fullest, 1))]
     if len(some) < NEAREST * n_clusters:  # most neighbours would be of other clusters
         return None
     part, workspace = rows.sampled(some), step.workspace
@@ -168,9 +173,8 @@ def from_neighbours(rows: MeasuredRows, n_clusters: int, step: ChunkStep) -> Out
         reference=rows.reference,
         weights=rows.weights,
     )
-    labels = cut(neighbour_links(few.measure(workspace.n_threads), workspace), n_clusters).labels.astype(
-        np.int32
-    )
+    links = neighbour_links(few.measure(workspace.n_threads), workspace)
+    labels = cut(links, n_clusters).labels.astype(np.int32)
     if len(some) < len(_seen(rows)):
         return _continued(rows, step.from_labels(part, labels, n_clusters), step)
     of_all = np.zeros(rows.n_rows, dtype=np.int32)  # rows without effect have any
