@@ -184,7 +184,6 @@ class DrawnClusterer(ExplainedClusterer):
             "views": view_summaries(model),
             "timeline": timeline_of(self),
             "clusters": clusters,
-            "timeline": timeline_of(self),
             "sample": [],
         }
 
