@@ -99,7 +99,7 @@ def main() -> None:
         with file.open("a") as lines:
             lines.write(json.dumps(cell) + "\n")
         print(*key, cell.get("failed", f"{cell.get('score', 0):.3f}"), file=sys.stderr, flush=True)
-    text = _head(missing) + tables(sorted(done, key=_order))
+    text = _head(missing) + tables(sorted(done, key=_order), [method.name for method in METHODS])
     (options.out / "streams.md").write_text(text)
     print(text)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,17 +11,18 @@ import numpy as np
 Cell = dict[str, Any]
 
 
-def tables(cells: list[Cell]) -> str:
-    """Scores, speed and events."""
+def tables(cells: list[Cell], methods: Sequence[str]) -> str:
+    """Scores, speed and events; methods in this order."""
     sets = list(dict.fromkeys(cell["set"] for cell in cells))
-    rows = list(dict.fromkeys((cell["method"], cell["settings"]) for cell in cells))
+    found = {(cell["method"], cell["settings"]) for cell in cells}
+    rows = sorted(found, key=lambda row: (methods.index(row[0]), row[1]))
     by_place = defaultdict[tuple[str, str, str], list[Cell]](list)
     for cell in cells:
         by_place[cell["set"], cell["method"], cell["settings"]].append(cell)
     lines = ["| method | settings | " + " | ".join(sets) + " |", "|---|---|" + "---|" * len(sets)]
     for method, settings in rows:
-        found = [_score(by_place[name, method, settings]) for name in sets]
-        lines.append(f"| {method} | {settings} | " + " | ".join(found) + " |")
+        scores = [_score(by_place[name, method, settings]) for name in sets]
+        lines.append(f"| {method} | {settings} | " + " | ".join(scores) + " |")
     lines += ["", "Rows per second of the processor:", "", *_speed(by_place, sets, rows)]
     return "\n".join([*lines, *_events(cells)]) + "\n"
 

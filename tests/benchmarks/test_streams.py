@@ -51,7 +51,8 @@ def test_tables_have_a_row_per_method_and_mark_what_was_cut():
             place | {"set": "own", "settings": "default", "score": 0.5, "share": 1.0, "events": events},
             place | {"set": "own", "settings": "tuned", "score": 0.75, "share": 0.5},
             place | {"set": "rbf2", "settings": "default", "failed": "ValueError"},
-        ]
+        ],
+        ["viewpass", "BIRCH"],
     )
     assert "| BIRCH | default | 0.500 (1) | fails |" in text
     assert "| BIRCH | tuned | 0.750 (1)* | – |" in text
