@@ -72,13 +72,17 @@ def fit_again(
 ) -> tuple[Learning, Labels]:
     """Fit to data that can be read again: what was learnt, and the labels of all rows."""
     fitting = Fitting(learning.plan, learning.seed, learning.sample)
-    parts = [np.empty(0, dtype=np.int32)]
+    found: Labels = np.empty(0, dtype=np.int32)
     while not fitting.done:
+        if fitting.labelling:
+            found = np.empty(
+                fitting.n_rows, dtype=np.int32
+            )  # in place: they may be most of what memory holds
         for labels in read_stage(fitting, reader, workspace, callback):
-            parts.append(labels)
+            found[fitting.row - len(labels) : fitting.row] = labels
         fitting.end_stage(workspace)
     workspace.release()
-    return fitting.learning, np.concatenate(parts)
+    return fitting.learning, found
 
 
 def read_stage(
