@@ -152,7 +152,7 @@ def test_rows_in_any_calls():
         ([1, "2", 1], "view 'view1': '2': a number of at least 0"),
         ([0, 0, 0], "all 0: at least one must be positive"),
         ([1, 1e-9, 1], "view 'view1': 1e-09 is less than a millionth"),
-        ({"view0": 1}, "given for 'view0'; the views are 'view0', 'view1', 'view2'"),
+        ({"sound": 1}, "the views are 'view0', 'view1', 'view2'"),
     ],
 )
 def test_bad_weights_are_refused(given, message):
