@@ -1,6 +1,6 @@
 // Agglomeration of clusters by what each merge adds to the objective J, and the products it works on.
 //
-// graph/agglomeration.py says what a price is.
+// graph/cut.py says what a price is.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Agglomeration of very many clusters: only clusters that are candidates of each other may merge.
 //
-// solve/start/near_merges.py says what a price is.
+// solve/small_clusters.py says what a price is.
 #pragma once
 
 #include "agglomeration.hpp"

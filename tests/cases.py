@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse
 from hypothesis import strategies as st
 
-from viewpass.sums.workspace import Workspace
+from viewpass.sums.rules import Workspace
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 

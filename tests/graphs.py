@@ -62,3 +62,15 @@ def mixture(distance, n_seen):
     shares = np.divide(gaps, whole, out=np.full_like(gaps, 1 / n_near), where=whole > 0)
     weights = np.where(n_seen[:, None] > 0, np.rint(shares * UNIT), 0).astype(np.int64)
     return SoftAssignment(np.ascontiguousarray(order[:, :-1], dtype=np.int32), weights)
+
+
+def ridged_objective(total, ridge):
+    """J with a ridge towards the mean of all rows, less what is the same for all labels (solve/ridge.py)."""
+    explained = 0.0
+    for v, counts in enumerate(total.counts):
+        if counts.any():
+            sums = total.sums(v)
+            squares = np.square(sums - counts[:, None] * sums.sum(axis=0) / counts.sum()).sum(axis=1)
+            some = counts > 0
+            explained += (squares[some] / (counts[some] + ridge)).sum()
+    return -explained

@@ -12,7 +12,7 @@ from everywhere import MARKS, Deadly
 from viewpass.engines import partitions, parts
 from viewpass.labels.columns import confidence_columns
 from viewpass.labels.labelled import cluster_rows
-from viewpass.sums.workspace import Workspace
+from viewpass.sums.rules import Workspace
 
 pytestmark = MARKS
 

@@ -9,8 +9,7 @@ import viewpass as vp
 from inputs import GAPS, IMAGE, PLAIN, TEXT, N, assert_same, csr, learnt, small, with_gaps
 from viewpass.algorithm1.algorithm1 import Algorithm1, Settings
 from viewpass.evaluate import nmi, remove_per_view
-from viewpass.sums.rules import Rules
-from viewpass.sums.workspace import Workspace
+from viewpass.sums.rules import Rules, Workspace
 from viewpass.views.chunk import Chunk
 
 KINDS = ["standard", "idf", ["standard", "unit"], {"view0": "idf", "view1": "standard"}]

@@ -10,9 +10,8 @@ from scipy.cluster.hierarchy import cut_tree, linkage
 
 import viewpass as vp
 from cases import cases
-from viewpass.graph.agglomeration import merges
-from viewpass.graph.cut import cut
-from viewpass.solve.start.ridged_objective import ridged_objective
+from graphs import ridged_objective
+from viewpass.graph.cut import cut, merges
 
 
 def statistics(case, n_anchors):

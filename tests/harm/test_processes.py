@@ -126,7 +126,7 @@ INTERRUPTED = """
 import signal, sys, time
 import numpy as np
 import viewpass as vp
-from viewpass.solve.start.starts import seeded_labels
+from viewpass.solve.starts import seeded_labels
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 

@@ -16,8 +16,8 @@ from viewpass.evaluate import nmi
 from viewpass.sample.sample import Sample, Sampler, Size
 from viewpass.solve.centres import ridged
 from viewpass.solve.plan import Plan
+from viewpass.solve.ridge import FIRST_ALPHA, MAX_ALPHA, estimated_alpha
 from viewpass.solve.solve import solve
-from viewpass.solve.start.ridge import FIRST_ALPHA, MAX_ALPHA, estimated_alpha
 from viewpass.sums.chunk_step import ChunkStep
 from viewpass.sums.rules import Rules
 from viewpass.sums.statistics import Statistics

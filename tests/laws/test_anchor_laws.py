@@ -11,13 +11,12 @@ import scipy.sparse as sp
 
 import viewpass as vp
 from graphs import mixture
-from viewpass.graph.groups import groups_of
-from viewpass.graph.soft_assignment import links_of, soft_assignment
+from viewpass.graph.soft_assignment import groups_of, links_of, soft_assignment
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import FEWEST_GROUPED, MANY_NEIGHBOURS, UNIT, neighbours
 from viewpass.model.model import assign, label, prepare
 from viewpass.solve.solve import solve
-from viewpass.sums.workspace import Workspace
+from viewpass.sums.rules import Workspace
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 

@@ -15,11 +15,10 @@ from sklearn.metrics import normalized_mutual_info_score
 import viewpass as vp
 from clusters import write_files
 from viewpass.errors import DataWarning, SettingError
-from viewpass.solve.start.starts import seeded
+from viewpass.solve.starts import seeded
 from viewpass.sums.chunk_step import ChunkStep
-from viewpass.sums.rules import Rules
+from viewpass.sums.rules import Rules, Workspace
 from viewpass.sums.statistics import Statistics
-from viewpass.sums.workspace import Workspace
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling

@@ -12,8 +12,8 @@ from inputs import random_csr
 from viewpass.labels.labelled import cluster_rows
 from viewpass.model.model import Model, assign, distances
 from viewpass.sums.centres import Centres
+from viewpass.sums.rules import Workspace
 from viewpass.sums.statistics import Statistics
-from viewpass.sums.workspace import Workspace
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 import viewpass as vp
 from viewpass.evaluate import nmi
 from viewpass.solve.solve import solve
-from viewpass.sums.workspace import Workspace
+from viewpass.sums.rules import Workspace
 from viewpass.views.chunk import Chunk
 from zipped import zipped
 

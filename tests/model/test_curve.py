@@ -9,7 +9,7 @@ import pytest
 
 import viewpass as vp
 from viewpass.errors import DataWarning
-from viewpass.model.curve import Curve
+from viewpass.model.choice import Curve
 from zipped import zipped
 
 

@@ -10,7 +10,7 @@ from cases import workspace
 from clusters import made_rows
 from viewpass.model.calibration import BINS, LEVELS, Calibration, interpolated, rising
 from viewpass.reasons import calibrate as learning
-from viewpass.sums.census import patterns_of
+from viewpass.sums.row_counts import patterns_of
 
 
 def calibration(n_views, missing=0.3, **settings):

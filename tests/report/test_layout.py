@@ -11,7 +11,7 @@ from viewpass.estimators.report_methods import places_of_model
 from viewpass.model.model import distances, prepare
 from viewpass.report.layout import LANDMARKS, centre_places, nearness, places_of, row_places
 from viewpass.sums.centres import Centres
-from viewpass.sums.workspace import Workspace
+from viewpass.sums.rules import Workspace
 from viewpass.views.chunk import Chunk
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from viewpass.sums.census import BINS, MOST_PATTERNS, Census
+from viewpass.sums.row_counts import BINS, MOST_PATTERNS, Census
 
 
 def counted(labels, seen, cuts):

@@ -11,10 +11,9 @@ import pytest
 
 import viewpass as vp
 from viewpass.evaluate import nmi
-from viewpass.solve.start.completion import learn_completion
+from viewpass.solve.completion import learn_completion
 from viewpass.views.chunk import Chunk
-from viewpass.views.completion import QUANTUM
-from viewpass.views.gaps import LEAST_HELD, with_gaps
+from viewpass.views.gaps import LEAST_HELD, QUANTUM, with_gaps
 from viewpass.views.rows import MeasuredRows
 from zipped import zipped
 

@@ -28,9 +28,8 @@ from viewpass.model.model import Model, scaled
 from viewpass.sums.centres import Centres
 from viewpass.sums.chunk_step import ChunkStep, Outcome, State, Task
 from viewpass.sums.row_counts import RowCounts
-from viewpass.sums.rules import Rules, each_view
+from viewpass.sums.rules import Rules, Workspace, each_view
 from viewpass.sums.statistics import Statistics
-from viewpass.sums.workspace import Workspace
 from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling

@@ -27,8 +27,7 @@ from viewpass.report.summary.row_sample import row_sampler
 from viewpass.runs.report import gaps_of, peak_memory
 from viewpass.sources.source import Source
 from viewpass.tally.fitting import Fitting
-from viewpass.tally.refine import final
-from viewpass.tally.tally import tally_by_label
+from viewpass.tally.tally import final, tally_by_label
 
 LABELLED = 8192  # sampled rows, for the time that labels take
 TALLIES = 2  # to expect: one to three, by how far the first ones move the centres

@@ -24,7 +24,7 @@ from viewpass.engines.progress import Callback, Progress
 from viewpass.kernels.grid import Labels
 from viewpass.model.model import Model
 from viewpass.sample.sample import Sample, Size
-from viewpass.sums.workspace import Workspace
+from viewpass.sums.rules import Workspace
 from viewpass.tally.fitting import Fitting
 from viewpass.tally.tally import Tally
 from viewpass.views.chunk import Chunk, Schema

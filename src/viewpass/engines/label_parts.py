@@ -16,7 +16,7 @@ from viewpass.engines.partitions import added, light
 from viewpass.labels.files.parts import Part, write_part
 from viewpass.labels.labelled import Labelled, cluster_rows
 from viewpass.model.model import Model
-from viewpass.sums.workspace import Workspace
+from viewpass.sums.rules import Workspace
 from viewpass.tally.tally import Tally, tally_rows
 from viewpass.views.chunk import Chunk
 

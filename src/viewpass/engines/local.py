@@ -10,7 +10,7 @@ import numpy as np
 from viewpass.engines.progress import Callback, Progress
 from viewpass.kernels.grid import Array, Integers, Labels
 from viewpass.sources.source import Source, rows_per_read
-from viewpass.sums.workspace import Workspace
+from viewpass.sums.rules import Workspace
 from viewpass.tally.fitting import Fitting
 from viewpass.tally.learning import Labelled, Learning
 from viewpass.views.chunk import Chunk

@@ -17,7 +17,7 @@ from viewpass.kernels.grid import Array
 from viewpass.model.model import Model
 from viewpass.model.model import label as labels_of
 from viewpass.sample.sample import HIGHEST, Sample, Sampler, Size, united, view_bytes
-from viewpass.sums.workspace import Workspace
+from viewpass.sums.rules import Workspace
 from viewpass.tally.tally import Tally, tally_by_centre, tally_by_label
 from viewpass.views.chunk import Chunk, Schema
 

@@ -14,13 +14,12 @@ from viewpass.estimators.base import ALL_ROWS, PREDICT_BLOCK, ViewReader
 from viewpass.estimators.notices import warn_of_absent
 from viewpass.kernels.grid import Array, Floats, Labels
 from viewpass.kernels.threads import available_threads
-from viewpass.model.choice import Choice
-from viewpass.model.curve import Curve
+from viewpass.model.choice import Choice, Curve
 from viewpass.model.model import Model, cluster_distances, label
 from viewpass.sources.source import Source
 from viewpass.sums.centres import in_columns, objective
+from viewpass.sums.rules import Workspace
 from viewpass.sums.statistics import Statistics
-from viewpass.sums.workspace import Workspace
 from viewpass.views.chunk import Schema
 from viewpass.views.gaps import GapCounts
 

@@ -17,8 +17,8 @@ from viewpass.estimators.notices import warn_of_fit
 from viewpass.estimators.validation import published_settings, row_copies
 from viewpass.kernels.grid import Array, Floats
 from viewpass.model.model import Model, label
+from viewpass.solve import starts
 from viewpass.solve.solve import too_few
-from viewpass.solve.start import starts
 from viewpass.store.container.fields import Fields, Rule
 from viewpass.store.state.model import pack_model, unpack_model
 from viewpass.sums.centres import objective

@@ -10,9 +10,9 @@ from sklearn.exceptions import ConvergenceWarning
 from viewpass.errors import warn
 from viewpass.model.model import Model
 from viewpass.reasons.calibrate import calibration_of
-from viewpass.sums.census import patterns_of
+from viewpass.sums.row_counts import patterns_of
+from viewpass.sums.rules import Workspace
 from viewpass.sums.statistics import squares_of
-from viewpass.sums.workspace import Workspace
 
 MANY = 0.01  # share of rows that are all zero in a view
 EQUAL = 1e-8  # squared distance per row and view up to which rows count as equal; sums are exact to 1e-9

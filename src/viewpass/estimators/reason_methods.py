@@ -23,7 +23,7 @@ from viewpass.reasons.imputation import Imputed, imputed
 from viewpass.reasons.outliers import outlier_scores
 from viewpass.reasons.stability import Stability, stability
 from viewpass.sources.source import Source
-from viewpass.sums.workspace import Workspace
+from viewpass.sums.rules import Workspace
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 

@@ -17,11 +17,10 @@ from viewpass.graph.soft_assignment import MAX_ROWS
 from viewpass.kernels.grid import WEIGHT_UNIT, Array, Floats, Integers, Mask
 from viewpass.solve.centres import ASSUMED_CLUSTERS
 from viewpass.solve.plan import Plan
-from viewpass.solve.start.ridge import FIRST_ALPHA
+from viewpass.solve.ridge import FIRST_ALPHA
 from viewpass.sources.source import Source
 from viewpass.streams.horizon import Horizon
-from viewpass.sums.rules import Rules
-from viewpass.sums.view_weights import SMALLEST_WEIGHT, Weights, relative
+from viewpass.sums.rules import SMALLEST_WEIGHT, Rules, Weights, relative
 from viewpass.views.scaling import SCALE_NAMES
 
 SOLVE_UPDATES, SOLVE_TOLERANCE = 20, 1e-6  # of the centres in a solve

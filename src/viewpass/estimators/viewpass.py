@@ -29,7 +29,7 @@ from viewpass.streams.horizon import BUCKETS
 from viewpass.streams.identities import Sizes
 from viewpass.streams.receipts import Receipt
 from viewpass.sums.centres import in_columns
-from viewpass.sums.view_weights import left_out
+from viewpass.sums.rules import left_out
 from viewpass.tally.continuing import continuing
 from viewpass.tally.forgetting import keys_of, without
 from viewpass.tally.learning import Learning

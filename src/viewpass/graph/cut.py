@@ -1,17 +1,91 @@
-"""Grouping of anchors into K clusters, by their graph or by merging, from statistics and links alone."""
+"""Grouping of anchors into K clusters, by their graph or by merging, from statistics and links alone.
+
+Merging is agglomerative clustering by the objective: the two clusters that raise J least, down to one.
+
+    J = sum_v [S_v - sum_k E_vk],  E_vk = |R_vk|^2 / (T_vk + alpha)           (Eq. 17 with the best centres)
+    price of merging a and b = sum_v [E_va + E_vb - |R_va + R_vb|^2 / (T_va + T_vb + alpha)]
+
+Prices follow from the statistics alone. They are Ward's where alpha is 0 and no view is missing; with a
+ridge a price can be negative. Clusters that share no view have no price and are merged only when nothing
+else is left. Clusters without rows are merged first, at price 0.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from viewpass.graph import spectral as graph
-from viewpass.graph.agglomeration import merges
 from viewpass.graph.soft_assignment import SoftAssignment
+from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Floats, Integers, Labels, Links
-from viewpass.sums.rules import Alpha
+from viewpass.sums.rules import Alpha, each_view
 from viewpass.sums.statistics import Statistics
+
+ALL = 2**63 - 1  # merges
+
+
+class Merges(NamedTuple):
+    """Merges in order: the second cluster of each pair becomes part of the first, at a price in J."""
+
+    n_anchors: int
+    pairs: Integers  # (n_anchors - 1, 2)
+    prices: Floats
+    n_empty: int  # number of first merges that are of clusters without rows
+
+    def labels(self, n_clusters: int) -> Integers:
+        """The cluster of each anchor when `n_clusters` are left, numbered by their lowest anchor."""
+        pairs = self.pairs[: max(self.n_anchors - n_clusters, 0)]
+        parent = np.arange(self.n_anchors)
+        parent[pairs[:, 1]] = pairs[:, 0]
+        while (parent != parent[parent]).any():
+            parent = parent[parent]
+        return np.unique(parent, return_inverse=True)[1].astype(np.int64)
+
+    def objective(self, value: float) -> Floats:
+        """J for 1, 2, ... clusters, given J of all anchors; the last is that of all anchors."""
+        losses: Floats = value + np.concatenate([[0.0], np.cumsum(self.prices)])[::-1]
+        return losses
+
+
+class Products(NamedTuple):
+    """What merging needs: rows per view and cluster (T), and R R' of each view (views x K x K)."""
+
+    counts: Integers
+    sums: Floats
+
+    @classmethod
+    def of(cls, total: Statistics) -> Products:
+        """The products of these statistics."""
+        made = cls.room(total.n_clusters, len(total.widths))
+        made.counts[:] = total.counts
+        for v in range(len(total.widths)):
+            made.put(v, total.sums(v))
+        return made
+
+    @classmethod
+    def room(cls, n_clusters: int, n_views: int) -> Products:
+        """Products of no rows, to be filled view by view."""
+        counts = np.zeros((n_views, n_clusters), dtype=np.int64)
+        return cls(counts, np.zeros((n_views, n_clusters, n_clusters)))
+
+    def put(self, v: int, sums: Floats) -> None:
+        """Set the products of view v, given its R."""
+        self.sums[v] = backend().products(sums, sums)
+
+
+def merges(total: Statistics | Products, alpha: Alpha, *, to_mean: bool = False, most: int = ALL) -> Merges:
+    """The merges of the clusters down to one, or the first `most` of them; the cheapest first.
+
+    INOUT total, if it is products. `to_mean`: alpha pulls centres towards the mean of all rows instead of
+    the origin, which makes small clusters cheap to merge wherever that mean lies.
+    """
+    products = Products.of(total) if isinstance(total, Statistics) else total
+    alphas = each_view(alpha, len(products.counts))
+    pairs, prices, n_empty = backend().agglomerate(products.counts, products.sums, alphas, to_mean, most)
+    return Merges(products.counts.shape[1], pairs, prices, n_empty)
 
 
 @dataclass(frozen=True)

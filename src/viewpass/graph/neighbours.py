@@ -16,7 +16,7 @@ from viewpass.graph.soft_assignment import soft_assignment, sparse_links
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import UNIT, Array, Links
 from viewpass.sums.centres import Centres
-from viewpass.sums.workspace import Workspace
+from viewpass.sums.rules import Workspace
 from viewpass.views.rows import MeasuredRows
 
 NEAREST = 10

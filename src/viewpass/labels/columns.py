@@ -22,8 +22,8 @@ from viewpass.reasons.confidence import confidence_at, probabilities
 from viewpass.reasons.contributions import contributions
 from viewpass.reasons.outliers import outlier_scores
 from viewpass.reasons.stability import stability
-from viewpass.sums.census import pattern_text
-from viewpass.sums.workspace import Workspace
+from viewpass.sums.row_counts import pattern_text
+from viewpass.sums.rules import Workspace
 from viewpass.views.chunk import Chunk
 
 CONFIDENCE = "confidence"

@@ -9,8 +9,8 @@ from viewpass.kernels.grid import Array, Floats, Integers
 from viewpass.labels.files.staging import records
 from viewpass.model.model import Model, prepare
 from viewpass.reasons.separation import nearest_clusters, separations
-from viewpass.sums.census import patterns_of
-from viewpass.sums.workspace import Workspace
+from viewpass.sums.row_counts import patterns_of
+from viewpass.sums.rules import Workspace
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 

@@ -20,7 +20,7 @@ from viewpass.model.model import Model
 from viewpass.sample.sample import Sampler
 from viewpass.sources.source import Source, rows_per_read
 from viewpass.store.container.files import replacing
-from viewpass.sums.workspace import Workspace
+from viewpass.sums.rules import Workspace
 from viewpass.views.chunk import Chunk
 
 CHUNK = 8192

@@ -18,14 +18,11 @@ from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Floats, Labels, Links
 from viewpass.kernels.lazy import cached_property
 from viewpass.model.calibration import Calibration
-from viewpass.model.choice import Choice
-from viewpass.model.curve import Curve
-from viewpass.sums.census import Census
+from viewpass.model.choice import Choice, Curve
 from viewpass.sums.centres import Centres
-from viewpass.sums.row_counts import RowCounts
+from viewpass.sums.row_counts import Census, RowCounts
+from viewpass.sums.rules import Weights, Workspace
 from viewpass.sums.statistics import Statistics
-from viewpass.sums.view_weights import Weights
-from viewpass.sums.workspace import Workspace
 from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.gaps import GapCounts
 from viewpass.views.rows import MeasuredRows, without_unknown

@@ -22,9 +22,9 @@ from viewpass.reasons.imputation import mixture
 from viewpass.reasons.outliers import measuring_centres, nearest_distances
 from viewpass.reasons.separation import separations
 from viewpass.reasons.small_clusters import small_clusters
-from viewpass.sums.census import MOST_BITS, patterns_of
 from viewpass.sums.centres import Centres, in_columns
-from viewpass.sums.workspace import Workspace
+from viewpass.sums.row_counts import MOST_BITS, patterns_of
+from viewpass.sums.rules import Workspace
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.seeds import own_generator
 

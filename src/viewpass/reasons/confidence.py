@@ -18,8 +18,8 @@ from viewpass.kernels.portable import ordered_sum
 from viewpass.model.calibration import Calibration, interpolated
 from viewpass.model.model import Model
 from viewpass.reasons.separation import farness_of, separations
-from viewpass.sums.census import patterns_of
-from viewpass.sums.workspace import Workspace
+from viewpass.sums.row_counts import patterns_of
+from viewpass.sums.rules import Workspace
 from viewpass.views.rows import MeasuredRows
 
 SHARPNESS = 0.125  # c, as a share of the mean

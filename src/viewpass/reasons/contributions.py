@@ -25,7 +25,7 @@ import numpy as np
 from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.kernels.portable import ordered_sum
 from viewpass.model.model import Model, distances, labels_of
-from viewpass.sums.workspace import Workspace
+from viewpass.sums.rules import Workspace
 from viewpass.views.projection import ViewMap
 from viewpass.views.rows import MeasuredRows
 

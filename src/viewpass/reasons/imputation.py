@@ -21,9 +21,9 @@ from viewpass.kernels.grid import STEP, UNIT, Floats, Integers, Mask, Matrix
 from viewpass.kernels.portable import ordered_sum
 from viewpass.model.calibration import Calibration
 from viewpass.model.model import Model, assign
-from viewpass.sums.census import patterns_of
 from viewpass.sums.centres import in_columns
-from viewpass.sums.workspace import Workspace
+from viewpass.sums.row_counts import patterns_of
+from viewpass.sums.rules import Workspace
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 

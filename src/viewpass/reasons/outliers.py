@@ -18,9 +18,9 @@ from viewpass.kernels.grid import Array, Floats, Integers, Mask
 from viewpass.kernels.portable import log
 from viewpass.model.calibration import LEVELS, Calibration, interpolated
 from viewpass.model.model import Model
-from viewpass.sums.census import patterns_of
 from viewpass.sums.centres import Centres
-from viewpass.sums.workspace import Workspace
+from viewpass.sums.row_counts import patterns_of
+from viewpass.sums.rules import Workspace
 from viewpass.views.rows import MeasuredRows
 
 FEW = 0.25  # of the mean number of rows: an anchor with fewer may itself be made of unusual rows

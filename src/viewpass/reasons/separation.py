@@ -20,7 +20,7 @@ from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Array, Floats, Labels
 from viewpass.kernels.portable import directions, farness
 from viewpass.model.model import Model, distances, labels_of, nearest_anchors
-from viewpass.sums.workspace import Workspace
+from viewpass.sums.rules import Workspace
 from viewpass.views.rows import MeasuredRows
 
 

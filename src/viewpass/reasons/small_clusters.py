@@ -13,8 +13,7 @@ from viewpass.kernels.grid import Array, Mask
 from viewpass.model.model import Model
 from viewpass.reasons.hidden_values import spread_out
 from viewpass.sums.chunk_step import ChunkStep, State
-from viewpass.sums.rules import Rules
-from viewpass.sums.workspace import Workspace
+from viewpass.sums.rules import Rules, Workspace
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.seeds import own_generator
 

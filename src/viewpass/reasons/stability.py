@@ -8,7 +8,7 @@ import numpy as np
 
 from viewpass.kernels.grid import Labels, Mask
 from viewpass.model.model import Model, labels_of
-from viewpass.sums.workspace import Workspace
+from viewpass.sums.rules import Workspace
 from viewpass.views.rows import MeasuredRows
 
 

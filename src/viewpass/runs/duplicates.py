@@ -28,7 +28,7 @@ from viewpass.runs.unit_views import DenseView, NewFile, SparseView, UnitView
 from viewpass.sources.arrow.chunks import ArrowSource
 from viewpass.sources.source import Source
 from viewpass.store.container.files import naming, replacing
-from viewpass.sums.workspace import Workspace
+from viewpass.sums.rules import Workspace
 from viewpass.views.chunk import Chunk
 
 ROWS = 8192

@@ -13,7 +13,7 @@ from viewpass.model.model import Model
 from viewpass.runs.folder import RunFolder
 from viewpass.sources.source import Source
 from viewpass.store.container.files import naming, replacing
-from viewpass.sums.workspace import Workspace
+from viewpass.sums.rules import Workspace
 
 Watched = Callable[[str], Watch]  # what is called while this is done with rows
 

@@ -26,7 +26,7 @@ from viewpass.store.container.fields import Fields
 from viewpass.store.container.files import replacing
 from viewpass.store.state.fitting import pack_fitting, unpack_fitting
 from viewpass.store.state.learning import pack_learning, pack_segments, unpack_learning, unpack_segments
-from viewpass.sums.workspace import Workspace
+from viewpass.sums.rules import Workspace
 from viewpass.tally.fitting import Fitting
 from viewpass.tally.learning import ALL_ROWS, Labelled, Learning
 from viewpass.tally.tally import tally_rows

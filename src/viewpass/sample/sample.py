@@ -14,8 +14,7 @@ import numpy as np
 import scipy.sparse
 
 from viewpass.kernels.grid import Array, Integers, Mask
-from viewpass.sample.keys import aged, row_keys
-from viewpass.sample.values import presence_hashes, value_hashes
+from viewpass.sample.keys import aged, presence_hashes, row_keys, value_hashes
 from viewpass.views.chunk import Chunk, Oddities, Origin, join
 
 ROWS = 16_384  # unless clusters are many

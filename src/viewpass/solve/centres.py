@@ -6,16 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from viewpass.graph.grouped_updates import searched_updates
+from viewpass.graph.soft_assignment import searched_updates
 from viewpass.kernels.grid import FEWEST_GROUPED
+from viewpass.solve import starts
+from viewpass.solve.few_columns import in_main_columns
 from viewpass.solve.plan import ANCHORS_PER_CLUSTER, MAX_ANCHORS, ROWS_PER_ANCHOR, Plan
-from viewpass.solve.start import starts
-from viewpass.solve.start.breathing import breathed
-from viewpass.solve.start.main_columns import in_main_columns
-from viewpass.solve.start.ridge import alike, estimated_alpha
+from viewpass.solve.ridge import alike, estimated_alpha
+from viewpass.solve.starts import breathed
 from viewpass.sums.chunk_step import ChunkStep, Outcome
-from viewpass.sums.rules import Alpha
-from viewpass.sums.workspace import Workspace
+from viewpass.sums.rules import Alpha, Workspace
 from viewpass.views.rows import MeasuredRows
 
 MIN_ANCHORS_PER_CLUSTER = 4  # with fewer a graph is meaningless

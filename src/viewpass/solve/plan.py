@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from viewpass.sums.rules import Rules
-from viewpass.sums.view_weights import Weights
+from viewpass.sums.rules import Rules, Weights
 
 MAX_ANCHORS = 1000  # unless n_anchors is given
 ANCHORS_PER_CLUSTER = 20

@@ -21,17 +21,16 @@ import numpy as np
 from scipy.sparse import issparse
 
 from viewpass.graph import spectral as graph
-from viewpass.graph.agglomeration import merges
+from viewpass.graph.cut import merges
 from viewpass.graph.soft_assignment import links_of, soft_assignment
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Floats, Integers
 from viewpass.kernels.portable import ordered_sum
 from viewpass.solve.centres import initialise_anchors
-from viewpass.solve.components import components, leading, turned
+from viewpass.solve.few_columns import components, leading, turned
 from viewpass.solve.plan import ROWS_PER_ANCHOR, Plan
-from viewpass.sums.rules import Alpha
+from viewpass.sums.rules import Alpha, Workspace
 from viewpass.sums.statistics import Statistics
-from viewpass.sums.workspace import Workspace
 from viewpass.views.projection import LEAST_COLUMNS, MOST_COLUMNS, Projection, ViewMap
 from viewpass.views.rows import MeasuredRows
 

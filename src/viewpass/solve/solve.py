@@ -18,14 +18,13 @@ from viewpass.graph.soft_assignment import links_of, soft_assignment
 from viewpass.model.model import Model
 from viewpass.sample.sample import Sample
 from viewpass.solve.centres import initialise_anchors, initialise_clusters, n_anchors
+from viewpass.solve.completion import learn_completion
 from viewpass.solve.plan import Plan
 from viewpass.solve.projection import learnt_projection
 from viewpass.solve.question.choose import choose
-from viewpass.solve.start.completion import learn_completion
 from viewpass.sums.row_counts import RowCounts
-from viewpass.sums.rules import each_view
+from viewpass.sums.rules import Workspace, each_view
 from viewpass.sums.statistics import Statistics
-from viewpass.sums.workspace import Workspace
 from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling

@@ -23,8 +23,8 @@ from viewpass.model.model import Model, assign, labels_of, prepare
 from viewpass.reasons.calibrate import learn
 from viewpass.reasons.outliers import outlier_scores
 from viewpass.streams.events import DRIFTED, FELL_SILENT, NO_CLUSTER, SOUNDED, Event
+from viewpass.sums.rules import Workspace
 from viewpass.sums.statistics import Statistics
-from viewpass.sums.workspace import Workspace
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 

@@ -17,9 +17,8 @@ import numpy as np
 from viewpass.kernels.backend import FROM_CENTRES, FROM_COUNTED, FROM_LABELS, FROM_SOFT_CENTRES, backend
 from viewpass.kernels.grid import Floats, Labels
 from viewpass.sums.centres import Centres, update
-from viewpass.sums.rules import Rules, each_view
+from viewpass.sums.rules import Rules, Workspace, each_view
 from viewpass.sums.statistics import Statistics
-from viewpass.sums.workspace import Workspace
 from viewpass.views.rows import MeasuredRows
 
 

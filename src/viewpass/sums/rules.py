@@ -1,14 +1,15 @@
-"""Settings of the inner loop over rows (Eq. 11-16); the ridge is one number for all views or one for each."""
+"""Settings of the inner loop over rows (Eq. 11-16): its rules, weights of the views, threads and buffers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import Floats
+from viewpass.kernels.pool import Pool
 
 Alpha = float | Sequence[float]
 
@@ -42,3 +43,47 @@ class Rules:
         """The rules in the form the kernels take."""
         alpha, fill = each_view(self.alpha, n_views), self.fill is not None
         return backend(reference).Rules(alpha, self.max_iter, float(self.tol), fill, self.zero_filled)
+
+
+SMALLEST_WEIGHT = 1e-6  # relative to the largest; shorter rows would be lost on the grid
+
+Weights = tuple[float, ...]
+
+
+def relative(given: Sequence[float]) -> Weights | None:
+    """Weights divided by the largest; None if they are all equal."""
+    largest = max(given)
+    if min(given) == largest:
+        return None
+    return tuple(float(weight / largest) for weight in given)
+
+
+def left_out(weights: Weights | None) -> tuple[bool, ...]:
+    """Whether each view has the weight 0; () if none has.
+
+    >>> left_out((1.0, 0.0)), left_out((1.0, 0.5))
+    ((False, True), ())
+    """
+    return tuple(not weight for weight in weights or ()) if weights and not all(weights) else ()
+
+
+@dataclass
+class Workspace:
+    """Number of threads, reusable buffers, and the number of distance passes so far."""
+
+    n_threads: int
+    pool: Pool = field(init=False, default_factory=Pool)
+    n_compared: float = field(init=False, default=0.0)  # rows compared with all centres; parts count as parts
+
+    def __getstate__(self) -> dict[str, int]:
+        return {"n_threads": self.n_threads}
+
+    def __setstate__(self, state: dict[str, int]) -> None:
+        self.__init__(state["n_threads"])  # type: ignore[misc]
+
+    def __deepcopy__(self, memo: object) -> Workspace:
+        return Workspace(self.n_threads)
+
+    def release(self) -> None:
+        """Free the buffers."""
+        self.pool.clear()

@@ -7,7 +7,7 @@ import numpy as np
 from viewpass.model.model import label
 from viewpass.streams.matching import matched
 from viewpass.streams.watch import LOOKED_AT, limits_of, part_of
-from viewpass.sums.workspace import Workspace
+from viewpass.sums.rules import Workspace
 from viewpass.tally.learning import Learning, whole_segment
 
 

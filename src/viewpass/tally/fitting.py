@@ -18,10 +18,9 @@ from viewpass.solve.plan import Plan
 from viewpass.solve.solve import solve, too_few
 from viewpass.streams.identities import Identities
 from viewpass.sums.centres import objective
-from viewpass.sums.workspace import Workspace
+from viewpass.sums.rules import Workspace
 from viewpass.tally.learning import Learning, whole_segment
-from viewpass.tally.refine import final, moved, with_tally
-from viewpass.tally.tally import Tally, tally_by_centre, tally_by_label
+from viewpass.tally.tally import Tally, final, moved, tally_by_centre, tally_by_label, with_tally
 from viewpass.views.chunk import Chunk, Schema
 
 MOST_TALLIES, MOST_OF_GRAPH = 4, 2  # anchors need not be exact

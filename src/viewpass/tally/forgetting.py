@@ -16,7 +16,7 @@ from viewpass.sample.keys import id_keys
 from viewpass.sample.sample import chosen
 from viewpass.streams.buckets import Buckets
 from viewpass.streams.identities import Identities, Memory
-from viewpass.sums.workspace import Workspace
+from viewpass.sums.rules import Workspace
 from viewpass.tally.continuing import continuing
 from viewpass.tally.learning import Learning
 from viewpass.views.chunk import format_id

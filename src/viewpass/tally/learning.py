@@ -31,10 +31,8 @@ from viewpass.streams.identities import Identities
 from viewpass.streams.matching import Matching, matched, numbers_of, renumbered
 from viewpass.streams.receipts import Receipt
 from viewpass.streams.watch import LOOKED_AT, NOTHING, Look, compared, limits_of, part_of
-from viewpass.sums.workspace import Workspace
-from viewpass.tally.estimate import estimated
-from viewpass.tally.refine import final, moved, with_tally
-from viewpass.tally.tally import Tally, tally_by_centre, tally_by_label
+from viewpass.sums.rules import Workspace
+from viewpass.tally.tally import Tally, estimated, final, moved, tally_by_centre, tally_by_label, with_tally
 from viewpass.views.chunk import Chunk, Schema
 
 GROWTH = 1.5  # rows at a solve, over those at the one before

@@ -14,11 +14,10 @@ from functools import reduce
 from viewpass.sample.sample import united
 from viewpass.solve.solve import solve
 from viewpass.streams.identities import Identities
-from viewpass.sums.census import MOST_PATTERNS, Census
-from viewpass.sums.row_counts import RowCounts
-from viewpass.sums.workspace import Workspace
-from viewpass.tally.estimate import estimated
+from viewpass.sums.row_counts import MOST_PATTERNS, Census, RowCounts
+from viewpass.sums.rules import Workspace
 from viewpass.tally.learning import Learning, whole_segment
+from viewpass.tally.tally import estimated
 from viewpass.views.chunk import Schema
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from viewpass.solve.few_columns import WIDE, in_few_columns
+from viewpass.solve.few_columns import WORTH_MAPPING, in_few_columns
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling
@@ -39,9 +39,11 @@ def test_distances_of_rows_with_few_directions_stay():
 def test_rows_are_never_longer_and_missing_views_stay_missing():
     rng = np.random.default_rng(1)
     observed = rng.random((200, 2)) < 0.7
-    wide = measured([rng.standard_normal((200, 60)), rng.standard_normal((200, WIDE * MOST - 1))], observed)
+    wide = measured(
+        [rng.standard_normal((200, 60)), rng.standard_normal((200, WORTH_MAPPING * MOST - 1))], observed
+    )
     narrow = MeasuredRows(in_few_columns(wide, MOST, 1)).measure()
-    assert narrow.widths == [MOST, WIDE * MOST - 1]  # the other is not wide enough
+    assert narrow.widths == [MOST, WORTH_MAPPING * MOST - 1]  # the other is not wide enough
     np.testing.assert_array_equal(narrow.inverse > 0, wide.inverse > 0)
     assert (np.linalg.norm(narrow.unit(0), axis=1) <= 1 + 1e-9).all()
     np.testing.assert_array_equal(narrow.unit(1), wide.unit(1))

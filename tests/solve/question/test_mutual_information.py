@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import adjusted_mutual_info_score
 
-from viewpass.solve.question.mutual_information import adjusted_mutual_information
+from viewpass.solve.question.comparison import adjusted_mutual_information
 
 
 @settings(max_examples=75, deadline=None)

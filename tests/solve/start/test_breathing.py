@@ -9,14 +9,13 @@ import pytest
 import scipy.sparse
 
 from viewpass.evaluate import ari
+from viewpass.solve import few_columns
 from viewpass.solve.centres import initialise_clusters
+from viewpass.solve.few_columns import in_main_columns
 from viewpass.solve.plan import Plan
-from viewpass.solve.start import main_columns
-from viewpass.solve.start.breathing import breathed
-from viewpass.solve.start.main_columns import in_main_columns
+from viewpass.solve.starts import breathed
 from viewpass.sums.chunk_step import ChunkStep
-from viewpass.sums.rules import Rules
-from viewpass.sums.workspace import Workspace
+from viewpass.sums.rules import Rules, Workspace
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 
@@ -62,7 +61,7 @@ def test_the_objective_never_rises(n_clusters):
 
 @pytest.mark.parametrize("sparse", [False, True])
 def test_the_search_has_the_bits_of_the_reference_on_any_threads(monkeypatch, sparse):
-    monkeypatch.setattr(main_columns, "MOST_COLUMNS", 10)
+    monkeypatch.setattr(few_columns, "MOST_COLUMNS", 10)
     chunk, _ = made(300, 6, 0.7, sparse=sparse)
     found = []
     for reference, n_threads in ((False, 1), (False, 3), (True, 1)):
@@ -76,7 +75,7 @@ def test_the_search_has_the_bits_of_the_reference_on_any_threads(monkeypatch, sp
 
 
 def test_main_columns_are_those_that_rows_add_up_to_most_in(monkeypatch):
-    monkeypatch.setattr(main_columns, "MOST_COLUMNS", 3)
+    monkeypatch.setattr(few_columns, "MOST_COLUMNS", 3)
     dense = np.zeros((4, 6))
     dense[:, 1], dense[:, 4], dense[:, 5], dense[0, 2] = 3.0, -2.0, 1.0, 0.5
     rows = MeasuredRows(Chunk.of([scipy.sparse.csr_array(dense), dense])).measure()

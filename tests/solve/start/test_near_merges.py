@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 
 import viewpass as vp
+from graphs import ridged_objective
 from viewpass.evaluate import nmi
-from viewpass.solve.start import starts
-from viewpass.solve.start.near_merges import _near, merged_labels, near_merges
-from viewpass.solve.start.ridged_objective import ridged_objective
-from viewpass.solve.start.starts import TABLE_SMALL, from_merges
+from viewpass.solve import starts
+from viewpass.solve.small_clusters import _near, merged_labels, near_merges
+from viewpass.solve.starts import TABLE_SMALL, from_merges
 from viewpass.sums.chunk_step import ChunkStep
-from viewpass.sums.rules import Rules
+from viewpass.sums.rules import Rules, Workspace
 from viewpass.sums.statistics import Statistics
-from viewpass.sums.workspace import Workspace
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from inputs import random_csr
-from viewpass.solve.start import starts
-from viewpass.solve.start.starts import seeded_labels
+from viewpass.solve import starts
+from viewpass.solve.starts import seeded_labels
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 

@@ -9,12 +9,11 @@ import pytest
 import scipy.sparse
 
 from inputs import random_csr
-from viewpass.graph.agglomeration import Products
+from viewpass.graph.cut import Products
 from viewpass.kernels.backend import native
-from viewpass.solve.start import sparse_clusters, starts
+from viewpass.solve import small_clusters, starts
 from viewpass.sums.chunk_step import ChunkStep
-from viewpass.sums.rules import Rules
-from viewpass.sums.workspace import Workspace
+from viewpass.sums.rules import Rules, Workspace
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 from zipped import zipped
@@ -50,8 +49,8 @@ def few_at_a_time(rows, n_clusters, rules, workspace, seed):
     rng = np.random.default_rng(seed)
     drawn = starts._rows_to_seed_from(rows, n_clusters, rng, starts.ROWS_PER_SEED)
     seeds = starts.seeded_labels(drawn, n_clusters, rng)
-    labels = sparse_clusters.assigned(rows, drawn, seeds, n_clusters, ChunkStep(rules, workspace))
-    return labels, sparse_clusters.products(rows, labels, n_clusters, workspace)
+    labels = small_clusters.assigned(rows, drawn, seeds, n_clusters, ChunkStep(rules, workspace))
+    return labels, small_clusters.products(rows, labels, n_clusters, workspace)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +65,7 @@ def test_they_are_those_of_a_step_whatever_the_blocks_and_threads(monkeypatch, f
     plain, _ = by_steps(case_of(views, observed, reference=True), 60, rules, 1)
     assert np.array_equal(wanted, plain)
     for together, n_threads in ((2**19, 1), (2**19, 3), (1000, 2), (1, 1)):
-        monkeypatch.setattr(sparse_clusters, "BLOCK_VALUES", together)
+        monkeypatch.setattr(small_clusters, "BLOCK_VALUES", together)
         labels, found = few_at_a_time(rows, 60, rules, Workspace(n_threads), 1)
         assert np.array_equal(labels, wanted)
         assert np.array_equal(found.counts, products.counts)

@@ -11,13 +11,12 @@ from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
 import viewpass as vp
+from graphs import ridged_objective
 from viewpass.graph.neighbours import NEAREST, neighbour_links
 from viewpass.kernels.grid import UNIT
-from viewpass.solve.start.ridged_objective import ridged_objective
-from viewpass.solve.start.starts import FINAL_UPDATES, from_merges, from_neighbours
+from viewpass.solve.starts import FINAL_UPDATES, from_merges, from_neighbours
 from viewpass.sums.chunk_step import ChunkStep
-from viewpass.sums.rules import Rules
-from viewpass.sums.workspace import Workspace
+from viewpass.sums.rules import Rules, Workspace
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 

@@ -4,14 +4,12 @@ It runs where the module is not compiled, and tests compare the two bit for bit.
 here is a loop because the order of adding is part of the specification.
 """
 
-from viewpass.kernels.reference.agglomeration import agglomerate
+from viewpass.kernels.reference.agglomeration import agglomerate, merge_near
 from viewpass.kernels.reference.centres import Centres, loss, update_centres
-from viewpass.kernels.reference.distances import all_distances, nearest_two
+from viewpass.kernels.reference.distances import all_distances, near_rows, nearest_two
 from viewpass.kernels.reference.eigen import eigenpairs, spectrum
 from viewpass.kernels.reference.factors import nnls
 from viewpass.kernels.reference.kmeans import graph_labels, small_kmeans
-from viewpass.kernels.reference.near_merges import merge_near
-from viewpass.kernels.reference.near_rows import near_rows
 from viewpass.kernels.reference.rows import Rows, accumulate
 from viewpass.kernels.reference.scaling import (
     centre_rows,

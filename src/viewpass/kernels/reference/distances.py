@@ -1,6 +1,8 @@
-"""Distances of rows from centres over the views a row has (Eq. 15), labels and margins."""
+"""Distances of rows from centres over the views a row has (Eq. 15), labels and margins; nearest rows."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -74,3 +76,17 @@ def nearest_two(rows: Rows, centres: Centres, n_threads: int) -> tuple[Labels, A
     distance[nothing] = np.nan
     margin[nothing | (centres.n_clusters == 1)] = np.nan
     return labels, distance, margin
+
+
+def near_rows(rows: Any, v: int, n_near: int, n_threads: int) -> Labels:
+    """The nearest other rows of each row that has view v, the lowest among equals; 0 without the view."""
+    there = np.flatnonzero(rows.inverse[v] > 0)
+    x = rows.values(v)[there] * rows.inverse[v][there][:, None]
+    products = np.zeros((len(there), len(there)))
+    for column in x.T:  # in this order
+        products += column[:, None] * column
+    distances = np.diagonal(products) - 2.0 * products
+    np.fill_diagonal(distances, np.inf)
+    near = np.zeros((rows.n_rows, n_near), dtype=np.int32)
+    near[there] = there[np.argsort(distances, axis=1, kind="stable")[:, :n_near]]
+    return near

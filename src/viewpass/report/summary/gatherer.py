@@ -18,7 +18,7 @@ from viewpass.report.summary.fields import ClusterSummary, PatternSummary, RowSu
 from viewpass.report.summary.row_sample import RowReasons, row_sampler
 from viewpass.report.summary.typical import typical_rows
 from viewpass.sample.sample import Sampler
-from viewpass.sums.census import Census, pattern_text
+from viewpass.sums.row_counts import Census, pattern_text
 
 EACH = 3  # typical and doubtful rows of a cluster
 FIRST_PART = 16  # rows per cluster, that are sorted first

@@ -16,7 +16,7 @@ from viewpass.reasons.outliers import outlier_scores
 from viewpass.reasons.stability import stability
 from viewpass.report.layout import nearness
 from viewpass.sample.sample import Sample, Sampler, Size
-from viewpass.sums.workspace import Workspace
+from viewpass.sums.rules import Workspace
 from viewpass.views.chunk import Chunk
 
 ROWS = 2000  # of a summary

@@ -1,6 +1,8 @@
 """Candidates of the criterion (hidden_views.py): clusters with centres, or of an anchor graph.
 
-They are fitted to some of the rows, as a stream is started.
+They are fitted to some of the rows. For the number of clusters, anchors fitted to part of the rows are cut
+into 2, 3, 4 ... clusters, by their graph or by merging; the rows set aside follow their anchors.
+model/choice.py reads the number off the curve.
 """
 
 from __future__ import annotations
@@ -12,11 +14,13 @@ from typing import NamedTuple
 import numpy as np
 
 from viewpass.graph import spectral as graph
-from viewpass.graph.agglomeration import merges
+from viewpass.graph.cut import merges
 from viewpass.graph.soft_assignment import SoftAssignment, links_of, soft_assignment
 from viewpass.kernels.grid import Labels, Links
 from viewpass.kernels.lazy import cached_property
+from viewpass.model.choice import Curve
 from viewpass.model.model import assign
+from viewpass.solve import starts
 from viewpass.solve.centres import (
     ASSUMED_CLUSTERS,
     MIN_ANCHORS_PER_CLUSTER,
@@ -24,10 +28,9 @@ from viewpass.solve.centres import (
     ridged,
 )
 from viewpass.solve.plan import ROWS_PER_ANCHOR, Plan
-from viewpass.solve.question.hidden_views import Fold, Question, Scaled
-from viewpass.solve.question.mutual_information import adjusted_mutual_information
-from viewpass.solve.start import starts
-from viewpass.solve.start.ridged_objective import start_ridge
+from viewpass.solve.question.comparison import adjusted_mutual_information, difference
+from viewpass.solve.question.hidden_views import Fold, Question, Scaled, Score
+from viewpass.solve.ridge import start_ridge
 from viewpass.sums.chunk_step import ChunkStep, Outcome
 from viewpass.sums.rules import Alpha
 from viewpass.sums.statistics import Statistics
@@ -158,3 +161,32 @@ def _separated(
         ):
             return False
     return True
+
+
+FINE, GROWTH, MOST = 20, 1.2, 60  # every number up to FINE, then GROWTH times the one before, up to MOST
+LEAST_PER_CLUSTER = 4  # at least
+
+
+def tried(n_anchors: int) -> list[int]:
+    """The numbers of clusters to try."""
+    most, found = min(n_anchors // LEAST_PER_CLUSTER, MOST), [2]
+    while found[-1] < most:
+        last = found[-1]
+        found.append(min(last + 1 if last < FINE else int(np.ceil(last * GROWTH)), most))
+    return found
+
+
+def curve_of(
+    question: Question, fits: Sequence[Anchored], shape: str, spaces: Sequence[tuple[str, ...]]
+) -> Curve:
+    """The score of each number of clusters, given anchors fitted in the first folds."""
+    numbers = tried(fits[0].links.shape[0])
+    scores: list[list[Score]] = [[] for _ in numbers]
+    for fold, anchored in zip(question.folds(len(fits)), fits, strict=True):
+        for own, labels in zip(scores, anchored.cuts(numbers, shape), strict=True):
+            own.append(fold.score(labels, spaces))
+    values = np.array([np.cumsum([each.mean for each in own])[-1] / len(own) for own in scores])
+    best = scores[int(values.argmax())]
+    errors = np.array([difference(list(zip(own, best, strict=True))).error for own in scores])
+    typical = np.sort(errors)[len(errors) // 2]  # few folds may be alike by chance
+    return Curve(np.array(numbers), values, np.maximum(errors, typical))

@@ -5,7 +5,7 @@ All by the same criterion (hidden_views.py), the simplest candidate first:
     scale         unit length; what suits the values; the kind they look like; lengths kept
     consensus     a centre for each cluster; an anchor graph
     projection    a learnt map to fewer columns, where there is a graph (not compared)
-    n_clusters    2, 3, 4 ... (number.py)
+    n_clusters    2, 3, 4 ... (candidates.py)
 
 Every scale is tried with every shape (consensus), all of them at once. The scale is chosen for each shape,
 and then the shape.
@@ -24,16 +24,14 @@ import numpy as np
 import scipy.sparse
 
 from viewpass.errors import warn
-from viewpass.model.choice import Choice
-from viewpass.model.curve import Curve
+from viewpass.model.choice import Choice, Curve
 from viewpass.solve.centres import ASSUMED_CLUSTERS
 from viewpass.solve.plan import Plan
 from viewpass.solve.projection import is_filled, n_mapped
-from viewpass.solve.question.candidates import Anchored, Fitted, n_anchors_of, n_small
+from viewpass.solve.question.candidates import Anchored, Fitted, curve_of, n_anchors_of, n_small
 from viewpass.solve.question.comparison import Scorer, compared, race
 from viewpass.solve.question.hidden_views import Fold, Question, Score
-from viewpass.solve.question.number_of_clusters import curve_of
-from viewpass.sums.workspace import Workspace
+from viewpass.sums.rules import Workspace
 from viewpass.views.columns import columns_of
 from viewpass.views.kinds import KINDS, possible_kind
 from viewpass.views.rows import MeasuredRows

@@ -28,11 +28,11 @@ from viewpass.kernels.grid import Floats, Integers, Labels, Mask, Matrix
 from viewpass.kernels.lazy import cached_property
 from viewpass.kernels.portable import log, ordered_sum
 from viewpass.model.model import assign
+from viewpass.solve import starts
 from viewpass.solve.few_columns import in_few_columns
 from viewpass.solve.plan import Plan
-from viewpass.solve.start import starts
 from viewpass.sums.chunk_step import ChunkStep
-from viewpass.sums.workspace import Workspace
+from viewpass.sums.rules import Workspace
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling

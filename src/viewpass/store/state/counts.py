@@ -1,4 +1,4 @@
-"""Stores counts of rows: those read (sums/row_counts.py), and those of each centre (sums/census.py)."""
+"""Stores counts of rows: those read (sums/row_counts.py), and those of each centre (sums/row_counts.py)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import numpy as np
 
 from viewpass.kernels.grid import MOST_ROWS, Array
 from viewpass.store.container.fields import Fields, Rule
-from viewpass.sums.census import BINS, MOST_BITS, MOST_PATTERNS, Census
-from viewpass.sums.row_counts import RowCounts
+from viewpass.sums.row_counts import BINS, MOST_BITS, MOST_PATTERNS, Census, RowCounts
 from viewpass.views.chunk import Schema
 from viewpass.views.gaps import GapCounts
 

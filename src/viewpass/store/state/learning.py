@@ -31,9 +31,7 @@ from viewpass.store.state.stream import (
 )
 from viewpass.streams.buckets import Bucket, Buckets
 from viewpass.streams.identities import Identities
-from viewpass.sums.rules import Rules
-from viewpass.sums.view_weights import left_out
-from viewpass.sums.workspace import Workspace
+from viewpass.sums.rules import Rules, Workspace, left_out
 from viewpass.tally.learning import ALL_ROWS, Learning, Segment, whole_segment
 from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.gaps import GAP_RULES

@@ -26,17 +26,16 @@ from viewpass.kernels.grid import (
     Labels,
     Links,
 )
-from viewpass.model.choice import Choice
-from viewpass.model.curve import Curve
+from viewpass.model.choice import Choice, Curve
 from viewpass.model.model import Model
 from viewpass.store.container.fields import MOST_DECIMAL, Fields, Rule, store_each, store_within
 from viewpass.store.container.values import from_plain, to_plain
 from viewpass.store.state.counts import pack_census, pack_counts, unpack_census, unpack_counts
 from viewpass.sums.centres import Centres
+from viewpass.sums.rules import Weights
 from viewpass.sums.statistics import Statistics
-from viewpass.sums.view_weights import Weights
 from viewpass.views.chunk import Schema
-from viewpass.views.completion import MOST_SPREADS, Completion, Prototypes
+from viewpass.views.gaps import MOST_SPREADS, Completion, Prototypes
 from viewpass.views.projection import LEAST_COLUMNS, MOST_COLUMNS, Projection, ViewMap
 from viewpass.views.rows import Kept, Lengthy
 from viewpass.views.scaling import LEARNT, Scale, Scaling

@@ -8,6 +8,13 @@ Unit rows of a cluster are x = mu + noise, and the best ridge on its centre is t
 where |R|^2 is divided by the mean square of the rows' lengths if that is not 1. A ridge that is too small is
 harmless where clusters have many rows, and fatal where they have few: their centres are long by noise alone,
 and rows prefer the short centres of large clusters.
+
+First clusters are merged by J with a ridge towards the mean of all rows:
+
+    J_ridge = const - sum_v sum_k |R_k - T_k g|^2 / (T_k + ridge),  g the mean of the rows of view v
+
+On a sample, a handful of nearly equal rows lowers J as much as a real cluster does and takes its place. This
+ridge is a share of the average cluster size, so small clusters count for less than they seem to.
 """
 
 from __future__ import annotations
@@ -55,3 +62,14 @@ def _of_view(total: Statistics, v: int, square: float, weight_unit: int) -> floa
     alike = float(ordered_sum(ordered_sum(sums * sums) / square - counts))
     pairs = float(ordered_sum(counts * (counts - 1.0)))
     return max(0.0, (pairs - alike) / alike) if alike * MAX_ALPHA > pairs else MAX_ALPHA
+
+
+RIDGE_SHARE = 0.1  # of the average number of rows per cluster
+
+
+def start_ridge(n_rows: int, n_clusters: int, alpha: Alpha) -> Alpha:
+    """The ridge, in rows; `alpha` (of a view) if that is larger."""
+    share = RIDGE_SHARE * n_rows / n_clusters
+    if isinstance(alpha, float | int):
+        return max(alpha, share)
+    return tuple(max(of_view, share) for of_view in alpha)

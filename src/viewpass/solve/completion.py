@@ -1,4 +1,4 @@
-"""Prototypes that fill values missing inside views: small clusters of the sample (views/completion.py).
+"""Prototypes that fill values missing inside views: small clusters of the sample (views/gaps.py).
 
 The rows are clustered with their gaps at the means of the columns, then with the gaps filled by the
 prototypes so far. A prototype's value in a column is the mean over its rows that have one, as if one more row
@@ -13,18 +13,17 @@ from dataclasses import replace
 import numpy as np
 
 from viewpass.kernels.grid import Floats, Labels, Mask
-from viewpass.solve.start import starts
+from viewpass.solve import starts
 from viewpass.sums.chunk_step import ChunkStep
-from viewpass.sums.rules import Rules
-from viewpass.sums.workspace import Workspace
+from viewpass.sums.rules import Rules, Workspace
 from viewpass.views.chunk import Chunk
 from viewpass.views.columns import columns_of
-from viewpass.views.completion import MOST_SPREADS, QUANTUM, Completion, Prototypes
+from viewpass.views.gaps import MOST_SPREADS, QUANTUM, Completion, Prototypes
 from viewpass.views.rows import MeasuredRows
 
 MOST_PROTOTYPES, ROWS_PER_PROTOTYPE = 200, 10
 ROUNDS = 2
-RULES = Rules(alpha=0.1, max_iter=6, tol=1e-3, fill="mean")
+COMPLETION_RULES = Rules(alpha=0.1, max_iter=6, tol=1e-3, fill="mean")
 
 
 def learn_completion(rows: MeasuredRows, n_threads: int = 1) -> Completion:
@@ -33,7 +32,7 @@ def learn_completion(rows: MeasuredRows, n_threads: int = 1) -> Completion:
     moments = tuple(_moments(rows, v) for v in range(rows.n_views))
     n_prototypes = max(1, min(MOST_PROTOTYPES, len(counted) // ROWS_PER_PROTOTYPE))
     completion = Completion(moments)
-    step = ChunkStep(RULES, Workspace(n_threads))
+    step = ChunkStep(COMPLETION_RULES, Workspace(n_threads))
     for number in range(ROUNDS):
         filled = chunk if number == 0 else completion.apply(chunk)
         standardised = _standardised(filled, moments)

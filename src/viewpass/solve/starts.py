@@ -1,7 +1,13 @@
 """Initial centres of a sample: many small clusters, merged by the increase of the objective.
 
-Many small clusters are found and merged (graph/agglomeration.py). Where there are too few rows for that, one
+Many small clusters are found and merged (graph/cut.py). Where there are too few rows for that, one
 seed is drawn for each cluster.
+
+`breathed` leaves local optima of the objective: some clusters are split, and as many merged. Centre updates
+alone never move a centre to another part of the data: two of them may share a cluster while a third serves
+two. Here some clusters, drawn at random, become two each, all centres are updated, and clusters are merged by
+the increase of J (graph/cut.py) until there are as many as before. What lowers J is kept. This is breathing
+k-means (B. Fritzke, arXiv 2006.15666) with splits for its insertions, and merges by price for its deletions.
 """
 
 from __future__ import annotations
@@ -11,21 +17,21 @@ from math import isqrt
 import numpy as np
 from scipy.sparse import issparse
 
-from viewpass.graph.agglomeration import Products, merges
-from viewpass.graph.grouped_updates import searched_updates
+from viewpass.graph.cut import Products, merges
 from viewpass.graph.neighbours import NEAREST, neighbour_links
+from viewpass.graph.soft_assignment import searched_updates
 from viewpass.graph.spectral import cut
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import FEWEST_GROUPED, Integers, Labels
+from viewpass.solve import small_clusters
 from viewpass.solve.few_columns import in_few_columns
-from viewpass.solve.start import near_merges, sparse_clusters
-from viewpass.solve.start.ridged_objective import start_ridge
+from viewpass.solve.ridge import start_ridge
 from viewpass.sums.chunk_step import ChunkStep, Outcome, State
 from viewpass.views.rows import MeasuredRows
 
 # The merged start: MIN_SMALL small clusters, or SMALL_PER_CLUSTER for each cluster wanted, are found on the
 # rows (on half of many rows) and then merged. Up to TABLE_SMALL of them any two may merge;
-# beyond, only those near each other (near_merges.py).
+# beyond, only those near each other (small_clusters.py).
 SMALL_PER_CLUSTER, MIN_SMALL, TABLE_SMALL = 4, 100, 600
 ROWS_PER_SMALL = 2  # at least
 SMALL_SUMS = 2**21  # values of their sums (columns x clusters), unless that leaves too few clusters
@@ -75,7 +81,7 @@ def seeded(rows: MeasuredRows, n_clusters: int, step: ChunkStep, rng: np.random.
 def anchors(rows: MeasuredRows, n_anchors: int, step: ChunkStep, rng: np.random.Generator) -> Outcome:
     """Many centres that are grouped into clusters later: one seeding and a few updates are enough.
 
-    Rows are compared with very many of them through groups (graph/groups.py), as later.
+    Rows are compared with very many of them through groups (graph/soft_assignment.py), as later.
     """
     rows.measure(step.workspace.n_threads)
     step = step.at_most(FINAL_UPDATES)
@@ -107,14 +113,14 @@ def merged(rows: MeasuredRows, n_clusters: int, step: ChunkStep, rng: np.random.
     if rows.sparse and n_small <= TABLE_SMALL:
         drawn = _rows_to_seed_from(rows, n_small, rng, rows_per_seed)
         seeds = seeded_labels(drawn, n_small, rng, step.workspace.n_threads)
-        found = sparse_clusters.assigned(rows, drawn, seeds, n_small, step)
-        products = sparse_clusters.products(rows, found, n_small, step.workspace)
+        found = small_clusters.assigned(rows, drawn, seeds, n_small, step)
+        products = small_clusters.products(rows, found, n_small, step.workspace)
     else:
         outcome = _from_seeds(rows, n_small, step.at_most(1), rng, rows_per_seed=rows_per_seed)
         found, total = outcome.labels, outcome.total
         del outcome
         if n_small > TABLE_SMALL:
-            cluster_of = near_merges.merged_labels(total, n_clusters, ridge, rows, step.workspace)
+            cluster_of = small_clusters.merged_labels(total, n_clusters, ridge, rows, step.workspace)
             del total
             return step.from_labels(rows, np.append(cluster_of, -1)[found].astype(np.int32), n_clusters)
         products = Products.of(total)
@@ -229,3 +235,39 @@ def _rows_to_seed_from(
     if len(seen) <= n_drawn:
         return rows
     return _part(rows, seen[rng.choice(len(seen), n_drawn, replace=False)])
+
+
+MOST_SPLIT, FEWEST_SPLIT = 2, 8  # one cluster in so many is split at first, and in the end
+MOST_TRIES = 2  # in vain with the same number of splits; then it is halved
+BREATHING_UPDATES = 10  # of the centres after the splits, and after the merges
+
+
+def breathed(rows: MeasuredRows, outcome: Outcome, step: ChunkStep, rng: np.random.Generator) -> Outcome:
+    """Clusters of a lower objective, or `outcome`, which is of these rows and under the rules of `step`."""
+    n_clusters, step = outcome.total.n_clusters, step.at_most(BREATHING_UPDATES)
+    n_split, n_tries = n_clusters // MOST_SPLIT, 0
+    while n_split >= max(n_clusters // FEWEST_SPLIT, 1):
+        labels = _split(rows, outcome, n_split, rng, step.workspace.n_threads)
+        wider = step.from_labels(rows, labels, n_clusters + n_split)
+        cluster_of = np.append(merges(wider.total, step.rules.alpha).labels(n_clusters), -1)
+        found = step.from_labels(rows, cluster_of[wider.labels].astype(np.int32), n_clusters)
+        if found.loss < outcome.loss - step.rules.tol * abs(outcome.loss):
+            outcome, n_tries = found, 0
+            continue
+        n_tries += 1
+        if n_tries == MOST_TRIES:
+            n_split, n_tries = n_split // 2, 0
+    return outcome
+
+
+def _split(
+    rows: MeasuredRows, outcome: Outcome, n_split: int, rng: np.random.Generator, n_threads: int
+) -> Labels:
+    """Labels with some clusters cut in two, each by two seeds; the second halves are clusters after all."""
+    n_clusters, labels = outcome.total.n_clusters, outcome.labels.copy()
+    for number, k in enumerate(rng.choice(n_clusters, n_split, replace=False)):
+        own = np.flatnonzero((outcome.labels == k) & rows.counted)
+        if len(own) > 1:
+            halves = seeded_labels(rows.sampled(own), 2, rng, n_threads)
+            labels[own[halves == 1]] = n_clusters + number
+    return labels

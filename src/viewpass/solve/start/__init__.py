@@ -1,1 +1,0 @@
-"""The first centres of a sample, and the ridge."""
