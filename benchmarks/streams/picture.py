@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 import viewpass as vp
-from viewpass.evaluate.data.folder import folder_of
+from viewpass.evaluate.data.files import folder_of
 
 VIEWS = ["title_emb", "medium_emb", "subjects_emb", "size"]
 CLUSTERS, WINDOW, NIGHT = 12, 6000, 500

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from viewpass.evaluate import ari, make_stream, nmi
-from viewpass.evaluate.data.folder import folder_of
+from viewpass.evaluate.data.files import folder_of
 from viewpass.streams.events import BORN, DIED, MERGED, SPLIT, Event
 
 SDO = "base", "moving", "nonstat", "sequential"

@@ -14,7 +14,7 @@ import viewpass as vp
 from viewpass.baselines import daimc, multinmf
 from viewpass.baselines import omvc_stream as omvc
 from viewpass.baselines.base import kmeans
-from viewpass.baselines.least_squares import inverse, quadratic
+from viewpass.baselines.factors import inverse, quadratic
 from viewpass.baselines.rows import FilledView
 from viewpass.views.chunk import Chunk
 

@@ -7,7 +7,7 @@ import pytest
 
 import viewpass as vp
 from baselines.slow import filled_chunks, omvc, onmf, planted
-from viewpass.baselines.least_squares import newton_step, nnls, quadratic
+from viewpass.baselines.factors import newton_step, nnls, quadratic
 from viewpass.baselines.omvc_stream import OMVCSettings, OMVCStream
 from viewpass.baselines.onmf import ONMFSettings, ONMFStream
 from viewpass.evaluate import remove_per_view

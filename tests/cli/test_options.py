@@ -11,7 +11,7 @@ import pytest
 import viewpass as vp
 from commands import refused
 from viewpass.cli.arguments import parsed_scale, parsed_views
-from viewpass.cli.wording import in_options
+from viewpass.cli.group import in_options
 
 pytestmark = pytest.mark.system
 

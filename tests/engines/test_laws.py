@@ -11,7 +11,7 @@ from clusters import assert_same, made_rows, write_files
 from everywhere import MARKS, Deadly
 from viewpass.engines import partitions, parts
 from viewpass.labels.columns import confidence_columns
-from viewpass.labels.labelled import cluster_rows
+from viewpass.labels.writing import cluster_rows
 from viewpass.sums.rules import Workspace
 
 pytestmark = MARKS

@@ -19,8 +19,8 @@ from viewpass.cli.app import app
 from viewpass.evaluate import benchmark
 from viewpass.evaluate.harness.cells import SCORES, Cell, Results, measured
 from viewpass.evaluate.harness.methods import OURS, parsed_methods
+from viewpass.evaluate.harness.outputs import COLUMNS, published, published_rows
 from viewpass.evaluate.harness.program import read_labels
-from viewpass.evaluate.harness.published import COLUMNS, published, published_rows
 from viewpass.evaluate.harness.sets import Removed, draw, load_set
 from viewpass.kernels.threads import available_threads
 from viewpass.sources.bundle import Bundle

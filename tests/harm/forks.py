@@ -43,13 +43,13 @@ def warm_up():
     import viewpass.sources.arrow
     from viewpass import ViewPass
     from viewpass.report.summary import row_sample as row_reasons
-    from viewpass.runs import report
+    from viewpass.runs import summary
 
     # The same for every command, and as long to find as to cluster a thousand rows.
     typer.main.get_command = cache(typer.main.get_command)
-    report.version = cache(report.version)
-    for name in report.LIBRARIES:
-        report.version(name)
+    summary.version = cache(summary.version)
+    for name in summary.LIBRARIES:
+        summary.version(name)
     # Fewer sampled rows: what becomes of each is a matter of Python, and most of the time of a small run.
     row_reasons.ROWS = 300
 

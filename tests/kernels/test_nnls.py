@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import nnls as one_by_one
 
-from viewpass.baselines.least_squares import nnls
+from viewpass.baselines.factors import nnls
 from viewpass.kernels.backend import backend
 
 

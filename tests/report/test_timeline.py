@@ -11,7 +11,7 @@ import pytest
 
 import viewpass as vp
 from html_tags import Tags
-from viewpass.report.timeline import SHOWN, bands, event_of, timeline_chart, timeline_summary
+from viewpass.report.charts import SHOWN, bands, event_of, timeline_chart, timeline_summary
 from viewpass.streams.events import Event
 
 matplotlib.use("Agg")

@@ -18,10 +18,9 @@ from clusters import made_rows, write_files
 from fixed_lists import NULLS, REASON
 from viewpass.runs.duplicates import dedup
 from viewpass.runs.folder import RunFolder
-from viewpass.runs.join import join
+from viewpass.runs.join import RunRows, join
 from viewpass.runs.run import Run, RunOptions
 from viewpass.runs.run_labels import RunLabels
-from viewpass.runs.run_rows import RunRows
 from viewpass.runs.sample import sample
 
 N = 700
@@ -108,7 +107,7 @@ def test_rows_that_do_not_fit_are_refused(run, numbered, table, tmp_path, monkey
 @pytest.mark.parametrize("block", [N, 64, 1])
 def test_every_table_of_the_rows_finds_its_labels(run, table, monkeypatch, block):
     """Whatever the order, the part, and the blocks in which the table and the labels are read."""
-    monkeypatch.setattr("viewpass.runs.run_rows.ROWS", 100)
+    monkeypatch.setattr("viewpass.runs.join.ROWS", 100)
     labels = RunLabels(run / "run")
     clusters = pq.read_table(run / "run" / "labels.parquet")["cluster"].to_numpy()
     rng = np.random.default_rng(block)

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from viewpass.sources.read_ahead import ahead
+from viewpass.sources.source import ahead
 
 
 def readers():
@@ -95,7 +95,7 @@ ENDS = {"": 0, "raise SystemExit(3)": 3, "raise RuntimeError('x')": 1, "import o
 @pytest.mark.parametrize("end", ENDS)
 def test_the_interpreter_exits_with_items_still_to_come(end):
     program = (
-        "from viewpass.sources.read_ahead import ahead\n"
+        "from viewpass.sources.source import ahead\n"
         "import itertools\n"
         "read = ahead(itertools.count())\n"
         "assert next(read) == 0\n" + end

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viewpass.baselines.least_squares import newton_step, nnls, quadratic
-from viewpass.baselines.rows import FilledView
-from viewpass.baselines.stored_rows import StoredRows
+from viewpass.baselines.factors import newton_step, nnls, quadratic
+from viewpass.baselines.rows import FilledView, StoredRows
 from viewpass.baselines.stream import ChunkFactors, FactorStream, FilledChunk
 from viewpass.kernels.grid import Floats
 from viewpass.kernels.threads import run_blocks

@@ -8,8 +8,7 @@ from typing import Annotated
 import rich.console
 import typer
 
-from viewpass.cli.group import app as app
-from viewpass.cli.options import (
+from viewpass.cli.arguments import (
     CLUSTERS,
     DATA,
     OUTPUT,
@@ -25,6 +24,7 @@ from viewpass.cli.options import (
     flag,
     option,
 )
+from viewpass.cli.group import app as app
 from viewpass.cli.stopping import signals
 from viewpass.errors import SettingError
 from viewpass.version import __version__
@@ -219,14 +219,11 @@ def fit(
         return
     about = {"stream_labels": stream_labels, "keep": parsed_names(keep), "name_by": parsed_names(name_by)}
     how = {"resume": resume, "every": checkpoint_every, "as_json": as_json, "report": not no_report}
-    if engine != "local":
-        from viewpass.cli.distributed import Where
-        from viewpass.cli.distributed import run as run_on_cluster
+    from viewpass.cli.fit import Where, run, run_on_cluster
 
+    if engine != "local":
         run_on_cluster(estimator, source, out, about, how, Where(engine, scheduler, workers))
     else:
-        from viewpass.cli.fit import run
-
         run(estimator, source, out, about, how)
 
 

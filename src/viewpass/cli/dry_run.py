@@ -19,12 +19,12 @@ from viewpass.errors import MissingExtraError, printable
 from viewpass.estimators.report_methods import places_of_model
 from viewpass.estimators.viewpass import ViewPass
 from viewpass.labels.columns import Wanted, reason_columns
-from viewpass.labels.labelled import cluster_rows
+from viewpass.labels.writing import cluster_rows
 from viewpass.reasons.calibrate import calibration_of
 from viewpass.report.page import report_page
 from viewpass.report.summary.overview import summarise
 from viewpass.report.summary.row_sample import row_sampler
-from viewpass.runs.report import gaps_of, peak_memory
+from viewpass.runs.summary import gaps_of, peak_memory
 from viewpass.sources.source import Source
 from viewpass.tally.fitting import Fitting
 from viewpass.tally.tally import final, tally_by_label

@@ -1,4 +1,7 @@
-"""`viewpass fit`: fits a table into a run folder, and resumes where it was interrupted."""
+"""`viewpass fit`: fits a table into a run folder, and resumes where it was interrupted.
+
+With `--engine dask|ray|spark` the same folder is written by the workers of a cluster.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
 
@@ -14,11 +17,13 @@ from viewpass.cli.clusters import SHOWN, cluster_lines
 from viewpass.cli.inspect import LABELS, all_zero, in_gaps
 from viewpass.cli.progress import Display, Json, display
 from viewpass.cli.stopping import how_to_go_on, signals
+from viewpass.engines.clusters import connected
 from viewpass.engines.progress import Progress
 from viewpass.errors import MissingExtraError, printable
 from viewpass.estimators.viewpass import ViewPass
 from viewpass.report.advice import repeated_view_advice
 from viewpass.report.summary.fields import Summary
+from viewpass.runs.distributed import DistributedRun
 from viewpass.runs.folder import RunFolder
 from viewpass.runs.run import Run, RunOptions, StoppedError
 from viewpass.runs.summary import summary, write_run_page
@@ -155,3 +160,35 @@ def _tidy(folder: RunFolder, *, new: bool, begun: bool) -> None:
     if new and not folder.finished:
         with suppress(OSError):
             folder.path.rmdir()
+
+
+class Where(NamedTuple):
+    """The cluster that was asked for."""
+
+    name: str
+    address: str | None
+    n_workers: int | None
+
+
+def run_on_cluster(
+    estimator: ViewPass,
+    data: Source,
+    out: Path,
+    about: Mapping[str, Any],
+    how: Mapping[str, Any],
+    where: Where,
+) -> None:
+    """Fit on a cluster, or go on with a fit there."""
+    folder = RunFolder(out)
+    fitting = DistributedRun(estimator, data, folder, **about)
+
+    @contextmanager
+    def helped(shown: Display, _: Run) -> Iterator[Callable[[Progress], None]]:
+        watch = ShowProgress(shown, 0)
+        with connected(*where) as cluster:
+            if cluster.about:
+                shown.say(cluster.about)
+            fitting.use(cluster.engine, watch)
+            yield watch
+
+    go(fitting, folder, helped=helped, **how)

@@ -20,8 +20,7 @@ from viewpass.estimators.persistence import load
 from viewpass.model.choice import Choice
 from viewpass.runs.checkpoint import read_checkpoint
 from viewpass.runs.folder import RunFolder
-from viewpass.runs.report import gaps_of, missing_rows
-from viewpass.runs.summary import summary
+from viewpass.runs.summary import gaps_of, missing_rows, summary
 from viewpass.sources.bundle import Bundle, load_bundle
 from viewpass.sources.mat import load_mat
 from viewpass.sources.source import Source

@@ -11,8 +11,8 @@ import rich.console
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from viewpass.cli.arguments import Force, flag, option
 from viewpass.cli.group import app
-from viewpass.cli.options import Force, flag, option
 from viewpass.cli.stopping import signals
 from viewpass.errors import SettingError, printable
 

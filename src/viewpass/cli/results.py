@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from viewpass.cli.arguments import AsJson, Data, Force, NoRows, RunPath, Threads, Views, flag, option
 from viewpass.cli.group import app
-from viewpass.cli.options import AsJson, Data, Force, NoRows, RunPath, Threads, Views, flag, option
 
 
 @app.command(epilog="Example:  viewpass report run --out found.html")
@@ -50,7 +50,7 @@ def names(
     The names are in the model: predict, join, sample, diff, inspect and report
     show them, and update keeps them. Nothing is fitted again.
     """
-    from viewpass.cli.names import run
+    from viewpass.cli.tables import run
 
     run(model, given or [], as_json=as_json)
 

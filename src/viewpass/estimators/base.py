@@ -27,13 +27,14 @@ from viewpass.estimators.inputs import (
     explaining,
     fitted_on,
     index_of,
+    is_views,
     matrix_source,
     opened,
     reads_once,
+    refuse_ignored,
     views_source,
     warn_left_out,
 )
-from viewpass.estimators.misreadings import is_views, refuse_ignored
 from viewpass.estimators.persistence import save
 from viewpass.estimators.validation import check_memory, check_whole
 from viewpass.kernels.grid import Array, Floats, Labels

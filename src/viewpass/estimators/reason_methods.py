@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from viewpass.errors import NotCalibratedError
 from viewpass.estimators.clusterer import ViewClusterer
 from viewpass.kernels.grid import Floats, Matrix
-from viewpass.labels.frames import labels_frame
+from viewpass.labels.columns import labels_frame
 from viewpass.model.calibration import Calibration
 from viewpass.model.model import prepare
 from viewpass.reasons.calibrate import calibration_of
@@ -21,7 +21,7 @@ from viewpass.reasons.confidence import confidences, probabilities
 from viewpass.reasons.contributions import Explanation, contributions
 from viewpass.reasons.imputation import Imputed, imputed
 from viewpass.reasons.outliers import outlier_scores
-from viewpass.reasons.stability import Stability, stability
+from viewpass.reasons.separation import Stability, stability
 from viewpass.sources.source import Source
 from viewpass.sums.rules import Workspace
 from viewpass.views.chunk import Chunk

@@ -1,4 +1,4 @@
-"""Columns of label files about labels: how sure they are, and why."""
+"""Columns of labels: how sure they are, and why; and labels as frames."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from viewpass.errors import NotCalibratedError, SettingError
+from viewpass.errors import DataError, NotCalibratedError, SettingError, missing_extra
 from viewpass.kernels.grid import Array, Floats, Integers
 from viewpass.labels.features import feature_terms
 from viewpass.labels.files.parquet import COLUMNS, ID
-from viewpass.labels.labelled import Labelled
 from viewpass.labels.names import names_of
+from viewpass.labels.writing import Labelled
 from viewpass.model.calibration import distinct
 from viewpass.model.model import Model, prepare
 from viewpass.reasons.calibrate import calibration_of
 from viewpass.reasons.confidence import confidence_at, probabilities
 from viewpass.reasons.contributions import contributions
 from viewpass.reasons.outliers import outlier_scores
-from viewpass.reasons.stability import stability
+from viewpass.reasons.separation import stability
+from viewpass.sources.source import Source
 from viewpass.sums.row_counts import pattern_text
 from viewpass.sums.rules import Workspace
 from viewpass.views.chunk import Chunk
@@ -148,3 +149,47 @@ def _by_name(names: Sequence[str], values: Floats) -> dict[str, Any]:
 
 def _floats(values: Array) -> Any:
     return pa.array(values.astype(np.float32), mask=np.isnan(values))
+
+
+def labels_frame(
+    model: Any,
+    source: Source,
+    keep: Sequence[str] = (),
+    names: Sequence[str] = (),
+    proba: bool = False,
+    explain: bool = False,
+    *,
+    kind: str = "pandas",
+) -> Any:
+    """The labels of rows as a frame (`ExplainedClusterer.labels_frame`)."""
+    if kind not in ("pandas", "polars", "arrow"):
+        raise SettingError(f"kind={kind!r}: choose 'pandas', 'polars' or 'arrow'.")
+    pa = arrow()
+    from viewpass.labels.columns import Wanted, with_names
+    from viewpass.labels.features import with_features
+    from viewpass.labels.writing import labelled_tables
+
+    columns, features = with_features(names, model._fitted_model().schema)
+    wanted = Wanted(tuple(keep), columns, proba, explain, features)
+    tables = list(labelled_tables(model, source, wanted))
+    if not tables:
+        raise DataError("the data has no rows: there is nothing to label.")
+    table = pa.concat_tables(tables)
+    if names:
+        table = with_names(table, wanted.names(model._fitted_model(), [table]))
+    if kind == "arrow":
+        return table
+    if kind == "pandas":
+        return table.to_pandas()
+    import polars as pl
+
+    return pl.from_arrow(table)
+
+
+def arrow() -> Any:
+    """PyArrow, or an error that says how to install it."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise missing_extra("pyarrow", "arrow", "labels as a table") from None
+    return pyarrow

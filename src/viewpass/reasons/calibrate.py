@@ -17,11 +17,9 @@ from viewpass.kernels.grid import Floats, Integers, Labels
 from viewpass.kernels.portable import log, ordered_sum
 from viewpass.model.calibration import BINS, KNOTS, LEVELS, Calibration, rising
 from viewpass.model.model import Model, assign, labels_of, prepare
-from viewpass.reasons.hidden_values import HiddenView, deviation, mean_row, spread_out
-from viewpass.reasons.imputation import mixture
-from viewpass.reasons.outliers import measuring_centres, nearest_distances
+from viewpass.reasons.imputation import HiddenView, deviation, mean_row, mixture, spread_out
+from viewpass.reasons.outliers import measuring_centres, nearest_distances, small_clusters
 from viewpass.reasons.separation import separations
-from viewpass.reasons.small_clusters import small_clusters
 from viewpass.sums.centres import Centres, in_columns
 from viewpass.sums.row_counts import MOST_BITS, patterns_of
 from viewpass.sums.rules import Workspace

@@ -1,4 +1,10 @@
-"""Missing views, estimated from what the rows near a row have there.
+"""How well views that are hidden from rows are met by the mixtures of centres that their other views give.
+
+Only inner products of rows count here, so a view of very many columns is folded first: its columns are added
+up, in a random order and with random signs, until FOLDED are left. That keeps every inner product but for
+chance, which is about 1 / sqrt(FOLDED) of the lengths for one row and little over a hundred.
+
+Missing views, estimated from what the rows near a row have there.
 
     x_v = m_v + b (g_v - g0_v)      in the scale of the model, before rows are brought to unit length
 
@@ -10,15 +16,16 @@ hidden views as well.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
 
 from viewpass.graph.soft_assignment import SoftAssignment, soft_assignment
-from viewpass.kernels.grid import STEP, UNIT, Floats, Integers, Mask, Matrix
-from viewpass.kernels.portable import ordered_sum
+from viewpass.kernels.grid import GRID, STEP, UNIT, Floats, Integers, Labels, Mask, Matrix
+from viewpass.kernels.portable import ordered_sum, unit_rows
 from viewpass.model.calibration import Calibration
 from viewpass.model.model import Model, assign
 from viewpass.sums.centres import in_columns
@@ -26,6 +33,165 @@ from viewpass.sums.row_counts import patterns_of
 from viewpass.sums.rules import Workspace
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
+
+WIDE, FOLDED = 512, 256  # columns: from so many on a view is folded into so many
+VALUES = 2**14  # rows x columns of a hidden view, at most, unless that is fewer than
+FEWEST_ROWS = 100
+BLOCK_VALUES = 2**19  # rows x columns that are dense at a time
+LEAST_SCORE = 0.01  # a view that is met no better than this is not known
+
+Fold = Callable[[Floats], Floats]
+
+
+class Met(NamedTuple):
+    """How a view is met in rows of one presence pattern."""
+
+    slope: float = 0.0  # of the mixture of centres; 0 where it is no better than the mean
+    score: float = 0.0  # share of the squares that it explains
+    spread: float = 0.0  # root mean square error per value
+
+
+class HiddenView:
+    """One view of a sample of measured rows, whose centres are `assigned`."""
+
+    def __init__(self, sample: MeasuredRows, v: int, model: Model, assigned: Labels) -> None:
+        centres, sample = in_columns(model.centres, model.total)[v], sample.in_columns(v)
+        assert centres is not None
+        self.present = sample.present(v)
+        self.n_columns = centres.shape[1]
+        fold = self._fold = _folding(self.n_columns)
+        self._sample, self._v = sample, v
+        self._centres, self._mean = fold(centres), fold(mean_unit(model, v)[None])[0]
+        ridge = model.alpha[v] if model.total.in_columns(v) is model.total else 0.0
+        self._counts = model.total.counts[v] + ridge - model.weight_unit
+        self._weight_unit, self._assigned = model.weight_unit, assigned
+
+    def met(self, which: Integers, mixed: SoftAssignment) -> Met:
+        """How the mixtures `mixed` of rows `which` meet the view, where they have it."""
+        most = max(FEWEST_ROWS, VALUES // self._centres.shape[1])
+        has = spread_out(np.flatnonzero(self.present[which]), most)
+        if len(has) < 2:
+            return Met()
+        which, mixed = which[has], SoftAssignment(mixed.near[has], mixed.weights[has])
+        values, unit = _rows(self._sample, self._v, which, self._fold)
+        guess = mixed.of(self._centres) - self._own_part(mixed, unit, self._assigned[which]) - self._mean
+        apart = values - ordered_sum(values.T) / len(values)
+        along, square, whole = (
+            float(ordered_sum(ordered_sum(terms))) for terms in (apart * guess, guess * guess, apart * apart)
+        )
+        score = along * along / (square * whole) if along > 0 and square > 0 and whole > 0 else 0.0
+        slope = along / square if score >= LEAST_SCORE else 0.0
+        left = whole - slope * along
+        return Met(slope, score, float(np.sqrt(max(left, 0.0) / (len(apart) * self.n_columns))))
+
+    def _own_part(self, mixed: SoftAssignment, rows: Floats, assigned: Labels) -> Floats:
+        """What rows themselves have added to the mixtures of centres: they were hidden from no centre.
+
+        A centre without one of its rows x is u - (x - u) / (T - 1 + alpha).
+        """
+        part, counts = np.zeros_like(rows), self._counts
+        for near, weights in zip(mixed.near.T, mixed.weights.T, strict=True):
+            mine = np.flatnonzero((near == assigned) & (counts[near] > 0))
+            factors = (weights[mine] / UNIT) * (self._weight_unit / counts[near[mine]])
+            part[mine] += factors[:, None] * (rows[mine] - self._centres[near[mine]])
+        return part
+
+
+def spread_out(rows: Integers, most: int) -> Integers:
+    """At most this many of the rows, from all over: neighbours in a table are often alike."""
+    return rows if len(rows) <= most else rows[np.arange(most) * len(rows) // most]
+
+
+def mean_row(sample: MeasuredRows, v: int) -> Floats | None:
+    """The mean row of a view, in the scale of the model; None if no row has it."""
+    sample = sample.in_columns(v)
+    n_present = int(sample.present(v).sum())
+    if not n_present:
+        return None
+    matrix: Any = sample.matrix(v)
+    total = np.zeros(sample.widths[v])
+    if scipy.sparse.issparse(matrix):
+        some = matrix[sample.present(v)]
+        np.add.at(total, some.indices, some.data)
+        return total / n_present
+    for values, _ in _blocks(sample, v):
+        total += ordered_sum(values.T)
+    mean: Floats = total / n_present
+    return mean
+
+
+def deviation(sample: MeasuredRows, v: int) -> Floats | None:
+    """The standard deviation of each column of a view, as rows are compared; None if no row has it."""
+    sample = sample.in_columns(v)
+    n_present = int(sample.present(v).sum())
+    if not n_present:
+        return None
+    total, square = np.zeros((2, sample.widths[v]))
+    for _, unit in _blocks(sample, v):
+        total += ordered_sum(unit.T)
+        square += ordered_sum((unit * unit).T)
+    mean = total / n_present
+    spread: Floats = np.sqrt(np.maximum(square / n_present - mean * mean, 0.0))
+    return spread
+
+
+def _blocks(sample: MeasuredRows, v: int, which: Integers | None = None) -> Iterator[tuple[Floats, Floats]]:
+    """Rows of a view, a few at a time: as they are, and as the kernels compare them; 0 where missing."""
+    matrix: Any = sample.matrix(v)
+    size = max(1, BLOCK_VALUES // matrix.shape[1])
+    for start in range(0, sample.n_rows if which is None else len(which), size):
+        rows = slice(start, start + size) if which is None else which[start : start + size]
+        block, inverse = matrix[rows], sample.inverse[v][rows]
+        dense = block.toarray() if scipy.sparse.issparse(block) else block
+        values = np.where((inverse > 0)[:, None], dense, 0.0).astype(np.float64)
+        unit: Floats = np.multiply(unit_rows(values, inverse), STEP, dtype=np.float64)
+        yield values, unit
+
+
+def _folding(n_columns: int) -> Fold:
+    """How rows of so many columns are folded."""
+    if n_columns < WIDE:
+        return lambda rows: rows
+    order, signs = _order(n_columns)
+
+    def fold(rows: Floats) -> Floats:
+        folded = np.zeros((len(rows), FOLDED))
+        for start in range(0, n_columns, FOLDED):
+            part = order[start : start + FOLDED]
+            folded[:, : len(part)] += rows[:, part] * signs[part]
+        return folded
+
+    return fold
+
+
+def _order(n_columns: int) -> tuple[Integers, Floats]:
+    """The random order in which columns are folded, and their signs."""
+    rng = np.random.default_rng(0)
+    return rng.permutation(n_columns), rng.choice((-1.0, 1.0), n_columns)
+
+
+def _rows(sample: MeasuredRows, v: int, which: Integers, fold: Fold) -> tuple[Floats, Floats]:
+    """Some rows of a view, folded: as they are, and as the kernels compare them."""
+    matrix: Any = sample.matrix(v)
+    if not scipy.sparse.issparse(matrix) or matrix.shape[1] < WIDE:
+        pairs = [(fold(values), fold(unit)) for values, unit in _blocks(sample, v, which)]
+        values, unit = (np.concatenate(each) for each in zip(*pairs, strict=True))
+        return values, unit
+    matrix = matrix[which]
+    order, signs = _order(matrix.shape[1])
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order)) % FOLDED
+    row = np.repeat(np.arange(len(which)), np.diff(matrix.indptr))
+    inverse = sample.inverse[v][which][row]
+    data = np.where(inverse > 0, matrix.data.astype(np.float64), 0.0)
+
+    def folded(values: Floats) -> Floats:
+        at = row * FOLDED + place[matrix.indices]
+        found = np.zeros(len(which) * FOLDED)
+        np.add.at(found, at, values * signs[matrix.indices])
+        return found.reshape(len(which), FOLDED)
+
+    return folded(data), folded(np.rint(data * inverse * GRID) * STEP)
 
 
 @dataclass(frozen=True)

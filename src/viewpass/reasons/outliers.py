@@ -1,9 +1,15 @@
-"""How unusual a row is, against rows that have the same views.
+"""Means of small clusters of the sample, which unusual rows are found by where a model has few centres.
+
+The mean of a large cluster is shorter than its rows and far from all of them: noise is hardly farther. Rows
+that are like others are near the mean of a small cluster. Clusters of very few rows do not count: they may be
+made of unusual rows themselves.
+
+How unusual a row is, against rows that have the same views.
 
     score = -log(share of the rows of its presence pattern that are farther out)
 
 by the squared distance to the nearest centre, or anchor that has enough rows to be one, or (where centres are
-few) mean of a small cluster (small_clusters.py). The shares are those of the sample, by quantiles; beyond
+few) mean of a small cluster (`small_clusters`). The shares are those of the sample, by quantiles; beyond
 the last quantile they fall exponentially, at the rate of the rows there.
 """
 
@@ -18,12 +24,50 @@ from viewpass.kernels.grid import Array, Floats, Integers, Mask
 from viewpass.kernels.portable import log
 from viewpass.model.calibration import LEVELS, Calibration, interpolated
 from viewpass.model.model import Model
+from viewpass.reasons.imputation import spread_out
 from viewpass.sums.centres import Centres
+from viewpass.sums.chunk_step import ChunkStep, State
 from viewpass.sums.row_counts import patterns_of
-from viewpass.sums.rules import Workspace
+from viewpass.sums.rules import Rules, Workspace
 from viewpass.views.rows import MeasuredRows
+from viewpass.views.seeds import own_generator
 
-FEW = 0.25  # of the mean number of rows: an anchor with fewer may itself be made of unusual rows
+MOST_SAMPLED = 1000  # that they are made of, at most
+MOST, ROWS_PER_CLUSTER = 100, 10
+MOST_VALUES = 2**18  # columns x clusters, or there are fewer
+FEWEST_PER_CENTRE = 2  # or centres do as well
+FEW = 0.25  # of the mean number of rows: a centre with fewer may itself be made of unusual rows
+LEAST_ROWS = 3  # of a small cluster: its mean must not be a row
+SMALL_RULES = Rules(alpha=0.1, max_iter=2, tol=1e-3, fill="mean")
+
+
+def small_clusters(rows: MeasuredRows, model: Model, workspace: Workspace) -> tuple[Array, ...]:
+    """Their means in each view, of measured rows that count, in the scale of the model; () where centres do.
+
+    They are rounded to float32, in which they are stored.
+    """
+    n_centres = model.centres.n_clusters
+    most = min(
+        MOST, min(rows.n_rows, MOST_SAMPLED) // ROWS_PER_CLUSTER, MOST_VALUES // max(rows.n_columns, 1)
+    )
+    if model.links is not None or rows.sparse:
+        return ()
+    if most < FEWEST_PER_CENTRE * n_centres:
+        return ()
+    rows = rows.sampled(spread_out(np.arange(rows.n_rows), MOST_SAMPLED))
+    step, each = ChunkStep(SMALL_RULES, workspace), np.arange(most, dtype=np.int32)
+    # Drawn at random: seeds far from each other would be unusual rows.
+    drawn = np.sort(own_generator().choice(rows.n_rows, most, replace=False))
+    first = step.from_labels(rows.sampled(drawn), each, most)
+    found = step.from_centres(rows, State.without_rows(rows, first.centres))
+    typical: Mask = np.ones(most, dtype=bool)
+    for v in (v for v in range(rows.n_views) if rows.present(v).any()):
+        sizes = np.bincount(found.labels[rows.present(v)], minlength=most)
+        typical &= (sizes * most >= FEW * sizes.sum()) & (sizes >= LEAST_ROWS)
+    if typical.sum() < FEWEST_PER_CENTRE * n_centres:
+        return ()
+    means = found.total.centres(SMALL_RULES.alpha)
+    return tuple(u[typical].astype(np.float32) for u in means)
 
 
 def typical_centres(model: Model) -> Mask:

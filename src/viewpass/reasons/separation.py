@@ -7,17 +7,20 @@
 
 The margin is how much farther the next cluster is than that of the row's label: relative to the sum of the
 two distances, or as it is for the graph, where all rows have length 1.
+
+Labels of rows with one of their views dropped.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from viewpass.graph.soft_assignment import SoftAssignment, soft_assignment
 from viewpass.kernels.backend import backend
-from viewpass.kernels.grid import Array, Floats, Labels
+from viewpass.kernels.grid import Array, Floats, Labels, Mask
 from viewpass.kernels.portable import directions, farness
 from viewpass.model.model import Model, distances, labels_of, nearest_anchors
 from viewpass.sums.rules import Workspace
@@ -99,3 +102,28 @@ def _in_graph(model: Model, soft: SoftAssignment) -> Floats:
     assert model.cut.graph is not None
     graph = model.cut.graph
     return farness(directions(soft.of(graph.places)), graph.centres)
+
+
+@dataclass(frozen=True)
+class Stability:
+    """Labels of rows with each of their views dropped (`stability`)."""
+
+    labels: Labels
+    """(rows, views): the label without this view; -1 where the row lacks it, or has no other."""
+    stable: Mask
+    """Whether dropping any one view leaves the label as it is; False for rows with fewer than two."""
+
+
+def stability(rows: MeasuredRows, model: Model, workspace: Workspace) -> Stability:
+    """Label measured rows without each of their views."""
+    own = labels_of(rows, model, workspace)
+    labels = np.full((rows.n_rows, rows.n_views), -1, dtype=np.int32)
+    stable: Mask = rows.n_seen > 1
+    for v in range(rows.n_views):
+        which = np.flatnonzero(rows.present(v) & (rows.n_seen > 1))
+        if not len(which):
+            continue
+        others = rows.sampled(which).keeping([other != v for other in range(rows.n_views)])
+        labels[which, v] = labels_of(others, model, workspace)
+        stable[which] &= labels[which, v] == own[which]
+    return Stability(labels, stable)

@@ -18,10 +18,9 @@ from viewpass.errors import missing_extra
 from viewpass.kernels.grid import Floats, Integers
 from viewpass.report import findings, wording
 from viewpass.report.advice import advice
-from viewpass.report.charts import growth_of, line_chart
+from viewpass.report.charts import growth_of, line_chart, timeline_chart
 from viewpass.report.images import Pictures
 from viewpass.report.layout import places_of
-from viewpass.report.timeline import timeline_chart
 from viewpass.store.container.files import naming, replacing
 
 SCRIPTS = ("functions.js", "map.js", "page.js")  # in this order, as one

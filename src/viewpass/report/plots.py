@@ -8,10 +8,10 @@ import numpy as np
 
 from viewpass.errors import SettingError, missing_extra
 from viewpass.model.model import Model
+from viewpass.report.charts import MARKED, bands
 from viewpass.report.findings import Summary, filled, view_shares
 from viewpass.report.layout import places_of
 from viewpass.report.page import Places, cluster_colours, cluster_spots
-from viewpass.report.timeline import MARKED, bands
 from viewpass.report.wording import VIEW, cluster_name, short
 from viewpass.streams.events import DRIFTED, FELL_SILENT, SOUNDED
 

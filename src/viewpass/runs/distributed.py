@@ -17,8 +17,8 @@ from viewpass.labels.files.formats import STREAM
 from viewpass.labels.files.parts import PartLabels, write_manifest
 from viewpass.labels.names import of_rows
 from viewpass.reasons.calibrate import calibration_of
-from viewpass.runs.final_labels import Watched
 from viewpass.runs.run import Run
+from viewpass.runs.run_labels import Watched
 from viewpass.runs.work import FitStages, Work
 from viewpass.sources.source import Source
 from viewpass.store.container.files import naming

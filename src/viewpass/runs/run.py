@@ -22,7 +22,7 @@ from viewpass.labels.files.formats import FINAL, STREAM
 from viewpass.labels.writing import Watch
 from viewpass.runs.checkpoint import check_same, read_checkpoint, write_checkpoint
 from viewpass.runs.folder import RunFolder
-from viewpass.runs.report import figures, stream_figures
+from viewpass.runs.summary import figures, stream_figures
 from viewpass.runs.work import FitStages, StreamLabels, Work
 from viewpass.sources.source import Source
 from viewpass.store.container.files import naming, replacing

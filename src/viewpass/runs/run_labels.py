@@ -1,9 +1,9 @@
-"""The labels of a finished run, or of a label file, read in parts."""
+"""The label file of a run: written with the names of clusters where they are asked for, and read in parts."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,18 @@ import pyarrow.parquet as pq
 
 from viewpass.errors import FileError, SettingError
 from viewpass.estimators.persistence import load
-from viewpass.labels.columns import NAME, with_names
-from viewpass.labels.files.formats import IDS, which_labels
+from viewpass.kernels.grid import Integers
+from viewpass.labels.columns import NAME, Wanted, with_names
+from viewpass.labels.files.formats import IDS, TableFile, staged_tables, which_labels
 from viewpass.labels.files.parts import MANIFEST
+from viewpass.labels.names import of_rows
+from viewpass.labels.writing import Also, Watch, write_rows
+from viewpass.model.model import Model
 from viewpass.runs.folder import RunFolder
 from viewpass.sources.arrow.batches import resized
+from viewpass.sources.source import Source
+from viewpass.store.container.files import naming, replacing
+from viewpass.sums.rules import Workspace
 
 ROW = "row"  # the column of row numbers in the parts of a Dask run
 
@@ -93,3 +100,39 @@ class RunLabels:
                         yield batch.select(list(columns))
             except (pa.ArrowException, OSError, KeyError) as problem:
                 raise FileError(f"{path} is damaged ({problem}).") from problem
+
+
+Watched = Callable[[str], Watch]  # what is called while this is done with rows
+
+
+def write_final_labels(
+    model: Model,
+    source: Source,
+    folder: RunFolder,
+    workspace: Workspace,
+    watched: Watched,
+    wanted: Wanted,
+    also: Also,
+    sampled: Integers,
+) -> tuple[Integers, dict[int, str]]:
+    """Write the label file of a run; gives rows per cluster, and the names of clusters.
+
+    Names of clusters follow from the labels of the `sampled` rows; rows are staged until then.
+    """
+    given = workspace, watched("labelling"), wanted
+    if not wanted.named:
+        return write_rows(model, source, folder.labels, *given, growing=folder.growing, also=also).sizes, {}
+    staged = folder.staging / "final.arrows"
+    sizes = write_rows(model, source, staged, *given, growing=folder.growing, also=also, staged=True).sizes
+    names = wanted.names(model, of_rows(staged_tables(staged, ["cluster", *wanted.name_by]), sampled))
+    with (
+        naming(staged),
+        replacing(folder.labels, folder.growing) as file,
+        TableFile(folder.labels, file) as out,
+    ):
+        watch = watched("naming")
+        for rows in staged_tables(staged):
+            out.write(with_names(rows, names))
+            watch(out.n_rows, sizes)
+    staged.unlink()
+    return sizes, names

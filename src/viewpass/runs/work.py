@@ -18,9 +18,9 @@ from viewpass.labels.files.appended import Extent
 from viewpass.labels.files.formats import STREAM
 from viewpass.labels.files.parquet import IdSink, LabelFile
 from viewpass.labels.files.staging import STAGED, StagedLabels
-from viewpass.labels.labelled import Labelled as LabelledRows
-from viewpass.runs.final_labels import Watched, write_final_labels
+from viewpass.labels.writing import Labelled as LabelledRows
 from viewpass.runs.folder import RunFolder
+from viewpass.runs.run_labels import Watched, write_final_labels
 from viewpass.sources.source import Source
 from viewpass.store.container.fields import Fields
 from viewpass.store.container.files import replacing

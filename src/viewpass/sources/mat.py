@@ -15,8 +15,7 @@ import scipy.sparse
 from viewpass.errors import DataError, DataWarning
 from viewpass.kernels.grid import Array, Mask
 from viewpass.sources.bundle import Bundle
-from viewpass.sources.mat_roles import found_labels, found_masks, found_views
-from viewpass.sources.mat_variables import read_variables
+from viewpass.sources.mat_variables import found_labels, found_masks, found_views, read_variables
 
 
 def load_mat(

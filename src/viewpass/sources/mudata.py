@@ -27,8 +27,7 @@ from viewpass.sources.modalities import (
     places_of,
     unique_ids,
 )
-from viewpass.sources.read_ahead import ahead
-from viewpass.sources.source import Source, check_known, chunk_end
+from viewpass.sources.source import Source, ahead, check_known, chunk_end
 from viewpass.views.chunk import Chunk, Schema, format_id, join
 
 ALONE = "X"  # the name of the only view of an AnnData

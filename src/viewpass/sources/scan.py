@@ -102,7 +102,7 @@ def scan(
         common_index(columns, tuple(data))
     _check_arrow()
     from viewpass.sources.arrow.chunks import ArrowSource
-    from viewpass.sources.arrow.streams import MemoryReader, arrow_stream, lazy_frame
+    from viewpass.sources.arrow.tables import MemoryReader, arrow_stream, lazy_frame
 
     # columns, a table, a frame, one batch
     if isinstance(data, Mapping) or is_frame(data) or hasattr(data, "__arrow_c_array__"):
@@ -164,7 +164,7 @@ def _files(
         return of_files(files, modalities=_modalities(views, id))
     _check_arrow()
     from viewpass.sources.arrow.chunks import ArrowSource
-    from viewpass.sources.arrow.formats import Csv, Ipc
+    from viewpass.sources.arrow.files import Csv, Ipc
     from viewpass.sources.arrow.parquet import Parquet
     from viewpass.sources.arrow.tables import Format, TableReader
 

@@ -3,14 +3,42 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
+from collections import deque
 from collections.abc import Generator, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from viewpass.errors import DataError, SettingError
 from viewpass.kernels.grid import Array
 from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.gaps import with_gaps
+
+T = TypeVar("T")
+
+DEPTH = 2
+_END: Any = object()
+
+
+def ahead(items: Iterator[T], depth: int = DEPTH) -> Iterator[T]:
+    """Yield the same items, up to `depth` of which are produced in advance.
+
+    An error is raised in place of the item that caused it. The thread ends with the items, with the
+    generator (closed or collected), and with the interpreter, which waits for the item in progress.
+    """
+    thread = ThreadPoolExecutor(1, thread_name_prefix="viewpass-reader")
+    coming: deque[Future[T]] = deque()
+    try:
+        for _ in range(depth):
+            coming.append(thread.submit(next, items, _END))
+        while (item := coming.popleft().result()) is not _END:
+            coming.append(thread.submit(next, items, _END))
+            yield item
+    finally:
+        thread.shutdown(wait=True, cancel_futures=True)
+        if hasattr(items, "close"):
+            items.close()
+
 
 READ_ROWS, READ_BYTES = 2**14, 2**23  # read at a time from files
 

@@ -11,7 +11,7 @@ import pytest
 import viewpass as vp
 from fixed_lists import needs_nulls
 from tables import FORMS
-from viewpass.sources.arrow import streams
+from viewpass.sources.arrow import tables
 
 ROWS = {"image": [[1.0, 2.0], [3.0, 4.0], None]}
 WAYS = {"scan": vp.scan, "fit": lambda X: vp.OPIMC(2, random_state=0).fit(X)}
@@ -29,7 +29,7 @@ def refused(read, data, says):
 
 
 def installed(monkeypatch, found):
-    monkeypatch.setattr(streams, "version", lambda library: found)
+    monkeypatch.setattr(tables, "version", lambda library: found)
 
 
 def test_duckdb(monkeypatch, tmp_path, read):

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from viewpass.errors import DataError, SettingError
-from viewpass.evaluate.data.folder import Folder, absent, first_folder, folder_of
+from viewpass.evaluate.data.files import Folder, absent, first_folder, folder_of
 from viewpass.kernels.grid import Array
 from viewpass.sources.bundle import Bundle, load_bundle
 

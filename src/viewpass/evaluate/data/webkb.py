@@ -11,7 +11,7 @@ import scipy.sparse
 from scipy.io.matlab import MatReadError
 
 from viewpass.errors import DataError
-from viewpass.evaluate.data.folder import Folder, absent, folder_of
+from viewpass.evaluate.data.files import Folder, absent, folder_of
 from viewpass.sources.bundle import Bundle, load_bundle
 
 WIDTHS = {"page": 3000, "anchor": 1840}

@@ -9,8 +9,7 @@ import numpy as np
 import scipy.sparse
 
 from viewpass.errors import DataError
-from viewpass.evaluate.data.folder import Folder, absent, first_folder, folder_of
-from viewpass.evaluate.data.svmlight import read_svmlight
+from viewpass.evaluate.data.files import Folder, absent, first_folder, folder_of, read_svmlight
 from viewpass.sources.bundle import Bundle
 
 FEATURES = {"vision": "vision_cuboids_histogram", "audio": "audio_mfcc", "text": "text_game_lda_1000"}

@@ -1,7 +1,13 @@
-"""What a benchmark writes: CSV and LaTeX tables, figures, and a page in HTML and Markdown."""
+"""What a benchmark writes: CSV and LaTeX tables, figures, and a page in HTML and Markdown.
+
+Figures that papers have published are for reading beside measured ones; never ranked with them.
+"""
 
 from __future__ import annotations
 
+import csv
+from collections.abc import Sequence
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -11,10 +17,40 @@ from viewpass.evaluate.audit import audit
 from viewpass.evaluate.harness import tables
 from viewpass.evaluate.harness.cells import SCORES, TIMES, Cell, Results
 from viewpass.evaluate.harness.page import Section, machine, write
-from viewpass.evaluate.harness.published import published_rows
 from viewpass.evaluate.harness.sets import set_title
 from viewpass.evaluate.harness.tables import Benchmark
 from viewpass.evaluate.protocols import PROTOCOLS
+
+COLUMNS = ("method", "venue", "set", "protocol", "rate", "acc", "nmi", "tuned", "kind")
+SAME = {"paper": "share of each view"}  # what papers call our protocols
+
+
+def published() -> list[dict[str, str]]:
+    """All published figures; ACC and NMI in percent, `tuned` by classes or not."""
+    text = files("viewpass.evaluate.harness").joinpath("published.csv").read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))
+
+
+def published_rows(sets: Sequence[str], protocol: str) -> Section:
+    """The published figures of these sets, each with whether its protocol is the one used here."""
+    wanted = {name.lower() for name in sets}
+    rows = []
+    for row in published():
+        if wanted & set(row["names"].split()):
+            theirs = row["protocol"]
+            same = SAME.get(protocol, protocol) == theirs
+            difference = "the same" if same else f"differs: {PROTOCOLS.get(theirs, theirs)}"
+            rows.append([*(row[name] for name in COLUMNS), difference])
+    text = (
+        "As the papers or their supplements print them. Preprocessing, views and rows may differ even where "
+        "the protocol is the same, and many methods choose settings or the last epoch with classes: do not "
+        "rank them together with measured figures."
+    )
+    if not rows:
+        text = "There are none of these sets in the table."
+    header = [*COLUMNS[:5], "ACC", "NMI", "tuned with classes", "kind", "protocol used here"]
+    return Section("published", "Published figures", text, header, rows)
+
 
 FEW_SEEDS = 5
 

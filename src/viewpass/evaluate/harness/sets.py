@@ -15,7 +15,7 @@ import scipy.sparse
 
 from viewpass.errors import DataError
 from viewpass.evaluate.data import load_digit, load_reuters, load_webkb, load_youtube, make_like
-from viewpass.evaluate.data.folder import folder_of
+from viewpass.evaluate.data.files import folder_of
 from viewpass.evaluate.protocols import make_mask
 from viewpass.kernels.grid import Array, Integers, Mask
 from viewpass.sources.bundle import Bundle, load_bundle

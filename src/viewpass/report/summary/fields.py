@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
-from viewpass.report.separation import Apart
+from viewpass.report.findings import Apart
 from viewpass.report.summary.row_sample import RowReasons
 
 

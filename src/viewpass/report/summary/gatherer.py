@@ -13,10 +13,9 @@ import numpy as np
 
 from viewpass.kernels.grid import Array, Floats, Integers
 from viewpass.model.model import Model
-from viewpass.report.separation import Apart
+from viewpass.report.findings import Apart
 from viewpass.report.summary.fields import ClusterSummary, PatternSummary, RowSummary, SampledRow
-from viewpass.report.summary.row_sample import RowReasons, row_sampler
-from viewpass.report.summary.typical import typical_rows
+from viewpass.report.summary.row_sample import RowReasons, row_sampler, typical_rows
 from viewpass.sample.sample import Sampler
 from viewpass.sums.row_counts import Census, pattern_text
 

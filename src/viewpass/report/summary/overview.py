@@ -11,7 +11,8 @@ from viewpass.kernels.grid import Array, Integers
 from viewpass.kernels.portable import ordered_sum
 from viewpass.model.choice import Choice, Curve
 from viewpass.model.model import Model
-from viewpass.report.separation import apart
+from viewpass.report.charts import timeline_summary
+from viewpass.report.findings import apart
 from viewpass.report.summary.fields import (
     ChoiceSummary,
     CurveSummary,
@@ -21,7 +22,6 @@ from viewpass.report.summary.fields import (
 )
 from viewpass.report.summary.gatherer import RowGatherer, plain
 from viewpass.report.summary.row_sample import row_reasons
-from viewpass.report.timeline import timeline_summary
 from viewpass.sample.keys import view_hashes
 from viewpass.sample.sample import Sampler
 from viewpass.sums.statistics import Statistics, squares_of

@@ -15,13 +15,11 @@ from viewpass.errors import DataError, SettingError
 from viewpass.kernels.grid import Array, Mask, Matrix
 from viewpass.kernels.pool import Pool
 from viewpass.sources.arrow.batches import UNREADABLE, Batch, Reader, one_line, resized
-from viewpass.sources.arrow.columns.layout import ViewColumns, find_views
-from viewpass.sources.arrow.columns.lists import read_lists, read_numbers, valid
-from viewpass.sources.arrow.columns.sparse import read_sparse
+from viewpass.sources.arrow.layout import ViewColumns, find_views
+from viewpass.sources.arrow.lists import read_lists, read_numbers, read_sparse, valid
 from viewpass.sources.blocks import listed
 from viewpass.sources.quantised import Quantised
-from viewpass.sources.read_ahead import ahead
-from viewpass.sources.source import Source, check_known, chunk_end
+from viewpass.sources.source import Source, ahead, check_known, chunk_end
 from viewpass.views.chunk import Chunk, Origin, Schema
 
 DECODED_BYTES = 2**22  # decoded at a time, approximately; at least one chunk

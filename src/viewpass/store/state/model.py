@@ -30,7 +30,7 @@ from viewpass.model.choice import Choice, Curve
 from viewpass.model.model import Model
 from viewpass.store.container.fields import MOST_DECIMAL, Fields, Rule, store_each, store_within
 from viewpass.store.container.values import from_plain, to_plain
-from viewpass.store.state.counts import pack_census, pack_counts, unpack_census, unpack_counts
+from viewpass.store.state.rows import pack_census, pack_counts, unpack_census, unpack_counts
 from viewpass.sums.centres import Centres
 from viewpass.sums.rules import Weights
 from viewpass.sums.statistics import Statistics
