@@ -39,9 +39,9 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 WRITTEN = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted((DOCS / "measured").glob("*.md"))]
 LINKED = [*WRITTEN, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
-OF_ENGINES = {"distributed.md", "engines.md"}  # their examples start Ray and Spark
+OF_ENGINES = [DOCS / "distributed.md", DOCS / "engines.md"]  # their examples start Ray and Spark
 PAGES = [
-    pytest.param(page, id=page.name, marks=MARKS_OF_ENGINES if page.name in OF_ENGINES else [])
+    pytest.param(page, id=str(page.relative_to(ROOT)), marks=MARKS_OF_ENGINES if page in OF_ENGINES else [])
     for page in WRITTEN
 ]
 CHECKED = [*WRITTEN, ROOT / "CONTRIBUTING.md"]
