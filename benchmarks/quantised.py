@@ -1,8 +1,8 @@
 """int8 beside float32: memory, time and clusters of the same rows (`python -m benchmarks.quantised`).
 
-A real data set is rounded to int8 with a scale per column: its largest absolute value over 127. The arrays are
-in memory. Quality is that of the rows as they are; for memory and time they are repeated `--copies` times. Each
-fit runs in a process of its own.
+A real data set is rounded to int8 with a scale per column: its largest absolute value over 127. The arrays
+are in memory. Quality is that of the rows as they are; for memory and time they are repeated `--copies`
+times. Each fit runs in a process of its own.
 """
 
 from __future__ import annotations
