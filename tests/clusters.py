@@ -73,24 +73,12 @@ def write_files(folder, views, cuts, group_rows=137, id="item"):
     return vp.scan(str(folder), id=id)
 
 
-# A cluster that only waits for work would otherwise use a tenth of a core.
-IDLE_QUIETLY = {
-    "distributed.worker.profile.enabled": False,
-    "distributed.admin.tick.interval": "1s",
-    "distributed.admin.system-monitor.interval": "10s",
-    "distributed.worker.memory.monitor-interval": "2s",
-    "distributed.scheduler.active-memory-manager.interval": "10s",
-}
-
-
 @contextmanager
 def two_workers():
     """A client of two worker processes on this machine."""
-    import dask
-
     from viewpass.engines.dask.workers import local_client
 
-    with dask.config.set(IDLE_QUIETLY), local_client(2) as client:
+    with local_client(2) as client:
         yield client
 
 

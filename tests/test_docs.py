@@ -29,16 +29,21 @@ from typer.testing import CliRunner
 import fixed_lists
 import viewpass as vp
 from commands import write_table
-from everywhere import MARKS
+from everywhere import MARKS as MARKS_OF_ENGINES
 from viewpass.cli.app import app
 from viewpass.cli.arguments import parsed_scale, parsed_views
 
-pytestmark = MARKS
+pytestmark = pytest.mark.system
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 WRITTEN = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted((DOCS / "measured").glob("*.md"))]
 LINKED = [*WRITTEN, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+OF_ENGINES = [DOCS / "distributed.md", DOCS / "engines.md"]  # their examples start Ray and Spark
+PAGES = [
+    pytest.param(page, id=str(page.relative_to(ROOT)), marks=MARKS_OF_ENGINES if page in OF_ENGINES else [])
+    for page in WRITTEN
+]
 CHECKED = [*WRITTEN, ROOT / "CONTRIBUTING.md"]
 
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$\n?", re.MULTILINE | re.DOTALL)
@@ -137,7 +142,7 @@ def rename_column(path, old, new):
     pq.write_table(table.rename_columns([new if name == old else name for name in table.column_names]), path)
 
 
-@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES)
 def test_examples_and_inline_code_run(page, request, monkeypatch):
     namespace = {"__name__": "__main__"}
     text = page.read_text()

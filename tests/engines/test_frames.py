@@ -39,6 +39,9 @@ class OfRay:
     def read(self, folder):
         return self.data.read_parquet(str(folder))
 
+    def mapped(self, frame, label):
+        return frame.map_batches(label, batch_format="pyarrow")
+
     def shuffled(self, frame):
         return frame.random_shuffle(seed=1).repartition(3)
 
@@ -56,6 +59,10 @@ class OfSpark:
 
     def read(self, folder):
         return self.session.read.parquet(str(folder))
+
+    def mapped(self, frame, label):
+        schema = "item long, cluster int, distance float, margin float, views_seen short, has_views string"
+        return frame.mapInArrow(label.iterate, f"{schema}, confidence float")
 
     def shuffled(self, frame):
         return frame.repartition(5, "item")
@@ -90,6 +97,15 @@ def test_labels_as_a_table(tables, folder, local):
     confidence = local.confidence(vp.scan(str(folder), id="item"))
     seen = local.labels_ >= 0
     np.testing.assert_allclose(rows["confidence"][seen], confidence[seen], atol=1e-6)
+
+
+def test_the_recipes_for_batches(tables, folder, local, tmp_path):
+    """A `BatchPredictor` of a file, as in the guide: workers load it."""
+    local.save(tmp_path / "model.viewpass")
+    label = vp.BatchPredictor(tmp_path / "model.viewpass", keep=["item"])
+    rows = tables.rows(tables.mapped(tables.read(folder), label))
+    np.testing.assert_array_equal(rows["item"], local.row_ids_)
+    np.testing.assert_array_equal(rows["cluster"], local.labels_)
 
 
 def test_what_is_refused(tables, folder):

@@ -1,10 +1,12 @@
-"""Recipes of the guide in libraries that are large to install: they run where these are there."""
+"""Recipes of the guide in libraries that are large to install: they run where these are there.
+
+Those for Ray and Spark are in tests/engines/test_frames.py.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-import sys
 import warnings
 from pathlib import Path
 
@@ -46,22 +48,6 @@ def test_datasets_map(items, tmp_path):
 
 
 @pytest.mark.long
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of Ray, about its own settings
-def test_ray_map_batches(items):
-    ray = pytest.importorskip("ray", reason="Ray is not installed")
-    pytest.importorskip("ray.data", reason="ray.data is not installed")
-    table, path, labels = items
-    ray.init(num_cpus=1, include_dashboard=False, logging_level="ERROR")
-    try:
-        dataset = ray.data.from_arrow(table)
-        made = dataset.map_batches(vp.BatchPredictor(path, keep=["item"]), batch_format="pyarrow")
-        found = {row["item"]: row["cluster"] for row in made.take_all()}
-    finally:
-        ray.shutdown()
-    assert [found[item] for item in range(N)] == labels
-
-
-@pytest.mark.long
 def test_lance_add_columns(items, tmp_path):
     lance = pytest.importorskip("lance", reason="Lance is not installed")
     table, path, labels = items
@@ -70,23 +56,6 @@ def test_lance_add_columns(items, tmp_path):
     schema = label(table.slice(0, 0)).schema
     dataset.add_columns(pa.RecordBatchReader.from_batches(schema, map(label, dataset.to_batches())))
     assert lance.dataset(tmp_path / "items.lance").to_table()["cluster"].to_pylist() == labels
-
-
-@pytest.mark.long
-def test_spark_map_in_arrow(items, monkeypatch):
-    sql = pytest.importorskip("pyspark.sql", reason="Spark is not installed")
-    table, path, labels = items
-    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
-    spark = sql.SparkSession.builder.master("local[1]").getOrCreate()
-    try:
-        dataset = spark.createDataFrame(table.to_pandas())
-        schema = "item long, cluster int, distance float, margin float, views_seen short, has_views string"
-        label = vp.BatchPredictor(path, keep=["item"])
-        rows = dataset.mapInArrow(label.iterate, f"{schema}, confidence float").collect()
-    finally:
-        spark.stop()
-    found = {row["item"]: row["cluster"] for row in rows}
-    assert [found[item] for item in range(N)] == labels
 
 
 WORDS = ("river trees water", "portrait woman chair", "colour square line", "boat sail harbour")
@@ -109,7 +78,7 @@ def test_toponymy_names_anchors_and_cuts(monkeypatch):
     texts = [" ".join(rng.permutation([*WORDS[t].split(), f"no{i % 9}"])) for i, t in enumerate(topic)]
     embedded = Embedder().encode(texts) + 0.05 * rng.normal(size=(400, 12))
     image = np.eye(4)[topic] + 0.1 * rng.normal(size=(400, 4))
-    settings = {"n_anchors": 16, "consensus": "merge", "scale": "unit", "random_state": 0}
+    settings = {"n_anchors": 16, "consensus": "graph", "scale": "unit", "random_state": 0}
     model = vp.ViewPass(4, **settings).fit({"text": embedded, "image": image})
     with warnings.catch_warnings(action="ignore"):
         pytest.importorskip("toponymy", reason="Toponymy is not installed")
@@ -131,7 +100,7 @@ def test_toponymy_names_anchors_and_cuts(monkeypatch):
         exec(recipe("toponymy"), names)
     found = names["names"]
     assert len(found) == 4
-    right = [found[label].startswith(WORDS[t]) for label, t in zip(model.stream_labels_, topic, strict=True)]
+    right = [found[label].startswith(WORDS[t]) for label, t in zip(model.labels_, topic, strict=True)]
     assert np.mean(right) > 0.9
 
 

@@ -28,6 +28,12 @@ SETTINGS = {
     "distributed.deploy.lost-worker-timeout": "10 minutes",
     # Keep freed memory as in a local run: by default Dask makes malloc return it at once.
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
+    # A cluster that only waits would otherwise use a tenth of a processor: to look at itself.
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.worker.memory.monitor-interval": "2s",
+    "distributed.scheduler.active-memory-manager.interval": "10s",
 }
 LARGE = {"distributed.admin.large-graph-warning-threshold": "100 GB"}  # centres are part of the graph
 

@@ -53,6 +53,7 @@ def _session(address: str | None, n_workers: int | None, folder: str) -> Iterato
     )
     if address is None:
         builder = builder.master(f"local[{n_workers or available_threads()},{TRIES}]")
+        builder = builder.config("spark.driver.extraJavaOptions", f"-Djava.io.tmpdir={folder}")
         for name, value in LOCAL.items():
             builder = builder.config(name, value)
     else:
