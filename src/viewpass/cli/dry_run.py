@@ -30,7 +30,7 @@ from viewpass.tally.fitting import Fitting
 from viewpass.tally.tally import final, tally_by_label
 
 LABELLED = 8192  # sampled rows, for the time that labels take
-TALLIES = 2  # to expect: one to three, by how far the first ones move the centres
+TALLIES = 2  # to expect: one to four, by how far the first ones move the centres
 
 
 class Clock:

@@ -38,7 +38,7 @@ class BatchPredictor:
     views : as in `vp.scan`, optional
         The columns of each view; by default the columns of the model's names.
     keep : list of str, optional
-        Columns of the batch to give back in front of the labels; by default all. [] gives labels alone.
+        Columns of the batch to return in front of the labels; by default all. [] returns labels alone.
     proba, explain : bool, default=False
         Also the probabilities of all clusters; the next cluster, the part of each view in the margin, an
         outlier score and whether the label stays without any one view.

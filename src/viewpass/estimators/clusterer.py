@@ -71,7 +71,7 @@ class ViewClusterer(ViewReader):
         """Label rows by the nearest centre over the views they have; -1 for rows without any.
 
         A view that no row of the fit had does not count: a row with no other view gets -1. Where X lacks
-        a whole view of the fit, a `DataWarning` says how many labels to expect to be the same with it.
+        a whole view of the fit, a `DataWarning` estimates how many labels would be the same with it.
 
         Parameters
         ----------

@@ -34,7 +34,7 @@ def fit(
 ) -> ViewPass:
     """Fit a model on an engine.
 
-    The rows are read three to five times: for the sample, which is solved here, for at most three
+    The rows are read three to six times: for the sample, which is solved here, for at most four
     tallies, and for the labels. The result is that of `model.fit` with the same settings, to the bit,
     whatever the partitions; with ids, in any order of the partitions.
 

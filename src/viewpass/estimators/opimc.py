@@ -28,8 +28,8 @@ class OPIMC(ViewClusterer):
     """One-pass incomplete multi-view clustering, as published.
 
     Rows are read once, in chunks, and brought to unit length in every view they have. Each chunk is assigned
-    to the nearest centres over those views; only two sums per view are kept. For the product with a default
-    that needs no tuning, use `ViewPass`.
+    to the nearest centres over those views; only two sums per view are kept. For a default that needs
+    no tuning, use `ViewPass`.
 
     Parameters
     ----------

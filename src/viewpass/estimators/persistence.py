@@ -50,7 +50,7 @@ def save(
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Give back the estimator that `save` wrote.
+    """Load an estimator that `save` wrote.
 
     It predicts the same labels, and `partial_fit` continues with the same bits; the compared methods (OMVC,
     ONMF, MultiNMF, MIC, DAIMC) can only predict. Nothing in the file is ever executed, and a file that is

@@ -34,7 +34,7 @@ def fit(
     """Fit a model on the workers of a Ray cluster.
 
     The cluster is the one this process is connected to; otherwise one is started on this machine for the
-    time of the fit. The rows are read three to five times, and the result is that of one machine.
+    time of the fit. The rows are read three to six times, and the result is that of one machine.
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ class ExplainedClusterer(ViewClusterer):
         The probability of the label is measured on the sample: among rows with the same views and a
         similar margin, the share that keep their label when all views are known. So rows with different
         views can be compared. The rest is divided among the other clusters by how far they are. With anchors,
-        "far" is that of the row's soft assignment. A row without any view gets NaN.
+        distances are those of the row's soft assignment. A row without any view gets NaN.
 
         Returns
         -------
@@ -154,9 +154,9 @@ class ExplainedClusterer(ViewClusterer):
     def impute(self, X: Any, observed: Any = None) -> Imputed:
         """Rows with their missing views estimated from rows near them, in the data's own units.
 
-        An estimate mixes the centres of the row's soft assignment (without anchors, it is that of its
-        cluster), as far from the mean of all rows as suited hidden views of the sample best. Where the
-        mean did as well for those, the estimate is the mean, and `known` is False.
+        An estimate is a mixture of the anchors nearest to the row (without anchors, the centre of its
+        cluster), moved towards the mean of all rows by the factor that suited hidden views of the sample
+        best. Where the mean alone did as well, the estimate is the mean, and `known` is False.
 
         Returns
         -------

@@ -65,17 +65,17 @@ class DrawnClusterer(ExplainedClusterer):
         """Draw what was found as one HTML page: map, clusters, views, gaps, choices, what to try next.
 
         The page needs no network and has at most 2 MB, however many rows and clusters there are. With X it
-        shows rows; without, what the model alone tells. Needs `pip install 'viewpass[report]'`.
+        shows rows; without X, only what the model holds. Needs `pip install 'viewpass[report]'`.
 
         Parameters
         ----------
         path : path, optional
-            File to write; without, the page is given back, and a notebook shows it.
+            File to write. Without a path the page is returned, and a notebook shows it.
         X, observed : as for `predict`, optional
             Rows to show: those of the fit, or others.
         keep : list of str
-            Columns of a table (`vp.scan`) to show. Pictures are shown of those that hold data URIs, or
-            paths of image files.
+            Columns of a table (`vp.scan`) to show. Columns of data URIs, or of paths of image files,
+            are shown as pictures.
         names : list of str
             Columns of the table to name clusters by; they are shown, too.
         rows : bool, default=True
@@ -111,9 +111,9 @@ class DrawnClusterer(ExplainedClusterer):
             lack each view. "curve": `cluster_curve_` and the number of clusters. "loss": `loss_curve_`.
             "timeline": the shares of clusters along a stream, and its events.
         X, observed : as for `predict`, optional
-            Rows that a map or sizes are of; without, those of the fit.
+            Rows to draw in a map or as sizes; by default those of the fit.
         ax : matplotlib axes, optional
-            Where to draw; without, a new figure is made.
+            Where to draw; by default a new figure is made.
 
         Returns
         -------

@@ -34,7 +34,7 @@ def fit(
 ) -> ViewPass:
     """Fit a model on the executors of a Spark cluster.
 
-    The rows are read three to five times, and the result is that of one machine.
+    The rows are read three to six times, and the result is that of one machine.
 
     Parameters
     ----------

@@ -42,11 +42,13 @@ from viewpass.views.seeds import as_generator
 class ViewPass(DrawnClusterer):
     """Clusters rows that have several views, many of them missing.
 
-    A uniform sample of all rows is solved: scale, shape and centres are chosen from it. Then all rows are
-    read and added up under the solution, which refines it, and every row gets the label of its nearest
-    cluster over the views that it has. Memory holds the sample and one chunk. Missing views are rows of
-    NaN, `None` for a whole view, or False in `observed`. So are rows of zeros where rows are brought to unit
-    length (`n_all_zero_` counts them), unless `observed`, a table's nulls or ids say what is missing.
+    Scale, shape and centres are chosen from a uniform sample of all rows. Then sums over all rows refine
+    the centres, and every row gets the label of its nearest cluster over the views that it has. Memory holds
+    the sample and one chunk.
+
+    Missing views are rows of NaN, `None` for a whole view, or False in `observed`. So are rows of zeros where
+    rows are brought to unit length (`n_all_zero_` counts them), unless `observed`, a table's nulls or ids say
+    what is missing.
 
     Parameters
     ----------
@@ -56,7 +58,7 @@ class ViewPass(DrawnClusterer):
         later rows form some that no cluster explains, at most `max_clusters` in all.
     scale : {"auto", "unit", "standard", "idf", "euclidean", "counts", "composition", "binary"}, list or dict
         What is done to a view before its rows are brought to unit length; a list or a dict (by view name)
-        says it per view. "unit": nothing. "standard": every column minus its mean, divided by its standard
+        gives one per view. "unit": nothing. "standard": every column minus its mean, divided by its standard
         deviation; sparse views keep their zeros and are only divided. "idf": every column times
         log((1 + n) / (1 + rows that have it)) + 1. "euclidean", for dense views: columns centred, and rows
         keep their lengths. "counts": log(1 + x s / t) with the total t of the row and the median total s,
@@ -83,10 +85,10 @@ class ViewPass(DrawnClusterer):
         Rows of the sample. "auto": 16,384, or 50 per cluster (100 for up to 300 clusters) if that is more,
         within 256 MiB. Data with no more rows than this is solved whole.
     window : int, optional
-        Rows of a stream that count, the last ones: rows leave in buckets of an eighth of it. The stream is
-        looked at as each bucket ends, and solved again where it has changed (`events_`).
+        Only the last `window` rows of a stream count; rows leave in buckets of an eighth of it. At the end of
+        each bucket the stream is checked for change, and solved again if it has changed (`events_`).
     half_life : int, optional
-        Rows of a stream after which a row counts half; the stream is looked at as with a window.
+        Rows of a stream after which a row counts half; changes are found as with `window`.
     max_clusters : int, optional
         The most clusters of "grow".
     views : int, list of int, or names of columns, optional
@@ -218,7 +220,7 @@ class ViewPass(DrawnClusterer):
         callback: Callback | None = None,
         continue_ids: ViewPass | None = None,
     ) -> Self:
-        """Cluster the rows of X, from nothing.
+        """Cluster the rows of X; what was learnt before is dropped.
 
         Parameters
         ----------
@@ -235,8 +237,8 @@ class ViewPass(DrawnClusterer):
             Called after every chunk with the progress (`pass_number`, `n_passes`, `n_rows_read`, `n_rows`).
             If it returns True while the sample is drawn, the rows so far are the data.
         continue_ids : fitted ViewPass, optional
-            A model of the same views, saved with its sample. Clusters that go on keep their ids of it
-            (`cluster_ids_`), and `events_` go on, too.
+            A model of the same views, saved with its sample. Clusters that correspond to its clusters
+            keep their ids (`cluster_ids_`), and `events_` continue.
 
         Returns
         -------
@@ -283,7 +285,7 @@ class ViewPass(DrawnClusterer):
 
         Rows are labelled by the model of the last solve. The sample is solved when it is full, and again
         whenever the rows have become half as many again; until it is full, the model is that of the rows
-        so far. How rows are divided among calls makes no difference. `labels_` are those of this call's
+        so far. How rows are divided among calls has no effect. `labels_` are those of this call's
         rows. Weights that are not whole numbers must begin with the first rows.
         """
         if hasattr(self, "_learnt"):
@@ -320,7 +322,7 @@ class ViewPass(DrawnClusterer):
         return self
 
     def forget(self, rows: Any, *, data: Any = None) -> Self:
-        """Leave what a fit would have learnt that never saw some rows.
+        """Remove rows: the model is then that of a fit that never saw them.
 
         While the sample holds all rows, nothing is read. Otherwise centres were moved by all rows, and the
         data is read again, without them. Clusters keep their ids. `receipts_` say what was forgotten.
@@ -369,10 +371,10 @@ class ViewPass(DrawnClusterer):
         return self._learnt.receipts
 
     def cut(self, n_clusters: int | str) -> Self:
-        """The same model cut into another number of clusters; no data is needed.
+        """The same model with another number of clusters; no data is needed.
 
-        Anchors are cut again; without anchors the clusters themselves are merged, by what that costs the
-        objective. "auto": as many as `cluster_curve_` says. For labels use `predict`.
+        Anchors are cut again. Without anchors, the clusters themselves are merged, those first that raise the
+        objective least. "auto": as many as `cluster_curve_` says. For labels use `predict`.
 
         Returns
         -------

@@ -20,18 +20,18 @@ NUMBERS = (int, float, np.integer, np.floating)
 
 
 def track(before: Any, after: Any, *, id: str | None = None, labels: str = CLUSTER) -> Track:
-    """Say what became of clusters: which go on and keep their id, and which were born, split, merged or died.
+    """Compare two labelings: which clusters keep their id, and which were born, split, merged or died.
 
-    Clusters are matched by the rows that both labelings have, so it does not matter who made them, nor how
-    their clusters are numbered.
+    Clusters are matched by the rows that both labelings have. So any software may have made them, and
+    clusters may be numbered in any way.
 
     Parameters
     ----------
     before, after : array-like, dict, Series, frame, path, fitted model or Track
         Labels per row: whole numbers or text; -1, None and NaN are rows without a cluster. Arrays are matched
         row by row. A dict has labels by row id, a pandas Series by its index, a frame in column `labels` by
-        column `id`. A path is a label file or a run folder of viewpass. A Track as `before` goes on with its
-        ids, and knows clusters that come back.
+        column `id`. A path is a label file or a run folder of viewpass. A Track as `before` continues
+        with its ids, and recognises clusters that return.
     id : str, optional
         The column of row ids of a frame; by default the index of a pandas frame.
     labels : str, default="cluster"
@@ -40,7 +40,7 @@ def track(before: Any, after: Any, *, id: str | None = None, labels: str = CLUST
     Returns
     -------
     Track
-        `ids`, `events`, `row_ids`. Printed, it says them in words.
+        `ids`, `events`, `row_ids`. Printed, it is a summary in words.
 
     Examples
     --------

@@ -49,12 +49,12 @@ def scan(
     storage_options : dict, optional
         Options of the fsspec file system of a URL, such as `{"anon": True}` or credentials for
         `"s3://..."`. They are used whenever the files are opened, by Dask workers too, and are not
-        written to any file. Refused for local files, tables and streams, which have no use for them.
+        written to any file. Refused for local files, tables and streams, which do not use them.
     quantised : dict, optional
         How views are stored in fewer bits than float32, by view name: "float16" or "bfloat16" (columns of
         fixed-size binary, little-endian, or of lists of uint16). Or the scale of int8, a number or one
         for each column (lists, fixed-size binary or arrays): the values are int8 times scale, in float32.
-        Metadata `quantised` of a field says the same, as text or JSON. Lists and arrays of float16 need
+        Metadata `quantised` of a field does the same, as text or JSON. Lists and arrays of float16 need
         nothing.
 
     Returns
