@@ -88,9 +88,12 @@ def stream_horizon(settings: Any) -> Horizon:
         raise SettingError("window= and half_life= are two ways to forget: give one of them.")
     if most is not None and settings.n_clusters != "grow":
         raise SettingError(f"max_clusters={most} has no effect without n_clusters='grow'.")
-    if isinstance(settings.n_clusters, Integral) and window is not None and window < settings.n_clusters:
-        raise SettingError(f"window={window} rows cannot form n_clusters={settings.n_clusters} clusters.")
-    return Horizon(window, half_life, settings.n_clusters == "grow", most)
+    horizon = Horizon(window, half_life, settings.n_clusters == "grow", most)
+    least = settings.n_clusters if isinstance(settings.n_clusters, Integral) else 1
+    if horizon.span is not None and horizon.span < least:
+        given = f"window={window}" if half_life is None else f"half_life={half_life}"
+        raise SettingError(f"{given}: {horizon.span} rows count, too few for n_clusters={least} clusters.")
+    return horizon
 
 
 def row_copies(sample_weight: Any, source: Source, unit: int | None) -> tuple[Integers | None, int]:

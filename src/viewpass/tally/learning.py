@@ -313,6 +313,10 @@ class Learning:
             raise DataError(too_few(0, self.plan.n_clusters or 1))
         if before is None:
             found = solve(sample, self.schema, self.plan, self.seed, workspace)
+            most = self.horizon.most_clusters
+            if most is not None and found.n_clusters > most:
+                plan = replace(self.plan, n_clusters=most)
+                found = solve(sample, self.schema, plan, self.seed, workspace)
             total, census, own = estimated(found, sample, None, workspace)
             identities = Identities.first(found.n_clusters)
             if self.horizon.changing:
