@@ -438,7 +438,9 @@ def test_the_source_has_no_pickle_eval_or_exec():
     from pathlib import Path
 
     words = ("import pickle", "pickle.load", "eval(", "exec(", "marshal", "import joblib")
-    messages = "engines/tables.py"  # between workers of a cluster, whose framework pickles, too
+    messages = (
+        "engines/tables.py"  # between workers of a cluster, whose framework pickles, too
+    )
     for path in Path(vp.__file__).parent.rglob("*.py"):
         if path.as_posix().endswith(messages):
             continue

@@ -67,6 +67,11 @@ def solving_plan(settings: Any, names: tuple[str, ...]) -> Plan:
             f"n_anchors={n_anchors} cannot form n_clusters={n_clusters} clusters: give more anchors "
             "(about 20 per cluster), or 'auto'."
         )
+    if settings.sample_size != "auto" and n_clusters is not None and settings.sample_size < n_clusters:
+        raise SettingError(
+            f"sample_size={settings.sample_size} rows cannot form n_clusters={n_clusters} clusters: give "
+            "more rows (about 50 per cluster), or 'auto'."
+        )
     alpha = FIRST_ALPHA if settings.alpha == "auto" else float(settings.alpha)
     return Plan(
         n_clusters,
@@ -89,7 +94,7 @@ def stream_horizon(settings: Any) -> Horizon:
     if most is not None and settings.n_clusters != "grow":
         raise SettingError(f"max_clusters={most} has no effect without n_clusters='grow'.")
     horizon = Horizon(window, half_life, settings.n_clusters == "grow", most)
-    least = settings.n_clusters if isinstance(settings.n_clusters, Integral) else 1
+    least = int(settings.n_clusters) if isinstance(settings.n_clusters, Integral) else 1
     if horizon.span is not None and horizon.span < least:
         given = f"window={window}" if half_life is None else f"half_life={half_life}"
         raise SettingError(f"{given}: {horizon.span} rows count, too few for n_clusters={least} clusters.")

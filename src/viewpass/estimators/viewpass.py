@@ -251,10 +251,8 @@ class ViewPass(DrawnClusterer):
             check_is_fitted(continue_ids)
             continue_ids._check_sample("ids cannot be continued")
             if continue_ids.view_names_in_ != fresh.view_names_in_:
-                raise SettingError(
-                    f"continue_ids= has the views {', '.join(map(repr, continue_ids.view_names_in_))}; the data "
-                    f"has {', '.join(map(repr, fresh.view_names_in_))}."
-                )
+                theirs, mine = (", ".join(map(repr, each.view_names_in_)) for each in (continue_ids, fresh))
+                raise SettingError(f"continue_ids= has the views {theirs}; the data has {mine}.")
             if fresh._learnt.horizon.changing:
                 raise SettingError(
                     "continue_ids= is for data that is fitted whole; with window=, half_life= or "
