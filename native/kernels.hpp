@@ -11,9 +11,10 @@
 
 namespace viewpass {
 
-constexpr size_t kVector = 8;   // clusters per vector of floats: rows of distances are padded to it
-constexpr size_t kPanel = 16;   // clusters whose centres lie side by side, column by column
-constexpr size_t kTall = 6;     // rows multiplied with a panel at a time
+constexpr size_t kVector = 8;  // clusters per vector of floats: rows of distances are padded to it
+constexpr size_t kMostBounded = 2 * kVector;  // nearest of a row that nth_bound bounds: a lane for each
+constexpr size_t kPanel = 16;                 // clusters whose centres lie side by side, column by column
+constexpr size_t kTall = 6;                   // rows multiplied with a panel at a time
 constexpr size_t kBlock = 256;  // columns of one float32 sum: the shorter, the smaller its error
 constexpr size_t kExact = 8;    // clusters side by side where products are exact
 constexpr size_t kStripe = 24;  // columns of which weighted rows are subtracted at a time
@@ -78,7 +79,7 @@ struct Kernels {
   /// Products of a row with two centres.  OUT products.
   void (*two_products)(const float* row, const float* a, const float* b, size_t width, double* products);
   TwoNearest (*two_nearest)(const float* line, size_t n_padded);
-  /// A distance that at least n of them do not exceed, n small.
+  /// A distance that at least n of them do not exceed, n no more than kMostBounded.
   float (*nth_bound)(const float* line, size_t n_padded, size_t n);
   /// Adds every list of changes to the distances; gives the least of them but `own`'s.  INOUT line.
   float (*lower)(float* line, size_t n_padded, const float* const* changes, size_t n_lists, size_t own);

@@ -34,7 +34,7 @@ bool find_anchor(const Met& met, size_t n_anchors, uint32_t place, uint32_t& anc
 void list_near(const Met& met, size_t n_anchors, size_t n, double slack, SoftScratch& scratch) {
   const size_t n_places = met.distances.size();
   const float* line = met.distances.data();
-  if (!std::isfinite(slack)) {  // the distances say nothing: all of them
+  if (!std::isfinite(slack) || n > kMostBounded) {  // the distances bound nothing: all of them
     scratch.near.clear();
     uint32_t anchor = 0;
     for (uint32_t place = 0; place < n_places; ++place)

@@ -398,6 +398,19 @@ def test_rows_that_float32_products_say_nothing_about(size):
     assert_same({"all": found[0]}, {"all": found[1]})
 
 
+@pytest.mark.parametrize("n_near", [1, 14, 15, 16, 17, 38])
+def test_soft_assignment_to_any_number_of_anchors(n_near):
+    rng = np.random.default_rng(n_near)
+    case = Made([rng.standard_normal((30, 5))], None, [1.0], [5], 30, 39, 0)
+    values = rng.standard_normal((39, 5))
+    found = []
+    for module in (native, reference):
+        rows = rows_of(module, case)[0]
+        centres = module.Centres([values], np.ones((1, 39), dtype=bool)).suited(rows)
+        found.append(list(module.soft_assign(rows, centres, n_near, 1)))
+    assert_same({"all": found[0]}, {"all": found[1]})
+
+
 def test_kinds_are_all_tried():
     assert {type(x) for seed in range(30) for x in made(seed).views} == {np.ndarray, tuple, type(None)}
     assert digest({"a": [np.ones(2)]}) != digest({"a": [np.zeros(2)]})

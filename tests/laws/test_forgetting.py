@@ -73,7 +73,9 @@ def test_forgetting_is_never_having_seen(
 def test_what_was_not_read_is_refused(frames: dict[str, pd.DataFrame]) -> None:
     model = vp.ViewPass(3, random_state=0).fit(vp.frames(frames))
     before = state(model)
-    for rows, said in ((["row x"], "never read"), (["row 1", "row 1"], "more than once")):
+    wrong = [(["row x"], "never read"), (["row 1", "row 1"], "more than once")]
+    wrong += [([["row 1"]], "a list of ids"), ([True, False], "np.flatnonzero")]
+    for rows, said in wrong:
         with pytest.raises(DataError, match=said):
             model.forget(rows)
     assert state(model) == before

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import viewpass as vp
+from viewpass.errors import SettingError
 from viewpass.sample.keys import id_keys, number_keys
 from viewpass.sample.sample import Sample, Sampler, Size, united
 from viewpass.views.chunk import Chunk
@@ -132,3 +133,20 @@ def test_keys_are_uniform_and_of_identity() -> None:
     pairs = np.empty(100, dtype=object)
     pairs[:] = [("a", n) for n in range(100)]
     assert len(np.unique(id_keys(pairs))) == 100
+
+
+@pytest.mark.parametrize("settings", [{"consensus": "plain"}, {"consensus": "graph"}])
+def test_a_sample_that_is_just_full_holds_all_rows(settings, monkeypatch):
+    monkeypatch.setattr("viewpass.solve.centres.SEARCHED", 0)
+    rows = np.random.default_rng(0).standard_normal((600, 3))
+    full, roomy = (
+        vp.ViewPass(5, sample_size=size, random_state=0, projection=None, **settings).fit([rows])
+        for size in (600, 601)
+    )
+    assert np.array_equal(full.labels_, roomy.labels_)
+    assert np.array_equal(full.cluster_centers_[0], roomy.cluster_centers_[0])
+
+
+def test_a_sample_too_small_for_the_clusters_is_refused():
+    with pytest.raises(SettingError, match="sample_size=4 rows cannot form n_clusters=5"):
+        vp.ViewPass(5, sample_size=4).fit([np.eye(9)])

@@ -23,6 +23,8 @@ SETTINGS: list[dict[str, Any]] = [
     {"half_life": 100},
     {"half_life": 100, "sample_size": 120},
     {"n_clusters": "grow", "max_clusters": 6, "sample_size": 200},
+    {"n_clusters": "grow", "max_clusters": 2},
+    {"window": 200, "view_weights": [0, 1]},
 ]
 
 
@@ -125,6 +127,28 @@ def test_rows_age_by_half(views: list[np.ndarray]) -> None:
     assert counts[0] > 1.4 * counts[1] > 1.9 * counts[2] > 0
 
 
+def test_no_more_clusters_than_allowed(views: list[np.ndarray]) -> None:
+    assert len(made({"n_clusters": "grow", "max_clusters": 2, "window": 200}).fit(views).cluster_ids_) == 2
+
+
+@pytest.mark.parametrize(
+    "settings", [SETTINGS[1], SETTINGS[2], {"window": 200, "consensus": "graph", "projection": 2}]
+)
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_views_that_come_and_go(
+    views: list[np.ndarray], settings: dict[str, Any], order: tuple[int, int], tmp_path: Path
+) -> None:
+    """Chunks that have nothing of a view leave it as it was, or unknown."""
+    model = made(settings)
+    alone = [[views[0], None], [views[1], None][::-1]]
+    for part in (alone[order[0]], alone[order[1]], views, alone[0]):
+        model.partial_fit(part)
+        model.save(tmp_path / "model.viewpass")
+        again = vp.load(tmp_path / "model.viewpass")
+        assert state(again) == state(model)
+        assert np.array_equal(again.predict(part), model.predict(part))
+
+
 def test_what_happened_is_told_and_ids_last() -> None:
     rng = np.random.default_rng(1)
     classes, part = rng.integers(2, size=2400), np.arange(2400) // 600
@@ -194,6 +218,10 @@ def test_what_has_no_meaning_for_a_stream_is_refused(views: list[np.ndarray]) ->
         lambda: made({"window": 400, "half_life": 100}).fit(views),
         lambda: made({"max_clusters": 9}).fit(views),
         lambda: made({"window": 10, "n_clusters": 11}).fit(views),
+        lambda: made({"half_life": 1}).fit(views),
+        lambda: made({}).fit(views, continue_ids=vp.OPIMC(3).fit(views)),
+        lambda: made({}).fit(views, continue_ids="model.viewpass"),
+        lambda: made({}).fit({"a": views[0], "b": views[1]}, continue_ids=made({}).fit(views)),
     ):
         with pytest.raises(SettingError):
             wrong()

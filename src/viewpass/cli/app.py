@@ -109,7 +109,12 @@ def fit(
             panel=DATA,
         ),
     ] = "refuse",
-    n_clusters: Annotated[str, option("N", "Their number, or auto to estimate it.", "-k", panel=CLUSTERS)],
+    n_clusters: Annotated[
+        str,
+        option(
+            "N", "Their number; auto estimates it, grow adds some as rows need them.", "-k", panel=CLUSTERS
+        ),
+    ],
     consensus: Annotated[
         str,
         option("NAME", "plain (each has a centre), graph (of any shape); auto chooses.", panel=CLUSTERS),

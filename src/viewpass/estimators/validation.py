@@ -66,6 +66,11 @@ def solving_plan(settings: Any, names: tuple[str, ...]) -> Plan:
             f"n_anchors={n_anchors} cannot form n_clusters={n_clusters} clusters: give more anchors "
             "(about 20 per cluster), or 'auto'."
         )
+    if settings.sample_size != "auto" and n_clusters is not None and settings.sample_size < n_clusters:
+        raise SettingError(
+            f"sample_size={settings.sample_size} rows cannot form n_clusters={n_clusters} clusters: give "
+            "more rows (about 50 per cluster), or 'auto'."
+        )
     alpha = FIRST_ALPHA if settings.alpha == "auto" else float(settings.alpha)
     return Plan(
         n_clusters,
@@ -87,9 +92,12 @@ def stream_horizon(settings: Any) -> Horizon:
         raise SettingError("window= and half_life= are two ways to forget: give one of them.")
     if most is not None and settings.n_clusters != "grow":
         raise SettingError(f"max_clusters={most} has no effect without n_clusters='grow'.")
-    if isinstance(settings.n_clusters, Integral) and window is not None and window < settings.n_clusters:
-        raise SettingError(f"window={window} rows cannot form n_clusters={settings.n_clusters} clusters.")
-    return Horizon(window, half_life, settings.n_clusters == "grow", most)
+    horizon = Horizon(window, half_life, settings.n_clusters == "grow", most)
+    least = int(settings.n_clusters) if isinstance(settings.n_clusters, Integral) else 1
+    if horizon.span is not None and horizon.span < least:
+        given = f"window={window}" if half_life is None else f"half_life={half_life}"
+        raise SettingError(f"{given}: {horizon.span} rows count, too few for n_clusters={least} clusters.")
+    return horizon
 
 
 def row_copies(sample_weight: Any, source: Source, unit: int | None) -> tuple[Integers | None, int]:

@@ -18,7 +18,7 @@ from viewpass.estimators.notices import warn_of_absent, warn_of_fit, warn_of_sho
 from viewpass.estimators.persistence import save
 from viewpass.estimators.report_methods import DrawnClusterer
 from viewpass.estimators.validation import check_whole, row_copies, solving_plan, stream_horizon
-from viewpass.kernels.grid import Array, Integers, Labels
+from viewpass.kernels.grid import MOST_ROWS, Array, Integers, Labels
 from viewpass.model.model import Model, label
 from viewpass.sample.sample import Sample, Size
 from viewpass.sources.source import Source
@@ -161,9 +161,9 @@ class ViewPass(DrawnClusterer):
         "alpha": [*NOT_NEGATIVE, StrOptions({"auto"})],
         "missing_entries": [StrOptions({*GAP_RULES})],
         "sample_size": [*COUNT, StrOptions({"auto"})],
-        "window": [Interval(Integral, BUCKETS, None, closed="left"), None],
-        "half_life": [*COUNT, None],
-        "max_clusters": [*COUNT, None],
+        "window": [Interval(Integral, BUCKETS, MOST_ROWS, closed="both"), None],
+        "half_life": [Interval(Integral, 1, MOST_ROWS, closed="both"), None],
+        "max_clusters": [Interval(Integral, 1, MOST_ROWS, closed="both"), None],
     }
 
     _learnt: Learning
@@ -246,8 +246,15 @@ class ViewPass(DrawnClusterer):
         """
         fresh, source, copies = self._prepare(X, observed, sample_weight)
         if continue_ids is not None:
+            if not isinstance(continue_ids, ViewPass):
+                raise SettingError(
+                    f"continue_ids= is a {type(continue_ids).__name__}: a fitted ViewPass was expected."
+                )
             check_is_fitted(continue_ids)
             continue_ids._check_sample("ids cannot be continued")
+            if continue_ids.view_names_in_ != fresh.view_names_in_:
+                theirs, mine = (", ".join(map(repr, each.view_names_in_)) for each in (continue_ids, fresh))
+                raise SettingError(f"continue_ids= has the views {theirs}; the data has {mine}.")
             if fresh._learnt.horizon.changing:
                 raise SettingError(
                     "continue_ids= is for data that is fitted whole; with window=, half_life= or "

@@ -52,6 +52,8 @@ def small_clusters(rows: MeasuredRows, model: Model, workspace: Workspace) -> tu
     )
     if model.links is not None or rows.sparse:
         return ()
+    if any(u is not None and not width for u, width in zip(model.centres.values, rows.widths, strict=True)):
+        return ()  # these rows have nothing of a view
     if most < FEWEST_PER_CENTRE * n_centres:
         return ()
     rows = rows.sampled(spread_out(np.arange(rows.n_rows), MOST_SAMPLED))

@@ -24,7 +24,6 @@ BYTES = 2**28  # of the rows, unless that leaves too few per cluster
 LEAST_PER_CLUSTER = 20
 NUMBER_BYTES, ENTRY_BYTES, MOST_ENTRIES = 4, 8, 256  # of a row in a dense and in a sparse view, by rule
 HIGHEST = 2**64 - 1  # key
-MEAN_LIFE = 144  # hundredths of a half-life
 HELD_BACK = 4  # chunks join the sample when they are this part of it, which saves copies
 
 
@@ -66,15 +65,6 @@ class Sample:
     def most(self) -> int:
         """Rows that it may hold."""
         return self.size.of(sum(self.widths))
-
-    @property
-    def n_drawn_from(self) -> int:
-        """About how many rows it was drawn from: keys are even, so the highest one tells."""
-        if self.n_rows < self.most:
-            return self.n_rows
-        if self.size.half_life is not None:
-            return max(self.n_rows, MEAN_LIFE * self.size.half_life // 100)
-        return (self.n_rows - 1) * HIGHEST // max(int(self.keys[-1]), 1)
 
     @property
     def limit(self) -> int:

@@ -1,4 +1,4 @@
-"""solve(sample, plan, seed) -> Model: a pure function of the sample and the settings.
+"""solve(sample, plan, seed, n_rows) -> Model: a pure function of them.
 
     choose      scale, shape, number of clusters, map: what the settings leave open (question/)
     scale, map  the rows of the sample
@@ -30,9 +30,12 @@ from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling
 
 
-def solve(sample: Sample, schema: Schema, plan: Plan, seed: int, workspace: Workspace) -> Model:
-    """The model of a sample; its sums are those of the sample."""
+def solve(
+    sample: Sample, schema: Schema, plan: Plan, seed: int, workspace: Workspace, n_rows: int | None = None
+) -> Model:
+    """The model of a sample of `n_rows` rows (None: of no more); its sums are those of the sample."""
     assert sample.chunk is not None
+    n_rows = n_rows or sample.n_rows
     n_threads, rng = workspace.n_threads, np.random.default_rng(seed)
     rows = checked_rows(sample.chunk.numbered(sample.numbers), plan, n_threads)
     n_seen = int(rows.counted.sum())
@@ -48,11 +51,11 @@ def solve(sample: Sample, schema: Schema, plan: Plan, seed: int, workspace: Work
     n_centres, links = chosen.n_clusters, None
     rows.measure(n_threads)
     if chosen.consensus == "graph":
-        n_centres = n_anchors(chosen, n_seen, sample.n_drawn_from * n_seen // sample.n_rows, rows.n_columns)
+        n_centres = n_anchors(chosen, n_seen, n_rows * n_seen // sample.n_rows, rows.n_columns)
         outcome, alpha = initialise_anchors(rows, n_centres, chosen, workspace, rng)
         links = links_of(soft_assignment(rows, outcome.centres, workspace), n_centres, rows.chunk.copies)
     else:
-        whole = sample.n_drawn_from == sample.n_rows
+        whole = n_rows == sample.n_rows
         outcome, alpha = initialise_clusters(rows, chosen, workspace, rng, whole=whole)
     total = outcome.total.widened(scaling.widths(schema.widths))
     if rows.unmapped is not None:

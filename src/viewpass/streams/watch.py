@@ -150,6 +150,8 @@ def _moved(before: Part, since: Part) -> tuple[Floats, Floats]:
     shape = len(before.sizes), len(before.squares)
     z, moved = np.zeros(shape), np.zeros(shape)
     for v in range(shape[1]):
+        if not all(part.total.widths[v] for part in (before, since)):
+            continue  # no chunk of one of them has the view
         counts = [np.maximum(part.total.counts[v], 1) for part in (before, since)]
         means = [part.total.sums(v) / n[:, None] for part, n in zip((before, since), counts, strict=True)]
         both = [part.total.counts[v] for part in (before, since)]

@@ -99,7 +99,7 @@ class Fitting:
         sample = self.sample
         if self.schema is None or sample.chunk is None:
             raise DataError(too_few(0, self.plan.n_clusters or 1))
-        self.model = solve(sample, self.schema, self.plan, self.seed, workspace)
+        self.model = solve(sample, self.schema, self.plan, self.seed, workspace, self.n_rows)
         self.labelling = sample.n_rows == self.n_rows
 
     def _refine(self) -> None:

@@ -24,6 +24,12 @@ from viewpass.views.chunk import format_id
 
 def keys_of(rows: Array) -> Array:
     """The keys of rows by their ids (or numbers, where rows have no ids), each once."""
+    if rows.ndim != 1 or rows.dtype == bool:
+        raise DataError(
+            f"rows to forget: a list of ids (or of row numbers) was expected, not an array of shape "
+            f"{rows.shape} and type {rows.dtype}. Of a mask give np.flatnonzero(mask), or the ids where it "
+            "is true."
+        )
     keys = id_keys(rows)
     if len(np.unique(keys)) < len(keys):
         raise DataError("an id is given more than once: give each row to forget once.")

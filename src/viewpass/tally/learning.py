@@ -35,6 +35,7 @@ from viewpass.sums.rules import Workspace
 from viewpass.tally.tally import Tally, estimated, final, moved, tally_by_centre, tally_by_label, with_tally
 from viewpass.views.chunk import Chunk, Schema
 
+MEAN_LIFE = 144  # hundredths of a half-life
 GROWTH = 1.5  # rows at a solve, over those at the one before
 FAR_STEPS = 6  # of a horizon: rows since a solve are compared with rows no farther back
 NEVER = 2**62  # rows
@@ -164,7 +165,7 @@ class Learning:
         if not self._solvable(workspace):
             return self.solved.n_clusters
         plan = replace(self.plan, known_clusters=self.solved.n_clusters)
-        return solve(self.sample, self._schema, plan, self.seed, workspace).n_clusters
+        return self._solve(plan, workspace).n_clusters
 
     @property
     def _follows(self) -> bool:
@@ -310,7 +311,10 @@ class Learning:
         if self.schema is None or sample.chunk is None:
             raise DataError(too_few(0, self.plan.n_clusters or 1))
         if before is None:
-            found = solve(sample, self.schema, self.plan, self.seed, workspace)
+            found = self._solve(self.plan, workspace)
+            most = self.horizon.most_clusters
+            if most is not None and found.n_clusters > most:
+                found = self._solve(replace(self.plan, n_clusters=most), workspace)
             total, census, own = estimated(found, sample, None, workspace)
             identities = Identities.first(found.n_clusters)
             if self.horizon.changing:
@@ -361,7 +365,7 @@ class Learning:
                 plan = replace(plan, known_clusters=before.n_clusters)
             if more and number is not None and number + more > (self.horizon.most_clusters or number + more):
                 break
-            found = solve(self.sample, self._schema, plan, self.seed, workspace)
+            found = self._solve(plan, workspace)
             labels = label(self.sample.chunk, found, workspace)
             matching = matched(known, labels, before.n_clusters, found.n_clusters)
             if not more:
@@ -370,6 +374,14 @@ class Learning:
                 break
             kept = found, matching, labels
         return kept or self._continued(known, before, workspace, grow=False)
+
+    def _solve(self, plan: Plan, workspace: Workspace) -> Model:
+        """The model of the rows that count; those that age count as many as there are of full weight."""
+        n_rows, half_life = self.n_rows - self.buckets.first_row, self.horizon.half_life
+        if half_life is not None:
+            n_rows = min(n_rows, MEAN_LIFE * half_life // 100)
+        n_rows = max(n_rows, self.sample.n_rows)
+        return solve(self.sample, self._schema, plan, self.seed, workspace, n_rows)
 
     @property
     def _schema(self) -> Schema:

@@ -29,7 +29,8 @@ def merged(parts: Sequence[Learning], workspace: Workspace) -> Learning:
     schema = reduce(Schema.merged, [model.schema for model in models])
     found.schema, found.n_rows = schema, sum(part.n_rows for part in parts)
     found.solved_at = found.n_rows
-    model = solve(found.sample, schema, found.plan, found.seed, Workspace(workspace.n_threads))
+    each = Workspace(workspace.n_threads)
+    model = solve(found.sample, schema, found.plan, found.seed, each, found.n_rows)
     read = sum((part.read for part in models), start=RowCounts())
     total, census, _ = estimated(model, found.sample, read, workspace)
     census = _with_patterns(census, [part.census for part in models])

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from viewpass.kernels.grid import Array
+from viewpass.model.model import Model
 from viewpass.sample.sample import Sample, Size, view_bytes
 from viewpass.solve.plan import Plan
 from viewpass.store.container.fields import Fields, Rule
@@ -58,21 +59,25 @@ def pack_learning(learning: Learning, arrays: dict[str, Array], *, rows: bool = 
         "schema": None if schema is None else pack_schema(schema, arrays),
         "sample": pack_sample(learning.buckets.open, arrays, rows=rows),
         "model": None if model is None else pack_model(model, arrays),
-        **_pack_stream(learning, arrays, rows=rows),
+        **_pack_stream(learning, model, arrays, rows=rows),
     }
 
 
-def _pack_stream(learning: Learning, arrays: dict[str, Array], *, rows: bool) -> dict[str, Any]:
+def _pack_stream(
+    learning: Learning, model: Model | None, arrays: dict[str, Array], *, rows: bool
+) -> dict[str, Any]:
     """What a stream has besides; nothing where clusters are numbered as the first ones were."""
     if not learning.horizon.changing and learning.identities.plain and not learning.receipts:
         return {}
-    buckets = []
+    identities, buckets = learning.identities, []
+    if model is not None:  # made of rows that were not solved yet
+        identities = identities.named(model.n_clusters)
     for number, bucket in enumerate(learning.buckets.closed if rows else ()):
         sample = pack_sample(bucket.sample, arrays, name=f"bucket{number}")
         buckets.append({"start": bucket.start, "stop": bucket.stop, "sample": sample})
     return {
         "horizon": pack_horizon(learning.horizon),
-        "identities": pack_identities(learning.identities, arrays, rows=rows),
+        "identities": pack_identities(identities, arrays, rows=rows),
         "buckets": buckets,
         "bucket_start": learning.buckets.start if rows else 0,
         "receipts": [list(receipt) for receipt in learning.receipts],
