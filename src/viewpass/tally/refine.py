@@ -18,7 +18,7 @@ def with_tally(model: Model, tally: Tally) -> Model:
     return replace(
         model,
         schema=schema,
-        total=tally.total,
+        total=tally.total.widened(model.scaling.widths(schema.widths)),
         read=tally.read,
         census=tally.census,
         links=tally.links,
