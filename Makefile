@@ -40,7 +40,7 @@ test-engines: .venv/.engines compiled ## install Ray and Spark (half a gigabyte;
 test-long: .venv/.dev compiled ## run the tests that take minutes
 	.venv/bin/python -m pytest -m "long and not kill" $(ARGS)
 
-test-kill: .venv/.dev compiled ## end a fit 900 times by three signals, and kill Dask workers 200 times, at random moments
+test-kill: .venv/.dev compiled ## end a fit 1,000 times by three signals, and kill Dask workers 200 times, at random moments
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 .venv/bin/python -m pytest -m kill $(ARGS)
 
 test-oldest: .venv/.build ## test the built wheel with the lowest versions of all libraries that it allows

@@ -16,6 +16,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import viewpass as vp
+from odd_data import Data, n_rows_of, part
 from viewpass.engines import interface
 from viewpass.engines.interface import Engine
 from viewpass.errors import DataWarning, NotCalibratedError
@@ -73,6 +74,10 @@ def check(model: Any, X: Any, beside: dict[str, Any], folder: Path, rng: np.rand
     if isinstance(model, vp.ViewPass):
         check_reasons(model, X, given, labels)
         check_learnt(model, X, beside, labels, rng)
+        if model._learnt.horizon.changing:
+            check_chunks(model, Data(X, beside), folder, rng)
+        else:
+            check_continued(model, X, beside, labels, folder, rng)
         if rng.random() < 0.05:
             assert "</html>" in model.report(X=X, **given).text
         json.dumps(model.summary(X, **given), allow_nan=False)
@@ -139,7 +144,8 @@ def check_learnt(
 ) -> None:
     """Read once, in partitions, merged with nothing."""
     given = {name: value for name, value in beside.items() if name == "observed"}
-    whole = model._learnt.sample.n_rows == model.n_samples_seen_
+    changing = model._learnt.horizon.changing
+    whole = model._learnt.sample.n_rows == model.n_samples_seen_ and not changing
     if "stream_labels_" in vars(model) and whole:
         same.assert_array_equal(model.stream_labels_, labels, "stream_labels_")
     again = clone(model)
@@ -148,7 +154,8 @@ def check_learnt(
         same.assert_array_equal(again.labels_, again.predict(X, **given), "partial_fit, labels_")
     if whole:
         same.assert_array_equal(again.labels_, labels, "partial_fit")
-    same.assert_array_equal(vp.merge([model]).predict(X, **given), labels, "merge")
+    if not changing:
+        same.assert_array_equal(vp.merge([model]).predict(X, **given), labels, "merge")
     if "labels_" in vars(model) and "sample_weight" not in beside:
         learning, source = model._learnt, model._read(X, given.get("observed"), reset=False)
         n_rows = model.n_samples_seen_
@@ -157,3 +164,48 @@ def check_learnt(
         fitting = Fitting(learning.plan, learning.seed, Sample(learning.sample.size))
         found = interface.fit(Partitions(parts, rng), fitting, model._workspace())
         same.assert_array_equal(found.labels, labels, "partitions")
+
+
+def check_chunks(model: Any, data: Data, folder: Path, rng: np.random.Generator) -> None:
+    """A stream in any chunks, saved and loaded between them, leaves the same model."""
+    n_rows = n_rows_of(data.X)
+    given = {name: value for name, value in data.beside.items() if name == "observed"}
+    whole, parts = clone(model), clone(model)
+    if not accepted(whole.partial_fit, data.X, data.beside):  # too few rows for a solve yet
+        return
+    start = 0
+    while start < n_rows:
+        stop = start + 1 + int(rng.integers(n_rows))
+        X, beside = part(data, slice(start, stop))
+        if not np.any(beside.get("sample_weight", 1)):
+            return  # refused
+        parts.partial_fit(X, **beside)
+        parts.save(folder / "parts.viewpass")
+        parts, start = vp.load(folder / "parts.viewpass"), stop
+    try:
+        labels = whole.predict(data.X, **given)
+    except vp.ViewpassError:
+        return
+    same.assert_array_equal(parts.predict(data.X, **given), labels, "chunks")
+    same.assert_equal(parts.counts_, whole.counts_, "chunks, counts_")
+    same.assert_array_equal(parts.cluster_ids_, whole.cluster_ids_, "chunks, cluster_ids_")
+    assert parts.events_ == whole.events_, "chunks, events_"
+
+
+def check_continued(
+    model: Any, X: Any, beside: dict[str, Any], labels: np.ndarray, folder: Path, rng: np.random.Generator
+) -> None:
+    """Fitted again, clusters keep their ids; cut and forgotten models are models."""
+    given = {name: value for name, value in beside.items() if name == "observed"}
+    again = clone(model).fit(X, **beside, continue_ids=model)
+    same.assert_array_equal(again.predict(X, **given), labels, "continue_ids")
+    n_rows = n_rows_of(X)
+    whole = model._learnt.sample.n_rows == n_rows
+    held = np.unique(labels[labels >= 0] if whole else labels[:0])  # rows outside the sample show no ids
+    same.assert_array_equal(again.cluster_ids_[held], model.cluster_ids_[held], "continue_ids, cluster_ids_")
+    rows = rng.choice(n_rows, int(rng.integers(1, n_rows + 1)), replace=False)
+    others = [model.cut(int(rng.integers(1, len(model.cluster_ids_) + 1)))]
+    if whole and accepted(again.forget, rows, {}):
+        others.append(again)
+    for other in others:
+        check_stored(other, X, given, other.predict(X, **given), folder)

@@ -203,6 +203,14 @@ SETTINGS: dict[str, list[Any]] = {
     "sample_size": [10, 25],
     "compute_labels": [False],
 }
+STREAMS: list[dict[str, Any]] = [
+    {"window": 8},
+    {"window": 30},
+    {"half_life": 5},
+    {"half_life": 40},
+    {"n_clusters": "grow"},
+    {"n_clusters": "grow", "max_clusters": 3, "window": 24},
+]
 PUBLISHED: dict[str, list[Any]] = {
     "scale": ["auto", "standard", "idf", "euclidean"],
     "init": ["random", "k-means++"],
@@ -223,6 +231,18 @@ def data(rng: np.random.Generator, kind: str) -> Data:
             weights = rng.integers(0, 4, size=len(X[0]))
             beside["sample_weight"] = weights / 3 if rng.random() < 0.5 else weights
     return Data(X, beside)
+
+
+def part(data: Data, rows: slice) -> Data:
+    """Some rows of awkward data."""
+    X, beside = data
+    if isinstance(X, list):
+        X = [view if view is None else view[rows] for view in X]
+    elif isinstance(X, dict):
+        X = {name: view[rows] for name, view in X.items()}
+    else:
+        X = X[rows]
+    return Data(X, {name: values[rows] for name, values in beside.items()})
 
 
 def n_rows_of(X: Any) -> int:
@@ -247,6 +267,8 @@ def model(rng: np.random.Generator, X: Any) -> Any:
             settings[name] = values[int(rng.integers(len(values)))]
     if kind == "ViewPass" and rng.random() < 0.1:
         settings["n_clusters"] = "auto"
+    if kind == "ViewPass" and rng.random() < 0.2:
+        settings |= STREAMS[int(rng.integers(len(STREAMS)))]
     if kind == "OPIMC":
         settings["chunk_size"] = int(rng.choice([7, 1000]))
     if kind == "IMC":

@@ -32,6 +32,7 @@ RUNS = {
     "few checkpoints": [*PLAIN, "--checkpoint-every", "40"],
     "a map": [*GRAPH, "--checkpoint-every", "1", "-k", "3"],
     "chosen, all rows in the sample": ["--checkpoint-every", "3"],
+    "a window": [*PLAIN, "--checkpoint-every", "3", "--window", "1600"],
     "labels of the stream": [*PLAIN, "--checkpoint-every", "7", "--stream-labels"],
     "labels of the stream, graph": [*GRAPH, "--checkpoint-every", "1", "--stream-labels"],
 }
@@ -114,7 +115,7 @@ def test_kills_leave_no_trace(commands, table, case, tmp_path, number):
 def test_many_kills_leave_no_trace(commands, table, case, tmp_path, number):
     rng = np.random.default_rng(6)
     n_landed = 0
-    while n_landed < 40:  # of each run: 280 of each signal
+    while n_landed < 40:  # of each run: 320 of each signal
         n_landed += kill_until_done(commands, table, tmp_path / str(n_landed), case, rng, 10, number)
 
 
@@ -189,7 +190,7 @@ def test_a_stop_saves_everything_and_prints_how_to_resume(commands, table, case,
     assert ended.err == ""
     assert f"--out {out}" in ended.out
     assert ended.out.endswith(" --resume\n")
-    what = "reading" if "--stream-labels" in options else "sampling"
+    what = "reading" if {"--stream-labels", "--window"} & {*options} else "sampling"
     assert f"stopped after {what} row {number * BLOCK:,}; everything is saved." in ended.out
     ended = commands.run(*fit(table, out, options, "--resume"), block=BLOCK)
     assert ended.code == 0, ended.err

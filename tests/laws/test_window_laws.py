@@ -180,6 +180,42 @@ def test_a_refit_keeps_ids(views: list[np.ndarray]) -> None:
     assert back.events_[-1].what == "returned"
 
 
+def test_a_refit_of_the_same_rows_keeps_all_ids() -> None:
+    """Those of single rows far from all others, too, and of rows that are all equal."""
+    rows = np.random.default_rng(0).standard_normal((90, 5)) + 6 * np.eye(5)[np.arange(90) % 2]
+    rows[:2] = 60 * np.eye(5)[3:]
+    for X, n_clusters in ((rows, 4), (np.ones((9, 5)), 1)):
+        old = made({"n_clusters": n_clusters, "scale": "euclidean"}).fit([X])
+        new = made({"n_clusters": n_clusters, "scale": "euclidean"}).fit([X], continue_ids=old)
+        assert new.cluster_ids_.tolist() == old.cluster_ids_.tolist()
+        assert new.events_ == ()
+
+
+def test_a_window_without_a_view_goes_on_from_a_file(views: list[np.ndarray], tmp_path: Path) -> None:
+    """None of the rows that count has the first view for a while."""
+    whole, model = made({"window": 120}), made({"window": 120})
+    for first in range(0, N_ROWS, 100):
+        X = [view[first : first + 100] if v or first < 200 else None for v, view in enumerate(views)]
+        whole.partial_fit(X)
+        model.partial_fit(X)
+        model.save(tmp_path / "model.viewpass")
+        model = vp.load(tmp_path / "model.viewpass")
+        assert np.isfinite(model.confidence([None, views[1]])).any()
+        model.explain(views)
+    assert state(model) == state(whole)
+
+
+def test_estimated_counts_are_no_more_than_the_rows_with_views(tmp_path: Path) -> None:
+    """Here half of the rows have none, and all sampled ones may have one."""
+    rows = np.random.default_rng(0).standard_normal((400, 4))
+    rows[::2] = np.nan
+    for seed in range(5):
+        model = made({"n_clusters": 1, "sample_size": 5, "compute_labels": False, "random_state": seed})
+        model.fit([rows])
+        assert model.counts_[0].sum() == 200
+        model.cut(1).save(tmp_path / "model.viewpass")
+
+
 def test_a_run_that_was_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(work, "BLOCK", 200)
     monkeypatch.setattr(source, "READ_ROWS", 200)

@@ -149,12 +149,12 @@ def _moved(before: Part, since: Part) -> tuple[Floats, Floats]:
     """
     shape = len(before.sizes), len(before.squares)
     z, moved = np.zeros(shape), np.zeros(shape)
+    one, other = before.total, since.total
+    totals = one.widened(other.widths), other.widened(one.widths)  # none of some rows may have a view
     for v in range(shape[1]):
-        if not all(part.total.widths[v] for part in (before, since)):
-            continue  # no chunk of one of them has the view
-        counts = [np.maximum(part.total.counts[v], 1) for part in (before, since)]
-        means = [part.total.sums(v) / n[:, None] for part, n in zip((before, since), counts, strict=True)]
-        both = [part.total.counts[v] for part in (before, since)]
+        both = [total.counts[v] for total in totals]
+        counts = [np.maximum(n, 1) for n in both]
+        means = [total.sums(v) / n[:, None] for total, n in zip(totals, counts, strict=True)]
         within = sum(
             part.squares[v] - n * ordered_sum(mean * mean)
             for part, n, mean in zip((before, since), both, means, strict=True)

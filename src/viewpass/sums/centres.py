@@ -93,10 +93,13 @@ class Centres:
         )
 
     def joined(self, more: Sequence[Array]) -> Centres:
-        """With further centres behind them, known in every view."""
-        pairs = zip(self.values, more, strict=True)
-        values = [None if u is None else np.concatenate((u, m.astype(np.float64))) for u, m in pairs]
-        return Centres(values, [np.pad(k, (0, len(more[0])), constant_values=True) for k in self.known])
+        """With further centres behind them, known in every view that has columns."""
+        values, n_more = list[Floats | None](), len(more[0])
+        for u, m in zip(self.values, more, strict=True):
+            wide = m if u is None or m.shape[1] else np.zeros((n_more, u.shape[1]))
+            values.append(None if u is None else np.concatenate((u, wide.astype(np.float64))))
+        pairs = zip(self.known, more, strict=True)
+        return Centres(values, [np.pad(k, (0, n_more), constant_values=m.shape[1] > 0) for k, m in pairs])
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_handles": {}, "_derived": {}}

@@ -59,6 +59,11 @@ class RowCounts:
         """Rows that have a view."""
         return self.n_rows - self.n_without_views
 
+    @property
+    def n_with_views(self) -> int:
+        """Rows that have a view, each as often as it counts; where rows are weighted, the others, too."""
+        return self.n_seen if self.n_copies is None else self.n_copies
+
     def scaled(self, n_rows: int) -> RowCounts:
         """Of so many rows like these, rounded down."""
         factor = n_rows / max(self.n_rows, 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from viewpass.model.model import label
+from viewpass.sample.values import value_hashes
 from viewpass.streams.matching import matched
 from viewpass.streams.watch import LOOKED_AT, limits_of, part_of
 from viewpass.sums.rules import Workspace
@@ -18,7 +19,8 @@ def continuing(new: Learning, old: Learning, workspace: Workspace) -> Learning:
     before, after = old.model(workspace), new.model(workspace)
     limits = limits_of(old.sample.lowest(LOOKED_AT).chunk or old.sample.chunk, before, workspace)
     part = part_of(new.sample.chunk, before, limits, workspace)
-    known = np.where(part.unexplained, np.int32(-1), part.labels)
+    held = np.isin(value_hashes(new.sample.chunk), value_hashes(old.sample.chunk))  # outliers, too
+    known = np.where(part.unexplained & ~held, np.int32(-1), part.labels)
     labels = label(new.sample.chunk, after, workspace)
     matching = matched(known, labels, before.n_clusters, after.n_clusters)
     own = old.identities.named(before.n_clusters)

@@ -147,7 +147,7 @@ def estimated(model: Model, sample: Sample, read: RowCounts | None, workspace: W
     census = _along(counted, sample.numbers, model.n_clusters, read.n_rows / tally.read.n_rows)
     census = replace(census, patterns=tally.census.patterns, n_other=tally.census.n_other)
     total = tally.total.widened(model.scaling.widths(model.schema.widths))
-    return Estimate(_of_all(total, read.n_counted / max(tally.read.n_counted, 1)), census, tally.read)
+    return Estimate(_of_all(total, read.n_with_views / max(tally.read.n_with_views, 1)), census, tally.read)
 
 
 def _along(labels: Labels, numbers: Integers, n_clusters: int, factor: float) -> Census:

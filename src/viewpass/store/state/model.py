@@ -139,7 +139,7 @@ def pack_model(model: Model, arrays: dict[str, Array]) -> dict[str, Any]:
         "numbers": None if model.numbers is None else model.numbers.tolist(),
         "census": pack_census(model.census, arrays),
         "labelled": labelled,
-        **_pack_sums(model.total, arrays),
+        **_pack_sums(model.widened(model.schema), arrays),
         **pack_counts(model.read),
     }
 
@@ -247,8 +247,7 @@ def unpack_model(stored: Fields) -> Model:
     centred = stored.list("centred", bool)
     stored.need(len(centred) == len(schema.names), "centred")
     scaling = _scaling(stored, schema)
-    n_rows = read.n_seen if read.n_copies is None else read.n_copies
-    total = _sums(stored, schema, scaling, n_clusters, n_rows, centred)
+    total = _sums(stored, schema, scaling, n_clusters, read.n_with_views, centred)
     views: list[Floats | None] = []
     known = []
     for v, (width, counts) in enumerate(zip(total.widths, total.counts, strict=True)):
@@ -263,7 +262,7 @@ def unpack_model(stored: Fields) -> Model:
     labelled = None
     if stored.get("labelled") is not None:
         everywhere = [False] * len(centred)
-        labelled = _sums(stored.within("labelled"), schema, scaling, asked, read.n_counted, everywhere)
+        labelled = _sums(stored.within("labelled"), schema, scaling, asked, read.n_with_views, everywhere)
     return Model(
         schema,
         total,
