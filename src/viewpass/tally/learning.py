@@ -1,8 +1,9 @@
 """Rows that come once: a sample of them, the model of its last solve, and tallies under it.
 
 Rows are labelled by the model of the last solve and tallied under it. The sample is solved when it is full,
-and again whenever the rows have become GROWTH times as many. That depends on the number of rows alone, never
-on chunks or on who looks.
+and again whenever the rows have become GROWTH times as many; where labels cannot wait for that, it is solved
+first when there are FIRST rows per cluster. That depends on the number of rows alone, never on chunks or on
+who looks.
 
 With a horizon (streams/horizon.py) rows before the last solve and rows since are compared at every step of
 it, and the sample is solved where they differ. What the model's sums are is then the sample's estimate.
@@ -22,6 +23,7 @@ from viewpass.errors import DataError
 from viewpass.kernels.grid import Integers, Labels
 from viewpass.model.model import Model, label
 from viewpass.sample.sample import Sample
+from viewpass.solve.centres import ASSUMED_CLUSTERS
 from viewpass.solve.plan import Plan
 from viewpass.solve.solve import checked_rows, solve, too_few
 from viewpass.streams.buckets import Buckets
@@ -37,6 +39,7 @@ from viewpass.tally.refine import final, moved, with_tally
 from viewpass.tally.tally import Tally, tally_by_centre, tally_by_label
 from viewpass.views.chunk import Chunk, Schema
 
+FIRST = 32  # rows per cluster
 GROWTH = 1.5  # rows at a solve, over those at the one before
 FAR_STEPS = 6  # of a horizon: rows since a solve are compared with rows no farther back
 NEVER = 2**62  # rows
@@ -86,6 +89,7 @@ class Learning:
         self.segments: tuple[Segment, ...] = ()
         self.identities = Identities()
         self.receipts: tuple[Receipt, ...] = ()  # of rows that were forgotten
+        self.at_once = False  # whether labels of rows are needed before the sample is full
         self.buckets = Buckets(sample)
         self._seen: Model | None = None  # what people see, until there are more rows
 
@@ -116,7 +120,7 @@ class Learning:
             chunk = replace(chunk, copies=np.full(chunk.n_rows, self.plan.weight_unit, dtype=np.int64))
         n_done = 0
         while n_done < chunk.n_rows:
-            stop = self.next_stop
+            due, stop = self.next_solve, self.next_stop
             n_more = min(stop - self.n_rows, chunk.n_rows - n_done)
             part = chunk.cut(n_done, n_done + n_more)
             part = part.numbered(np.arange(part.start, part.start + n_more), start=self.n_rows)
@@ -133,11 +137,11 @@ class Learning:
             self._seen = None
             n_done += n_more
             if self.n_rows >= stop:
-                yield from self._stop(workspace)
+                yield from self._stop(workspace, due=self.n_rows >= due)
 
-    def _stop(self, workspace: Workspace) -> Iterator[Labelled]:
-        """Solve if it is time to; where there is a horizon, look at the rows since the last solve."""
-        due, grow = self.n_rows >= self.next_solve, False
+    def _stop(self, workspace: Workspace, *, due: bool) -> Iterator[Labelled]:
+        """Solve if that is due; where there is a horizon, look at the rows since the last solve."""
+        grow = False
         if self.horizon.changing:
             self.buckets.close(self.n_rows, self.horizon.window)
             if self.solved is not None:
@@ -151,7 +155,7 @@ class Learning:
                     self._follow(workspace)
                     if look.changed or self.n_rows >= self.solved_at + FAR_STEPS * self.horizon.step:
                         self.solved_at = self.n_rows
-        if due:
+        if due and (self.n_rows >= self._full or self._solvable(workspace)):
             yield from self.solve(workspace, grow=grow)
 
     @property
@@ -275,11 +279,20 @@ class Learning:
         return int((old != new).sum())
 
     @property
+    def _full(self) -> int:
+        """How many rows there are when the sample is solved at the latest."""
+        span, most = self.horizon.span, self.buckets.most
+        return most if span is None else min(most, span)
+
+    @property
     def next_solve(self) -> int:
         """How many rows there are when the sample is solved next, if nothing changes before."""
-        span, most = self.horizon.span, self.buckets.most
+        span = self.horizon.span
         if self.solved is None:
-            return max(most if span is None else min(most, span), self.n_rows)
+            rows = FIRST * (self.plan.n_clusters or ASSUMED_CLUSTERS) if self.at_once else self._full
+            while rows <= self.n_rows:
+                rows = ceil(GROWTH * rows)
+            return max(min(rows, self._full), self.n_rows)
         due = max(ceil(GROWTH * self.solved_at), self.solved_at + 1)
         if span is None or self.n_rows < span:
             return due
@@ -295,8 +308,6 @@ class Learning:
 
     def _solvable(self, workspace: Workspace) -> bool:
         """Whether the rows that count are enough."""
-        if not self.horizon.changing:
-            return True
         chunk = self.sample.chunk
         if chunk is None:
             return False
