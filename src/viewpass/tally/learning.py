@@ -32,7 +32,7 @@ from viewpass.streams.horizon import BUCKETS, Horizon
 from viewpass.streams.identities import Identities
 from viewpass.streams.matching import Matching, matched, numbers_of, renumbered
 from viewpass.streams.receipts import Receipt
-from viewpass.streams.watch import LOOKED_AT, NOTHING, Look, compared, limits_of, part_of
+from viewpass.streams.watch import BEYOND, LOOKED_AT, NOTHING, Look, compared, limits_of, part_of
 from viewpass.sums.workspace import Workspace
 from viewpass.tally.estimate import estimated
 from viewpass.tally.refine import final, moved, with_tally
@@ -362,7 +362,10 @@ class Learning:
     def _continued(
         self, known: Labels, before: Model, workspace: Workspace, *, grow: bool
     ) -> tuple[Model, Matching, Labels]:
-        """The sample solved again: with more clusters only as long as each makes one of new rows."""
+        """The sample solved again: with more clusters only as long as each makes one of new rows.
+
+        One that is no larger than the rows that are always beyond the outlier limit is of outliers.
+        """
         assert self.sample.chunk is not None
         kept: tuple[Model, Matching, Labels] | None = None
         number = self.plan.n_clusters
@@ -379,7 +382,8 @@ class Learning:
             matching = matched(known, labels, before.n_clusters, found.n_clusters)
             if not more:
                 return found, matching, labels
-            if len(matching.born) < more:
+            sizes = np.bincount(labels[labels >= 0], minlength=found.n_clusters)
+            if (sizes[matching.born] > BEYOND * len(labels)).sum() < more:
                 break
             kept = found, matching, labels
         return kept or self._continued(known, before, workspace, grow=False)
