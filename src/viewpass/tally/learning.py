@@ -35,7 +35,7 @@ from viewpass.streams.receipts import Receipt
 from viewpass.streams.watch import BEYOND, LOOKED_AT, NOTHING, Look, compared, limits_of, part_of
 from viewpass.sums.workspace import Workspace
 from viewpass.tally.estimate import estimated
-from viewpass.tally.refine import final, moved, with_tally
+from viewpass.tally.refine import final, moved, with_one_more, with_tally
 from viewpass.tally.tally import Tally, tally_by_centre, tally_by_label
 from viewpass.views.chunk import Chunk, Schema
 
@@ -362,31 +362,52 @@ class Learning:
     def _continued(
         self, known: Labels, before: Model, workspace: Workspace, *, grow: bool
     ) -> tuple[Model, Matching, Labels]:
-        """The sample solved again: with more clusters only as long as each makes one of new rows.
+        """The sample solved again, or with clusters added to those before."""
+        kept = self._grown(known, before, workspace) if grow and self.horizon.grows else None
+        if kept is not None:
+            return kept
+        number = self.plan.n_clusters
+        if self.horizon.grows:
+            number = max(len(np.unique(known[known >= 0])), 1)  # those that have rows left
+        plan = replace(self.plan, n_clusters=number)
+        if self.horizon.changing:
+            plan = replace(plan, known_clusters=before.n_clusters)
+        found = solve(self.sample, self._schema, plan, self.seed, workspace)
+        return self._matched(known, before, found, workspace)
+
+    def _matched(
+        self, known: Labels, before: Model, found: Model, workspace: Workspace
+    ) -> tuple[Model, Matching, Labels]:
+        assert self.sample.chunk is not None
+        labels = label(self.sample.chunk, found, workspace)
+        return found, matched(known, labels, before.n_clusters, found.n_clusters), labels
+
+    def _grown(
+        self, known: Labels, before: Model, workspace: Workspace
+    ) -> tuple[Model, Matching, Labels] | None:
+        """The clusters before, and one after the other of rows that none of them explains; None: none.
 
         One that is no larger than the rows that are always beyond the outlier limit is of outliers.
         """
         assert self.sample.chunk is not None
         kept: tuple[Model, Matching, Labels] | None = None
-        number = self.plan.n_clusters
-        if self.horizon.grows:
-            number = max(len(np.unique(known[known >= 0])), 1)  # those that have rows left
-        for more in range(1 if grow and self.horizon.grows else 0, MOST_AT_ONCE):
-            plan = replace(self.plan, n_clusters=None if number is None else number + more)
-            if self.horizon.changing:
-                plan = replace(plan, known_clusters=before.n_clusters)
-            if more and number is not None and number + more > (self.horizon.most_clusters or number + more):
+        found, unexplained = before, known
+        for more in range(1, MOST_AT_ONCE):
+            number = len(np.unique(unexplained[unexplained >= 0])) + 1
+            if number > (self.horizon.most_clusters or number) or (unexplained >= 0).all():
                 break
-            found = solve(self.sample, self._schema, plan, self.seed, workspace)
-            labels = label(self.sample.chunk, found, workspace)
-            matching = matched(known, labels, before.n_clusters, found.n_clusters)
-            if not more:
-                return found, matching, labels
-            sizes = np.bincount(labels[labels >= 0], minlength=found.n_clusters)
-            if (sizes[matching.born] > BEYOND * len(labels)).sum() < more:
+            if before.consensus == "plain":
+                auto = self.plan.auto_alpha
+                found = with_one_more(found, self.sample.chunk, unexplained, workspace, auto_alpha=auto)
+            else:
+                plan = replace(self.plan, n_clusters=number)
+                found = solve(self.sample, self._schema, plan, self.seed, workspace)
+            one = self._matched(known, before, found, workspace)
+            sizes = np.bincount(one[2][one[2] >= 0], minlength=number)
+            if (sizes[one[1].born] > BEYOND * len(known)).sum() < more:
                 break
-            kept = found, matching, labels
-        return kept or self._continued(known, before, workspace, grow=False)
+            kept, unexplained = one, self._known(found, workspace)
+        return kept
 
     @property
     def _schema(self) -> Schema:
