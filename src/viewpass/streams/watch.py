@@ -3,7 +3,7 @@
     unexplained   more rows than before are beyond the outlier limit of their presence pattern
     sizes         of clusters
     centres       of each cluster and view: the mean of its rows moved by more than its rows' spread explains
-    presence      of each view
+    presence      of each view: the odds that a row has it changed by a factor of ODDS or more, too
 
 Each is a test of two samples. A change is told where chance would find one, of all that are looked at, once
 in 1 / LEVEL looks at a stream that does not change.
@@ -29,6 +29,7 @@ from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 
 LEVEL = 1e-4
+ODDS = 3.5  # a ratio of odds that is usually called medium (Chen, Cohen and Chen, 2010)
 BEYOND = 0.01  # share of the rows of a presence pattern that are beyond its outlier limit
 LOOKED_AT = 4096  # rows of each part, at most
 
@@ -115,7 +116,7 @@ def compared(before: Part, since: Part, names: Sequence[str], ids: Integers, row
     presence = _contrast(heard, hears, *rows)
     z, moved = _moved(before, since)
     events = list[Event]()
-    for v in np.flatnonzero(np.abs(presence) > least).tolist():
+    for v in np.flatnonzero((np.abs(presence) > least) & _matters(heard, hears, *rows)).tolist():
         what, sure = SOUNDED if presence[v] > 0 else FELL_SILENT, _certainty(abs(presence[v]), n_tests)
         counts = int(heard[v]), int(hears[v])
         events.append(Event(what, row, NO_CLUSTER, (), *counts, (names[v],), sure))
@@ -140,6 +141,13 @@ def _contrast(before: Array, since: Array, n_before: int, n_since: int) -> Float
             found[some] += 2.0 * seen[some] * log(seen[some] / expected[some])
     rising: Floats = np.where(since * n_before >= before * n_since, found, -found)
     return rising
+
+
+def _matters(before: Array, since: Array, n_before: int, n_since: int) -> Mask:
+    """Whether the odds of being among these rows changed by a factor of ODDS or more."""
+    risen, fallen = since * (n_before - before), before * (n_since - since)
+    found: Mask = (risen >= ODDS * fallen) | (fallen >= ODDS * risen)
+    return found
 
 
 def _moved(before: Part, since: Part) -> tuple[Floats, Floats]:

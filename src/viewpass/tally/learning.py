@@ -1,8 +1,9 @@
 """Rows that come once: a sample of them, the model of its last solve, and tallies under it.
 
 Rows are labelled by the model of the last solve and tallied under it. The sample is solved when it is full,
-and again whenever the rows have become GROWTH times as many. That depends on the number of rows alone, never
-on chunks or on who looks.
+and again whenever the rows have become GROWTH times as many; where labels cannot wait for that, it is solved
+first when there are FIRST rows per cluster. That depends on the number of rows alone, never on chunks or on
+who looks.
 
 With a horizon (streams/horizon.py) rows before the last solve and rows since are compared at every step of
 it, and the sample is solved where they differ. What the model's sums are is then the sample's estimate.
@@ -22,6 +23,7 @@ from viewpass.errors import DataError
 from viewpass.kernels.grid import Integers, Labels
 from viewpass.model.model import Model, label
 from viewpass.sample.sample import Sample
+from viewpass.solve.centres import ASSUMED_CLUSTERS
 from viewpass.solve.plan import Plan
 from viewpass.solve.solve import checked_rows, solve, too_few
 from viewpass.streams.buckets import Buckets
@@ -30,11 +32,21 @@ from viewpass.streams.horizon import BUCKETS, Horizon
 from viewpass.streams.identities import Identities
 from viewpass.streams.matching import Matching, matched, numbers_of, renumbered
 from viewpass.streams.receipts import Receipt
-from viewpass.streams.watch import LOOKED_AT, NOTHING, Look, compared, limits_of, part_of
+from viewpass.streams.watch import BEYOND, LOOKED_AT, NOTHING, Look, compared, limits_of, part_of
 from viewpass.sums.rules import Workspace
-from viewpass.tally.tally import Tally, estimated, final, moved, tally_by_centre, tally_by_label, with_tally
+from viewpass.tally.tally import (
+    Tally,
+    estimated,
+    final,
+    moved,
+    tally_by_centre,
+    tally_by_label,
+    with_one_more,
+    with_tally,
+)
 from viewpass.views.chunk import Chunk, Schema
 
+FIRST = 32  # rows per cluster
 MEAN_LIFE = 144  # hundredths of a half-life
 GROWTH = 1.5  # rows at a solve, over those at the one before
 FAR_STEPS = 6  # of a horizon: rows since a solve are compared with rows no farther back
@@ -85,6 +97,7 @@ class Learning:
         self.segments: tuple[Segment, ...] = ()
         self.identities = Identities()
         self.receipts: tuple[Receipt, ...] = ()  # of rows that were forgotten
+        self.at_once = False  # whether labels of rows are needed before the sample is full
         self.buckets = Buckets(sample)
         self._seen: Model | None = None  # what people see, until there are more rows
 
@@ -115,7 +128,7 @@ class Learning:
             chunk = replace(chunk, copies=np.full(chunk.n_rows, self.plan.weight_unit, dtype=np.int64))
         n_done = 0
         while n_done < chunk.n_rows:
-            stop = self.next_stop
+            due, stop = self.next_solve, self.next_stop
             n_more = min(stop - self.n_rows, chunk.n_rows - n_done)
             part = chunk.cut(n_done, n_done + n_more)
             part = part.numbered(np.arange(part.start, part.start + n_more), start=self.n_rows)
@@ -132,11 +145,11 @@ class Learning:
             self._seen = None
             n_done += n_more
             if self.n_rows >= stop:
-                yield from self._stop(workspace)
+                yield from self._stop(workspace, due=self.n_rows >= due)
 
-    def _stop(self, workspace: Workspace) -> Iterator[Labelled]:
-        """Solve if it is time to; where there is a horizon, look at the rows since the last solve."""
-        due, grow = self.n_rows >= self.next_solve, False
+    def _stop(self, workspace: Workspace, *, due: bool) -> Iterator[Labelled]:
+        """Solve if that is due; where there is a horizon, look at the rows since the last solve."""
+        grow = False
         if self.horizon.changing:
             self.buckets.close(self.n_rows, self.horizon.window)
             if self.solved is not None:
@@ -150,7 +163,7 @@ class Learning:
                     self._follow(workspace)
                     if look.changed or self.n_rows >= self.solved_at + FAR_STEPS * self.horizon.step:
                         self.solved_at = self.n_rows
-        if due:
+        if due and (self.n_rows >= self._full or self._solvable(workspace)):
             yield from self.solve(workspace, grow=grow)
 
     @property
@@ -274,11 +287,20 @@ class Learning:
         return int((old != new).sum())
 
     @property
+    def _full(self) -> int:
+        """How many rows there are when the sample is solved at the latest."""
+        span, most = self.horizon.span, self.buckets.most
+        return most if span is None else min(most, span)
+
+    @property
     def next_solve(self) -> int:
         """How many rows there are when the sample is solved next, if nothing changes before."""
-        span, most = self.horizon.span, self.buckets.most
+        span = self.horizon.span
         if self.solved is None:
-            return max(most if span is None else min(most, span), self.n_rows)
+            rows = FIRST * (self.plan.n_clusters or ASSUMED_CLUSTERS) if self.at_once else self._full
+            while rows <= self.n_rows:
+                rows = ceil(GROWTH * rows)
+            return max(min(rows, self._full), self.n_rows)
         due = max(ceil(GROWTH * self.solved_at), self.solved_at + 1)
         if span is None or self.n_rows < span:
             return due
@@ -294,8 +316,6 @@ class Learning:
 
     def _solvable(self, workspace: Workspace) -> bool:
         """Whether the rows that count are enough."""
-        if not self.horizon.changing:
-            return True
         chunk = self.sample.chunk
         if chunk is None:
             return False
@@ -353,27 +373,52 @@ class Learning:
     def _continued(
         self, known: Labels, before: Model, workspace: Workspace, *, grow: bool
     ) -> tuple[Model, Matching, Labels]:
-        """The sample solved again: with more clusters only as long as each makes one of new rows."""
-        assert self.sample.chunk is not None
-        kept: tuple[Model, Matching, Labels] | None = None
+        """The sample solved again, or with clusters added to those before."""
+        kept = self._grown(known, before, workspace) if grow and self.horizon.grows else None
+        if kept is not None:
+            return kept
         number = self.plan.n_clusters
         if self.horizon.grows:
             number = max(len(np.unique(known[known >= 0])), 1)  # those that have rows left
-        for more in range(1 if grow and self.horizon.grows else 0, MOST_AT_ONCE):
-            plan = replace(self.plan, n_clusters=None if number is None else number + more)
-            if self.horizon.changing:
-                plan = replace(plan, known_clusters=before.n_clusters)
-            if more and number is not None and number + more > (self.horizon.most_clusters or number + more):
+        plan = replace(self.plan, n_clusters=number)
+        if self.horizon.changing:
+            plan = replace(plan, known_clusters=before.n_clusters)
+        found = self._solve(plan, workspace)
+        return self._matched(known, before, found, workspace)
+
+    def _matched(
+        self, known: Labels, before: Model, found: Model, workspace: Workspace
+    ) -> tuple[Model, Matching, Labels]:
+        assert self.sample.chunk is not None
+        labels = label(self.sample.chunk, found, workspace)
+        return found, matched(known, labels, before.n_clusters, found.n_clusters), labels
+
+    def _grown(
+        self, known: Labels, before: Model, workspace: Workspace
+    ) -> tuple[Model, Matching, Labels] | None:
+        """The clusters before, and one after the other of rows that none of them explains; None: none.
+
+        One that is no larger than the rows that are always beyond the outlier limit is of outliers.
+        """
+        assert self.sample.chunk is not None
+        kept: tuple[Model, Matching, Labels] | None = None
+        found, unexplained = before, known
+        for more in range(1, MOST_AT_ONCE):
+            number = len(np.unique(unexplained[unexplained >= 0])) + 1
+            if number > (self.horizon.most_clusters or number) or (unexplained >= 0).all():
                 break
-            found = self._solve(plan, workspace)
-            labels = label(self.sample.chunk, found, workspace)
-            matching = matched(known, labels, before.n_clusters, found.n_clusters)
-            if not more:
-                return found, matching, labels
-            if len(matching.born) < more:
+            if before.consensus == "plain":
+                auto = self.plan.auto_alpha
+                found = with_one_more(found, self.sample.chunk, unexplained, workspace, auto_alpha=auto)
+            else:
+                plan = replace(self.plan, n_clusters=number)
+                found = self._solve(plan, workspace)
+            one = self._matched(known, before, found, workspace)
+            sizes = np.bincount(one[2][one[2] >= 0], minlength=number)
+            if (sizes[one[1].born] > BEYOND * len(known)).sum() < more:
                 break
-            kept = found, matching, labels
-        return kept or self._continued(known, before, workspace, grow=False)
+            kept, unexplained = one, self._known(found, workspace)
+        return kept
 
     def _solve(self, plan: Plan, workspace: Workspace) -> Model:
         """The model of the rows that count; those that age count as many as there are of full weight."""

@@ -22,12 +22,14 @@ from viewpass.kernels.grid import GRID, Integers, Labels, Links
 from viewpass.model.model import Model, assign, labels_of, prepare
 from viewpass.sample.sample import Sample
 from viewpass.solve.ridge import estimated_alpha
-from viewpass.sums.centres import update
+from viewpass.sums.centres import Centres, update
 from viewpass.sums.row_counts import BINS, Census, RowCounts
 from viewpass.sums.rules import Workspace
 from viewpass.sums.statistics import Statistics, added
 from viewpass.views.chunk import Chunk, Schema
 from viewpass.views.rows import MeasuredRows
+
+ROUNDS = 8  # centre updates with a cluster that was added
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,25 @@ def moved(model: Model, *, auto_alpha: bool) -> Model:
     everyone = np.ones(model.centres.n_clusters, dtype=bool)
     given = model.total, known, model.centres, everyone, model.alpha
     return replace(model, centres=update(*given, fill=True, means=[None] * n_views))
+
+
+def with_one_more(
+    model: Model, chunk: Chunk, known: Labels, workspace: Workspace, *, auto_alpha: bool
+) -> Model:
+    """The clusters that have rows, and one of the rows that none of them explains (-1); no anchors."""
+    kept = np.unique(known[known >= 0])
+    labels = np.where(known < 0, len(kept), np.searchsorted(kept, known)).astype(np.int32)
+    values = [
+        None if u is None else np.append(u[kept], np.zeros((1, u.shape[1])), axis=0)
+        for u in model.centres.values
+    ]
+    centres = Centres(values, [np.append(there[kept], False) for there in model.centres.known])
+    model = replace(model, centres=centres, n_clusters=len(kept) + 1, calibration=None)
+    tally = tally_rows(chunk, prepare(chunk, model, workspace), labels, len(kept) + 1, workspace)
+    for _ in range(ROUNDS):
+        model = moved(with_tally(model, tally), auto_alpha=auto_alpha)
+        tally = tally_by_centre(chunk, model, workspace)
+    return moved(with_tally(model, tally), auto_alpha=auto_alpha)
 
 
 def final(model: Model, tally: Tally) -> Model:
