@@ -72,7 +72,7 @@ def draw(found: Clustering, path: Path) -> None:
 def _write_around(figure: Any, found: Clustering) -> None:
     n_rows, n_clusters = len(found.images), len(found.means)
     title = (
-        f"{n_rows:,} handwritten digits in {n_clusters} clusters, found in one pass "
+        f"{n_rows:,} handwritten digits in {n_clusters} clusters, "
         f"with {found.rate:.0%} of every view missing"
     )
     key = (
