@@ -68,7 +68,13 @@ PAGE_STEPS: dict[str, tuple[Step, ...]] = {
     "streams": (
         Step("Labels as rows are read", "python -m benchmarks.streams", "", "--sets rbf3,own_late --seeds 1"),
     ),
-    "distributed": (Step("Engines and one process", "python -m benchmarks.engines", "", ""),),
+    "distributed": (
+        Step("Ten million rows", "python -m benchmarks.engines --runs 1", "--copies 10", ""),
+        Step(
+            "100 clusters", "python -m benchmarks.engines --runs 1 --only local", "--copies 10 --clusters 100"
+        ),
+        Step("int8", "python -m benchmarks.quantised"),
+    ),
     "reproduction": (Step("Digit, ACC / NMI", "python -m benchmarks.reproduction", "", ""),),
 }
 WRITERS = {  # pages that their commands write themselves

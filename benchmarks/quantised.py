@@ -17,6 +17,7 @@ import numpy as np
 
 import viewpass as vp
 from benchmarks.engines import measured
+from benchmarks.real import bundle_of
 from viewpass.evaluate.scores import nmi
 
 KINDS = ("float32", "int8")
@@ -24,7 +25,7 @@ KINDS = ("float32", "int8")
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quantised", description=__doc__)
-    parser.add_argument("file", help="an npz file with arrays view_NAME and labels")
+    parser.add_argument("--data", default="mnist70k_3v")
     parser.add_argument("--copies", type=int, default=5)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--job", choices=KINDS)
@@ -46,7 +47,7 @@ def main() -> int:
 
 
 def _run(kind: str, options: argparse.Namespace) -> dict[str, Any]:
-    words = ["-m", "benchmarks.quantised", options.file, "--job", kind]
+    words = ["-m", "benchmarks.quantised", "--data", options.data, "--job", kind]
     words += ["--copies", str(options.copies), "--seeds", str(options.seeds)]
     ended = subprocess.run([sys.executable, *words], check=True, stdout=subprocess.PIPE, text=True)
     found: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])
@@ -55,10 +56,10 @@ def _run(kind: str, options: argparse.Namespace) -> dict[str, Any]:
 
 def job(options: argparse.Namespace) -> dict[str, Any]:
     """The fits of one kind of rows."""
-    with np.load(options.file) as file:
-        labels = file["labels"]
-        names = [name for name in file.files if name.startswith("view_")]
-        made = {name: packed(file[name], options.job) for name in names}
+    bundle = bundle_of(options.data)
+    labels = bundle.labels
+    made = {name: packed(rows, options.job) for name, rows in bundle.views.items()}
+    del bundle
     n_clusters = len(np.unique(labels))
     seeds = range(options.seeds)
     fitted = [vp.ViewPass(n_clusters, random_state=seed).fit(source(made)) for seed in seeds]

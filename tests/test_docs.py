@@ -11,8 +11,10 @@ import ast
 import contextlib
 import inspect
 import io
+import os
 import re
 import shlex
+import sys
 import tomllib
 from copy import deepcopy
 from importlib.util import find_spec
@@ -146,6 +148,8 @@ def rename_column(path, old, new):
 def test_examples_and_inline_code_run(page, request, monkeypatch):
     namespace = {"__name__": "__main__"}
     text = page.read_text()
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)  # as in an environment that is activated
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
     if 'os.environ["VIEWPASS_DATA"]' in text:
         monkeypatch.setenv("VIEWPASS_DATA", str(request.getfixturevalue("data_folder").resolve()))
     if "tate.parquet" in text:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import ray
+from ray._private import ray_constants
 
 from viewpass.engines.clusters import Cluster, check_workers
 from viewpass.engines.ray.engine import RayEngine
@@ -40,7 +41,7 @@ def connected(address: str | None, n_workers: int | None) -> Iterator[Cluster]:
             ray.shutdown()
         return
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing leaves this machine
-    with temporary_folder() as folder:
+    with temporary_folder() as folder, _loopback():
         ray.init(
             num_cpus=n_workers or available_threads(),
             include_dashboard=False,
@@ -53,3 +54,22 @@ def connected(address: str | None, n_workers: int | None) -> Iterator[Cluster]:
             yield Cluster(RayEngine)
         finally:
             ray.shutdown()
+
+
+@contextmanager
+def _loopback() -> Iterator[None]:
+    """Ray's processes listen on 127.0.0.1 only.
+
+    On Linux, Ray replaces that address by the machine's own. It does not on systems where it supports no
+    clusters of machines; so it and the processes it starts are told that this is one.
+    """
+    name = ray_constants.ENABLE_RAY_CLUSTERS_ENV_VAR
+    before, enabled = os.environ.get(name), ray_constants.ENABLE_RAY_CLUSTER
+    os.environ[name], ray_constants.ENABLE_RAY_CLUSTER = "0", False
+    try:
+        yield
+    finally:
+        ray_constants.ENABLE_RAY_CLUSTER = enabled
+        del os.environ[name]
+        if before is not None:
+            os.environ[name] = before
