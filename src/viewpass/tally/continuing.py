@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from viewpass.model.model import label
-from viewpass.sample.sample import value_hashes
+from viewpass.sample.keys import value_hashes
 from viewpass.streams.matching import matched
 from viewpass.streams.watch import LOOKED_AT, limits_of, part_of
 from viewpass.sums.rules import Workspace
