@@ -69,8 +69,7 @@ def _events(cells: list[Cell]) -> list[str]:
     for (name, method), found in groups.items():
         right, given, true = (sum(each[key] for each in found) for key in ("n_right", "n_found", "n_true"))
         delay = sum(each["delay"] * each["n_right"] for each in found if each["n_right"]) / max(right, 1)
-        precision, recall = right / given if given else 1.0, right / true if true else 1.0
-        lines.append(
-            f"| {name} | {method} | {len(found)} | {given} | {precision:.2f} | {recall:.2f} | {delay:,.0f} |"
-        )
+        shares = " | ".join(f"{right / n:.2f}" if n else "–" for n in (given, true))
+        late = f"{delay:,.0f}" if right else "–"
+        lines.append(f"| {name} | {method} | {len(found)} | {given} | {shares} | {late} |")
     return lines

@@ -28,6 +28,7 @@ PALETTE = (
 )
 BAR, REST = "#0a6180", "#d8d5ce"
 NAMED = 40  # clusters with a name on the map
+NAMES_APART = 0.04  # of the rows: names of events that are nearer are one
 OFTEN = (DRIFTED, FELL_SILENT, SOUNDED)  # events of the timeline with a line, but without their name
 NAMED_SHARE = 0.04  # of a band of the timeline with a name
 BARS = 40  # clusters of a bar each
@@ -171,9 +172,15 @@ def draw_timeline(found: Summary, ax: Any = None) -> Any:
     happened = dict[int, list[str]]()
     for event in timeline["events"][-MARKED:]:
         happened.setdefault(event["row"], []).append(event["what"])
+    named = dict[int, list[str]]()
     for row, kinds in happened.items():
         ax.axvline(row, color="#1c1e22", linewidth=0.8, linestyle=":")
-        text = ", ".join(kind for kind in dict.fromkeys(kinds) if kind not in OFTEN)
+        last = next(reversed(named), None)
+        near = last is not None and row - last < NAMES_APART * (rows[-1] - rows[0])
+        names = named.setdefault(last if near and last is not None else row, [])
+        names += [kind for kind in kinds if kind not in OFTEN]
+    for row, names in named.items():
+        text = ", ".join(dict.fromkeys(names))
         ax.annotate(text, (row, 1.01), fontsize=7, rotation=50, va="bottom", annotation_clip=False)
     ax.set_xlim(rows[0], rows[-1])
     ax.set_ylim(0, 1)
