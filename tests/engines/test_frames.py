@@ -43,7 +43,7 @@ class OfRay:
         return frame.map_batches(label, batch_format="pyarrow")
 
     def shuffled(self, frame):
-        return frame.random_shuffle(seed=1).repartition(3)
+        return frame.random_shuffle(seed=1).repartition(3).materialize()
 
     def rows(self, frame):
         return frame.to_pandas().sort_values("item")
