@@ -10,8 +10,7 @@ import viewpass as vp
 from clusters import assert_same, made_rows, write_files
 from everywhere import MARKS, Deadly
 from viewpass.engines import partitions, parts
-from viewpass.labels.columns import confidence_columns
-from viewpass.labels.writing import cluster_rows
+from viewpass.labels.columns import cluster_rows, confidence_columns
 from viewpass.sums.rules import Workspace
 
 pytestmark = MARKS

@@ -28,9 +28,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from viewpass.kernels.backend import native
-from viewpass.sources.arrow import parquet
+from viewpass.sources.arrow import formats
 from viewpass.sources.arrow.files import find_files
-from viewpass.sources.arrow.parquet import Parquet
+from viewpass.sources.arrow.formats import Parquet
 
 NAMES = ["image", "text"]
 N_ROWS = 30
@@ -129,8 +129,8 @@ def _child(options: argparse.Namespace) -> None:
     if sys.platform == "linux":
         resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    parquet.BUFFER, parquet.SMALL_FILE = 2**12, 0  # small files are read as large ones are
-    parquet.pq.ParquetFile = _Watched
+    formats.BUFFER, formats.SMALL_FILE = 2**12, 0  # small files are read as large ones are
+    formats.pq.ParquetFile = _Watched
     folder = options.child
     sound = [(data, _places(data)) for data in _sound_files(folder)]
     path = folder / "damaged.parquet"
@@ -176,11 +176,11 @@ class _Watched(pq.ParquetFile):
 
 def _read(path: Path, size: int, plain: bool) -> pa.Table | Exception:
     """The rows, or an error; not `plain`: by PyArrow alone."""
-    real = parquet.plain_lists
+    real = formats.plain_lists
     batches: list[pa.RecordBatch] = []
     _Watched.batches = batches if plain else None
     if not plain:
-        parquet.plain_lists = lambda opened, columns: []
+        formats.plain_lists = lambda opened, columns: []
     try:
         (file,) = find_files(path)
         for _, rows in Parquet().read(file, NAMES, size, 0):
@@ -189,7 +189,7 @@ def _read(path: Path, size: int, plain: bool) -> pa.Table | Exception:
     except Exception as problem:
         return problem
     finally:
-        parquet.plain_lists = real
+        formats.plain_lists = real
 
 
 def _verdict(mine: pa.Table | Exception, theirs: pa.Table | Exception) -> str:
@@ -277,7 +277,7 @@ def _write_seeds(folder: Path) -> None:
     for number, data in enumerate(_sound_files(folder)):
         (folder / "sound.parquet").write_bytes(data)
         with pq.ParquetFile(folder / "sound.parquet") as opened:
-            lists = parquet.plain_lists(opened, NAMES)
+            lists = formats.plain_lists(opened, NAMES)
             about = [opened.metadata.row_group(0).column(column.leaf) for column in lists]
         end = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
         footer = bytes([7 << 5, 0, 0, 255, 255, 1]) + data[end:-8]

@@ -18,10 +18,9 @@ import viewpass as vp
 from commands import write_table
 from inputs import small
 from store.models import FACTORS, MODELS
-from viewpass.runs.checkpoint import read_checkpoint
-from viewpass.runs.folder import RunFolder
+from viewpass.runs.folder import RunFolder, read_checkpoint
 from viewpass.runs.run import Run
-from viewpass.store.container import body, frame
+from viewpass.store.container import frame
 
 N_MUTATIONS = [2_000, pytest.param(20_000, marks=pytest.mark.long)]
 N_LIES = 15  # the fuzzer tries more of them (make fuzz-short)
@@ -243,11 +242,11 @@ SCALES = {
 def test_scales_that_make_no_sense_are_refused(tmp_path, what):
     path = tmp_path / "model"
     MODELS["a scale a view"]().save(path)
-    meta, arrays = body.decode(frame.read(path, "model"), "it")
+    meta, arrays = frame.decode(frame.read(path, "model"), "it")
     name, change = SCALES[what]
     changed = change(arrays.get(name))
     arrays = {key: part for key, part in arrays.items() if key != name}
-    frame.write(path, "model", body.encode(meta, arrays | ({} if changed is None else {name: changed})))
+    frame.write(path, "model", frame.encode(meta, arrays | ({} if changed is None else {name: changed})))
     with pytest.raises(vp.FileError, match="is invalid"):
         vp.load(path)
 
@@ -282,10 +281,10 @@ LINKS = {
 def test_links_that_make_no_sense_are_refused(tmp_path, what):
     path = tmp_path / "model"
     MODELS["graph"]().save(path)
-    meta, arrays = body.decode(frame.read(path, "model"), "it")
+    meta, arrays = frame.decode(frame.read(path, "model"), "it")
     changed = LINKS[what](arrays["links"])
     arrays = {key: part for key, part in arrays.items() if key != "links"}
-    frame.write(path, "model", body.encode(meta, arrays | ({} if changed is None else {"links": changed})))
+    frame.write(path, "model", frame.encode(meta, arrays | ({} if changed is None else {"links": changed})))
     with pytest.raises(vp.FileError, match="links"):
         vp.load(path)
 

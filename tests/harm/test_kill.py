@@ -14,8 +14,7 @@ import pytest
 
 import viewpass as vp
 from commands import Ended, contents, refused, write_table
-from viewpass.runs.checkpoint import read_checkpoint
-from viewpass.runs.folder import RunFolder
+from viewpass.runs.folder import RunFolder, read_checkpoint
 from zipped import zipped
 
 pytestmark = pytest.mark.system

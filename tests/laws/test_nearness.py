@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cases import cases, workspace
 from inputs import random_csr
-from viewpass.labels.writing import cluster_rows
+from viewpass.labels.columns import cluster_rows
 from viewpass.model.model import Model, assign, distances
 from viewpass.sums.centres import Centres
 from viewpass.sums.rules import Workspace

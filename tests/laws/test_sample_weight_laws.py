@@ -17,7 +17,7 @@ from viewpass.kernels.backend import backend
 from viewpass.sums.chunk_step import ChunkStep
 from viewpass.sums.rules import Rules
 from viewpass.views.chunk import Chunk
-from viewpass.views.columns import columns_of
+from viewpass.views.kinds import columns_of
 from viewpass.views.rows import MeasuredRows
 
 STORED = {

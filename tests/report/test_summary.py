@@ -9,7 +9,7 @@ import pytest
 
 import viewpass as vp
 from clusters import made_rows
-from viewpass.report.summary.row_sample import typical_rows
+from viewpass.report.summary.gatherer import typical_rows
 
 VIEWS = dict(zip(("image", "text"), made_rows(900, seed=4), strict=True))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from viewpass.report.summary.row_sample import typical_rows
+from viewpass.report.summary.gatherer import typical_rows
 
 
 def test_an_outlier_is_not_typical_however_sure_its_label():

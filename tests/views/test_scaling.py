@@ -12,7 +12,7 @@ import viewpass as vp
 from inputs import csr, parts
 from viewpass.kernels import reference
 from viewpass.views.chunk import Chunk
-from viewpass.views.columns import columns_of
+from viewpass.views.kinds import columns_of
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling
 

@@ -17,8 +17,8 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.utils._param_validation import Interval
 
 from viewpass.baselines.base import kmeans
-from viewpass.baselines.factors import PreparedViews, ridged, unit_views
-from viewpass.baselines.offline import OfflineFactorClusterer, project_shared
+from viewpass.baselines.factors import PreparedViews, project_shared, ridged, unit_views
+from viewpass.baselines.offline import OfflineFactorClusterer
 from viewpass.baselines.rows import FilledView, unit_rows
 from viewpass.kernels.grid import Floats, Integers, Labels, Mask
 from viewpass.views.rows import MeasuredRows

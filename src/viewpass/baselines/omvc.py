@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from viewpass.baselines.offline import project_consensus
+from viewpass.baselines.factors import project_consensus
 from viewpass.baselines.omvc_stream import OMVCSettings, OMVCStream
+from viewpass.baselines.online import OnlineFactorClusterer, filled_chunks
 from viewpass.baselines.rows import FilledView, RunningMean
-from viewpass.baselines.stream import OnlineFactorClusterer, filled_chunks
 from viewpass.kernels.grid import Floats
 from viewpass.sources.source import Source
 

@@ -14,16 +14,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from viewpass.baselines.factors import newton_step, nnls, quadratic
-from viewpass.baselines.offline import project_shared
+from viewpass.baselines.factors import newton_step, nnls, project_shared, quadratic
+from viewpass.baselines.online import OnlineFactorClusterer, filled_chunks
 from viewpass.baselines.rows import FilledView, RunningMean, unit_rows, without_negatives
-from viewpass.baselines.stream import (
-    ChunkFactors,
-    FactorStream,
-    FilledChunk,
-    OnlineFactorClusterer,
-    filled_chunks,
-)
+from viewpass.baselines.stream import ChunkFactors, FactorStream, FilledChunk
 from viewpass.errors import SettingError
 from viewpass.estimators.base import COUNT
 from viewpass.kernels.grid import Floats

@@ -18,8 +18,7 @@ from viewpass.engines.local import RowReader
 from viewpass.errors import MissingExtraError, printable
 from viewpass.estimators.report_methods import places_of_model
 from viewpass.estimators.viewpass import ViewPass
-from viewpass.labels.columns import Wanted, reason_columns
-from viewpass.labels.writing import cluster_rows
+from viewpass.labels.columns import Wanted, cluster_rows, reason_columns
 from viewpass.reasons.calibrate import calibration_of
 from viewpass.report.page import report_page
 from viewpass.report.summary.overview import summarise

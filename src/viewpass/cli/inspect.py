@@ -18,8 +18,7 @@ from viewpass.cli.clusters import SHOWN, cluster_lines
 from viewpass.errors import FileError, SettingError, printable
 from viewpass.estimators.persistence import load
 from viewpass.model.choice import Choice
-from viewpass.runs.checkpoint import read_checkpoint
-from viewpass.runs.folder import RunFolder
+from viewpass.runs.folder import RunFolder, read_checkpoint
 from viewpass.runs.summary import gaps_of, missing_rows, summary
 from viewpass.sources.bundle import Bundle, load_bundle
 from viewpass.sources.mat import load_mat

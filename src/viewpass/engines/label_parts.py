@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from viewpass.engines.interface import Engine
 from viewpass.engines.partitions import added, light
+from viewpass.labels.columns import Labelled, cluster_rows
 from viewpass.labels.files.parts import Part, write_part
-from viewpass.labels.writing import Labelled, cluster_rows
 from viewpass.model.model import Model
 from viewpass.sums.rules import Workspace
 from viewpass.tally.tally import Tally, tally_rows

@@ -9,7 +9,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from viewpass.errors import DataError, SettingError
-from viewpass.labels.columns import arrow
+from viewpass.labels.frames import arrow
 from viewpass.reasons.calibrate import calibration_of
 from viewpass.sources.scan import scan
 

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from viewpass.errors import FileError, SettingError, not_a_file
 from viewpass.kernels.grid import Array
 from viewpass.sources.blocks import names_columns
-from viewpass.store.container import body, frame
+from viewpass.store.container import frame
 from viewpass.store.container.fields import MOST_STARTS, MOST_UPDATES, Fields
 from viewpass.store.container.values import from_plain, to_plain
 from viewpass.version import __version__
@@ -39,9 +39,9 @@ def save(
     What would be written is read first, by the reader's own rules: no file is left that cannot be loaded.
     """
     arrays: dict[str, Array] = {}
-    content = body.encode(pack(estimator, arrays, **how), arrays)
+    content = frame.encode(pack(estimator, arrays, **how), arrays)
     try:
-        _unpacked(Fields(*body.decode(memoryview(content), "the model")))
+        _unpacked(Fields(*frame.decode(memoryview(content), "the model")))
     except FileError as problem:
         raise FileError(
             f"the model cannot be saved, since it could not be loaded again: {problem}"
@@ -87,7 +87,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     if (kind := not_a_file(path)) is not None:
         inside = " Give a model file in it, such as model.viewpass." if path.is_dir() else ""
         raise FileError(f"{path} is {kind}, not a model file.{inside}")
-    meta, arrays = body.decode(frame.read(path, "model"), str(path))
+    meta, arrays = frame.decode(frame.read(path, "model"), str(path))
     return unpack(meta, arrays, path)
 
 

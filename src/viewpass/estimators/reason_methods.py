@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from viewpass.errors import NotCalibratedError
 from viewpass.estimators.clusterer import ViewClusterer
 from viewpass.kernels.grid import Floats, Matrix
-from viewpass.labels.columns import labels_frame
+from viewpass.labels.frames import labels_frame
 from viewpass.model.calibration import Calibration
 from viewpass.model.model import prepare
 from viewpass.reasons.calibrate import calibration_of

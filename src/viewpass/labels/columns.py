@@ -1,31 +1,54 @@
-"""Columns of labels: how sure they are, and why; and labels as frames."""
+"""Columns of label files: cluster, distance, margin and number of observed views; how sure labels are, and
+why.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from viewpass.errors import DataError, NotCalibratedError, SettingError, missing_extra
+from viewpass.errors import NotCalibratedError, SettingError
+from viewpass.graph.soft_assignment import soft_assignment
 from viewpass.kernels.grid import Array, Floats, Integers
 from viewpass.labels.features import feature_terms
 from viewpass.labels.files.parquet import COLUMNS, ID
+from viewpass.labels.files.staging import records
 from viewpass.labels.names import names_of
-from viewpass.labels.writing import Labelled
 from viewpass.model.calibration import distinct
 from viewpass.model.model import Model, prepare
 from viewpass.reasons.calibrate import calibration_of
 from viewpass.reasons.confidence import confidence_at, probabilities
 from viewpass.reasons.contributions import contributions
 from viewpass.reasons.outliers import outlier_scores
-from viewpass.reasons.separation import stability
-from viewpass.sources.source import Source
-from viewpass.sums.row_counts import pattern_text
+from viewpass.reasons.separation import nearest_clusters, separations, stability
+from viewpass.sums.row_counts import pattern_text, patterns_of
 from viewpass.sums.rules import Workspace
 from viewpass.views.chunk import Chunk
+from viewpass.views.rows import MeasuredRows
+
+
+class Labelled(NamedTuple):
+    """Rows of a label file, and what the confidence of their labels follows from."""
+
+    records: Array
+    margins: Floats  # of reasons/separation.py
+    patterns: Integers  # which views rows have
+    rows: MeasuredRows  # as they were compared
+
+
+def cluster_rows(chunk: Chunk, model: Model, workspace: Workspace) -> Labelled:
+    """Rows with their cluster under a model."""
+    rows = prepare(chunk, model, workspace).measure(workspace.n_threads)
+    soft = None if model.links is None else soft_assignment(rows, model.centres, workspace)
+    near = nearest_clusters(rows, model, workspace, soft)
+    made = records(near.labels, near.distance, near.margin, rows.n_seen)
+    margins = near.relative(rows) if soft is None else separations(rows, model, workspace, soft).margins
+    return Labelled(made, margins, patterns_of(rows.inverse > 0), rows)
+
 
 CONFIDENCE = "confidence"
 VIEWS, NAME = "has_views", "cluster_name"
@@ -149,47 +172,3 @@ def _by_name(names: Sequence[str], values: Floats) -> dict[str, Any]:
 
 def _floats(values: Array) -> Any:
     return pa.array(values.astype(np.float32), mask=np.isnan(values))
-
-
-def labels_frame(
-    model: Any,
-    source: Source,
-    keep: Sequence[str] = (),
-    names: Sequence[str] = (),
-    proba: bool = False,
-    explain: bool = False,
-    *,
-    kind: str = "pandas",
-) -> Any:
-    """The labels of rows as a frame (`ExplainedClusterer.labels_frame`)."""
-    if kind not in ("pandas", "polars", "arrow"):
-        raise SettingError(f"kind={kind!r}: choose 'pandas', 'polars' or 'arrow'.")
-    pa = arrow()
-    from viewpass.labels.columns import Wanted, with_names
-    from viewpass.labels.features import with_features
-    from viewpass.labels.writing import labelled_tables
-
-    columns, features = with_features(names, model._fitted_model().schema)
-    wanted = Wanted(tuple(keep), columns, proba, explain, features)
-    tables = list(labelled_tables(model, source, wanted))
-    if not tables:
-        raise DataError("the data has no rows: there is nothing to label.")
-    table = pa.concat_tables(tables)
-    if names:
-        table = with_names(table, wanted.names(model._fitted_model(), [table]))
-    if kind == "arrow":
-        return table
-    if kind == "pandas":
-        return table.to_pandas()
-    import polars as pl
-
-    return pl.from_arrow(table)
-
-
-def arrow() -> Any:
-    """PyArrow, or an error that says how to install it."""
-    try:
-        import pyarrow
-    except ImportError:
-        raise missing_extra("pyarrow", "arrow", "labels as a table") from None
-    return pyarrow

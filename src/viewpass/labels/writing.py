@@ -1,7 +1,4 @@
-"""Label files of data larger than memory: rows are labelled under a model, chunk by chunk.
-
-A row of a file holds cluster, distance, margin and number of observed views.
-"""
+"""Label files of data larger than memory: rows are labelled under a model, chunk by chunk."""
 
 from __future__ import annotations
 
@@ -14,41 +11,16 @@ import pyarrow as pa
 from sklearn.utils.validation import check_is_fitted
 
 from viewpass.errors import DataError
-from viewpass.graph.soft_assignment import soft_assignment
-from viewpass.kernels.grid import Array, Floats, Integers
-from viewpass.labels.columns import Wanted, reason_columns
+from viewpass.kernels.grid import Integers
+from viewpass.labels.columns import Labelled, Wanted, cluster_rows, reason_columns
 from viewpass.labels.files.formats import FINAL
 from viewpass.labels.files.parquet import ID, LabelFile, as_ids, label_columns
-from viewpass.labels.files.staging import records
-from viewpass.model.model import Model, prepare
-from viewpass.reasons.separation import nearest_clusters, separations
+from viewpass.model.model import Model
 from viewpass.sample.sample import Sampler
 from viewpass.sources.source import Source, rows_per_read
 from viewpass.store.container.files import replacing
-from viewpass.sums.row_counts import patterns_of
 from viewpass.sums.rules import Workspace
 from viewpass.views.chunk import Chunk
-from viewpass.views.rows import MeasuredRows
-
-
-class Labelled(NamedTuple):
-    """Rows of a label file, and what the confidence of their labels follows from."""
-
-    records: Array
-    margins: Floats  # of reasons/separation.py
-    patterns: Integers  # which views rows have
-    rows: MeasuredRows  # as they were compared
-
-
-def cluster_rows(chunk: Chunk, model: Model, workspace: Workspace) -> Labelled:
-    """Rows with their cluster under a model."""
-    rows = prepare(chunk, model, workspace).measure(workspace.n_threads)
-    soft = None if model.links is None else soft_assignment(rows, model.centres, workspace)
-    near = nearest_clusters(rows, model, workspace, soft)
-    made = records(near.labels, near.distance, near.margin, rows.n_seen)
-    margins = near.relative(rows) if soft is None else separations(rows, model, workspace, soft).margins
-    return Labelled(made, margins, patterns_of(rows.inverse > 0), rows)
-
 
 CHUNK = 8192
 MOST_CHUNKS = 4  # labelled at a time: progress is shown, and a stop answered, this often

@@ -20,8 +20,7 @@ from viewpass.labels.columns import Wanted
 from viewpass.labels.features import with_features
 from viewpass.labels.files.formats import FINAL, STREAM
 from viewpass.labels.writing import Watch
-from viewpass.runs.checkpoint import check_same, read_checkpoint, write_checkpoint
-from viewpass.runs.folder import RunFolder
+from viewpass.runs.folder import RunFolder, check_same, read_checkpoint, write_checkpoint
 from viewpass.runs.summary import figures, stream_figures
 from viewpass.runs.work import FitStages, StreamLabels, Work
 from viewpass.sources.source import Source

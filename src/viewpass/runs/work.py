@@ -13,12 +13,12 @@ from viewpass.engines.local import RowReader
 from viewpass.engines.progress import Progress
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array, Integers
+from viewpass.labels.columns import Labelled as LabelledRows
 from viewpass.labels.columns import Wanted
 from viewpass.labels.files.appended import Extent
 from viewpass.labels.files.formats import STREAM
 from viewpass.labels.files.parquet import IdSink, LabelFile
 from viewpass.labels.files.staging import STAGED, StagedLabels
-from viewpass.labels.writing import Labelled as LabelledRows
 from viewpass.runs.folder import RunFolder
 from viewpass.runs.run_labels import Watched, write_final_labels
 from viewpass.sources.source import Source

@@ -17,8 +17,8 @@ from viewpass.solve import starts
 from viewpass.sums.chunk_step import ChunkStep
 from viewpass.sums.rules import Rules, Workspace
 from viewpass.views.chunk import Chunk
-from viewpass.views.columns import columns_of
 from viewpass.views.gaps import MOST_SPREADS, QUANTUM, Completion, Prototypes
+from viewpass.views.kinds import columns_of
 from viewpass.views.rows import MeasuredRows
 
 MOST_PROTOTYPES, ROWS_PER_PROTOTYPE = 200, 10

@@ -164,8 +164,7 @@ def _files(
         return of_files(files, modalities=_modalities(views, id))
     _check_arrow()
     from viewpass.sources.arrow.chunks import ArrowSource
-    from viewpass.sources.arrow.files import Csv, Ipc
-    from viewpass.sources.arrow.parquet import Parquet
+    from viewpass.sources.arrow.formats import Csv, Ipc, Parquet
     from viewpass.sources.arrow.tables import Format, TableReader
 
     formats: dict[str, Format] = {"parquet": Parquet(), "ipc": Ipc(), "csv": Csv(id)}

@@ -35,9 +35,17 @@ from viewpass.kernels.pool import Pool
 from viewpass.kernels.portable import log, ordered_sum
 from viewpass.views.checks import check_columns
 from viewpass.views.chunk import Chunk, Lengths
-from viewpass.views.columns import Columns, columns_of, euclidean
 from viewpass.views.gaps import Completion, filled
-from viewpass.views.kinds import KINDS, check_form, learn_parameter, transformed, without_unfit
+from viewpass.views.kinds import (
+    KINDS,
+    Columns,
+    check_form,
+    columns_of,
+    euclidean,
+    learn_parameter,
+    transformed,
+    without_unfit,
+)
 from viewpass.views.projection import Projection
 from viewpass.views.rows import MeasuredRows
 

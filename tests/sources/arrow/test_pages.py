@@ -15,7 +15,7 @@ from viewpass.kernels.backend import native
 from viewpass.sources import source
 from viewpass.sources.arrow import pages, parquet
 from viewpass.sources.arrow.files import find_files
-from viewpass.sources.arrow.parquet import Parquet
+from viewpass.sources.arrow.formats import Parquet
 from zipped import zipped
 
 compiled = pytest.mark.skipif(native is None, reason="the module is not compiled: PyArrow reads the lists")

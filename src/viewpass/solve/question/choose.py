@@ -32,8 +32,7 @@ from viewpass.solve.question.candidates import Anchored, Fitted, curve_of, n_anc
 from viewpass.solve.question.comparison import Scorer, compared, race
 from viewpass.solve.question.hidden_views import Fold, Question, Score
 from viewpass.sums.rules import Workspace
-from viewpass.views.columns import columns_of
-from viewpass.views.kinds import KINDS, possible_kind
+from viewpass.views.kinds import KINDS, columns_of, possible_kind
 from viewpass.views.rows import MeasuredRows
 from viewpass.views.scaling import Scaling, automatic
 

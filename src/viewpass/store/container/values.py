@@ -14,7 +14,7 @@ import numpy as np
 
 from viewpass.errors import FileError
 from viewpass.kernels.grid import Array
-from viewpass.store.container.body import DTYPES
+from viewpass.store.container.frame import DTYPES
 
 
 def to_plain(value: Any, name: str, arrays: dict[str, Array]) -> Any:
