@@ -72,8 +72,7 @@ def draw(found: Clustering, path: Path) -> None:
 def _write_around(figure: Any, found: Clustering) -> None:
     n_rows, n_clusters = len(found.images), len(found.means)
     title = (
-        f"{n_rows:,} handwritten digits in {n_clusters} clusters, "
-        f"with {found.rate:.0%} of every view missing"
+        f"{n_rows:,} handwritten digits in {n_clusters} clusters, with {found.rate:.0%} of every view missing"
     )
     key = (
         "Red frame: an image of another digit, named in the corner. Dots under an image: "
