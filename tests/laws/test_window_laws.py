@@ -205,6 +205,14 @@ def test_a_window_without_a_view_goes_on_from_a_file(views: list[np.ndarray], tm
     assert state(model) == state(whole)
 
 
+def test_a_window_left_with_too_few_rows_goes_on() -> None:
+    """A graph is solved at fixed row counts; here no row that counts has a view then."""
+    rows = np.random.default_rng(0).standard_normal((400, 4))
+    rows[100:300] = np.nan
+    model = made({"window": 40, "consensus": "graph"}).fit([rows])
+    assert (model.predict([rows]) >= 0).sum() == 200
+
+
 def test_estimated_counts_are_no_more_than_the_rows_with_views(tmp_path: Path) -> None:
     """Here half of the rows have none, and all sampled ones may have one."""
     rows = np.random.default_rng(0).standard_normal((400, 4))
