@@ -95,7 +95,7 @@ class RunLabels:
     def _batches(self, size: int, columns: Sequence[str]) -> Iterator[Any]:
         for path in self._files:
             try:
-                with pq.ParquetFile(path) as file:
+                with pq.ParquetFile(path, pre_buffer=False) as file:  # otherwise it would hold the whole file
                     for batch in file.iter_batches(size, columns=list(columns)):
                         yield batch.select(list(columns))
             except (pa.ArrowException, OSError, KeyError) as problem:

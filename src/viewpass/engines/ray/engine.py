@@ -88,9 +88,11 @@ def _applied(function: Mapped, blocks: Sequence[Any]) -> Any:
     return pa.Table.from_batches(function(blocks), schema=RESULTS)
 
 
-@ray.remote
-def _run(function: bytes, *blocks: Any) -> Any:
+def _ran(function: bytes, *blocks: Any) -> Any:
     return _applied(pickle.loads(function), blocks)
+
+
+_run: Any = ray.remote(_ran)
 
 
 def _same(block: Any) -> Any:
