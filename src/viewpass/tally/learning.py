@@ -292,7 +292,9 @@ class Learning:
         if not self.horizon.changing:
             return self.next_solve
         step = self.horizon.step
-        return min(self.next_solve, (self.n_rows // step + 1) * step)
+        look = (self.n_rows // step + 1) * step
+        overdue = self.solved is not None and self.next_solve <= self.n_rows  # too few rows had views
+        return look if overdue else min(self.next_solve, look)
 
     def _solvable(self, workspace: Workspace) -> bool:
         """Whether the rows that count are enough."""
