@@ -149,6 +149,13 @@ def test_views_that_come_and_go(
         assert np.array_equal(again.predict(part), model.predict(part))
 
 
+def test_a_window_of_rows_without_views(views: list[np.ndarray]) -> None:
+    model = made({"window": 40, "consensus": "graph", "n_anchors": 6}).partial_fit(views)
+    model.partial_fit([np.full_like(view, np.nan) for view in views])
+    assert (model.stream_ids_ == -1).all()
+    assert model.partial_fit(views).n_samples_seen_ == 3 * N_ROWS
+
+
 def test_what_happened_is_told_and_ids_last() -> None:
     rng = np.random.default_rng(1)
     classes, part = rng.integers(2, size=2400), np.arange(2400) // 600

@@ -313,9 +313,8 @@ class Learning:
             return self.next_solve
         step = self.horizon.step
         look = (self.n_rows // step + 1) * step
-        if self.solved is not None and self.next_solve <= self.n_rows:  # too few rows that count were left
-            return look
-        return min(self.next_solve, look)
+        overdue = self.solved is not None and self.next_solve <= self.n_rows  # too few rows had views
+        return look if overdue else min(self.next_solve, look)
 
     def _solvable(self, workspace: Workspace) -> bool:
         """Whether the rows that count are enough."""
