@@ -13,7 +13,7 @@ from tables import with_size
 from viewpass.estimators import base
 from viewpass.kernels.backend import native
 from viewpass.sources import source
-from viewpass.sources.arrow import pages, parquet
+from viewpass.sources.arrow import formats, pages
 from viewpass.sources.arrow.files import find_files
 from viewpass.sources.arrow.formats import Parquet
 from zipped import zipped
@@ -60,7 +60,7 @@ def no_arrow(monkeypatch):
         def iter_batches(self, *arguments, **names):
             raise AssertionError("rows were read by PyArrow")
 
-    monkeypatch.setattr(parquet.pq, "ParquetFile", Closed)
+    monkeypatch.setattr(formats.pq, "ParquetFile", Closed)
 
 
 WRITTEN = {
@@ -197,7 +197,7 @@ def test_clusters_are_the_same_as_through_pyarrow(tmp_path, monkeypatch):
     for number in range(3):
         pq.write_table(made(seed=number), tmp_path / f"{number}.parquet", row_group_size=1300)
     mine = vp.OPIMC(4, chunk_size=512, random_state=0).fit(vp.scan(tmp_path))
-    monkeypatch.setattr(parquet, "plain_lists", lambda opened, columns: [])
+    monkeypatch.setattr(formats, "plain_lists", lambda opened, columns: [])
     theirs = vp.OPIMC(4, chunk_size=512, random_state=0).fit(vp.scan(tmp_path))
     assert (mine.loss_curve_ == theirs.loss_curve_).all()
     assert (mine.labels_ == theirs.labels_).all()
@@ -209,7 +209,7 @@ def rows_or_error(path, monkeypatch, *, fast, size=700):
     """The rows as text (NaN equals itself), or None if they are refused; `fast`: not by PyArrow alone."""
     with monkeypatch.context() as patch:
         if not fast:
-            patch.setattr(parquet, "plain_lists", lambda opened, columns: [])
+            patch.setattr(formats, "plain_lists", lambda opened, columns: [])
         try:
             return repr([row for _, rows in batches(path, list(WIDTHS), size) for row in rows.to_pylist()])
         except (pa.ArrowException, OSError):
@@ -240,7 +240,7 @@ def test_damaged_pages_give_the_rows_of_pyarrow_or_an_error(tmp_path, monkeypatc
         path.write_bytes(damaged)
         by_pyarrow.clear()
         with monkeypatch.context() as patch:
-            patch.setattr(parquet.pq, "ParquetFile", Counting)
+            patch.setattr(formats.pq, "ParquetFile", Counting)
             found = rows_or_error(path, monkeypatch, fast=True)
         n_fast += found is not None and not by_pyarrow
         assert found == rows_or_error(path, monkeypatch, fast=False)

@@ -1,4 +1,7 @@
-"""
+"""What a summary says of rows, gathered from label tables in one pass and bounded memory.
+
+Typical rows of a cluster are near the anchors that have most of its rows, and unlike each other.
+
 Sizes, growth, presence patterns, the rows of a sample, and a few rows of each cluster. It is the same for any
 number of threads or workers, and after any interruption.
 """
