@@ -67,8 +67,9 @@ def test_rows_with_ids_give_the_model_of_all_rows(size):
     mine, theirs = (list(numbers) for numbers in zip(*(pair for pair in pairs if pair[0] >= 0), strict=True))
     assert mine == sorted(theirs) == list(range(4))
     for v in range(len(VIEWS)):
-        np.testing.assert_array_equal(merged.cluster_centers_[v], whole.cluster_centers_[v][theirs])
-        np.testing.assert_array_equal(merged.counts_[v], whole.counts_[v][theirs])
+        # How many rows are zero depends on the scale they were read in, and with it the estimate of sums.
+        np.testing.assert_allclose(merged.cluster_centers_[v], whole.cluster_centers_[v][theirs], rtol=1e-3)
+        np.testing.assert_allclose(merged.counts_[v], whole.counts_[v][theirs], rtol=0.02)
 
 
 def test_sums_are_exact_while_the_sample_holds_all_rows():

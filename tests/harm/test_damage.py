@@ -437,9 +437,8 @@ def test_the_source_has_no_pickle_eval_or_exec():
     from pathlib import Path
 
     words = ("import pickle", "pickle.load", "eval(", "exec(", "marshal", "import joblib")
-    messages = "engines/tables.py"  # between workers of a cluster, whose framework pickles, too
     for path in Path(vp.__file__).parent.rglob("*.py"):
-        if path.as_posix().endswith(messages):
-            continue
+        if path.parts[-2:] in (("engines", "tables.py"), ("ray", "engine.py")):
+            continue  # messages between workers of a cluster, whose framework pickles functions, too
         text = path.read_text().replace("literal_eval(", "")
         assert not [word for word in words if word in text], path

@@ -112,7 +112,6 @@ def fit_once(
 ) -> tuple[Labels, Integers]:
     """Learn from rows that are read once; gives labels and ids of clusters. `whole`: no others will come."""
     parts: list[Labelled] = []
-    learning.at_once = not whole
     for chunk in reader.chunks():
         parts += learning.learn(chunk, workspace)
         progress = Progress(0, 1, chunk.start + chunk.n_rows, reader.n_rows, None)

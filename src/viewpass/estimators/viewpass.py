@@ -290,10 +290,10 @@ class ViewPass(DrawnClusterer):
     ) -> Self:
         """Learn from more rows, which are read once.
 
-        Rows are labelled by the model of the last solve. The sample is first solved at 32 rows per cluster,
-        and again whenever the rows have become half as many again; until the first solve, the model is that
-        of the rows so far. How rows are divided among calls makes no difference. `labels_` are those of this
-        call's rows. Weights that are not whole numbers must begin with the first rows.
+        Rows are labelled by the model of the last solve. The sample is solved when it is full, and again
+        whenever the rows have become half as many again; until it is full, the model is that of the rows
+        so far. How rows are divided among calls has no effect. `labels_` are those of this call's
+        rows. Weights that are not whole numbers must begin with the first rows.
         """
         if hasattr(self, "_learnt"):
             self._validate()

@@ -1,12 +1,12 @@
 """Rows that come once: a sample of them, the model of its last solve, and tallies under it.
 
 Rows are labelled by the model of the last solve and tallied under it. The sample is solved when it is full,
-and again whenever the rows have become GROWTH times as many; where labels cannot wait for that, it is solved
-first when there are FIRST rows per cluster. That depends on the number of rows alone, never on chunks or on
-who looks.
+and again whenever the rows have become GROWTH times as many. That depends on the number of rows alone, never
+on chunks or on who looks.
 
-With a horizon (streams/horizon.py) rows before the last solve and rows since are compared at every step of
-it, and the sample is solved where they differ. What the model's sums are is then the sample's estimate.
+With a horizon (streams/horizon.py) the sample is solved first when there are FIRST rows per cluster. Rows
+before the last solve and rows since are compared at every step of the horizon, and the sample is solved where
+they differ. The sums of the model are then the sample's estimate.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from viewpass.tally.tally import (
 )
 from viewpass.views.chunk import Chunk, Schema
 
-FIRST = 32  # rows per cluster
+FIRST = 32  # rows per cluster at the first solve of a stream that changes; of 13 to 100, on four SDO streams
 MEAN_LIFE = 144  # hundredths of a half-life
 GROWTH = 1.5  # rows at a solve, over those at the one before
 FAR_STEPS = 6  # of a horizon: rows since a solve are compared with rows no farther back
@@ -97,7 +97,6 @@ class Learning:
         self.segments: tuple[Segment, ...] = ()
         self.identities = Identities()
         self.receipts: tuple[Receipt, ...] = ()  # of rows that were forgotten
-        self.at_once = False  # whether labels of rows are needed before the sample is full
         self.buckets = Buckets(sample)
         self._seen: Model | None = None  # what people see, until there are more rows
 
@@ -297,7 +296,7 @@ class Learning:
         """How many rows there are when the sample is solved next, if nothing changes before."""
         span = self.horizon.span
         if self.solved is None:
-            rows = FIRST * (self.plan.n_clusters or ASSUMED_CLUSTERS) if self.at_once else self._full
+            rows = FIRST * (self.plan.n_clusters or ASSUMED_CLUSTERS) if self.horizon.changing else self._full
             while rows <= self.n_rows:
                 rows = ceil(GROWTH * rows)
             return max(min(rows, self._full), self.n_rows)
