@@ -286,15 +286,15 @@ def test_label_files_hold_and_name_the_labels(commands, table, tmp_path, which):
     out = tmp_path / "run"
     more = ["--stream-labels"] if which == "stream" else []
     assert commands.run(*fit(table, out, RUNS["graph"], *more)).code == 0
-    settings = {"sample_size": 500, "consensus": "graph", "n_anchors": 40, "random_state": 0}
+    settings = {"sample_size": 500, "consensus": "graph", "random_state": 0}
     source = vp.scan(str(table), id="item")
     model = vp.ViewPass(5, **settings, compute_labels=which == "final").fit(source)
     labels = pq.read_table(out / "labels.parquet")
     expected = model.labels_ if which == "final" else model.stream_labels_
     np.testing.assert_array_equal(labels["cluster"].to_numpy(), expected)
     assert labels.schema.metadata[b"viewpass.labels"] == which.encode()
-    for described in (out, out / "labels.parquet"):
-        assert json.loads(commands.run("inspect", described, "--json").out)["which_labels"] == which
+    for described, key in ((out, "labels"), (out / "labels.parquet", "which_labels")):
+        assert json.loads(commands.run("inspect", described, "--json").out)[key] == which
     np.testing.assert_array_equal(labels["item"].to_numpy(), pq.read_table(table)["item"].to_numpy())
     again = vp.load(out / "model.viewpass")
     np.testing.assert_array_equal(again.predict(source), model.predict(source))
