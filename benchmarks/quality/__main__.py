@@ -28,7 +28,7 @@ def main() -> int:
         fill(cells, wanted, options.jobs)
     _write(results(cells.known.values(), options.seeds), options.seeds, options.out)
     if options.page:
-        fill_page(options.page, (options.out / "quality.md").read_text(), options.out / "quality.svg")
+        fill_page(options.page, (options.out / "quality.md").read_text())
     return 0
 
 

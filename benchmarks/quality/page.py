@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 BEGIN, END = "<!-- tables -->\n", "<!-- end of tables -->"
 
 
-def fill_page(page: Path, tables: str, chart: Path) -> None:
-    """Put the tables into a page, and the chart into `images` beside it."""
+def fill_page(page: Path, tables: str) -> None:
+    """Put the tables into a page."""
     page.write_text(filled(page.read_text(), tables))
-    if chart.exists():
-        shutil.copyfile(chart, page.parent / "images" / chart.name)
 
 
 def filled(page: str, tables: str) -> str:
