@@ -17,7 +17,8 @@ struct Columns {
   std::vector<double> squares;  // |x|^2 of each row
 
   template <class View>
-  Columns(const View& view, const Rows& rows, size_t v) : starts(view.width + 2, 0), squares(rows.n_rows, 0.0) {
+  Columns(const View& view, const Rows& rows, size_t v)
+      : starts(view.width + 2, 0), squares(rows.n_rows, 0.0) {
     const auto each = [&](auto use) {
       for (size_t i = 0; i < rows.n_rows; ++i)
         if (const double scale = rows.scale(v, i); scale > 0.0) {

@@ -1,5 +1,5 @@
-// The nearest rows to each row in one view, by distances |y|^2 - 2 x.y in float64. For sparse rows: only pairs
-// that share a column are multiplied.
+// The nearest rows to each row in one view, by distances |y|^2 - 2 x.y in float64. For sparse rows: only
+// pairs that share a column are multiplied.
 #pragma once
 
 #include "rows.hpp"

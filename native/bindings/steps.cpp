@@ -124,8 +124,7 @@ nb::object near_rows_of(const PyRows& rows, size_t v, size_t n_near, size_t n_th
   for (size_t i = 0; i < rows.n_rows; ++i) n_there += rows.has(v, i);
   expect(n_near > 0 && n_near < n_there, "n_near is not below the number of rows that have the view");
   std::vector<int32_t> near(rows.n_rows * n_near, 0);
-  without_lock(n_threads,
-               [&](Team& team) { near_rows(rows, v, {near.data(), rows.n_rows, n_near}, team); });
+  without_lock(n_threads, [&](Team& team) { near_rows(rows, v, {near.data(), rows.n_rows, n_near}, team); });
   return nb::cast(array_of(std::move(near), {rows.n_rows, n_near}));
 }
 
