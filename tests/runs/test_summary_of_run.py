@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -128,3 +130,14 @@ def test_names_are_the_words_of_their_rows(found, labels):
     table = confusion_matrix(kinds, known["cluster"])
     for cluster in found["clusters"]:
         assert cluster["name"] == WORDS[int(table[:, cluster["cluster"]].argmax())]
+
+
+def test_a_model_that_was_updated_is_not_the_one_of_the_labels(folder, table, tmp_path):
+    copied = RunFolder(shutil.copytree(folder.path, tmp_path / "run"))
+    model = vp.load(copied.model)
+    model.partial_fit(vp.scan(pq.read_table(table).slice(0, 500), views=["image", "text"], id="item"))
+    model.save(copied.model)
+    with pytest.raises(
+        vp.FileError, match="labels of 3,000: it was updated"
+    ):
+        vp.summary(copied.path)

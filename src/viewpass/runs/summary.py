@@ -9,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from viewpass.errors import FileError
 from viewpass.estimators.clusterer import ViewClusterer
 from viewpass.estimators.persistence import load
 from viewpass.estimators.report_methods import places_of_model
@@ -111,6 +112,12 @@ def summary(run: Any, *, rows: bool = True) -> Summary:
     path = Path(run)
     labels, folder = RunLabels(path), RunFolder(path)
     which, model = which_labels(labels.schema), load(folder.model)
+    if labels.n_rows != model._learnt.n_rows:
+        raise FileError(
+            f"{folder.model} has learnt {model._learnt.n_rows:,} rows, and the run has labels of "
+            f"{labels.n_rows:,}: it was updated since. `viewpass inspect` describes the model; "
+            "`viewpass fit` makes a run of all rows."
+        )
     sampler = row_sampler(model._learnt.sample)
     return summarise(model, labels.tables(ROWS), rows=rows, which=which, sampler=sampler)
 
