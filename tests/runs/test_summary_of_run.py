@@ -137,7 +137,5 @@ def test_a_model_that_was_updated_is_not_the_one_of_the_labels(folder, table, tm
     model = vp.load(copied.model)
     model.partial_fit(vp.scan(pq.read_table(table).slice(0, 500), views=["image", "text"], id="item"))
     model.save(copied.model)
-    with pytest.raises(
-        vp.FileError, match="labels of 3,000: it was updated"
-    ):
+    with pytest.raises(vp.FileError, match="labels of 3,000: it was updated"):
         vp.summary(copied.path)
