@@ -62,7 +62,7 @@ class Engine(metaclass=ABCMeta):
         return combine(waiting)
 
     def reported(self, results: Iterable[T]) -> Iterator[T]:
-        """The same results; whoever watches is told of their rows."""
+        """The same results; their rows are reported to the callback."""
         n_done = 0
         for found in results:
             n_done += partitions.n_rows_of(found)
@@ -70,7 +70,7 @@ class Engine(metaclass=ABCMeta):
             yield found
 
     def report(self, n_done: int) -> None:
-        """Tell whoever watches how many rows of this reading are done."""
+        """Report to the callback how many rows of this reading are done."""
         if self.callback is not None:
             self.callback(Progress(self.n_readings - 1, self.n_readings, n_done, self.n_rows, None))
 

@@ -1,4 +1,4 @@
-"""`vp.track`: what became of the clusters of any two labelings, whoever made them."""
+"""`vp.track`: what became of the clusters of any two labelings, made by any method."""
 
 from __future__ import annotations
 

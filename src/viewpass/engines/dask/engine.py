@@ -58,7 +58,7 @@ class DaskEngine(Engine):
         ]
 
     def _run(self, wanted: Sequence[Any], made: Sequence[Any]) -> list[Any]:
-        """Compute values; whoever watches is told of the rows of the partitions that are `made`."""
+        """Compute values; report the rows of the partitions that are `made`."""
         counts = [] if self.callback is None else [dask.delayed(n_rows_of, pure=False)(one) for one in made]
         return self._workers.compute(wanted, counts, lambda done: self.report(sum(done)))
 
