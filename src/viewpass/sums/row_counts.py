@@ -31,6 +31,7 @@ class RowCounts:
     n_copies: int | None = None  # rows as often as they count, in units of 1 / weight_unit; None: n_rows
     n_all_zero: tuple[int, ...] = ()  # rows missing in each view because they are all zero; (): none
     n_gaps: tuple[GapCounts, ...] = ()  # values missing inside the rows of each view; (): none
+    n_absent: int = 0  # rows without any view, not even one of zeros: the same in every scale
 
     @classmethod
     def of(cls, rows: MeasuredRows, n_rows: int | None = None) -> RowCounts:
@@ -41,12 +42,14 @@ class RowCounts:
             rows.n_all_zero(n_rows),
             gap_counts(rows.chunk, n_rows),
         )
+        unseen = ~(rows.inverse[:, :n_rows] > 0).any(axis=0)
         return cls(
             n_rows,
-            int((~(rows.inverse[:, :n_rows] > 0).any(axis=0)).sum()),
+            int(unseen.sum()),
             None if copies is None else int(copies[:n_rows].sum()),
             tuple(n_all_zero.tolist()) if n_all_zero.any() else (),
             tuple(GapCounts(*own) for own in n_gaps.tolist()) if n_gaps.any() else (),
+            int((unseen & ~rows.all_zero(n_rows)).sum()) if unseen.any() else 0,
         )
 
     @property
@@ -64,6 +67,16 @@ class RowCounts:
         """Rows that have a view, each as often as it counts; where rows are weighted, the others, too."""
         return self.n_seen if self.n_copies is None else self.n_copies
 
+    @property
+    def n_present(self) -> int:
+        """The same, with rows whose views are all zero."""
+        return self.n_rows - self.n_absent if self.n_copies is None else self.n_copies
+
+    def like(self, sample: RowCounts) -> RowCounts:
+        """With as large a share of rows of zeros as a sample of them has, in the scale of that sample."""
+        n_seen = sample.n_seen * (self.n_rows - self.n_absent) // max(sample.n_rows - sample.n_absent, 1)
+        return replace(self, n_without_views=self.n_rows - n_seen)
+
     def scaled(self, n_rows: int) -> RowCounts:
         """Of so many rows like these, rounded down."""
         factor = n_rows / max(self.n_rows, 1)
@@ -73,6 +86,7 @@ class RowCounts:
             None if self.n_copies is None else int(self.n_copies * factor),
             tuple(int(n * factor) for n in self.n_all_zero),
             tuple(GapCounts(*(int(n * factor) for n in own)) for own in self.n_gaps),
+            int(self.n_absent * factor),
         )
 
     def __add__(self, other: RowCounts) -> RowCounts:
@@ -83,6 +97,7 @@ class RowCounts:
             self.n_counted + other.n_counted if weighed else None,
             tuple(_added(self.n_all_zero, other.n_all_zero)),
             tuple(GapCounts(*own) for own in _added(self.n_gaps, other.n_gaps)),
+            self.n_absent + other.n_absent,
         )
 
 

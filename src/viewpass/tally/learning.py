@@ -356,10 +356,10 @@ class Learning:
         if self.horizon.changing:
             identities = identities.remembering(sample, labels)
             return Solution(self._summed(found, workspace), identities, old)
-        total, census, _ = estimated(found, sample, before.read, workspace)
+        total, _, read = estimated(found, sample, before.read, workspace)
         assert before.census is not None
         census = before.census.grouped(np.maximum(old, 0), found.n_clusters)
-        return Solution(replace(found, labelled=total, census=census, read=before.read), identities, old)
+        return Solution(replace(found, labelled=total, census=census, read=read), identities, old)
 
     def _known(self, before: Model, workspace: Workspace) -> Labels:
         """The clusters before of the sampled rows; with a horizon, -1 for rows that none of them explains."""
@@ -441,8 +441,7 @@ class Learning:
         total, census, read = estimated(model, sample, None, workspace)
         n_rows = self.n_rows - first_row
         if n_rows > read.n_rows:
-            read = read.scaled(n_rows)
-            total, census, _ = estimated(model, sample, read, workspace)
+            total, census, read = estimated(model, sample, read.scaled(n_rows), workspace)
         return replace(model, labelled=total, census=census, read=read)
 
 

@@ -32,7 +32,7 @@ def merged(parts: Sequence[Learning], workspace: Workspace) -> Learning:
     each = Workspace(workspace.n_threads)
     model = solve(found.sample, schema, found.plan, found.seed, each, found.n_rows)
     read = sum((part.read for part in models), start=RowCounts())
-    total, census, _ = estimated(model, found.sample, read, workspace)
+    total, census, read = estimated(model, found.sample, read, workspace)
     census = _with_patterns(census, [part.census for part in models])
     found.solved = replace(model, labelled=total, census=census, read=read)
     found.identities = Identities.first(found.solved.n_clusters)

@@ -152,7 +152,7 @@ def final(model: Model, tally: Tally) -> Model:
 
 
 class Estimate(NamedTuple):
-    """Sums of all rows by label, rows of each cluster along the data, and what was odd about sampled rows."""
+    """Sums of all rows by label, rows of each cluster along the data, and counts of rows."""
 
     total: Statistics
     census: Census
@@ -168,7 +168,8 @@ def estimated(model: Model, sample: Sample, read: RowCounts | None, workspace: W
     census = _along(counted, sample.numbers, model.n_clusters, read.n_rows / tally.read.n_rows)
     census = replace(census, patterns=tally.census.patterns, n_other=tally.census.n_other)
     total = tally.total.widened(model.scaling.widths(model.schema.widths))
-    return Estimate(_of_all(total, read.n_with_views / max(tally.read.n_with_views, 1)), census, tally.read)
+    factor = read.n_present / max(tally.read.n_present, 1)  # not of rows with views: their number
+    return Estimate(_of_all(total, factor), census, read.like(tally.read))  # depends on the scale
 
 
 def _along(labels: Labels, numbers: Integers, n_clusters: int, factor: float) -> Census:

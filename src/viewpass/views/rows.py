@@ -233,6 +233,16 @@ class MeasuredRows:
         """Rows that are said to have view `v` but hold only zeros there, and so have no direction."""
         return self.chunk.zero_rows(v, np.flatnonzero(self.chunk.wanted(v) & (self.inverse[v] == 0)))
 
+    def all_zero(self, n_rows: int) -> Mask:
+        """Which of the first rows have a view that counts as missing because it is all zero."""
+        found: Mask = np.zeros(n_rows, dtype=bool)
+        if self.chunk.odd.all_zero is not None:
+            found |= self.chunk.odd.all_zero[:n_rows].any(axis=1)
+        for v in range(self.n_views):
+            zeros = self.zeros(v)
+            found[zeros[zeros < n_rows]] = True
+        return found
+
     def n_all_zero(self, n_rows: int | None = None) -> Integers:
         """How many of the first rows count as missing in each view because they are all zero."""
         n_rows = self.n_rows if n_rows is None else n_rows

@@ -22,6 +22,7 @@ def pack_counts(read: RowCounts) -> dict[str, Any]:
     return {
         "n_rows": read.n_rows,
         "n_unseen": read.n_without_views,
+        "n_absent": read.n_absent,
         "n_copies": read.n_copies,
         "n_all_zero": list(read.n_all_zero),
         "n_gaps": [list(own) for own in read.n_gaps],
@@ -32,6 +33,7 @@ def unpack_counts(stored: Fields, schema: Schema | None) -> RowCounts:
     """Restore the counts of rows that have these views."""
     n_rows, n_without_views = stored.number("n_rows"), stored.number("n_unseen")
     stored.need(n_without_views <= n_rows, "n_unseen")
+    n_absent = stored.number("n_absent", most=n_without_views)
     n_views = 0 if schema is None else len(schema.names)
     zeros = stored.list("n_all_zero", int)
     stored.need(len(zeros) in (0, n_views) and all(0 <= n <= n_rows for n in zeros), "n_all_zero")
@@ -42,7 +44,8 @@ def unpack_counts(stored: Fields, schema: Schema | None) -> RowCounts:
         rows, values, too_few = own
         stored.need(rows + too_few <= n_rows and rows <= values <= rows * (width or 0), "n_gaps")
     n_copies = stored.number_or_none("n_copies")
-    return RowCounts(n_rows, n_without_views, n_copies, tuple(zeros), tuple(GapCounts(*own) for own in gaps))
+    by_view = tuple(zeros), tuple(GapCounts(*own) for own in gaps)
+    return RowCounts(n_rows, n_without_views, n_copies, *by_view, n_absent)
 
 
 BIN_ROWS = Rule(np.int64, "b K", 0, MOST_ROWS)
