@@ -72,7 +72,7 @@ def warm_up():
 
 def inject(fault):
     """Let the n-th writing step of a kind go wrong: {"step", "number", "when", "how"}."""
-    from viewpass.labels.files import appended
+    from viewpass.labels import staging
     from viewpass.report import page
     from viewpass.sources.arrow.chunks import ArrowSource
     from viewpass.store.container import files, frame
@@ -103,7 +103,7 @@ def inject(fault):
     if step in ("sync", "rename", "sync_folder"):
         setattr(files, step, wrapped(getattr(files, step)))
     elif step == "append":
-        appended.write = wrapped(appended.write)
+        staging.write = wrapped(staging.write)
     elif step == "chunk":  # not a write: when so many chunks have been read
         chunks = ArrowSource.chunks
 

@@ -30,9 +30,9 @@ def nearness(rows, centres, labels, workspace):
     chunk, n_clusters = rows.chunk, centres.n_clusters
     scaling, alpha = Scaling.none(len(chunk.names)), (0.1,) * len(chunk.names)
     model = Model(chunk.schema, Statistics(n_clusters, rows.widths), centres, scaling, alpha)
-    records = cluster_rows(chunk, model, workspace).records
-    np.testing.assert_array_equal(records["cluster"], labels)
-    return records["distance"], records["margin"]
+    found = cluster_rows(chunk, model, workspace)
+    np.testing.assert_array_equal(found.clusters, labels)
+    return [np.asarray(found.columns[name]) for name in ("distance", "margin")]
 
 
 def check(rows, labels, exact, centres, **allowed):

@@ -13,10 +13,10 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from commands import refused
 from viewpass.cli.pages import diff_lines
 from viewpass.errors import DataError
-from viewpass.labels.files.formats import IDS, WHICH
+from viewpass.labels.formats import IDS, WHICH
 from viewpass.report.page import comparison_page
 from viewpass.runs.diff import compare
-from viewpass.runs.run_labels import RunLabels
+from viewpass.runs.labels import RunLabels
 
 
 def labels(path, clusters, ids=None, names=None):

@@ -18,10 +18,9 @@ from clusters import made_rows, write_files
 from fixed_lists import NULLS, REASON
 from viewpass.runs.duplicates import dedup
 from viewpass.runs.folder import RunFolder
-from viewpass.runs.join import RunRows, join
+from viewpass.runs.labels import RunLabels, RunRows
 from viewpass.runs.run import Run, RunOptions
-from viewpass.runs.run_labels import RunLabels
-from viewpass.runs.sample import sample
+from viewpass.runs.tables import join, sample
 
 N = 700
 OWN = ["cluster", "distance", "margin", "views_seen", "has_views", "confidence"]
@@ -84,7 +83,8 @@ def numbered(run, table, tmp_path_factory):
 
 def test_rows_that_do_not_fit_are_refused(run, numbered, table, tmp_path, monkeypatch):
     """Also after some rows were written: a writer that is left open would complain when it is collected."""
-    monkeypatch.setattr("viewpass.runs.join.ROWS", 100)
+    monkeypatch.setattr("viewpass.runs.labels.ROWS", 100)
+    monkeypatch.setattr("viewpass.runs.tables.ROWS", 100)
     out = tmp_path / "out.parquet"
     other = table.set_column(0, "item", pa.array(np.arange(N) + 10**6))
     with pytest.raises(vp.DataError, match="row 0: its id 1000000 was not labelled"):
@@ -107,7 +107,8 @@ def test_rows_that_do_not_fit_are_refused(run, numbered, table, tmp_path, monkey
 @pytest.mark.parametrize("block", [N, 64, 1])
 def test_every_table_of_the_rows_finds_its_labels(run, table, monkeypatch, block):
     """Whatever the order, the part, and the blocks in which the table and the labels are read."""
-    monkeypatch.setattr("viewpass.runs.join.ROWS", 100)
+    monkeypatch.setattr("viewpass.runs.labels.ROWS", 100)
+    monkeypatch.setattr("viewpass.runs.tables.ROWS", 100)
     labels = RunLabels(run / "run")
     clusters = pq.read_table(run / "run" / "labels.parquet")["cluster"].to_numpy()
     rng = np.random.default_rng(block)

@@ -15,7 +15,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import viewpass as vp
-from viewpass.labels.files.formats import IDS, WHICH
+from viewpass.labels.formats import IDS, WHICH
 from viewpass.streams.events import BORN, DIED, MERGED, RETURNED, SPLIT
 from viewpass.streams.matching import matched
 

@@ -23,7 +23,6 @@ from viewpass.errors import MissingExtraError, printable
 from viewpass.estimators.viewpass import ViewPass
 from viewpass.report.advice import repeated_view_advice
 from viewpass.report.summary.fields import Summary
-from viewpass.runs.distributed import DistributedRun
 from viewpass.runs.folder import RunFolder
 from viewpass.runs.run import Run, RunOptions, StoppedError
 from viewpass.runs.summary import summary, write_run_page
@@ -180,7 +179,7 @@ def run_on_cluster(
 ) -> None:
     """Fit on a cluster, or go on with a fit there."""
     folder = RunFolder(out)
-    fitting = DistributedRun(estimator, data, folder, **about)
+    fitting = Run(estimator, data, folder, distributed=True, **about)
 
     @contextmanager
     def helped(shown: Display, _: Run) -> Iterator[Callable[[Progress], None]]:

@@ -52,7 +52,7 @@ def _labels_of(path: Path) -> tuple[str, Callable[[], Any]] | None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from viewpass.labels.files.formats import label_format, which_labels
+    from viewpass.labels.formats import label_format, which_labels
     from viewpass.sources.arrow.batches import UNREADABLE
 
     def parquet() -> Any:

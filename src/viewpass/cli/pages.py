@@ -13,7 +13,7 @@ from viewpass.errors import FileError, printable
 from viewpass.report.page import comparison_page
 from viewpass.runs.diff import SAME, Change, Comparison, Pair, compare
 from viewpass.runs.folder import RunFolder
-from viewpass.runs.run_labels import RunLabels
+from viewpass.runs.labels import RunLabels
 from viewpass.runs.summary import run_page, summary, write_run_page
 
 SHOWN = 20  # pairs and moves in the text; --json has all

@@ -11,7 +11,7 @@ from viewpass.errors import SettingError
 from viewpass.estimators.notices import warn_of_absent
 from viewpass.estimators.persistence import load
 from viewpass.labels.columns import Wanted
-from viewpass.labels.files.formats import label_format
+from viewpass.labels.formats import label_format
 from viewpass.labels.writing import write_labels
 from viewpass.sources.source import Source
 

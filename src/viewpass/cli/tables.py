@@ -13,12 +13,11 @@ from viewpass.cli.progress import display
 from viewpass.cli.stopping import signals
 from viewpass.errors import SettingError, printable
 from viewpass.estimators.persistence import load
-from viewpass.labels.files.formats import TableFile
+from viewpass.labels.formats import TableFile
 from viewpass.runs.duplicates import dedup
 from viewpass.runs.folder import RunFolder
-from viewpass.runs.join import join
-from viewpass.runs.run_labels import RunLabels
-from viewpass.runs.sample import sample
+from viewpass.runs.labels import RunLabels
+from viewpass.runs.tables import join, sample
 from viewpass.sources.source import Source
 from viewpass.store.container.files import replacing
 

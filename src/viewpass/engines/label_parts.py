@@ -8,13 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pyarrow as pa
 
 from viewpass.engines.interface import Engine
 from viewpass.engines.partitions import added, light
-from viewpass.labels.columns import Labelled, cluster_rows
-from viewpass.labels.files.parts import Part, write_part
+from viewpass.labels.columns import Labelled, cluster_rows, label_table
+from viewpass.labels.parts import Part, write_part
 from viewpass.model.model import Model
 from viewpass.sums.rules import Workspace
 from viewpass.tally.tally import Tally, tally_rows
@@ -49,21 +48,12 @@ def write(engine: Engine, model: Model, order: PartOrder) -> tuple[Tally, list[P
 
 def write_rows(chunks: Iterable[Chunk], model: Model, order: PartOrder) -> Written:
     """Write the rows of a partition."""
-    workspace, start = Workspace(1), 0
-    tallies: list[Tally] = []
-    rows, ids, kept, more = list[Any](), list[Any](), list[Any](), list[Any]()
+    workspace = Workspace(1)
+    tallies, tables = list[Tally](), list[Any]()
     for chunk in chunks:
-        start = start if rows else chunk.start
         found = cluster_rows(chunk, model, workspace)
-        rows.append(found.records)
-        labels = np.ascontiguousarray(found.records["cluster"])
-        tallies.append(tally_rows(chunk, found.rows, labels, model.n_clusters, workspace))
-        more.append(order.columns(found, model))
-        ids += [] if chunk.row_ids is None else [np.asarray(chunk.row_ids)]
-        kept += [] if chunk.origin.kept is None else [chunk.origin.kept]
-    part = write_part(
-        *(Path(order.folder), start, np.concatenate(rows), np.concatenate(ids) if ids else None),
-        *(model.n_clusters, order.id_name),
-        *(pa.concat_tables(kept) if kept else None, pa.concat_tables(more)),
-    )
+        tallies.append(tally_rows(chunk, found.rows, found.clusters, model.n_clusters, workspace))
+        more = order.columns(found, model)
+        tables.append(label_table(chunk, found.columns, more, order.id_name, numbered=True))
+    part = write_part(Path(order.folder), pa.concat_tables(tables), order.id_name, model.n_clusters)
     return Written(part, added(tallies))

@@ -111,7 +111,7 @@ def predict(model: Any, data: Any, engine: Opened, *, observed: Any = None, out:
         return interface.predict(running, learnt)
     from viewpass.engines.label_parts import PartOrder, write
     from viewpass.labels.columns import confidence_columns
-    from viewpass.labels.files.parts import write_manifest
+    from viewpass.labels.parts import write_manifest
 
     home = Path(out).absolute()
     if home.exists() and any(home.iterdir()):

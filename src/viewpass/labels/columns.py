@@ -13,10 +13,9 @@ import pyarrow as pa
 
 from viewpass.errors import NotCalibratedError, SettingError
 from viewpass.graph.soft_assignment import soft_assignment
-from viewpass.kernels.grid import Array, Floats, Integers
+from viewpass.kernels.grid import Array, Floats, Integers, Labels
 from viewpass.labels.features import feature_terms
-from viewpass.labels.files.parquet import COLUMNS, ID
-from viewpass.labels.files.staging import records
+from viewpass.labels.formats import as_ids
 from viewpass.labels.names import names_of
 from viewpass.model.calibration import distinct
 from viewpass.model.model import Model, prepare
@@ -30,11 +29,25 @@ from viewpass.sums.rules import Workspace
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 
+ID = "id"  # the name of ids, and of row numbers, where the data has none
+ROW = "row"  # the column of row numbers in the parts of a label file
+COLUMNS = pa.schema(
+    [
+        pa.field("cluster", pa.int32(), nullable=False),
+        pa.field("distance", pa.float32()),
+        pa.field("margin", pa.float32()),
+        pa.field("views_seen", pa.int16(), nullable=False),
+    ]
+)
+CONFIDENCE, VIEWS, NAME = "confidence", "has_views", "cluster_name"
+OWN = frozenset((*COLUMNS.names, CONFIDENCE, VIEWS, NAME))  # columns of label files
+
 
 class Labelled(NamedTuple):
-    """Rows of a label file, and what the confidence of their labels follows from."""
+    """Rows with their clusters, and what the confidence of their labels follows from."""
 
-    records: Array
+    clusters: Labels
+    columns: Any  # an Arrow table of COLUMNS
     margins: Floats  # of reasons/separation.py
     patterns: Integers  # which views rows have
     rows: MeasuredRows  # as they were compared
@@ -45,14 +58,31 @@ def cluster_rows(chunk: Chunk, model: Model, workspace: Workspace) -> Labelled:
     rows = prepare(chunk, model, workspace).measure(workspace.n_threads)
     soft = None if model.links is None else soft_assignment(rows, model.centres, workspace)
     near = nearest_clusters(rows, model, workspace, soft)
-    made = records(near.labels, near.distance, near.margin, rows.n_seen)
     margins = near.relative(rows) if soft is None else separations(rows, model, workspace, soft).margins
-    return Labelled(made, margins, patterns_of(rows.inverse > 0), rows)
+    near_by = _floats(near.distance), _floats(near.margin)
+    arrays = [pa.array(near.labels), *near_by, pa.array(rows.n_seen, pa.int16())]
+    columns = pa.Table.from_arrays(arrays, schema=COLUMNS)
+    return Labelled(near.labels, columns, margins, patterns_of(rows.inverse > 0), rows)
 
 
-CONFIDENCE = "confidence"
-VIEWS, NAME = "has_views", "cluster_name"
-OWN = frozenset((*(field.name for field in COLUMNS), CONFIDENCE, VIEWS, NAME))  # columns of label files
+def label_table(
+    chunk: Chunk, columns: Any, more: Any, id_name: str | None, id_type: Any = None, *, numbered: bool = False
+) -> Any:
+    """Rows of a label file: ids (or row numbers), columns kept of the data, those of labels, and `more`.
+
+    With `numbered` the rows have numbers beside ids.
+    """
+    leading = dict[str, Any]()
+    if numbered or chunk.row_ids is None:
+        numbers = np.arange(chunk.start, chunk.start + chunk.n_rows, dtype=np.int64)
+        leading[ROW if numbered else ID] = pa.array(numbers)
+    if chunk.row_ids is not None:
+        leading[id_name or ID] = as_ids(chunk.row_ids, id_type)
+    fields = [pa.field(name, values.type, nullable=False) for name, values in leading.items()]
+    parts = [part for part in (chunk.origin.kept, columns, more) if part is not None]
+    arrays = [*leading.values(), *(column for part in parts for column in part.columns)]
+    fields += [field for part in parts for field in part.schema]
+    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
 
 @dataclass(frozen=True)
@@ -162,7 +192,7 @@ def reason_columns(chunk: Chunk, found: Labelled, model: Model, workspace: Works
     if wanted.proba and learnt is not None:
         columns |= _by_name(_probability_names(model), probabilities(rows, model, learnt, workspace))
     if wanted.cluster_names:
-        columns[NAME] = _named(found.records["cluster"], wanted.cluster_names)
+        columns[NAME] = _named(found.clusters, wanted.cluster_names)
     return pa.table(columns)
 
 

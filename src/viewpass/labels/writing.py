@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 from sklearn.utils.validation import check_is_fitted
 
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Integers
-from viewpass.labels.columns import Labelled, Wanted, cluster_rows, reason_columns
-from viewpass.labels.files.formats import FINAL
-from viewpass.labels.files.parquet import ID, LabelFile, as_ids, label_columns
+from viewpass.labels.columns import Labelled, Wanted, cluster_rows, label_table, reason_columns
+from viewpass.labels.formats import FINAL, TableFile, about_labels
 from viewpass.model.model import Model
 from viewpass.sample.sample import Sampler
 from viewpass.sources.source import Source, rows_per_read
@@ -23,6 +21,7 @@ from viewpass.sums.rules import Workspace
 from viewpass.views.chunk import Chunk
 
 CHUNK = 8192
+GROUP_ROWS = 2**17  # written at a time
 MOST_CHUNKS = 4  # labelled at a time: progress is shown, and a stop answered, this often
 PLAIN = Wanted()
 
@@ -70,18 +69,21 @@ def write_rows(
     source = source.keeping(wanted.kept)
     sizes = np.zeros(model.n_clusters, dtype=np.int64)
     id_type, there = None, list[bool]()
-    with replacing(path, growing) as file, LabelFile(file, path, FINAL, source.id_name, staged=staged) as out:
-        for chunk in source.chunks(_rows_at_once(source)):
+    about = about_labels(FINAL, source.id_name)
+    with (
+        replacing(path, growing) as file,
+        TableFile(path, file, group_rows=GROUP_ROWS, about=about, staged=staged) as out,
+    ):
+        for chunk in source.chunks(min(rows_per_read(source, CHUNK), MOST_CHUNKS * CHUNK)):
             found = cluster_rows(chunk, model, workspace)
-            ids = None if chunk.row_ids is None else as_ids(chunk.row_ids, id_type)
-            id_type = None if ids is None else ids.type
             reasons = reason_columns(chunk, found, model, workspace, wanted)
-            out.add(found.records, ids, chunk.origin.kept, reasons)
+            table = label_table(chunk, found.columns, reasons, source.id_name, id_type)
+            id_type = table.schema.field(0).type
+            out.write(table)
             there = chunk.views_there(there)
             if also is not None:
                 also(chunk, found)
-            clusters = found.records["cluster"]
-            sizes += np.bincount(clusters[clusters >= 0], minlength=len(sizes))
+            sizes += np.bincount(found.clusters[found.clusters >= 0], minlength=len(sizes))
             watch(out.n_rows, sizes)
         if not out.n_rows:
             raise DataError("the data has no rows: there is nothing to label.")
@@ -101,16 +103,5 @@ def labelled_tables(
         if sampler is not None:
             sampler.add(chunk)
         found = cluster_rows(chunk, learnt, workspace)
-        ids = np.arange(chunk.start, chunk.start + chunk.n_rows) if chunk.row_ids is None else chunk.row_ids
-        values, fields = label_columns(found.records)
-        parts = [chunk.origin.kept, pa.table(values, schema=pa.schema(fields))]
-        parts.append(reason_columns(chunk, found, learnt, workspace, wanted))
-        columns = {source.id_name or ID: as_ids(ids)}
-        for part in parts:
-            columns |= {} if part is None else dict(zip(part.column_names, part.columns, strict=True))
-        yield pa.table(columns)
-
-
-def _rows_at_once(source: Source) -> int:
-    """Rows to label at a time: several chunks."""
-    return min(rows_per_read(source, CHUNK), MOST_CHUNKS * CHUNK)
+        reasons = reason_columns(chunk, found, learnt, workspace, wanted)
+        yield label_table(chunk, found.columns, reasons, source.id_name)

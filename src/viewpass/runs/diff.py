@@ -13,8 +13,7 @@ import pyarrow as pa
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array
 from viewpass.labels.columns import NAME
-from viewpass.runs.join import ROWS, RunRows, plain
-from viewpass.runs.run_labels import RunLabels
+from viewpass.runs.labels import ROWS, RunLabels, RunRows, plain
 from viewpass.streams.events import BORN, DIED, MERGED, SPLIT
 from viewpass.streams.matching import GONE, Matching, Shared, matching
 

@@ -22,10 +22,9 @@ import scipy.sparse
 from viewpass.errors import SettingError
 from viewpass.kernels.grid import STEP, Array, Floats, Integers, Labels
 from viewpass.kernels.portable import ordered_sum, unit_rows
-from viewpass.labels.files.formats import TableFile
+from viewpass.labels.formats import TableFile
 from viewpass.model.model import Model, prepare
-from viewpass.runs.join import RunRows, plain
-from viewpass.runs.run_labels import RunLabels
+from viewpass.runs.labels import RunLabels, RunRows, plain
 from viewpass.sources.arrow.chunks import ArrowSource
 from viewpass.sources.source import Source
 from viewpass.store.container.files import naming, replacing

@@ -32,7 +32,6 @@ class RunFolder:
         self.page = path / "report.html"
         self.staging = path / "staging"
         self.checkpoint = self.staging / "checkpoint.viewpass"
-        self.ids = self.staging / "ids"
         self.growing = self.staging / "growing"  # a file that is being written, before it is renamed
         self.lock = self.staging / "lock"
         self._lock = Lock(self.lock)

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from viewpass.engines.progress import Progress
+from viewpass.engines.interface import Engine
+from viewpass.engines.progress import Callback, Progress
 from viewpass.errors import FileError, SettingError, ViewpassError
 from viewpass.estimators.notices import warn_of_fit
 from viewpass.estimators.persistence import pack, save
@@ -18,11 +19,11 @@ from viewpass.estimators.viewpass import ViewPass
 from viewpass.kernels.grid import Array, Integers
 from viewpass.labels.columns import Wanted
 from viewpass.labels.features import with_features
-from viewpass.labels.files.formats import FINAL, STREAM
+from viewpass.labels.formats import FINAL, STREAM
 from viewpass.labels.writing import Watch
 from viewpass.runs.folder import RunFolder, check_same, read_checkpoint, write_checkpoint
 from viewpass.runs.summary import figures, stream_figures
-from viewpass.runs.work import FitStages, StreamLabels, Work
+from viewpass.runs.work import DistributedStages, FitStages, StreamLabels, Work
 from viewpass.sources.source import Source
 from viewpass.store.container.files import naming, replacing
 
@@ -44,7 +45,8 @@ class Run:
     """One estimator over one source, in one folder.
 
     Its label file holds the final labels, for which the rows are read once more at the end; or, with
-    `stream_labels` and where rows can be read only once, those that rows got when they were read.
+    `stream_labels` and where rows can be read only once, those that rows got when they were read. If it is
+    `distributed`, the workers of an engine (`use`) read the rows and write the labels.
     """
 
     def __init__(
@@ -53,6 +55,7 @@ class Run:
         data: Source,
         folder: RunFolder,
         *,
+        distributed: bool = False,
         stream_labels: bool = False,
         keep: Sequence[str] = (),
         name_by: Sequence[str] = (),
@@ -72,14 +75,21 @@ class Run:
             )
         self.settings = pack(self._estimator, {})["settings"]
         self._identity = json.loads(json.dumps(self._source.identity()))
-        self._work = self._new_work()
+        if distributed and once:
+            raise SettingError(
+                "labels of a stream are decided in the order of the rows: that is not for a cluster. Leave "
+                "--stream-labels out and give files, or use --engine local."
+            )
+        kind = StreamLabels if once else DistributedStages if distributed else FitStages
+        given = self._estimator._learnt, self._source, folder, self._estimator._workspace(self._source)
+        self._work: Work = kind(*given, self._wanted)
         self._seconds, self._sessions = 0.0, 1
         self.saved = False  # whether there is a checkpoint of some work
 
-    def _new_work(self) -> Work:
-        estimator = self._estimator
-        given = estimator._learnt, self._source, self.folder, estimator._workspace(self._source)
-        return FitStages(*given, self._wanted) if self.which == FINAL else StreamLabels(*given)
+    def use(self, engine: Callable[[Source], Engine], callback: Callback) -> None:
+        """Work on this engine; the callback gets the rows that were read."""
+        assert isinstance(self._work, DistributedStages)
+        self._work.engine, self._work.callback = engine, callback
 
     @property
     def first_row(self) -> int:

@@ -14,14 +14,14 @@ from viewpass.estimators.clusterer import ViewClusterer
 from viewpass.estimators.persistence import load
 from viewpass.estimators.report_methods import places_of_model
 from viewpass.kernels.grid import Integers
-from viewpass.labels.files.formats import which_labels
+from viewpass.labels.formats import which_labels
 from viewpass.model.model import Model
 from viewpass.report.page import Page, report_page
 from viewpass.report.summary.fields import Summary
 from viewpass.report.summary.overview import summarise
 from viewpass.report.summary.row_sample import row_sampler
 from viewpass.runs.folder import RunFolder
-from viewpass.runs.run_labels import RunLabels
+from viewpass.runs.labels import RunLabels
 from viewpass.streams.identities import Identities
 from viewpass.version import __version__
 

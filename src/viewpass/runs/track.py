@@ -137,8 +137,7 @@ def _of_model(model: Any, which: str) -> tuple[Array | None, Array]:
 
 
 def _of_file(path: Path) -> tuple[Array | None, Array]:
-    from viewpass.runs.join import ROWS, plain
-    from viewpass.runs.run_labels import RunLabels
+    from viewpass.runs.labels import ROWS, RunLabels, plain
 
     found = RunLabels(path)
     names = [CLUSTER, *([found.id_name] if found.id_name else [])]

@@ -18,15 +18,15 @@ from typing import Any
 import numpy as np
 
 from viewpass.errors import FileError, missing_extra
-from viewpass.kernels.grid import Array, Labels
+from viewpass.kernels.grid import Labels
 from viewpass.store.container.files import naming, replacing, sync_folder
 
 try:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from viewpass.labels.files.formats import FINAL, IDS, WHICH, layout
-    from viewpass.labels.files.parquet import ID, as_ids, label_columns
+    from viewpass.labels.columns import ROW
+    from viewpass.labels.formats import FINAL, about_labels, layout
 except ImportError:
     raise missing_extra("pyarrow", "arrow", "writing labels as Parquet") from None
 
@@ -92,31 +92,11 @@ class PartLabels:
         return _written(folder, self.part.start, change(table), labels, len(self.part.clusters))
 
 
-def write_part(
-    folder: Path,
-    start: int,
-    rows: Array,
-    ids: Array | None,
-    n_clusters: int,
-    id_name: str | None = None,
-    kept: Any = None,
-    more: Any = None,
-) -> Part:
-    """Write the labels of consecutive rows atomically.
-
-    `id_name`: the column of the ids; `kept`, `more`: Arrow tables of columns before and after the labels.
-    """
-    numbers = pa.array(np.arange(start, start + len(rows), dtype=np.int64))
-    columns, fields = [numbers], [pa.field("row", pa.int64(), nullable=False)]
-    if ids is not None:
-        columns.append(as_ids(ids))
-        fields.append(pa.field(id_name or ID, columns[-1].type, nullable=False))
-    values, known = label_columns(rows)
-    before, after = (pa.table({}) if table is None else table for table in (kept, more))
-    about = {WHICH: FINAL.encode(), IDS: b"" if ids is None else (id_name or ID).encode()}
-    schema = pa.schema([*fields, *before.schema, *known, *after.schema], about)
-    table = pa.Table.from_arrays([*columns, *before.columns, *values, *after.columns], schema=schema)
-    return _written(folder, start, table, rows["cluster"], n_clusters)
+def write_part(folder: Path, table: Any, id_name: str | None, n_clusters: int) -> Part:
+    """Write consecutive rows of a label file, which have their numbers beside ids, atomically."""
+    start = table[ROW][0].as_py()
+    table = table.replace_schema_metadata(about_labels(FINAL, id_name))
+    return _written(folder, start, table, np.asarray(table["cluster"]), n_clusters)
 
 
 def _written(folder: Path, start: int, table: Any, labels: Labels, n_clusters: int) -> Part:

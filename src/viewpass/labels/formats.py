@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, Self
 
 from viewpass.errors import DataError, SettingError, missing_extra
+from viewpass.kernels.grid import Array
 from viewpass.store.container.files import naming
 
 try:
@@ -30,8 +32,6 @@ ENDINGS = {
     ".ipc": "Arrow IPC",
     "": "Parquet",
 }
-
-
 STAGED = "staged Arrow stream"  # written and read once: as it is in memory
 WHICH = b"viewpass.labels"  # the field of an Arrow schema that says which labels a file holds
 IDS = b"viewpass.ids"  # the field that names the column of ids; empty: rows have numbers
@@ -42,6 +42,11 @@ def which_labels(schema: Any) -> str | None:
     """The labels that a Parquet or Arrow IPC file says it holds; None if it does not say."""
     said = (schema.metadata or {}).get(WHICH)
     return None if said is None else str(said.decode("utf-8", "replace"))
+
+
+def about_labels(which: str, id_name: str | None) -> dict[bytes, bytes]:
+    """The metadata of a label file."""
+    return {WHICH: which.encode(), IDS: (id_name or "").encode()}
 
 
 class TableWriter(Protocol):
@@ -74,7 +79,7 @@ def table_writer(format: str, file: BinaryIO, schema: Any) -> TableWriter:
     elif format == "JSON lines":
         writer = JsonLines(file)
     elif format == STAGED:
-        writer = Staged(file, schema)
+        writer = pa.ipc.new_stream(file, schema)
     elif format == "Arrow IPC":
         writer = pa.ipc.new_file(file, schema)
     else:
@@ -85,39 +90,72 @@ def table_writer(format: str, file: BinaryIO, schema: Any) -> TableWriter:
 class TableFile:
     """Writes tables to an open file in the format of its name; the first one has the schema of all.
 
-    The writer is closed however the block ends: one that is not would complain when it is collected.
+    With `group_rows`, so many rows are written at a time, however they come. A thread writes while the next
+    ones are made, and the same rows give the same bytes. `about` is metadata of the schema, where the format
+    has one. The writer is closed however the block ends: one that is not would complain when it is collected.
     """
 
-    def __init__(self, path: Path, file: BinaryIO) -> None:
-        self._path, self._file, self._format = path, file, label_format(path)
+    def __init__(
+        self,
+        path: Path,
+        file: BinaryIO,
+        *,
+        group_rows: int = 0,
+        about: Mapping[bytes, bytes] | None = None,
+        staged: bool = False,
+    ) -> None:
+        self._path, self._file, self._group_rows, self._about = path, file, group_rows, about
+        self._format = STAGED if staged else label_format(path)
         self._writer: TableWriter | None = None
+        self._waiting: Any = None
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="viewpass-writer")
+        self._writing: Future[None] | None = None
         self.n_rows = 0
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if self._writer is None:
-            return
-        if kind is None:
-            with naming(self._path):
-                self._writer.close()
-        else:
-            with suppress(Exception):
-                self._writer.close()
+        try:
+            if kind is None:
+                self._submit(self._waiting)
+                self._submit(None)
+        finally:
+            self._thread.shutdown(wait=True)
+            if self._writer is not None:
+                with naming(self._path) if kind is None else suppress(Exception):
+                    self._writer.close()
 
     def write(self, table: Any) -> None:
-        """Append the rows of a table."""
+        """Append the rows of a table, which must not change later."""
+        self.n_rows += len(table)
+        waiting = table if self._waiting is None else pa.concat_tables((self._waiting, table))
+        size = self._group_rows or len(waiting)
+        while len(waiting) >= size and len(waiting):
+            self._submit(waiting.slice(0, size))
+            waiting = waiting.slice(size)
+        self._waiting = waiting if len(waiting) or self._writing is None else None
+
+    def _submit(self, table: Any) -> None:
+        """Start writing a table (None: nothing), after the one before was written."""
+        if self._writing is not None:
+            writing, self._writing = self._writing, None
+            writing.result()
+        if table is not None:
+            self._writing = self._thread.submit(self._write, table)
+
+    def _write(self, table: Any) -> None:
+        if self._about is not None:
+            table = table.replace_schema_metadata(self._about)
         try:
             with naming(self._path):
                 self._writer = self._writer or table_writer(self._format, self._file, table.schema)
-                self._writer.write_table(table)
+                self._writer.write_table(table.combine_chunks())
         except pa.ArrowException as problem:
             raise DataError(
                 f"{self._path}: the table cannot be written as {self._format} ({problem}). Write it as "
                 ".arrow, which holds any column, or try a newer PyArrow."
             ) from problem
-        self.n_rows += len(table)
 
 
 def layout(schema: Any) -> dict[str, Any]:
@@ -130,21 +168,6 @@ def layout(schema: Any) -> dict[str, Any]:
         name for name in schema.names if name not in few and pa.types.is_integer(schema.field(name).type)
     ]
     return {"use_dictionary": few, "column_encoding": dict.fromkeys(steps, "DELTA_BINARY_PACKED")}
-
-
-class Staged:
-    """One record batch for each table that is written."""
-
-    def __init__(self, file: BinaryIO, schema: Any) -> None:
-        self._stream = pa.ipc.new_stream(file, schema)
-
-    def write_table(self, table: Any) -> None:
-        """Append the rows of a table."""
-        self._stream.write_table(table.combine_chunks())
-
-    def close(self) -> None:
-        """Write what ends the stream."""
-        self._stream.close()
 
 
 def staged_tables(path: Path, columns: Sequence[str] | None = None) -> Iterator[Any]:
@@ -183,3 +206,12 @@ def _json_values(column: Any) -> list[str]:
 def _text(value: Any) -> str:
     """A value that JSON has no form for: times by their ISO form, bytes in hexadecimal."""
     return value.hex() if isinstance(value, bytes) else str(value)
+
+
+def as_ids(ids: Array, type: Any = None) -> Any:
+    """Convert the ids of a chunk to an Arrow array; all chunks must have one type."""
+    try:
+        return pa.array(ids, type=type)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as problem:
+        before = "" if type is None else f"; those before were of type {type}"
+        raise DataError(f"ids cannot be written to a label file ({problem}){before}.") from problem

@@ -1,30 +1,106 @@
-"""`viewpass join`: a table with the labels of a run added, without holding the table in memory.
+"""The labels of a run: read in parts, and found for the rows of a table.
 
-Rows are found in the run by id where it has ids, in any order; otherwise by number. Labels are read along
-with the table while both are in the same order. From the first row that is not, the labels are held in
-memory, and every row is looked up.
+Rows are found by id where the run has ids, in any order; otherwise by number. Labels are read along with the
+table while both are in the same order. From the first row that is not, the labels are held in memory, and
+every row is looked up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
-from viewpass.errors import DataError, SettingError
+from viewpass.errors import DataError, FileError, SettingError
+from viewpass.estimators.persistence import load
 from viewpass.kernels.grid import Integers
-from viewpass.labels.columns import OWN
-from viewpass.labels.files.formats import TableFile
-from viewpass.runs.run_labels import RunLabels
-from viewpass.sources.arrow.chunks import ArrowSource
-from viewpass.sources.source import Source
-from viewpass.store.container.files import replacing
+from viewpass.labels.columns import NAME, ROW, with_names
+from viewpass.labels.formats import IDS, which_labels
+from viewpass.labels.parts import MANIFEST
+from viewpass.runs.folder import RunFolder
+from viewpass.sources.arrow.batches import resized
 
-ROWS = 2**16
+ROWS = 2**16  # read at a time
+
+
+class RunLabels:
+    """Labels in row order, as Parquet files: one of a run on this machine, or several of a Dask run."""
+
+    def __init__(self, path: Path) -> None:
+        """Find the files of a run folder, or take a label file."""
+        self.path, self._folder = path, RunFolder(path)
+        self._files = self._found()
+        try:
+            self.schema = pq.read_schema(self._files[0])
+            self.n_rows = sum(pq.read_metadata(file).num_rows for file in self._files)
+        except (pa.ArrowException, OSError) as problem:
+            raise FileError(f"{self._files[0]} is no Parquet file ({problem}).") from problem
+        if which_labels(self.schema) is None or "cluster" not in self.schema.names:
+            raise FileError(f"{self._files[0]} is no label file.")
+        said = (self.schema.metadata or {}).get(IDS)
+        self.id_name = said.decode() if said else None
+        self.names = [name for name in self.schema.names if name != ROW or not self._several]
+        if self.id_name is None and not self._several:
+            self.names = self.names[1:]  # row numbers
+        self._cluster_names = load(self._folder.model).cluster_names_ if path.is_dir() else {}
+        if self._cluster_names and NAME not in self.names:
+            self.names.append(NAME)
+
+    def _found(self) -> list[Path]:
+        self._several = False
+        if not self.path.is_dir():
+            return [self.path]
+        folder = self._folder
+        if not folder.finished:
+            raise FileError(f"{self.path} is not the folder of a finished run.")
+        if folder.labels.exists():
+            return [folder.labels]
+        self._several = True
+        try:
+            listed = json.loads((folder.parts / MANIFEST).read_text())["parts"]
+            files = [folder.parts / Path(str(part["file"])).name for part in listed]
+        except (OSError, ValueError, LookupError, TypeError) as problem:
+            raise FileError(f"{folder.parts / MANIFEST} is damaged or absent ({problem}).") from problem
+        if not files:
+            raise FileError(f"{folder.parts / MANIFEST} names no files.")
+        return files
+
+    def check_id(self, columns: Sequence[str]) -> str | None:
+        """The column of the ids, None if the run has none; refuse a table that does not have it."""
+        if self.id_name is not None and self.id_name not in columns:
+            raise SettingError(
+                f"{self.path} was labelled with ids, but the data has no column {self.id_name!r} to match "
+                "its rows by."
+            )
+        return self.id_name
+
+    def tables(self, size: int, columns: Sequence[str] | None = None) -> Iterator[Any]:
+        """Read columns (None: all, without row numbers) in tables of `size` rows.
+
+        Names of clusters are those that the model of the run has today.
+        """
+        wanted = list(self.names if columns is None else columns)
+        if NAME not in wanted or not self._cluster_names:
+            yield from resized(self._batches(size, wanted), size)
+            return
+        stored = list(dict.fromkeys(["cluster", *(name for name in wanted if name != NAME)]))
+        for table in resized(self._batches(size, stored), size):
+            yield with_names(table, self._cluster_names).select(wanted)
+
+    def _batches(self, size: int, columns: Sequence[str]) -> Iterator[Any]:
+        for path in self._files:
+            try:
+                with pq.ParquetFile(path, pre_buffer=False) as file:  # otherwise it would hold the whole file
+                    for batch in file.iter_batches(size, columns=list(columns)):
+                        yield batch.select(list(columns))
+            except (pa.ArrowException, OSError, KeyError) as problem:
+                raise FileError(f"{path} is damaged ({problem}).") from problem
 
 
 class Found(NamedTuple):
@@ -130,37 +206,3 @@ def plain(column: Any) -> Any:
     """A column of ids as one array, without a dictionary."""
     column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     return column.dictionary_decode() if isinstance(column, pa.DictionaryArray) else column
-
-
-def join(labels: RunLabels, data: Source, path: Path, watch: Callable[[int], None] = lambda n: None) -> int:
-    """Write all columns of the data and the labels of its rows to a file; gives the number of rows.
-
-    Rows are matched by their ids where the run has ids (in any order, or some of them), otherwise by number.
-    """
-    if not isinstance(data, ArrowSource):
-        raise SettingError("join needs a table: Parquet, Arrow or CSV files.")
-    id_name = labels.check_id(data.column_names)
-    added = [name for name in labels.names if name != id_name]
-    twice = [name for name in added if name in OWN and name in data.column_names]
-    if twice:
-        raise SettingError(f"column {twice[0]!r} is in the data and in the labels. Rename it in the data.")
-    added = [name for name in added if name not in data.column_names]  # others were kept of the data
-    rows = RunRows(labels, added)
-    with replacing(path) as file, TableFile(path, file) as out:
-        for table in data.tables(ROWS):
-            ids = None if id_name is None else plain(table[id_name])
-            found, numbers = rows.find(ids, len(table))
-            if ids is not None and (numbers < 0).any():
-                row = int(np.flatnonzero(numbers < 0)[0])
-                raise DataError(
-                    f"row {out.n_rows + row}: its id {ids[row].as_py()!r} was not labelled. Give the data "
-                    "that was labelled, or label it with viewpass predict."
-                )
-            for name in added:
-                table = table.append_column(found.schema.field(name), found[name])
-            out.write(table)
-            watch(out.n_rows)
-        rows.end()
-        if not out.n_rows:
-            raise DataError("the data has no rows: there is nothing to join.")
-    return out.n_rows

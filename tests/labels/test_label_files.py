@@ -10,8 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from viewpass.labels.files.parquet import GROUP_ROWS, LabelFile
-from viewpass.labels.files.staging import records
+from viewpass.labels.columns import COLUMNS
+from viewpass.labels.formats import TableFile, about_labels
+from viewpass.labels.writing import GROUP_ROWS
 
 N = GROUP_ROWS + 1000
 IDS = {
@@ -30,12 +31,20 @@ def test_it_is_read_as_it_was_written(ids):
     labels = np.where(n_seen, rng.integers(0, 5, size=N), -1).astype(np.int32)
     distance, margin = rng.random((2, N), dtype=np.float32)
     distance[n_seen == 0] = margin[n_seen == 0] = np.nan
-    rows = records(labels, distance, margin, n_seen)
-    content = BytesIO()
-    with LabelFile(content, Path("labels.parquet"), "final") as out:
-        for start in range(0, N, 50_000):
-            given = None if IDS[ids] is None else IDS[ids].slice(start, 50_000)
-            out.add(rows[start : start + 50_000], given)
+    ids_of = pa.array(np.arange(N)) if IDS[ids] is None else IDS[ids]
+    columns = [
+        pa.array(values, field.type, mask=np.isnan(values) if values.dtype.kind == "f" else None)
+        for values, field in zip((labels, distance, margin, n_seen), COLUMNS, strict=True)
+    ]
+    schema = pa.schema([pa.field("id", ids_of.type, nullable=False), *COLUMNS])
+    table = pa.Table.from_arrays([ids_of, *columns], schema=schema)
+    content, other = BytesIO(), BytesIO()
+    for file, step in ((content, 50_000), (other, 7_000)):
+        about = about_labels("final", "id")
+        with TableFile(Path("labels.parquet"), file, group_rows=GROUP_ROWS, about=about) as out:
+            for start in range(0, N, step):
+                out.write(table.slice(start, step))
+    assert content.getvalue() == other.getvalue()
     found = pq.read_table(BytesIO(content.getvalue()))
     expected = pa.array(np.arange(N)) if IDS[ids] is None else IDS[ids]
     assert found["id"].combine_chunks().equals(expected)

@@ -1,1 +1,0 @@
-"""Label files, as they grow and as they are read."""
