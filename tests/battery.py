@@ -234,10 +234,16 @@ def everything(module, given: Made, n_threads=1):
         found[f"soft centres {alpha}"] = shown(soft, n_views)
     if given.n_rows:
         points = rng.random((given.n_clusters, 3))
-        n_groups = (given.n_clusters, max(given.n_clusters // 2, 1), 1)  # all in one group, or one by one
-        found["seeds"] = [module.draw_seeds(rows, points, n, n_threads) for n in n_groups]
+        found["seeds"] = [module.draw_seeds(rows, points, given.n_clusters, n_threads)]
 
     return found
+
+
+def seeds_by_groups(module, given: Made, n_threads=1):
+    """What the reference does not specify."""
+    rows, points = rows_of(module, given, n_threads)[0], given.rng.random((given.n_clusters, 3))
+    n_groups = max(given.n_clusters // 2, 1), 1
+    return {"seeds": [module.draw_seeds(rows, points, n, n_threads) for n in n_groups]}
 
 
 def scaled(module, given: Made, n_threads=1):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse
 from hypothesis import strategies as st
 
+from viewpass.kernels import backend
 from viewpass.sums.rules import Workspace
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
@@ -51,9 +53,20 @@ class Case:
         labels = rng.integers(self.n_clusters, size=self.n_rows).astype(np.int32)
         return np.where(self.present.any(axis=1), labels, -1).astype(np.int32)
 
-    def measured(self, *, reference: bool = False, sparse: bool = False) -> MeasuredRows:
+    def measured(self, *, sparse: bool = False) -> MeasuredRows:
         views = self.sparse() if sparse else self.views
-        return MeasuredRows(Chunk.of(views, observed=self.observed), reference=reference).measure()
+        return MeasuredRows(Chunk.of(views, observed=self.observed)).measure()
+
+
+@contextmanager
+def computing(*, reference: bool = True):
+    """Inside, the NumPy reference computes; rows and centres that were used outside cannot be used there."""
+    before = backend.native
+    backend.native = None if reference else before
+    try:
+        yield
+    finally:
+        backend.native = before
 
 
 @st.composite

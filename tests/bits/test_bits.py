@@ -9,10 +9,12 @@ from bits.cells import CELLS, THREADS, Cell, different, input_digest, parts
 from bits.recorded import read
 from bits.rows import rows
 from clusters import write_files
+from viewpass.kernels.backend import native
 
 # Some cells ask for more clusters than rows can fill.
 pytestmark = pytest.mark.filterwarnings("ignore:only .* clusters have rows")
 RECORDED = read()
+SOLVED = pytest.mark.skipif(native is None, reason="bits of ViewPass are those of the compiled module")
 
 
 def cases(cells, few):
@@ -22,6 +24,7 @@ def cases(cells, few):
         long = cell.long or (number % few > 0 if isinstance(few, int) else cell.name not in few)
         marks = [pytest.mark.long] if long else []
         marks += [pytest.mark.data] if cell.real else []
+        marks += [SOLVED] if cell.group == "solved" else []
         found.append(pytest.param(cell, id=str(cell), marks=marks))
     return found
 

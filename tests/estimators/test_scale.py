@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import viewpass as vp
+from cases import computing
 from inputs import GAPS, IMAGE, PLAIN, TEXT, N, assert_same, csr, learnt, small, with_gaps
 from viewpass.algorithm1.algorithm1 import Algorithm1, Settings
 from viewpass.evaluate import nmi, remove_per_view
@@ -94,9 +95,10 @@ def test_threads_do_not_matter(kind):
 
 @pytest.mark.parametrize("reference", [False, True])
 def test_the_reference_gives_the_same_bits(reference):
-    settings = Settings(3, Rules(0.1, 20, 1e-6, "mean"), scale=("standard", "idf"), reference=reference)
+    settings = Settings(3, Rules(0.1, 20, 1e-6, "mean"), scale=("standard", "idf"))
     algorithm = Algorithm1(settings, np.random.default_rng(0), Workspace(1))
-    list(algorithm.learn(Chunk.of([IMAGE, TEXT], observed=GAPS), 12))
+    with computing(reference=reference):
+        list(algorithm.learn(Chunk.of([IMAGE, TEXT], observed=GAPS), 12))
     model = small(vp.OPIMC, chunk_size=12, scale=["standard", "idf"]).fit([IMAGE, TEXT], observed=GAPS)
     assert algorithm.model.total == model.statistics_
     assert algorithm.model.loss_curve == model.loss_curve_.tolist()

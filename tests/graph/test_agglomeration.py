@@ -9,9 +9,15 @@ from hypothesis import strategies as st
 from scipy.cluster.hierarchy import cut_tree, linkage
 
 import viewpass as vp
-from cases import cases
+from cases import cases, computing
 from graphs import ridged_objective
 from viewpass.graph.cut import cut, merges
+
+
+@pytest.fixture(params=["compiled", "reference"], scope="module", autouse=True)
+def module(request):
+    with computing(reference=request.param == "reference"):
+        yield
 
 
 def statistics(case, n_anchors):

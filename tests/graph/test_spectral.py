@@ -9,7 +9,6 @@ from graphs import mixture
 from viewpass.graph import spectral as graph
 from viewpass.graph.cut import cut
 from viewpass.graph.soft_assignment import links_of, sparse_links
-from viewpass.kernels import reference
 from viewpass.kernels.grid import UNIT
 
 
@@ -52,21 +51,6 @@ def test_the_order_of_anchors_does_not_matter(seed):
     other = sparse_links(links.toarray()[np.ix_(mixed, mixed)], 120)
     found, again = graph.cut(links, 6), graph.cut(other, 6)
     assert same_partition(found.labels[mixed], again.labels)
-
-
-@pytest.mark.parametrize("n_clusters", [1, 3, 8])
-def test_without_a_compiled_core_the_bits_are_the_same(monkeypatch, n_clusters):
-    rng = np.random.default_rng(n_clusters)
-    points = rng.standard_normal((500, 4))
-    rows = mixture(squares(points, points[:80]), np.ones(500, dtype=np.int64))
-    links = links_of(rows, 80)
-    found = graph.cut(links, n_clusters)
-    labels = found.labels_of(rows)
-    monkeypatch.setattr(graph, "backend", lambda: reference)
-    again = graph.cut(links, n_clusters)
-    for name in ("labels", "places", "centres"):
-        assert getattr(found, name).tobytes() == getattr(again, name).tobytes()
-    np.testing.assert_array_equal(labels, again.labels_of(rows))
 
 
 def test_a_few_odd_anchors_are_no_cluster():

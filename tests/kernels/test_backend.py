@@ -66,6 +66,11 @@ def test_no_warning_with_the_module(without_module, monkeypatch):
         finding.warn_if_not_compiled()
 
 
+def test_the_reference_can_be_asked_for(monkeypatch):
+    monkeypatch.setenv("VIEWPASS_KERNELS", "reference")
+    assert finding.find() == (None, "")
+
+
 @pytest.mark.system
 def test_importing_viewpass_does_not_load_it():
     code = "import sys, viewpass; sys.exit('viewpass._native' in sys.modules)"

@@ -13,20 +13,22 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from battery import KINDS, Made, digest, everything, made, nothing, parts, rows_of, run, scaled
+from battery import (
+    KINDS,
+    Made,
+    digest,
+    everything,
+    made,
+    nothing,
+    parts,
+    rows_of,
+    run,
+    scaled,
+    seeds_by_groups,
+)
 from viewpass.kernels import reference
 from viewpass.kernels.backend import native
-from viewpass.kernels.grid import (
-    ABSENT,
-    EXTREME,
-    INFINITE,
-    OUTSIDE,
-    PARTIAL_SUMS,
-    PARTLY_NAN,
-    PRESENT,
-    UNSORTED,
-    neighbours,
-)
+from viewpass.kernels.grid import PARTIAL_SUMS, RowKind, neighbours
 
 pytestmark = pytest.mark.skipif(native is None, reason="the module is not compiled")
 
@@ -48,6 +50,15 @@ def assert_same(mine, theirs):
 def test_every_function(seed, n_threads):
     case = made(seed)
     assert_same(everything(native, case, n_threads), everything(reference, case))
+
+
+@tried
+@given(SEEDS)
+def test_threads_draw_the_same_seeds_by_groups(seed):
+    case = made(seed, n_rows=100)
+    alone, *others = (seeds_by_groups(native, case, n_threads) for n_threads in THREADS)
+    for other in others:
+        assert_same(alone, other)
 
 
 @tried
@@ -174,12 +185,19 @@ def test_faults_are_distinguished(dtype, width):
     x[1, width // 2] = np.nan
     x[2, 0], x[3, width // 2], x[4], x[5] = np.nan, np.inf, np.nan, 0
     x[8, :1], x[8, -1:] = np.nan, np.inf
-    partly = PARTLY_NAN if width > 1 else ABSENT
-    expected = {0: PRESENT, 1: partly, 2: partly, 3: INFINITE, 4: ABSENT, 5: ABSENT}
-    expected[8] = partly if width > 1 else INFINITE
+    partly = RowKind.PARTLY_NAN if width > 1 else RowKind.ABSENT
+    expected = {
+        0: RowKind.PRESENT,
+        1: partly,
+        2: partly,
+        3: RowKind.INFINITE,
+        4: RowKind.ABSENT,
+        5: RowKind.ABSENT,
+    }
+    expected[8] = partly if width > 1 else RowKind.INFINITE
     if dtype == np.float64:
         x[6], x[7] = 1e-300, 1e300
-        expected |= {6: EXTREME, 7: EXTREME}
+        expected |= {6: RowKind.EXTREME, 7: RowKind.EXTREME}
     forms = [
         x,
         (
@@ -196,11 +214,11 @@ def test_faults_are_distinguished(dtype, width):
             for one, other in zip(mine, theirs, strict=True):
                 np.testing.assert_array_equal(one, other)
         kinds = {
-            row: ABSENT if observed is not None and not observed[row] else kind
+            row: RowKind.ABSENT if observed is not None and not observed[row] else kind
             for row, kind in expected.items()
         }
         assert {row: theirs[1][0, row] for row in kinds} == kinds
-        assert (theirs[0][0, [row for row, kind in kinds.items() if kind != PRESENT]] == 0).all()
+        assert (theirs[0][0, [row for row, kind in kinds.items() if kind != RowKind.PRESENT]] == 0).all()
 
 
 @pytest.mark.parametrize("index", [np.int32, np.int64])
@@ -210,8 +228,16 @@ def test_sparse_rows_out_of_order_or_out_of_range_are_run_battery(index):
     columns[12:16], columns[16:20], columns[20:24] = [0, 1, 2, 4], [-1, 1, 2, 3], [3, 1, 9, 0]
     for module in (native, reference):
         _, kinds, worst = kinds_of(module, [(values, columns, starts, 4)], 7)
-        assert kinds[0].tolist() == [PRESENT, UNSORTED, UNSORTED, OUTSIDE, OUTSIDE, OUTSIDE, PRESENT]
-        assert worst == OUTSIDE
+        assert kinds[0].tolist() == [
+            RowKind.PRESENT,
+            RowKind.UNSORTED,
+            RowKind.UNSORTED,
+            RowKind.OUTSIDE,
+            RowKind.OUTSIDE,
+            RowKind.OUTSIDE,
+            RowKind.PRESENT,
+        ]
+        assert worst == RowKind.OUTSIDE
 
 
 @pytest.mark.parametrize(
@@ -243,7 +269,7 @@ def test_what_does_not_fit_is_refused():
 
 BATTERY = """
 from viewpass._native import kernels
-from battery import KINDS, digest, everything, made, run, scaled
+from battery import KINDS, digest, everything, made, run, scaled, seeds_by_groups
 import viewpass._native as native
 print(kernels())
 for seed in range(12):
@@ -252,7 +278,7 @@ for seed in range(12):
     for begin in range(4):
         task = {"size": 150, "rules": (0.1, 20, 0.0, True, False), "first": True}
         found[f"run {begin}"] = run(native, case, case.rng, 2, begin=begin, **task)[0]
-    print(digest(found), digest(scaled(native, case)))
+    print(digest(found), digest(scaled(native, case)), digest(seeds_by_groups(native, case)))
 """
 
 
@@ -280,67 +306,6 @@ def test_unknown_kernels_are_refused():
     found = run_battery("fast")
     assert found.returncode
     assert "VIEWPASS_KERNELS is 'fast'" in found.stderr
-
-
-# ---- least squares
-
-
-@tried
-@given(SEEDS, st.integers(1, 9), st.integers(0, 30), st.sampled_from(THREADS))
-def test_nnls(seed, size, n_rows, n_threads):
-    rng = np.random.default_rng(seed)
-    factors = rng.standard_normal((size + 2, size)) * 10.0 ** rng.uniform(-3, 3)
-    gram = factors.T @ factors
-    products = rng.standard_normal((n_rows, size)) * np.trace(gram)
-    start = (
-        np.maximum(rng.standard_normal((n_rows, size)), 0.0)
-        if rng.random() < 0.5
-        else np.zeros((n_rows, size))
-    )
-    mine, theirs = start.copy(), start.copy()
-    native.nnls(gram, products, mine, n_threads)
-    reference.nnls(gram, products, theirs, 1)
-    np.testing.assert_array_equal(mine, theirs)
-
-
-# ---- agglomeration
-
-
-@tried
-@given(SEEDS, st.integers(1, 40), st.integers(1, 4), st.sampled_from([0.0, 0.1, 10.0]), st.booleans())
-def test_agglomeration(seed, n_clusters, n_views, alpha, to_mean):
-    """Clusters without rows or without some views, and ties."""
-    rng = np.random.default_rng(seed)
-    counts = rng.integers(0, 6, size=(n_views, n_clusters)) * (rng.random((n_views, n_clusters)) < 0.7)
-    sums = rng.integers(-3, 4, size=(n_views, n_clusters, 5)) * (counts > 0)[:, :, None]
-    sums = sums * rng.choice([1.0, 0.1])
-    products = np.array([reference.products(r, r) for r in sums])
-    each = alpha * (1.0 + np.arange(n_views))
-    mine = native.agglomerate(counts, products.copy(), each, to_mean)
-    theirs = reference.agglomerate(counts, products.copy(), each, to_mean)
-    assert [np.asarray(x).tobytes() for x in mine] == [np.asarray(x).tobytes() for x in theirs]
-    for module in (native, reference):
-        first = module.agglomerate(counts, products.copy(), each, to_mean, n_clusters // 2)
-        np.testing.assert_array_equal(first[0], mine[0][: n_clusters // 2])
-
-
-@tried
-@given(SEEDS, st.integers(1, 40), st.integers(1, 4), st.sampled_from([0.0, 0.1, 10.0]), st.booleans())
-def test_merges_of_candidates(seed, n_clusters, n_views, ridge, share_views):
-    """Clusters without rows, views or candidates, and ties."""
-    rng = np.random.default_rng(seed)
-    counts = rng.integers(0, 6, size=(n_views, n_clusters)) * (rng.random((n_views, n_clusters)) < 0.7)
-    sums = [rng.integers(-3, 4, size=(n_clusters, 5)) * (row > 0)[:, None] * 0.1 for row in counts]
-    n_near = rng.integers(0, 4, size=n_clusters)
-    starts, others = np.append(0, np.cumsum(n_near)), rng.integers(n_clusters, size=n_near.sum())
-    rest = ridge * (1.0 + np.arange(n_views)), starts, others, share_views
-    found = [
-        module.merge_near(counts, [x.copy() for x in sums], *rest, most)
-        for module, most in ((native, n_clusters), (reference, n_clusters), (native, n_clusters // 2))
-    ]
-    assert [x.tobytes() for x in found[0]] == [x.tobytes() for x in found[1]]
-    np.testing.assert_array_equal(found[2][0], found[0][0][: n_clusters // 2])
-    assert len(found[0][0]) == n_clusters - 1
 
 
 # ---- links between anchors

@@ -13,11 +13,9 @@ import viewpass as vp
 from cases import cases, workspace
 from clusters import made_rows
 from viewpass.evaluate import nmi
-from viewpass.sample.sample import Sample, Sampler, Size
 from viewpass.solve.centres import ridged
 from viewpass.solve.plan import Plan
 from viewpass.solve.ridge import FIRST_ALPHA, MAX_ALPHA, estimated_alpha
-from viewpass.solve.solve import solve
 from viewpass.sums.chunk_step import ChunkStep
 from viewpass.sums.rules import Rules
 from viewpass.sums.statistics import Statistics
@@ -98,10 +96,9 @@ def test_equal_rows_have_no_ridge_and_opposite_ones_the_largest():
 # ---- its use
 
 
-@pytest.mark.parametrize("reference", [False, True])
 @settings(max_examples=30)
 @given(case=cases(), whole=st.booleans())
-def test_rows_of_weight_w_are_w_rows(case, whole, reference):
+def test_rows_of_weight_w_are_w_rows(case, whole):
     weights = np.random.default_rng(case.seed).integers(0, 4, size=case.n_rows)
     assume(case.present[weights > 0].any())
     repeated = np.repeat(np.arange(case.n_rows), weights)
@@ -109,7 +106,7 @@ def test_rows_of_weight_w_are_w_rows(case, whole, reference):
     plan = Plan(case.n_clusters, RULES, auto_alpha=True)
     found = []
     for rows, copies in ((np.arange(case.n_rows), weights), (repeated, None)):
-        given = MeasuredRows(replace(chunk.take(rows), copies=copies), reference=reference)
+        given = MeasuredRows(replace(chunk.take(rows), copies=copies))
         labels = case.labels()[rows].astype(np.int32)
         first = ChunkStep(RULES, workspace()).from_labels(given, labels, case.n_clusters)
         found.append(ridged(given, plan, first, workspace(), whole=whole))
@@ -117,22 +114,6 @@ def test_rows_of_weight_w_are_w_rows(case, whole, reference):
     assert mine == theirs
     assert one.total == other.total
     np.testing.assert_array_equal(np.repeat(one.labels, weights), other.labels)
-
-
-@settings(max_examples=25)
-@given(cases(min_rows=12))
-def test_compiled_and_reference_estimate_the_same_bits(case):
-    assume(case.present.any(axis=1).sum() >= case.n_clusters)
-    chunk = Chunk.of(case.views, observed=case.observed)
-    sample = Sampler(Sample(Size(case.n_rows)))
-    sample.add(chunk)
-    plan = Plan(case.n_clusters, RULES, auto_alpha=True, scale=("unit",) * len(case.views))
-    one, other = (
-        solve(sample.sample, chunk.schema, replace(plan, reference=reference), case.seed, workspace())
-        for reference in (False, True)
-    )
-    assert one.alpha == other.alpha
-    assert one.total == other.total
 
 
 def test_the_same_view_twice_has_the_same_ridge():

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import replace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import viewpass as vp
+from cases import computing
 from graphs import mixture
 from viewpass.graph.soft_assignment import groups_of, links_of, soft_assignment
 from viewpass.kernels.backend import backend
 from viewpass.kernels.grid import FEWEST_GROUPED, MANY_NEIGHBOURS, UNIT, neighbours
 from viewpass.model.model import assign, label, prepare
-from viewpass.solve.solve import solve
+from viewpass.sums.centres import Centres
 from viewpass.sums.rules import Workspace
 from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
@@ -226,30 +226,14 @@ def test_labels_are_those_of_exact_distances(dtype):
     held = anchored(sample_size=2000).fit(views)._fitted_model()
     chunk = Chunk.of([rng.standard_normal((40_000, width)).astype(dtype) for width in (5, 3)])
     rows = prepare(chunk, held, Workspace(1)).measure()
-    exact = backend(reference=True).all_distances(
-        MeasuredRows(rows.chunk, reference=True).measure().handle,
-        held.centres.handle(reference=True),
-        True,
-        1,
-    )
+    with computing():
+        same = MeasuredRows(rows.chunk).measure()
+        exact = backend().all_distances(same.handle, Centres.of(held.centres.values).handle(), True, 1)
     labels = held.cut.of_soft_assignment(mixture(exact, rows.n_seen))
     for n_threads in (1, 2):
         np.testing.assert_array_equal(label(chunk, held, Workspace(n_threads)), labels)
     shaken = exact + rng.uniform(-1e-3, 1e-3, exact.shape)  # as from far less exact kernels
     assert (held.cut.of_soft_assignment(mixture(shaken, rows.n_seen)) != labels).any()
-
-
-@pytest.mark.parametrize("form", ["float64", "mixed"])
-def test_the_reference_gives_the_same_bits(form):
-    views, observed = data(form, n_rows=400)
-    learning = anchored().fit(views, observed=observed)._learnt
-    one, other = (
-        solve(learning.sample, learning.schema, replace(learning.plan, reference=reference), 3, Workspace(1))
-        for reference in (False, True)
-    )
-    assert one.total == other.total
-    np.testing.assert_array_equal(one.links.toarray(), other.links.toarray())
-    np.testing.assert_array_equal(one.cut.anchors, other.cut.anchors)
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import normalized_mutual_info_score
 
 import viewpass as vp
+from cases import computing
 from clusters import write_files
 from viewpass.errors import DataWarning, SettingError
 from viewpass.solve.starts import seeded
@@ -141,11 +142,12 @@ def test_native_is_the_reference(dtype, begin):
     step = ChunkStep(Rules(0.1, 20, 0.0, "mean"), Workspace(2))
     found = []
     for reference in (False, True):
-        rows = MeasuredRows(chunk, reference=reference, weights=(1.0, 0.3)).measure()
-        if begin == "seeds":
-            found.append(seeded(rows, K, step, np.random.default_rng(0)))
-        else:
-            found.append(step.from_labels(rows, np.arange(N_ROWS, dtype=np.int32) % K, K))
+        with computing(reference=reference):
+            rows = MeasuredRows(chunk, weights=(1.0, 0.3)).measure()
+            if begin == "seeds":
+                found.append(seeded(rows, K, step, np.random.default_rng(0)))
+            else:
+                found.append(step.from_labels(rows, np.arange(N_ROWS, dtype=np.int32) % K, K))
     one, other = found
     np.testing.assert_array_equal(one.labels, other.labels)
     assert one.total == other.total

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import viewpass as vp
 from viewpass.evaluate import nmi
-from viewpass.solve.solve import solve
-from viewpass.sums.rules import Workspace
 from viewpass.views.chunk import Chunk
 from zipped import zipped
 
@@ -91,17 +87,6 @@ def test_threads_and_calls_do_not_matter(form, settings):
         parts.partial_fit([x[start:stop] for x in views], observed=observed[start:stop])
     assert bits(parts) == bits(whole)
     np.testing.assert_array_equal(parts.transform(views, observed), whole.transform(views, observed))
-
-
-def test_the_reference_gives_the_same_bits():
-    views, observed, _ = data()
-    learning = mapped().fit(views, observed=observed)._learnt
-    one, other = (
-        solve(learning.sample, learning.schema, replace(learning.plan, reference=reference), 1, Workspace(1))
-        for reference in (False, True)
-    )
-    assert one.total == other.total
-    np.testing.assert_array_equal(one.links.toarray(), other.links.toarray())
 
 
 @pytest.mark.parametrize(("settings", "stop"), zipped([{}, PLAIN, {"scale": "euclidean"}], [100, 300]))

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import viewpass as vp
-from cases import workspace
-from viewpass.solve.solve import solve
 
 N, K = 400, 4
 SETTINGS = {"n_clusters": K, "random_state": 0, "scale": "unit", "consensus": "plain", "n_threads": 1}
@@ -117,17 +113,6 @@ def test_threads_and_storage_do_not_matter(dtype):
     for other in (sparse, mixed):
         np.testing.assert_array_equal(other.labels_, one.labels_)
         assert other.statistics_ == one.statistics_
-
-
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-def test_compiled_kernels_equal_the_reference_to_the_bit(form):
-    learning = fitted([1.0, 0.3, 0.02], [form(x) for x in VIEWS])._learnt
-    one, other = (
-        solve(learning.sample, learning.schema, replace(learning.plan, reference=reference), 0, workspace())
-        for reference in (False, True)
-    )
-    assert one.total == other.total
-    np.testing.assert_equal(one.centres.values, other.centres.values)
 
 
 def test_rows_in_any_calls():

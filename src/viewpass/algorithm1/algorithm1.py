@@ -22,8 +22,7 @@ import numpy as np
 
 from viewpass.algorithm1.start import first_chunk, scaled_centres
 from viewpass.errors import DataError
-from viewpass.kernels.backend import FROM_CENTRES, FROM_COUNTED
-from viewpass.kernels.grid import Labels
+from viewpass.kernels.grid import Begin, Labels
 from viewpass.model.model import Model, scaled
 from viewpass.sums.centres import Centres
 from viewpass.sums.chunk_step import ChunkStep, Outcome, State, Task
@@ -46,7 +45,6 @@ class Settings:
     init: Any = "random"  # or labels or memberships of the first chunk, or centres of each view
     scale: tuple[str, ...] = ()  # one name per view (scaling.SCALE_NAMES); (): unit length for all
     weight_unit: int = 1  # rows are counted in units of 1 / weight_unit
-    reference: bool = False  # compute with the NumPy reference
 
     def weighted(self, weight_unit: int) -> Settings:
         """The same for sample weights in this unit; `alpha` counts rows, so it is in units too."""
@@ -137,7 +135,7 @@ class Algorithm1:
         if counted is not None:
             rows.measure(self.workspace.n_threads)
         schema, state = self._state(chunk)
-        task = Task(FROM_CENTRES if counted is None else FROM_COUNTED, counted)
+        task = Task(Begin.CENTRES if counted is None else Begin.COUNTED, counted)
         outcome = self._step.whole(rows, state, task)
         return self._commit(self.model, outcome, rows, schema, again=counted is not None)
 
@@ -148,7 +146,7 @@ class Algorithm1:
         if counted is not None:
             rows.measure(self.workspace.n_threads)
         schema, state = self._state(chunk)
-        task = Task(FROM_CENTRES if counted is None else FROM_COUNTED, counted, size=size)
+        task = Task(Begin.CENTRES if counted is None else Begin.COUNTED, counted, size=size)
         outcome = self._step.run(rows, state, task)
         if not len(outcome.labels):
             return outcome.labels
@@ -164,7 +162,7 @@ class Algorithm1:
         return ChunkStep(self.settings.rules, self.workspace)
 
     def _rows(self, chunk: Chunk) -> MeasuredRows:
-        return MeasuredRows(chunk, reference=self.settings.reference)
+        return MeasuredRows(chunk)
 
     def _commit(
         self,

@@ -42,7 +42,7 @@ def neighbour_links(rows: MeasuredRows, workspace: Workspace) -> Links:
 def _near(rows: MeasuredRows, v: int, n_near: int, workspace: Workspace) -> Array:
     """The nearest rows to each of these, which all have view `v`: sparse ones by the columns they share."""
     if issparse(rows.matrix(v)):
-        near: Array = backend(rows.reference).near_rows(rows.handle, v, n_near, workspace.n_threads)
+        near: Array = backend().near_rows(rows.handle, v, n_near, workspace.n_threads)
         return near
     rows_of_view = [rows.unit(v) if u == v else None for u in range(rows.n_views)]
     near = soft_assignment(rows, Centres.of(rows_of_view), workspace, n_near=n_near + 1).near

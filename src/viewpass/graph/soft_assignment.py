@@ -100,7 +100,7 @@ def _as_rows(anchors: Centres, like: MeasuredRows) -> MeasuredRows:
     if like.chunk.lengths is not None:
         chunk = replace(chunk, lengths=like.chunk.lengths.at_most())
     inverse = np.array([np.full(anchors.n_clusters, float(u is not None)) for u in anchors.values])
-    return MeasuredRows.known(chunk, inverse, reference=like.reference)
+    return MeasuredRows.known(chunk, inverse)
 
 
 MAX_ROWS = 2**32  # whose z z' add up to less than 2^63
@@ -137,7 +137,7 @@ def soft_assignment(
         return searched(rows, anchors, groups, workspace)[0]
     rows.measure(workspace.n_threads)
     given = anchors.suited(rows), n_near or neighbours(anchors.n_clusters), workspace.n_threads
-    soft = backend(rows.reference).soft_assign(rows.handle, *given)
+    soft = backend().soft_assign(rows.handle, *given)
     workspace.n_compared += rows.n_rows
     return SoftAssignment(*soft)
 
@@ -148,7 +148,7 @@ def searched(
     """Soft assignment to the anchors that rows meet, and the squared distance of the nearest of them."""
     rows.measure(workspace.n_threads)
     met = groups.centres.suited(rows), groups.labels, groups.fewest
-    near, weights, distance = backend(rows.reference).search_anchors(
+    near, weights, distance = backend().search_anchors(
         rows.handle, anchors.suited(rows), *met, workspace.n_threads
     )
     workspace.n_compared += rows.n_rows * groups.share

@@ -1,25 +1,17 @@
-"""Which module computes: the compiled `viewpass._native`, or its NumPy specification where that is absent.
+"""Which module computes: the compiled `viewpass._native`, or the NumPy reference where that is absent.
 
-Both have the same names (see `viewpass/_native.pyi`) and give the same results, the specification slowly.
+Both have the same names (see `viewpass/_native.pyi`). VIEWPASS_KERNELS=reference forces the reference.
 """
 
 from __future__ import annotations
 
+import os
 import warnings
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from viewpass.kernels import reference as specification
-from viewpass.kernels.reference.step import FROM_CENTRES, FROM_COUNTED, FROM_LABELS, FROM_SOFT_CENTRES
-
-__all__ = ["FROM_CENTRES", "FROM_COUNTED", "FROM_LABELS", "FROM_SOFT_CENTRES", "backend", "native"]
-
-COST = "It runs on the NumPy reference, some 50 to 100 times slower, with the same results."
-REMEDY = (
-    "To compile it, install a C++ compiler and Python's headers (Debian: apt install g++ python3-dev, "
-    "Fedora: gcc-c++ python3-devel, macOS: xcode-select --install, Windows: Visual Studio Build Tools)"
-)
+from viewpass.kernels import reference
 
 _warned = False
 
@@ -31,8 +23,10 @@ def find(name: str = "viewpass._native") -> tuple[ModuleType | None, str]:
     -------
     module : module or None
     reason : str
-        Why there is no module; empty where there is one.
+        Why there is no module; empty where there is one, or none is wanted.
     """
+    if os.environ.get("VIEWPASS_KERNELS") == "reference":
+        return None, ""
     try:
         return import_module(name), ""
     except ModuleNotFoundError as error:
@@ -49,22 +43,23 @@ native, reason = find()
 def warn_if_not_compiled() -> None:
     """Warn, once per process, that there is no compiled module, what that costs and what to do."""
     global _warned
-    if native is not None or _warned:
+    if native is not None or _warned or not reason:
         return
     _warned = True
     warnings.warn(
-        f"viewpass has no compiled module: {reason}. {COST} {REMEDY}, then install viewpass again "
-        "(pip install --force-reinstall --no-cache-dir --no-deps).",
+        f"viewpass has no compiled module: {reason}. It runs on NumPy, some 50 to 100 times slower, and "
+        "clusters of ViewPass may differ a little. To compile it, install a C++ compiler and Python's "
+        "headers (Debian: apt install g++ python3-dev, Fedora: gcc-c++ python3-devel, macOS: xcode-select "
+        "--install, Windows: Visual Studio Build Tools), then install viewpass again (pip install "
+        "--force-reinstall --no-cache-dir --no-deps).",
         RuntimeWarning,
         stacklevel=2,
     )
 
 
-def backend(reference: bool = False) -> Any:
+def backend() -> Any:
     """The module that computes."""
-    if reference:
-        return specification
     if native is None:
         warn_if_not_compiled()
-        return specification
+        return reference
     return native

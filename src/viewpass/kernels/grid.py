@@ -9,6 +9,7 @@ add up, as in binary rows.
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -55,13 +56,17 @@ WEIGHT_UNIT = 2**10
 # Squared lengths of rows that keep theirs are summed in whole numbers of this.
 SQUARE_STEP = 2.0**-50
 
-# Kinds of rows in a view (native/rows.hpp).
-ABSENT, PRESENT, PARTLY_NAN, INFINITE, EXTREME, UNSORTED, OUTSIDE = range(7)
+# A centred row whose largest number is smaller is equal to the mean, but for rounding.
+SMALLEST_SCALED = 2.0**-30
 
-# Sums of squares outside these bounds have lost digits: such a row is rescaled first.
-SMALLEST_SQUARE, LARGEST_SQUARE = 2.0**-900, 2.0**900
 
-# A centred row whose largest number is below the first is a row equal to the mean but for rounding;
-# above the second it is brought to size 1; where it overflows, everything is shrunk first.
-SMALLEST_SCALED, LARGEST_SCALED = 2.0**-30, 2.0**60
-SHRINK = 2.0**-1000
+class RowKind(IntEnum):
+    """What a row is in a view (native/rows.hpp)."""
+
+    ABSENT, PRESENT, PARTLY_NAN, INFINITE, EXTREME, UNSORTED, OUTSIDE = range(7)
+
+
+class Begin(IntEnum):
+    """Where the first labels of a chunk come from (native/chunk_step.hpp); COUNTED: in the sums already."""
+
+    CENTRES, SOFT_CENTRES, LABELS, COUNTED = range(4)

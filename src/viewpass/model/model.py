@@ -178,16 +178,14 @@ def assign(rows: MeasuredRows, centres: Centres, workspace: Workspace) -> tuple[
     """The nearest centre of every row (Eq. 15-16), and a lower bound on its margin."""
     labels = np.full(rows.n_rows, -1, dtype=np.int32)
     while True:
-        worst, margins = backend(rows.reference).assign(
-            rows.handle, centres.suited(rows), labels, workspace.n_threads
-        )
+        worst, margins = backend().assign(rows.handle, centres.suited(rows), labels, workspace.n_threads)
         if rows.measured or rows.accept(worst):
             return labels, margins
 
 
-def label(chunk: Chunk, model: Model, workspace: Workspace, *, reference: bool = False) -> Labels:
+def label(chunk: Chunk, model: Model, workspace: Workspace) -> Labels:
     """The cluster of every row under a model; -1 for a row without any view that has centres."""
-    return labels_of(prepare(chunk, model, workspace, reference=reference), model, workspace)
+    return labels_of(prepare(chunk, model, workspace), model, workspace)
 
 
 def labels_of(
@@ -202,9 +200,7 @@ def labels_of(
 def distances(rows: MeasuredRows, centres: Centres, workspace: Workspace) -> Floats:
     """Distances of every row to every centre (Eq. 15); NaN for a row without any view."""
     rows.measure(workspace.n_threads)
-    found: Floats = backend(rows.reference).all_distances(
-        rows.handle, centres.suited(rows), False, workspace.n_threads
-    )
+    found: Floats = backend().all_distances(rows.handle, centres.suited(rows), False, workspace.n_threads)
     return found
 
 
@@ -237,7 +233,7 @@ def scaled(chunk: Chunk, model: Model, workspace: Workspace) -> Chunk:
     return model.scaling.apply(chunk, n_threads=workspace.n_threads, pool=workspace.pool)
 
 
-def prepare(chunk: Chunk, model: Model, workspace: Workspace, *, reference: bool = False) -> MeasuredRows:
+def prepare(chunk: Chunk, model: Model, workspace: Workspace) -> MeasuredRows:
     """Rows scaled and weighted like those the centres were made of.
 
     A view without centres is left out: it cannot tell one cluster from another, so a row that has no other
@@ -245,4 +241,4 @@ def prepare(chunk: Chunk, model: Model, workspace: Workspace, *, reference: bool
     """
     chunk = scaled(chunk, model, workspace)
     chunk = without_unknown(chunk, [u is not None for u in model.centres.values])
-    return MeasuredRows(chunk, reference=reference, weights=model.weights)
+    return MeasuredRows(chunk, weights=model.weights)

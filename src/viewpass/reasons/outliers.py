@@ -93,9 +93,7 @@ def measuring_centres(model: Model, small: Sequence[Array]) -> Centres:
 
 def nearest_distances(rows: MeasuredRows, centres: Centres, workspace: Workspace) -> Floats:
     """Squared distance of each measured row to the nearest of some centres; NaN without any view."""
-    _, distance, _ = backend(rows.reference).nearest_two(
-        rows.handle, centres.suited(rows), workspace.n_threads
-    )
+    _, distance, _ = backend().nearest_two(rows.handle, centres.suited(rows), workspace.n_threads)
     nearest: Floats = distance.astype(np.float64)
     return nearest
 

@@ -59,7 +59,7 @@ def nearest_clusters(
     where the row's nearest anchor belongs to another cluster than most of its neighbours.
     """
     if model.cut is None:
-        kernels, centres = backend(rows.reference), model.centres.suited(rows)
+        kernels, centres = backend(), model.centres.suited(rows)
         labels, distance, margin = kernels.nearest_two(rows.handle, centres, workspace.n_threads)
         unit = np.float32(rows.square_unit)
         return Nearest(labels, distance * unit, margin * unit)

@@ -38,7 +38,7 @@ def learn_completion(rows: MeasuredRows, n_threads: int = 1) -> Completion:
         standardised = _standardised(filled, moments)
         labels = np.zeros(chunk.n_rows, dtype=np.int32)
         if standardised is not None and n_prototypes > 1:
-            measured = MeasuredRows(standardised, reference=rows.reference)
+            measured = MeasuredRows(standardised)
             labels = starts.seeded(measured, n_prototypes, step, np.random.default_rng(number)).labels
         completion = Completion(
             tuple(

@@ -72,7 +72,7 @@ def in_few_columns(rows: MeasuredRows, most: int, n_threads: int) -> Chunk:
             continue
         views[v] = np.empty((rows.n_rows, len(directions)), dtype=view.dtype)
         given = view, rows.inverse[v] * longest, directions, np.zeros(len(directions)), views[v], n_threads
-        backend(rows.reference).map_rows(*given)
+        backend().map_rows(*given)
         kept[v], reach[v] = True, reach[v] or 1.0
     observed = np.ascontiguousarray(rows.inverse.T > 0)
     held = Lengths(tuple(kept), longest, tuple(reach)) if any(kept) else None
@@ -98,7 +98,7 @@ def in_main_columns(rows: MeasuredRows) -> MeasuredRows:
     if all(view is rows.matrix(v) for v, view in enumerate(views)):
         return rows
     chunk = replace(rows.mended, views=tuple(views))
-    return MeasuredRows.known(chunk, rows.inverse, reference=rows.reference, weights=rows.weights)
+    return MeasuredRows.known(chunk, rows.inverse, weights=rows.weights)
 
 
 def _main(rows: MeasuredRows, v: int) -> Matrix | None:

@@ -17,7 +17,6 @@ class Plan:
 
     n_clusters: int | None  # None: estimated from the anchors
     rules: Rules  # with a ridge in units of 1 / weight_unit
-    reference: bool = False  # compute with the NumPy reference
     scale: tuple[str, ...] = ()  # one name per view (scaling.SCALE_NAMES); (): unit length for all
     n_anchors: int | None = None  # None: derived from the number of clusters and of rows
     consensus: str = "plain"  # or "graph", or "auto": chosen

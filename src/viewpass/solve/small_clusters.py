@@ -102,9 +102,7 @@ def _nearest(rows: MeasuredRows, groups: list[_Group], step: ChunkStep) -> Label
         centres = Centres.none(end - begin, rows.n_views)
         for group in groups:
             centres = group.centres(begin, end, centres)
-        distance: Floats = backend(rows.reference).all_distances(
-            rows.handle, centres.handle(reference=rows.reference), True, n_threads
-        )
+        distance: Floats = backend().all_distances(rows.handle, centres.handle(), True, n_threads)
         here = distance.argmin(axis=1)
         value = distance[np.arange(rows.n_rows), here]
         closer = value < least
@@ -142,7 +140,7 @@ def near_merges(
     near = _near(centres, total, rows, workspace)
     starts = np.arange(len(near) + 1) * near.shape[1]
     given = total.flat_counts, sums, ridges, starts, near.ravel(), False, most
-    pairs, prices = backend(rows.reference).merge_near(*given)
+    pairs, prices = backend().merge_near(*given)
     return Merges(total.n_clusters, pairs, prices, 0)
 
 
@@ -157,6 +155,6 @@ def _near(
     chunk = Chunk.of(given, observed=observed)
     if rows.chunk.lengths is not None:
         chunk = replace(chunk, lengths=rows.chunk.lengths.at_most())
-    places = MeasuredRows(chunk, reference=rows.reference, weights=rows.weights)
+    places = MeasuredRows(chunk, weights=rows.weights)
     soft = soft_assignment(places, Centres.of(means), workspace, n_near=NEIGHBOURS)
     return soft.near.astype(np.int64)

@@ -84,7 +84,7 @@ def checked_rows(chunk: Chunk, plan: Plan, n_threads: int) -> MeasuredRows:
 
 
 def _rows(chunk: Chunk, plan: Plan) -> MeasuredRows:
-    return MeasuredRows(chunk, reference=plan.reference, weights=plan.weights)
+    return MeasuredRows(chunk, weights=plan.weights)
 
 
 def _scaled(

@@ -66,7 +66,7 @@ def seeded_labels(
     """
     points = rng.random((n_clusters, 1))
     n_groups = n_clusters if n_clusters < grouped else isqrt(n_clusters)
-    (labels,) = backend(rows.reference).draw_seeds(rows.handle, points, n_groups, n_threads)
+    (labels,) = backend().draw_seeds(rows.handle, points, n_groups, n_threads)
     found: Labels = labels
     return found
 
@@ -176,7 +176,6 @@ def from_neighbours(rows: MeasuredRows, n_clusters: int, step: ChunkStep) -> Out
     part, workspace = rows.sampled(some), step.workspace
     few = MeasuredRows(
         in_few_columns(part, GRAPH_COLUMNS, workspace.n_threads),
-        reference=rows.reference,
         weights=rows.weights,
     )
     links = neighbour_links(few.measure(workspace.n_threads), workspace)
@@ -204,7 +203,7 @@ def _part(rows: MeasuredRows, which: Integers) -> MeasuredRows:
     if len(which) == len(_seen(rows)):
         return rows
     taken = rows.chunk.take(np.sort(which))
-    return MeasuredRows(taken, reference=rows.reference, weights=rows.weights).measure()
+    return MeasuredRows(taken, weights=rows.weights).measure()
 
 
 def _from_seeds(

@@ -28,15 +28,15 @@ class Centres:
     def __init__(self, values: Sequence[Floats | None], known: Sequence[Mask]) -> None:
         self.values = tuple(values)
         self.known = tuple(known)
-        self._handles: dict[bool, Any] = {}  # by whether it belongs to the reference
+        self._handle: Any = None
         self._derived: dict[str, Any] = {}
 
     @classmethod
-    def made(cls, handle: Any, n_views: int, *, reference: bool = False) -> Centres:
+    def made(cls, handle: Any, n_views: int) -> Centres:
         """Wrap centres that a kernel has made."""
         known = [np.asarray(handle.known(v), dtype=bool) for v in range(n_views)]
         centres = cls([handle.values(v) for v in range(n_views)], known)
-        centres._handles[reference] = handle
+        centres._handle = handle
         return centres
 
     @classmethod
@@ -55,18 +55,17 @@ class Centres:
         """Number of centres in each view."""
         return len(self.known[0])
 
-    def handle(self, *, reference: bool = False) -> Any:
+    def handle(self) -> Any:
         """The centres in the form the kernels take."""
-        if reference not in self._handles:
+        if self._handle is None:
             given = [None if u is None else np.ascontiguousarray(u) for u in self.values]
-            self._handles[reference] = backend(reference).Centres(given, np.array(self.known))
-        return self._handles[reference]
+            self._handle = backend().Centres(given, np.array(self.known))
+        return self._handle
 
     def suited(self, rows: MeasuredRows) -> Any:
         """The kernel form, laid out for rows stored like these (dense or sparse, float32 or float64)."""
-        suited = self.handle(reference=rows.reference).suited(rows.handle)
-        self._handles[rows.reference] = suited
-        return suited
+        self._handle = self.handle().suited(rows.handle)
+        return self._handle
 
     def derived(self, name: str, make: Callable[[], Any]) -> Any:
         """What follows from the centres alone, made once."""
@@ -102,7 +101,7 @@ class Centres:
         return Centres(values, [np.pad(k, (0, n_more), constant_values=m.shape[1] > 0) for k, m in pairs])
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_handles": {}, "_derived": {}}
+        return {**self.__dict__, "_handle": None, "_derived": {}}
 
 
 def update(
@@ -114,7 +113,6 @@ def update(
     *,
     fill: bool,
     means: Sequence[Floats | None],
-    reference: bool = False,
 ) -> Centres:
     """Eq. 13 for the views that are `seen`; the other views keep their centres.
 
@@ -123,8 +121,8 @@ def update(
     """
     alphas = each_view(alpha, len(total.counts))
     given = total.steps, total.flat_counts, seen, changed, alphas, fill, means
-    made = backend(reference).update_centres(last.handle(reference=reference), *given)
-    return Centres.made(made, len(seen), reference=reference)
+    made = backend().update_centres(last.handle(), *given)
+    return Centres.made(made, len(seen))
 
 
 def loss(centres: Centres, total: Statistics, alpha: Alpha, moved: Mask | None = None) -> float:

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from viewpass.kernels.backend import FROM_CENTRES, FROM_COUNTED, FROM_LABELS, FROM_SOFT_CENTRES, backend
-from viewpass.kernels.grid import Floats, Labels
+from viewpass.kernels.backend import backend
+from viewpass.kernels.grid import Begin, Floats, Labels
 from viewpass.sums.centres import Centres, update
 from viewpass.sums.rules import Rules, Workspace, each_view
 from viewpass.sums.statistics import Statistics
@@ -57,8 +57,8 @@ class Outcome(State):
 class Task:
     """How to process rows: where their labels come from, and how they are cut into chunks."""
 
-    begin: int = FROM_CENTRES
-    labels: Labels | None = None  # IN, for FROM_LABELS and FROM_COUNTED
+    begin: int = Begin.CENTRES
+    labels: Labels | None = None  # IN, for Begin.LABELS and Begin.COUNTED
     first: bool = False  # the first chunk of the stream
     size: int | None = None  # rows per chunk; None: all rows are one chunk
 
@@ -79,15 +79,15 @@ class ChunkStep:
 
         Stops before the first chunk with a row that must be mended or refused.
         """
-        reference, n_rows = rows.reference, rows.n_rows
+        n_rows = rows.n_rows
         total = state.total.widened(state.centres.widths(state.total.widths)).copy()
         labels = np.full(n_rows, -1, dtype=np.int32) if task.labels is None else task.labels.astype(np.int32)
         margins = np.full(n_rows, np.inf)
-        n_done, losses, n_iter, n_compared, made = backend(reference).run_chunks(
+        n_done, losses, n_iter, n_compared, made = backend().run_chunks(
             *(rows.handle, task.size or max(n_rows, 1), task.begin, task.first),
-            *(total.steps, total.flat_counts, state.centres.handle(reference=reference)),
+            *(total.steps, total.flat_counts, state.centres.handle()),
             *(
-                self.rules.handle(rows.n_views, reference=reference),
+                self.rules.handle(rows.n_views),
                 labels,
                 margins,
                 self.workspace.n_threads,
@@ -95,12 +95,12 @@ class ChunkStep:
         )
         self.workspace.n_compared += n_compared
         rows.measured |= n_done == n_rows
-        if task.begin != FROM_COUNTED:
+        if task.begin != Begin.COUNTED:
             total.count_lengths(rows, labels[:n_done] >= 0)
         if total.unmapped is not None and rows.unmapped is not None:
-            counted = task.labels if task.begin == FROM_COUNTED else None
+            counted = task.labels if task.begin == Begin.COUNTED else None
             _follow(total.unmapped, rows.unmapped, counted, labels[:n_done], self.workspace.n_threads)
-        centres = Centres.made(made, rows.n_views, reference=reference)
+        centres = Centres.made(made, rows.n_views)
         return Outcome(total, centres, labels[:n_done], margins[:n_done], losses, n_iter)
 
     def whole(self, rows: MeasuredRows, state: State, task: Task) -> Outcome:
@@ -120,14 +120,14 @@ class ChunkStep:
         """The first chunk, from given labels."""
         rows.measure(self.workspace.n_threads)
         state = State.without_rows(rows, Centres.none(n_clusters, rows.n_views))
-        return self.whole(rows, state, Task(FROM_LABELS, labels, first=True))
+        return self.whole(rows, state, Task(Begin.LABELS, labels, first=True))
 
     def from_counted(
         self, rows: MeasuredRows, state: State, labels: Labels, *, first: bool = False
     ) -> Outcome:
         """Rows that the statistics already include under these labels: reassign them."""
         rows.measure(self.workspace.n_threads)
-        return self.whole(rows, state, Task(FROM_COUNTED, labels, first))
+        return self.whole(rows, state, Task(Begin.COUNTED, labels, first))
 
     def from_memberships(self, rows: MeasuredRows, memberships: Floats) -> Outcome:
         """The first chunk, from a soft V (the published start)."""
@@ -137,15 +137,15 @@ class ChunkStep:
         """Centres that solve Eq. 11 for a soft V."""
         rows.measure(self.workspace.n_threads)
         rules, alpha = self.rules, each_view(self.rules.alpha, rows.n_views)
-        made = backend(rows.reference).soft_centres(
+        made = backend().soft_centres(
             *(rows.handle, memberships, alpha, rules.fill is not None, rules.zero_filled),
             self.workspace.n_threads,
         )
-        return Centres.made(made, rows.n_views, reference=rows.reference)
+        return Centres.made(made, rows.n_views)
 
     def from_soft_centres(self, rows: MeasuredRows, centres: Centres) -> Outcome:
         """The first chunk, from the centres of a soft V, which count as its first update."""
-        return self.whole(rows, State.without_rows(rows, centres), Task(FROM_SOFT_CENTRES, first=True))
+        return self.whole(rows, State.without_rows(rows, centres), Task(Begin.SOFT_CENTRES, first=True))
 
     def centres_of(self, rows: MeasuredRows, labels: Labels, n_clusters: int) -> Centres:
         """The first centres that `from_labels` computes, without assigning any row."""
@@ -161,7 +161,7 @@ class ChunkStep:
         seen = np.asarray(rows.inverse[:, rows.counted].any(axis=1))
         everyone = np.ones(state.total.n_clusters, dtype=bool)
         given = state.total, seen, state.centres, everyone, self.rules.alpha
-        return update(*given, fill=self.rules.fill is not None, means=means, reference=rows.reference)
+        return update(*given, fill=self.rules.fill is not None, means=means)
 
 
 def _follow(

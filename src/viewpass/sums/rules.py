@@ -39,10 +39,10 @@ class Rules:
         """The same rules with no more than this many centre updates."""
         return replace(self, max_iter=min(self.max_iter, n_updates))
 
-    def handle(self, n_views: int, *, reference: bool = False) -> object:
+    def handle(self, n_views: int) -> object:
         """The rules in the form the kernels take."""
         alpha, fill = each_view(self.alpha, n_views), self.fill is not None
-        return backend(reference).Rules(alpha, self.max_iter, float(self.tol), fill, self.zero_filled)
+        return backend().Rules(alpha, self.max_iter, float(self.tol), fill, self.zero_filled)
 
 
 SMALLEST_WEIGHT = 1e-6  # relative to the largest; shorter rows would be lost on the grid

@@ -200,9 +200,7 @@ class Statistics:
     ) -> None:
         """Add (sign 1) or subtract (sign -1) measured rows, all or those of `which`, in place."""
         some = None if which is None else which.astype(np.uint32)
-        backend(rows.reference).accumulate(
-            rows.handle, some, labels, sign, self.steps, self.flat_counts, n_threads
-        )
+        backend().accumulate(rows.handle, some, labels, sign, self.steps, self.flat_counts, n_threads)
         moved = labels >= 0
         if which is not None:
             among = np.zeros(len(labels), dtype=bool)

@@ -15,20 +15,7 @@ import scipy.sparse
 
 from viewpass.errors import DataError
 from viewpass.kernels.backend import backend
-from viewpass.kernels.grid import (
-    EXTREME,
-    INFINITE,
-    OUTSIDE,
-    PARTLY_NAN,
-    PRESENT,
-    SQUARE_STEP,
-    STEP,
-    UNSORTED,
-    Floats,
-    Integers,
-    Mask,
-    Matrix,
-)
+from viewpass.kernels.grid import SQUARE_STEP, STEP, Floats, Integers, Mask, Matrix, RowKind
 from viewpass.kernels.lazy import cached_property
 from viewpass.kernels.portable import unit_rows
 from viewpass.views.chunk import Chunk
@@ -59,14 +46,12 @@ class MeasuredRows:
         self,
         chunk: Chunk,
         *,
-        reference: bool = False,
         weights: Sequence[float] | None = None,
     ) -> None:
         self.weights = None if weights is None else tuple(weights)
         self.chunk = chunk if self.weights is None else chunk.without([not weight for weight in self.weights])
         self.n_rows = chunk.n_rows
         self.n_views = len(chunk.names)
-        self.reference = reference
         self._matrices = list(self.chunk.views)  # what the kernels read: mended copies where necessary
         self.inverse = np.zeros((self.n_views, self.n_rows))  # 1 / norm; 0 where the view is missing
         self._kinds = np.zeros((self.n_views, self.n_rows), dtype=np.uint8)
@@ -78,14 +63,13 @@ class MeasuredRows:
         chunk: Chunk,
         inverse: Floats,
         *,
-        reference: bool = False,
         weights: Sequence[float] | None = None,
     ) -> MeasuredRows:
         """Wrap rows whose inverse norms are known.
 
         Measuring them again could give other bits if they were stored in another form.
         """
-        made = cls(chunk, reference=reference, weights=weights)
+        made = cls(chunk, weights=weights)
         made.inverse[:] = inverse
         made.measured = True
         return made
@@ -144,7 +128,7 @@ class MeasuredRows:
         observed = self.chunk.observed
         given = None if observed is None else np.ascontiguousarray(observed)
         rest = self.inverse, self._kinds, self.measured, self.chunk.copies, self.reaches
-        return backend(self.reference).Rows(views, given, self.squares.tolist(), *rest)
+        return backend().Rows(views, given, self.squares.tolist(), *rest)
 
     @cached_property
     def n_seen(self) -> Integers:
@@ -175,7 +159,7 @@ class MeasuredRows:
         """The rows in their own columns, in the views that are mapped; None if none is."""
         if self.chunk.unmapped is None:
             return None
-        return MeasuredRows(self.chunk.unmapped, reference=self.reference, weights=self.weights).measure()
+        return MeasuredRows(self.chunk.unmapped, weights=self.weights).measure()
 
     def in_columns(self, v: int) -> MeasuredRows:
         """The rows that have view `v` in its own columns: these, or `unmapped`."""
@@ -189,19 +173,19 @@ class MeasuredRows:
     def only(self, v: int) -> MeasuredRows:
         """Return the same rows with view `v` alone, whatever its weight."""
         rows = self.keeping([number == v for number in range(self.n_views)])
-        return MeasuredRows.known(rows.chunk, rows.inverse, reference=self.reference)
+        return MeasuredRows.known(rows.chunk, rows.inverse)
 
     def sampled(self, which: Integers) -> MeasuredRows:
         """Copy some of the measured rows."""
         chunk, inverse = self.take(which)
-        return MeasuredRows.known(chunk, inverse, reference=self.reference, weights=self.weights)
+        return MeasuredRows.known(chunk, inverse, weights=self.weights)
 
     def keeping(self, kept: Sequence[bool]) -> MeasuredRows:
         """Return the same rows with some of their views alone."""
         others = [not keep for keep in kept]
         inverse = np.where(np.array(others)[:, None], 0.0, self.inverse)
         chunk = self.mended.without(others)
-        return MeasuredRows.known(chunk, inverse, reference=self.reference, weights=self.weights)
+        return MeasuredRows.known(chunk, inverse, weights=self.weights)
 
     def matrix(self, v: int) -> Matrix | None:
         """View `v` as the kernels read it: mended where necessary."""
@@ -268,7 +252,7 @@ class MeasuredRows:
 
     def accept(self, worst: int) -> bool:
         """Return whether the rows can be used, given the worst kind of row found; if not, mend them."""
-        self.measured = worst <= PRESENT
+        self.measured = worst <= RowKind.PRESENT
         if not self.measured:
             self.mend()
         return self.measured
@@ -276,11 +260,11 @@ class MeasuredRows:
     def mend(self) -> None:
         """Raise for rows that cannot be used; mend the others, which must then be measured again."""
         for v, kinds in enumerate(self._kinds):
-            for kind in (PARTLY_NAN, INFINITE, OUTSIDE):
+            for kind in (RowKind.PARTLY_NAN, RowKind.INFINITE, RowKind.OUTSIDE):
                 faulty = np.flatnonzero(kinds == kind)
                 if len(faulty):
                     raise DataError(self._fault(v, int(faulty[0]), kind))
-            if (kinds > PRESENT).any():
+            if (kinds > RowKind.PRESENT).any():
                 self._matrices[v] = _mended(self._matrices[v], kinds)
         self.__dict__.pop("handle", None)  # the next use makes one of the mended matrices
 
@@ -289,10 +273,10 @@ class MeasuredRows:
         matrix = self._matrices[v]
         assert matrix is not None
         width = self.widths[v]
-        if kind == OUTSIDE:
+        if kind == RowKind.OUTSIDE:
             return f"{where}: a column number of the CSR matrix lies outside its {width} columns."
         values = matrix[[row]].data if scipy.sparse.issparse(matrix) else matrix[row]
-        if kind == PARTLY_NAN:
+        if kind == RowKind.PARTLY_NAN:
             return (
                 f"{where}: {np.isnan(values).sum()} of {width} values are NaN. A view must be whole "
                 "or absent: fit with missing_entries='local', pass the view as missing, or impute it first."
@@ -320,10 +304,10 @@ def _parts(x: Matrix | None) -> Any:
 
 def _mended(matrix: Matrix, kinds: Any) -> Matrix:
     """Sort and merge the entries of sparse rows; scale extreme rows to magnitude 1, by powers of two."""
-    if (kinds == UNSORTED).any():
+    if (kinds == RowKind.UNSORTED).any():
         matrix = scipy.sparse.csr_array(matrix, copy=True)
         matrix.sum_duplicates()
-    extreme = np.flatnonzero(kinds == EXTREME)
+    extreme = np.flatnonzero(kinds == RowKind.EXTREME)
     if len(extreme):
         matrix = matrix.copy()
     for row in extreme:

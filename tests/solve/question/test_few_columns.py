@@ -47,10 +47,3 @@ def test_rows_are_never_longer_and_missing_views_stay_missing():
     np.testing.assert_array_equal(narrow.inverse > 0, wide.inverse > 0)
     assert (np.linalg.norm(narrow.unit(0), axis=1) <= 1 + 1e-9).all()
     np.testing.assert_array_equal(narrow.unit(1), wide.unit(1))
-
-
-def test_the_reference_gives_the_same_bits():
-    views = [np.random.default_rng(2).standard_normal((150, 40))]
-    rows = [MeasuredRows(Chunk.of(views), reference=each).measure() for each in (False, True)]
-    compiled, reference = (in_few_columns(each, MOST, 1).views[0] for each in rows)
-    np.testing.assert_array_equal(compiled, reference)

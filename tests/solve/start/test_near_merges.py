@@ -71,12 +71,12 @@ def test_the_number_of_clusters_is_the_one_asked_for_whatever_is_near(n_clusters
     assert sorted(set(found.tolist())) == list(range(n_clusters))
 
 
-def test_threads_and_modules_agree(monkeypatch):
+def test_threads_agree(monkeypatch):
     monkeypatch.setattr(starts, "TABLE_SMALL", 10)
     views, observed, _ = made(12, 400, 1.0, 5)
     found = []
-    for reference, n_threads in ((True, 1), (False, 1), (False, 3)):
-        rows = MeasuredRows(Chunk.of(views, observed=observed), reference=reference)
+    for n_threads in (1, 3):
+        rows = MeasuredRows(Chunk.of(views, observed=observed))
         step = ChunkStep(RULES, Workspace(n_threads))
         found.append(from_merges(rows.measure(), 12, step, np.random.default_rng(6)))
     for other in found[1:]:

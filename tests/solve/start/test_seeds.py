@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from cases import computing
 from inputs import random_csr
 from viewpass.solve import starts
 from viewpass.solve.starts import seeded_labels
@@ -14,25 +15,26 @@ from viewpass.views.chunk import Chunk
 from viewpass.views.rows import MeasuredRows
 
 
-def made(n_rows, seed, *, sparse=False, copies=False, reference=False):
+def made(n_rows, seed, *, sparse=False, copies=False):
     rng = np.random.default_rng(seed)
     views = [random_csr(rng, (n_rows, d), 0.1) if sparse else rng.random((n_rows, d)) for d in (30, 9)]
     observed = rng.random((n_rows, 2)) < 0.7  # some rows have no view, some share none with most seeds
     given = rng.integers(0, 3, n_rows) if copies else None
     chunk = replace(Chunk.of(views, observed=observed), copies=given)
-    return MeasuredRows(chunk, reference=reference).measure()
+    return MeasuredRows(chunk).measure()
 
 
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("copies", [False, True])
-def test_threads_and_modules_agree(sparse, copies, monkeypatch):
-    monkeypatch.setattr(starts, "GROUPED_SEEDS", 1)
-    wanted = None
+@pytest.mark.parametrize("grouped", [1, 100])
+def test_threads_and_modules_agree(sparse, copies, grouped):
+    found = []
     for reference, n_threads in ((True, 1), (False, 1), (False, 2), (False, 5)):
-        rows = made(400, 1, sparse=sparse, copies=copies, reference=reference)
-        found = seeded_labels(rows, 60, np.random.default_rng(2), n_threads)
-        wanted = found if wanted is None else wanted
-        np.testing.assert_array_equal(found, wanted)
+        with computing(reference=reference):
+            rows = made(400, 1, sparse=sparse, copies=copies)
+            found.append(seeded_labels(rows, 60, np.random.default_rng(2), n_threads, grouped=grouped))
+    for other in found[1 if grouped == 1 else 0 :]:  # groups are the compiled module's own
+        np.testing.assert_array_equal(other, found[-1])
 
 
 def test_every_row_has_a_seed_and_nearly_every_seed_has_rows():
@@ -54,12 +56,11 @@ def test_every_cluster_far_from_the_others_has_a_seed():
 
 
 @pytest.mark.parametrize("n_different", [1, 3])
-def test_rows_that_coincide_are_all_labelled(n_different, monkeypatch):
-    monkeypatch.setattr(starts, "GROUPED_SEEDS", 1)
+def test_rows_that_coincide_are_all_labelled(n_different):
     x = np.eye(5)[np.arange(50) % n_different]
-    found = []
-    for reference in (True, False):
-        rows = MeasuredRows(Chunk.of([x]), reference=reference).measure()
-        found.append(seeded_labels(rows, 30, np.random.default_rng(6)))
-    np.testing.assert_array_equal(*found)
-    assert len(np.unique(found[0])) == n_different
+    for reference, grouped in ((True, 1), (False, 1), (False, 100)):
+        with computing(reference=reference):
+            rows = MeasuredRows(Chunk.of([x])).measure()
+            labels = seeded_labels(rows, 30, np.random.default_rng(6), grouped=grouped)
+        assert len(np.unique(labels)) == n_different
+        np.testing.assert_array_equal(labels[n_different:], labels[:-n_different])

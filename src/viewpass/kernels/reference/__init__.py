@@ -1,15 +1,19 @@
-"""The specification of `viewpass._native` in plain NumPy, under the same names.
+"""What `viewpass._native` computes, in plain NumPy, under the same names.
 
-It runs where the module is not compiled, and tests compare the two bit for bit. What is written as a loop
-here is a loop because the order of adding is part of the specification.
+It runs where the module is not compiled. What specifies the compiled module is compared with it bit for bit
+by the tests; a loop there is a loop because the order of adding is part of the specification. For the rest
+there are substitutes (substitutes.py).
 """
 
-from viewpass.kernels.reference.agglomeration import agglomerate, merge_near
-from viewpass.kernels.reference.centres import Centres, loss, update_centres
-from viewpass.kernels.reference.distances import all_distances, near_rows, nearest_two
-from viewpass.kernels.reference.eigen import eigenpairs, spectrum
-from viewpass.kernels.reference.factors import nnls
-from viewpass.kernels.reference.kmeans import graph_labels, small_kmeans
+from viewpass.kernels.reference.centres import Centres, loss, soft_centres, update_centres
+from viewpass.kernels.reference.distances import (
+    all_distances,
+    links_of,
+    near_rows,
+    nearest_two,
+    search_anchors,
+    soft_assign,
+)
 from viewpass.kernels.reference.rows import Rows, accumulate
 from viewpass.kernels.reference.scaling import (
     centre_rows,
@@ -19,9 +23,17 @@ from viewpass.kernels.reference.scaling import (
     weigh_entries,
     weigh_rows,
 )
-from viewpass.kernels.reference.soft import links_of, search_anchors, soft_assign
-from viewpass.kernels.reference.starts import draw_seeds, soft_centres
 from viewpass.kernels.reference.step import Rules, assign, run_chunks
+from viewpass.kernels.reference.substitutes import (
+    agglomerate,
+    draw_seeds,
+    eigenpairs,
+    graph_labels,
+    merge_near,
+    nnls,
+    small_kmeans,
+    spectrum,
+)
 
 __all__ = [
     "Centres",

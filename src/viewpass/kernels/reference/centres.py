@@ -1,4 +1,4 @@
-"""The centres U (Eq. 13), Algorithm 1's fill of those without rows, and the loss (Eq. 17)."""
+"""The centres U (Eq. 13), those of a soft V (Eq. 11), the fill of empty clusters, and the loss (Eq. 17)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ import numpy as np
 
 from viewpass.kernels.grid import STEP, Floats, Integers, Mask
 from viewpass.kernels.portable import ordered_sum
+from viewpass.kernels.reference.rows import Rows
+
+NO_PIVOT = 2.0**-46  # of the largest pivot: rounding alone
 
 
 class Centres:
@@ -119,3 +122,66 @@ def loss(
             for term in centres.squares(v) * (counts[v] + alpha[v]) - 2.0 * traces:
                 value += float(term)
     return value
+
+
+def soft_centres(
+    rows: Rows, memberships: Floats, alpha: Floats, fill: bool, zero_filled: bool, n_threads: int
+) -> Centres:
+    """Solve (V'CV + alpha I) U = V'CX over the rows that have a view; sums run over rows in order.
+
+    C is how often each row counts, alpha the ridge of the view.
+    """
+    n_clusters = memberships.shape[1]
+    values: list[Floats | None] = []
+    known = np.zeros((rows.n_views, n_clusters), dtype=bool)
+    for v in range(rows.n_views):
+        present = np.flatnonzero((rows.inverse[v] > 0) & (rows.copies > 0))
+        if rows.views[v] is None or not len(present):
+            values.append(None)
+            continue
+        V: Floats = memberships[present]
+        X: Floats = np.multiply(rows.steps(v)[present], STEP, dtype=np.float64)
+        if alpha[v] == 0.0 and len(present) < n_clusters:  # the shortest of many solutions
+            u = _sums(V, _solved(_sums(V.T, V.T), X))
+        else:
+            weights = V * rows.copies[present, None]
+            u = _solved(_sums(weights, V) + alpha[v] * np.eye(n_clusters), _sums(weights, X))
+        counts = np.zeros(n_clusters)
+        for row in V:
+            counts += row
+        if (counts == 0).any():
+            u[counts == 0] = rows.mean(v, zeros_too=zero_filled) if fill else 0.0
+        values.append(u)
+        known[v] = (counts > 0) | fill
+    return Centres(values, known)
+
+
+def _sums(weights: Floats, values: Floats) -> Floats:
+    """V'X, added up row after row."""
+    total = np.zeros((weights.shape[1], values.shape[1]))
+    for weight, value in zip(weights, values, strict=True):
+        total += weight[:, None] * value
+    return total
+
+
+def _solved(a: Floats, b: Floats) -> Floats:
+    """A^-1 B for a symmetric A by A = L D L'; an unknown whose pivot is nothing is 0."""
+    a, b, n = a.copy(), b.copy(), len(a)
+    largest = max(float(np.diagonal(a).max(initial=0.0)), 0.0)
+    for k in range(n):
+        if not a[k, k] > NO_PIVOT * largest:
+            a[k, k] = 0.0
+            continue
+        factors = a[k, k + 1 :] / a[k, k]
+        a[k + 1 :, k + 1 :] -= factors[:, None] * a[k, k + 1 :]
+    for k in range(n):
+        if a[k, k] > 0.0:
+            b[k + 1 :] -= (a[k, k + 1 :] / a[k, k])[:, None] * b[k]
+    for k in range(n - 1, -1, -1):
+        if a[k, k] > 0.0:
+            b[k] /= a[k, k]
+            for i in range(k + 1, n):
+                b[k] -= (a[k, i] / a[k, k]) * b[i]
+        else:
+            b[k] = 0.0
+    return b

@@ -8,24 +8,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from viewpass.kernels.grid import (
-    ABSENT,
-    EXTREME,
-    INFINITE,
-    LARGEST_SQUARE,
-    OUTSIDE,
-    PARTLY_NAN,
-    PRESENT,
-    SMALLEST_SQUARE,
-    STEP,
-    UNSORTED,
-    Array,
-    Floats,
-    Integers,
-    Labels,
-    Mask,
-)
+from viewpass.kernels.grid import STEP, Array, Floats, Integers, Labels, Mask, RowKind
 from viewpass.kernels.portable import ordered_sum, unit_rows
+
+LARGEST_SQUARE = 2.0**900  # sums of squares beyond it, or below its inverse, have lost digits
 
 
 class Rows:
@@ -86,9 +72,11 @@ class Rows:
                 continue
             wanted = np.ones(self.n_rows, dtype=bool) if self.observed is None else self.observed[:, v]
             odd = _odd_columns(view, self.n_rows)
-            inverse, kinds = measure(self._dense(v), wanted & (odd == PRESENT), kept=self.reaches[v] > 0)
+            inverse, kinds = measure(
+                self._dense(v), wanted & (odd == RowKind.PRESENT), kept=self.reaches[v] > 0
+            )
             self.inverse[v] = inverse * np.sqrt(self.weights[v])
-            self.kinds[v] = np.where(wanted & (odd != PRESENT), odd, kinds)
+            self.kinds[v] = np.where(wanted & (odd != RowKind.PRESENT), odd, kinds)
         self.measured = True
         return int(self.kinds.max(initial=0))
 
@@ -148,17 +136,17 @@ def measure(x: Array, wanted: Mask, *, kept: bool = False) -> tuple[Floats, Inte
     with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
         square = ordered_sum(values * values)
         inverse = 1.0 / np.sqrt(square)
-    status = np.full(len(values), PRESENT, dtype=np.int64)
+    status = np.full(len(values), RowKind.PRESENT, dtype=np.int64)
     if not kept:
-        status[(square < SMALLEST_SQUARE) | (square > LARGEST_SQUARE)] = EXTREME
-        status[~values.any(axis=1)] = ABSENT
-    status[np.isinf(values).any(axis=1)] = INFINITE
-    status[n_missing > 0] = PARTLY_NAN
-    status[n_missing == values.shape[1]] = ABSENT
-    status[~wanted] = ABSENT
+        status[(square < 1.0 / LARGEST_SQUARE) | (square > LARGEST_SQUARE)] = RowKind.EXTREME
+        status[~values.any(axis=1)] = RowKind.ABSENT
+    status[np.isinf(values).any(axis=1)] = RowKind.INFINITE
+    status[n_missing > 0] = RowKind.PARTLY_NAN
+    status[n_missing == values.shape[1]] = RowKind.ABSENT
+    status[~wanted] = RowKind.ABSENT
     if kept:
         inverse[:] = 1.0
-    inverse[status != PRESENT] = 0.0
+    inverse[status != RowKind.PRESENT] = 0.0
     return inverse, status
 
 
@@ -168,15 +156,15 @@ def _is_csr(view: Any) -> bool:
 
 def _odd_columns(view: Any, n_rows: int) -> Integers:
     """Whether the columns of CSR rows lie outside, or do not rise."""
-    odd = np.full(n_rows, PRESENT, dtype=np.int64)
+    odd = np.full(n_rows, RowKind.PRESENT, dtype=np.int64)
     if _is_csr(view):
         _, columns, starts, width = view
         for i in range(n_rows):
             mine = columns[starts[i] : starts[i + 1]]
             if len(mine) and (mine.min() < 0 or mine.max() >= width):
-                odd[i] = OUTSIDE
+                odd[i] = RowKind.OUTSIDE
             elif (np.diff(mine) <= 0).any():
-                odd[i] = UNSORTED
+                odd[i] = RowKind.UNSORTED
     return odd
 
 

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from viewpass.kernels.grid import (
-    ABSENT,
-    INFINITE,
-    LARGEST_SCALED,
-    PARTLY_NAN,
-    SHRINK,
-    SMALLEST_SCALED,
-    Array,
-    Floats,
-    Mask,
-)
+from viewpass.kernels.grid import SMALLEST_SCALED, Array, Floats, Mask, RowKind
 from viewpass.kernels.portable import ordered_sum
 from viewpass.kernels.reference.rows import measure
+
+LARGEST_SCALED = 2.0**60  # a centred row beyond it is brought to size 1
+SHRINK = 2.0**-1000  # what all is multiplied by where a row overflows
 
 
 def standardise(rows: Array, wanted: Mask, mean: Floats, weights: Floats, out: Array, n_threads: int) -> Mask:
     """Centre and weigh the columns; gives which rows are present (others are zero).  OUT out."""
     _, kinds = measure(rows, wanted)
-    wild = (kinds == PARTLY_NAN) | (kinds == INFINITE)  # left as they are, for measuring to name
-    present: Mask = kinds != ABSENT
+    wild = (kinds == RowKind.PARTLY_NAN) | (
+        kinds == RowKind.INFINITE
+    )  # left as they are, for measuring to name
+    present: Mask = kinds != RowKind.ABSENT
     out[:] = 0.0
     out[wild] = rows[wild]
     for i in np.flatnonzero(present & ~wild):
@@ -50,8 +45,10 @@ def centre_rows(
     Gives which rows are present, and |x|^2 before that (infinite where it is beyond the type).  OUT out.
     """
     _, kinds = measure(rows, wanted)
-    wild = (kinds == PARTLY_NAN) | (kinds == INFINITE)  # left as they are, for measuring to name
-    present: Mask = kinds != ABSENT
+    wild = (kinds == RowKind.PARTLY_NAN) | (
+        kinds == RowKind.INFINITE
+    )  # left as they are, for measuring to name
+    present: Mask = kinds != RowKind.ABSENT
     squares = np.zeros(len(rows))
     out[:] = 0.0
     out[wild] = rows[wild]

@@ -7,13 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viewpass.kernels.grid import PRESENT, Floats, Integers, Labels
+from viewpass.kernels.grid import Begin, Floats, Integers, Labels, RowKind
 from viewpass.kernels.reference.centres import Centres, loss, renewed
 from viewpass.kernels.reference.distances import assigned
 from viewpass.kernels.reference.rows import Rows, accumulate
-
-# How a chunk begins (native/chunk_step.hpp).
-FROM_CENTRES, FROM_SOFT_CENTRES, FROM_LABELS, FROM_COUNTED = range(4)
 
 
 @dataclass(frozen=True)
@@ -29,7 +26,7 @@ class Rules:
 
 def assign(rows: Rows, centres: Centres, labels: Labels, n_threads: int) -> tuple[int, Floats]:
     """Every row to its nearest centre. Returns the worst kind of row, and the margins.  OUT labels."""
-    worst = PRESENT if rows.measured else rows.measure(n_threads)
+    worst = RowKind.PRESENT if rows.measured else rows.measure(n_threads)
     labels[:], margins = assigned(rows, centres)
     return worst, margins
 
@@ -57,7 +54,7 @@ def run_chunks(
     for start in range(0, rows.n_rows, size):
         part = slice(start, min(start + size, rows.n_rows))
         chunk = rows.part(part.start, part.stop)
-        if not chunk.measured and chunk.measure(n_threads) > PRESENT:
+        if not chunk.measured and chunk.measure(n_threads) > RowKind.PRESENT:
             break
         centres = centres.suited(rows)
         made = _Chunk(chunk, rules, sums, counts, labels[part])
@@ -87,14 +84,14 @@ class _Chunk:
 
     def run(self, begin: int, centres: Centres, first: bool) -> tuple[Centres, float, int]:
         rows, rules = self.rows, self.rules
-        if begin in (FROM_CENTRES, FROM_SOFT_CENTRES):
+        if begin in (Begin.CENTRES, Begin.SOFT_CENTRES):
             self.labels, self.margins = assigned(rows, centres)
         else:
             self.left_out = self.labels < 0  # given as -1: they stay out
-        if begin != FROM_COUNTED:
+        if begin != Begin.COUNTED:
             accumulate(rows, None, self.labels, 1, self.sums, self.counts, 1)
         n_done, last = 0, None
-        if begin == FROM_SOFT_CENTRES:
+        if begin == Begin.SOFT_CENTRES:
             n_done, last = 1, loss(centres, self.sums, self.counts, rules.alpha, None)
         return self._iterate(centres, first, n_done, last)
 

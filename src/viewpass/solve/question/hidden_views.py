@@ -262,7 +262,7 @@ class Question:
 
     def measured(self, chunk: Chunk) -> MeasuredRows:
         """Rows as the kernels read them."""
-        return MeasuredRows(chunk, reference=self.plan.reference).measure(self.workspace.n_threads)
+        return MeasuredRows(chunk).measure(self.workspace.n_threads)
 
     @cached_property
     def _unscaled(self) -> MeasuredRows:
