@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs" / "measured"
 PAPER = ROOT / "docs" / "paper"
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-SHOWN = (".md", ".csv", ".svg", ".png", ".html")  # what docs/paper has of a run of `viewpass paper`
+SHOWN = (".md", ".csv", ".svg", ".html")  # what docs/paper has of a run of `viewpass paper`
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from viewpass.cli.app import app
 from viewpass.evaluate import benchmark
 from viewpass.evaluate.harness.cells import SCORES, Cell, Results, measured
 from viewpass.evaluate.harness.methods import OURS, parsed_methods
-from viewpass.evaluate.harness.outputs import COLUMNS, published, published_rows
 from viewpass.evaluate.harness.program import read_labels
+from viewpass.evaluate.harness.sections import PUBLISHED, published_figures, published_section
 from viewpass.evaluate.harness.sets import Removed, draw, load_set
 from viewpass.kernels.threads import available_threads
 from viewpass.sources.bundle import Bundle
@@ -92,7 +92,7 @@ def test_one_command_gives_a_table_of_my_method(here):
 
 def test_means_spreads_and_paired_differences_are_those_of_the_cells(here):
     found = small(["OPIMC", "k-means"], n_seeds=3, n_starts=2)
-    line = found.lines[("made", 0.3), "k-means"]
+    line = found.groups[("made", 0.3), "k-means"]
     assert len(line.seeds) == 6
     own = [
         r["nmi"][-1] for c, r in zip(found.cells, found.results, strict=True) if c.method.name == "k-means"
@@ -296,7 +296,7 @@ OCTAVE = """
 def test_a_python_program_is_the_same_as_the_class(here):
     Path("prog.py").write_text(textwrap.dedent(PROGRAM))
     found = small([f"prog=cmd:{sys.executable} prog.py {{in.npz}} {{out}}", "mine.py:Mine"])
-    program, mine = found.lines[("made", 0.3), "prog"], found.lines[("made", 0.3), "Mine"]
+    program, mine = found.groups[("made", 0.3), "prog"], found.groups[("made", 0.3), "Mine"]
     assert not program.failed, program.failed
     np.testing.assert_array_equal(program.values["nmi"], mine.values["nmi"])
     assert (program.values["memory"] > 10).all()
@@ -307,7 +307,7 @@ def test_a_deep_program_takes_part(here):
     """An autoencoder and k-means on its code, the shape of the deep methods, without torch."""
     Path("deep.py").write_text(textwrap.dedent(DEEP))
     found = small([f"deep=cmd:{sys.executable} deep.py {{in.npz}} {{out}}"], rates=[0.1])
-    assert not found.lines[("made", 0.1), "deep"].failed, found.results
+    assert not found.groups[("made", 0.1), "deep"].failed, found.results
     assert found.mean("made", 0.1, "deep") > 0.5
 
 
@@ -317,7 +317,7 @@ def test_an_octave_program_takes_part(here):
     Path("my.m").write_text(textwrap.dedent(OCTAVE))
     command = "octave=cmd:octave --no-gui --quiet my.m {in} {out}"
     found = small([command], n_seeds=1)
-    assert not found.lines[("made", 0.3), "octave"].failed, found.results
+    assert not found.groups[("made", 0.3), "octave"].failed, found.results
     assert found.mean("made", 0.3, "octave") > 0.3
 
 
@@ -367,13 +367,13 @@ def test_labels_are_read_from_any_usual_file(tmp_path):
 def test_every_method_of_ours_runs(here, name):
     quick = {"MultiNMF": "(max_iter=5)", "ViewPass": "(sample_size=60)"}.get(name, "")
     found = small([name + quick], n_seeds=1)
-    assert not found.lines[("made", 0.3), name + quick].failed, found.results
+    assert not found.groups[("made", 0.3), name + quick].failed, found.results
 
 
 def test_methods_of_imml_run_where_it_is_installed(here):
     pytest.importorskip("imml", reason="imml is not installed: pip install 'viewpass[bench]'")
     found = small(["imml.cluster:NEMO"], n_seeds=1)
-    assert not found.lines[("made", 0.3), "NEMO"].failed, found.results
+    assert not found.groups[("made", 0.3), "NEMO"].failed, found.results
 
 
 def test_what_cannot_be_measured_is_refused_first(here):
@@ -427,14 +427,14 @@ def test_sets_are_found_by_path_name_and_view(here, monkeypatch):
 
 
 def test_published_figures_are_whole_and_say_whether_the_protocol_is_the_same():
-    for row in published():
-        assert set(COLUMNS) <= set(row)
+    for row in published_figures():
+        assert set(PUBLISHED) <= set(row)
         assert 0 < float(row["rate"]) < 1
         assert 0 < float(row["nmi"]) <= float(row["acc"]) + 40
         assert row["tuned"] in ("yes", "no", "not stated")
-    section = published_rows(["mfeat"], "paper")
-    same = {row[0]: row[-1] for row in section.rows}
+    section = published_section(["mfeat"], "paper")
+    same = {row[0]: row[-1] for row in section.table.rows}
     assert same["DIMVC-HIA"] == "the same"
     assert same["GAVIM"].startswith("differs: floor(r n) rows keep 1 to V - 1")
-    assert {row[0]: row[-3] for row in section.rows}["ASCR"] == "yes"
-    assert "none of these sets" in published_rows(["mine"], "paper").text
+    assert {row[0]: row[-3] for row in section.table.rows}["ASCR"] == "yes"
+    assert "none of these sets" in published_section(["mine"], "paper").text

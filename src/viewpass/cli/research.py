@@ -207,12 +207,12 @@ def paper(
     """Reproduce the tables and figures of the OPIMC paper: a preset of benchmark.
 
     Writes one page (index.html, README.md) that compares the paper's claims with
-    new measurements, with figures (SVG, PNG) and tables (CSV). A stopped run
+    new measurements, with figures (SVG, PDF) and tables (CSV). A stopped run
     continues where it was: finished measurements are kept in FOLDER/cells.
     """
     from viewpass.kernels.threads import available_threads
+    from viewpass.paper.plan import PaperRun
     from viewpass.paper.run import run
-    from viewpass.paper.settings import PaperRun
 
     plan = PaperRun(
         out,

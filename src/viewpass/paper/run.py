@@ -5,16 +5,20 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
-from importlib import import_module
 
 from viewpass.errors import DataError, SettingError
 from viewpass.evaluate.harness.page import Section, machine, write
-from viewpass.paper.settings import SETS, PaperRun
+from viewpass.paper.baselines import baselines
+from viewpass.paper.costs import complexity, table1, table2
+from viewpass.paper.curves import fig1
+from viewpass.paper.figures import fig2, fig3, fig4, fig5
+from viewpass.paper.plan import SETS, PaperRun
 
 logger = logging.getLogger("viewpass")
 
 TITLE = "The paper, measured again"
-PARTS = ("table1", "table2", "fig1", "fig2", "fig3", "fig4", "fig5", "complexity", "baselines")
+MEASURES = (table1, table2, fig1, fig2, fig3, fig4, fig5, complexity, baselines)
+PARTS = {measure.__name__: measure for measure in MEASURES}
 
 
 def chosen(only: Sequence[str]) -> tuple[str, ...]:
@@ -39,12 +43,13 @@ def run(
     for name in names:
         start, before = time.perf_counter(), plan.n_done
         try:
-            section: Section = import_module(f"viewpass.paper.figures.{name}").run(plan)
+            section = PARTS[name](plan)
         except DataError as problem:
             report(f"{name}: left out. {problem}")
             sections.append(Section(name, name, f"Left out: {problem}"))
             continue
         section.doubt_few_seeds(plan.n_seeds)
+        section.write(plan.out)
         sections.append(section)
         report(f"{name}: {plan.n_done - before} cells measured in {time.perf_counter() - start:.0f} s")
         write(plan.out, sections, preface(plan, time.perf_counter() - began), TITLE, apart=True)

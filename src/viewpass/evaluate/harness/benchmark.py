@@ -4,18 +4,37 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from viewpass.errors import SettingError
-from viewpass.evaluate.harness.cells import Cell, Report, Results
+from viewpass.evaluate.harness.cells import Cell, Report, Result, Results
 from viewpass.evaluate.harness.methods import Method, parsed_methods
-from viewpass.evaluate.harness.outputs import write_outputs
+from viewpass.evaluate.harness.page import ENOUGH_SEEDS, machine, write
+from viewpass.evaluate.harness.sections import Groups, groups_of, sections
 from viewpass.evaluate.harness.sets import set_title
-from viewpass.evaluate.harness.tables import Benchmark
 from viewpass.evaluate.protocols import PROTOCOLS
 from viewpass.kernels.threads import available_threads
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """Finished cells; `groups` has their values by ((set, rate), method)."""
+
+    cells: tuple[Cell, ...]
+    results: tuple[Result, ...]
+    out: Path
+
+    @property
+    def groups(self) -> Groups:
+        """Values of each score over masks and seeds."""
+        return groups_of(self.cells, self.results)
+
+    def mean(self, set: str, rate: float, method: str, score: str = "nmi") -> float:
+        """The mean of a score over masks and seeds."""
+        return float(self.groups[(set, rate), method].values[score].mean())
 
 
 def benchmark(
@@ -107,8 +126,26 @@ def benchmark(
         for method in chosen
     ]
     done = Benchmark(tuple(cells), tuple(kept.results(cells)), kept.out)
-    write_outputs(done, kept, reference or chosen[0].name, published, time.perf_counter() - began)
+    shown = sections(done, kept, reference or chosen[0].name, published)
+    for section in shown:
+        section.write(done.out)
+    write(done.out, shown, _preface(done, kept, time.perf_counter() - began), "Benchmark")
     return done
+
+
+def _preface(done: Benchmark, kept: Results, seconds: float) -> str:
+    clock, work = kept.took()
+    n_masks = len({result["mask"] for result in done.results})
+    n_seeds = len({cell.seed for cell in done.cells})
+    few = f" {n_seeds} per set and rate: few seeds decide nothing." if n_seeds < ENOUGH_SEEDS else ""
+    n_runs = len(kept.runs(seconds))
+    return (
+        f"{len(done.cells):,} cells under {n_masks:,} masks.{few} Protocol {done.cells[0].protocol}: "
+        f"{PROTOCOLS[done.cells[0].protocol]}. {machine()} {work / 60:.1f} minutes of processor time "
+        f"({clock / 60:.1f} of wall-clock time) in {n_runs} run{'s' if n_runs != 1 else ''}. "
+        "NMI is normalised by the geometric mean of the entropies. No method was given classes; the column "
+        '"labels used" is yes for methods whose settings were chosen with them, which are ranked apart.'
+    )
 
 
 def _check(sets: list[str], protocol: str, rates: list[float], methods: list[Method]) -> None:

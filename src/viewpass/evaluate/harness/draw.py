@@ -1,33 +1,20 @@
-"""Draws figures in one style, as SVG, PNG and PDF."""
+"""Figures of lines in panels, as SVG and PDF."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from viewpass.errors import missing_extra
 
-try:
-    from matplotlib import style
-    from matplotlib.figure import Figure
-    from matplotlib.ticker import LogLocator
-except ImportError as absent:
-    raise missing_extra("matplotlib", "report", "drawing figures") from absent
-
-# Colour-blind safe (Paul Tol's bright scheme); markers and dashes differ as well.
-STYLES: dict[str, dict[str, Any]] = {
-    "OPIMC": {"color": "#CC3311", "marker": "o", "linewidth": 2.6, "zorder": 5},
-    "IMC": {"color": "#222222", "marker": "", "linestyle": "--"},
-    "OMVC": {"color": "#0077BB", "marker": "s"},
-    "MultiNMF": {"color": "#777777", "marker": "", "linestyle": ":"},
-    "ONMF-I": {"color": "#009988", "marker": "^"},
-    "ONMF-DA": {"color": "#EE7733", "marker": "v"},
-}
+# Colour-blind safe (Paul Tol's bright scheme); markers differ as well.
 COLOURS = ("#0077BB", "#CC3311", "#009988", "#EE7733", "#AA3377", "#222222")
+MARKERS = "osv^DP"
 RULES = {
     "font.size": 13,
-    "axes.titlesize": 14,
+    "axes.titlesize": 12.5,
     "axes.grid": True,
     "grid.color": "#E4E4E4",
     "axes.spines.top": False,
@@ -40,69 +27,90 @@ RULES = {
 }
 
 
-def panels(n_rows: int, n_columns: int, height: float = 3.5, width: float = 4.6) -> tuple[Any, Any]:
-    """A figure and its axes, as a 2-D array."""
+@dataclass(frozen=True)
+class Line:
+    """Values at places, with a name for the legend."""
+
+    name: str
+    places: Sequence[float]
+    values: Sequence[float]
+    style: dict[str, Any] = field(default_factory=dict)  # of matplotlib; by default a colour and marker
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Lines over one axis; `beside` has the right axis, from 0 to 1, to itself."""
+
+    lines: Sequence[Line]
+    across: str
+    up: str
+    title: str = ""
+    limits: tuple[float, float] | None = None
+    ticks: Sequence[float] | None = None
+    logarithmic: str = ""  # "x", "xy"
+    beside: Line | None = None
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Panels in rows, and what a reader who does not see them is told."""
+
+    panels: Sequence[Panel]
+    alt: str
+    n_columns: int = 2
+    size: tuple[float, float] = (4.6, 3.5)  # inches of a panel
+
+
+def draw(figure: Figure, out: Path, name: str) -> None:
+    """Write NAME.svg and NAME.pdf into a folder, with one legend for all panels."""
+    try:
+        from matplotlib import figure as pictures
+        from matplotlib import style
+    except ImportError as absent:
+        raise missing_extra("matplotlib", "report", "drawing figures") from absent
+    n_columns = min(figure.n_columns, len(figure.panels))
+    n_rows = -(-len(figure.panels) // n_columns)
+    size = n_columns * figure.size[0], n_rows * figure.size[1]
     with style.context(["default", RULES]):
-        figure = Figure(figsize=(width * n_columns, height * n_rows), facecolor="white", layout="constrained")
-        return figure, figure.subplots(n_rows, n_columns, squeeze=False)
+        picture = pictures.Figure(figsize=size, facecolor="white", layout="constrained")
+        axes = list(picture.subplots(n_rows, n_columns, squeeze=False).flat)
+        spare = axes[len(figure.panels) :]
+        names = list(dict.fromkeys(line.name for panel in figure.panels for line in panel.lines))
+        shown: dict[str, Any] = {}
+        for axis, panel in zip(axes, figure.panels, strict=False):
+            _draw_panel(axis, panel, names)
+            handles, labels = axis.get_legend_handles_labels()
+            shown |= dict(zip(labels, handles, strict=True))
+        for axis in spare:
+            axis.axis("off")
+        if len(names) > 1 and spare:
+            spare[0].legend(shown.values(), shown, loc="center", fontsize=15)
+        elif len(names) > 1:
+            picture.legend(shown.values(), shown, loc="outside lower center", ncols=min(len(names), 4))
+        for ending, when in (("svg", "Date"), ("pdf", "CreationDate")):
+            picture.savefig(out / f"{name}.{ending}", metadata={when: None})
 
 
-def score_panels(height: float, width: float, n_passes: int = 0) -> tuple[Any, Any, dict[str, Any]]:
-    """A figure with a panel for accuracy and one for NMI, with one tick per pass."""
-    figure, axes = panels(1, 2, height=height, width=width)
-    named = dict(zip(("acc", "nmi"), axes.flat, strict=True))
-    for score, axis in named.items():
-        axis.set_ylabel("accuracy" if score == "acc" else "NMI")
-        if n_passes:
-            axis.set_xlabel("pass")
-            axis.set_xticks(range(1, n_passes + 1))
-    return figure, axes, named
+def _draw_panel(axis: Any, panel: Panel, names: list[str]) -> None:
+    from matplotlib.ticker import LogLocator
 
-
-def legend(figure: Any, axes: Any, **where: Any) -> None:
-    """One legend for all panels, from the first of them."""
-    handles, labels = axes.flat[0].get_legend_handles_labels()
-    figure.legend(handles, labels, frameon=False, fontsize=13, **where)
-
-
-def readable(axis: Any) -> None:
-    """Tick labels at 1, 2 and 5 of every decade of a logarithmic axis."""
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axis.set_major_formatter("{x:g}")
-
-
-def save(figure: Any, out: Path, name: str, second: str = "png") -> str:
-    """Write NAME.svg, and NAME.png or NAME.pdf; returns NAME."""
-    with style.context(["default", RULES]):
-        figure.savefig(out / f"{name}.svg", metadata={"Date": None})
-        more = {"dpi": 110} if second == "png" else {"metadata": {"CreationDate": None}}
-        figure.savefig(out / f"{name}.{second}", **more)
-    return name
-
-
-def curves(
-    out: Path,
-    name: str,
-    methods: Sequence[str],
-    values: Mapping[tuple[str, str], Sequence[float]],
-    across: tuple[str, Sequence[float]],
-    ylabel: str,
-) -> None:
-    """Values by panel and method: a panel each with a line for each method, as SVG and PDF."""
-    titles = list(dict.fromkeys(title for title, _ in values))
-    n_columns = min(len(titles), 3)
-    figure, axes = panels((len(titles) + n_columns - 1) // n_columns, n_columns)
-    label, places = across
-    for axis, title in zip(axes.flat, titles, strict=False):
-        for number, method in enumerate(methods):
-            if (title, method) in values:
-                line = {"color": COLOURS[number % len(COLOURS)], "marker": "osv^DP"[number % 6]}
-                axis.plot(places, values[title, method], label=method, **line)
-        axis.set_title(title)
-        axis.set_xlabel(label)
-        axis.set_ylabel(ylabel)
-        axis.set_xticks(places)
-    for axis in axes.flat[len(titles) :]:
-        axis.axis("off")
-    legend(figure, axes, loc="outside lower center", ncols=min(len(methods), 4))
-    save(figure, out, name, "pdf")
+    for line in panel.lines:
+        number = names.index(line.name)  # the same method has the same colour in every panel
+        own = {"color": COLOURS[number % len(COLOURS)], "marker": MARKERS[number % len(MARKERS)]}
+        axis.plot(line.places, line.values, label=line.name, **(line.style or own))
+    axis.set(title=panel.title, xlabel=panel.across, ylabel=panel.up, ylim=panel.limits)
+    for letter in panel.logarithmic:
+        getattr(axis, f"set_{letter}scale")("log")
+    if panel.ticks is not None:
+        axis.set_xticks(panel.ticks, [f"{place:,}" for place in panel.ticks])
+        axis.minorticks_off()
+    if "y" in panel.logarithmic:
+        axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.yaxis.set_major_formatter("{x:g}")
+    if panel.beside is not None:
+        right = axis.twinx()
+        right.plot(panel.beside.places, panel.beside.values, color=COLOURS[1], marker="o", markersize=3.5)
+        right.set_ylabel(panel.beside.name, color=COLOURS[1])
+        axis.yaxis.label.set_color(COLOURS[0])
+        right.set_ylim(0, 1)
+        right.grid(visible=False)

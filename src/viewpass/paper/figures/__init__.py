@@ -1,1 +1,0 @@
-"""One module per table or figure of the paper."""
