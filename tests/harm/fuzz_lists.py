@@ -29,8 +29,8 @@ import pyarrow.parquet as pq
 
 from viewpass.kernels.backend import native
 from viewpass.sources.arrow import formats
-from viewpass.sources.arrow.files import find_files
 from viewpass.sources.arrow.formats import Parquet
+from viewpass.sources.files import find_files
 
 NAMES = ["image", "text"]
 N_ROWS = 30

@@ -11,7 +11,7 @@ import typer
 from typer import BadParameter
 
 from viewpass.errors import SettingError
-from viewpass.sources.arrow.files import find_files
+from viewpass.sources.files import find_files
 from viewpass.sources.scan import scan
 from viewpass.sources.source import Source
 from viewpass.views.scaling import SCALE_NAMES

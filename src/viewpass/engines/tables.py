@@ -10,7 +10,7 @@ from __future__ import annotations
 import pickle
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -20,7 +20,7 @@ from viewpass.engines.interface import Engine, Task
 from viewpass.engines.parts import BLOCK, Part, on_rows, parts_of
 from viewpass.errors import DataError, EngineError, SettingError, ViewpassError
 from viewpass.sources.scan import scan
-from viewpass.sources.source import GapSource, Source, check_known
+from viewpass.sources.source import Source, check_known
 from viewpass.version import __version__
 from viewpass.views.chunk import Chunk, Schema
 
@@ -45,7 +45,7 @@ class Columns:
         """The rows of a table or a stream of these columns."""
         found: Source = scan(table, views=self.views, id=self.id)
         found = found if self.order is None else found.arranged(self.order)
-        return GapSource(found) if self.gaps else found
+        return found.marking_gaps() if self.gaps else found
 
     def chunks(self, batches: Iterable[Any]) -> Iterator[Chunk]:
         """The rows of Arrow batches or tables, numbered from 0."""
@@ -85,7 +85,7 @@ class TableSource(Source):
         used = [field for field in self.columns.schema if field.name not in empty.left_out]
         self.columns = Columns(pa.schema(used), self.columns.views, self.columns.id)
 
-    def chunks(self, size: int, start: int = 0) -> Iterator[Chunk]:
+    def _chunks(self, size: int, start: int) -> Iterator[Chunk]:
         """The framework's workers read the rows."""
         raise EngineError("the rows of this table are read by the workers of its framework.")
 
@@ -109,15 +109,13 @@ class TableEngine(Engine):
     """Rows that a framework maps functions over."""
 
     def __init__(self, source: Source, n_workers: int) -> None:
-        inner = source.source if isinstance(source, GapSource) else source
         self.n_workers = n_workers
-        self.ordered = not isinstance(inner, TableSource)
+        self.ordered = not isinstance(source, TableSource)
         self._rows: _PartRows | _TableRows
-        if isinstance(inner, TableSource):
-            known = inner.columns
-            columns = Columns(known.schema, known.views, known.id, known.order, isinstance(source, GapSource))
-            self._rows, self.n_rows = _TableRows(columns), inner.n_rows
-            self._table = self.selected(inner.table, columns.schema.names)
+        if isinstance(source, TableSource):
+            columns = replace(source.columns, gaps=source.marks_gaps)
+            self._rows, self.n_rows = _TableRows(columns), source.n_rows
+            self._table = self.selected(source.table, columns.schema.names)
         else:
             parts = parts_of(source, n_workers)
             self._rows, self.n_rows = _PartRows(parts), parts[-1].stop if parts else 0

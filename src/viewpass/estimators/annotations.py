@@ -15,7 +15,7 @@ from viewpass.errors import NotCalibratedError, SettingError, missing_extra
 from viewpass.estimators.clusterer import ViewClusterer
 from viewpass.model.model import cluster_distances, label, prepare
 from viewpass.sources.hdf5 import modality_groups, opened, write_element
-from viewpass.sources.modalities import is_anndata, is_mudata
+from viewpass.sources.kinds import is_anndata, is_mudata
 from viewpass.sources.mudata import ALONE, from_mudata
 from viewpass.sources.source import Source
 from viewpass.version import __version__

@@ -38,8 +38,8 @@ from viewpass.estimators.inputs import (
 from viewpass.estimators.persistence import save
 from viewpass.estimators.validation import check_memory, check_whole
 from viewpass.kernels.grid import Array, Floats, Labels
-from viewpass.sources.frames import is_frame
-from viewpass.sources.source import GapSource, Source
+from viewpass.sources.kinds import is_frame
+from viewpass.sources.source import Source
 from viewpass.store.container.fields import Fields
 from viewpass.views.chunk import Chunk, Schema, join
 
@@ -149,11 +149,11 @@ class ViewReader(
         else:
             source = views_source(given, observed, names)
             self._check_not_empty(source)
-        if getattr(self, "missing_entries", "refuse") != "refuse" and not isinstance(source, GapSource):
-            source = GapSource(source)
         if names is not None:
             with explaining(X, fitted):
                 source = source.suited(self._fitted_schema()).arranged(names)
+        if getattr(self, "missing_entries", "refuse") != "refuse":
+            source = source.marking_gaps()
         if reset:
             check_memory(self.n_clusters, source)
             self.view_names_in_ = source.schema.names

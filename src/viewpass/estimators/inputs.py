@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set, ValuesView
 from contextlib import contextmanager
 from numbers import Number
-from os import PathLike
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -19,10 +18,18 @@ from viewpass.errors import DataError, SettingError, callers, warn
 from viewpass.sources.arrays import ArraySource
 from viewpass.sources.blocks import columns_of, cut, listed, named_views, names_columns, pick
 from viewpass.sources.bundle import Bundle
-from viewpass.sources.frames import holds_lists, is_frame, is_relation, is_series, list_columns
 from viewpass.sources.ids import MOST_NAMED
+from viewpass.sources.kinds import (
+    holds_lists,
+    is_anndata,
+    is_frame,
+    is_mudata,
+    is_path,
+    is_relation,
+    is_series,
+    list_columns,
+)
 from viewpass.sources.masks import as_mask
-from viewpass.sources.modalities import is_anndata, is_mudata
 from viewpass.sources.mudata import from_mudata
 from viewpass.sources.scan import scan
 from viewpass.sources.source import Source
@@ -154,7 +161,7 @@ def opened(X: Any, views: Any, names: tuple[str, ...] | None = None, columns: An
     refuse_misreadings(X)
     if isinstance(X, Source | Bundle | np.ndarray):
         return X
-    if _is_path(X) or (isinstance(X, list | tuple | Mapping) and any(map(_is_path, _parts(X)))):
+    if is_path(X) or (isinstance(X, list | tuple | Mapping) and any(map(is_path, _parts(X)))):
         return _scanned(X, views)
     if isinstance(X, list | tuple | Mapping):
         parts = list(_parts(X))
@@ -178,10 +185,6 @@ def reads_once(X: Any) -> bool:
 
 def _parts(X: Any) -> Any:
     return X.values() if isinstance(X, Mapping) else X
-
-
-def _is_path(x: Any) -> bool:
-    return isinstance(x, str | PathLike)
 
 
 def _scanned(X: Any, views: Any) -> Source:

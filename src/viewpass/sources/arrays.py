@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
@@ -11,10 +12,11 @@ import scipy.sparse
 
 from viewpass.errors import DataError
 from viewpass.kernels.grid import Array, Mask
-from viewpass.sources.frames import column_names, common_index, is_frame, is_series, values_of
+from viewpass.sources.frames import column_names, common_index, values_of
+from viewpass.sources.kinds import is_frame, is_series
 from viewpass.sources.masks import as_mask
 from viewpass.sources.quantised import Widened
-from viewpass.sources.source import Source, check_known, spans
+from viewpass.sources.source import Source, spans
 from viewpass.views.checks import as_view, check_mask, common_length, number_type
 from viewpass.views.chunk import Chunk, Origin, Schema, cut_rows, default_names, unique_names
 
@@ -72,8 +74,7 @@ class ArraySource(Source):
         known = columns if any(own is not None for own in columns) else ()
         self.schema = Schema(self._names, widths, known)
 
-    def chunks(self, size: int, start: int = 0) -> Iterator[Chunk]:
-        """Read the rows from `start` on, in chunks that end at multiples of `size`."""
+    def _chunks(self, size: int, start: int) -> Iterator[Chunk]:
         for first, stop in spans(self.n_rows, size, start):
             yield Chunk(
                 tuple(
@@ -89,48 +90,26 @@ class ArraySource(Source):
             )
 
     def arranged(self, names: tuple[str, ...]) -> ArraySource:
-        """Return the same rows with the views in this order; views that the source lacks are absent."""
-        if not self.named:
-            if len(names) != len(self._names):
-                raise DataError(
-                    f"{len(self._names)} views were given, the model has {len(names)} "
-                    f"({', '.join(map(repr, names))}). Pass None for a view that is absent."
-                )
-            return self._with(self._views, self._observed, names, self._columns)
-        if names == self._names:
-            return self
-        check_known(self._names, names)
-        place = {name: v for v, name in enumerate(self._names)}
-        views = [self._views[place[name]] if name in place else None for name in names]
-        observed = None
-        if self._observed is not None:
-            absent = np.zeros(self.n_rows, dtype=bool)
-            masks = [self._observed[:, place[name]] if name in place else absent for name in names]
-            observed = np.column_stack(masks)
-        return self._with(views, observed, names, tuple(map(self.schema.columns_of, names)))
+        """Return the same rows with the views in this order; views without names are those of a model."""
+        if self.named:
+            return super().arranged(names)
+        if len(names) != len(self._names):
+            raise DataError(
+                f"{len(self._names)} views were given, the model has {len(names)} "
+                f"({', '.join(map(repr, names))}). Pass None for a view that is absent."
+            )
+        return ArraySource(
+            self._views, self._observed, names=names, row_ids=self.row_ids, columns=self.schema.columns
+        )
 
     def suited(self, schema: Schema) -> ArraySource:
         """Return the same rows with the columns of frames in the order that a model knows."""
-        views: list[Any] = list(self._views)
-        columns = list(self._columns)
+        views, columns = list[Any](self._views), dict(zip(self._names, self.schema.columns, strict=False))
         for v, name in enumerate(self._names):
-            mine, wanted = columns[v], schema.columns_of(name)
+            mine, wanted = columns.get(name), schema.columns_of(name)
             if mine is not None and wanted is not None and mine != wanted and set(mine) == set(wanted):
-                views[v], columns[v] = views[v][:, [mine.index(column) for column in wanted]], wanted
-        if columns == list(self._columns):
-            return self
-        return self._with(views, self._observed, self._names, tuple(columns))
-
-    @property
-    def _columns(self) -> Columns:
-        return self.schema.columns or (None,) * len(self._names)
-
-    def _with(
-        self, views: Sequence[Any], observed: Mask | None, names: tuple[str, ...], columns: Columns
-    ) -> ArraySource:
-        made = ArraySource(views, observed, names=names, row_ids=self.row_ids, columns=columns)
-        made.named = self.named or names != self._names
-        return made
+                views[v], columns[name] = views[v][:, [mine.index(column) for column in wanted]], wanted
+        return self._with(_views=views, schema=replace(self.schema, columns=tuple(columns.values())))
 
     def identity(self) -> dict[str, Any]:
         """Shapes, types and a hash of the first and last rows."""

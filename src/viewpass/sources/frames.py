@@ -1,122 +1,28 @@
-"""`vp.frames`: data frames of pandas or polars, one per view, whose rows are matched by id."""
+"""`vp.frames`: data frames of pandas or polars, one per view, whose rows are matched by id.
+
+With `encode=True`, columns that hold no numbers become columns of 0 and 1, one for each of their levels.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from copy import copy
-from hashlib import sha256
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import narwhals.stable.v1 as nw
 import numpy as np
 
-from viewpass.errors import DataError
-from viewpass.kernels.grid import Array, Integers, Matrix
-from viewpass.sources.encoding import Encoding
-from viewpass.sources.ids import match_ids, read_ids, warn_apart
-from viewpass.sources.modalities import PLAIN_TYPES, Modality, Part, is_anndata
-from viewpass.sources.source import Source, check_known, spans
-from viewpass.views.chunk import Chunk, Schema, unique_names
+from viewpass.errors import DataError, warn
+from viewpass.kernels.grid import Array, Integers
+from viewpass.sources.ids import MOST_NAMED, match_ids, read_ids
+from viewpass.sources.kinds import is_anndata, is_frame, is_series
+from viewpass.sources.matched import MatchedSource, Piece, Rows
+from viewpass.sources.mudata import Part, modality
+from viewpass.views.chunk import unique_names
+
+MOST_LEVELS = 256  # of a column; more are names or ids rather than categories
 
 
-class FrameSource(Source):
-    """Items whose ids (`row_ids`) are the union of the frames' ids, in first-seen order.
-
-    Made by `vp.frames`. The frames are converted chunk by chunk, not copied as a whole.
-    """
-
-    n_rows: int
-    row_ids: Array
-
-    def __init__(self, frames: Any, id: str | None = None, *, encode: bool = False) -> None:
-        if not isinstance(frames, Mapping) or not frames:
-            raise DataError("vp.frames takes a dict of frames: {'image': df1, 'text': df2}.")
-        ids: dict[str, Array] = {}
-        self._frames: dict[str, Any] = {}
-        self._encodings: dict[str, Encoding] = {}
-        for name, frame in zip(unique_names(frames), frames.values(), strict=True):
-            if is_anndata(frame):
-                self._frames[name] = own = Modality.of(frame, Part(), name)
-                ids[name] = own.ids
-                continue
-            wrapped = _wrapped(frame, name)
-            ids[name] = read_ids(wrapped, name, id)
-            if encode:
-                self._frames[name] = own = wrapped[:, _features(wrapped, name, id)]
-                self._encodings[name] = Encoding.learn(own, name)
-            else:
-                self._frames[name] = _numbers(wrapped, name, id)
-        _check_one_kind(self._frames)
-        self.row_ids, self._places = match_ids(ids)
-        warn_apart(ids, self._places)
-        self.n_rows = len(self.row_ids)
-        self.id_name = id
-        self._describe()
-        self.sparse_widths = {
-            name: own.width
-            for name, own in self._frames.items()
-            if isinstance(own, Modality) and own.rows.sparse
-        }
-
-    def _describe(self) -> None:
-        encoded = {name: own.names for name, own in self._encodings.items()}
-        columns = tuple(encoded.get(name, tuple(frame.columns)) for name, frame in self._frames.items())
-        self.schema = Schema(tuple(self._frames), tuple(map(len, columns)), columns)
-
-    def suited(self, schema: Schema) -> FrameSource:
-        """The same rows with the levels of encoded columns that a model was fitted with."""
-        if not self._encodings:
-            return self
-        made = copy(self)
-        made._encodings = {
-            name: own.suited(schema.columns_of(name) or (), self._frames[name], name)
-            for name, own in self._encodings.items()
-        }
-        made._describe()
-        return made
-
-    def chunks(self, size: int, start: int = 0) -> Iterator[Chunk]:
-        """Read the items from `start` on, in chunks that end at multiples of `size`."""
-        for first, stop in spans(self.n_rows, size, start):
-            places = [self._places[name][first:stop] for name in self._frames]
-            yield Chunk.of(
-                [
-                    _rows(frame, place, self._encodings.get(name))
-                    for (name, frame), place in zip(self._frames.items(), places, strict=True)
-                ],
-                names=self.schema.names,
-                observed=np.column_stack([place >= 0 for place in places]),
-                start=first,
-                row_ids=self.row_ids[first:stop],
-                columns=self.schema.columns,
-            )
-
-    def arranged(self, names: tuple[str, ...]) -> FrameSource:
-        """Return the same items with the views in this order; views that were not given are absent."""
-        check_known(tuple(self._frames), names)
-        if names == self.schema.names:
-            return self
-        made = copy(self)
-        made._frames = {name: self._frames.get(name) for name in names}
-        absent = np.full(self.n_rows, -1)
-        made._places = {name: self._places.get(name, absent) for name in names}
-        made.schema = self.schema.arranged(names)
-        return made
-
-    def identity(self) -> dict[str, Any]:
-        """The columns of each view, and a hash of the ids."""
-        digest = sha256("\n".join(map(str, self.row_ids.tolist())).encode("utf-8", "surrogatepass"))
-        columns = {name: self.schema.columns_of(name) for name in self.schema.names}
-        views = {name: None if own is None else list(map(str, own)) for name, own in columns.items()}
-        return {
-            "kind": "frames",
-            "rows": self.n_rows,
-            "views": views,
-            "ids": digest.hexdigest()[:16],
-        }
-
-
-def frames(frames: Mapping[str, Any], id: str | None = None, *, encode: bool = False) -> FrameSource:
+def frames(frames: Any, id: str | None = None, *, encode: bool = False) -> MatchedSource:
     """Match the rows of several data frames by id; an id absent from a frame is a missing view.
 
     Parameters
@@ -133,7 +39,7 @@ def frames(frames: Mapping[str, Any], id: str | None = None, *, encode: bool = F
 
     Returns
     -------
-    FrameSource
+    Source
         To be given to `fit`, `predict`, `transform` or `score`; the ids, in the order of the
         labels, are its `row_ids` (and `row_ids_` of the fitted estimator).
 
@@ -149,49 +55,129 @@ def frames(frames: Mapping[str, Any], id: str | None = None, *, encode: bool = F
     >>> vp.OPIMC(n_clusters=2, random_state=0).fit(items).labels_.shape
     (4,)
     """
-    return FrameSource(frames, id, encode=encode)
+    if not isinstance(frames, Mapping) or not frames:
+        raise DataError("vp.frames takes a dict of frames: {'image': df1, 'text': df2}.")
+    ids: dict[str, Array] = {}
+    rows: dict[str, Rows] = {}
+    kinds: dict[str, str] = {}
+    for name, frame in zip(unique_names(frames), frames.values(), strict=True):
+        if is_anndata(frame):
+            ids[name], rows[name] = modality(frame, Part(), name)
+            continue
+        table = _wrapped(frame, name)
+        kinds[table.implementation.name.lower()] = name
+        ids[name], rows[name] = read_ids(table, name, id), FrameRows.of(table, name, id, encode=encode)
+    if len(kinds) > 1:
+        found = " and ".join(f"{kind} ({name!r})" for kind, name in kinds.items())
+        raise DataError(f"frames of {found}: give all views as the same kind of frame.")
+    row_ids, places = match_ids(ids)
+    return MatchedSource([Piece.of(row_ids, rows, places)], "frames", id)
 
 
-def is_frame(x: Any) -> bool:
-    """Return whether x is a data frame of a kind that `vp.frames` accepts."""
-    return not isinstance(x, PLAIN_TYPES) and nw.dependencies.is_into_dataframe(x)
+class FrameRows(Rows):
+    """Rows of a frame; `levels` are those of each column, None where it holds numbers."""
+
+    def __init__(self, frame: Any, levels: Sequence[tuple[str, ...] | None]) -> None:
+        self.frame, self.levels = frame, tuple(levels)
+        names: list[Any] = []
+        for column, own in zip(frame.columns, self.levels, strict=True):
+            names += [column] if own is None else [f"{column}={level}" for level in own]
+        self.columns = tuple(names)
+        self.shape = len(frame), len(names)
+
+    @classmethod
+    def of(cls, frame: Any, view: str, id: Any = None, *, encode: bool = False) -> FrameRows:
+        """All columns but the id, by position since names need not be text."""
+        places = [place for place, column in enumerate(frame.columns) if id is None or column != id]
+        if not places:
+            raise DataError(f"view {view!r} has no column besides the id.")
+        own = frame[:, places]
+        levels = list[tuple[str, ...] | None]()
+        for place, (column, dtype) in enumerate(own.schema.items()):
+            number = dtype.is_numeric() or (dtype == nw.Boolean and not encode)
+            levels.append(
+                None if number else _levels(own[:, place], f"view {view!r}, column {column!r}", encode)
+            )
+        return cls(own, levels)
+
+    def suited(self, columns: Sequence[Any], name: str) -> FrameRows:
+        """The same with the levels of a model, whose columns have these names; others are ignored."""
+        made = list(self.levels)
+        for place, (column, levels) in enumerate(zip(self.frame.columns, self.levels, strict=True)):
+            prefix = f"{column}="
+            known = tuple(
+                own.removeprefix(prefix)
+                for own in columns
+                if levels is not None and isinstance(own, str) and own.startswith(prefix)
+            )
+            made[place] = known or levels
+            unseen = sorted(set(levels or ()) - set(known))
+            if unseen and known:
+                n_rows = sum(text in unseen for text in _texts(self.frame[:, place]))
+                warn(
+                    f"view {name!r}, column {column!r}: {', '.join(map(repr, unseen[:MOST_NAMED]))} did not "
+                    f"occur when the model was fitted, and is ignored in {n_rows} rows."
+                )
+        return FrameRows(self.frame, made)
+
+    def take(self, wanted: slice | Integers) -> Array:
+        """Some of the rows as numbers."""
+        return self.numbers(self.frame[wanted])
+
+    def numbers(self, frame: Any) -> Array:
+        """Rows of a frame of these columns as numbers; NaN in all levels of a column where it is null."""
+        if not any(levels is not None for levels in self.levels):
+            return _values(frame)
+        parts = []
+        for place, levels in enumerate(self.levels):
+            if levels is None:
+                parts.append(_values(frame[:, [place]]))
+                continue
+            place_of = {level: number for number, level in enumerate(levels)}
+            hot = np.zeros((len(frame), len(levels)))
+            for row, text in enumerate(_texts(frame[:, place])):
+                if text is None:
+                    hot[row] = np.nan
+                elif text in place_of:
+                    hot[row, place_of[text]] = 1.0
+            parts.append(hot)
+        return np.hstack(parts)
 
 
-def is_series(x: Any) -> bool:
-    """Return whether x is one column: a series of pandas or polars, or a PyArrow array."""
-    return not isinstance(x, PLAIN_TYPES) and nw.dependencies.is_into_series(x)
+def _levels(column: Any, where: str, encode: bool) -> tuple[str, ...]:
+    """The levels that occur in a column, sorted; refuse what holds neither numbers nor levels."""
+    kind = str(getattr(column.to_native(), "dtype", column.dtype))
+    if not encode:
+        remedy = "Encode text and categories as numbers (encode=True of vp.frames), or leave the column out."
+        if kind.startswith("Sparse"):
+            remedy = "Give the frame as a sparse matrix: `x.sparse.to_coo().tocsr()`."
+        raise DataError(f"{where} holds {kind} values, numbers were expected. {remedy}")
+    if column.dtype.is_temporal():
+        raise DataError(
+            f"{where} holds {column.dtype} values. What matters about a time is not known: give it as "
+            "numbers (days since a date, the month, the hour), or leave it out; skrub's TableVectorizer makes "
+            "such columns."
+        )
+    values = [value for value in column.drop_nulls().to_list() if value == value]
+    for value in values:
+        if not isinstance(value, str | bool | int | np.bool_):
+            raise DataError(
+                f"{where} holds a {type(value).__name__}; expected numbers, text, categories or booleans. "
+                "Leave the column out."
+            )
+    levels = tuple(sorted(set(map(str, values))))
+    if len(levels) > MOST_LEVELS:
+        raise DataError(
+            f"{where} has {len(levels)} levels, at most {MOST_LEVELS} was expected: names and ids are no "
+            "categories. Leave it out, or turn it into numbers first (skrub's TableVectorizer)."
+        )
+    return levels
 
 
-def is_relation(x: Any) -> bool:
-    """Return whether x is a DuckDB relation; those of old versions export no Arrow stream."""
-    return type(x).__module__.split(".")[0] in ("duckdb", "_duckdb") and hasattr(x, "project")
-
-
-def holds_lists(series: Any) -> bool:
-    """Return whether the rows of a column are lists (or structs, as sparse rows are)."""
-    column = series if isinstance(series, nw.Series) else nw.from_native(series, series_only=True)
-    if column.dtype != nw.Object:
-        return _is_nested(column.dtype)
-    values = (value for value in column.to_native() if not _is_null(value))
-    return isinstance(next(values, None), list | tuple | np.ndarray | Mapping)
-
-
-def _is_nested(dtype: Any) -> bool:
-    return dtype in (nw.List, nw.Array, nw.Struct)
-
-
-def _is_null(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and value != value) or type(value).__name__ == "NAType"
-
-
-def list_columns(frame: Any) -> list[str]:
-    """Return the columns of a frame whose rows are lists; none if two columns have the same name."""
-    try:
-        table = nw.from_native(frame, eager_only=True)
-    except ValueError:
-        return []
-    nested = (name for name, dtype in table.schema.items() if _is_nested(dtype) or dtype == nw.Object)
-    return [name for name in nested if holds_lists(table[name])]
+def _texts(column: Any) -> list[str | None]:
+    """Levels of the rows as text; None where a row has none."""
+    null = np.asarray(column.is_null().to_numpy(), dtype=bool)
+    return [None if no else str(value) for value, no in zip(column.to_list(), null, strict=True)]
 
 
 def common_index(views: Sequence[Any], names: Sequence[str]) -> Any:
@@ -223,7 +209,8 @@ def column_names(x: Any) -> tuple[str, ...] | None:
 
 def values_of(frame: Any, name: str) -> Array:
     """Return all rows of a frame without ids, in their order."""
-    return _values(_numbers(_wrapped(frame, name), name, None))
+    rows = FrameRows.of(_wrapped(frame, name), name)
+    return rows.numbers(rows.frame)
 
 
 def _wrapped(frame: Any, name: str) -> Any:
@@ -236,59 +223,6 @@ def _wrapped(frame: Any, name: str) -> Any:
         ) from None
     except ValueError as problem:  # two columns of the same name
         raise DataError(f"view {name!r} cannot be read: {' '.join(str(problem).split())}.") from problem
-
-
-def _numbers(frame: Any, name: str, id: Any) -> Any:
-    """Select all columns but the id; they must hold numbers."""
-    places = _features(frame, name, id)
-    for column, dtype in frame[:, places].schema.items():
-        if not (dtype.is_numeric() or dtype == nw.Boolean):
-            held = frame[:, list(frame.columns).index(column)].to_native()
-            kind = str(getattr(held, "dtype", dtype))
-            remedy = (
-                "Encode text and categories as numbers (encode=True of vp.frames), or leave the column out."
-            )
-            if kind.startswith("Sparse"):
-                remedy = "Give the frame as a sparse matrix: `x.sparse.to_coo().tocsr()`."
-            raise DataError(
-                f"view {name!r}, column {column!r} holds {kind} values, numbers were expected. {remedy}"
-            )
-    return frame[:, places]
-
-
-def _features(frame: Any, name: str, id: Any) -> list[int]:
-    """All columns but the id, by position since names need not be text."""
-    places = [place for place, column in enumerate(frame.columns) if id is None or column != id]
-    if not places:
-        raise DataError(f"view {name!r} has no column besides the id.")
-    return places
-
-
-def _check_one_kind(frames: Mapping[str, Any]) -> None:
-    plain = {name: frame for name, frame in frames.items() if not isinstance(frame, Modality)}
-    kinds = {frame.implementation.name.lower(): name for name, frame in plain.items()}
-    if len(kinds) > 1:
-        found = " and ".join(f"{kind} ({name!r})" for kind, name in kinds.items())
-        raise DataError(f"frames of {found}: give all views as the same kind of frame.")
-
-
-def _rows(frame: Any, places: Integers, encoding: Encoding | None = None) -> Matrix | None:
-    """Rows of a frame at these places; zero rows where the place is -1."""
-    if isinstance(frame, Modality):
-        return frame.rows.at(places)
-    held = places >= 0
-    if frame is None or not held.any():
-        return None
-    wanted = places[held]
-    first = int(wanted[0])
-    if len(wanted) == int(wanted[-1]) - first + 1 and (np.diff(wanted) == 1).all():
-        part = frame[first : first + len(wanted)]
-    else:
-        part = frame[wanted]
-    numbers = _values(part) if encoding is None else encoding.values(part)
-    rows = np.zeros((len(places), numbers.shape[1]), dtype=numbers.dtype)
-    rows[held] = numbers
-    return rows
 
 
 def _values(frame: Any) -> Array:

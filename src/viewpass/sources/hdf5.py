@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
 from viewpass.errors import DataError, missing_extra
-from viewpass.kernels.grid import Array, Matrix
-from viewpass.sources.modalities import Part, Rows
-from viewpass.views.checks import as_view
+from viewpass.kernels.grid import Array, Integers
+from viewpass.sources.matched import MatrixRows, Rows
 
 
 @contextmanager
@@ -84,61 +84,52 @@ def modality_groups(file: Any) -> dict[str, Any]:
     return {name: groups[name] for name in order if name in groups}
 
 
-def matrix_columns(group: Any, part: Part) -> tuple[str, ...] | None:
-    """Names of the columns of a matrix, where it has them."""
-    if part.use_rep is None:
-        return tuple(map(str, names_of(group, "var")))
-    element = _element(group, part)
-    order = element.attrs.get("column-order")
-    return None if order is None else tuple(map(str, order))
-
-
-def stored_rows(group: Any, part: Part, name: str) -> Rows:
+def stored_rows(group: Any, path: str, name: str) -> MatrixRows:
     """The rows of a matrix of a file, read as they are asked for."""
-    element = _element(group, part)
+    element = _element(group, path)
     kind = str(element.attrs.get("encoding-type", "array"))
+    columns = element.attrs.get("column-order") if path.startswith("obsm/") else names_of(group, "var")
+    columns = None if columns is None else tuple(map(str, columns))
     if kind == "csr_matrix":
-        return CsrRows(element, name)
+        return CsrRows(element, name, columns, path)
     if kind == "array" and hasattr(element, "shape"):
-        return Rows(element, name, stored=True)
+        return MatrixRows(element, name, columns, path, stored=True)
     if kind == "dataframe":  # as obsm may hold; no file has one that is large
-        return Rows(read_element(element).to_numpy(), name)
+        return MatrixRows(read_element(element).to_numpy(), name, columns, path)
     remedy = "Convert it (`adata.X = adata.X.tocsr()`) and write the file again."
     if kind != "csc_matrix":
         remedy = "Arrays and CSR matrices can be read."
     raise DataError(
-        f"{group.file.filename}, modality {name!r}: {part.path} is stored as {kind}, which cannot be read "
-        f"row by row. {remedy}"
+        f"{group.file.filename}, modality {name!r}: {path} is stored as {kind}, which cannot be read row by "
+        f"row. {remedy}"
     )
 
 
-def _element(group: Any, part: Part) -> Any:
-    if part.path not in group:
-        parent = part.path.rpartition("/")[0]
+@contextmanager
+def opened_rows(path: str, parts: Mapping[str, str]) -> Iterator[Mapping[str, Rows]]:
+    """The rows of a matrix of each modality, or of the only AnnData, while the file is open."""
+    with opened(path) as file:
+        groups = modality_groups(file)
+        yield {name: stored_rows(groups.get(name, file), part, name) for name, part in parts.items()}
+
+
+def _element(group: Any, path: str) -> Any:
+    if path not in group:
+        parent = path.rpartition("/")[0]
         known = ", ".join(map(repr, group[parent])) if parent and parent in group else ""
         hint = f"there is {known or 'none'}" if parent else "name a layer (layer=) or an embedding (use_rep=)"
-        raise DataError(
-            f"{group.file.filename}: {group.name.rstrip('/')}/{part.path} does not exist; {hint}."
-        )
-    return group[part.path]
+        raise DataError(f"{group.file.filename}: {group.name.rstrip('/')}/{path} does not exist; {hint}.")
+    return group[path]
 
 
-class _Description:
-    """Shape and number type of a sparse matrix in a file."""
-
-    ndim = 2
-
-    def __init__(self, group: Any) -> None:
-        self.shape, self.dtype = tuple(int(n) for n in group.attrs["shape"]), group["data"].dtype
-
-
-class CsrRows(Rows):
+class CsrRows(MatrixRows):
     """Rows of a CSR matrix in a file; its row pointers are in memory."""
 
-    def __init__(self, group: Any, name: str) -> None:
-        super().__init__(_Description(group), name, stored=True)
-        self.sparse = True
+    def __init__(self, group: Any, name: str, columns: tuple[Any, ...] | None, part: str) -> None:
         self._data, self._indices = group["data"], group["indices"]
+        shape = tuple(int(n) for n in group.attrs["shape"])
+        described = SimpleNamespace(shape=shape, dtype=self._data.dtype, format="csr")
+        super().__init__(described, name, columns, part, stored=True)
         self._starts: Array = group["indptr"][:].astype(np.int64)
         n_stored = self._data.shape[0]
         sound = len(self._starts) == self.shape[0] + 1 and self._indices.shape == (n_stored,)
@@ -151,16 +142,12 @@ class CsrRows(Rows):
             raise DataError(
                 f"{group.file.filename}, modality {name!r}: the row pointers of {group.name} are damaged."
             )
-
-    @property
-    def row_bytes(self) -> float:
-        """Average size of a row."""
         size = self._data.dtype.itemsize + self._indices.dtype.itemsize
-        return float(size * self._data.shape[0] / max(self.shape[0], 1))
+        self.row_bytes = float(size * n_stored / max(self.shape[0], 1))
 
-    def span(self, first: int, stop: int) -> Matrix:
-        """Consecutive rows."""
-        begin, end = int(self._starts[first]), int(self._starts[stop])
-        starts = self._starts[first : stop + 1] - begin
+    def _read(self, wanted: slice | Integers) -> Any:
+        assert isinstance(wanted, slice)
+        begin, end = int(self._starts[wanted.start]), int(self._starts[wanted.stop])
+        starts = self._starts[wanted.start : wanted.stop + 1] - begin
         entries = self._data[begin:end], self._indices[begin:end], starts
-        return as_view(scipy.sparse.csr_array(entries, shape=(stop - first, self.shape[1])), self.name, first)
+        return scipy.sparse.csr_array(entries, shape=(wanted.stop - wanted.start, self.shape[1]))

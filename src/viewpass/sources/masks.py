@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse
 
 from viewpass.errors import DataError
-from viewpass.sources.frames import is_frame
+from viewpass.sources.kinds import is_frame
 from viewpass.views.chunk import format_id
 
 

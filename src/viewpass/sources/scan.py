@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from os import PathLike
 from typing import Any
 
 from viewpass.errors import DataError, SettingError, missing_extra
-from viewpass.sources.arrow.files import find_files
-from viewpass.sources.frames import common_index, is_frame, is_relation, is_series
+from viewpass.sources.files import find_files
+from viewpass.sources.frames import common_index
+from viewpass.sources.kinds import is_frame, is_path, is_relation, is_series
 from viewpass.sources.memory_maps import mapped, mapped_files
 from viewpass.sources.mudata import of_files
 from viewpass.sources.quantised import Quantised, check_names, read_quantised
@@ -85,7 +85,7 @@ def scan(
         kind = type(storage_options).__name__
         raise SettingError(f"storage_options is a {kind}; expected a dict such as {{'anon': True}}.")
     stored = read_quantised(quantised)
-    if _is_path(data) or (isinstance(data, list | tuple) and data and all(map(_is_path, data))):
+    if is_path(data) or (isinstance(data, list | tuple) and data and all(map(is_path, data))):
         return _files(data, views, id, storage_options, stored)
     if storage_options:
         raise SettingError(
@@ -115,10 +115,6 @@ def scan(
         f"vp.scan was given a {type(data).__name__}; expected a path or a list of paths, a table, a frame, "
         "or an object that exports an Arrow stream (`__arrow_c_stream__`)."
     )
-
-
-def _is_path(data: Any) -> bool:
-    return isinstance(data, str | PathLike)
 
 
 def _check_arrow() -> None:

@@ -1,4 +1,4 @@
-"""The base class of sources: rows of several views that are read chunk by chunk, gaps inside them marked."""
+"""The base class of sources: rows of several views that are read chunk by chunk."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ from abc import ABCMeta, abstractmethod
 from collections import deque
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from copy import copy
+from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
+
+import numpy as np
 
 from viewpass.errors import DataError, SettingError
 from viewpass.kernels.grid import Array
@@ -74,14 +78,30 @@ class Source(metaclass=ABCMeta):
     """The rows after which reading can begin without decoding what comes before, where not all are."""
     portable: bool = False
     """Whether the source can be pickled and read in another process or on another machine: files can."""
+    marks_gaps: bool = False
+    """Whether values missing inside rows are marked (`Chunk.gaps`) instead of refused."""
 
     @abstractmethod
+    def _chunks(self, size: int, start: int) -> Iterator[Chunk]:
+        """Read the rows from row `start` on, in chunks that end at multiples of `size`."""
+
     def chunks(self, size: int, start: int = 0) -> Iterator[Chunk]:
         """Read the rows from row `start` on, in chunks that end at multiples of `size`."""
+        for chunk in self._chunks(size, start):
+            yield self._finished(chunk)
 
     def span(self, start: int, size: int) -> Chunk:
         """Read the `size` rows (fewer at the end) that begin at row `start`."""
-        chunks = self.chunks(start + size, start)  # the next multiple of which is itself
+        return self._finished(self._span(start, size))
+
+    def _finished(self, chunk: Chunk) -> Chunk:
+        """The rows with the views in the order of the schema, and their gaps marked."""
+        if chunk.names != self.schema.names:
+            chunk = _arranged(chunk, self.schema)
+        return with_gaps(chunk) if self.marks_gaps else chunk
+
+    def _span(self, start: int, size: int) -> Chunk:
+        chunks = self._chunks(start + size, start)  # the next multiple of which is itself
         try:
             return next(iter(chunks))
         except StopIteration:
@@ -102,13 +122,23 @@ class Source(metaclass=ABCMeta):
         """Describe consecutive rows for an error message."""
         return f"rows {start} to {stop - 1}"
 
-    @abstractmethod
-    def arranged(self, names: tuple[str, ...]) -> Source:
+    def arranged(self, names: tuple[str, ...]) -> Self:
         """Return the same rows with the views in this order; views that the source lacks are absent."""
+        check_known(self.schema.names, names)
+        return self if names == self.schema.names else self._with(schema=self.schema.arranged(names))
 
-    def suited(self, schema: Schema) -> Source:
-        """Return the same rows in the columns of a model, where the source makes columns itself."""
+    def marking_gaps(self) -> Self:
+        """Return the same rows with values that are missing marked instead of refused."""
+        return self._with(marks_gaps=True)
+
+    def suited(self, schema: Schema) -> Self:
+        """Return the same rows in the columns of a model, where the source makes or orders columns itself."""
         return self
+
+    def _with(self, **changed: Any) -> Self:
+        made = copy(self)
+        made.__dict__.update(changed)
+        return made
 
     @abstractmethod
     def identity(self) -> dict[str, Any]:
@@ -136,6 +166,19 @@ def spans(n_rows: int, size: int, start: int = 0) -> Iterator[tuple[int, int]]:
         start = stop
 
 
+def _arranged(chunk: Chunk, schema: Schema) -> Chunk:
+    """The same rows with the views of a schema; those that the chunk lacks are absent."""
+    place = {name: v for v, name in enumerate(chunk.names)}
+    views = tuple(chunk.views[place[name]] if name in place else None for name in schema.names)
+    observed = None
+    if chunk.observed is not None:
+        observed = np.zeros((chunk.n_rows, len(views)), dtype=bool, order="F")
+        for v, name in enumerate(schema.names):
+            if name in place:
+                observed[:, v] = chunk.observed[:, place[name]]
+    return replace(chunk, views=views, names=schema.names, observed=observed, columns=schema.columns)
+
+
 def check_known(given: tuple[str, ...], names: tuple[str, ...]) -> None:
     """Refuse views that a model does not have."""
     for name in given:
@@ -150,43 +193,3 @@ def rows_per_read(source: Source, block: int) -> int:
         return block
     fitting = min(READ_ROWS, READ_BYTES // max(source.row_bytes, 1))
     return max(1, fitting // block) * block
-
-
-class GapSource(Source):
-    """The rows of a source, with missing values marked (`Chunk.gaps`) instead of refused."""
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self.schema, self.n_rows, self.row_ids = source.schema, source.n_rows, source.row_ids
-        self.rereadable, self.in_memory, self.portable = source.rereadable, source.in_memory, source.portable
-        self.row_bytes, self.left_out, self.sparse_widths, self.cuts = (
-            source.row_bytes,
-            source.left_out,
-            source.sparse_widths,
-            source.cuts,
-        )
-
-    def chunks(self, size: int, start: int = 0) -> Iterator[Chunk]:
-        """Read the rows from `start` on, in chunks that end at multiples of `size`."""
-        for chunk in self.source.chunks(size, start):
-            yield with_gaps(chunk)
-
-    def span(self, start: int, size: int) -> Chunk:
-        """Read one chunk."""
-        return with_gaps(self.source.span(start, size))
-
-    def place(self, start: int, stop: int) -> str:
-        """Describe rows as the source does."""
-        return self.source.place(start, stop)
-
-    def arranged(self, names: tuple[str, ...]) -> GapSource:
-        """Return the same rows with the views in this order."""
-        return GapSource(self.source.arranged(names))
-
-    def suited(self, schema: Schema) -> GapSource:
-        """Return the same rows in the columns of a model."""
-        return GapSource(self.source.suited(schema))
-
-    def identity(self) -> dict[str, Any]:
-        """That of the source."""
-        return self.source.identity()

@@ -14,8 +14,8 @@ from viewpass.estimators import base
 from viewpass.kernels.backend import native
 from viewpass.sources import source
 from viewpass.sources.arrow import formats, pages
-from viewpass.sources.arrow.files import find_files
 from viewpass.sources.arrow.formats import Parquet
+from viewpass.sources.files import find_files
 from zipped import zipped
 
 compiled = pytest.mark.skipif(native is None, reason="the module is not compiled: PyArrow reads the lists")

@@ -67,7 +67,7 @@ class CollectionSource(Source):
             if start < stop:
                 yield start, stop
 
-    def chunks(self, size: int, start: int = 0) -> Iterator[Chunk]:
+    def _chunks(self, size: int, start: int) -> Iterator[Chunk]:
         """Read the rows in this process, chunk by chunk."""
         for first, stop in spans(self.n_rows, size, start):
             build, *given = self.recipe(first, stop)

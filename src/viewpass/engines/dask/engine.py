@@ -18,7 +18,7 @@ from viewpass.engines.interface import FAN_IN, Engine, Task
 from viewpass.engines.partitions import n_rows_of
 from viewpass.engines.parts import Part, on_rows, parts_of
 from viewpass.engines.progress import Callback
-from viewpass.sources.source import GapSource, Source
+from viewpass.sources.source import Source
 
 T = TypeVar("T")
 
@@ -68,13 +68,17 @@ def _delayed_parts(source: Source, workers: Workers) -> list[Part]:
 
     Rows in this process's memory are sent to the cluster once, and stay there as long as the parts do.
     """
-    n_workers = workers.number()
-    gaps = isinstance(source, GapSource)
-    inner = source.source if isinstance(source, GapSource) else source
-    if isinstance(inner, CollectionSource):
+    n_workers, gaps = workers.number(), source.marks_gaps
+    if isinstance(source, CollectionSource):
         return [
-            Part(start, stop, source.place(start, stop), made_rows, (gaps, *inner.recipe(start, stop)))
-            for start, stop in inner.edges()
+            Part(
+                start,
+                stop,
+                source.place(start, stop),
+                made_rows,
+                (source.marks_gaps, *source.recipe(start, stop)),
+            )
+            for start, stop in source.edges()
         ]
     parts = parts_of(source, n_workers)
     if source.portable:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from copy import copy
 from hashlib import sha256
 from types import MappingProxyType
 from typing import Any
@@ -19,7 +18,7 @@ from viewpass.sources.arrow.layout import ViewColumns, find_views
 from viewpass.sources.arrow.lists import read_lists, read_numbers, read_sparse, valid
 from viewpass.sources.blocks import listed
 from viewpass.sources.quantised import Quantised
-from viewpass.sources.source import Source, ahead, check_known, chunk_end
+from viewpass.sources.source import Source, ahead, chunk_end
 from viewpass.views.chunk import Chunk, Origin, Schema
 
 DECODED_BYTES = 2**22  # decoded at a time, approximately; at least one chunk
@@ -49,12 +48,14 @@ class ArrowSource(Source):
             raise DataError(f"{reader.where}: {problem}" if reader.where else str(problem)) from None
         except UnicodeDecodeError as problem:  # in the names of the parts of a column
             raise DataError(f"{reader.where}: a column's type is damaged ({problem}).") from problem
-        self._views: tuple[ViewColumns | None, ...] = found
+        self._views = found
         self.n_rows = reader.n_rows
         self.rereadable, self.portable = reader.rereadable, reader.portable
         self.row_bytes, self.cuts = reader.row_bytes, reader.cuts
         self.sparse_widths = {view.name: view.width or 0 for view in found if view.form == "sparse"}
-        self.schema = _schema([view.name for view in found], found)
+        names = tuple(view.name for view in found)
+        columns = tuple(view.columns if view.form == "numbers" else None for view in found)
+        self.schema = Schema(names, tuple(view.width for view in found), columns if any(columns) else ())
         used = set(self._columns())
         self.left_out = tuple(
             name for name in reader.schema.names if name not in used and not name.startswith(INDEX)
@@ -62,7 +63,7 @@ class ArrowSource(Source):
         reader.check(self._columns())
 
     def _columns(self) -> list[str]:
-        used = [column for view in self._views if view is not None for column in view.columns]
+        used = [column for view in self._views for column in view.columns]
         return list(dict.fromkeys([*(() if self._id is None else (self._id,)), *used, *self._kept]))
 
     @property
@@ -83,18 +84,14 @@ class ArrowSource(Source):
                 raise SettingError(f"there is no column {column!r} to keep; {listed(known)}.")
             if known.count(column) > 1:
                 raise SettingError(f"column {column!r} cannot be kept: the table has several of this name.")
-        made = copy(self)
-        made._kept = tuple(dict.fromkeys(columns))
-        return made
+        return self._with(_kept=tuple(dict.fromkeys(columns)))
 
-    def chunks(self, size: int, start: int = 0) -> Iterator[Chunk]:
-        """Read the rows from `start` on, in chunks that end at multiples of `size`."""
+    def _chunks(self, size: int, start: int) -> Iterator[Chunk]:
         for group in ahead(self._groups(size, start)):
             yield from group
 
-    def span(self, start: int, size: int) -> Chunk:
+    def _span(self, start: int, size: int) -> Chunk:
         """Read one chunk, without reading ahead."""
-        widths = dict(zip(self.schema.names, self.schema.widths, strict=True))
         found: list[Batch] = []
         stop = start + size
         batches = self._reader.batches(self._columns(), size, start)
@@ -105,37 +102,22 @@ class ArrowSource(Source):
                 break
         if not found:
             raise DataError(f"there is no row {start}: the data has become shorter.")
-        return self._chunk(found, widths, Pool())
+        return self._chunk(found, self._widths(), Pool())
 
     def place(self, start: int, stop: int) -> str:
         """Describe rows by their numbers and files."""
         files = self._reader.place(start, stop)
         return f"{super().place(start, stop)}{f' ({files})' if files else ''}"
 
-    def arranged(self, names: tuple[str, ...]) -> ArrowSource:
-        """Return the same rows with the views in this order; views that the table lacks are absent."""
-        check_known(self.schema.names, names)
-        if names == self.schema.names:
-            return self
-        mine = {view.name: view for view in self._views if view is not None}
-        made = copy(self)
-        made._views = tuple(mine.get(name) for name in names)
-        made.schema = _schema(names, made._views)
-        return made
-
     def identity(self) -> dict[str, Any]:
         """The data, the columns of each view, and the id column."""
-        views = {
-            name: None if view is None else [view.form, *view.columns, *_how_stored(view)]
-            for name, view in zip(self.schema.names, self._views, strict=True)
-        }
+        views = {view.name: [view.form, *view.columns, *_how_stored(view)] for view in self._views}
         return {**self._reader.identity(), "views": views, "id": self._id}
 
     def _groups(self, size: int, start: int) -> Iterator[list[Chunk]]:
         """Yield the chunks completed by each batch, while the next batch is being decoded."""
-        widths = dict(zip(self.schema.names, self.schema.widths, strict=True))
+        widths, pool = self._widths(), Pool()
         waiting: list[Batch] = []
-        pool = Pool()
         for batch in ahead(self._reader.batches(self._columns(), self._read_rows(size), start)):
             made, place = [], 0
             while place < len(batch):
@@ -151,6 +133,9 @@ class ArrowSource(Source):
         if waiting:
             yield [self._chunk(waiting, widths, pool)]
 
+    def _widths(self) -> dict[str, int | None]:
+        return {view.name: view.width for view in self._views}
+
     def _read_rows(self, size: int) -> int:
         """Return how many rows to read at a time: whole chunks, so that no chunk spans two batches."""
         fitting = DECODED_BYTES // max(self._reader.row_bytes or 512, 1)
@@ -159,10 +144,10 @@ class ArrowSource(Source):
     def _chunk(self, batches: Sequence[Batch], widths: dict[str, int | None], pool: Pool) -> Chunk:
         n_rows = sum(map(len, batches))
         found = []
-        for name, view in zip(self.schema.names, self._views, strict=True):
-            matrix, mask = _read(batches, view, widths[name], pool)
+        for view in self._views:
+            matrix, mask = _read(batches, view, widths[view.name], pool)
             if matrix is not None:
-                widths[name] = matrix.shape[1]
+                widths[view.name] = matrix.shape[1]
             found.append((matrix, mask))
         observed = None
         if any(mask is not None for _, mask in found):
@@ -172,7 +157,7 @@ class ArrowSource(Source):
                     observed[:, v] = mask
         return Chunk(
             tuple(matrix for matrix, _ in found),
-            self.schema.names,
+            tuple(widths),
             n_rows,
             observed,
             Origin(
@@ -187,10 +172,8 @@ class ArrowSource(Source):
 
 
 def _read(
-    batches: Sequence[Batch], view: ViewColumns | None, width: int | None, pool: Pool
+    batches: Sequence[Batch], view: ViewColumns, width: int | None, pool: Pool
 ) -> tuple[Matrix | None, Mask | None]:
-    if view is None:
-        return None, None
     if view.form == "numbers":
         return read_numbers(batches, view), None
     return read_sparse(batches, view) if view.form == "sparse" else read_lists(batches, view, width, pool)
@@ -201,15 +184,6 @@ def _how_stored(view: ViewColumns) -> list[str]:
         return []
     scale = view.quantised.scale
     return [view.quantised.kind, "" if scale is None else sha256(scale.tobytes()).hexdigest()[:16]]
-
-
-def _schema(names: Sequence[str], views: Sequence[ViewColumns | None]) -> Schema:
-    columns = tuple(view.columns if view is not None and view.form == "numbers" else None for view in views)
-    return Schema(
-        tuple(names),
-        tuple(None if view is None else view.width for view in views),
-        columns if any(columns) else (),
-    )
 
 
 def _kept(batches: Sequence[Batch], columns: Sequence[str]) -> Any:

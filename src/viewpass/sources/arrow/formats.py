@@ -17,9 +17,9 @@ import pyarrow.parquet as pq
 from pyarrow import csv, types
 
 from viewpass.sources.arrow.batches import numbered
-from viewpass.sources.arrow.files import File
 from viewpass.sources.arrow.pages import PlainRows, UnsupportedError, plain_lists
 from viewpass.sources.arrow.tables import Contents
+from viewpass.sources.files import File
 
 CSV_BYTES = 2**20  # parsed at a time: the block that PyArrow takes by itself
 

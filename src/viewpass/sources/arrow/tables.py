@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from viewpass.errors import DataError
 from viewpass.sources.arrow.batches import UNREADABLE, Batch, Reader, after, numbered, one_line
-from viewpass.sources.arrow.files import File
 from viewpass.sources.arrow.layout import same_type
-from viewpass.sources.frames import is_relation
+from viewpass.sources.files import File
+from viewpass.sources.kinds import is_relation
 
 
 @dataclass(frozen=True)

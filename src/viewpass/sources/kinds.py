@@ -1,0 +1,71 @@
+"""Recognises what users give, without importing the libraries that it is from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any
+
+import narwhals.stable.v1 as nw
+import numpy as np
+
+# What is no frame, series, AnnData or MuData, for sure: other checks take longer, and lists may hold many.
+PLAIN_TYPES = (np.ndarray, list, tuple, dict, str, float, int, type(None))
+
+
+def is_path(x: Any) -> bool:
+    """Whether x is a path or an address."""
+    return isinstance(x, str | PathLike)
+
+
+def is_mudata(x: Any) -> bool:
+    """Whether x is a MuData; does not look inside."""
+    return _is(x, "mudata", "MuData")
+
+
+def is_anndata(x: Any) -> bool:
+    """Whether x is an AnnData; does not look inside."""
+    return _is(x, "anndata", "AnnData")
+
+
+def _is(x: Any, module: str, name: str) -> bool:
+    return not isinstance(x, PLAIN_TYPES) and any(
+        kind.__module__.partition(".")[0] == module and kind.__name__ == name for kind in type(x).__mro__
+    )
+
+
+def is_frame(x: Any) -> bool:
+    """Whether x is a data frame of a kind that `vp.frames` accepts."""
+    return not isinstance(x, PLAIN_TYPES) and nw.dependencies.is_into_dataframe(x)
+
+
+def is_series(x: Any) -> bool:
+    """Whether x is one column: a series of pandas or polars, or a PyArrow array."""
+    return not isinstance(x, PLAIN_TYPES) and nw.dependencies.is_into_series(x)
+
+
+def is_relation(x: Any) -> bool:
+    """Whether x is a DuckDB relation; those of old versions export no Arrow stream."""
+    return type(x).__module__.split(".")[0] in ("duckdb", "_duckdb") and hasattr(x, "project")
+
+
+def holds_lists(series: Any) -> bool:
+    """Whether the rows of a column are lists (or structs, as sparse rows are)."""
+    column = series if isinstance(series, nw.Series) else nw.from_native(series, series_only=True)
+    if column.dtype != nw.Object:
+        return column.dtype in (nw.List, nw.Array, nw.Struct)
+    values = (value for value in column.to_native() if not _is_null(value))
+    return isinstance(next(values, None), list | tuple | np.ndarray | Mapping)
+
+
+def _is_null(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and value != value) or type(value).__name__ == "NAType"
+
+
+def list_columns(frame: Any) -> list[str]:
+    """The columns of a frame whose rows are lists; none if two columns have the same name."""
+    try:
+        table = nw.from_native(frame, eager_only=True)
+    except ValueError:
+        return []
+    return [name for name in table.columns if holds_lists(table[name])]
