@@ -155,8 +155,8 @@ def _levels(column: Any, where: str, encode: bool) -> tuple[str, ...]:
     if column.dtype.is_temporal():
         raise DataError(
             f"{where} holds {column.dtype} values. What matters about a time is not known: give it as "
-            "numbers (days since a date, the month, the hour), or leave it out; skrub's TableVectorizer makes "
-            "such columns."
+            "numbers (days since a date, the month, the hour), or leave it out; skrub's TableVectorizer "
+            "makes such columns."
         )
     values = [value for value in column.drop_nulls().to_list() if value == value]
     for value in values:

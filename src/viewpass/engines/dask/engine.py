@@ -71,13 +71,7 @@ def _delayed_parts(source: Source, workers: Workers) -> list[Part]:
     n_workers, gaps = workers.number(), source.marks_gaps
     if isinstance(source, CollectionSource):
         return [
-            Part(
-                start,
-                stop,
-                source.place(start, stop),
-                made_rows,
-                (source.marks_gaps, *source.recipe(start, stop)),
-            )
+            Part(start, stop, source.place(start, stop), made_rows, (gaps, *source.recipe(start, stop)))
             for start, stop in source.edges()
         ]
     parts = parts_of(source, n_workers)
