@@ -139,7 +139,7 @@ PIP_INSTALL = .venv/bin/python -m pip install -qq --disable-pip-version-check
 INSTALL_VIEWPASS = $(PIP_INSTALL) --no-build-isolation
 
 BUILD_SYSTEM = import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")
-ASK_COMPILED = from viewpass.kernels.backend import COST, REMEDY, native, reason; native or exit(f"No compiled module: {reason}. {COST} {REMEDY}, then run make again.")
+ASK_COMPILED = from viewpass.kernels.backend import native, without_module; native or exit(without_module() + " In a checkout: then run make again.")
 BUILD_TOOLS = from scikit_build_core.build import get_requires_for_build_editable as tools; print(*tools(), sep="\n")
 
 .venv/.build: .venv/.made pyproject.toml

@@ -40,21 +40,23 @@ def find(name: str = "viewpass._native") -> tuple[ModuleType | None, str]:
 native, reason = find()
 
 
-def warn_if_not_compiled() -> None:
-    """Warn, once per process, that there is no compiled module, what that costs and what to do."""
-    global _warned
-    if native is not None or _warned or not reason:
-        return
-    _warned = True
-    warnings.warn(
+def without_module() -> str:
+    """What it means that there is no compiled module, and what to do."""
+    return (
         f"viewpass has no compiled module: {reason}. It runs on NumPy, some 50 to 100 times slower, and "
         "clusters of ViewPass may differ a little. To compile it, install a C++ compiler and Python's "
         "headers (Debian: apt install g++ python3-dev, Fedora: gcc-c++ python3-devel, macOS: xcode-select "
         "--install, Windows: Visual Studio Build Tools), then install viewpass again (pip install "
-        "--force-reinstall --no-cache-dir --no-deps).",
-        RuntimeWarning,
-        stacklevel=2,
+        "--force-reinstall --no-cache-dir --no-deps)."
     )
+
+
+def warn_if_not_compiled() -> None:
+    """Warn, once per process, that there is no compiled module."""
+    global _warned
+    if native is None and not _warned and reason:
+        _warned = True
+        warnings.warn(without_module(), RuntimeWarning, stacklevel=3)
 
 
 def backend() -> Any:
