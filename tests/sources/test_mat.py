@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import warnings
 
 import numpy as np
 import pytest
-import scipy.io
 import scipy.sparse as sp
 from typer.testing import CliRunner
 
 import viewpass as vp
+from matlab_files import cell, plain, write_v73
 from viewpass.cli.app import app
 from viewpass.errors import DataWarning
+from viewpass.sources.bundle import Bundle
 
 N, WIDTHS, CLASSES = 30, (5, 8, 3), 4
 RNG = np.random.default_rng(0)
@@ -22,13 +22,6 @@ VIEWS = [RNG.random((N, width)) for width in WIDTHS]
 LABELS = np.arange(N) % CLASSES
 OBSERVED = vp.evaluate.make_mask("paper", N, 3, 0.3, 0)
 PRESENT = [1 + np.flatnonzero(seen)[:, None].astype(float) for seen in OBSERVED.T]
-
-
-def cell(values, shape=(1, -1)):
-    found = np.empty(len(values), dtype=object)
-    for place, value in enumerate(values):
-        found[place] = value
-    return found.reshape(shape)
 
 
 def transposed(views):
@@ -55,63 +48,6 @@ SHAPES = {
     "sparse cells": {"X": cell([sp.csc_matrix(view) for view in VIEWS]), "truth": ROW},
 }  # fmt: skip
 MASKED = ("a mask of present rows", "a mask of n x V")
-
-
-def write_v5(path, variables):
-    scipy.io.savemat(path, variables)
-
-
-def write_v73(path, variables):
-    """As MATLAB does: arrays transposed, cells of references, sparse matrices by column."""
-    h5py = pytest.importorskip("h5py")
-    with h5py.File(path, "w", userblock_size=512) as file:
-        refs = file.create_group("#refs#")
-
-        numbers = itertools.count()
-
-        def references(values):
-            places = [put(refs, f"r{next(numbers)}", one).ref for one in values.ravel(order="F")]
-            return np.array(places, dtype=h5py.ref_dtype).reshape(values.T.shape)
-
-        def put(group, name, value):
-            if sp.issparse(value):
-                columns = sp.csc_matrix(value)
-                own = group.create_group(name)
-                own.attrs["MATLAB_sparse"] = np.uint64(columns.shape[0])
-                for part, array in (("data", columns.data), ("ir", columns.indices), ("jc", columns.indptr)):
-                    own[part] = array
-                return own
-            if isinstance(value, dict) or value.dtype.names:
-                own = group.create_group(name)
-                for field in value if isinstance(value, dict) else value.dtype.names:
-                    put(own, field, value[field] if isinstance(value, dict) else value[field][None])
-                return own
-            if value.dtype == object:
-                own = group.create_dataset(name, data=references(value), dtype=h5py.ref_dtype)
-                own.attrs["MATLAB_class"] = b"cell"
-                return own
-            text = value.dtype.kind == "U"
-            own = group.create_dataset(name, data=np.array([[ord(value.item())]]) if text else value.T)
-            own.attrs["MATLAB_class"] = b"char" if text else b"double"
-            return own
-
-        for name, value in variables.items():
-            put(file, name, value)
-    with path.open("r+b") as file:
-        file.write(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM")
-
-
-@pytest.fixture(params=[write_v5, write_v73], ids=["v5", "v7.3"])
-def write(request, tmp_path):
-    def made(variables, name="set.mat"):
-        request.param(tmp_path / name, variables)
-        return tmp_path / name
-
-    return made
-
-
-def plain(view):
-    return view.toarray() if sp.issparse(view) else view
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -322,3 +258,51 @@ def test_converting_there_and_back_keeps_everything(write, tmp_path, shape):
     refused = runner.invoke(app, ["convert", str(mat), str(npz)])
     assert refused.exit_code == 1
     assert "--force" in refused.output
+
+
+def test_names_of_views_and_classes_in_words_are_kept(tmp_path):
+    words = np.array(["ash", "elm", "fir", "oak"])[LABELS]
+    first = Bundle({"image": VIEWS[0], "text of it": sp.csr_array(VIEWS[1])}, words, OBSERVED[:, :2])
+    first.write(tmp_path / "set.npz")
+    runner = CliRunner()
+    for source, out in (("set.npz", "set.mat"), ("set.mat", "again.npz")):
+        done = runner.invoke(app, ["convert", str(tmp_path / source), str(tmp_path / out)])
+        assert done.exit_code == 0, done.output
+    for other in (vp.load_mat(tmp_path / "set.mat"), vp.load_bundle(tmp_path / "again.npz")):
+        assert list(other.views) == ["image", "text of it"]
+        np.testing.assert_array_equal(other.labels, words)
+        np.testing.assert_array_equal(other.observed, OBSERVED[:, :2])
+
+
+def test_views_that_are_no_names_are_refused(write):
+    with pytest.raises(vp.SettingError, match=r"views=3: expected the name.*X, Y"):
+        vp.load_mat(write({"X": cell(VIEWS), "Y": COLUMN}), views=3)
+
+
+def test_what_cannot_be_read_is_left_out(write):
+    empty = {"nothing": np.zeros((0, 0)), "s": {}, "c": np.empty((0, 0), dtype=object)}
+    bundle = vp.load_mat(write({"X": cell(VIEWS), "Y": COLUMN, **empty}))
+    assert list(bundle.views) == ["1", "2", "3"]
+
+
+def test_an_object_is_no_matrix(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    write_v73(tmp_path / "set.mat", {"X": cell(VIEWS), "Y": np.arange(6, dtype=np.uint32)[None]})
+    with h5py.File(tmp_path / "set.mat", "r+") as file:
+        file["Y"].attrs["MATLAB_class"] = np.bytes_(b"categorical")
+        file["Y"].attrs["MATLAB_object_decode"] = np.int32(3)
+    bundle = vp.load_mat(tmp_path / "set.mat")
+    assert bundle.labels is None
+    assert "classes: none; Y does not hold one class per row" in bundle.notes
+
+
+def test_parts_that_do_not_fit_are_not_joined(write):
+    parts = {"X_train": VIEWS[0][:20], "X_test": VIEWS[0][20:], "Y_train": COLUMN[:20], "Y_test": COLUMN[20:]}
+    bundle = vp.load_mat(write(parts))
+    np.testing.assert_array_equal(bundle.views["X"], VIEWS[0])
+    np.testing.assert_array_equal(bundle.labels, LABELS)
+    assert "training and test rows joined: X_test, X_train, Y_test, Y_train" in bundle.notes
+    one = vp.load_mat(write(parts, "one.mat"), views=["X_train"], labels="Y_train")
+    np.testing.assert_array_equal(one.views["X_train"], VIEWS[0][:20])
+    with pytest.raises(vp.DataError, match="do not"):
+        vp.load_mat(write(parts | {"X_test": VIEWS[1][20:]}, "two.mat"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -12,10 +11,12 @@ import numpy as np
 import scipy.io
 import scipy.sparse
 
-from viewpass.errors import DataError, DataWarning
+from viewpass.errors import DataError, warn
 from viewpass.kernels.grid import Array, Mask
 from viewpass.sources.bundle import Bundle
-from viewpass.sources.mat_variables import found_labels, found_masks, found_views, read_variables
+from viewpass.sources.mat_classes import found_labels, found_masks
+from viewpass.sources.mat_file import read_variables
+from viewpass.sources.mat_variables import found_views, joined, symmetric
 
 
 def load_mat(
@@ -26,13 +27,14 @@ def load_mat(
     mask: str | None = None,
     turned: bool | None = None,
 ) -> Bundle:
-    """Read a multi-view set from a MATLAB file; versions 5 to 7 by SciPy, 7.3 by h5py.
+    """Read a multi-view set from a MATLAB file; versions 4 to 7 by SciPy, 7.3 by h5py.
 
-    Views are the entries of a cell (`X`, `fea`, `data` ...), numbered variables (`X1`, `X2` ...), or the
-    matrices with one row per class label. Classes are `Y`, `gt`, `truth`, `gnd`, `truelabel` ..., as a
-    row, a column, a cell or one column per class. Masks are `index` (the rows of each view, from 1),
-    `ind`, `folds`, `observed` or `MissingStatus` (rows x views, 1 where present); a row of NaN is
-    missing, too. A file that can be read in two ways is refused; the options say which way is right.
+    Views are the entries of a cell (`X`, `fea`, `data` ...; named by the text in `names`), numbered
+    variables (`X1`, `X2` ...), or the matrices with one row per class label. Classes are `Y`, `gt`,
+    `truth`, `gnd`, `truelabel` ..., as numbers or text, in a row, a column, a cell or one column per class.
+    Masks are `index` (the rows of each view, from 1), `ind`, `folds`, `observed` or `MissingStatus` (rows x
+    views, 1 where present); a row of NaN is missing, too. Training and test parts (`x1_train`, `x1_test`)
+    are joined. A file that can be read in two ways is refused; the options say which way is right.
 
     Parameters
     ----------
@@ -55,10 +57,12 @@ def load_mat(
         `notes` says how the file was read; turned views are reported by a DataWarning, too.
     """
     path = Path(path)
-    variables = read_variables(path)
-    stored, of_views = found_views(path, variables, [views] if isinstance(views, str) else list(views))
+    variables, notes = read_variables(path), list[str]()
+    if not views and labels is None:
+        variables, notes = joined(variables)
+    stored, of_views = found_views(path, variables, views)
     classes, of_classes = found_labels(path, variables, stored, labels)
-    notes = [of_classes, of_views]
+    notes = [of_classes, *of_views, *notes]
     present, sideways = _present_rows(variables, stored, classes)
     if present is None:
         sideways = _orientation(path, stored, classes, turned)
@@ -72,7 +76,7 @@ def load_mat(
         text = f"{which} turned: rows are stored as columns (d x n)"
         if turned is None:
             text += f", the only reading that fits {n_rows} rows"
-            warnings.warn(f"{path}: {text}. Pass turned=False to refuse that.", DataWarning, stacklevel=2)
+            warn(f"{path}: {text}. Pass turned=False to refuse that.")
         notes.append(text)
     observed, of_mask = _observed(path, variables, rows, mask)
     return Bundle(rows, classes, observed, (*notes, *of_mask))
@@ -85,13 +89,19 @@ def write_mat(path: str | PathLike[str], bundle: Bundle, **more: Any) -> None:
         cells[0, place] = (
             scipy.sparse.csc_matrix(view, dtype=np.float64) if scipy.sparse.issparse(view) else view
         )
-    names = np.array(list(bundle.views), dtype=object).reshape(1, -1)
+    names = _texts(list(bundle.views)).reshape(1, -1)
     found: dict[str, Any] = {"X": cells, "names": names, **more}
     if bundle.labels is not None:
-        found["Y"] = bundle.labels.reshape(-1, 1)
+        labels = bundle.labels
+        found["Y"] = (labels if labels.dtype.kind in "biuf" else _texts(labels)).reshape(-1, 1)
     if bundle.observed is not None:
         found["observed"] = bundle.observed.astype(np.uint8)
     scipy.io.savemat(path, found, do_compression=True)
+
+
+def _texts(values: Any) -> Array:
+    """Text as a cell of strings."""
+    return np.array([str(value) for value in values], dtype=object)
 
 
 def _present_rows(
@@ -122,7 +132,7 @@ def _orientation(path: Path, views: dict[str, Any], labels: Array | None, turned
     counts = [len(labels)] if labels is not None else sorted({n for shape in shapes for n in shape})
     for together in (True, False):  # all views the same way, or else each as it fits
         found = [reading for n in counts for reading in _fit(shapes, n, together=together)]
-        if len(found) > 1 and labels is not None and _symmetric(views):
+        if len(found) > 1 and labels is not None and all(map(symmetric, views.values())):
             found = found[:1]
         if len(found) == 1:
             return found[0]
@@ -152,7 +162,7 @@ def _observed(
         names = list(masks)
         shown = ", ".join(names) if len(names) < 4 else f"{names[0]} to {names[-1]}"
         text = f"{len(masks)} masks, none used: {shown} ({min(shares):.1%} to {max(shares):.1%} missing)"
-        warnings.warn(f"{path}: {text}. Choose one with mask=.", DataWarning, stacklevel=3)
+        warn(f"{path}: {text}. Choose one with mask=.")
         notes = [f"masks: {text}"]
         masks = {}
     else:
@@ -175,10 +185,6 @@ def _fit(shapes: Sequence[tuple[int, ...]], n: int, *, together: bool) -> list[l
         ]
     axes = [[axis for axis, size in enumerate(shape) if size == n] for shape in shapes]
     return [[own[0] for own in axes]] if all(len(own) == 1 for own in axes) else []
-
-
-def _symmetric(views: dict[str, Any]) -> bool:
-    return all(x.ndim == 2 and x.shape[0] == x.shape[1] and not abs(x - x.T).max() for x in views.values())
 
 
 def _shown(views: dict[str, Any]) -> str:

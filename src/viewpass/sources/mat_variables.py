@@ -1,158 +1,105 @@
-"""The variables of a MATLAB file (versions 5 to 7 by SciPy, 7.3 by h5py), and their roles.
-
-Which are views, classes and masks follows from usual names and from shapes.
-"""
+"""Which variables of a MATLAB file are its views: by their usual names and by shape."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.io
 import scipy.sparse
-from scipy.io.matlab import MatlabFunction, MatlabOpaque
 
-from viewpass.errors import DataError, missing_extra, not_a_file
-from viewpass.kernels.grid import Array, Mask
+from viewpass.errors import DataError, SettingError
+from viewpass.sources.mat_classes import LABELS, MASKS, NAMES, in_order, label_vectors, labels_of
+from viewpass.sources.mat_file import is_text
 
-
-def read_variables(path: Path) -> dict[str, Any]:
-    """Arrays, sparse matrices and lists (cells) by name; text and functions are left out."""
-    if (kind := not_a_file(path)) is not None:
-        raise DataError(f"{path} is {kind}, not a MATLAB file.")
-    try:
-        with path.open("rb") as file:
-            start = file.read(520)
-        if start[:8] == b"\x89HDF\r\n\x1a\n" or start[512:520] == b"\x89HDF\r\n\x1a\n":
-            return _of_hdf5(path)
-        found = scipy.io.loadmat(path)
-    except FileNotFoundError:
-        raise DataError(f"{path}: there is no such file.") from None
-    except (ValueError, TypeError, OSError, KeyError, NotImplementedError, EOFError, IndexError) as problem:
-        raise DataError(f"{path} cannot be read as a MATLAB file: {problem}") from problem
-    except Exception as problem:  # scipy's own error for a damaged file, and zlib's
-        raise DataError(f"{path} is damaged or not a MATLAB file: {problem}") from problem
-    return _kept({name: _of_scipy(x) for name, x in found.items() if not name.startswith("__")})
-
-
-def _kept(variables: dict[str, Any]) -> dict[str, Any]:
-    """Without text; the fields of a struct are variables of their own."""
-    out: dict[str, Any] = {}
-    for name, value in variables.items():
-        if isinstance(value, dict):
-            out |= _kept(value)
-        elif value is not None:
-            out[name] = value
-    return out
-
-
-def _of_scipy(value: Any) -> Any:
-    if scipy.sparse.issparse(value):
-        return scipy.sparse.csr_array(value)
-    array = np.asarray(value)
-    if isinstance(value, (MatlabOpaque, MatlabFunction)) or not array.size:
-        return None
-    if array.dtype.names:  # a struct, or an array of them: its fields are cells
-        own = {name: [_of_scipy(one) for one in array[name].ravel(order="F")] for name in array.dtype.names}
-        return {name: values[0] if array.size == 1 else _cell(values) for name, values in own.items()}
-    if array.dtype == object:
-        return _cell([_of_scipy(one) for one in array.ravel(order="F")])
-    return array if array.dtype.kind in "biuf" and array.ndim >= 2 and array.size else None
-
-
-def _cell(entries: list[Any]) -> list[Any] | None:
-    """A cell of arrays; one that holds a single cell is that cell, and cells of one entry are opened."""
-    entries = [one[0] if isinstance(one, list) and len(one) == 1 else one for one in entries]
-    if any(one is None or isinstance(one, dict) for one in entries) or not entries:
-        return None
-    return entries[0] if len(entries) == 1 and isinstance(entries[0], list) else entries
-
-
-def _of_hdf5(path: Path) -> dict[str, Any]:
-    try:
-        import h5py
-    except ImportError:
-        raise missing_extra("h5py", "omics", "reading MATLAB 7.3 files") from None
-    with h5py.File(path, "r") as file:
-        return _kept({name: _of_h5(file, x) for name, x in file.items() if not name.startswith("#")})
-
-
-def _of_h5(file: Any, value: Any) -> Any:
-    """HDF5 holds MATLAB's arrays transposed, cells as references, sparse matrices by column."""
-    if "MATLAB_sparse" in value.attrs:
-        starts = value["jc"][:].astype(np.int64)
-        data, rows = (value[part][:] if part in value else np.empty(0) for part in ("data", "ir"))
-        shape = int(value.attrs["MATLAB_sparse"]), len(starts) - 1
-        return scipy.sparse.csr_array(
-            scipy.sparse.csc_array((data, rows.astype(np.int64), starts), shape=shape)
-        )
-    if hasattr(value, "items"):
-        return {name: _of_h5(file, own) for name, own in value.items()}
-    kind = value.attrs.get("MATLAB_class", b"")
-    if kind == b"char" or "MATLAB_empty" in value.attrs:
-        return None
-    if value.dtype.kind == "O":
-        return _cell([_of_h5(file, file[one]) for one in value[()].ravel()])
-    array = value[()].T
-    return array if array.dtype.kind in "biuf" and array.ndim >= 2 and array.size else None
-
-
-# Names in lower case, the usual ones first.
-LABELS = (
-    "y", "gt", "truth", "gnd", "truelabel", "labels", "label", "groundtruth", "ground_truth", "gt_label",
-    "true_label", "truelabels", "truthlabel", "class", "classes", "target", "targets",
-)  # fmt: skip
 VIEWS = ("x", "fea", "data", "feature", "features", "views", "xs", "x_view", "xx")
-MASKS = ("index", "ind", "observed", "mask", "masks", "folds", "ind_folds", "missingstatus")  # 1: present
-NUMBERED = re.compile(r"([a-z_]*?)_?(\d+)", re.IGNORECASE)
+GRAPHS = ("w", "a", "s", "g", "k", "adj", "graph", "affinity", "similarity", "distance", "dist", "kernel")
+NUMBERED = re.compile(r"(\D*?)_?(\d+)_?(\D*)")
+PARTS = (r"train|tr", r"val|valid|validation", r"test|te")  # rows of one set in parts
 
 
-def found_views(path: Path, variables: dict[str, Any], wanted: Sequence[str]) -> tuple[dict[str, Any], str]:
-    """The views as they are stored, by name, and a note."""
+def found_views(path: Path, variables: dict[str, Any], wanted: Any) -> tuple[dict[str, Any], list[str]]:
+    """The views as they are stored, by name, and notes."""
+    if not isinstance(wanted, str | Sequence) or not all(isinstance(name, str) for name in wanted):
+        raise SettingError(
+            f"views={wanted!r}: expected the name of the variable with the cell of views, or the names of "
+            f"the variables that are views; the variables of {path} are {_listed(variables)}."
+        )
     if wanted:
-        return _named_views(path, variables, wanted)
-    left = {name: x for name, x in variables.items() if name.lower() not in (*MASKS, *LABELS)}
+        return _named_views(path, variables, [wanted] if isinstance(wanted, str) else list(wanted))
+    numeric = {name: x for name, x in variables.items() if x is not None and not is_text(x)}
+    left = {name: x for name, x in numeric.items() if name.lower() not in (*MASKS, *LABELS)}
     cells = {name: x for name, x in left.items() if isinstance(x, list) and _matrices(x)}
-    usual = _in_order(cells, VIEWS) or list(cells)
-    if len(usual) > 1:
+    usual = in_order(cells, VIEWS) or list(cells)
+    if any(not _same_cells(cells[name], cells[usual[0]]) for name in usual[1:]):
         raise DataError(
             f"{path}: {' and '.join(usual)} are cells of matrices. Say which holds the views with "
             f"views={usual[0]!r} or views={usual[1]!r}."
         )
     if usual:
-        return {f"{v + 1}": view for v, view in enumerate(cells[usual[0]])}, f"views: the cell {usual[0]}"
-    plain = {name: x for name, x in left.items() if not isinstance(x, list) and max(x.shape) > 1}
-    names = _numbered(path, plain) or _matching(path, plain, variables)
-    if not names:
-        known = ", ".join(variables) or "none"
-        raise DataError(f"{path}: no variable holds views; its variables are {known}.")
-    return {name: plain[name] for name in names}, f"views: {', '.join(names)}"
+        views, notes = _of_cell(cells[usual[0]], variables), [f"views: the cell {usual[0]}"]
+        used = set(usual)
+    else:
+        plain = {name: x for name, x in left.items() if not isinstance(x, list) and x.size > 1}
+        names = _numbered(path, plain) or _matching(path, plain, variables)
+        if not names:
+            raise DataError(f"{path}: no variable holds views; its variables are {_listed(variables)}.")
+        used, notes = set(names), [f"views: {', '.join(names)}"]
+        views = {name: plain[name] for name in names}
+        if len(names) == 1 and plain[names[0]].ndim == 3:
+            views = _stacked(views, variables)
+    sizes = {size for x in views.values() for size in x.shape}
+    others = [
+        name
+        for name, x in left.items()
+        if name not in used and not isinstance(x, list) and min(x.shape) > 1 and sizes & set(x.shape)
+    ]
+    return views, [*notes, *([f"not used: {', '.join(others)}"] if others else [])]
 
 
-def _named_views(path: Path, variables: dict[str, Any], wanted: Sequence[str]) -> tuple[dict[str, Any], str]:
-    absent = [name for name in wanted if name not in variables]
+def _named_views(
+    path: Path, variables: dict[str, Any], wanted: Sequence[str]
+) -> tuple[dict[str, Any], list[str]]:
+    absent = [name for name in wanted if variables.get(name) is None]
     if absent:
         raise DataError(
-            f"{path}: there is no variable {absent[0]!r}; its variables are {', '.join(variables)}."
+            f"{path}: there is no variable {absent[0]!r}; its variables are {_listed(variables)}."
         )
-    note = f"views: {', '.join(wanted)}"
     values = {name: variables[name] for name in wanted}
     if len(wanted) == 1 and isinstance(values[wanted[0]], list):
-        values = {f"{v + 1}": view for v, view in enumerate(values[wanted[0]])}
-    if any(isinstance(view, list) for view in values.values()):
-        raise DataError(f"{path}: {note}: expected one cell of matrices, or matrices.")
-    return values, note
+        values = _of_cell(values[wanted[0]], variables)
+    if any(isinstance(view, list) or is_text(view) for view in values.values()):
+        raise DataError(f"{path}: views={list(wanted)}: expected one cell of matrices, or matrices.")
+    return values, [f"views: {', '.join(wanted)}"]
+
+
+def _of_cell(cell: list[Any], variables: dict[str, Any]) -> dict[str, Any]:
+    """The entries of a cell, without empty ones; named by a variable with as many names, or by number."""
+    names = [f"{v + 1}" for v in range(len(cell))]
+    for given in in_order(variables, NAMES):
+        text = variables[given]
+        if is_text(text) and len(text) == len(cell) == len(set(text) - {""}):
+            names = [str(name) for name in text]
+            break
+    return {name: view for name, view in zip(names, cell, strict=True) if min(view.shape)}
+
+
+def _stacked(views: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+    """The views of an array views x rows x columns, where only its middle axis fits the classes."""
+    ((name, x),) = views.items()
+    lengths = {len(labels) for key, labels in label_vectors(variables).items() if key.lower() in LABELS}
+    middle = x.shape[1] in lengths and not lengths & {x.shape[0], x.shape[2]}
+    return {f"{v + 1}": view for v, view in enumerate(x)} if middle else {name: x}
 
 
 def _numbered(path: Path, plain: dict[str, Any]) -> list[str]:
     """Variables such as X1, X2 in their order."""
-    stems: dict[str, dict[int, str]] = {}
-    for name in plain:
-        if found := NUMBERED.fullmatch(name):
-            stems.setdefault(found[1], {})[int(found[2])] = name
+    stems: dict[tuple[str, str], dict[int, str]] = {}
+    for name, x in plain.items():
+        if (found := NUMBERED.fullmatch(name)) and min(x.shape) > 1:
+            stems.setdefault((found[1], found[3]), {})[int(found[2])] = name
     several = [[name for _, name in sorted(own.items())] for own in stems.values() if len(own) > 1]
     if len(several) > 1:
         shown = " or ".join(f"views={names}" for names in several)
@@ -161,15 +108,18 @@ def _numbered(path: Path, plain: dict[str, Any]) -> list[str]:
 
 
 def _matching(path: Path, plain: dict[str, Any], variables: dict[str, Any]) -> list[str]:
-    """Matrices with an axis as long as the classes (any matrix, if there are none), without graphs."""
+    """Matrices with an axis as long as the classes (any matrix, if there are none), without graphs.
+
+    A square matrix beside others is taken for a graph over the rows if it is symmetric or named as one.
+    """
     lengths = {len(x) for name, x in label_vectors(variables).items() if name.lower() in LABELS}
     fitting = [
         name
         for name, x in plain.items()
         if min(x.shape) > 1 and (not lengths or lengths & {x.shape[0], x.shape[-1]})
     ]
-    usual = _in_order(plain, VIEWS)[:1]
-    others = [name for name in fitting if name not in usual and len(set(plain[name].shape)) > 1]
+    usual = in_order(plain, VIEWS)[:1]
+    others = [name for name in fitting if name not in usual and not _graph(name, plain[name])]
     if usual and others:
         raise DataError(
             f"{path}: {usual[0]} can be the only view, or one beside {', '.join(others)}. Say which with "
@@ -178,119 +128,82 @@ def _matching(path: Path, plain: dict[str, Any], variables: dict[str, Any]) -> l
     return usual or others or fitting
 
 
-def found_labels(
-    path: Path, variables: dict[str, Any], views: dict[str, Any], wanted: str | None
-) -> tuple[Array | None, str]:
-    """The classes, one per row, and a note; None if there are none."""
-    vectors = label_vectors(variables)
-    if wanted is not None:
-        if wanted not in vectors:
-            raise DataError(f"{path}: {wanted!r} does not hold classes, one whole number per row.")
-        return vectors[wanted], f"classes: {wanted}"
-    sizes = {size for view in views.values() for size in (view.shape[0], view.shape[-1])}
-    usual = _in_order(vectors, LABELS)
-    fitting = [name for name in usual if len(vectors[name]) in sizes] or usual
-    note = ""
-    if not fitting:
-        skipped = (*MASKS, *(name.lower() for name in views))
-        every = set.intersection(*({view.shape[0], view.shape[-1]} for view in views.values()))
-        fitting = [name for name, x in vectors.items() if len(x) in every and name.lower() not in skipped]
-        note = ", the only vector of whole numbers" if len(fitting) == 1 else ""
-        if len(fitting) > 1:
-            return None, f"classes: none; {', '.join(fitting)} fit, choose one with labels="
-    different = [name for name in fitting if not same_classes(vectors[name], vectors[fitting[0]])]
-    if different:
-        raise DataError(
-            f"{path}: {fitting[0]} and {different[0]} both look like classes and differ. Say which with "
-            f"labels={fitting[0]!r} or labels={different[0]!r}."
-        )
-    return (vectors[fitting[0]], f"classes: {fitting[0]}{note}") if fitting else (None, "classes: none")
+def _graph(name: str, x: Any) -> bool:
+    square = x.ndim == 2 and x.shape[0] == x.shape[1]
+    return bool(square and (name.lower() in GRAPHS or symmetric(x)))
 
 
-def label_vectors(variables: dict[str, Any]) -> dict[str, Array]:
-    """What can be classes."""
-    found = {name: _as_labels(x) for name, x in variables.items() if name.lower() not in MASKS}
-    return {name: labels for name, labels in found.items() if labels is not None}
+def symmetric(x: Any) -> bool:
+    """Whether a matrix equals its transpose."""
+    return bool(x.ndim == 2 and x.shape[0] == x.shape[1] and not abs(x - x.T).max())
 
 
-def same_classes(one: Array, other: Array) -> bool:
-    """Whether two vectors are the same partition."""
-    if len(one) != len(other):
-        return False
-    pairs = len(set(zip(one.tolist(), other.tolist(), strict=True)))
-    return pairs == len(set(one.tolist())) == len(set(other.tolist()))
+def joined(variables: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Variables that hold training and test rows of one set (x1_train, x1_test) as one, and a note.
+
+    They are joined along the axis that differs, or that is as long as the classes of the part.
+    """
+    parts: dict[str, dict[int, str]] = {}
+    for name in variables:
+        for place, words in enumerate(PARTS):
+            if found := re.fullmatch(rf"(?:{words})_?(.+)|(.+?)_?(?:{words})", name, re.IGNORECASE):
+                parts.setdefault(found[1] or found[2], {})[place] = name
+    parts = {stem: own for stem, own in parts.items() if {0, 2} <= own.keys() and stem not in variables}
+    groups = {stem: [variables[own[place]] for place in sorted(own)] for stem, own in parts.items()}
+    n_rows = next(
+        (tuple(map(_length, group)) for stem, group in groups.items() if stem.lower() in LABELS), ()
+    )
+    whole = {stem: _concatenated(group, n_rows) for stem, group in groups.items()}
+    views = [stem for stem, x in whole.items() if isinstance(x, list) or (x is not None and min(x.shape) > 1)]
+    if not views or any(x is None for x in whole.values()):
+        return variables, []
+    used = [name for own in parts.values() for name in own.values()]
+    rest = {name: x for name, x in variables.items() if name not in used}
+    return rest | whole, [f"training and test rows joined: {', '.join(sorted(used))}"]
 
 
-def found_masks(variables: dict[str, Any], n_rows: int, n_views: int) -> dict[str, Mask]:
-    """The masks (rows x views) by name; several of one variable are numbered as in MATLAB."""
-    out: dict[str, Mask] = {}
-    for name in _in_order(variables, MASKS):
-        masks = list(_as_masks(variables[name], n_rows, n_views))
-        for number, mask in enumerate(masks, 1):
-            if not any(np.array_equal(mask, known) for known in out.values()):
-                out[name if len(masks) == 1 else f"{name}{{{number}}}"] = mask
-    return out
+def _length(value: Any) -> int:
+    labels = labels_of(value)
+    return -1 if labels is None else len(labels)
 
 
-def _in_order(variables: Iterable[str], names: Sequence[str]) -> list[str]:
-    order = {name: place for place, name in enumerate(names)}
-    return sorted((v for v in variables if v.lower() in order), key=lambda v: order[v.lower()])
+def _concatenated(parts: list[Any], n_rows: tuple[int, ...]) -> Any:
+    """Parts of rows as one array (or cell of arrays); None where the axis of the rows is unclear."""
+    if all(isinstance(part, list) for part in parts) and len({len(part) for part in parts}) == 1:
+        cells = [_concatenated(list(entries), n_rows) for entries in zip(*parts, strict=True)]
+        return None if any(one is None for one in cells) else cells
+    if any(part is None or isinstance(part, list) or is_text(part) for part in parts):
+        return None
+    shapes = [part.shape for part in parts]
+    if len({len(shape) for shape in shapes}) > 1:
+        return None
+    axes = [axis for axis, sizes in enumerate(zip(*shapes, strict=True)) if sizes == n_rows]
+    axes = axes or [axis for axis, sizes in enumerate(zip(*shapes, strict=True)) if len(set(sizes)) > 1]
+    same = len(axes) == 1 and len({(*shape[: axes[0]], *shape[axes[0] + 1 :]) for shape in shapes}) == 1
+    if not same:
+        return None
+    if scipy.sparse.issparse(parts[0]):
+        stack = scipy.sparse.hstack if axes[0] else scipy.sparse.vstack
+        return scipy.sparse.csr_array(stack(parts))
+    return np.concatenate(parts, axis=axes[0])
+
+
+def _listed(variables: dict[str, Any]) -> str:
+    return ", ".join(variables) or "none"
 
 
 def _matrices(cell: list[Any]) -> bool:
-    return bool(cell) and all(not isinstance(x, list) and min(x.shape) > 0 for x in cell) and max(
-        max(x.shape) for x in cell
-    ) > 1 and any(min(x.shape) > 1 for x in cell)  # fmt: skip
+    """Whether a cell holds matrices (or empty entries), and one of them has rows and columns."""
+    arrays = not any(isinstance(x, list) or is_text(x) for x in cell)
+    return arrays and any(min(x.shape) > 1 for x in cell)
 
 
-def _as_labels(value: Any) -> Array | None:
-    """Whole numbers, one per row: a vector, a cell of equal ones, or one column of 0 and 1 per class."""
-    if isinstance(value, list):
-        if all(not isinstance(one, list) and one.shape == (1, 1) for one in value):
-            return _as_labels(np.array([[one[0, 0]] for one in value]))
-        found = [labels for one in value if (labels := _as_labels(one)) is not None]
-        whole = len(found) == len(value) and all(same_classes(one, found[0]) for one in found)
-        return found[0] if found and whole else None
-    array = value.toarray() if scipy.sparse.issparse(value) and min(value.shape) < 200 else value
-    if scipy.sparse.issparse(array) or array.dtype.kind not in "biuf" or array.size < 2 or array.ndim != 2:
-        return None
-    if array.dtype.kind == "f" and not (np.isfinite(array) & (array == np.rint(array))).all():
-        return None
-    if 1 in array.shape:
-        return np.asarray(array.ravel().astype(np.int64))
-    for axis in (1, 0):
-        one_hot = np.isin(array, (-1, 0, 1)).all() and ((array == 1).sum(axis=axis) == 1).all()
-        if one_hot and array.shape[axis] < array.shape[1 - axis]:
-            return np.asarray(array.argmax(axis=axis).astype(np.int64))
-    return None
-
-
-def _as_masks(value: Any, n_rows: int, n_views: int) -> Iterable[Mask]:
-    if not isinstance(value, list):
-        array = value.toarray() if scipy.sparse.issparse(value) else value
-        if array.ndim == 3 and array.shape[:2] in ((n_rows, n_views), (n_views, n_rows)):
-            for one in np.moveaxis(array, 2, 0):
-                yield from _as_masks(one, n_rows, n_views)
-        elif np.isin(array, (0, 1)).all() and sorted(array.shape) == sorted((n_rows, n_views)):
-            yield np.asarray(array if array.shape == (n_rows, n_views) else array.T, dtype=np.bool_)
-    elif (mask := _of_row_numbers(value, n_rows, n_views)) is not None:
-        yield mask
-    else:
-        for one in value:
-            yield from _as_masks(one, n_rows, n_views)
-
-
-def _of_row_numbers(cell: list[Any], n_rows: int, n_views: int) -> Mask | None:
-    """A cell with the present rows of each view, counted from 1, or 0 and 1 for each row."""
-    if len(cell) != n_views or any(isinstance(one, list) or 1 not in one.shape for one in cell):
-        return None
-    mask = np.zeros((n_rows, n_views), dtype=np.bool_)
-    for view, own in enumerate(cell):
-        numbers = np.asarray(own).ravel()
-        if numbers.size == n_rows and np.isin(numbers, (0, 1)).all():
-            mask[:, view] = numbers > 0
-        elif numbers.size and (numbers.min() < 1 or numbers.max() > n_rows):
-            return None
-        else:
-            mask[numbers.astype(np.int64) - 1, view] = True
-    return mask
+def _same_cells(one: list[Any], other: list[Any]) -> bool:
+    """Whether two cells hold the same matrices, up to turning."""
+    if one is other:
+        return True
+    return len(one) == len(other) and all(
+        any(x.shape == y.shape and not abs(x - y).max() for y in (given, given.T))
+        for x, given in zip(one, other, strict=True)
+        if x.size or given.size
+    )
