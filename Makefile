@@ -171,8 +171,9 @@ BUILD_TOOLS = from scikit_build_core.build import get_requires_for_build_editabl
 	@touch -r $@ .venv/.native
 
 .venv/.bench: .venv/.build pyproject.toml
-	@echo "Installing viewpass and the peers of its benchmarks into .venv (a minute or so) ..."
+	@echo "Installing viewpass and the peers of its benchmarks into .venv (some minutes) ..."
 	@: > $@.new
+	@$(PIP_INSTALL) setuptools wheel # what builds peers that come as source
 	@$(INSTALL_VIEWPASS) -e '.[bench]'
 	@mv $@.new $@
 	@touch -r $@ .venv/.native

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,6 @@ from viewpass.report.summary.fields import Summary
 from viewpass.report.summary.gatherer import RowGatherer
 from viewpass.report.summary.overview import summarise, take_labels, timeline_of, view_summaries
 from viewpass.report.summary.row_sample import row_sampler
-from viewpass.sample.sample import Sampler
 
 
 def places_of_model(model: Model) -> Places:
@@ -141,7 +140,7 @@ class DrawnClusterer(ExplainedClusterer):
         if not self._has_model():
             made: str = super()._repr_html_()
             return made
-        return card_html(self._outline(), type(self).__name__)
+        return card_html(card_lines(self._outline(), type(self).__name__))
 
     def _repr_mimebundle_(self, **given: Any) -> Any:
         if not self._has_model():
@@ -197,29 +196,18 @@ class DrawnClusterer(ExplainedClusterer):
         rows: bool = True,
     ) -> Summary:
         """The summary of X, or of the model alone."""
-        self._checked()
-        if X is None:
-            return summarise(self, rows=rows)
-        sampler = row_sampler()
-        tables = self._tables(X, observed, keep, names, sampler)
-        return summarise(self, tables, rows=rows, which="final", sampler=sampler)
-
-    def _tables(
-        self, X: Any, observed: Any, keep: Sequence[str], names: Sequence[str], sampler: Sampler
-    ) -> Iterator[Any]:
-        """Rows with their labels, and with names of clusters where those are asked for."""
-        from viewpass.labels.columns import Wanted, with_names
+        from viewpass.labels.columns import Wanted
         from viewpass.labels.features import with_features
         from viewpass.labels.writing import labelled_tables
 
-        source, model = self._read(X, observed, reset=False), self._fitted_model()
+        model = self._checked()._fitted_model()
+        if X is None:
+            return summarise(self, rows=rows)
         columns, features = with_features(names, model.schema)
-        wanted = Wanted(tuple(keep), columns, features=features)
-        tables = labelled_tables(self, source, wanted, sampler)
-        if not wanted.named:
-            yield from tables
-            return
-        held = list(tables)
-        found = wanted.names(model, held)
-        for table in held:
-            yield with_names(table, found)
+        wanted, sampler = Wanted(tuple(keep), columns, features=features), row_sampler()
+        tables: Any = labelled_tables(self, self._read(X, observed, reset=False), wanted, sampler)
+        named = None
+        if wanted.named:
+            tables = list(tables)
+            named = wanted.names(model, tables)
+        return summarise(self, tables, rows=rows, which="final", sampler=sampler, names=named)

@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from viewpass.report.findings import filled, view_shares
-from viewpass.report.wording import VIEW, cluster_name, percent, short
+from viewpass.report.wording import percent, short
 
-SHOWN = 6  # views and clusters
-BARS = 60
+SHOWN = 6  # views
 
 
 def card_lines(found: Mapping[str, Any], settings: str) -> list[str]:
@@ -35,29 +34,12 @@ def card_lines(found: Mapping[str, Any], settings: str) -> list[str]:
     ]
 
 
-def card_html(found: Mapping[str, Any], settings: str) -> str:
-    """The same as a small card, with the sizes of the clusters as bars."""
-    lines = [html.escape(line) for line in card_lines(found, settings)]
+def card_html(lines: Sequence[str]) -> str:
+    """The same as a small card for notebooks."""
+    settings, clusters, views = map(html.escape, lines)
     return (
         '<div style="font:14px/1.5 system-ui,sans-serif;border:1px solid #8886;border-radius:10px;'
         'padding:12px 16px;display:inline-block;max-width:640px;overflow-wrap:anywhere">'
-        f'<div style="font-weight:600">{lines[1]}</div><div style="opacity:.75">{lines[0]}</div>'
-        f'<div style="opacity:.75">{lines[2]}</div>{_bars(filled(found))}</div>'
-    )
-
-
-def _bars(clusters: Sequence[Mapping[str, Any]]) -> str:
-    if not clusters or not clusters[0]["rows"]:
-        return ""
-    largest, some = clusters[0]["rows"], clusters[:BARS]
-    width = 8
-    bars = "".join(
-        f'<rect x="{i * (width + 2)}" y="{40 - (height := max(1, round(40 * each["rows"] / largest)))}" '
-        f'width="{width}" height="{height}" rx="1"><title>{html.escape(cluster_name(each, VIEW))}: '
-        f"{each['rows']:,} rows</title></rect>"
-        for i, each in enumerate(some)
-    )
-    return (
-        f'<svg width="{len(some) * (width + 2)}" height="40" style="margin-top:8px;fill:#3b6fb0;'
-        f'max-width:100%" role="img" aria-label="sizes of the clusters">{bars}</svg>'
+        f'<div style="font-weight:600">{clusters}</div>'
+        f'<div style="opacity:.75">{settings}<br>{views}</div></div>'
     )

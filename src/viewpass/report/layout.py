@@ -90,26 +90,25 @@ def places_of(near: Sequence[Sequence[int]], weights: Sequence[Sequence[float]],
     return row_places(centres, shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-9), places)
 
 
-def _distances(some: Centres, others: Centres) -> Floats:
-    """Mean squared distances over the views in which both centres are known."""
+def mean_distances(some: Centres, others: Centres) -> Floats:
+    """Mean squared distances over the views in which both centres are known; NaN where there is none."""
     total = np.zeros((some.n_clusters, others.n_clusters))
     shared = np.zeros_like(total)
     for u, w, known, also in zip(some.values, others.values, some.known, others.known, strict=True):
         if u is None or w is None:
             continue
-        apart = u @ w.T
-        apart *= -2.0
-        apart += (u * u).sum(axis=1)[:, None]
-        apart += (w * w).sum(axis=1)[None, :]
-        np.maximum(apart, 0.0, out=apart)
-        if not (known.all() and also.all()):
-            apart[~known] = 0.0
-            apart[:, ~also] = 0.0
-        total += apart
-        shared += np.outer(known, also)
-    found = np.divide(total, shared, out=np.full_like(total, np.nan), where=shared > 0)
-    far = np.nanmax(found) if np.isfinite(found).any() else 1.0
-    return np.where(np.isnan(found), far, found)
+        both = np.outer(known, also)
+        with threadpool_limits(1):  # the same bits whatever the number of threads
+            apart = (u * u).sum(axis=1)[:, None] + (w * w).sum(axis=1)[None, :] - 2.0 * (u @ w.T)
+        total += np.where(both, np.maximum(apart, 0.0), 0.0)
+        shared += both
+    return np.divide(total, shared, out=np.full_like(total, np.nan), where=shared > 0)
+
+
+def _distances(some: Centres, others: Centres) -> Floats:
+    """The same, where those that share no view are as far apart as any."""
+    found = mean_distances(some, others)
+    return np.nan_to_num(found, nan=np.nanmax(found) if np.isfinite(found).any() else 1.0)
 
 
 def _embedded(distances: Floats) -> Floats:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from viewpass.errors import SettingError, missing_extra
 from viewpass.model.model import Model
@@ -27,11 +26,10 @@ PALETTE = (
     *("#a23a7c", "#e08a1e", "#128a80", "#7a2e4d", "#7d7f86"),
 )
 BAR, REST = "#0a6180", "#d8d5ce"
-NAMED = 40  # clusters with a name on the map
+NAMED = 40  # clusters with a name on the map, or with a bar
 NAMES_APART = 0.04  # of the rows: names of events that are nearer are one
 OFTEN = (DRIFTED, FELL_SILENT, SOUNDED)  # events of the timeline with a line, but without their name
 NAMED_SHARE = 0.04  # of a band of the timeline with a name
-BARS = 40  # clusters of a bar each
 
 
 def _axes(ax: Any, width: float = 6.4, height: float = 3.8) -> Any:
@@ -46,54 +44,40 @@ def _plain(text: str) -> str:
     return text.replace("$", r"\$")
 
 
+def _bars(values: Sequence[tuple[str, float]], label: str, ax: Any) -> Any:
+    """A bar for each name, the first on top."""
+    ax = _axes(ax, height=0.3 * len(values) + 0.9)
+    ax.barh(range(len(values)), [value for _, value in values], color=BAR, height=0.7)
+    ax.set_yticks(range(len(values)), [_plain(name) for name, _ in values])
+    ax.invert_yaxis()
+    ax.set_xlabel(label)
+    return ax
+
+
 def draw_sizes(found: Summary, ax: Any = None) -> Any:
     """Rows of each cluster, the largest first."""
-    clusters = filled(found)[:BARS]
+    clusters = filled(found)[:NAMED]
     if not clusters or not clusters[0]["rows"]:
         raise SettingError("the sizes of the clusters are not known: give the rows, as in plot('sizes', X).")
-    ax = _axes(ax, height=max(2.0, 0.26 * len(clusters) + 0.8))
-    names = [_plain(f"{cluster_name(each, VIEW)}") for each in clusters]
-    ax.barh(range(len(clusters)), [each["rows"] for each in clusters], color=BAR, height=0.72)
-    ax.set_yticks(range(len(clusters)), names)
-    ax.invert_yaxis()
-    ax.set_xlabel("rows")
-    return ax
+    return _bars([(cluster_name(each, VIEW), each["rows"]) for each in clusters], "rows", ax)
 
 
 def draw_missing(found: Summary, ax: Any = None) -> Any:
-    """Shares of rows that have and lack each view."""
-    views = view_shares(found)
-    ax = _axes(ax, height=max(1.6, 0.32 * len(views) + 0.9))
-    missing = np.array([view.missing for view in views])
-    places = np.arange(len(views))
-    ax.barh(places, 1.0 - missing, color=BAR, height=0.66, label="present")
-    ax.barh(places, missing, left=1.0 - missing, color=REST, height=0.66, label="missing")
-    ax.set_yticks(places, [_plain(view.name) for view in views])
-    ax.invert_yaxis()
-    ax.set_xlim(0, 1)
-    ax.set_xlabel("share of the rows")
-    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False)
-    return ax
+    """The share of rows that lack each view."""
+    shares = [(view.name, view.missing) for view in view_shares(found)]
+    return _bars(shares, "share of the rows that lack it", ax)
 
 
 def draw_views(found: Summary, ax: Any = None) -> Any:
     """The share of each view in what separates clusters."""
-    views = view_shares(found)
-    ax = _axes(ax, height=max(1.6, 0.32 * len(views) + 0.8))
-    ax.barh(range(len(views)), [view.separates or 0.0 for view in views], color=BAR, height=0.66)
-    ax.set_yticks(range(len(views)), [_plain(view.name) for view in views])
-    ax.invert_yaxis()
-    ax.set_xlabel("share of what separates clusters")
-    return ax
+    shares = [(view.name, view.separates or 0.0) for view in view_shares(found)]
+    return _bars(shares, "share of what separates clusters", ax)
 
 
 def draw_loss(found: Summary, ax: Any = None) -> Any:
     """The average loss after each chunk."""
-    ax = _axes(ax)
-    losses = found["loss_curve"]
-    ax.plot(
-        range(1, len(losses) + 1), losses, color=BAR, linewidth=1.5, marker="o" if len(losses) < 30 else None
-    )
+    ax, losses = _axes(ax), found["loss_curve"]
+    ax.plot(range(1, len(losses) + 1), losses, color=BAR, marker="o" if len(losses) < 30 else None)
     ax.set_xlabel("chunk")
     ax.set_ylabel("average loss per row")
     return ax

@@ -9,7 +9,7 @@ number of threads or workers, and after any interruption.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any, cast
 
@@ -65,7 +65,6 @@ def _place(row: SampledRow) -> tuple[int, int]:
 
 
 EACH = 3  # typical and doubtful rows of a cluster
-FIRST_PART = 16  # rows per cluster, that are sorted first
 SHOWN = 200  # characters of a value
 PICTURE = 2**16  # characters of a picture as a data URI, of typical and doubtful rows
 PICTURED = 200  # clusters, at most, for rows to have pictures
@@ -91,7 +90,7 @@ class RowGatherer:
     ) -> None:
         self.census = Census.none(n_clusters)
         self._sure = np.zeros(n_clusters, dtype=np.int64)
-        self._names = dict(names or {})  # those of tables go before
+        self._names = dict(names or {})
         self._patterns: dict[str, list[int]] = {}  # rows, sum of confidence
         self._clusters_of: dict[str, Integers] = {}  # patterns: rows of each cluster
         self._rows = rows
@@ -123,18 +122,9 @@ class RowGatherer:
                 if name in self._clusters_of or len(self._clusters_of) < PATTERNS:
                     mine = np.bincount(clusters[codes == code] + 1, minlength=len(self._sure) + 1)[1:]
                     self._clusters_of[name] = self._clusters_of.get(name, 0) + mine
-        if "cluster_name" in table.column_names:
-            self._take_names(clusters, table["cluster_name"])
         if self._rows:
             self._take_rows(table, clusters, sure)
         self.n_rows += len(table)
-
-    def _take_names(self, clusters: Array, names: Any) -> None:
-        found, first = np.unique(clusters, return_index=True)
-        for cluster, row in zip(found.tolist(), first.tolist(), strict=True):
-            name = names[row].as_py()
-            if cluster >= 0 and name:
-                self._names[cluster] = name
 
     def _take_rows(self, table: Any, clusters: Array, sure: Floats) -> None:
         numbers = np.arange(self.n_rows, self.n_rows + len(table), dtype=np.int64)
@@ -156,9 +146,7 @@ class RowGatherer:
         margin = np.asarray(table["margin"], dtype=np.float64)
         for kind, key in (("typical", -margin), ("doubtful", sure)):
             key = np.where(np.isnan(key), FAR, key)
-            kept = self._kept.get(kind, [])
-            for start, stop in _parts(len(table), len(self._sure)):
-                kept = _nearest(kept, clusters[start:stop], key[start:stop], numbers[start:stop])
+            kept = _nearest(self._kept.get(kind, []), clusters, key, numbers)
             self._kept[kind] = [(*item[:3], item[3] or row_of(item[2])) for item in kept]
 
     def _patterns_of(self, cluster: int) -> dict[str, int]:
@@ -238,14 +226,6 @@ class RowGatherer:
 def _sums(steps: Floats, groups: Array, n_groups: int) -> Integers:
     """Sums of whole numbers by group: exact, since they stay far below 2^53."""
     return np.bincount(groups, weights=steps, minlength=n_groups).astype(np.int64)
-
-
-def _parts(n_rows: int, n_clusters: int) -> Iterator[tuple[int, int]]:
-    """Ranges of rows that grow: what the first ones leave spares most of the others being sorted."""
-    start, size = 0, FIRST_PART * n_clusters
-    while start < n_rows:
-        yield start, min(start + size, n_rows)
-        start, size = start + size, 4 * size
 
 
 def _nearest(kept: list[Ranked], clusters: Array, key: Floats, numbers: Integers) -> list[Ranked]:

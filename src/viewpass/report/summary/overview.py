@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from viewpass.kernels.grid import Array, Integers
 from viewpass.kernels.portable import ordered_sum
 from viewpass.model.choice import Choice, Curve
 from viewpass.model.model import Model
 from viewpass.report.charts import timeline_summary
 from viewpass.report.findings import apart
+from viewpass.report.layout import mean_distances
 from viewpass.report.summary.fields import (
     ChoiceSummary,
     CurveSummary,
@@ -24,13 +24,13 @@ from viewpass.report.summary.gatherer import RowGatherer, plain
 from viewpass.report.summary.row_sample import row_reasons
 from viewpass.sample.keys import view_hashes
 from viewpass.sample.sample import Sampler
+from viewpass.sums.centres import Centres
 from viewpass.sums.statistics import Statistics, squares_of
 from viewpass.version import __version__
 
 VERSION = 2
 FINAL, STREAM = "final", "stream"  # labels, as label files name them
 NEAREST = 3
-SPARE = 5  # further candidates for the nearest
 BLOCK = 256  # clusters compared with all at a time
 
 
@@ -41,15 +41,16 @@ def summarise(
     rows: bool = True,
     which: str | None = None,
     sampler: Sampler | None = None,
+    names: Mapping[int, str] | None = None,
 ) -> Summary:
     """The summary of a fitted estimator.
 
     Sizes, growth, patterns and rows are those of the label tables. Without tables, sizes and growth are
     those of `labels_`, or were counted while rows were read, as patterns were. `sampler` has the sampled rows
-    of the tables.
+    of the tables, `names` those of the clusters, by default the model's.
     """
     model: Model = estimator._fitted_model()
-    names = getattr(estimator, "cluster_names_", {})
+    names = getattr(estimator, "cluster_names_", {}) if names is None else names
     gatherer = RowGatherer(model.clusters.n_clusters, rows=rows, sampler=sampler, names=names)
     for table in tables:
         gatherer.add(table)
@@ -178,50 +179,16 @@ def _losses(model: Model) -> tuple[list[float | None], list[float]]:
 
 
 def nearest_clusters(model: Model) -> list[list[int]]:
-    """The clusters nearest to each, by the mean over views of the distance between their means.
-
-    Fast products find a few candidates; which of them are nearest is decided in an exact order.
-    """
+    """The clusters nearest to each, by the mean over views of the distance between their means."""
     total = model.clusters
-    number = total.n_clusters
-    means = [total.sums(v) / np.maximum(counts, 1)[:, None] for v, counts in enumerate(total.counts)]
-    short = [mean.astype(np.float32) for mean in means]
-    there = [counts > 0 for counts in total.counts]
+    values = [total.sums(v) / np.maximum(counts, 1)[:, None] for v, counts in enumerate(total.counts)]
+    means = Centres(values, [counts > 0 for counts in total.counts])
     nearest: list[list[int]] = []
-    for start in range(0, number, BLOCK):
-        some = np.arange(start, min(start + BLOCK, number))
-        rough = _between(short, there, some)
-        rough[np.arange(len(some)), some] = np.inf
-        few = min(NEAREST + SPARE, number - 1)
-        close = np.sort(np.argpartition(rough, few - 1, axis=1)[:, :few], axis=1) if few else rough[:, :0]
-        apart = np.where(np.take_along_axis(rough, close.astype(np.int64), axis=1) < np.inf, 0.0, np.inf)
-        shared = np.zeros_like(apart)
-        for mean, own in zip(means, there, strict=True):
-            both = own[some][:, None] & own[close.astype(np.int64)]
-            for place in range(close.shape[1]):
-                differences = mean[some] - mean[close[:, place].astype(np.int64)]
-                apart[:, place] += np.where(both[:, place], ordered_sum(differences * differences), 0.0)
-            shared += both
-        apart = np.divide(apart, shared, out=np.full_like(apart, np.inf), where=shared > 0)
+    for start in range(0, total.n_clusters, BLOCK):
+        some = np.arange(start, min(start + BLOCK, total.n_clusters))
+        apart = mean_distances(means.take(some), means)
+        apart[np.arange(len(some)), some] = np.nan
         order = np.argsort(apart, axis=1, kind="stable")[:, :NEAREST]
-        for row, kept in enumerate(order):
-            nearest.append([int(close[row, place]) for place in kept if np.isfinite(apart[row, place])])
+        known = np.isfinite(np.take_along_axis(apart, order, axis=1))
+        nearest += [own[there].tolist() for own, there in zip(order, known, strict=True)]
     return nearest
-
-
-def _between(means: Sequence[Array], there: Sequence[Array], some: Integers) -> Array:
-    """Mean squared distances between the means of some clusters and all, over the views both have."""
-    distance = np.zeros((len(some), len(there[0])), dtype=np.float32)
-    shared = np.zeros_like(distance)
-    for mean, own in zip(means, there, strict=True):
-        squares = (mean * mean).sum(axis=1)
-        apart = mean[some] @ mean.T
-        apart *= -2.0
-        apart += squares[some, None]
-        apart += squares[None, :]
-        if not own.all():
-            apart[~own[some]] = 0.0
-            apart[:, ~own] = 0.0
-        distance += apart
-        shared += np.outer(own[some], own)
-    return np.divide(distance, shared, out=np.full_like(distance, np.inf), where=shared > 0)
