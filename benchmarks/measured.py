@@ -1,8 +1,9 @@
 """`python -m benchmarks.measured` (`make measured`): makes docs/measured/ and docs/paper/ anew.
 
-Each page is a list of commands, run one after the other. What a finished command printed is kept in the
-folder `--out`, so that a stopped run continues. Changed code, or `--again`, starts anew. `--quick` takes
-smaller sizes and fewer runs, says so on the page, and leaves out what takes hours at any size.
+Each page is a list of commands, run one after the other. A page has its own introduction, and below it what
+the commands print: "Not measured." until one has run. The output of a finished command is kept in the folder
+`--out`, so that a stopped run continues. Changed code, or `--again`, starts anew. `--quick` takes smaller
+sizes and fewer runs, says so on the page, and leaves out what takes hours at any size.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs" / "measured"
 PAPER = ROOT / "docs" / "paper"
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+NOT_MEASURED = "Not measured."
 SHOWN = (".md", ".csv", ".svg", ".html")  # what docs/paper has of a run of `viewpass paper`
 
 
@@ -50,8 +52,9 @@ class Step:
 
 PAGE_STEPS: dict[str, tuple[Step, ...]] = {
     "speed": (
-        Step("Fits beside other software", "python -m benchmarks", "--full", "--share 0.02 --runs 1"),
+        Step("Small data", "python -m benchmarks.sizes", "", "--runs 1"),
         Step("Distance passes of a fit", "python -m benchmarks.defaults", "", "--runs 1"),
+        Step("Fits beside other software", "python -m benchmarks", "--full", "--share 0.02 --runs 1"),
         Step("Parquet files", "python -m benchmarks.files", "--full --runs 2", "--rows 500000 --runs 1"),
         Step("A large .h5mu file", "python -m benchmarks.mudata_file", "", "--cells 50000"),
     ),
@@ -96,8 +99,10 @@ def main() -> int:
 
 def write_page(page: str, out: Path, *, quick: bool, again: bool) -> None:
     """Run the commands of a page that have not been run, and put what they print between its marks."""
-    parts = [_about(quick and any(step.quick != step.full for step in PAGE_STEPS[page]))]
-    for step in PAGE_STEPS[page]:
+    steps = PAGE_STEPS[page]
+    about = _about(quick and any(step.quick != step.full for step in steps))
+    ran = dict[str, str]()
+    for step in steps:
         shown = step.text(quick)
         if shown is None:
             print(f"{page}: {step.title}: left out of a quick run", flush=True)
@@ -111,9 +116,18 @@ def write_page(page: str, out: Path, *, quick: bool, again: bool) -> None:
             new.write_text(text)
             new.replace(kept)
             print(f"{page}: {step.title}: {time.perf_counter() - began:.0f} s", flush=True)
-        parts.append(f"## {step.title}\n\n`{shown}`\n\n{kept.read_text().strip()}")
+        ran[step.title] = kept.read_text().strip()
         path = PAGES / f"{page}.md"
-        path.write_text(filled(path.read_text(), "\n\n".join(parts)))
+        path.write_text(filled(path.read_text(), tables(steps, about, ran, quick=quick)))
+
+
+def tables(steps: tuple[Step, ...], about: str, ran: dict[str, str], *, quick: bool) -> str:
+    """What a page has between its marks: each command with what it printed."""
+    parts = [about]
+    for step in steps:
+        shown = step.text(quick) or step.text(quick=False)
+        parts.append(f"## {step.title}\n\n`{shown}`\n\n{ran.get(step.title, NOT_MEASURED)}")
+    return "\n\n".join(part for part in parts if part)
 
 
 def write_itself(page: str, *, quick: bool) -> None:

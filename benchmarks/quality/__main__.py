@@ -26,9 +26,10 @@ def main() -> int:
     if not options.report:
         cells.forget(key for key in wanted.all() if key.method in again)
         fill(cells, wanted, options.jobs)
-    _write(results(cells.known.values(), options.seeds), options.seeds, options.out)
+    found = results(cells.known.values(), options.seeds)
+    _write(found, options.seeds, options.out)
     if options.page:
-        fill_page(options.page, (options.out / "quality.md").read_text())
+        fill_page(options.page, report.brief(found, options.seeds))
     return 0
 
 

@@ -39,11 +39,13 @@ def text(found: Results, seeds: int) -> str:
 
 
 def brief(found: Results, seeds: int) -> str:
-    """NMI, processor seconds and the checks."""
-    tables = [_table(found, names, "nmi", seeds) for _, names in GROUPS]
+    """What the page of the documentation shows: means, NMI and processor seconds."""
+    parts = ["## Mean NMI of all sets, first missing rate of each", means(found)]
+    for group, names in GROUPS:
+        if words := _table(found, names, "nmi", seeds):
+            parts += [f"## NMI, {group}", words]
     every = [name for _, names in GROUPS for name in names]
-    tables += [_table(found, every, measure, seeds) for measure in ("least", "processor_seconds")]
-    return "\n\n".join(part for part in (*tables, means(found), _checks(list(bars(found)), seeds)) if part)
+    return "\n\n".join([*parts, "## Processor seconds", _table(found, every, "processor_seconds", seeds)])
 
 
 def means(found: Results) -> str:

@@ -14,7 +14,7 @@ import viewpass
 from viewpass import evaluate
 from viewpass.errors import DataWarning
 
-NAMED = re.compile(r"^\| `([\w.]+)` \|", re.MULTILINE)
+NAMED = re.compile(r"^- `([\w.]+)`$", re.MULTILINE)
 
 
 def public() -> dict[str, Any]:
@@ -62,12 +62,18 @@ def page(name: str, thing: Any) -> str:
 
 
 def linked(overview: str) -> str:
-    """The overview with the names in its tables as links to their pages.
+    """The overview with the names in its lists as links to their pages, and what each is.
 
-    >>> print(linked("| `OPIMC` | one pass |"))
-    | [`OPIMC`](api/OPIMC.md) | one pass |
+    >>> print(linked("- `OPIMC`"))
+    - [`OPIMC`](api/OPIMC.md): One-pass incomplete multi-view clustering, as published
     """
-    return NAMED.sub(r"| [`\1`](api/\1.md) |", overview)
+    found = public()
+
+    def entry(match: re.Match[str]) -> str:
+        summary = (inspect.getdoc(found[match[1]]) or "").partition("\n\n")[0]
+        return f"- [`{match[1]}`](api/{match[1]}.md): {' '.join(summary.split()).rstrip('.')}"
+
+    return NAMED.sub(entry, overview)
 
 
 def write(folder: Path) -> None:

@@ -18,15 +18,6 @@ PROJECTS = {
     "test_river.py": "river, its checks of estimators",
 }
 
-# Their own tests, run against viewpass behind classes of their names. What shows
-# nothing: tests that do not reach viewpass, test the class in between, or compare a model with itself.
-OWN_TESTS = {  # run, that show nothing, that do not apply, that pass
-    "scikit-learn 1.9.1, k-means, rows at unit length, less noise": (433, 114, 138, 181),
-    "mvlearn 0.5.0, k-means and spherical k-means": (71, 10, 6, 51),
-    "iMML 0.6.0, the cases of its tests, written again for our seven estimators": (77, 0, 0, 77),
-    "river 0.26.1, its checks on three of its data sets, three settings": (141, 60, 27, 54),
-}
-
 DOES_NOT_APPLY = {
     "scikit-learn": [
         (
@@ -91,18 +82,8 @@ def page() -> str:
         "",
         f"{total} expectations that scikit-learn, mvlearn, iMML and river have of their own estimators,",
         "restated for viewpass and tested in `tests/peers`; which of the others do not apply, and why.",
-        "",
-        "Their own tests were run as well, against viewpass behind classes of their names. A test that",
-        "never reaches viewpass, that tests the class in between, or that compares a model with itself",
-        "shows nothing and does not count as passed. Four of scikit-learn's pass on its own rows only:",
-        "as whole numbers, unit rows are zeros. The four of mvlearn's that fail give 1-D arrays as views,",
-        "which viewpass refuses: they could be the rows of one matrix as well.",
-        "",
-        "| tests | run | show nothing | do not apply | pass | fail |",
-        "|---|---|---|---|---|---|",
+        "Made by `make measured`.",
     ]
-    for name, (n_run, *rest) in OWN_TESTS.items():
-        lines.append(f"| {name} | {n_run} | {' | '.join(map(str, rest))} | {n_run - sum(rest)} |")
     for project, sentences in held.items():
         file = next(name for name, own in PROJECTS.items() if own == project)
         lines += ["", f"## {project}", "", f"{len(sentences)} expectations, in `tests/peers/{file}`.", ""]
