@@ -49,6 +49,10 @@ class DataWarning(UserWarning):
     """The data can be used, but perhaps not as it was meant; the message says what to do in that case."""
 
 
+class RepeatedIdsWarning(DataWarning):
+    """Rows have ids of rows that a model has read before: they count again."""
+
+
 class SettingError(ViewpassError, ValueError):
     """A setting has an invalid value, or does not apply to what it was given with."""
 

@@ -168,6 +168,20 @@ def test_update_does_not_count_a_file_twice(commands, model, tmp_path):
     refused(commands.run("update", model, tuesday), str(tuesday))
 
 
+def test_update_does_not_count_an_id_twice(commands, model, table, tmp_path):
+    """Rows that the model was fitted to, in a file of their own."""
+    some, before = tmp_path / "some.parquet", model.read_bytes()
+    pq.write_table(pa.concat_tables([pq.read_table(table).slice(7, 3), fresh_rows(tmp_path)]), some)
+    refused(commands.run("update", model, some, "--id", "item"), "3 of 53 rows", "--again")
+    assert model.read_bytes() == before
+    assert commands.run("update", model, some, "--id", "item", "--again").code == 0
+
+
+def fresh_rows(folder):
+    write_table(folder / "fresh.parquet", 50, seed=1, start=6000)
+    return pq.read_table(folder / "fresh.parquet")
+
+
 def test_update_of_npy_files_does_not_count_them_twice(commands, tmp_path):
     rng, model = np.random.default_rng(0), tmp_path / "model.viewpass"
     views = {name: rng.standard_normal((40, 3)) for name in ("image", "text")}
@@ -372,7 +386,7 @@ def test_names_of_clusters_are_those_of_the_model(commands, kinds, tmp_path):
         assert all(row["cluster_name"] == named.get(row["cluster"]) for row in rows), argv
     shown = json.loads(commands.run("inspect", run, "--json").out)["clusters"]
     assert [cluster["name"] for cluster in shown] == [found[0], "machine translation", None]
-    more = write_table(tmp_path / "more.parquet", 500, seed=9)
+    more = write_table(tmp_path / "more.parquet", 500, seed=9, start=6000)
     page = tmp_path / "page.html"
     ended = commands.run("update", model, more, "--id", "item", "--report", page)
     assert ended.code == 0, ended.err

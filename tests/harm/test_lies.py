@@ -140,11 +140,17 @@ def test_centres_given_for_a_view_fix_its_width_before_its_first_row():
             use([IMAGE, TEXT[:, :3]])
 
 
-def test_what_a_file_may_not_hold_is_not_saved(tmp_path):
-    model = MODELS["IMC"]().set_params(n_init=1000)
-    with pytest.raises(vp.FileError, match="n_init=1000 is more than a model file may hold"):
-        model.save(tmp_path / "model")
-    assert not list(tmp_path.iterdir())
+@pytest.mark.parametrize(
+    ("kind", "setting"),
+    [
+        ("ViewPass", "n_clusters"), ("ViewPass", "sample_size"), ("ViewPass", "n_anchors"),
+        ("IMC", "n_init"), ("IMC", "max_iter"), ("OPIMC", "chunk_size"), ("OPIMC", "n_passes"),
+        ("MIC", "max_iter"), ("MultiNMF", "n_rounds"),
+    ],
+)  # fmt: skip
+def test_numbers_that_a_file_cannot_hold_are_refused_at_fit(kind, setting):
+    with pytest.raises(ValueError, match=f"'{setting}' parameter"):
+        getattr(vp, kind)(**{"n_clusters": 2, setting: 2**70}).fit([IMAGE, TEXT])
 
 
 def test_a_folder_is_not_a_model_file(tmp_path):

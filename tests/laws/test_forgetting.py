@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import viewpass as vp
-from viewpass.errors import DataError
+from viewpass.errors import DataError, RepeatedIdsWarning
 from viewpass.tally.forgetting import keys_of
 
 N_ROWS, N_GONE = 600, 90
@@ -79,3 +79,28 @@ def test_what_was_not_read_is_refused(frames: dict[str, pd.DataFrame]) -> None:
         with pytest.raises(DataError, match=said):
             model.forget(rows)
     assert state(model) == before
+
+
+@pytest.mark.parametrize(("sample_size", "shown"), [("auto", "2 of 2 rows"), (200, "at least")])
+def test_rows_that_come_again_are_counted_again_with_a_warning(
+    frames: dict[str, pd.DataFrame], sample_size: Any, shown: str, tmp_path: Path
+) -> None:
+    """While the sample holds all rows every id is known, beyond that its part of them; saved or not."""
+    model = vp.ViewPass(3, random_state=0, sample_size=sample_size).partial_fit(vp.frames(frames))
+    ids, (model_id, other) = np.array(model.row_ids_), model.row_ids_[:2]
+    model.save(tmp_path / "model.viewpass")
+    again = vp.load(tmp_path / "model.viewpass")
+    for each in (model, again):
+        with pytest.warns(RepeatedIdsWarning, match=shown):
+            each.partial_fit(some(frames, ids if shown == "at least" else [model_id, other]))
+        if sample_size == "auto":
+            with pytest.raises(DataError, match="share an id"):
+                each.forget([other])
+    assert state(model) == state(again)
+
+
+def test_rows_that_are_forgotten_may_come_again(frames: dict[str, pd.DataFrame]) -> None:
+    model = vp.ViewPass(3, random_state=0).fit(vp.frames(frames))
+    ids, before = np.array(model.row_ids_)[:9], model.n_samples_seen_
+    model.forget(ids).partial_fit(some(frames, ids))
+    assert model.n_samples_seen_ == before

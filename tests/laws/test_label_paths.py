@@ -72,3 +72,26 @@ def test_frames_whose_views_are_mapped(tmp_path: Path) -> None:
         model = vp.ViewPass(2, random_state=0, consensus="graph", n_anchors=5, projection=2).fit(X)
         assert model.projections_
         check(model, X, {}, tmp_path, rng)
+
+
+def test_a_sample_that_comes_to_hold_too_few_views_to_be_solved(tmp_path: Path) -> None:
+    """Rows go on being read under the model of the last solve."""
+    rng = np.random.default_rng(0)
+    views = [rng.standard_normal((400, width)) for width in (5, 4)]
+    for view in views:
+        view[10:][rng.random(390) < 0.9] = np.nan
+    with quiet():
+        model = vp.ViewPass(8, random_state=0, sample_size=10, compute_labels=False).fit(views)
+        assert model.n_samples_seen_ == 400
+        check(model, views, {}, tmp_path, rng)
+
+
+def test_a_bucket_of_rows_without_any_view(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    views = [rng.standard_normal((60, width)) for width in (5, 4)]
+    with quiet():
+        model = vp.ViewPass(2, random_state=0, view_weights=[0.0, 1.0], window=24)
+        model.partial_fit(views).partial_fit([views[0][:12], None])
+        model.save(tmp_path / "model.viewpass")
+        again = vp.load(tmp_path / "model.viewpass")
+    np.testing.assert_array_equal(again.predict(views), model.predict(views))

@@ -311,7 +311,7 @@ def update(
     ] = None,
     views: Views = None,
     id: Id = None,
-    again: Annotated[bool, flag("--again", "Read files that an earlier update has read.")] = False,
+    again: Annotated[bool, flag("--again", "Count rows again that were read before.")] = False,
     report: Annotated[
         Path | None,
         option("FILE", "HTML page to write of these rows under the new model.", show_default=False),
@@ -328,7 +328,8 @@ def update(
     The rows are read once. The new model file appears when all have been read;
     until then, and if anything fails, MODEL does not change. The model keeps the
     SHA-256 of the files that updates have read: a file with the same content is
-    refused, since its rows would count twice.
+    refused, since its rows would count twice, and so are rows whose ids the
+    sample holds.
     """
     from viewpass.cli.arguments import parsed_names
     from viewpass.cli.update import run

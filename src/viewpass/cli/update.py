@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from viewpass.cli.predict import check_absent
 from viewpass.cli.progress import display
 from viewpass.cli.stopping import signals
 from viewpass.engines.progress import Progress
-from viewpass.errors import MissingExtraError, SettingError
+from viewpass.errors import MissingExtraError, RepeatedIdsWarning, SettingError
 from viewpass.estimators.persistence import load
 from viewpass.estimators.viewpass import ViewPass
 from viewpass.labels.columns import Wanted
@@ -65,7 +66,13 @@ def run(
             if stopping():
                 raise KeyboardInterrupt
 
-        estimator.partial_fit(source, callback=watch)
+        with warnings.catch_warnings():
+            if not again:
+                warnings.simplefilter("error", RepeatedIdsWarning)
+            try:
+                estimator.partial_fit(source, callback=watch)
+            except RepeatedIdsWarning as problem:
+                raise SettingError(f"{problem} Leave them out, or count them again with --again.") from None
     estimator.update_digests_ = tuple(dict.fromkeys((*seen, *files.values())))
     with signals.finishing():
         estimator.save(target)

@@ -40,14 +40,15 @@ from viewpass.estimators.validation import check_memory, check_whole
 from viewpass.kernels.grid import Array, Floats, Labels
 from viewpass.sources.kinds import is_frame
 from viewpass.sources.source import Source
-from viewpass.store.container.fields import Fields
+from viewpass.store.container.fields import MOST_COUNTED, MOST_REPEATS, Fields
 from viewpass.views.chunk import Chunk, Schema, join
 
 logger = logging.getLogger("viewpass")
 
 PREDICT_BLOCK = 8192  # rows labelled at a time
 ALL_ROWS = 2**62  # more rows than there are
-COUNT = [Interval(Integral, 1, None, closed="left")]
+COUNT = [Interval(Integral, 1, MOST_COUNTED, closed="both")]
+REPEATS = [Interval(Integral, 1, MOST_REPEATS, closed="both")]
 NOT_NEGATIVE = [Interval(Real, 0, None, closed="left")]
 # What a fit keeps when it goes on from what was learnt; what else it has set is about the rows of one call.
 KEPT = ("n_features_in_", "view_names_in_", "feature_names_in_", "_cut_by_views", "update_digests_")
@@ -64,8 +65,8 @@ class ViewReader(
         "alpha": NOT_NEGATIVE,
         "chunk_size": COUNT,
         "n_passes": COUNT,
-        "n_init": COUNT,
-        "max_iter": COUNT,
+        "n_init": REPEATS,
+        "max_iter": REPEATS,
         "tol": NOT_NEGATIVE,
         "fill": [StrOptions({"mean", "zero-filled-mean"}), None],
         "compute_labels": ["boolean"],

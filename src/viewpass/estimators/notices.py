@@ -7,12 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from viewpass.errors import warn
+from viewpass.errors import RepeatedIdsWarning, warn
+from viewpass.kernels.grid import Array
 from viewpass.model.model import Model
 from viewpass.reasons.calibrate import calibration_of
+from viewpass.sample.keys import id_keys
+from viewpass.sample.sample import Sample
 from viewpass.sums.row_counts import patterns_of
 from viewpass.sums.rules import Workspace
 from viewpass.sums.statistics import squares_of
+from viewpass.views.chunk import format_id
 
 MANY = 0.01  # share of rows that are all zero in a view
 EQUAL = 1e-8  # squared distance per row and view up to which rows count as equal; sums are exact to 1e-9
@@ -83,6 +87,23 @@ def warn_of_absent(model: Model, views_there: Sequence[bool], workspace: Workspa
     warn(
         f"no row has the view{'s' if several else ''} {names}, which the model was fitted on: {expected}. "
         "`confidence` says how sure each label is; a model fitted without it does not rely on it."
+    )
+
+
+def warn_of_repeated_ids(ids: Array, sample: Sample, n_before: int) -> None:
+    """Warn if rows have ids of rows that were read before, as far as the sample of those shows."""
+    if sample.size.half_life is not None:  # its keys depend on when rows came
+        return
+    known = np.isin(id_keys(ids), sample.keys)
+    if not known.any():
+        return
+    least = "" if sample.n_rows == n_before else "at least "
+    some = ", ".join(dict.fromkeys(format_id(one) for one in ids[known][:3]))
+    warn(
+        f"{least}{int(known.sum()):,} of {len(ids):,} rows have ids that were read before ({some} ...). "
+        "A row counts as often as it is read; `forget` removes rows. (The id of a row that was read without "
+        "one is its number.)",
+        RepeatedIdsWarning,
     )
 
 

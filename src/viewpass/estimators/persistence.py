@@ -16,7 +16,7 @@ from viewpass.errors import FileError, SettingError, not_a_file
 from viewpass.kernels.grid import Array
 from viewpass.sources.blocks import names_columns
 from viewpass.store.container import frame
-from viewpass.store.container.fields import MOST_STARTS, MOST_UPDATES, Fields
+from viewpass.store.container.fields import Fields
 from viewpass.store.container.values import from_plain, to_plain
 from viewpass.version import __version__
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 # Every estimator that can be saved: a name in a file is one of these public names or nothing.
 ESTIMATORS = ("ViewPass", "OPIMC", "IMC", "OMVC", "ONMF", "MultiNMF", "MIC", "DAIMC")
-MOST_SETTING = {"n_init": MOST_STARTS, "max_iter": MOST_UPDATES}  # that a file may hold
 LONGEST_NAME = 1000  # characters of the name of a cluster
 MACHINE = ("n_threads",)  # settings that belong to a machine, not to a model
 
@@ -99,9 +98,6 @@ def pack(estimator: ViewReader, arrays: dict[str, Array], **how: bool) -> dict[s
         known = ", ".join(ESTIMATORS)
         raise FileError(f"a {name} cannot be saved as a model file: it is none of {known}.")
     settings = {key: value for key, value in estimator.get_params(deep=False).items() if key not in MACHINE}
-    for key, most in MOST_SETTING.items():
-        if settings.get(key, 0) > most:
-            raise FileError(f"{key}={settings[key]} is more than a model file may hold, which is {most:,}.")
     names = getattr(estimator, "feature_names_in_", None)
     digests, clusters = getattr(estimator, "update_digests_", ()), _names(estimator)
     return {
@@ -145,9 +141,6 @@ def _unpacked(stored: Fields) -> ViewReader:
     estimator: ViewReader = kind(**settings)
     for key, value in settings.items():
         stored.need(not isinstance(value, int) or value.bit_length() <= 128, key)  # seeds are as long
-    for key, most in MOST_SETTING.items():
-        value = settings.get(key)
-        stored.need(value is None or (isinstance(value, int) and value <= most), key)
     try:
         estimator._validate_params()
     except (ValueError, TypeError) as problem:

@@ -14,7 +14,13 @@ from viewpass.engines.local import RowReader, fit_again, fit_once
 from viewpass.engines.progress import Callback
 from viewpass.errors import DataError, NoLabelsError, SettingError
 from viewpass.estimators.base import COUNT, NOT_NEGATIVE, PREDICT_BLOCK, logging_progress
-from viewpass.estimators.notices import warn_of_absent, warn_of_fit, warn_of_shortened, warn_of_zero_rows
+from viewpass.estimators.notices import (
+    warn_of_absent,
+    warn_of_fit,
+    warn_of_repeated_ids,
+    warn_of_shortened,
+    warn_of_zero_rows,
+)
 from viewpass.estimators.persistence import save
 from viewpass.estimators.report_methods import DrawnClusterer
 from viewpass.estimators.validation import check_whole, row_copies, solving_plan, stream_horizon
@@ -293,7 +299,8 @@ class ViewPass(DrawnClusterer):
         Rows are labelled by the model of the last solve. The sample is solved when it is full, and again
         whenever the rows have become half as many again; until it is full, the model is that of the rows
         so far. How rows are divided among calls has no effect. `labels_` are those of this call's
-        rows. Weights that are not whole numbers must begin with the first rows.
+        rows. Weights that are not whole numbers must begin with the first rows. Rows whose ids the sample
+        holds already count again, with a `RepeatedIdsWarning`.
         """
         if hasattr(self, "_learnt"):
             self._validate()
@@ -321,6 +328,8 @@ class ViewPass(DrawnClusterer):
             warn_of_shortened(learning.solved, before)
         if before is not None:
             warn_of_absent(self._fitted_model(), reader.views_there, workspace)
+        if start and reader.row_ids is not None:
+            warn_of_repeated_ids(reader.row_ids, self._learnt.sample, start)
         assert learning.schema is not None
         fresh._count_features(learning.schema)
         if reader.row_ids is not None:

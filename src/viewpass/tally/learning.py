@@ -301,6 +301,8 @@ class Learning:
                 rows = ceil(GROWTH * rows)
             return max(min(rows, self._full), self.n_rows)
         due = max(ceil(GROWTH * self.solved_at), self.solved_at + 1)
+        while due <= self.n_rows and not self.horizon.changing:  # too few rows of the sample had views then
+            due = ceil(GROWTH * due)
         if span is None or self.n_rows < span:
             return due
         return NEVER if self._follows else self.solved_at + FAR_STEPS * self.horizon.step

@@ -14,7 +14,9 @@ from viewpass.kernels.grid import Array
 T = TypeVar("T")
 
 MOST_DECIMAL = float(np.finfo(np.float64).max)
-MOST_STARTS, MOST_UPDATES = 200, 10**6  # n_init and max_iter: what a loaded model repeats
+MOST_REPEATS = (
+    10**6
+)  # n_init and max_iter: hours of the smallest data, and a damaged file cannot ask for more
 MOST_COUNTED = 2**53  # rows, columns, steps: whole numbers that are exact as float64, too
 
 

@@ -131,7 +131,6 @@ def unpack_learning(stored: Fields) -> Learning:
         found.identities = Identities.first(model.n_clusters)
         if "identities" in stored.values:
             found.identities = unpack_identities(stored.part("identities"), model.n_clusters, schema)
-        stored.need(horizon.changing or found.next_solve > found.n_rows, "solved_at")
         found.segments = whole_segment(model, found.identities.ids)
     else:
         stored.need(found.solved_at == 0 and sample.n_rows == found.n_rows, "solved_at")

@@ -138,9 +138,11 @@ def unpack_chunk(stored: Fields, name: str, schema: Schema | None) -> Chunk:
         observed = stored.array(f"{name}.observed", ARRAYS["observed"], n=n_rows, v=len(kinds))
     try:
         views = [_view(stored, f"{name}.{v}", kinds[v], (n_rows, widths[v])) for v in range(len(kinds))]
-        chunk = Chunk.of(views, names=schema.names, observed=observed)
-        schema.merged(chunk.schema)
-        MeasuredRows(chunk).measure()
+        chunk = Chunk(tuple(views), schema.names, n_rows, observed)  # where no row has any view
+        if any(kinds):
+            chunk = Chunk.of(views, names=schema.names, observed=observed)
+            schema.merged(chunk.schema)
+            MeasuredRows(chunk).measure()
     except (DataError, ValueError, TypeError, IndexError, OverflowError) as problem:
         raise FileError(f"the rows it holds cannot be read ({problem}).") from problem
     chunk = replace(chunk, stated=stored.truth("stated"))
