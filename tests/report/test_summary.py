@@ -152,3 +152,5 @@ def test_typical_rows_are_of_the_largest_anchors_and_differ():
     assert [row["row"] for row in typical_rows(sample[::-1], others, 3)] == [0, 1, 4]
     assert [row["row"] for row in typical_rows([], others, 3)] == [8, 0]
     assert all("reasons" not in row for row in typical_rows(sample, others, 7))
+    doubted = [{**row, "confidence": 0.05 if row["row"] == 0 else 0.9} for row in sample]
+    assert [row["row"] for row in typical_rows(doubted, [], 7)][-1] == 0

@@ -28,17 +28,19 @@ from viewpass.sums.row_counts import Census, pattern_text
 def typical_rows(sample: Sequence[SampledRow], others: Iterable[RowSummary], most: int) -> list[RowSummary]:
     """At most so many rows of a cluster, given its sampled rows; `others` follow where these are too few.
 
-    Rows that are no more unusual than half of the cluster come first, and of these rows with the most views.
+    Rows that are no more unusual and no less sure than half of the cluster come first, and of these rows with
+    the most views.
     Among them anchors (or centres) take turns, those of most rows first, each with the row nearest to it.
     Rows whose first shown column repeats come last.
     """
     rows = [row for row in sample if row["reasons"]["near"]]
-    half = median([_unusual(row) for row in rows] or [0.0])
+    unusual, unsure = (median([key(row) for row in rows] or [0.0]) for key in (_unusual, _unsure))
     sizes = Counter(_place(row) for row in rows)
-    turns, taken = list[tuple[bool, int, int, int, int, RowSummary]](), Counter[tuple[int, int]]()
+    turns, taken = list[tuple[int, int, int, int, int, RowSummary]](), Counter[tuple[int, int]]()
     for sampled in sorted(rows, key=lambda row: (-row["reasons"]["weights"][0], row["row"])):
         place = missing, anchor = _place(sampled)
-        turns.append((_unusual(sampled) > half, missing, taken[place], -sizes[place], anchor, sampled))
+        odd = (_unusual(sampled) > unusual) + (_unsure(sampled) > unsure)
+        turns.append((odd, missing, taken[place], -sizes[place], anchor, sampled))
         taken[place] += 1
     ordered = [turn[-1] for turn in sorted(turns, key=lambda turn: turn[:-1])]
     known = {row["row"] for row in ordered}
@@ -57,6 +59,11 @@ def typical_rows(sample: Sequence[SampledRow], others: Iterable[RowSummary], mos
 def _unusual(row: SampledRow) -> float:
     """How unusual a row is, given the views that it has."""
     return row["reasons"]["outlier"] or 0.0
+
+
+def _unsure(row: SampledRow) -> float:
+    """How far the confidence in a label is from 1."""
+    return 1.0 - (row["confidence"] or 0.0)
 
 
 def _place(row: SampledRow) -> tuple[int, int]:
