@@ -52,7 +52,7 @@ NEAREST = 3  # clusters that a name is to tell a cluster from
 MOST_COMPARED = 2000  # clusters whose nearest are found
 # Part of the entropy of clusters that a word of a text must take away. In titles of the Tate, 30 clusters, it
 # is .06 for "the", .09 "with", .16 "from", .19 "view", .20 "over"; .23 "study", .28 "hill", .35 "church".
-LEAST_TOLD = 0.22
+LEAST_TOLD = 0.25
 
 
 class Namer:
