@@ -26,10 +26,11 @@ def digit_views(images: npt.ArrayLike) -> dict[str, Floats]:
     Returns
     -------
     dict of str to numpy.ndarray of shape (n_images, n_columns)
-        "pixels": the image itself; "fourier": the amplitude of each frequency, which does not
-        change under circular shifts. "projections": sums along rows, columns and both diagonals.
-        "gradients": gradient magnitude in each of eight directions, for every square of 2 x 2
-        pixels.
+        "pixels": the image itself. "fourier": the amplitude of each frequency, which does not
+        change under circular shifts.
+
+        "projections": sums along rows, columns and both diagonals. "gradients": gradient magnitude
+        in each of eight directions, for every square of 2 x 2 pixels.
 
     Raises
     ------

@@ -8,10 +8,10 @@ Missing views, estimated from what the rows near a row have there.
 
     x_v = m_v + b (g_v - g0_v)      in the scale of the model, before rows are brought to unit length
 
-g_v mixes the centres of the row's soft assignment (without anchors, it is its own centre). g0_v is the mean
-of all unit rows, m_v the mean row of the sample. b is the factor that fitted best where a view was hidden
-from rows of the sample with the same other views. b is 0, and the estimate the mean, where the mean predicted
-hidden views as well.
+Here g_v mixes the centres of the row's soft assignment (without anchors, it is its own centre). The mean of
+all unit rows is g0_v, the mean row of the sample m_v. The factor b fitted best where a view was hidden from
+rows of the sample with the same other views. Where the mean predicted hidden views as well, it is 0, and the
+estimate the mean.
 """
 
 from __future__ import annotations

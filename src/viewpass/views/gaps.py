@@ -1,17 +1,17 @@
 """Values missing inside a view (`missing_entries`): found before rows are measured, then filled.
 
-A row with at least LEAST_HELD of the values of a dense view has the view; a row with fewer lacks it. "fill"
-replaces missing values by the means of their columns, which the scale has learnt from the sample
-(views/scaling.py); "local" by the values of similar rows.
+A row with at least LEAST_HELD of the values of a dense view has the view; a row with fewer lacks it.
+Missing values are replaced by the means of their columns (`"fill"`), which the scale has learnt from the
+sample (views/scaling.py), or by the values of similar rows (`"local"`).
 
 Similar rows are summed up by prototypes: small clusters of the sample, whose values are means over the rows
 that have them (solve/completion.py). A row is compared with the prototypes over the values it has in
 its dense views, by the mean squared difference per value in each view, in units of the columns' spreads. A
 gap takes the mean of the nearest NEAREST_PROTOTYPES.
 
-For every machine, BLAS and split into chunks to choose the same prototypes, differences are computed without
-rounding: values and prototypes are multiples of QUANTUM no larger than MOST_SPREADS, so that all products and
-sums of a view are whole numbers below 2^53 in units of QUANTUM^2, in whatever order they are added.
+The same prototypes are chosen on every machine, by every BLAS and for any chunks, since differences are
+computed without rounding. Values and prototypes are multiples of QUANTUM no larger than MOST_SPREADS. So all products
+and sums of a view are whole numbers below 2^53 in units of QUANTUM^2, in whatever order they are added.
 """
 
 from __future__ import annotations

@@ -28,8 +28,7 @@ class RowReasons(TypedDict):
 
     `near` are centres (or anchors) near it, with `weights` that add up to 1. `parts` are those of the views
     in the margin to the next cluster, and `without` the labels without each view (None where the row lacks
-    it, or has no other); views of weight 0 are left out, as everywhere in a summary. `outlier` is its
-    outlier score.
+    it, or has no other). Views of weight 0 are left out. `outlier` is its outlier score.
     """
 
     cluster: int
