@@ -10,8 +10,9 @@ its dense views, by the mean squared difference per value in each view, in units
 gap takes the mean of the nearest NEAREST_PROTOTYPES.
 
 The same prototypes are chosen on every machine, by every BLAS and for any chunks, since differences are
-computed without rounding. Values and prototypes are multiples of QUANTUM no larger than MOST_SPREADS. So all products
-and sums of a view are whole numbers below 2^53 in units of QUANTUM^2, in whatever order they are added.
+computed without rounding. Values and prototypes are multiples of QUANTUM no larger than MOST_SPREADS. So all
+products and sums of a view are whole numbers below 2^53 in units of QUANTUM^2, in whatever order they are
+added.
 """
 
 from __future__ import annotations
