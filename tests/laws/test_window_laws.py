@@ -18,6 +18,8 @@ from viewpass.sources import source
 
 N_ROWS = 800
 SETTINGS: list[dict[str, Any]] = [
+    {},
+    {"sample_size": 300},
     {"window": 200},
     {"window": 500, "sample_size": 100},
     {"half_life": 100},
@@ -59,8 +61,7 @@ def learn(model: vp.ViewPass, views: list[np.ndarray], first: int, last: int, si
     ids = list[int]()
     for start in range(first, last, size):
         model.partial_fit([view[start : min(start + size, last)] for view in views])
-        if model._learnt.solved is not None:
-            ids += model.stream_ids_.tolist()
+        ids += model.stream_ids_.tolist()
     return ids
 
 
@@ -71,7 +72,7 @@ def test_chunks_do_not_matter(views: list[np.ndarray], settings: dict[str, Any])
     learn(parts, views, 0, N_ROWS, 37)
     assert state(whole) == state(parts)
     assert np.array_equal(whole.predict(views), parts.predict(views))
-    once = made(settings).fit(views)
+    once = made(settings | {"compute_labels": False}).fit(views)
     assert once.stream_ids_.shape == (N_ROWS,)
 
 
@@ -132,7 +133,7 @@ def test_no_more_clusters_than_allowed(views: list[np.ndarray]) -> None:
 
 
 @pytest.mark.parametrize(
-    "settings", [SETTINGS[1], SETTINGS[2], {"window": 200, "consensus": "graph", "projection": 2}]
+    "settings", [SETTINGS[3], SETTINGS[4], {"window": 200, "consensus": "graph", "projection": 2}]
 )
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_views_that_come_and_go(
@@ -170,6 +171,21 @@ def test_what_happened_is_told_and_ids_last() -> None:
     assert told[0].row <= 600 + 60
     assert model.stream_ids_[(classes != 2) & (part == 2)].tolist().count(*ids) == 0
     assert model.timeline_[-1].rows.keys() == set(model.cluster_ids_.tolist())
+
+
+@pytest.mark.parametrize("settings", [{}, {"sample_size": 300}, {"window": 400}])
+def test_ids_last_from_the_first_rows_on(settings: dict[str, Any], tmp_path: Path) -> None:
+    """Before the sample is full, the rows so far are solved anew with each call."""
+    rng = np.random.default_rng(2)
+    classes = rng.integers(3, size=600)
+    rows = 3 * np.eye(5)[classes] + 0.3 * rng.standard_normal((600, 5))
+    model, ids = made(settings), list[int]()
+    for start in range(0, 600, 40):
+        ids += model.partial_fit([rows[start : start + 40]]).stream_ids_.tolist()
+        assert set(model.stream_ids_) <= set(model.cluster_ids_)
+        model.save(tmp_path / "model.viewpass", rows=False)
+        assert np.array_equal(vp.load(tmp_path / "model.viewpass").cluster_ids_, model.cluster_ids_)
+    assert len({*zip(classes.tolist(), ids, strict=True)}) == 3
 
 
 def test_a_refit_keeps_ids(views: list[np.ndarray]) -> None:

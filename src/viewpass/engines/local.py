@@ -117,7 +117,7 @@ def fit_once(
         progress = Progress(0, 1, chunk.start + chunk.n_rows, reader.n_rows, None)
         if callback is not None and callback(progress):
             break
-    if whole and learning.n_rows > learning.solved_at:
+    if whole and not learning.up_to_date:
         parts += learning.solve(workspace)
     workspace.release()
     labels = np.concatenate([np.empty(0, dtype=np.int32), *map(learning.present, parts)])

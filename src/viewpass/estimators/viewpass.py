@@ -30,7 +30,7 @@ from viewpass.sample.sample import Sample, Size
 from viewpass.sources.source import Source
 from viewpass.store.container.fields import Fields
 from viewpass.store.state.learning import MOST_SEED, pack_learning, unpack_learning
-from viewpass.streams.events import Event
+from viewpass.streams.events import NO_CLUSTER, Event
 from viewpass.streams.horizon import BUCKETS
 from viewpass.streams.identities import Sizes
 from viewpass.streams.receipts import Receipt
@@ -133,6 +133,7 @@ class ViewPass(DrawnClusterer):
         The ridge, scale, weight and map of each view.
     cluster_ids_ : (n_clusters,) array of int64
         The id of each cluster. A cluster keeps its id when the sample is solved again; no id is given twice.
+        Until the sample of a stream is full, a new one has the id of the cluster that most of its rows were in.
     stream_ids_ : (n,) array of int64
         The ids of rows' clusters as rows were read, where every row was read once.
     events_ : tuple of Event
@@ -476,7 +477,7 @@ class ViewPass(DrawnClusterer):
 
     def __getattr__(self, name: str) -> Any:
         if name == "stream_ids_" and "_learnt" in self.__dict__ and self._learnt.solved is None:
-            return self.stream_labels_.astype(np.int64)
+            return np.append(self.cluster_ids_, NO_CLUSTER)[self.stream_labels_]
         if name in ("labels_", "stream_labels_") and "_learnt" in self.__dict__:
             learning, n_last = self._learnt, self.__dict__.get("_n_last")
             sample = learning.sample
@@ -502,8 +503,7 @@ class ViewPass(DrawnClusterer):
     @property
     def cluster_ids_(self) -> Integers:
         """The id of each cluster; it lasts, and no id is given twice."""
-        n_clusters = self._fitted_model().n_clusters
-        return self._learnt.identities.ids.copy() if self._learnt.solved else np.arange(n_clusters)
+        return np.array(self._checked_learnt().shown(self._workspace()).identities.ids)
 
     @property
     def events_(self) -> tuple[Event, ...]:

@@ -247,7 +247,7 @@ class StreamLabels(Work):
             for found in learning.learn(chunk, workspace):
                 self._stage("labels", found.labels)
             yield Progress(0, 1, learning.n_rows, self._source.n_rows, None)
-        if learning.n_rows > learning.solved_at:
+        if not learning.up_to_date:
             for found in learning.solve(workspace):
                 self._stage("labels", found.labels)
         if not learning.n_rows:

@@ -105,10 +105,6 @@ class Identities:
         """The same without the rows remembered of clusters."""
         return replace(self, memory=Memory())
 
-    def named(self, n_clusters: int) -> Identities:
-        """The same, or those of the first clusters where none were solved yet."""
-        return self if len(self.ids) == n_clusters else Identities.first(n_clusters)
-
     def counted(self, row: int, sizes: Integers) -> Identities:
         """With the sizes of the clusters; of more than MOST_SIZES every other is left out."""
         rows = dict(zip(self.ids.tolist(), sizes.tolist(), strict=True))

@@ -22,7 +22,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from viewpass.kernels.grid import Integers, Labels
-from viewpass.streams.events import BORN, DIED, MERGED, RETURNED, SPLIT, Event
+from viewpass.streams.events import BORN, DIED, MERGED, NO_CLUSTER, RETURNED, SPLIT, Event
 
 LEAST_PART = 20  # a cluster that goes on shares at least one row in so many
 MOST = 2000  # clusters that are assigned to keep most rows; more by the largest pair first
@@ -88,6 +88,12 @@ class Matching:
         """New clusters that no old one goes on as, and that are no part of one."""
         after = self.shared.swapped()
         return _Left.of(after, after.sizes(), self.continues == GONE).alone
+
+    def nearest(self, old_ids: Integers) -> Integers:
+        """An id for each new cluster: of the old one that goes on, or else that most of its rows were in."""
+        main, _ = self.shared.swapped().nearest()
+        old = np.where(self.continues == GONE, main, self.continues)
+        return np.append(old_ids, NO_CLUSTER)[old]
 
     def events(
         self,
@@ -173,13 +179,13 @@ def matched(old: Labels, new: Labels, n_old: int, n_new: int) -> Matching:
     return matching(Shared.of(old, new, n_old, n_new))
 
 
-def matching(shared: Shared) -> Matching:
-    """Match clusters by the rows that they share."""
+def matching(shared: Shared, *, sure: bool = True) -> Matching:
+    """Match clusters by the rows that they share; `sure`: only by enough of them."""
     pairs, before, after = shared.inner(), shared.sizes(), shared.swapped().sizes()
     compared = pairs.sizes()[pairs.old], pairs.swapped().sizes()[pairs.new]
     part = np.maximum(np.maximum(*compared), np.minimum(before[pairs.old], after[pairs.new]))
     enough = (2 * pairs.rows > np.minimum(*compared)) & (LEAST_PART * pairs.rows >= part)
-    chosen = np.flatnonzero(enough & _assigned(pairs))
+    chosen = np.flatnonzero((enough | (not sure)) & _assigned(pairs))
     continues = np.full(shared.n_new, GONE, dtype=np.int32)
     continues[pairs.new[chosen]] = pairs.old[chosen]
     places, _ = shared.nearest()

@@ -16,14 +16,13 @@ def continuing(new: Learning, old: Learning, workspace: Workspace) -> Learning:
     """What was learnt, its clusters with the ids of those before that they share sampled rows with."""
     assert new.sample.chunk is not None
     assert old.sample.chunk is not None
-    before, after = old.model(workspace), new.model(workspace)
+    (before, own, _), after = old.shown(workspace), new.model(workspace)
     limits = limits_of(old.sample.lowest(LOOKED_AT).chunk or old.sample.chunk, before, workspace)
     part = part_of(new.sample.chunk, before, limits, workspace)
     held = np.isin(value_hashes(new.sample.chunk), value_hashes(old.sample.chunk))  # outliers, too
     known = np.where(part.unexplained & ~held, np.int32(-1), part.labels)
     labels = label(new.sample.chunk, after, workspace)
     matching = matched(known, labels, before.n_clusters, after.n_clusters)
-    own = old.identities.named(before.n_clusters)
     own = own.remembering(old.sample, label(old.sample.chunk, before, workspace))
     assert own.memory.chunk is not None
     recalled = label(own.memory.chunk, after, workspace)

@@ -6,6 +6,7 @@ rows gives.
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import replace
 
 import numpy as np
@@ -14,8 +15,7 @@ from viewpass.errors import DataError
 from viewpass.kernels.grid import Array, Integers
 from viewpass.sample.keys import id_keys
 from viewpass.sample.sample import chosen
-from viewpass.streams.buckets import Buckets
-from viewpass.streams.identities import Identities, Memory
+from viewpass.streams.identities import Memory
 from viewpass.sums.rules import Workspace
 from viewpass.tally.continuing import continuing
 from viewpass.tally.learning import Learning
@@ -54,15 +54,15 @@ def _left(learning: Learning, which: Integers, workspace: Workspace) -> Learning
     kept = chosen(learning.sample, which)
     numbers = np.empty(len(which), dtype=np.int64)
     numbers[np.argsort(kept.numbers, kind="stable")] = np.arange(len(which))
-    rest = learning.twin()
-    rest.buckets = Buckets(replace(kept, numbers=numbers))
-    rest.n_rows, rest.solved, rest.solved_at, rest.segments = len(which), None, 0, ()
-    rest.identities, rest._seen = Identities(), None
-    if learning.solved is None:
-        return rest
-    for _ in rest.solve(Workspace(workspace.n_threads)):
-        pass
+    rest = Learning(learning.plan, learning.seed, replace(kept, numbers=numbers))
+    rest.schema, rest.n_rows = learning.schema, len(which)
+    if learning.solved is not None:
+        deque(rest.solve(Workspace(workspace.n_threads)), maxlen=0)
+    else:
+        rest.solve_early(workspace)
+        if rest.early is None:  # too few rows are left
+            return rest
     before = learning.twin()
-    before.buckets, before._seen = rest.buckets, None
+    before.buckets, before.n_rows, before._seen = rest.buckets, rest.n_rows, None
     before.identities = replace(learning.identities, memory=Memory())
     return continuing(rest, before, workspace)

@@ -1,12 +1,15 @@
 """Rows that come once: a sample of them, the model of its last solve, and tallies under it.
 
-Rows are labelled by the model of the last solve and tallied under it. The sample is solved when it is full,
-and again whenever the rows have become GROWTH times as many. That depends on the number of rows alone, never
-on chunks or on who looks.
+The sample is solved when there are as many rows as clusters, and again whenever the rows have become GROWTH
+times as many. That depends on the number of rows alone, never on chunks or on who looks. Clusters of a solve
+are matched to those before, so their ids last.
 
-With a horizon (streams/horizon.py) the sample is solved first when there are FIRST rows per cluster. Rows
-before the last solve and rows since are compared at every step of the horizon, and the sample is solved where
-they differ. The sums of the model are then the sample's estimate.
+Until the sample is full, people see the solution of all rows so far, under the ids of these solves. Then rows
+are labelled by the model of the last solve and tallied under it.
+
+With a horizon (streams/horizon.py) rows are labelled so from FIRST rows per cluster on. Rows before the last
+solve and rows since are compared at every step of the horizon, and the sample is solved where they differ.
+The sums of the model are then the sample's estimate.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ from viewpass.streams.buckets import Buckets
 from viewpass.streams.events import NO_CLUSTER
 from viewpass.streams.horizon import BUCKETS, Horizon
 from viewpass.streams.identities import Identities
-from viewpass.streams.matching import Matching, matched, numbers_of, renumbered
+from viewpass.streams.matching import Matching, Shared, matched, matching, numbers_of, renumbered
 from viewpass.streams.receipts import Receipt
 from viewpass.streams.watch import BEYOND, LOOKED_AT, NOTHING, Look, compared, limits_of, part_of
 from viewpass.sums.rules import Workspace
@@ -46,7 +49,7 @@ from viewpass.tally.tally import (
 )
 from viewpass.views.chunk import Chunk, Schema
 
-FIRST = 32  # rows per cluster at the first solve of a stream that changes; of 13 to 100, on four SDO streams
+FIRST = 32  # rows per cluster when a stream that changes is first labelled; of 13 to 100, on four SDO streams
 MEAN_LIFE = 144  # hundredths of a half-life
 GROWTH = 1.5  # rows at a solve, over those at the one before
 FAR_STEPS = 6  # of a horizon: rows since a solve are compared with rows no farther back
@@ -82,7 +85,7 @@ class Solution(NamedTuple):
 
     model: Model
     identities: Identities
-    old: Labels  # of the clusters before: where most of their rows are now; -1: gone
+    old: Labels = NO_NUMBERS  # of the clusters before: where most of their rows are now; -1: gone
 
 
 class Learning:
@@ -93,12 +96,13 @@ class Learning:
         self.schema: Schema | None = None
         self.n_rows = 0  # read, those without any view included
         self.solved: Model | None = None  # by the last solve, with what was tallied under it
+        self.early: Model | None = None  # before that: by the last solve, to which ids go back
         self.solved_at = 0  # rows read then, or when rows were last found to have changed
         self.segments: tuple[Segment, ...] = ()
         self.identities = Identities()
         self.receipts: tuple[Receipt, ...] = ()  # of rows that were forgotten
         self.buckets = Buckets(sample)
-        self._seen: Model | None = None  # what people see, until there are more rows
+        self._seen: Solution | None = None  # what people see, until there are more rows
 
     @property
     def sample(self) -> Sample:
@@ -113,12 +117,29 @@ class Learning:
 
     def model(self, workspace: Workspace) -> Model:
         """What people see: the model of the last solve; before it, that of the rows so far."""
+        return self.shown(workspace).model
+
+    def shown(self, workspace: Workspace) -> Solution:
+        """The same with the ids of its clusters.
+
+        Before the sample is full, a cluster that the last solve does not have has the id of the one that most
+        of its rows come from.
+        """
         if self._seen is None:
-            found = self.solved or self._solution(Workspace(workspace.n_threads)).model
+            found = Solution(self.solved, self.identities) if self.solved else self._so_far(workspace)
             if self.horizon.changing and self.solved is not None and self.sample.chunk is not None:
-                found = self._summed(found, workspace)
-            self._seen = replace(found, rows=self.sample.chunk)
-        return self._seen
+                found = found._replace(model=self._summed(self.solved, workspace))
+            self._seen = found._replace(model=replace(found.model, rows=self.sample.chunk))
+        return self._seen if self.solved is None else self._seen._replace(identities=self.identities)
+
+    def _so_far(self, workspace: Workspace) -> Solution:
+        """The solution of the rows so far, which the sample holds all of."""
+        workspace = Workspace(workspace.n_threads)
+        if self.early is None:
+            return self._solution(workspace)
+        found, match, _ = self._anew(self.early, workspace)
+        ids = match.nearest(self.identities.ids)
+        return Solution(self._estimated(found, workspace), replace(self.identities, ids=ids))
 
     def learn(self, chunk: Chunk, workspace: Workspace) -> Iterator[Labelled]:
         """Learn from the next rows; gives labels. Those of rows before the first solve come with it."""
@@ -162,8 +183,19 @@ class Learning:
                     self._follow(workspace)
                     if look.changed or self.n_rows >= self.solved_at + FAR_STEPS * self.horizon.step:
                         self.solved_at = self.n_rows
-        if due and (self.n_rows >= self._full or self._solvable(workspace)):
+        if self.solved is None and self.n_rows < self._labelled_from:
+            if due:
+                self.solve_early(workspace)
+        elif due and (self.n_rows >= self._full or self._solvable(workspace)):
             yield from self.solve(workspace, grow=grow)
+
+    def solve_early(self, workspace: Workspace) -> None:
+        """Solve the sample so that ids last; rows are not labelled yet, and events not told."""
+        if self._solvable(workspace):
+            found = self._solution(Workspace(workspace.n_threads))
+            self.identities = replace(found.identities, events=self.identities.events)
+            self.early, self.solved_at = replace(found.model, labelled=None, census=None), self.n_rows
+            self._seen = Solution(replace(found.model, rows=self._chunk), self.identities)
 
     @property
     def _asks(self) -> bool:
@@ -216,7 +248,7 @@ class Learning:
         if not first and not self._solvable(workspace):
             return
         found = self._solution(workspace, grow=grow)
-        self.solved, self.identities = found.model, found.identities
+        self.solved, self.identities, self.early = found.model, found.identities, None
         segments = (replace(each, numbers=np.append(found.old, -1)[each.numbers]) for each in self.segments)
         start, numbers = 0 if first else self.n_rows, np.arange(self.solved.n_clusters, dtype=np.int32)
         self.segments = (*segments, Segment(start, numbers, self.identities.ids))
@@ -272,7 +304,7 @@ class Learning:
             if model.census is not None:
                 census = replace(census, patterns=model.census.patterns, n_other=model.census.n_other)
         other.solved = replace(found, labelled=labelled, census=census)
-        other.solved_at = self.solved_at or self.n_rows
+        other.solved_at, other.early = self.solved_at if self.solved else self.n_rows, None
         other.identities = Identities.first(n_clusters)
         other.segments, other._seen = whole_segment(other.solved, other.identities.ids), None
         return other
@@ -282,25 +314,43 @@ class Learning:
         sample = self.sample.chunk
         if sample is None:
             return 0
-        old, new = (label(sample, each.model(workspace), workspace) for each in (before, self))
+        shown = [each.shown(workspace) for each in (before, self)]
+        old, new = (
+            np.append(each.identities.ids, NO_CLUSTER)[label(sample, each.model, workspace)] for each in shown
+        )
         return int((old != new).sum())
 
     @property
+    def up_to_date(self) -> bool:
+        """Whether the model of the last solve is of all rows read."""
+        return self.solved is not None and self.solved_at == self.n_rows
+
+    @property
     def _full(self) -> int:
-        """How many rows there are when the sample is solved at the latest."""
-        span, most = self.horizon.span, self.buckets.most
-        return most if span is None else min(most, span)
+        """How many rows there are when the sample is full, or holds all rows that count."""
+        return min(self.buckets.most, self.horizon.span or NEVER)
+
+    @property
+    def _labelled_from(self) -> int:
+        """How many rows there are when rows are first labelled."""
+        return min(self._full, FIRST * self._assumed) if self.horizon.changing else self._full
+
+    @property
+    def _assumed(self) -> int:
+        """The number of clusters, as long as it is not known."""
+        return self.plan.n_clusters or ASSUMED_CLUSTERS
 
     @property
     def next_solve(self) -> int:
         """How many rows there are when the sample is solved next, if nothing changes before."""
         span = self.horizon.span
+        due = max(ceil(GROWTH * self.solved_at), self.solved_at + 1)
         if self.solved is None:
-            rows = FIRST * (self.plan.n_clusters or ASSUMED_CLUSTERS) if self.horizon.changing else self._full
+            rows = due if self.early else self._assumed
             while rows <= self.n_rows:
                 rows = ceil(GROWTH * rows)
-            return max(min(rows, self._full), self.n_rows)
-        due = max(ceil(GROWTH * self.solved_at), self.solved_at + 1)
+            first = self._labelled_from
+            return max(min(rows, first if self.n_rows < first else self._full), self.n_rows)
         while due <= self.n_rows and not self.horizon.changing:  # too few rows of the sample had views then
             due = ceil(GROWTH * due)
         if span is None or self.n_rows < span:
@@ -326,47 +376,68 @@ class Learning:
         return n_seen >= (self.plan.n_clusters or 1)
 
     def _solution(self, workspace: Workspace, *, grow: bool = False) -> Solution:
-        """The sample solved, and the numbers and ids of its clusters.
-
-        Its sums are those of the sample, for all rows: each sampled row stands for as many.
-        """
-        sample, before = self.sample, self.solved
-        if self.schema is None or sample.chunk is None:
-            raise DataError(too_few(0, self.plan.n_clusters or 1))
+        """The sample solved, and the numbers and ids of its clusters."""
+        before = self.solved or self.early
         if before is None:
-            found = self._solve(self.plan, workspace)
-            most = self.horizon.most_clusters
-            if most is not None and found.n_clusters > most:
-                found = self._solve(replace(self.plan, n_clusters=most), workspace)
-            total, census, own = estimated(found, sample, None, workspace)
-            identities = Identities.first(found.n_clusters)
-            if self.horizon.changing:
-                labels = label(sample.chunk, found, workspace)
-                identities = identities.remembering(sample, labels)
-            return Solution(replace(found, labelled=total, census=census, read=own), identities, NO_NUMBERS)
-        known = self._known(before, workspace)
-        found, matching, labels = self._continued(known, before, workspace, grow=grow)
-        numbers = numbers_of(matching)
-        old = np.append(numbers, -1)[matching.places].astype(np.int32)
-        found = found.numbered(numbers)
-        matching, labels = renumbered(matching, numbers), np.append(numbers, -1)[labels]
+            return self._first(workspace)
+        if self.solved is None:
+            found, match, labels = self._anew(before, workspace)
+            old = NO_NUMBERS
+        else:  # rows were labelled by its numbers
+            known = self._known(before, workspace)
+            found, match, labels = self._continued(known, before, workspace, grow=grow)
+            numbers = numbers_of(match)
+            old = np.append(numbers, -1)[match.places].astype(np.int32)
+            found = found.numbered(numbers)
+            match, labels = renumbered(match, numbers), np.append(numbers, -1)[labels]
         recalled = None
         memory = self.identities.memory
         if self.horizon.changing and memory.chunk is not None:
             recalled = label(memory.chunk, found, workspace)
-        identities = self.identities.continued(matching, recalled, self.n_rows)
+        identities = self.identities.continued(match, recalled, self.n_rows)
         if self.horizon.changing:
-            identities = identities.remembering(sample, labels)
+            identities = identities.remembering(self.sample, labels)
             return Solution(self._summed(found, workspace), identities, old)
-        total, _, read = estimated(found, sample, before.read, workspace)
-        assert before.census is not None
-        census = before.census.grouped(np.maximum(old, 0), found.n_clusters)
-        return Solution(replace(found, labelled=total, census=census, read=read), identities, old)
+        return Solution(self._estimated(found, workspace, old), identities, old)
+
+    def _first(self, workspace: Workspace) -> Solution:
+        """The sample solved for the first time."""
+        found = self._fresh(workspace)
+        identities = Identities.first(found.n_clusters)
+        if not self.horizon.changing:
+            return Solution(self._estimated(found, workspace), identities)
+        identities = identities.remembering(self.sample, label(self._chunk, found, workspace))
+        return Solution(self._summed(found, workspace), identities)
+
+    def _anew(self, before: Model, workspace: Workspace) -> tuple[Model, Matching, Labels]:
+        """The sample solved before rows are labelled; as many clusters go on as can."""
+        found, known = self._fresh(workspace), label(self._chunk, before, workspace)
+        labels = label(self._chunk, found, workspace)
+        shared = Shared.of(known, labels, before.n_clusters, found.n_clusters)
+        return found, matching(shared, sure=False), labels
+
+    def _fresh(self, workspace: Workspace) -> Model:
+        """The sample solved, whatever was solved before."""
+        found, most = self._solve(self.plan, workspace), self.horizon.most_clusters
+        if most is not None and found.n_clusters > most:
+            found = self._solve(replace(self.plan, n_clusters=most), workspace)
+        return found
+
+    def _estimated(self, model: Model, workspace: Workspace, old: Labels = NO_NUMBERS) -> Model:
+        """The model with sums for all rows read: each sampled row stands for as many; all rows count.
+
+        What was counted of the clusters before goes on; `old`: where most of their rows are now.
+        """
+        before = self.solved
+        read = None if before is None else before.read
+        total, census, read = estimated(model, self.sample, read, workspace)
+        if before is not None and before.census is not None:
+            census = before.census.grouped(np.maximum(old, 0), model.n_clusters)
+        return replace(model, labelled=total, census=census, read=read)
 
     def _known(self, before: Model, workspace: Workspace) -> Labels:
         """The clusters before of the sampled rows; with a horizon, -1 for rows that none of them explains."""
-        chunk = self.sample.chunk
-        assert chunk is not None
+        chunk = self._chunk
         if not self.horizon.changing:
             return label(chunk, before, workspace)
         rows = self.buckets.parted(self.solved_at)[0].lowest(LOOKED_AT).chunk
@@ -392,8 +463,7 @@ class Learning:
     def _matched(
         self, known: Labels, before: Model, found: Model, workspace: Workspace
     ) -> tuple[Model, Matching, Labels]:
-        assert self.sample.chunk is not None
-        labels = label(self.sample.chunk, found, workspace)
+        labels = label(self._chunk, found, workspace)
         return found, matched(known, labels, before.n_clusters, found.n_clusters), labels
 
     def _grown(
@@ -432,8 +502,16 @@ class Learning:
         return solve(self.sample, self._schema, plan, self.seed, workspace, n_rows)
 
     @property
+    def _chunk(self) -> Chunk:
+        """The sampled rows."""
+        if self.sample.chunk is None:
+            raise DataError(too_few(0, self.plan.n_clusters or 1))
+        return self.sample.chunk
+
+    @property
     def _schema(self) -> Schema:
-        assert self.schema is not None
+        if self.schema is None:
+            raise DataError(too_few(0, self.plan.n_clusters or 1))
         return self.schema
 
     def _summed(self, model: Model, workspace: Workspace) -> Model:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from viewpass.kernels.grid import Array
-from viewpass.model.model import Model
 from viewpass.sample.sample import Sample, Size, view_bytes
 from viewpass.solve.plan import Plan
 from viewpass.store.container.fields import Fields, Rule
@@ -48,9 +47,11 @@ SEGMENTS |= {name: Rule(np.int64, "n", -1) for name in ("segment_numbers", "segm
 
 def pack_learning(learning: Learning, arrays: dict[str, Array], *, rows: bool = True) -> dict[str, Any]:
     """Convert all that a model goes on from; `rows`: with the sample."""
-    schema, model, solved_at = learning.schema, learning.solved, learning.solved_at
-    if not rows and (model is None or learning.horizon.changing):
-        model, solved_at = replace(learning.model(Workspace(1)), calibration=None), learning.n_rows
+    schema, model, solved_at = learning.schema, learning.solved or learning.early, learning.solved_at
+    identities = learning.identities
+    if not rows and (learning.solved is None or learning.horizon.changing):
+        shown, identities, _ = learning.shown(Workspace(1))
+        model, solved_at = replace(shown, calibration=None), learning.n_rows
     return {
         "plan": pack_plan(learning.plan),
         "seed": learning.seed,
@@ -59,19 +60,17 @@ def pack_learning(learning: Learning, arrays: dict[str, Array], *, rows: bool = 
         "schema": None if schema is None else pack_schema(schema, arrays),
         "sample": pack_sample(learning.buckets.open, arrays, rows=rows),
         "model": None if model is None else pack_model(model, arrays),
-        **_pack_stream(learning, model, arrays, rows=rows),
+        **_pack_stream(learning, identities, arrays, rows=rows),
     }
 
 
 def _pack_stream(
-    learning: Learning, model: Model | None, arrays: dict[str, Array], *, rows: bool
+    learning: Learning, identities: Identities, arrays: dict[str, Array], *, rows: bool
 ) -> dict[str, Any]:
     """What a stream has besides; nothing where clusters are numbered as the first ones were."""
-    if not learning.horizon.changing and learning.identities.plain and not learning.receipts:
+    if not learning.horizon.changing and identities.plain and not learning.receipts:
         return {}
-    identities, buckets = learning.identities, []
-    if model is not None:  # made of rows that were not solved yet
-        identities = identities.named(model.n_clusters)
+    buckets = []
     for number, bucket in enumerate(learning.buckets.closed if rows else ()):
         sample = pack_sample(bucket.sample, arrays, name=f"bucket{number}")
         buckets.append({"start": bucket.start, "stop": bucket.stop, "sample": sample})
@@ -121,19 +120,21 @@ def unpack_learning(stored: Fields) -> Learning:
     if stored.get("model") is not None:
         assert isinstance(plan.rules.alpha, float)
         model = unpack_model(stored.part("model"))
-        stored.need(model.labelled is not None, "model")
+        early = model.labelled is None  # its rows are all in the sample, and there are more
+        stored.need(not early or sample.n_rows == found.n_rows, "model")
         stored.need(model.schema == schema and model.weight_unit == plan.weight_unit, "model")
-        least = 1 if horizon.changing else found.n_rows
+        least = 1 if horizon.changing or early else found.n_rows
         stored.need(least <= model.n_rows <= found.n_rows, "n_rows")
         stored.need(0 < found.solved_at <= found.n_rows, "solved_at")
         stored.need(plan.n_clusters in (None, model.n_clusters), "n_clusters")
-        found.solved = model
+        found.solved, found.early = (None, model) if early else (model, None)
         found.identities = Identities.first(model.n_clusters)
         if "identities" in stored.values:
             found.identities = unpack_identities(stored.part("identities"), model.n_clusters, schema)
-        found.segments = whole_segment(model, found.identities.ids)
+        found.segments = () if early else whole_segment(model, found.identities.ids)
     else:
         stored.need(found.solved_at == 0 and sample.n_rows == found.n_rows, "solved_at")
+    if found.solved is None:
         stored.need(len(np.unique(sample.numbers)) == found.n_rows, "sample.numbers")
     return found
 
