@@ -133,7 +133,7 @@ class ViewPass(DrawnClusterer):
         The ridge, scale, weight and map of each view.
     cluster_ids_ : (n_clusters,) array of int64
         The id of each cluster. A cluster keeps its id when the sample is solved again; no id is given twice.
-        Until the sample of a stream is full, a new one has the id of the cluster that most of its rows were in.
+        Until the sample of a stream is full, a new one has the id of the one most of its rows were in.
     stream_ids_ : (n,) array of int64
         The ids of rows' clusters as rows were read, where every row was read once.
     events_ : tuple of Event
