@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
@@ -56,6 +56,7 @@ class PaperRun(Results):
     parts: bool = False  # read only parts of the large sets
     sets: tuple[str, ...] = ()  # of figures 1 to 3; empty: all
     n_seeds: int = 5
+    used: list[Cell] = field(default_factory=list)  # cells of the part that is measured
 
     @property
     def in_parts(self) -> bool:
@@ -69,6 +70,7 @@ class PaperRun(Results):
     def results(self, cells: Sequence[Cell], *, alone: bool = False) -> list[Result]:
         """Results of the cells; here a method that fails is an error."""
         found = super().results(cells, alone=alone)
+        self.used += cells
         for cell, result in zip(cells, found, strict=True):
             if "failed" in result:
                 raise EngineError(f"{cell.name}: {result['failed']}")

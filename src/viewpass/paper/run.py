@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from viewpass.errors import DataError, SettingError
 from viewpass.evaluate.harness.page import Section, machine, write
+from viewpass.evaluate.harness.sections import mask_table
 from viewpass.paper.baselines import baselines
 from viewpass.paper.costs import complexity, table1, table2
 from viewpass.paper.curves import fig1
@@ -42,6 +43,7 @@ def run(
     began = time.perf_counter()
     for name in names:
         start, before = time.perf_counter(), plan.n_done
+        plan.used.clear()
         try:
             section = PARTS[name](plan)
         except DataError as problem:
@@ -49,6 +51,7 @@ def run(
             sections.append(Section(name, name, f"Left out: {problem}"))
             continue
         section.doubt_few_seeds(plan.n_seeds)
+        section.masks = mask_table(plan, (cell for cell in plan.used if not cell.set.startswith("noise")))
         section.write(plan.out)
         sections.append(section)
         report(f"{name}: {plan.n_done - before} cells measured in {time.perf_counter() - start:.0f} s")

@@ -17,6 +17,7 @@ from viewpass.kernels.threads import available_threads
 
 CONFIRMED, NOT, CANNOT = "confirmed", "not confirmed", "cannot be checked here"
 ENOUGH_SEEDS = 5
+MASKS = "What the masks really are (of the first seed):"
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ class Section:
     claims: list[Claim] = field(default_factory=list)
     data: Table | None = None
     over_seeds: bool = True  # whether its verdicts rest on means over seeds
+    masks: Table = field(default_factory=Table)  # what the masks of its cells really are
 
     def write(self, out: Path) -> None:
         """Write KEY.csv and the figure; without matplotlib the text says that it is left out."""
@@ -74,7 +76,8 @@ class Section:
         """Its claims, figure and table in Markdown."""
         lines = ["", *claims_table([self]).markdown()] if self.claims else []
         lines += ["", f"![{self.figure.alt}]({self.key}.svg)"] if self.figure else []
-        return lines + (["", *self.table.markdown()] if self.table.rows else [])
+        lines += ["", *self.table.markdown()] if self.table.rows else []
+        return lines + (["", MASKS, "", *self.masks.markdown()] if self.masks.rows else [])
 
 
 def claims_table(sections: Sequence[Section]) -> Table:
@@ -137,6 +140,7 @@ def hypertext(sections: Sequence[Section], preface: str, title: str, out: Path) 
             alt = esc(section.figure.alt, quote=True)
             parts.append(f"<img src='data:image/svg+xml;base64,{picture}' alt='{alt}'>")
         parts.append(section.table.html() if section.table.rows else "")
+        parts.append(f"<p>{MASKS}</p>{section.masks.html()}" if section.masks.rows else "")
     return "\n".join(parts) + "\n</html>\n"
 
 

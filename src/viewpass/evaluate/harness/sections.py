@@ -6,7 +6,7 @@ Figures that papers have published are for reading beside measured ones; never r
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -207,25 +207,23 @@ def _write_summary(done: Benchmark, groups: Groups) -> None:
 
 def _masks(done: Benchmark, kept: Results) -> Section:
     """What the masks really are, beside every table."""
-    seen: dict[str, Cell] = {}
-    for cell, result in zip(done.cells, done.results, strict=True):
-        seen.setdefault(result["mask"], cell)
-    rows: list[list[Any]] = []
-    shown: dict[Key, str] = {}
+    rows = []
+    seen = {result["mask"]: cell for cell, result in zip(done.cells, done.results, strict=True)}
     for digest, cell in seen.items():
-        found, name = audit(kept.removed(cell).observed), set_title(cell.set)
-        about = [name, cell.protocol, cell.rate, cell.seed]
+        found = audit(kept.removed(cell).observed)
+        about = [set_title(cell.set), cell.protocol, cell.rate, cell.seed]
         rows.append([*about, found.missing, found.complete, found.single, digest])
-        shown.setdefault((name, cell.rate), found.line)
     shares = ["missing cells", "complete rows", "rows with one view", "sha256"]
     text = "What the masks really are; of the first seed. masks/ holds all of them, masks.csv their SHA-256."
-    return Section(
-        "masks",
-        "Masks",
-        text,
-        Table(["set", "rate", "mask"], [[name, f"{rate:g}", line] for (name, rate), line in shown.items()]),
-        data=Table(["set", "protocol", "rate", "seed", *shares], rows),
-    )
+    data = Table(["set", "protocol", "rate", "seed", *shares], rows)
+    return Section("masks", "Masks", text, mask_table(kept, done.cells), data=data)
+
+
+def mask_table(kept: Results, cells: Iterable[Cell]) -> Table:
+    """`audit` of the first mask of each set and rate, in a line."""
+    first = {(set_title(cell.set), f"{cell.rate:g}"): cell for cell in reversed(list(cells))}
+    rows = [[*key, audit(kept.removed(cell).observed).line] for key, cell in reversed(first.items())]
+    return Table(["set", "rate", "mask"], rows)
 
 
 def published_figures() -> list[dict[str, str]]:
