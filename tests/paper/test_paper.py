@@ -18,7 +18,7 @@ from viewpass.evaluate.harness.draw import Figure, Line, Panel
 from viewpass.evaluate.harness.page import CANNOT, CONFIRMED, NOT, Claim, Section, write
 from viewpass.evaluate.harness.sets import draw, hidden, load_set
 from viewpass.evaluate.harness.table import Marked, Table
-from viewpass.paper import baselines, costs, curves, methods
+from viewpass.paper import baselines, costs, curves, figures, methods
 from viewpass.paper.curves import METHODS, SEARCH_SEED, grid, settings_text
 from viewpass.paper.plan import PaperRun, method
 from viewpass.paper.plan import published as by_title
@@ -194,6 +194,7 @@ def test_a_part_of_the_paper(tmp_path, data_folder):
     rows = (tmp_path / "fig5.csv").read_text().splitlines()
     assert len(rows) == 1 + 2 * 10
     assert "Digit" in (tmp_path / "README.md").read_text()
+    assert "| digit | 0.4 | 40.0% of cells missing" in (tmp_path / "fig5.md").read_text()
     assert (
         str(data_folder) not in (tmp_path / "index.html").read_text() + (tmp_path / "README.md").read_text()
     )
@@ -214,6 +215,19 @@ def test_settings_are_chosen_on_a_seed_that_is_not_reported(tmp_path, monkeypatc
     curves.measured(PaperRun(tmp_path, quick=True))
     assert set(asked[0]) == {SEARCH_SEED}
     assert set(asked[1]) == {0, 1, 2, 3, 4}
+
+
+def test_figure_3_rests_on_all_seeds(tmp_path, monkeypatch):
+    asked = []
+
+    def results(self, cells, **_):
+        asked.append({cell.seed for cell in cells})
+        return [{"loss_curve": [-1.0] * 40, "nmi": [0.5] * 20, "rises": 0} for _ in cells]
+
+    monkeypatch.setattr(PaperRun, "results", results)
+    section = figures.fig3(PaperRun(tmp_path, n_seeds=3))
+    assert all(seeds == {0, 1, 2} for seeds in asked)
+    assert "mean over 3 seeds" in section.text
 
 
 def test_the_published_settings_do_not_depend_on_defaults():

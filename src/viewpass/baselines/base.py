@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from viewpass.baselines.factors import Factors
+from viewpass.baselines.factors import Factors, project_consensus
 from viewpass.baselines.files import pack_factors, unpack_factors
 from viewpass.baselines.rows import FilledView, present_rows, without_negatives
 from viewpass.baselines.stream import FactorStream
@@ -27,44 +27,37 @@ from viewpass.views.chunk import Schema
 from viewpass.views.rows import MeasuredRows, without_unknown
 
 
+@dataclass(eq=False, repr=False)
 class FactorClusterer(ViewReader):
     """Base of the factorisations; a subclass fits (`_learnt`) and projects new rows (`_project`).
 
-    scikit-learn reads the parameters of an estimator from its own `__init__`, so subclasses list the
-    shared ones there again. The constraints of parameters that several of them have are all here.
+    Parameters are the fields of a dataclass, so that subclasses have the shared ones. The constraints of
+    parameters that several of them have are all here.
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
+    _parameter_constraints = {  # noqa: RUF012 (scikit-learn's own form)
         **ViewReader._parameter_constraints,
         "agreement": NOT_NEGATIVE,
         "sparsity": NOT_NEGATIVE,
         "n_tries": COUNT,
     }
 
-    def __init__(
-        self,
-        n_clusters: int,
-        max_iter: int,
-        n_init: int,
-        views: Any,
-        random_state: Any,
-        n_threads: int | None,
-        verbose: int,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.views = views
-        self.random_state = random_state
-        self.n_threads = n_threads
-        self.verbose = verbose
+    n_clusters: int = 8
+    _: KW_ONLY
+    max_iter: int = 200
+    n_init: int = 20
+    views: Any = None
+    random_state: Any = None
+    n_threads: int | None = None
+    verbose: int = 0
 
+    agreement = 0.0
     assign = "k-means"
-    _learnt: Factors | FactorStream
 
-    @abstractmethod
     def _project(self, views: list[FilledView | None], n_rows: int) -> tuple[Floats, Floats]:
         """Consensus coefficients of new rows, and their squared residuals."""
+        bases = self._state().components()
+        return project_consensus(views, bases, self.agreement, n_rows, self.n_clusters, self._threads())
 
     def _scaled(self, matrix: Matrix, v: int) -> Matrix:
         """Rows of view `v`, which has a basis, in the scale of the bases."""

@@ -9,6 +9,7 @@ with each other. W is 1 where a row is present and 0 elsewhere: nothing is fille
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any
 
@@ -130,6 +131,7 @@ def factorise(
     return bases, V, curve
 
 
+@dataclass(eq=False, repr=False)
 class DAIMC(OfflineFactorClusterer):
     """Doubly aligned incomplete multi-view clustering (Hu and Chen, IJCAI 2018).
 
@@ -174,30 +176,17 @@ class DAIMC(OfflineFactorClusterer):
     array([20, 20, 20])
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
+    _parameter_constraints = {  # noqa: RUF012 (scikit-learn's own form)
         **OfflineFactorClusterer._parameter_constraints,
         "alignment": [Interval(Real, 0, None, closed="neither")],
         "sparsity": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        alignment: float = 1e-4,
-        sparsity: float = 1e4,
-        max_iter: int = 30,
-        tol: float = 1e-4,
-        n_init: int = 20,
-        views: Any = None,
-        random_state: Any = None,
-        n_threads: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(n_clusters, max_iter, n_init, views, random_state, n_threads, verbose)
-        self.alignment = alignment
-        self.sparsity = sparsity
-        self.tol = tol
+    _: KW_ONLY
+    alignment: float = 1e-4
+    sparsity: float = 1e4
+    max_iter: int = 30
+    tol: float = 1e-4
 
     def _prepare(self, rows: MeasuredRows, kept: Integers) -> PreparedViews:
         return unit_views(rows, kept)

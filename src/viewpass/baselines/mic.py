@@ -9,7 +9,7 @@ are present. OMVC is its online form.
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
@@ -54,6 +54,7 @@ def agreed_of(U: Bases, weights: list[Floats]) -> Floats:
     return np.asarray(top / np.maximum(np.sum(weights, axis=0), 1e-300)[:, None])
 
 
+@dataclass(eq=False, repr=False)
 class MIC(OfflineFactorClusterer):
     """Multiple incomplete views clustering (Shao, He and Yu, 2015).
 
@@ -96,26 +97,11 @@ class MIC(OfflineFactorClusterer):
     array([20, 20, 20])
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        agreement: float = 1e-2,
-        sparsity: float = 1e-7,
-        max_iter: int = 200,
-        tol: float = 1e-12,
-        n_tries: int = 30,
-        n_init: int = 20,
-        views: Any = None,
-        random_state: Any = None,
-        n_threads: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(n_clusters, max_iter, n_init, views, random_state, n_threads, verbose)
-        self.agreement = agreement
-        self.sparsity = sparsity
-        self.tol = tol
-        self.n_tries = n_tries
+    _: KW_ONLY
+    agreement: float = 1e-2
+    sparsity: float = 1e-7
+    tol: float = 1e-12
+    n_tries: int = 30
 
     def _factorise(
         self, views: list[FilledView], rng: np.random.Generator, seed: int

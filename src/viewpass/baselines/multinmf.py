@@ -9,7 +9,7 @@ to 1 after every step, so that Q_v = I wherever the objective is evaluated.
 from __future__ import annotations
 
 import logging
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
@@ -157,6 +157,7 @@ def factorise(
     return *kept, curve
 
 
+@dataclass(eq=False, repr=False)
 class MultiNMF(OfflineFactorClusterer):
     """Multi-view clustering by joint non-negative matrix factorisation (Liu and others, SDM 2013).
 
@@ -198,29 +199,15 @@ class MultiNMF(OfflineFactorClusterer):
     array([20, 20, 20])
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
+    _parameter_constraints = {  # noqa: RUF012 (scikit-learn's own form)
         **OfflineFactorClusterer._parameter_constraints,
         "n_rounds": COUNT,
     }
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        agreement: float = 1e-2,
-        n_rounds: int = 30,
-        max_iter: int = 200,
-        n_tries: int = 30,
-        n_init: int = 20,
-        views: Any = None,
-        random_state: Any = None,
-        n_threads: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(n_clusters, max_iter, n_init, views, random_state, n_threads, verbose)
-        self.agreement = agreement
-        self.n_rounds = n_rounds
-        self.n_tries = n_tries
+    _: KW_ONLY
+    agreement: float = 1e-2
+    n_rounds: int = 30
+    n_tries: int = 30
 
     def _factorise(
         self, views: list[FilledView], rng: np.random.Generator, seed: int

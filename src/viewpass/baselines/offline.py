@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from viewpass.baselines.base import FactorClusterer
-from viewpass.baselines.factors import Factors, PreparedViews, divided_views, project_consensus
+from viewpass.baselines.factors import Factors, PreparedViews, divided_views
 from viewpass.baselines.rows import FilledView
 from viewpass.estimators.base import logging_progress, whole
 from viewpass.kernels.grid import Floats, Integers
@@ -17,10 +18,9 @@ from viewpass.views.rows import MeasuredRows
 from viewpass.views.seeds import as_generator
 
 
+@dataclass(eq=False, repr=False)
 class OfflineFactorClusterer(FactorClusterer):
     """A factorisation of all rows at once; a subclass says how (`_factorise`)."""
-
-    agreement: float
 
     @abstractmethod
     def _factorise(
@@ -60,7 +60,3 @@ class OfflineFactorClusterer(FactorClusterer):
             clipped=prepared.clipped,
         )
         return self._end_fit(fresh, source)
-
-    def _project(self, views: list[FilledView | None], n_rows: int) -> tuple[Floats, Floats]:
-        bases = self._learnt.components()
-        return project_consensus(views, bases, self.agreement, n_rows, self.n_clusters, self._threads())

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from viewpass.baselines.factors import project_consensus
 from viewpass.baselines.omvc_stream import OMVCSettings, OMVCStream
 from viewpass.baselines.online import OnlineFactorClusterer, filled_chunks
-from viewpass.baselines.rows import FilledView, RunningMean
-from viewpass.kernels.grid import Floats
+from viewpass.baselines.rows import RunningMean
 from viewpass.sources.source import Source
 
 
+@dataclass(eq=False, repr=False)
 class OMVC(OnlineFactorClusterer):
     """Online multi-view clustering with incomplete views (Shao, He, Lu and Yu, 2016).
 
@@ -75,39 +74,19 @@ class OMVC(OnlineFactorClusterer):
     array([20, 20, 20])
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
+    _parameter_constraints = {  # noqa: RUF012 (scikit-learn's own form)
         **OnlineFactorClusterer._parameter_constraints,
         "weights": [StrOptions({"dynamic", "one"})],
         "accept": [StrOptions({"sums", "scanned"})],
         "scale": [StrOptions({"all", "first"})],
     }
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        agreement: float = 1e-2,
-        sparsity: float = 1e-7,
-        chunk_size: int = 2000,
-        n_passes: int = 1,
-        max_iter: int = 200,
-        tol: float = 1e-4,
-        weights: str = "dynamic",
-        accept: str = "sums",
-        scale: str = "all",
-        n_init: int = 20,
-        views: Any = None,
-        random_state: Any = None,
-        n_threads: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        shared = (n_clusters, max_iter, n_init, views, random_state, n_threads, verbose)
-        super().__init__(chunk_size, n_passes, tol, *shared)
-        self.agreement = agreement
-        self.sparsity = sparsity
-        self.weights = weights
-        self.accept = accept
-        self.scale = scale
+    _: KW_ONLY
+    agreement: float = 1e-2
+    sparsity: float = 1e-7
+    weights: str = "dynamic"
+    accept: str = "sums"
+    scale: str = "all"
 
     def _empty_stream(self, rng: np.random.Generator) -> OMVCStream:
         settings = OMVCSettings(
@@ -131,7 +110,3 @@ class OMVC(OnlineFactorClusterer):
                 if view is not None:
                     sums[v] = (sums[v] or 0.0) + view.total()
         stream.totals = [None if total is None else total or 1.0 for total in sums]
-
-    def _project(self, views: list[FilledView | None], n_rows: int) -> tuple[Floats, Floats]:
-        bases = self._learnt.components()
-        return project_consensus(views, bases, self.agreement, n_rows, self.n_clusters, self._threads())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -18,14 +19,14 @@ from viewpass.views.rows import MeasuredRows
 from viewpass.views.seeds import as_generator
 
 
+@dataclass(eq=False, repr=False)
 class OnlineFactorClusterer(FactorClusterer):
     """A factorisation that reads chunks; a subclass says how (`_empty_stream`)."""
 
-    def __init__(self, chunk_size: int, n_passes: int, tol: float, *shared: Any) -> None:
-        super().__init__(*shared)
-        self.chunk_size = chunk_size
-        self.n_passes = n_passes
-        self.tol = tol
+    _: KW_ONLY
+    chunk_size: int = 2000
+    n_passes: int = 1
+    tol: float = 1e-4
 
     @abstractmethod
     def _empty_stream(self, rng: np.random.Generator) -> FactorStream:

@@ -8,7 +8,7 @@ other rows plus the chunk's under its current G; they are committed once, after 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -183,6 +183,7 @@ def lengths(bases: list[Floats | None]) -> Floats | float:
     return np.asarray(np.sqrt(np.sum(squares, axis=0))) if squares else 0.0
 
 
+@dataclass(eq=False, repr=False)
 class ONMF(OnlineFactorClusterer):
     """Online non-negative matrix factorisation (Wang, Tan, König and Li, SDM 2011).
 
@@ -236,7 +237,7 @@ class ONMF(OnlineFactorClusterer):
     array([20, 20, 20])
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
+    _parameter_constraints = {  # noqa: RUF012 (scikit-learn's own form)
         **OnlineFactorClusterer._parameter_constraints,
         "n_components": [*COUNT, None],
         "hessian": [StrOptions({"exact", "diagonal"})],
@@ -244,30 +245,11 @@ class ONMF(OnlineFactorClusterer):
         "assign": [StrOptions({"k-means", "argmax"})],
     }
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        n_components: int | None = None,
-        hessian: str = "exact",
-        chunk_size: int = 2000,
-        n_passes: int = 1,
-        max_iter: int = 200,
-        tol: float = 1e-4,
-        fill: str = "running",
-        assign: str = "k-means",
-        n_init: int = 20,
-        views: Any = None,
-        random_state: Any = None,
-        n_threads: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        shared = (n_clusters, max_iter, n_init, views, random_state, n_threads, verbose)
-        super().__init__(chunk_size, n_passes, tol, *shared)
-        self.n_components = n_components
-        self.hessian = hessian
-        self.fill = fill
-        self.assign = assign
+    _: KW_ONLY
+    n_components: int | None = None
+    hessian: str = "exact"
+    fill: str = "running"
+    assign: str = "k-means"
 
     @property
     def _rank(self) -> int:
