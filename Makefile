@@ -166,6 +166,7 @@ BUILD_TOOLS = from scikit_build_core.build import get_requires_for_build_editabl
 .venv/.engines: .venv/.dev
 	@echo "Installing Ray, Spark and a local object store into .venv (a few minutes) ..."
 	@: > $@.new
+	@$(PIP_INSTALL) 'setuptools>=70.1' # builds PySpark, which comes as source
 	@$(INSTALL_VIEWPASS) -e '.[demo,dev,engines]'
 	@mv $@.new $@
 	@touch -r $@ .venv/.native

@@ -54,7 +54,7 @@ def test_dask_that_is_not_installed_is_named(table, tmp_path, monkeypatch):
     ended = CliRunner().invoke(app, list(map(str, words)))
     assert ended.exit_code == 1
     assert (
-        "--engine dask needs distributed, which is not installed. Run: pip install 'viewpass[dask]'"
+        "the engine 'dask' needs distributed, which is not installed. Run: pip install 'viewpass[dask]'"
         in ended.output
     )
     assert not list(tmp_path.iterdir())

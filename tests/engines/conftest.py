@@ -7,7 +7,7 @@ import pytest
 from everywhere import ENGINES, Clusters
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")  # other tests may start clusters of their own
 def clusters(request):
     found = Clusters(lambda: request.getfixturevalue("client"))
     yield found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -114,6 +116,15 @@ def test_what_is_refused(tables, folder):
         tables.fit(vp.ViewPass(4, **SETTINGS), frame)
     with pytest.raises(vp.DataError, match="there is no column 'key'"):
         tables.fit(vp.ViewPass(4, **SETTINGS), frame, id="key")
+
+
+def test_a_session_of_another_thread_is_used_and_stays(clusters, folder, local):
+    session = OfSpark(clusters).session
+    with ThreadPoolExecutor(1) as thread:
+        files = vp.scan(str(folder), id="item")
+        mine = thread.submit(vp.spark.fit, vp.ViewPass(4, **SETTINGS), files).result()
+    assert content(mine) == content(local)
+    assert session.range(3).count() == 3
 
 
 @pytest.mark.parametrize("engine", ["ray", "spark"])

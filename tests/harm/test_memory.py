@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import viewpass as vp
 from commands import write_table
 
 pytestmark = pytest.mark.system
@@ -36,6 +39,19 @@ def test_fit_of_more_rows_takes_no_more_memory(commands, tables, tmp_path):
     small, large = (peak(commands, table, tmp_path / table.stem, "--id", "item") for table in tables)
     more = 300_000 * (64 + 32) * 4
     assert large - small < more / 2  # ids, and full instead of partly filled buffers of labels
+
+
+def test_labels_are_held_once():
+    rows = np.tile(np.eye(2, dtype=np.float32), (500_000, 1))
+    model = vp.ViewPass(2, scale="unit", consensus="plain")
+    model.fit([rows[:50_000]])  # loads and allocates what a first fit does
+    tracemalloc.start()
+    try:
+        model.fit([rows])
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 2 * model.labels_.nbytes
 
 
 def test_the_label_file_is_written_in_row_groups(commands, tables, tmp_path):

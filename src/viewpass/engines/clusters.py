@@ -11,11 +11,7 @@ from viewpass.engines.interface import Engine
 from viewpass.errors import SettingError, missing_extra
 from viewpass.sources.source import Source
 
-LIBRARIES = {
-    "dask": "distributed",
-    "ray": "ray",
-    "spark": "pyspark",
-}  # by engine, and by extra
+LIBRARIES = {"dask": "distributed", "ray": "ray", "spark": "pyspark"}  # by engine, and by extra
 
 
 class Cluster(NamedTuple):
@@ -28,14 +24,19 @@ class Cluster(NamedTuple):
 def connected(name: str, address: str | None, n_workers: int | None) -> AbstractContextManager[Cluster]:
     """The cluster at an address; without one, a cluster on this machine for the time being."""
     check_workers(n_workers)
-    try:
-        import_module(LIBRARIES[name])
-    except ImportError:
-        raise missing_extra(LIBRARIES[name], name, f"--engine {name}") from None
+    check_installed(name)
     found: AbstractContextManager[Cluster] = import_module(f"viewpass.engines.{name}.cluster").connected(
         address, n_workers
     )
     return found
+
+
+def check_installed(name: str) -> None:
+    """Refuse an engine whose library is missing."""
+    try:
+        import_module(LIBRARIES[name])
+    except ImportError:
+        raise missing_extra(LIBRARIES[name], name, f"the engine {name!r}") from None
 
 
 def check_workers(n_workers: Any) -> None:

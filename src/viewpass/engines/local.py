@@ -51,7 +51,8 @@ class RowReader:
 
     def chunks(self, start: int = 0, stop: int | None = None, size: int | None = None) -> Iterator[Chunk]:
         """The rows from `start` on, up to `stop`, in chunks of `size` or as many as are best read at once."""
-        for chunk in self.source.chunks(size or rows_per_read(self.source, self._block), start):
+        source = self.source if stop is None else self.source.until(stop)
+        for chunk in source.chunks(size or rows_per_read(source, self._block), start):
             if stop is not None and chunk.start + chunk.n_rows > stop:
                 chunk = chunk.cut(0, stop - chunk.start)
             if self._copies is not None:

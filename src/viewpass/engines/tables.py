@@ -208,6 +208,16 @@ def _results(
         yield _row(-1, problem)
 
 
+def applied(function: Mapped, blocks: Iterable[Any]) -> Any:
+    """The table of results of some blocks."""
+    return pa.Table.from_batches(function(blocks), schema=RESULTS)
+
+
+def applied_pickled(function: bytes, *blocks: Any) -> Any:
+    """The same as a task: it is here so that a worker of Ray need not import what data sets take."""
+    return applied(pickle.loads(function), blocks)
+
+
 def _combined(combine: Callable[[Sequence[Any]], Any], batches: Iterable[Any]) -> Iterator[Any]:
     """Put results together."""
     found = [pickle.loads(one) for batch in batches for one in batch.column(FOUND).to_pylist()]

@@ -16,7 +16,7 @@ from viewpass.kernels.grid import Array, Floats, Labels
 from viewpass.kernels.threads import available_threads
 from viewpass.model.choice import Choice, Curve
 from viewpass.model.model import Model, cluster_distances, label
-from viewpass.sources.source import Source
+from viewpass.sources.source import Source, spans
 from viewpass.sums.centres import in_columns, objective
 from viewpass.sums.rules import Workspace
 from viewpass.sums.statistics import Statistics
@@ -132,7 +132,10 @@ class ViewClusterer(ViewReader):
     def _n_found(self) -> int:
         """Clusters that rows were labelled with by the last fit."""
         labels = self.labels_ if "labels_" in self.__dict__ else self.stream_labels_
-        return int(np.bincount(labels[labels >= 0], minlength=1).astype(bool).sum())
+        found = np.zeros(labels.max(initial=-1) + 2, dtype=bool)
+        for first, last in spans(len(labels), PREDICT_BLOCK):  # labels may be most of what memory holds
+            found[labels[first:last] + 1] = True
+        return int(found[1:].sum())
 
     # ---- what was learnt
 

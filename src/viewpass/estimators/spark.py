@@ -7,18 +7,10 @@ from typing import Any
 
 from viewpass.engines.clusters import connected
 from viewpass.engines.progress import Callback
-from viewpass.errors import missing_extra
+from viewpass.engines.spark.engine import schema_of, source_of, spark_schema
 from viewpass.estimators import distributed
 from viewpass.estimators.batches import table_predictor
 from viewpass.estimators.viewpass import ViewPass
-
-try:
-    from pyspark.sql import DataFrame
-    from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
-except ImportError:
-    raise missing_extra("pyspark", "spark", "vp.spark") from None
-
-from viewpass.engines.spark.engine import SparkEngine, frame_source
 
 __all__ = ["fit", "predict"]
 
@@ -32,30 +24,22 @@ def fit(
     id: str | None = None,
     callback: Callback | None = None,
 ) -> ViewPass:
-    """Fit a model on the executors of a Spark cluster.
+    """Fit a model on the executors of a Spark cluster, as `vp.distributed.fit` does.
 
-    The rows are read three to six times, and the result is that of one machine.
+    The session is the active one; otherwise one is started on this machine for the time of the fit.
 
     Parameters
     ----------
-    model : ViewPass
-        Its settings; it becomes the fitted model.
+    model, callback
+        As for `vp.distributed.fit`.
     data : Spark DataFrame, or source
         A DataFrame is computed at each reading, unless it is persisted. Its rows have no fixed order, so a
         column of ids is needed, and labels stay there: `predict` gives them. Files of `vp.scan` are read
-        by the executors of the active session, or of one that is started on this machine for the time of the
-        fit; `labels_` are those of their rows.
+        by the executors, and `labels_` are those of their rows.
     n_workers : int, optional
-        Threads of that session. By default one per processor.
+        Threads of a session on this machine. By default one per processor.
     views, id : optional
         With a DataFrame: as for `vp.scan`.
-    callback : callable, optional
-        Called with the progress now and then (`pass_number`, `n_rows_read`, `n_rows`).
-
-    Returns
-    -------
-    ViewPass
-        The model.
 
     Examples
     --------
@@ -65,36 +49,24 @@ def fit(
     >>> vp.spark.fit(model, items, id="item_id")                         # doctest: +SKIP
     >>> vp.spark.predict(model, items).write.parquet("labels")           # doctest: +SKIP
     """
-    if isinstance(data, DataFrame):
-
-        def engine(source: Any) -> SparkEngine:
-            return SparkEngine(data.sparkSession, source)
-
-        return distributed.fit(model, frame_source(data, views, id), engine, callback=callback)
     with connected("spark", None, n_workers) as cluster:
-        return distributed.fit(model, data, cluster.engine, callback=callback)
+        return distributed.fit(model, source_of(data, views, id), cluster.engine, callback=callback)
 
 
 def predict(
     model: Any,
-    frame: DataFrame,
+    frame: Any,
     *,
     views: Any = None,
     keep: Sequence[str] | None = None,
     proba: bool = False,
     explain: bool = False,
-) -> DataFrame:
-    """Label the rows of a Spark DataFrame: a DataFrame with columns as of `vp.BatchPredictor`.
+) -> Any:
+    """Label the rows of a Spark DataFrame: a DataFrame of the labels, which Spark computes when it is read.
 
-    Parameters
-    ----------
-    model : a fitted ViewPass, OPIMC or IMC
-    frame : Spark DataFrame
-    views, proba, explain
-        As for `vp.BatchPredictor`.
-    keep : list of str, optional
-        Columns to keep in front of the labels; by default those that are no views.
+    `keep`: the columns in front of the labels; by default those that are no views. The rest is as for
+    `vp.BatchPredictor`.
     """
-    schema = to_arrow_schema(frame.schema)
+    schema = schema_of(frame)
     label = table_predictor(model, schema, views, keep=keep, proba=proba, explain=explain)
-    return frame.mapInArrow(label.iterate, from_arrow_schema(label(schema.empty_table()).schema))
+    return frame.mapInArrow(label.iterate, spark_schema(label(schema.empty_table()).schema))

@@ -127,6 +127,10 @@ class Source(metaclass=ABCMeta):
         check_known(self.schema.names, names)
         return self if names == self.schema.names else self._with(schema=self.schema.arranged(names))
 
+    def until(self, stop: int) -> Self:
+        """Return the same rows, of which none from row `stop` on are read in advance."""
+        return self
+
     def marking_gaps(self) -> Self:
         """Return the same rows with values that are missing marked instead of refused."""
         return self._with(marks_gaps=True)

@@ -60,8 +60,9 @@ def connected(address: str | None, n_workers: int | None) -> Iterator[Cluster]:
 def _loopback() -> Iterator[None]:
     """Ray's processes listen on 127.0.0.1 only.
 
-    On Linux, Ray replaces that address by the machine's own. It does not on systems where it supports no
-    clusters of machines; so it and the processes it starts are told that this is one.
+    On Linux, Ray replaces that address by the machine's own, and with any other, 127.0.0.2 too, it listens
+    everywhere. It does not on systems where it supports no clusters of machines; so it and the processes it
+    starts are told that this is one: by a documented variable, and what Ray read of it when it was imported.
     """
     name = ray_constants.ENABLE_RAY_CLUSTERS_ENV_VAR
     before, enabled = os.environ.get(name), ray_constants.ENABLE_RAY_CLUSTER

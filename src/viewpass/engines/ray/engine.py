@@ -17,14 +17,24 @@ import ray.data
 from ray.data import DataContext
 
 from viewpass.engines.interface import FAN_IN
-from viewpass.engines.tables import FOUND, NUMBER, RESULTS, Mapped, TableEngine, TableSource
+from viewpass.engines.tables import (
+    FOUND,
+    NUMBER,
+    Mapped,
+    TableEngine,
+    TableSource,
+    applied,
+    applied_pickled,
+)
 from viewpass.sources.source import Source
 
 
-def dataset_source(dataset: Any, views: Any, id: str | None) -> TableSource:
-    """The rows of a Ray Dataset."""
+def source_of(data: Any, views: Any, id: str | None) -> Any:
+    """A source of the rows of a Ray Dataset; other data is returned unchanged."""
+    if not isinstance(data, ray.data.Dataset):
+        return data
     with quiet():
-        return TableSource(dataset, schema_of(dataset), dataset.count(), views, id)
+        return TableSource(data, schema_of(data), data.count(), views, id)
 
 
 def schema_of(dataset: Any) -> Any:
@@ -58,7 +68,7 @@ class RayEngine(TableEngine):
             return _Tasks([[_run.remote(sent, *given)] for given in table])
 
         def each(block: Any) -> Any:
-            return _applied(function, [block])
+            return applied(function, [block])
 
         return table.map_batches(each, batch_size=None, batch_format="pyarrow", zero_copy_batch=True)
 
@@ -84,15 +94,7 @@ class _Tasks(list[list[Any]]):
     """The blocks that each of some tasks takes, or gives."""
 
 
-def _applied(function: Mapped, blocks: Sequence[Any]) -> Any:
-    return pa.Table.from_batches(function(blocks), schema=RESULTS)
-
-
-def _ran(function: bytes, *blocks: Any) -> Any:
-    return _applied(pickle.loads(function), blocks)
-
-
-_run: Any = ray.remote(_ran)
+_run: Any = ray.remote(applied_pickled)
 
 
 def _same(block: Any) -> Any:

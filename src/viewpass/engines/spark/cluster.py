@@ -33,12 +33,20 @@ LOCAL = {
 def connected(address: str | None, n_workers: int | None) -> Iterator[Cluster]:
     """The session of this process, one at a master, or one on this machine for the time being."""
     check_workers(n_workers)
-    running = SparkSession.getActiveSession()
+    running = _running()
     if running is not None:
         yield Cluster(partial(SparkEngine, running))
         return
     with temporary_folder() as folder, _session(address, n_workers, folder) as session:
         yield Cluster(partial(SparkEngine, session))
+
+
+def _running() -> Any:
+    """The session that is active in this thread, or the one that another thread has started."""
+    try:
+        return SparkSession.active()
+    except PySparkException:
+        return None
 
 
 @contextmanager

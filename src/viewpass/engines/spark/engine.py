@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from viewpass.engines.tables import FOUND, NUMBER, Mapped, TableEngine, TableSource
 from viewpass.sources.source import Source
@@ -13,9 +14,21 @@ from viewpass.sources.source import Source
 RESULTS = f"{NUMBER} long, {FOUND} binary"
 
 
-def frame_source(frame: Any, views: Any, id: str | None) -> TableSource:
-    """The rows of a Spark DataFrame."""
-    return TableSource(frame, to_arrow_schema(frame.schema), frame.count(), views, id)
+def source_of(data: Any, views: Any, id: str | None) -> Any:
+    """A source of the rows of a Spark DataFrame; other data is returned unchanged."""
+    if not isinstance(data, DataFrame):
+        return data
+    return TableSource(data, schema_of(data), data.count(), views, id)
+
+
+def schema_of(frame: Any) -> Any:
+    """The Arrow schema of a DataFrame."""
+    return to_arrow_schema(frame.schema)
+
+
+def spark_schema(schema: Any) -> Any:
+    """The schema of a DataFrame with the columns of an Arrow schema."""
+    return from_arrow_schema(schema)
 
 
 class SparkEngine(TableEngine):

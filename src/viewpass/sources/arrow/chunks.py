@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from hashlib import sha256
 from types import MappingProxyType
 from typing import Any
@@ -42,6 +42,7 @@ class ArrowSource(Source):
         self._reader = reader
         self._id = self.id_name = id
         self._kept: tuple[str, ...] = ()
+        self._stop: int | None = None
         try:
             found = find_views(reader.schema, views, id, stored)
         except DataError as problem:
@@ -86,20 +87,19 @@ class ArrowSource(Source):
                 raise SettingError(f"column {column!r} cannot be kept: the table has several of this name.")
         return self._with(_kept=tuple(dict.fromkeys(columns)))
 
+    def until(self, stop: int) -> ArrowSource:
+        """The same rows, of which none from row `stop` on are decoded in advance."""
+        return self._with(_stop=stop)
+
     def _chunks(self, size: int, start: int) -> Iterator[Chunk]:
         for group in ahead(self._groups(size, start)):
             yield from group
 
     def _span(self, start: int, size: int) -> Chunk:
         """Read one chunk, without reading ahead."""
-        found: list[Batch] = []
         stop = start + size
-        batches = self._reader.batches(self._columns(), size, start)
-        for batch in batches:
-            found.append(batch.cut(0, min(len(batch), stop - batch.row)))
-            if batch.row + len(batch) >= stop:
-                batches.close()
-                break
+        batches = _until(self._reader.batches(self._columns(), size, start), stop)
+        found = [batch.cut(0, min(len(batch), stop - batch.row)) for batch in batches]
         if not found:
             raise DataError(f"there is no row {start}: the data has become shorter.")
         return self._chunk(found, self._widths(), Pool())
@@ -118,7 +118,8 @@ class ArrowSource(Source):
         """Yield the chunks completed by each batch, while the next batch is being decoded."""
         widths, pool = self._widths(), Pool()
         waiting: list[Batch] = []
-        for batch in ahead(self._reader.batches(self._columns(), self._read_rows(size), start)):
+        batches = self._reader.batches(self._columns(), self._read_rows(size), start)
+        for batch in ahead(batches if self._stop is None else _until(batches, self._stop)):
             made, place = [], 0
             while place < len(batch):
                 row = batch.row + place
@@ -169,6 +170,14 @@ class ArrowSource(Source):
             self.schema.columns,
             stated=True,
         )
+
+
+def _until(batches: Generator[Batch], stop: int) -> Iterator[Batch]:
+    """Batches up to the one that holds the last row before `stop`."""
+    for batch in batches:
+        yield batch
+        if batch.row + len(batch) >= stop:
+            batches.close()
 
 
 def _read(
