@@ -8,8 +8,14 @@ import sys
 import threading
 import time
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+import viewpass as vp
+from viewpass.sources.arrow import chunks
+from viewpass.sources.arrow.tables import TableReader
 from viewpass.sources.source import ahead
 
 
@@ -53,6 +59,23 @@ def test_items_are_made_while_others_are_used():
     for item in ahead(items()):
         if item == 0:
             assert begun.wait(timeout=300)
+
+
+def test_rows_that_are_not_wanted_are_not_decoded(tmp_path, monkeypatch):
+    table = pa.table({"v": pa.FixedSizeListArray.from_arrays(np.arange(4000.0), 4)})
+    pq.write_table(table, tmp_path / "rows.parquet")
+    decoded = []
+    reader = TableReader.batches
+
+    def counted(*given):
+        for batch in reader(*given):
+            decoded.append(len(batch))
+            yield batch
+
+    monkeypatch.setattr(TableReader, "batches", counted)
+    monkeypatch.setattr(chunks, "DECODED_BYTES", 1)
+    source = vp.scan(tmp_path / "rows.parquet")
+    assert sum(chunk.n_rows for chunk in source.until(300).chunks(100, 100)) == sum(decoded) == 200
 
 
 def test_an_error_comes_in_its_place():
