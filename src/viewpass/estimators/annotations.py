@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from viewpass.errors import NotCalibratedError, SettingError, missing_extra
 from viewpass.estimators.clusterer import ViewClusterer
 from viewpass.model.model import cluster_distances, label, prepare
-from viewpass.sources.hdf5 import modality_groups, opened, write_element
+from viewpass.sources.hdf5 import elements, modality_groups, opened
 from viewpass.sources.kinds import is_anndata, is_mudata
 from viewpass.sources.mudata import ALONE, from_mudata
 from viewpass.sources.source import Source
@@ -133,9 +133,9 @@ def _write_file(path: str, entries: dict[str, dict[str, Any]]) -> None:
     with opened(path, "r+") as file:
         for group, values in entries.items():
             if group not in file:
-                write_element(file, group, {})
+                elements().write_elem(file, group, {})
             for name, value in values.items():
-                write_element(file[group], name, value)
+                elements().write_elem(file[group], name, value)
         columns = [str(name) for name in file["obs"].attrs.get("column-order", ())]
         columns += [name for name in entries["obs"] if name not in columns]
         file["obs"].attrs["column-order"] = np.array(columns, dtype=object)

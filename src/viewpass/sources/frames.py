@@ -16,7 +16,7 @@ from viewpass.kernels.grid import Array, Integers
 from viewpass.sources.ids import MOST_NAMED, match_ids, read_ids
 from viewpass.sources.kinds import is_anndata, is_frame, is_series
 from viewpass.sources.matched import MatchedSource, Piece, Rows
-from viewpass.sources.mudata import Part, modality
+from viewpass.sources.mudata import modality
 from viewpass.views.chunk import unique_names
 
 MOST_LEVELS = 256  # of a column; more are names or ids rather than categories
@@ -62,7 +62,7 @@ def frames(frames: Any, id: str | None = None, *, encode: bool = False) -> Match
     kinds: dict[str, str] = {}
     for name, frame in zip(unique_names(frames), frames.values(), strict=True):
         if is_anndata(frame):
-            ids[name], rows[name] = modality(frame, Part(), name)
+            ids[name], rows[name] = modality(frame, name)
             continue
         table = _wrapped(frame, name)
         kinds[table.implementation.name.lower()] = name

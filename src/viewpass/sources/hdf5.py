@@ -12,6 +12,7 @@ import scipy.sparse
 
 from viewpass.errors import DataError, missing_extra
 from viewpass.kernels.grid import Array, Integers
+from viewpass.sources.ids import as_texts
 from viewpass.sources.matched import MatrixRows, Rows
 
 
@@ -33,44 +34,21 @@ def opened(path: str, mode: str = "r") -> Iterator[Any]:
         raise DataError(f"{path} cannot be read as a file of AnnData or MuData: {text}.") from problem
 
 
-def read_element(group: Any) -> Any:
-    """An element of a file as anndata reads it."""
+def elements() -> Any:
+    """The module of anndata that reads and writes elements of a file."""
     try:
-        from anndata.io import read_elem
+        from anndata import io
     except ImportError:  # before anndata 0.11
-        from anndata.experimental import read_elem
-    return read_elem(group)
+        from anndata import experimental as io
+    return io
 
 
-def write_element(group: Any, name: str, value: Any) -> None:
-    """Write an element as anndata writes it, in place of one of the same name."""
-    try:
-        from anndata.io import write_elem
-    except ImportError:  # before anndata 0.11
-        from anndata.experimental import write_elem
-    write_elem(group, name, value)
-
-
-def names_of(group: Any, axis: str) -> Any:
-    """The names of the observations ("obs") or variables ("var") of a file or modality."""
+def names_of(group: Any, axis: str) -> Array:
+    """The names of the observations ("obs") or variables ("var") of a file or modality, as text."""
     frame = group[axis]
     if "_index" not in frame.attrs:
         raise KeyError(f"{group.name}/{axis} has no index; write the file again with a newer anndata")
-    return read_element(frame[frame.attrs["_index"]])
-
-
-def encoded_names(group: Any, axis: str) -> Array:
-    """The same as they are stored: bytes, which need not be decoded to be compared."""
-    frame = group[axis]
-    stored = frame.get(frame.attrs.get("_index", ""))
-    if stored is not None and hasattr(stored, "dtype") and stored.dtype.metadata is not None:
-        found: Array = stored[:]
-        if found.ndim == 1 and all(isinstance(name, bytes) for name in found[:1]):
-            return found
-    names = list(map(str, np.asarray(names_of(group, axis)).tolist()))
-    made = np.empty(len(names), dtype=object)
-    made[:] = [name.encode("utf-8", "surrogatepass") for name in names]
-    return made
+    return as_texts(elements().read_elem(frame[frame.attrs["_index"]]))
 
 
 def modality_groups(file: Any) -> dict[str, Any]:
@@ -95,7 +73,7 @@ def stored_rows(group: Any, path: str, name: str) -> MatrixRows:
     if kind == "array" and hasattr(element, "shape"):
         return MatrixRows(element, name, columns, path, stored=True)
     if kind == "dataframe":  # as obsm may hold; no file has one that is large
-        return MatrixRows(read_element(element).to_numpy(), name, columns, path)
+        return MatrixRows(elements().read_elem(element).to_numpy(), name, columns, path)
     remedy = "Convert it (`adata.X = adata.X.tocsr()`) and write the file again."
     if kind != "csc_matrix":
         remedy = "Arrays and CSR matrices can be read."

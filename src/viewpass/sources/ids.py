@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -88,21 +88,35 @@ def warn_apart(ids: Mapping[str, Array], rows: Mapping[str, Integers]) -> None:
 
 def _keys(ids: Array, name: str) -> list[Any]:
     keys: list[Any] = (ids.view(np.int64) if ids.dtype.kind in "Mm" else ids).tolist()
-    seen: dict[Any, int] = {}
     for row, key in enumerate(keys):
         try:
-            first = seen.setdefault(key, row)
+            hash(key)
         except TypeError:
             raise DataError(
                 f"view {name!r}, row {row}: a {type(key).__name__} cannot be an id. "
                 "Match rows by numbers, text or times."
             ) from None
-        if first != row:
-            raise DataError(
-                f"view {name!r}: id {format_id(ids[row])} appears in rows {first} and {row}. "
-                "An item may have one row per view; remove or aggregate the others."
-            )
+    remedy = "An item may have one row per view; remove or aggregate the others."
+    refuse_repeated(keys, ids, f"view {name!r}: id", remedy)
     return keys
+
+
+def refuse_repeated(keys: Sequence[Any], ids: Array, what: str, remedy: str) -> None:
+    """Refuse ids of which two are the same, by their keys."""
+    if len(set(keys)) == len(keys):
+        return
+    seen: dict[Any, int] = {}
+    for row, key in enumerate(keys):
+        if (first := seen.setdefault(key, row)) != row:
+            raise DataError(f"{what} {format_id(ids[row])} appears in rows {first} and {row}. {remedy}")
+
+
+def as_texts(names: Any) -> Array:
+    """Names as an array of text."""
+    given = np.asarray(names).tolist()
+    texts = np.empty(len(given), dtype=object)
+    texts[:] = list(map(str, given))
+    return texts
 
 
 def _check_one_kind(ids: Mapping[str, Array]) -> None:

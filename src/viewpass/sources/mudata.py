@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -12,13 +11,14 @@ import numpy as np
 from viewpass.errors import DataError, SettingError
 from viewpass.kernels.grid import Array, Integers
 from viewpass.sources.files import File, find_files
-from viewpass.sources.hdf5 import encoded_names, modality_groups, opened, opened_rows, stored_rows
+from viewpass.sources.hdf5 import modality_groups, names_of, opened, opened_rows, stored_rows
+from viewpass.sources.ids import as_texts, refuse_repeated
 from viewpass.sources.kinds import is_anndata, is_mudata, is_path
 from viewpass.sources.matched import MatchedSource, MatrixRows, Piece, Rows, View
 from viewpass.views.checks import as_view
-from viewpass.views.chunk import format_id
 
 ALONE = "X"  # the name of the only view of an AnnData
+SETTINGS = {"layers": "layer", "obsm": "use_rep"}
 
 
 def from_mudata(
@@ -89,8 +89,8 @@ def _of_object(data: Any, layer: Any, use_rep: Any, chosen: Sequence[str] | None
     ids = unique_ids(data.obs_names, type(data).__name__)
     rows: dict[str, Rows] = {}
     places = {}
-    for name, part in _parts(list(held), layer, use_rep, chosen).items():
-        own, rows[name] = modality(held[name], part, name)
+    for name, path in _parts(list(held), layer, use_rep, chosen).items():
+        own, rows[name] = modality(held[name], name, path)
         places[name] = np.arange(len(own))
         if is_mudata(data):
             places[name] = places_of(data.obsmap[name], ids, own, f"modality {name!r}")
@@ -102,53 +102,32 @@ def _of_file(file: File, layer: Any, use_rep: Any, chosen: Sequence[str] | None)
     with opened(file.path) as stored:
         groups = modality_groups(stored)
         parts = _parts(list(groups or {ALONE: None}), layer, use_rep, chosen)
-        names = encoded_names(stored, "obs")
-        ids = unique_ids(names, file.name)
-        for name, part in parts.items():
+        ids = unique_ids(names_of(stored, "obs"), file.name)
+        for name, path in parts.items():
             group, where = groups.get(name, stored), f"{file.name}, modality {name!r}"
-            rows, places = stored_rows(group, part.path, name), np.arange(len(ids))
+            rows, places = stored_rows(group, path, name), np.arange(len(ids))
             rows.check_some_values(where)
             if groups:
-                own = encoded_names(group, "obs")
-                unique_ids(own, where)
-                places = places_of(stored["obsmap"][name][:], names, own, where)
+                own = unique_ids(names_of(group, "obs"), where)
+                places = places_of(stored["obsmap"][name][:], ids, own, where)
             views[name] = View.of(rows, places)
-    paths = {name: part.path for name, part in parts.items()}
-    return Piece(ids, views, partial(opened_rows, file.path, paths), file)
+    return Piece(ids, views, partial(opened_rows, file.path, parts), file)
 
 
-@dataclass(frozen=True)
-class Part:
-    """Which matrix of an AnnData is a view: `X`, a layer, or an embedding in `obsm`."""
-
-    layer: str | None = None
-    use_rep: str | None = None
-
-    @property
-    def path(self) -> str:
-        """Where it is, as in a file."""
-        if self.use_rep is not None:
-            return f"obsm/{self.use_rep}"
-        return "X" if self.layer is None else f"layers/{self.layer}"
-
-
-def modality(data: Any, part: Part, name: str) -> tuple[Array, MatrixRows]:
-    """The names and the rows of one matrix of an AnnData."""
+def modality(data: Any, name: str, path: str = "X") -> tuple[Array, MatrixRows]:
+    """The names and the rows of one matrix of an AnnData: `X`, `layers/NAME` or `obsm/NAME`, as in a file."""
     where = f"modality {name!r}"
     if not is_anndata(data):
         raise DataError(f"{where} is a {type(data).__name__}; an AnnData was expected.")
     columns: tuple[Any, ...] | None = tuple(map(str, data.var_names))
-    if part.use_rep is not None:
-        values = _entry(data.obsm, part.use_rep, where, "use_rep")
+    folder, _, key = path.partition("/")
+    values = data.X if not key else _entry(getattr(data, folder), key, where, SETTINGS[folder])
+    if folder == "obsm":
         columns = tuple(map(str, values.columns)) if hasattr(values, "columns") else None
         values = values.to_numpy() if hasattr(values, "columns") else values
-    elif part.layer is not None:
-        values = _entry(data.layers, part.layer, where, "layer")
-    else:
-        values = data.X
     if values is None:
         raise DataError(f"{where} has no X. Name a layer (layer=) or an embedding (use_rep=).")
-    stored = bool(getattr(data, "isbacked", False)) and part.path == "X"
+    stored = bool(getattr(data, "isbacked", False)) and path == "X"
     if stored and data.is_view:
         raise DataError(
             f"{where} is a selection of rows or columns of a backed object, which would be read as a whole. "
@@ -156,7 +135,7 @@ def modality(data: Any, part: Part, name: str) -> tuple[Array, MatrixRows]:
         )
     if not stored and not isinstance(values, np.ndarray):
         values = as_view(values, name)
-    rows = MatrixRows(values, name, columns, part.path, stored=stored)
+    rows = MatrixRows(values, name, columns, path, stored=stored)
     rows.check_some_values(where)
     return unique_ids(data.obs_names, where), rows
 
@@ -169,21 +148,10 @@ def _entry(entries: Any, key: str, where: str, setting: str) -> Any:
 
 
 def unique_ids(names: Any, where: str) -> Array:
-    """Names of observations, which may be encoded, as an array of text; refuse duplicates."""
-    given = np.asarray(names).tolist()
-    encoded = bool(given) and isinstance(given[0], bytes)
-    texts = [name.decode("utf-8", "surrogatepass") for name in given] if encoded else list(map(str, given))
-    ids = np.empty(len(texts), dtype=object)
-    ids[:] = texts
-    if len(set(texts)) == len(texts):
-        return ids
-    seen: dict[str, int] = {}
-    for row, id in enumerate(texts):
-        if (first := seen.setdefault(id, row)) != row:
-            raise DataError(
-                f"{where}: the observation name {format_id(id)} appears in rows {first} and {row}. "
-                "Make the names unique (`.obs_names_make_unique()`), or remove the repeated rows."
-            )
+    """Names of observations as text; refuse duplicates."""
+    ids = as_texts(names)
+    remedy = "Make the names unique (`.obs_names_make_unique()`), or remove the repeated rows."
+    refuse_repeated(ids.tolist(), ids, f"{where}: the observation name", remedy)
     return ids
 
 
@@ -203,20 +171,25 @@ def places_of(obsmap: Any, names: Array, own: Array, where: str) -> Integers:
     return places
 
 
-def _parts(names: list[str], layer: Any, use_rep: Any, chosen: Sequence[str] | None) -> dict[str, Part]:
-    """The matrix of each modality that is read."""
+def _parts(names: list[str], layer: Any, use_rep: Any, chosen: Sequence[str] | None) -> dict[str, str]:
+    """The path of the matrix of each modality that is read."""
     wanted = names if chosen is None else [chosen] if isinstance(chosen, str) else list(chosen)
     _check_names(wanted, names, "modalities")
     if not wanted:
         raise DataError("there is no modality to read.")
     layers, reps = _each(layer, wanted, names, "layer"), _each(use_rep, wanted, names, "use_rep")
+    paths = dict.fromkeys(wanted, "X")
     for name in wanted:
         if layers[name] is not None and reps[name] is not None:
             raise SettingError(
                 f"layer={layers[name]!r} and use_rep={reps[name]!r} are both given for modality {name!r}: "
                 "a view is one of the two. Give dicts by modality."
             )
-    return {name: Part(layers[name], None if reps[name] == "X" else reps[name]) for name in wanted}
+        if layers[name] is not None:
+            paths[name] = f"layers/{layers[name]}"
+        elif reps[name] not in (None, "X"):
+            paths[name] = f"obsm/{reps[name]}"
+    return paths
 
 
 def _each(given: Any, wanted: Sequence[str], names: Sequence[str], setting: str) -> dict[str, str | None]:
