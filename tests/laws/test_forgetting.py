@@ -70,6 +70,24 @@ def test_forgetting_is_never_having_seen(
     assert state(again) == state(model)
 
 
+def test_a_thousand_rows_of_many() -> None:
+    """Rows without ids, more than the sample holds: sample, centres and counts are equal to the bit."""
+    rng = np.random.default_rng(1)
+    classes = rng.integers(4, size=6000)
+    views = [2 * np.eye(width)[classes] + rng.standard_normal((6000, width)) for width in (6, 5)]
+    gone = rng.choice(6000, 1000, replace=False)
+    left = [np.delete(view, gone, axis=0) for view in views]
+    settings: dict[str, Any] = {"sample_size": 2000, "consensus": "plain", "random_state": 0}
+    model = vp.ViewPass(4, **settings).fit(views)
+    for wrong in (views, [view[:-1] for view in left]):
+        with pytest.raises(DataError, match="5,000 are left"):
+            model.forget(gone, data=wrong)
+    never = vp.ViewPass(4, **settings).fit(left)
+    assert state(model.forget(gone, data=left)) == state(never)
+    assert np.array_equal(model._learnt.sample.keys, never._learnt.sample.keys)
+    assert np.array_equal(model._learnt.sample.numbers, never._learnt.sample.numbers)
+
+
 def test_what_was_not_read_is_refused(frames: dict[str, pd.DataFrame]) -> None:
     model = vp.ViewPass(3, random_state=0).fit(vp.frames(frames))
     before = state(model)

@@ -37,7 +37,7 @@ from viewpass.streams.receipts import Receipt
 from viewpass.sums.centres import in_columns
 from viewpass.sums.rules import left_out
 from viewpass.tally.continuing import continuing
-from viewpass.tally.forgetting import keys_of, without
+from viewpass.tally.forgetting import check_left, keys_of, without
 from viewpass.tally.learning import Learning
 from viewpass.views.chunk import Schema
 from viewpass.views.gaps import GAP_RULES
@@ -366,8 +366,7 @@ class ViewPass(DrawnClusterer):
         keys = keys_of(given)
         if data is not None:
             fresh = self._blank().fit(data, continue_ids=self)
-            if np.isin(keys, fresh._learnt.sample.keys).any():
-                raise DataError("data still holds rows to forget: leave them out of it.")
+            check_left(keys, learnt.n_rows, fresh._learnt.n_rows, getattr(fresh, "row_ids_", None))
             fresh._learnt.identities = fresh._learnt.identities.without_rows
         elif learnt.sample.n_rows < learnt.n_rows:
             raise DataError(

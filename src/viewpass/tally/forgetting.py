@@ -36,6 +36,17 @@ def keys_of(rows: Array) -> Array:
     return keys
 
 
+def check_left(keys: Array, n_rows: int, n_left: int, ids: Array | None) -> None:
+    """Refuse data that is not that of `n_rows` rows without those of these keys."""
+    if ids is not None and np.isin(keys, id_keys(ids)).any():
+        raise DataError("data still holds rows to forget: leave them out of it.")
+    if n_left != n_rows - len(keys):
+        raise DataError(
+            f"data has {n_left:,} rows: of {n_rows:,} that were read, {n_rows - len(keys):,} are left without "
+            f"the {len(keys):,} to forget. Give these. For other data fit anew, with continue_ids=."
+        )
+
+
 def without(learning: Learning, rows: Array, workspace: Workspace) -> Learning:
     """What was learnt without these rows; the sample holds all rows."""
     keys, sample = keys_of(rows), learning.sample
