@@ -42,7 +42,7 @@ def check_left(keys: Array, n_rows: int, n_left: int, ids: Array | None) -> None
         raise DataError("data still holds rows to forget: leave them out of it.")
     if n_left != n_rows - len(keys):
         raise DataError(
-            f"data has {n_left:,} rows: of {n_rows:,} that were read, {n_rows - len(keys):,} are left without "
+            f"data has {n_left:,} rows: of {n_rows:,} read, {n_rows - len(keys):,} are left without "
             f"the {len(keys):,} to forget. Give these. For other data fit anew, with continue_ids=."
         )
 
