@@ -93,6 +93,7 @@ def test_what_was_not_read_is_refused(frames: dict[str, pd.DataFrame]) -> None:
     before = state(model)
     wrong = [(["row x"], "never read"), (["row 1", "row 1"], "more than once")]
     wrong += [([["row 1"]], "a list of ids"), ([True, False], "np.flatnonzero")]
+    wrong += [(model.row_ids_, "0 samples"), (model.row_ids_[2:], "2 samples")]
     for rows, said in wrong:
         with pytest.raises(DataError, match=said):
             model.forget(rows)

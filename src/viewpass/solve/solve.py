@@ -34,7 +34,8 @@ def solve(
     sample: Sample, schema: Schema, plan: Plan, seed: int, workspace: Workspace, n_rows: int | None = None
 ) -> Model:
     """The model of a sample of `n_rows` rows (None: of no more); its sums are those of the sample."""
-    assert sample.chunk is not None
+    if sample.chunk is None:
+        raise DataError(too_few(0, plan.n_clusters or 1))
     n_rows = n_rows or sample.n_rows
     n_threads, rng = workspace.n_threads, np.random.default_rng(seed)
     rows = checked_rows(sample.chunk.numbered(sample.numbers), plan, n_threads)
